@@ -1,0 +1,4 @@
+import { setUpOnce } from './scripts/setup.js';
+
+setUpOnce();
+await import('ringrun/launcher');

@@ -1,0 +1,37 @@
+/**
+ * What DistributedDataParallel asks of a model, whichever library it is written in.
+ *
+ * The library owns the parameters and computes the gradients; DDP says where each gradient goes (its place in a bucket, in shared
+ * memory), is told when it is there, and averages it over the ranks before the optimizer sees it.
+ */
+export interface DistributedModule {
+  /** Every trainable parameter once, in the order of definition, which is the same on every rank. */
+  namedParameters(): Iterable<readonly [name: string, parameter: DistributedParameter]>;
+
+  /** State that is not trained but belongs to the model, such as running means. */
+  namedBuffers(): Iterable<readonly [name: string, buffer: DistributedTensor]>;
+}
+
+/** A named array of a model, changed in place. */
+export interface DistributedTensor {
+  readonly shape: readonly number[];
+  /** Row-major values. */
+  readonly data: Float32Array;
+}
+
+export interface DistributedParameter extends DistributedTensor {
+  /** Where the backward pass delivers this parameter's gradient; undefined: to an array of the library's own. */
+  gradientSink: GradientSink | undefined;
+}
+
+/** Takes the gradients of one model, for one or more backward passes. */
+export interface GradientSink {
+  /** The array, of the parameter's number of elements, into which every backward pass writes this parameter's gradient. */
+  placeOf(parameter: DistributedParameter): Float32Array;
+
+  /** Told once per backward pass for each parameter, when its gradient is in its place. */
+  gradientReady(parameter: DistributedParameter): void;
+
+  /** Called at the end of a backward pass; resolves when every gradient in its place may be used by the optimizer. */
+  backwardDone(): Promise<void>;
+}
