@@ -1,0 +1,37 @@
+import { compileTrainingStep } from './compiler/compile.ts';
+import { isScalar } from './compiler/differentiate.ts';
+import { NnError } from './errors.ts';
+import { describeType, type Value } from './graph/node.ts';
+
+/** Runs forward and backward for a loss, delivers the gradients, and resolves with the loss's number. */
+export async function backward(loss: Value): Promise<number> {
+  if (!isScalar(loss)) {
+    throw new NnError(
+      'ERR_BACKWARD',
+      `backward: a loss is one float32 number, given ${describeType(loss)}; reduce it first, by sum() or mean().`,
+    );
+  }
+  const step = await compileTrainingStep(loss);
+  const parameters = step.trainable.map(({ source }) => source.parameter!);
+  if (parameters.length === 0) {
+    throw new NnError(
+      'ERR_BACKWARD',
+      'backward: the loss depends on no Parameter, so there is no gradient to compute.',
+    );
+  }
+  const earlier = parameters.map(({ grad }) => grad?.slice());
+  const places = parameters.map((parameter) => parameter.gradientPlace());
+  const lossOutput = new Float32Array(1);
+  await step.run(lossOutput, places);
+  for (const [position, parameter] of parameters.entries()) {
+    accumulate(places[position]!, earlier[position]);
+    parameter.gradientWritten();
+  }
+  for (const parameter of parameters) await parameter.backwardDone();
+  return lossOutput[0]!;
+}
+
+function accumulate(gradient: Float32Array, earlier: Float32Array | undefined): void {
+  if (earlier === undefined) return;
+  for (let i = 0; i < gradient.length; i += 1) gradient[i]! += earlier[i]!;
+}

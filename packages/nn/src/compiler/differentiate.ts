@@ -1,0 +1,51 @@
+import { isNode, sizeOf, type Value } from '../graph/node.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import { add } from '../ops/elementwise.ts';
+import { definitionOf } from '../ops/index.ts';
+import { expand } from '../ops/shape.ts';
+import { constant } from '../ops/source.ts';
+
+/**
+ * Reverse-mode differentiation: the graph of d loss / d leaf for every trainable leaf that the loss depends on.
+ *
+ * The forward order is walked backwards; when a node is reached, all that depends on it has delivered its part, so the sum of the
+ * parts is the node's gradient. Only nodes on a path to a trainable leaf are visited.
+ */
+export function differentiate(loss: Value): Map<Value, Value> {
+  const order = topologicalOrder([loss]);
+  const trainable = valuesDependingOnTrainable(order);
+  const gradients = new Map<Value, Value>([[loss, expand(constant(1), loss.shape)]]);
+  for (const node of order.toReversed()) {
+    const delivered = node.outputs.map((output) => gradients.get(output));
+    const concerned = node.inputs.some((input) => trainable.has(input));
+    if (!concerned || delivered.every((gradient) => gradient === undefined)) continue;
+    const parts = definitionOf(node).gradient(node, delivered);
+    for (const [position, input] of node.inputs.entries()) {
+      const part = parts[position];
+      if (part === undefined || !trainable.has(input)) continue;
+      const known = gradients.get(input);
+      gradients.set(input, known === undefined ? part : add(known, part));
+    }
+  }
+  return new Map(
+    [...gradients].filter(
+      ([{ node }]) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
+    ),
+  );
+}
+
+function valuesDependingOnTrainable(order: ReturnType<typeof topologicalOrder>): Set<Value> {
+  const dependent = new Set<Value>();
+  for (const node of order) {
+    const depends = isNode(node, 'Input')
+      ? node.attributes.source.parameter !== undefined
+      : node.inputs.some((input) => dependent.has(input));
+    if (depends) for (const output of node.outputs) dependent.add(output);
+  }
+  return dependent;
+}
+
+/** Whether a value can be a loss: one number. */
+export function isScalar(value: Value): boolean {
+  return value.dtype === 'float32' && sizeOf(value.shape) === 1;
+}

@@ -1,0 +1,30 @@
+import { createNode, type Node, type Value } from '../graph/node.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+
+/** Gives what stands for a node's first output instead of the node, or undefined where the rule does not apply. */
+export type Rewrite = (node: Node) => Value | undefined;
+
+/** Rebuilds a graph from its leaves up, replacing nodes by what the first rule that applies makes of them. */
+export function rewrite(outputs: readonly Value[], rules: readonly Rewrite[]): Value[] {
+  const replaced = new Map<Value, Value>();
+  const current = (value: Value): Value => replaced.get(value) ?? value;
+  for (const node of topologicalOrder(outputs)) {
+    const inputs = node.inputs.map(current);
+    const changed = inputs.some((input, position) => input !== node.inputs[position]);
+    const rebuilt = changed
+      ? createNode(node.op, inputs, node.attributes, node.outputs).outputs
+      : node.outputs;
+    for (const [index, output] of rebuilt.entries()) replaced.set(node.outputs[index]!, output);
+    const replacement = firstThatApplies(rules, rebuilt[0]!.node);
+    if (replacement !== undefined) replaced.set(node.outputs[0]!, replacement);
+  }
+  return outputs.map(current);
+}
+
+function firstThatApplies(rules: readonly Rewrite[], node: Node): Value | undefined {
+  for (const rule of rules) {
+    const replacement = rule(node);
+    if (replacement !== undefined) return replacement;
+  }
+  return undefined;
+}

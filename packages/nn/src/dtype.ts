@@ -1,0 +1,24 @@
+/** Element types of tensors. Training computes in float32; labels and indices are int64, as in torch; comparisons give bool. */
+export type DType = 'float32' | 'int64' | 'bool';
+
+/** The JavaScript array that holds the elements of a tensor, row-major. */
+export interface ArrayOf {
+  float32: Float32Array;
+  int64: BigInt64Array;
+  /** One byte per element, 0 or 1. */
+  bool: Uint8Array;
+}
+
+export type TensorData = ArrayOf[DType];
+
+/** A zeroed array for `length` elements. */
+export function newArray(dtype: DType, length: number): TensorData {
+  switch (dtype) {
+    case 'float32':
+      return new Float32Array(length);
+    case 'int64':
+      return new BigInt64Array(length);
+    case 'bool':
+      return new Uint8Array(length);
+  }
+}

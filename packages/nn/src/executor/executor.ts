@@ -1,0 +1,23 @@
+import type { TensorData } from '../dtype.ts';
+import type { ValueType } from '../graph/node.ts';
+
+/** A graph in ONNX's format; inputs and outputs are named by their positions (`input_0`, `output_0`, …). */
+export interface ProgramDefinition {
+  readonly model: Uint8Array;
+  readonly inputs: readonly ValueType[];
+  readonly outputs: readonly ValueType[];
+}
+
+/** A compiled graph. */
+export interface Program {
+  /**
+   * Computes every output from the inputs, in the order of the definition. The arrays of `outputs` are written in place; an array may
+   * be an input and an output where the output is an elementwise function of it.
+   */
+  run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<void>;
+}
+
+/** What runs graphs. Everything that knows onnxruntime is behind this interface. */
+export interface Executor {
+  compile(definition: ProgramDefinition): Promise<Program>;
+}

@@ -1,0 +1,70 @@
+import * as ort from 'onnxruntime-node';
+import { inputName, outputName } from '../compiler/emit.ts';
+import type { TensorData } from '../dtype.ts';
+import { NnError } from '../errors.ts';
+import type { ValueType } from '../graph/node.ts';
+import type { Executor, Program, ProgramDefinition } from './executor.ts';
+
+/** Runs graphs on onnxruntime's CPU provider, on OMP_NUM_THREADS threads (every core when it is not set). */
+export const onnxruntimeExecutor: Executor = {
+  async compile(definition) {
+    try {
+      return new OnnxruntimeProgram(
+        definition,
+        await ort.InferenceSession.create(definition.model, options()),
+      );
+    } catch (cause) {
+      throw new NnError('ERR_EXECUTOR', `onnxruntime refused a graph: ${String(cause)}`, { cause });
+    }
+  },
+};
+
+class OnnxruntimeProgram implements Program {
+  readonly #definition: ProgramDefinition;
+  readonly #session: ort.InferenceSession;
+
+  constructor(definition: ProgramDefinition, session: ort.InferenceSession) {
+    this.#definition = definition;
+    this.#session = session;
+  }
+
+  async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<void> {
+    const feeds: Record<string, ort.Tensor> = {};
+    for (const [position, type] of this.#definition.inputs.entries()) {
+      feeds[inputName(position)] = tensorOver(inputs[position]!, type);
+    }
+    const fetches: Record<string, ort.Tensor> = {};
+    for (const [position, type] of this.#definition.outputs.entries()) {
+      fetches[outputName(position)] = tensorOver(outputs[position]!, type);
+    }
+    await this.#session.run(feeds, fetches);
+  }
+}
+
+/** onnxruntime's view of each array, kept as long as the array: parameters and gradients meet it at every step. */
+const views = new WeakMap<TensorData, ort.Tensor>();
+
+function tensorOver(data: TensorData, { dtype, shape }: ValueType): ort.Tensor {
+  const known = views.get(data);
+  if (known !== undefined && sameDimensions(known.dims, shape)) return known;
+  const view = new ort.Tensor(dtype, data, shape);
+  views.set(data, view);
+  return view;
+}
+
+function sameDimensions(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((size, axis) => size === b[axis]);
+}
+
+function options(): ort.InferenceSession.SessionOptions {
+  const threads = Number(process.env.OMP_NUM_THREADS);
+  return {
+    // 0 lets onnxruntime choose.
+    intraOpNumThreads: Number.isInteger(threads) && threads > 0 ? threads : 0,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    // 3: errors. Its warnings speak of optimisations that a graph without constant weights cannot get.
+    logSeverityLevel: 3,
+  };
+}

@@ -1,0 +1,101 @@
+import type { DType, TensorData } from '../dtype.ts';
+
+type None = Record<never, never>;
+
+/** Where a leaf's elements are when a graph runs. Graphs that differ only in their sources are one program. */
+export interface Source {
+  readonly data: TensorData;
+  /** Who takes this leaf's gradient; a leaf without one is not trained. */
+  readonly parameter?: GradientReceiver | undefined;
+}
+
+/** What a backward pass asks of a parameter. */
+export interface GradientReceiver {
+  /** What earlier backward passes left, to be added to; undefined when a new gradient begins. */
+  readonly grad: Float32Array | undefined;
+  /** The array that the backward pass writes. */
+  gradientPlace(): Float32Array;
+  /** Told when the gradient is in its place. */
+  gradientWritten(): void;
+  /** Resolves when what happens to the gradients of this backward pass after that, such as averaging over ranks, is done. */
+  backwardDone(): Promise<void>;
+}
+
+/** Window of a convolution over an NCHW tensor; every list is [height, width], pads are ONNX's [top, left, bottom, right]. */
+export interface ConvAttributes {
+  strides: readonly [number, number];
+  pads: readonly [number, number, number, number];
+  dilations: readonly [number, number];
+  group: number;
+}
+
+export interface PoolAttributes {
+  kernelShape: readonly [number, number];
+  strides: readonly [number, number];
+  pads: readonly [number, number, number, number];
+}
+
+/**
+ * The vocabulary of graphs: operators by their names in ONNX, with the attributes of each.
+ *
+ * Every operator has an entry in the table of `ops/index.ts`, which says how it is written in ONNX and what its gradient is.
+ */
+export interface Operators {
+  /** A leaf: an array that is bound when the graph runs (a parameter, a batch, a scalar such as the learning rate). */
+  Input: { source: Source };
+  /** The same number everywhere, known when the graph is compiled. */
+  Constant: { value: number };
+
+  Add: None;
+  Sub: None;
+  Mul: None;
+  Div: None;
+  Neg: None;
+  Exp: None;
+  Log: None;
+  Relu: None;
+  /** Larger of two. */
+  Max: None;
+  Greater: None;
+  GreaterOrEqual: None;
+  /** Inputs: condition (bool), value where it holds, value elsewhere. */
+  Where: None;
+  Cast: { to: DType };
+
+  Reshape: { shape: readonly number[] };
+  Transpose: { perm: readonly number[] };
+  Concat: { axis: number };
+  /** Several outputs: equal parts along an axis. */
+  Split: { axis: number; parts: number };
+  Slice: { axis: number; start: number; end: number };
+  /** Zeros before and after the elements of each axis. */
+  Pad: { before: readonly number[]; after: readonly number[] };
+  Expand: { shape: readonly number[] };
+
+  ReduceSum: { axes: readonly number[]; keepdims: boolean };
+  ReduceMean: { axes: readonly number[]; keepdims: boolean };
+
+  /** A·B + C for matrices, with A or B transposed on request; C may be left out. */
+  Gemm: { transA: boolean; transB: boolean };
+  /** Inputs: data [N,C,H,W], weight [M,C/group,kH,kW], optional bias [M]. */
+  Conv: ConvAttributes;
+  /** The transpose of Conv's linear map: inputs [N,M,h,w], weight [M,C/group,kH,kW]. */
+  ConvTranspose: ConvAttributes & { outputPadding: readonly [number, number] };
+  /** Two outputs: the maxima, and their flat positions (int64) for MaxUnpool. */
+  MaxPool: PoolAttributes;
+  /** Inputs: values, positions, as from MaxPool; zeros elsewhere. Windows must not overlap. */
+  MaxUnpool: { shape: readonly number[] };
+
+  /** Inputs: data [n], positions [m] (int64); output [m]: the elements there. */
+  GatherElements: None;
+  /** Inputs: positions [m] (int64), updates [m]; output [size]: each update added at its position. */
+  ScatterElements: { size: number };
+
+  LogSoftmax: { axis: number };
+  /** Inputs: log-probabilities [N,C], classes [N] (int64); output: their mean, negated. */
+  NegativeLogLikelihoodLoss: None;
+  /** Input: classes [N] (int64); output [N,depth] with `value` at the class and 0 elsewhere. */
+  OneHot: { depth: number; value: number };
+}
+
+export type OpName = keyof Operators;

@@ -1,0 +1,16 @@
+import { sizeOf } from '../graph/node.ts';
+import { Parameter } from '../parameter.ts';
+import { defaultGenerator } from '../random/generator.ts';
+
+/**
+ * A parameter uniform in ±1/√fanIn: the default of torch's Linear and Conv2d, for weight (there written as kaiming_uniform_ with
+ * a = √5) and bias alike.
+ *
+ * @param fanIn number of inputs that one output sums over
+ */
+export function uniformByFanIn(shape: readonly number[], fanIn: number): Parameter {
+  const data = new Float32Array(sizeOf(shape));
+  const bound = 1 / Math.sqrt(fanIn);
+  defaultGenerator.fillUniform(data, -bound, bound);
+  return new Parameter(data, shape);
+}

@@ -1,0 +1,50 @@
+import { ArgumentError } from '../errors.ts';
+import { conv2d, pairOf, type Conv2dOptions, type Pair } from '../functional.ts';
+import { uniformByFanIn } from '../init/uniform.ts';
+import type { Parameter } from '../parameter.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requirePositiveInteger } from './require.ts';
+
+export interface Conv2dModuleOptions extends Conv2dOptions {
+  /** Whether a learned bias is added; true unless given. */
+  bias?: boolean;
+}
+
+/**
+ * 2-D convolution (torch.nn.Conv2d): [N, inChannels, H, W] to [N, outChannels, oH, oW].
+ * Weight and bias start uniform in ±1/√(inChannels / groups · kH · kW).
+ */
+export class Conv2d extends Module {
+  /** [outChannels, inChannels / groups, kH, kW] */
+  readonly weight: Parameter;
+  /** [outChannels] */
+  readonly bias: Parameter | undefined;
+  readonly #options: Conv2dOptions;
+
+  constructor(inChannels: number, outChannels: number, kernelSize: Pair, options: Conv2dModuleOptions = {}) {
+    super();
+    const [height, width] = pairOf(kernelSize);
+    const { groups = 1, bias = true } = options;
+    requirePositiveInteger('Conv2d', {
+      inChannels,
+      outChannels,
+      kernelHeight: height,
+      kernelWidth: width,
+      groups,
+    });
+    if (inChannels % groups !== 0 || outChannels % groups !== 0) {
+      throw new ArgumentError(
+        `Conv2d: ${groups} groups must divide inChannels (${inChannels}) and outChannels (${outChannels}).`,
+      );
+    }
+    const fanIn = (inChannels / groups) * height * width;
+    this.#options = options;
+    this.weight = uniformByFanIn([outChannels, inChannels / groups, height, width], fanIn);
+    this.bias = bias ? uniformByFanIn([outChannels], fanIn) : undefined;
+  }
+
+  forward(input: Tensor): Tensor {
+    return conv2d(input, this.weight, this.bias, this.#options);
+  }
+}

@@ -1,0 +1,30 @@
+import { linear } from '../functional.ts';
+import { uniformByFanIn } from '../init/uniform.ts';
+import type { Parameter } from '../parameter.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requirePositiveInteger } from './require.ts';
+
+export interface LinearOptions {
+  /** Whether a learned bias is added; true unless given. */
+  bias?: boolean;
+}
+
+/** x·Wᵀ + b (torch.nn.Linear): [N, inFeatures] to [N, outFeatures]. Weight and bias start uniform in ±1/√inFeatures. */
+export class Linear extends Module {
+  /** [outFeatures, inFeatures] */
+  readonly weight: Parameter;
+  /** [outFeatures] */
+  readonly bias: Parameter | undefined;
+
+  constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
+    super();
+    requirePositiveInteger('Linear', { inFeatures, outFeatures });
+    this.weight = uniformByFanIn([outFeatures, inFeatures], inFeatures);
+    this.bias = (options.bias ?? true) ? uniformByFanIn([outFeatures], inFeatures) : undefined;
+  }
+
+  forward(input: Tensor): Tensor {
+    return linear(input, this.weight, this.bias);
+  }
+}

@@ -1,0 +1,101 @@
+import type { DType, TensorData } from '../dtype.ts';
+import { attributeTypeCode, dataTypeCode, ModelProto } from './schema.ts';
+
+/** Version of ONNX's default operator set that every graph declares, and the IR version that goes with it. */
+const opsetVersion = 20;
+const irVersion = 9;
+
+/** An attribute of an ONNX node: numbers are integers unless wrapped as `{ float }`. */
+export type AttributeValue = number | string | readonly number[] | { readonly float: number };
+
+/** A dimension of a graph's input or output: a size, or a name for one that may differ from run to run. */
+export type Dimension = number | string;
+
+/** Collects nodes, constants, inputs and outputs, and encodes them as an ONNX model. */
+export class GraphBuilder {
+  readonly #nodes: object[] = [];
+  readonly #initializers: object[] = [];
+  readonly #inputs: object[] = [];
+  readonly #outputs: object[] = [];
+  readonly #constants = new Map<string, string>();
+  #names = 0;
+
+  input(name: string, dtype: DType, shape: readonly Dimension[]): void {
+    this.#inputs.push(valueInfo(name, dtype, shape));
+  }
+
+  output(name: string, dtype: DType, shape: readonly Dimension[]): void {
+    this.#outputs.push(valueInfo(name, dtype, shape));
+  }
+
+  /** A constant with a name of its own, such as a parameter of an exported model. */
+  initializer(name: string, dtype: DType, shape: readonly number[], data: TensorData): void {
+    const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    this.#initializers.push({ name, dataType: dataTypeCode[dtype], dims: shape, rawData });
+  }
+
+  /** A small constant, such as the axes of a reduction; equal ones share one name. */
+  constant(dtype: DType, shape: readonly number[], values: readonly number[]): string {
+    const key = `${dtype}[${shape.join()}]:${values.join()}`;
+    const known = this.#constants.get(key);
+    if (known !== undefined) return known;
+    const name = this.freshName('constant');
+    this.initializer(name, dtype, shape, arrayFrom(dtype, values));
+    this.#constants.set(key, name);
+    return name;
+  }
+
+  /** A node with the outputs named. */
+  node(
+    opType: string,
+    inputs: readonly string[],
+    outputs: readonly string[],
+    attributes: Readonly<Record<string, AttributeValue>> = {},
+  ): void {
+    const attribute = Object.entries(attributes).map(([name, value]) => encodeAttribute(name, value));
+    this.#nodes.push({ opType, input: inputs, output: outputs, attribute });
+  }
+
+  freshName(prefix: string): string {
+    this.#names += 1;
+    return `${prefix}_${this.#names}`;
+  }
+
+  /** The model's bytes, in ONNX's protobuf format. */
+  encode(): Uint8Array {
+    const graph = {
+      name: 'ringrun',
+      node: this.#nodes,
+      initializer: this.#initializers,
+      input: this.#inputs,
+      output: this.#outputs,
+    };
+    const opsetImport = [{ domain: '', version: opsetVersion }];
+    return ModelProto.encode({ irVersion, producerName: 'ringrun', graph, opsetImport }).finish();
+  }
+}
+
+function valueInfo(name: string, dtype: DType, shape: readonly Dimension[]): object {
+  const dim = shape.map((size) => (typeof size === 'number' ? { dimValue: size } : { dimParam: size }));
+  return { name, type: { tensorType: { elemType: dataTypeCode[dtype], shape: { dim } } } };
+}
+
+function encodeAttribute(name: string, value: AttributeValue): object {
+  if (typeof value === 'number') return { name, i: value, type: attributeTypeCode.int };
+  if (typeof value === 'string') {
+    return { name, s: new TextEncoder().encode(value), type: attributeTypeCode.string };
+  }
+  if ('float' in value) return { name, f: value.float, type: attributeTypeCode.float };
+  return { name, ints: value, type: attributeTypeCode.ints };
+}
+
+function arrayFrom(dtype: DType, values: readonly number[]): TensorData {
+  switch (dtype) {
+    case 'float32':
+      return Float32Array.from(values);
+    case 'int64':
+      return BigInt64Array.from(values, BigInt);
+    case 'bool':
+      return Uint8Array.from(values);
+  }
+}

@@ -1,0 +1,75 @@
+import { Root, type INamespace, type Type } from 'protobufjs/light.js';
+
+// The part of ONNX's protobuf schema (onnx.proto3, IR version 9) that a graph of tensors needs. Field numbers are the format's.
+const schema: INamespace = {
+  nested: {
+    ModelProto: {
+      fields: {
+        irVersion: { type: 'int64', id: 1 },
+        producerName: { type: 'string', id: 2 },
+        graph: { type: 'GraphProto', id: 7 },
+        opsetImport: { rule: 'repeated', type: 'OperatorSetIdProto', id: 8 },
+      },
+    },
+    OperatorSetIdProto: {
+      fields: { domain: { type: 'string', id: 1 }, version: { type: 'int64', id: 2 } },
+    },
+    GraphProto: {
+      fields: {
+        node: { rule: 'repeated', type: 'NodeProto', id: 1 },
+        name: { type: 'string', id: 2 },
+        initializer: { rule: 'repeated', type: 'TensorProto', id: 5 },
+        input: { rule: 'repeated', type: 'ValueInfoProto', id: 11 },
+        output: { rule: 'repeated', type: 'ValueInfoProto', id: 12 },
+      },
+    },
+    NodeProto: {
+      fields: {
+        input: { rule: 'repeated', type: 'string', id: 1 },
+        output: { rule: 'repeated', type: 'string', id: 2 },
+        name: { type: 'string', id: 3 },
+        opType: { type: 'string', id: 4 },
+        attribute: { rule: 'repeated', type: 'AttributeProto', id: 5 },
+      },
+    },
+    AttributeProto: {
+      fields: {
+        name: { type: 'string', id: 1 },
+        f: { type: 'float', id: 2 },
+        i: { type: 'int64', id: 3 },
+        s: { type: 'bytes', id: 4 },
+        floats: { rule: 'repeated', type: 'float', id: 7 },
+        ints: { rule: 'repeated', type: 'int64', id: 8 },
+        type: { type: 'int32', id: 20 },
+      },
+    },
+    TensorProto: {
+      fields: {
+        dims: { rule: 'repeated', type: 'int64', id: 1 },
+        dataType: { type: 'int32', id: 2 },
+        name: { type: 'string', id: 8 },
+        rawData: { type: 'bytes', id: 9 },
+      },
+    },
+    ValueInfoProto: {
+      fields: { name: { type: 'string', id: 1 }, type: { type: 'TypeProto', id: 2 } },
+    },
+    TypeProto: { fields: { tensorType: { type: 'TensorTypeProto', id: 1 } } },
+    TensorTypeProto: {
+      fields: { elemType: { type: 'int32', id: 1 }, shape: { type: 'TensorShapeProto', id: 2 } },
+    },
+    TensorShapeProto: { fields: { dim: { rule: 'repeated', type: 'DimensionProto', id: 1 } } },
+    DimensionProto: {
+      fields: { dimValue: { type: 'int64', id: 1 }, dimParam: { type: 'string', id: 2 } },
+    },
+  },
+};
+
+/** Encodes and decodes a whole ONNX model. */
+export const ModelProto: Type = Root.fromJSON(schema).lookupType('ModelProto');
+
+/** onnx.TensorProto.DataType, of the element types that ringrun uses. */
+export const dataTypeCode = { float32: 1, int64: 7, bool: 9 } as const;
+
+/** onnx.AttributeProto.AttributeType. */
+export const attributeTypeCode = { float: 1, int: 2, string: 3, floats: 6, ints: 7 } as const;

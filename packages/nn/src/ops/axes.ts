@@ -1,0 +1,20 @@
+import { ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+
+/** Axes counted from 0, ascending, each once; negative ones count from the last. */
+export function normalizeAxes(op: string, axes: readonly number[], value: Value): number[] {
+  const rank = value.shape.length;
+  const normal = axes.map((axis) => {
+    if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
+      throw new ShapeError(
+        `${op}: axis ${axis} does not exist in ${describeType(value)}; axes go from ${-rank} to ${rank - 1}.`,
+      );
+    }
+    return axis < 0 ? axis + rank : axis;
+  });
+  return [...new Set(normal)].sort((a, b) => a - b);
+}
+
+export function normalizeAxis(op: string, axis: number, value: Value): number {
+  return normalizeAxes(op, [axis], value)[0]!;
+}

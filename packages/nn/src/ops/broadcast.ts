@@ -1,0 +1,30 @@
+import { ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+import { reduceSum } from './reduction.ts';
+import { reshape } from './shape.ts';
+
+/** The common shape of two values under numpy's rule: dimensions are equal, or one of them is 1, counted from the last. */
+export function broadcastShape(op: string, a: Value, b: Value): number[] {
+  const rank = Math.max(a.shape.length, b.shape.length);
+  return Array.from({ length: rank }, (_, position) => {
+    const left = a.shape[a.shape.length - rank + position] ?? 1;
+    const right = b.shape[b.shape.length - rank + position] ?? 1;
+    if (left !== right && left !== 1 && right !== 1) {
+      throw new ShapeError(
+        `${op}: ${describeType(a)} and ${describeType(b)} do not broadcast: ` +
+          `dimension ${position - rank} is ${left} on one side and ${right} on the other; they must be equal, or one of them 1.`,
+      );
+    }
+    return left === 1 ? right : left;
+  });
+}
+
+/** Sums a gradient over what was broadcast, so that it has the operand's shape again. */
+export function sumToShape(gradient: Value, shape: readonly number[]): Value {
+  const added = gradient.shape.length - shape.length;
+  const axes = gradient.shape
+    .map((_, axis) => axis)
+    .filter((axis) => axis < added || (shape[axis - added] === 1 && gradient.shape[axis] !== 1));
+  const summed = axes.length === 0 ? gradient : reduceSum(gradient, axes, true);
+  return added === 0 ? summed : reshape(summed, shape);
+}

@@ -1,0 +1,90 @@
+import type { Value } from '../graph/node.ts';
+import type { ConvAttributes } from '../graph/operators.ts';
+import { conv } from './convolution.ts';
+import { concat, pad, reshape, slice, split, transpose } from './shape.ts';
+
+/**
+ * The gradient of a convolution's weight, given the two images that the weight stands between:
+ *
+ *     dW[m, c, i, j] = Σ over n, y, x of small[n, m, y, x] · large[n, c, y·stride + i·dilation − pad, x·stride + j·dilation − pad]
+ *
+ * @param large the image that `conv` reads, [N, C, H, W]
+ * @param small the gradient of what it gives, [N, M, oH, oW]
+ * @param weightShape [M, C / group, kH, kW]
+ */
+export function weightGradient(
+  large: Value,
+  small: Value,
+  weightShape: readonly number[],
+  attributes: ConvAttributes,
+): Value {
+  if (attributes.group > 1) return byGroup(large, small, weightShape, attributes);
+  const [, channels, height] = weightShape as [number, number, number, number];
+  // Side by side, rows and channels of the weight must fill a vector register to be worth the rearranging.
+  const wide = attributes.strides[0] === 1 && channels * height >= 16;
+  return (wide ? sideBySide : swapped)(large, small, weightShape, attributes);
+}
+
+/**
+ * As a convolution of the large image with the small one as its kernel, in which batch and channels change places, and stride and
+ * dilation too. One matrix product per channel, kH·kW columns wide.
+ */
+export function swapped(
+  large: Value,
+  small: Value,
+  weightShape: readonly number[],
+  { strides, pads, dilations }: ConvAttributes,
+): Value {
+  const swap = [1, 0, 2, 3];
+  const window = { strides: dilations, dilations: strides, pads, group: 1 };
+  const result = conv(transpose(large, swap), transpose(small, swap), undefined, window);
+  // Where the stride does not divide the input, rows and columns that no window reached are left at the end.
+  const cropped = slice(slice(result, 2, 0, weightShape[2]!), 3, 0, weightShape[3]!);
+  return transpose(cropped, swap);
+}
+
+/**
+ * As one convolution over x alone, whose channels are (n, y) and whose second image axis holds every (i, c) of the weight side by side: one
+ * matrix product, M × (N·oH·oW) × (kW·kH·C), over columns that are copied in runs of kH·C. For 50 filters over [64,20,12,12] 3.0 ms, where
+ * `swapped` takes 4.2 ms and the matrix product alone 2.45 ms. Needs a vertical stride of 1.
+ */
+export function sideBySide(
+  large: Value,
+  small: Value,
+  weightShape: readonly number[],
+  { strides, pads, dilations }: ConvAttributes,
+): Value {
+  const [filters, channels, kernelHeight, kernelWidth] = weightShape as [number, number, number, number];
+  const [n, , outHeight, outWidth] = small.shape as [number, number, number, number];
+  const [top, left, bottom, right] = pads;
+  const rows = pad(transpose(large, [0, 2, 3, 1]), [0, top, left, 0], [0, bottom, right, 0]);
+  const seenBy = (i: number) => slice(rows, 1, i * dilations[0], i * dilations[0] + outHeight);
+  const image = concat(
+    Array.from({ length: kernelHeight }, (_, i) => seenBy(i)),
+    3,
+  );
+  const width = rows.shape[2]!;
+  const result = conv(
+    reshape(image, [1, n * outHeight, width, kernelHeight * channels]),
+    reshape(transpose(small, [1, 0, 2, 3]), [filters, n * outHeight, outWidth, 1]),
+    undefined,
+    { strides: [dilations[1], 1], dilations: [strides[1], 1], pads: [0, 0, 0, 0], group: 1 },
+  );
+  const reached = slice(result, 2, 0, kernelWidth);
+  return transpose(reshape(reached, [filters, kernelWidth, kernelHeight, channels]), [0, 3, 2, 1]);
+}
+
+function byGroup(
+  large: Value,
+  small: Value,
+  weightShape: readonly number[],
+  attributes: ConvAttributes,
+): Value {
+  const { group } = attributes;
+  const shape = weightShape.with(0, weightShape[0]! / group);
+  const smalls = split(small, 1, group);
+  const parts = split(large, 1, group).map((part, index) =>
+    weightGradient(part, smalls[index]!, shape, { ...attributes, group: 1 }),
+  );
+  return concat(parts, 0);
+}

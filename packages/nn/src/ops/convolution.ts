@@ -1,0 +1,114 @@
+import { ShapeError } from '../errors.ts';
+import { createValue, describeType, type Value } from '../graph/node.ts';
+import type { ConvAttributes } from '../graph/operators.ts';
+import type { AttributeValue } from '../onnx/graph-builder.ts';
+import { type OperatorFamily } from './definition.ts';
+import { weightGradient } from './convolution-weight-gradient.ts';
+import { reduceSum } from './reduction.ts';
+
+/**
+ * 2-D cross-correlation, as torch.nn.functional.conv2d.
+ *
+ * @param data [N, C, H, W]
+ * @param weight [M, C / group, kH, kW]
+ * @param bias [M], or undefined
+ * @returns [N, M, oH, oW] with oH = floor((H + pads − dilation·(kH − 1) − 1) / stride) + 1
+ */
+export function conv(data: Value, weight: Value, bias: Value | undefined, attributes: ConvAttributes): Value {
+  const [n, channels, ...spatial] = requireImages('Conv', data);
+  const [filters, perGroup, ...kernel] = requireImages('Conv', weight);
+  const { strides, pads, dilations, group } = attributes;
+  if (channels !== perGroup! * group || filters! % group !== 0) {
+    throw new ShapeError(
+      `Conv: ${describeType(data)} has ${channels} channels, a weight of ${describeType(weight)} in ${group} group(s) takes ${perGroup! * group}.`,
+    );
+  }
+  if (bias !== undefined && (bias.shape.length !== 1 || bias.shape[0] !== filters)) {
+    throw new ShapeError(
+      `Conv: a bias of ${describeType(bias)} does not fit the ${filters} filters of ${describeType(weight)}.`,
+    );
+  }
+  const output = spatial.map((size, axis) => {
+    const room = size + pads[axis]! + pads[axis + 2]! - dilations[axis]! * (kernel[axis]! - 1) - 1;
+    if (room < 0) {
+      throw new ShapeError(
+        `Conv: the kernel ${kernel.join('x')} of ${describeType(weight)} is larger than the padded input ${describeType(data)}.`,
+      );
+    }
+    return Math.floor(room / strides[axis]!) + 1;
+  });
+  const inputs = bias === undefined ? [data, weight] : [data, weight, bias];
+  return createValue('Conv', inputs, attributes, { dtype: 'float32', shape: [n!, filters!, ...output] });
+}
+
+/**
+ * The transpose of `conv` as a linear map of its data: what a gradient of conv's output is in conv's input.
+ *
+ * @param data [N, M, h, w]
+ * @param weight [M, C / group, kH, kW], as in `conv`
+ * @param spatial the [H, W] of the result; with a stride, several inputs of `conv` have one output size
+ * @returns [N, C, H, W]
+ */
+export function convTranspose(
+  data: Value,
+  weight: Value,
+  attributes: ConvAttributes,
+  spatial: readonly [number, number],
+): Value {
+  const [n, filters, ...small] = requireImages('ConvTranspose', data);
+  const [weightFilters, perGroup, ...kernel] = requireImages('ConvTranspose', weight);
+  const { strides, pads, dilations, group } = attributes;
+  if (filters !== weightFilters) {
+    throw new ShapeError(
+      `ConvTranspose: ${describeType(data)} has ${filters} channels, ${describeType(weight)} takes ${weightFilters}.`,
+    );
+  }
+  const [height, width] = spatial.map((size, axis) => {
+    const least = (small[axis]! - 1) * strides[axis]! + dilations[axis]! * (kernel[axis]! - 1) + 1;
+    return size - (least - pads[axis]! - pads[axis + 2]!);
+  });
+  const shape = [n!, perGroup! * group, ...spatial];
+  const all = { ...attributes, outputPadding: [height!, width!] as const };
+  return createValue('ConvTranspose', [data, weight], all, { dtype: 'float32', shape });
+}
+
+export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
+  Conv: {
+    emit: (graph, { attributes }, inputs, outputs) => {
+      graph.node('Conv', inputs, outputs, onnxWindow(attributes));
+    },
+    gradient: ({ inputs: [data, weight, bias], attributes }, [d]) => {
+      if (d === undefined) return [];
+      const [height, width] = data!.shape.slice(2);
+      return [
+        convTranspose(d, weight!, attributes, [height!, width!]),
+        weightGradient(data!, d, weight!.shape, attributes),
+        bias && reduceSum(d, [0, 2, 3]),
+      ];
+    },
+  },
+  ConvTranspose: {
+    emit: (graph, { attributes }, inputs, outputs) => {
+      const output_padding = attributes.outputPadding;
+      graph.node('ConvTranspose', inputs, outputs, { ...onnxWindow(attributes), output_padding });
+    },
+    // The transpose of the transpose; the weight stands between the same two images as in Conv.
+    gradient: ({ inputs: [data, weight], attributes }, [d]) => {
+      if (d === undefined) return [];
+      const { strides, pads, dilations, group } = attributes;
+      const window = { strides, pads, dilations, group };
+      return [conv(d, weight!, undefined, window), weightGradient(d, data!, weight!.shape, window)];
+    },
+  },
+};
+
+function onnxWindow({ strides, pads, dilations, group }: ConvAttributes): Record<string, AttributeValue> {
+  return { strides, pads, dilations, group };
+}
+
+function requireImages(op: string, value: Value): readonly number[] {
+  if (value.dtype !== 'float32' || value.shape.length !== 4) {
+    throw new ShapeError(`${op}: takes float32 with 4 dimensions (NCHW), given ${describeType(value)}.`);
+  }
+  return value.shape;
+}

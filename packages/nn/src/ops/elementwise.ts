@@ -1,0 +1,125 @@
+import type { DType } from '../dtype.ts';
+import { ShapeError } from '../errors.ts';
+import { createValue, describeType, isNode, type Node, type Value } from '../graph/node.ts';
+import { dataTypeCode } from '../onnx/schema.ts';
+import { broadcastShape, sumToShape } from './broadcast.ts';
+import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './definition.ts';
+import { constant } from './source.ts';
+
+type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Greater' | 'GreaterOrEqual';
+type Unary = 'Neg' | 'Exp' | 'Log' | 'Relu';
+
+export const add = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Add', a, b));
+export const sub = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Sub', a, b));
+export const mul = (a: Value, b: Value): Value => {
+  if (isConstant(a, 1)) return b;
+  return isConstant(b, 1) ? a : binary('Mul', a, b);
+};
+export const div = (a: Value, b: Value): Value => binary('Div', a, b);
+export const max = (a: Value, b: Value): Value => binary('Max', a, b);
+export const greater = (a: Value, b: Value): Value => binary('Greater', a, b, 'bool');
+export const greaterOrEqual = (a: Value, b: Value): Value => binary('GreaterOrEqual', a, b, 'bool');
+export const neg = (a: Value): Value => unary('Neg', a);
+export const exp = (a: Value): Value => unary('Exp', a);
+export const log = (a: Value): Value => unary('Log', a);
+export const relu = (a: Value): Value => unary('Relu', a);
+
+/** `whenTrue` where the condition holds, else `whenFalse`; the three broadcast. */
+export function where(condition: Value, whenTrue: Value, whenFalse: Value): Value {
+  if (condition.dtype !== 'bool') {
+    throw new ShapeError(`Where: the condition must be bool, given ${describeType(condition)}.`);
+  }
+  requireSameDtype('Where', whenTrue, whenFalse);
+  const shape = broadcastShape('Where', whenTrue, whenFalse);
+  const type = { dtype: whenTrue.dtype, shape };
+  const whole = broadcastShape('Where', condition, { ...whenTrue, ...type });
+  return createValue('Where', [condition, whenTrue, whenFalse], {}, { ...type, shape: whole });
+}
+
+export function cast(value: Value, to: DType): Value {
+  return value.dtype === to ? value : createValue('Cast', [value], { to }, { dtype: to, shape: value.shape });
+}
+
+export const elementwise: OperatorFamily<Binary | Unary | 'Where' | 'Cast'> = {
+  Add: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d, b)] },
+  Sub: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d && neg(d), b)] },
+  Mul: {
+    emit: emitPlain,
+    gradient: ({ inputs: [a, b] }, [d]) => [fit(d && mul(d, b!), a), fit(d && mul(d, a!), b)],
+  },
+  Div: {
+    emit: emitPlain,
+    // d(a/b) = da/b − (a/b)·db/b
+    gradient: ({ inputs: [a, b], outputs: [quotient] }, [d]) => {
+      const overB = d && div(d, b!);
+      return [fit(overB, a), fit(overB && neg(mul(overB, quotient!)), b)];
+    },
+  },
+  Max: {
+    emit: emitPlain,
+    // Where the two are equal the first one takes the whole gradient: a chain of Max over a pooling window, in
+    // row-major order, then picks the element that torch's max_pool2d picks.
+    gradient: ({ inputs: [a, b] }, [d]) => {
+      if (d === undefined) return [];
+      const toFirst = where(greaterOrEqual(a!, b!), d, constant(0));
+      return [fit(toFirst, a), fit(sub(d, toFirst), b)];
+    },
+  },
+  Greater: { emit: emitPlain, gradient: noGradient },
+  GreaterOrEqual: { emit: emitPlain, gradient: noGradient },
+
+  Neg: { emit: emitPlain, gradient: (_, [d]) => [d && neg(d)] },
+  Exp: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && mul(d, y!)] },
+  Log: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && div(d, x!)] },
+  Relu: {
+    emit: emitPlain,
+    // The output is positive where the input is, and is at hand anyway. At 0 the gradient is 0, as torch's.
+    gradient: ({ outputs: [y] }, [d]) => [d && where(greater(y!, constant(0)), d, constant(0))],
+  },
+
+  Where: {
+    emit: emitPlain,
+    gradient: ({ inputs: [condition, a, b] }, [d]) => {
+      if (d === undefined) return [];
+      return [
+        undefined,
+        fit(where(condition!, d, constant(0)), a),
+        fit(where(condition!, constant(0), d), b),
+      ];
+    },
+  },
+  Cast: {
+    emit: (graph, { attributes }, inputs, outputs) => {
+      graph.node('Cast', inputs, outputs, { to: dataTypeCode[attributes.to] });
+    },
+    gradient: noGradient,
+  },
+};
+
+function binary(op: Binary, a: Value, b: Value, dtype: DType = a.dtype): Value {
+  requireSameDtype(op, a, b);
+  return createValue(op, [a, b], {}, { dtype, shape: broadcastShape(op, a, b) });
+}
+
+function unary(op: Unary, a: Value): Value {
+  if (a.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(a)}.`);
+  return createValue(op, [a], {}, a);
+}
+
+function requireSameDtype(op: string, a: Value, b: Value): void {
+  if (a.dtype !== b.dtype) {
+    throw new ShapeError(
+      `${op}: both sides must have one dtype, given ${describeType(a)} and ${describeType(b)}.`,
+    );
+  }
+}
+
+/** The gradient of an operand that may have been broadcast. */
+function fit(gradient: MaybeValue, operand: Value | undefined): MaybeValue {
+  return gradient && sumToShape(gradient, operand!.shape);
+}
+
+function isConstant({ node }: Value, value: number): boolean {
+  const any: Node = node;
+  return isNode(any, 'Constant') && any.attributes.value === value;
+}

@@ -1,0 +1,29 @@
+import type { Node } from '../graph/node.ts';
+import type { OpName } from '../graph/operators.ts';
+import { convolution } from './convolution.ts';
+import type { OperatorDefinition, OperatorFamily } from './definition.ts';
+import { elementwise } from './elementwise.ts';
+import { indexing } from './indexing.ts';
+import { linearAlgebra } from './linear-algebra.ts';
+import { pooling } from './pooling.ts';
+import { reductions } from './reduction.ts';
+import { shaping } from './shape.ts';
+import { softmax } from './softmax.ts';
+import { sources } from './source.ts';
+
+/** How every operator is written in ONNX and what its gradient is. An operator without an entry does not compile. */
+const operators: OperatorFamily<OpName> = {
+  ...sources,
+  ...elementwise,
+  ...shaping,
+  ...reductions,
+  ...linearAlgebra,
+  ...convolution,
+  ...pooling,
+  ...indexing,
+  ...softmax,
+};
+
+export function definitionOf(node: Node): OperatorDefinition<OpName> {
+  return operators[node.op];
+}

@@ -1,0 +1,58 @@
+import { ShapeError } from '../errors.ts';
+import { createValue, describeType, type Value } from '../graph/node.ts';
+import { sumToShape } from './broadcast.ts';
+import { type OperatorFamily } from './definition.ts';
+
+export interface Transposition {
+  transA?: boolean;
+  transB?: boolean;
+}
+
+/** A·B, or A·B + C with a C that broadcasts over the rows; A and B are matrices, transposed on request. */
+export function gemm(a: Value, b: Value, c?: Value, transposition: Transposition = {}): Value {
+  const { transA = false, transB = false } = transposition;
+  const [rows, innerA] = orient(a, transA);
+  const [innerB, columns] = orient(b, transB);
+  if (innerA !== innerB) {
+    throw new ShapeError(
+      `Gemm: ${describeType(a)}${transA ? ' transposed' : ''} times ${describeType(b)}${transB ? ' transposed' : ''}: ` +
+        `the inner dimensions are ${innerA} and ${innerB}, and must be equal.`,
+    );
+  }
+  if (c !== undefined && !(c.dtype === 'float32' && c.shape.length === 1 && c.shape[0] === columns)) {
+    throw new ShapeError(`Gemm: a bias of ${describeType(c)} does not fit ${columns} columns.`);
+  }
+  const inputs = c === undefined ? [a, b] : [a, b, c];
+  return createValue('Gemm', inputs, { transA, transB }, { dtype: 'float32', shape: [rows, columns] });
+}
+
+export const linearAlgebra: OperatorFamily<'Gemm'> = {
+  Gemm: {
+    emit: (graph, { attributes: { transA, transB } }, inputs, outputs) => {
+      graph.node('Gemm', inputs, outputs, { transA: Number(transA), transB: Number(transB) });
+    },
+    gradient: ({ inputs: [a, b, c], attributes: { transA, transB } }, [d]) => {
+      if (d === undefined) return [];
+      const gradientA = transA
+        ? gemm(b!, d, undefined, { transA: transB, transB: true })
+        : gemm(d, b!, undefined, { transB: !transB });
+      const gradientB = transB
+        ? gemm(d, a!, undefined, { transA: true, transB: transA })
+        : gemm(a!, d, undefined, { transA: !transA });
+      return [gradientA, gradientB, c && sumToShape(d, c.shape)];
+    },
+  },
+};
+
+function orient(matrix: Value, transposed: boolean): readonly [rows: number, columns: number] {
+  const [rows, columns] = matrix.shape;
+  if (
+    matrix.dtype !== 'float32' ||
+    matrix.shape.length !== 2 ||
+    rows === undefined ||
+    columns === undefined
+  ) {
+    throw new ShapeError(`Gemm: takes matrices of float32, given ${describeType(matrix)}.`);
+  }
+  return transposed ? [columns, rows] : [rows, columns];
+}

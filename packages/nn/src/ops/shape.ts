@@ -1,0 +1,182 @@
+import { ShapeError } from '../errors.ts';
+import { createNode, createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import { normalizeAxis } from './axes.ts';
+import { sumToShape } from './broadcast.ts';
+import { type OperatorFamily } from './definition.ts';
+import { constant } from './source.ts';
+
+type Shaping = 'Reshape' | 'Transpose' | 'Concat' | 'Split' | 'Slice' | 'Pad' | 'Expand';
+
+/** The same elements in row-major order under another shape; one dimension may be -1: what remains. */
+export function reshape(value: Value, shape: readonly number[]): Value {
+  const resolved = resolveShape(value, shape);
+  if (sameShape(resolved, value.shape) && !shape.includes(-1)) return value;
+  return createValue('Reshape', [value], { shape }, { dtype: value.dtype, shape: resolved });
+}
+
+/** Axis `i` of the result is axis `perm[i]` of the value. */
+export function transpose(value: Value, perm: readonly number[]): Value {
+  const sorted = [...perm].sort((a, b) => a - b);
+  if (sorted.length !== value.shape.length || sorted.some((axis, position) => axis !== position)) {
+    throw new ShapeError(
+      `Transpose: [${perm.join()}] is not an order of the axes of ${describeType(value)}; each must stand there once.`,
+    );
+  }
+  const shape = perm.map((axis) => value.shape[axis]!);
+  return createValue('Transpose', [value], { perm }, { dtype: value.dtype, shape });
+}
+
+export function concat(values: readonly Value[], givenAxis: number): Value {
+  const first = values[0];
+  if (first === undefined) throw new ShapeError('Concat: takes at least one tensor, given none.');
+  const axis = normalizeAxis('Concat', givenAxis, first);
+  for (const value of values) {
+    const fits =
+      value.dtype === first.dtype &&
+      value.shape.length === first.shape.length &&
+      value.shape.every((size, position) => position === axis || size === first.shape[position]);
+    if (!fits) {
+      throw new ShapeError(
+        `Concat: ${describeType(first)} and ${describeType(value)} differ beside axis ${axis}, along which they are joined.`,
+      );
+    }
+  }
+  const length = values.reduce((sum, value) => sum + value.shape[axis]!, 0);
+  return createValue(
+    'Concat',
+    values,
+    { axis },
+    { dtype: first.dtype, shape: first.shape.with(axis, length) },
+  );
+}
+
+/** `parts` equal pieces along an axis. */
+export function split(value: Value, givenAxis: number, parts: number): readonly Value[] {
+  const axis = normalizeAxis('Split', givenAxis, value);
+  const size = value.shape[axis]!;
+  if (!Number.isInteger(parts) || parts < 1 || size % parts !== 0) {
+    throw new ShapeError(`Split: axis ${axis} of ${describeType(value)} has no ${parts} equal parts.`);
+  }
+  const type = { dtype: value.dtype, shape: value.shape.with(axis, size / parts) };
+  return createNode('Split', [value], { axis, parts }, Array<typeof type>(parts).fill(type)).outputs;
+}
+
+/** Elements `start` (inclusive) to `end` (exclusive) along an axis. */
+export function slice(value: Value, givenAxis: number, start: number, end: number): Value {
+  const axis = normalizeAxis('Slice', givenAxis, value);
+  const size = value.shape[axis]!;
+  if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= size)) {
+    throw new ShapeError(`Slice: ${start} to ${end} does not lie in axis ${axis} of ${describeType(value)}.`);
+  }
+  if (start === 0 && end === size) return value;
+  const type = { dtype: value.dtype, shape: value.shape.with(axis, end - start) };
+  return createValue('Slice', [value], { axis, start, end }, type);
+}
+
+/** Zeros around a float32 value. */
+export function pad(value: Value, before: readonly number[], after: readonly number[]): Value {
+  if ([...before, ...after].every((count) => count === 0)) return value;
+  const shape = value.shape.map((size, axis) => size + before[axis]! + after[axis]!);
+  return createValue('Pad', [value], { before, after }, { dtype: value.dtype, shape });
+}
+
+/** Repeats dimensions of size 1 until the shape is `shape`. */
+export function expand(value: Value, shape: readonly number[]): Value {
+  if (sameShape(value.shape, shape)) return value;
+  return createValue('Expand', [value], { shape }, { dtype: value.dtype, shape });
+}
+
+export const shaping: OperatorFamily<Shaping> = {
+  Reshape: {
+    emit: (graph, { attributes: { shape } }, inputs, outputs) => {
+      graph.node('Reshape', [...inputs, graph.constant('int64', [shape.length], shape)], outputs);
+    },
+    gradient: ({ inputs: [x] }, [d]) => [d && reshape(d, x!.shape)],
+  },
+  Transpose: {
+    emit: (graph, { attributes: { perm } }, inputs, outputs) => {
+      graph.node('Transpose', inputs, outputs, { perm });
+    },
+    gradient: ({ attributes: { perm } }, [d]) => [
+      d &&
+        transpose(
+          d,
+          perm.map((_, axis) => perm.indexOf(axis)),
+        ),
+    ],
+  },
+  Concat: {
+    emit: (graph, { attributes: { axis } }, inputs, outputs) => {
+      graph.node('Concat', inputs, outputs, { axis });
+    },
+    gradient: ({ inputs, attributes: { axis } }, [d]) => {
+      let end = 0;
+      return inputs.map((part) => {
+        const start = end;
+        end += part.shape[axis]!;
+        return d && slice(d, axis, start, end);
+      });
+    },
+  },
+  Split: {
+    emit: (graph, { attributes: { axis, parts } }, inputs, outputs) => {
+      // Every output of Split is computed, so each gets a name.
+      const named = outputs.map((name) => name || graph.freshName('unread'));
+      graph.node('Split', inputs, named, { axis, num_outputs: parts });
+    },
+    gradient: ({ outputs, attributes: { axis } }, gradients) => [
+      concat(
+        outputs.map((part, index) => gradients[index] ?? expandZero(part.shape)),
+        axis,
+      ),
+    ],
+  },
+  Slice: {
+    emit: (graph, { attributes: { axis, start, end } }, inputs, outputs) => {
+      const bounds = [start, end, axis].map((value) => graph.constant('int64', [1], [value]));
+      graph.node('Slice', [...inputs, ...bounds], outputs);
+    },
+    gradient: ({ inputs: [x], attributes: { axis, start, end } }, [d]) => {
+      const none = x!.shape.map(() => 0);
+      return [d && pad(d, none.with(axis, start), none.with(axis, x!.shape[axis]! - end))];
+    },
+  },
+  Pad: {
+    emit: (graph, { attributes: { before, after } }, inputs, outputs) => {
+      const pads = graph.constant('int64', [2 * before.length], [...before, ...after]);
+      graph.node('Pad', [...inputs, pads], outputs);
+    },
+    gradient: ({ inputs: [x], attributes: { before } }, [d]) => [
+      d && x!.shape.reduce((inner, size, axis) => slice(inner, axis, before[axis]!, before[axis]! + size), d),
+    ],
+  },
+  Expand: {
+    emit: (graph, { attributes: { shape } }, inputs, outputs) => {
+      graph.node('Expand', [...inputs, graph.constant('int64', [shape.length], shape)], outputs);
+    },
+    gradient: ({ inputs: [x] }, [d]) => [d && sumToShape(d, x!.shape)],
+  },
+};
+
+function expandZero(shape: readonly number[]): Value {
+  return expand(constant(0), shape);
+}
+
+function resolveShape(value: Value, shape: readonly number[]): number[] {
+  const size = sizeOf(value.shape);
+  const known = sizeOf(shape.filter((dimension) => dimension !== -1));
+  const open = shape.filter((dimension) => dimension === -1).length;
+  const valid = shape.every((dimension) => Number.isInteger(dimension) && dimension >= -1);
+  const fits = open === 0 ? known === size : open === 1 && known > 0 && size % known === 0;
+  if (!valid || !fits) {
+    throw new ShapeError(
+      `Reshape: ${describeType(value)} has ${size} elements, which do not fill [${shape.join()}]` +
+        `${open > 1 ? '; only one dimension may be -1' : ''}.`,
+    );
+  }
+  return shape.map((dimension) => (dimension === -1 ? size / known : dimension));
+}
+
+function sameShape(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((size, axis) => size === b[axis]);
+}

@@ -1,0 +1,47 @@
+import type { DistributedParameter, GradientSink } from 'ringrun';
+import type { GradientReceiver, Source } from './graph/operators.ts';
+import { input } from './ops/source.ts';
+import { requireLength, Tensor } from './tensor.ts';
+
+/** A trainable tensor (torch.nn.Parameter): its elements and its gradient live in arrays that stay where they are. */
+export class Parameter extends Tensor implements DistributedParameter, GradientReceiver {
+  /** The elements, row-major. The optimizer changes them in place. */
+  readonly data: Float32Array;
+  /** Set by DistributedDataParallel: who says where the gradient goes, and averages it. */
+  gradientSink: GradientSink | undefined;
+  #ownGradient: Float32Array | undefined;
+  #hasGradient = false;
+
+  constructor(data: Float32Array, shape: readonly number[]) {
+    requireLength(data, 'float32', shape);
+    const source: { data: Float32Array; parameter?: GradientReceiver } & Source = { data };
+    super(input('float32', shape, source));
+    source.parameter = this;
+    this.data = data;
+  }
+
+  /** The gradient since the last `zeroGrad`, or undefined when there was no backward pass. */
+  get grad(): Float32Array | undefined {
+    return this.#hasGradient ? this.gradientPlace() : undefined;
+  }
+
+  /** Forgets the gradient, so that the next backward pass starts a new one. */
+  zeroGrad(): void {
+    this.#hasGradient = false;
+  }
+
+  gradientPlace(): Float32Array {
+    if (this.gradientSink !== undefined) return this.gradientSink.placeOf(this);
+    this.#ownGradient ??= new Float32Array(this.data.length);
+    return this.#ownGradient;
+  }
+
+  gradientWritten(): void {
+    this.#hasGradient = true;
+    this.gradientSink?.gradientReady(this);
+  }
+
+  async backwardDone(): Promise<void> {
+    await this.gradientSink?.backwardDone();
+  }
+}

@@ -1,0 +1,70 @@
+import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
+import { defaultGroup } from '../process-group/index.ts';
+import { defaultBucketCapMb, firstBucketCapMb } from './buckets.ts';
+import type { DistributedModule, DistributedTensor } from './distributed-module.ts';
+import { Reducer } from './reducer.ts';
+
+/** A model that computes: `forward` takes and gives what its library calls tensors. */
+export interface ForwardModule extends DistributedModule {
+  forward(...inputs: never[]): unknown;
+}
+
+export interface DistributedDataParallelOptions {
+  /** Ranks that train together; the default group unless given. */
+  processGroup?: ProcessGroup;
+  /** Size of a gradient bucket in MiB; 25 unless given. The first bucket has 1. */
+  bucketCapMb?: number;
+}
+
+/**
+ * Trains one model on every rank's own data (torch.nn.parallel.DistributedDataParallel).
+ *
+ * The constructor, a collective, gives every rank the parameters and buffers of rank 0. From then on `await loss.backward()` resolves when the gradients
+ * are the average over all ranks, so that equal optimizers keep the parameters bit-identical.
+ *
+ * Create the optimizer from the same parameters, before or after wrapping; their arrays stay.
+ */
+export class DistributedDataParallel<M extends ForwardModule> {
+  /** The wrapped model, for its own methods, for saving and for evaluation. */
+  readonly module: M;
+
+  constructor(module: M, options: DistributedDataParallelOptions = {}) {
+    const { bucketCapMb = defaultBucketCapMb } = options;
+    if (!(bucketCapMb > 0)) {
+      throw new InvalidArgumentError(`bucketCapMb must be a number of MiB above 0, given ${bucketCapMb}.`);
+    }
+    const group = options.processGroup ?? defaultGroup();
+    const parameters = [...module.namedParameters()].map(([, parameter]) => parameter);
+    if (parameters.length === 0) {
+      throw new InvalidArgumentError(
+        'DistributedDataParallel: the model has no parameters, so there is nothing to average.',
+      );
+    }
+    this.module = module;
+    broadcastFromRank0(group, parameters);
+    broadcastFromRank0(
+      group,
+      [...module.namedBuffers()].map(([, buffer]) => buffer),
+    );
+    const cap = bucketCapMb * 2 ** 20;
+    const reducer = new Reducer(group, parameters, Math.min(firstBucketCapMb * 2 ** 20, cap), cap);
+    for (const parameter of parameters) parameter.gradientSink = reducer;
+  }
+
+  /** The wrapped model's forward. */
+  forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
+    return this.module.forward(...inputs) as ReturnType<M['forward']>;
+  }
+
+  namedParameters(): ReturnType<M['namedParameters']> {
+    return this.module.namedParameters() as ReturnType<M['namedParameters']>;
+  }
+
+  namedBuffers(): ReturnType<M['namedBuffers']> {
+    return this.module.namedBuffers() as ReturnType<M['namedBuffers']>;
+  }
+}
+
+function broadcastFromRank0(group: ProcessGroup, tensors: readonly DistributedTensor[]): void {
+  for (const { data } of tensors) group.broadcastSync(data, { src: 0 });
+}

@@ -1,0 +1,12 @@
+export { ParametersDivergedError, parametersDigest, verifyIdenticalParameters } from './consistency.ts';
+export {
+  DistributedDataParallel,
+  type DistributedDataParallelOptions,
+  type ForwardModule,
+} from './distributed-data-parallel.ts';
+export type {
+  DistributedModule,
+  DistributedParameter,
+  DistributedTensor,
+  GradientSink,
+} from './distributed-module.ts';
