@@ -8,7 +8,7 @@ import { constant } from '../ops/source.ts';
 import { differentiate } from './differentiate.ts';
 import { emitModel } from './emit.ts';
 import { rewrite } from './rewrite.ts';
-import { maxPoolAsMax } from './rewrites/max-pool-as-max.ts';
+import { batchInnermost } from './rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 
 /** Programs by the structure of their graphs: a training loop builds an equal graph at every step and compiles it once. */
@@ -35,7 +35,7 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
   const { leaves, key } = structureOf([loss]);
   const trainable = leaves.filter(({ source }) => source.parameter !== undefined).reverse();
   const program = await compiledOnce(`training ${key}`, () => {
-    const [rewritten] = rewrite(rewrite([loss], [reluAfterMaxPool]), [maxPoolAsMax]);
+    const [rewritten] = rewrite(rewrite([loss], [reluAfterMaxPool]), batchInnermost);
     const gradients = differentiate(rewritten!);
     // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);

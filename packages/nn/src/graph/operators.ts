@@ -43,8 +43,8 @@ export interface PoolAttributes {
 export interface Operators {
   /** A leaf: an array that is bound when the graph runs (a parameter, a batch, a scalar such as the learning rate). */
   Input: { source: Source };
-  /** The same number everywhere, known when the graph is compiled. */
-  Constant: { value: number };
+  /** Float32 numbers that are part of the program: few, and known when the graph is compiled. */
+  Constant: { shape: readonly number[]; values: readonly number[] };
 
   Add: None;
   Sub: None;
@@ -77,6 +77,8 @@ export interface Operators {
 
   /** A·B + C for matrices, with A or B transposed on request; C may be left out. */
   Gemm: { transA: boolean; transB: boolean };
+  /** [G,M,K] times [G,K,N]: G matrix products. */
+  MatMul: None;
   /** Inputs: data [N,C,H,W], weight [M,C/group,kH,kW], optional bias [M]. */
   Conv: ConvAttributes;
   /** The transpose of Conv's linear map: inputs [N,M,h,w], weight [M,C/group,kH,kW]. */

@@ -1,6 +1,7 @@
 import type { Value } from '../graph/node.ts';
 import type { ConvAttributes } from '../graph/operators.ts';
 import { conv } from './convolution.ts';
+import { matmul } from './linear-algebra.ts';
 import { concat, pad, reshape, slice, split, transpose } from './shape.ts';
 
 /**
@@ -18,10 +19,15 @@ export function weightGradient(
   weightShape: readonly number[],
   attributes: ConvAttributes,
 ): Value {
-  if (attributes.group > 1) return byGroup(large, small, weightShape, attributes);
-  const [, channels, height] = weightShape as [number, number, number, number];
+  const [, channels, height, width] = weightShape as [number, number, number, number];
+  const { strides, pads, group } = attributes;
+  const dense = strides[0] === 1 && strides[1] === 1;
+  if (dense && width === 1 && pads[1] === 0 && pads[3] === 0) {
+    return unfolded(large, small, weightShape, attributes);
+  }
+  if (group > 1) return byGroup(large, small, weightShape, attributes);
   // Side by side, rows and channels of the weight must fill a vector register to be worth the rearranging.
-  const wide = attributes.strides[0] === 1 && channels * height >= 16;
+  const wide = strides[0] === 1 && channels * height >= 16;
   return (wide ? sideBySide : swapped)(large, small, weightShape, attributes);
 }
 
@@ -72,6 +78,31 @@ export function sideBySide(
   );
   const reached = slice(result, 2, 0, kernelWidth);
   return transpose(reshape(reached, [filters, kernelWidth, kernelHeight, channels]), [0, 3, 2, 1]);
+}
+
+/**
+ * As a matrix product per group, M × (N·oH·W) × (C·kH), over the shifted rows of the large image. For kernels of width 1 and stride 1, where
+ * the shifted rows are copied in runs of oH·W and are only kH times the image.
+ */
+export function unfolded(
+  large: Value,
+  small: Value,
+  weightShape: readonly number[],
+  { pads, dilations, group }: ConvAttributes,
+): Value {
+  const [filters, channels, kernelHeight] = weightShape as [number, number, number, number];
+  const [n, , outHeight, width] = small.shape as [number, number, number, number];
+  const groupsFirst = (value: Value, perGroup: number) =>
+    transpose(reshape(value, [n, group, perGroup, value.shape[2]!, width]), [1, 2, 0, 3, 4]);
+  const pixels = n * outHeight * width;
+  const rows = pad(groupsFirst(large, channels), [0, 0, 0, pads[0], 0], [0, 0, 0, pads[2], 0]);
+  const shifted = Array.from({ length: kernelHeight }, (_, i) => {
+    const start = i * dilations[0];
+    return reshape(slice(rows, 3, start, start + outHeight), [group, channels, 1, pixels]);
+  });
+  const columns = reshape(concat(shifted, 2), [group, channels * kernelHeight, pixels]);
+  const gradients = reshape(groupsFirst(small, filters / group), [group, filters / group, pixels]);
+  return reshape(matmul(gradients, transpose(columns, [0, 2, 1])), weightShape);
 }
 
 function byGroup(

@@ -1,6 +1,6 @@
 import type { DType } from '../dtype.ts';
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, isNode, type Node, type Value } from '../graph/node.ts';
+import { createValue, describeType, isNode, type Value } from '../graph/node.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './definition.ts';
@@ -119,7 +119,7 @@ function fit(gradient: MaybeValue, operand: Value | undefined): MaybeValue {
   return gradient && sumToShape(gradient, operand!.shape);
 }
 
-function isConstant({ node }: Value, value: number): boolean {
-  const any: Node = node;
-  return isNode(any, 'Constant') && any.attributes.value === value;
+/** Whether a value is this scalar. */
+function isConstant({ node, shape }: Value, number: number): boolean {
+  return isNode(node, 'Constant') && shape.length === 0 && node.attributes.values[0] === number;
 }

@@ -1,7 +1,8 @@
 import { ShapeError } from '../errors.ts';
 import { createValue, describeType, type Value } from '../graph/node.ts';
 import { sumToShape } from './broadcast.ts';
-import { type OperatorFamily } from './definition.ts';
+import { emitPlain, type OperatorFamily } from './definition.ts';
+import { transpose } from './shape.ts';
 
 export interface Transposition {
   transA?: boolean;
@@ -26,7 +27,25 @@ export function gemm(a: Value, b: Value, c?: Value, transposition: Transposition
   return createValue('Gemm', inputs, { transA, transB }, { dtype: 'float32', shape: [rows, columns] });
 }
 
-export const linearAlgebra: OperatorFamily<'Gemm'> = {
+/** G products of matrices: [G, M, K] and [G, K, N] give [G, M, N]. */
+export function matmul(a: Value, b: Value): Value {
+  const [groups, rows, inner] = a.shape;
+  const columns = b.shape[2];
+  const fits = a.shape.length === 3 && b.shape.length === 3 && b.shape[0] === groups && b.shape[1] === inner;
+  if (!fits) {
+    throw new ShapeError(
+      `MatMul: takes [G,M,K] and [G,K,N], given ${describeType(a)} and ${describeType(b)}.`,
+    );
+  }
+  return createValue('MatMul', [a, b], {}, { dtype: 'float32', shape: [groups!, rows!, columns!] });
+}
+
+export const linearAlgebra: OperatorFamily<'Gemm' | 'MatMul'> = {
+  MatMul: {
+    emit: emitPlain,
+    gradient: ({ inputs: [a, b] }, [d]) =>
+      d === undefined ? [] : [matmul(d, transpose(b!, [0, 2, 1])), matmul(transpose(a!, [0, 2, 1]), d)],
+  },
   Gemm: {
     emit: (graph, { attributes: { transA, transB } }, inputs, outputs) => {
       graph.node('Gemm', inputs, outputs, { transA: Number(transA), transB: Number(transB) });

@@ -10,7 +10,12 @@ export function input(dtype: DType, shape: readonly number[], source: Source): V
 
 /** A float32 scalar that is part of the program. A number that changes between runs is an input: each value would compile anew. */
 export function constant(value: number): Value {
-  return createValue('Constant', [], { value }, { dtype: 'float32', shape: [] });
+  return constantTensor([], [value]);
+}
+
+/** A small float32 tensor that is part of the program. */
+export function constantTensor(shape: readonly number[], values: readonly number[]): Value {
+  return createValue('Constant', [], { shape, values }, { dtype: 'float32', shape });
 }
 
 export const sources: OperatorFamily<'Input' | 'Constant'> = {
@@ -22,7 +27,7 @@ export const sources: OperatorFamily<'Input' | 'Constant'> = {
   },
   Constant: {
     emit: (graph, { attributes }, _, outputs) => {
-      graph.node('Identity', [graph.constant('float32', [], [attributes.value])], outputs);
+      graph.node('Identity', [graph.constant('float32', attributes.shape, attributes.values)], outputs);
     },
     gradient: noGradient,
   },

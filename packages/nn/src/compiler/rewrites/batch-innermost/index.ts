@@ -1,0 +1,52 @@
+import { isNode, type Node, type Value } from '../../../graph/node.ts';
+import { add, relu } from '../../../ops/elementwise.ts';
+import { reshape } from '../../../ops/shape.ts';
+import type { Rewrite } from '../../rewrite.ts';
+import { convolveBatchInnermost } from './convolution.ts';
+import { isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
+import { maxPoolBatchInnermost, windowsTile } from './max-pool.ts';
+
+/**
+ * Lays convolutions out with the batch innermost, and what follows them as far as it goes. For training steps: in inference
+ * onnxruntime's own Conv and MaxPool are as fast.
+ *
+ * One step of the MNIST CNN (batch 64, one thread) takes 10.5 ms this way and 14.4 ms in NCHW.
+ */
+export const batchInnermost: readonly Rewrite[] = [convolution, maxPool, unary];
+
+/** Columns are N wide: fewer would leave vector registers and matrix products half empty. */
+const leastBatch = 16;
+
+function convolution(node: Node): Value | undefined {
+  if (!isNode(node, 'Conv')) return undefined;
+  const [image, weight, bias] = node.inputs as [Value, Value, Value?];
+  const { strides, pads, dilations, group } = node.attributes;
+  const plain = group === 1 && [...strides, ...dilations].every((step) => step === 1);
+  if (!plain || pads.some((pad) => pad > 0) || image.shape[0]! < leastBatch) return undefined;
+  const result = convolveBatchInnermost(toBatchInnermost(image), weight);
+  return toNchw(bias === undefined ? result : add(result, reshape(bias, [1, bias.shape[0]!, 1, 1])));
+}
+
+/** The bias of a convolution commutes with the maximum, behind which a fraction of the elements is left. */
+function maxPool(node: Node): Value | undefined {
+  if (!isNode(node, 'MaxPool')) return undefined;
+  const image = node.inputs[0]!;
+  const { kernelShape } = node.attributes;
+  if (!isBatchInnermost(image) || !windowsTile(image, node.attributes)) return undefined;
+  const turned = toBatchInnermost(image);
+  const biased = asBiased(turned);
+  if (biased === undefined) return toNchw(maxPoolBatchInnermost(turned, kernelShape));
+  return toNchw(add(maxPoolBatchInnermost(biased.image, kernelShape), biased.bias));
+}
+
+function asBiased({ node }: Value): { image: Value; bias: Value } | undefined {
+  if (!isNode(node, 'Add')) return undefined;
+  const [image, bias] = node.inputs as [Value, Value];
+  const perChannel = bias.shape.length === 4 && bias.shape.every((size, axis) => axis === 1 || size === 1);
+  return perChannel ? { image, bias } : undefined;
+}
+
+function unary(node: Node): Value | undefined {
+  if (!isNode(node, 'Relu') || !isBatchInnermost(node.inputs[0]!)) return undefined;
+  return toNchw(relu(toBatchInnermost(node.inputs[0]!)));
+}

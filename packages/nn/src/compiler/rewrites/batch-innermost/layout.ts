@@ -1,0 +1,25 @@
+import { isNode, type Value } from '../../../graph/node.ts';
+import { transpose } from '../../../ops/shape.ts';
+
+/**
+ * Images as [W, C, H, N]: the batch innermost.
+ *
+ * Shifting or splitting an image along its width or height then moves runs of N or H·N numbers, where NCHW moves single numbers or
+ * rows of a few; and a linear map along the width is a matrix product from the left.
+ */
+export function toBatchInnermost(nchw: Value): Value {
+  // Exchanging N and W is its own inverse, so an image that was just turned to NCHW is taken back for nothing.
+  const { node } = nchw;
+  return isBatchInnermost(nchw) ? node.inputs[0]! : transpose(nchw, exchange);
+}
+
+export function toNchw(batchInnermost: Value): Value {
+  return transpose(batchInnermost, exchange);
+}
+
+/** Whether an NCHW image is the turned view of one that has its batch innermost. */
+export function isBatchInnermost({ node }: Value): boolean {
+  return isNode(node, 'Transpose') && node.attributes.perm.join() === exchange.join();
+}
+
+const exchange = [3, 1, 2, 0];

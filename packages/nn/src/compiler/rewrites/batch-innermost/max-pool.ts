@@ -1,0 +1,38 @@
+import type { Value } from '../../../graph/node.ts';
+import type { PoolAttributes } from '../../../graph/operators.ts';
+import { max } from '../../../ops/elementwise.ts';
+import { reshape, split } from '../../../ops/shape.ts';
+
+/** Whether the windows cover an NCHW image without overlapping and without a rest. */
+export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: PoolAttributes): boolean {
+  const [rows, columns] = kernelShape;
+  const seamless = strides[0] === rows && strides[1] === columns && pads.every((pad) => pad === 0);
+  return seamless && shape[2]! % rows === 0 && shape[3]! % columns === 0;
+}
+
+/**
+ * Max-pooling as elementwise maxima, over [W, C, H, N]: first over the columns of each window, then over its rows.
+ *
+ * MaxPool's gradient needs the positions of the maxima, and finding them is a scalar loop in onnxruntime: 3.4 ms for [64,20,24,24], where the maxima
+ * alone take 0.24 ms. Max, GreaterOrEqual and Where are vectorised, and are all that this form and its gradient consist of.
+ */
+export function maxPoolBatchInnermost(
+  image: Value,
+  [rows, columns]: readonly [height: number, width: number],
+): Value {
+  const [width, channels, height, n] = image.shape as [number, number, number, number];
+  const wide = width / columns;
+  const high = height / rows;
+  const ofColumns = maximum(split(reshape(image, [wide, columns, channels * height * n]), 1, columns));
+  const ofRows = maximum(split(reshape(ofColumns, [wide * channels * high, rows, n]), 1, rows));
+  return reshape(ofRows, [wide, channels, high, n]);
+}
+
+/**
+ * The first of equal elements wins at every step, columns within a row and then rows, so ties go to the first element in row-major
+ * order, as in torch.
+ * One axis, because onnxruntime's Where broadcasts its scalar along the innermost axis only: four times as fast as over rows of 12.
+ */
+function maximum(values: readonly Value[]): Value {
+  return values.map((value) => reshape(value, [-1])).reduce((largest, value) => max(largest, value));
+}
