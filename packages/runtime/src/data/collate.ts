@@ -1,0 +1,200 @@
+import { InvalidArgumentError } from '@ringrun/collectives';
+
+/** A typed array of any element type. */
+export type NumericArray =
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array
+  | Float32Array
+  | Float64Array;
+
+/** By name, because the constructor of an array may be a subclass, such as Buffer, that must not be made this way. */
+const arrayTypes = {
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  BigInt64Array,
+  BigUint64Array,
+  Float32Array,
+  Float64Array,
+} satisfies Record<NumericArray[typeof Symbol.toStringTag], new (length: number) => NumericArray>;
+
+/** One array for a whole batch. */
+export interface Batched<Data extends NumericArray = NumericArray> {
+  /** The samples' elements one after the other, each in row-major order. */
+  data: Data;
+  /** Number of samples, then the shape of one. */
+  shape: number[];
+}
+
+/** What `defaultCollate` makes of samples of a type. */
+export type Collated<Sample> = Sample extends number
+  ? Batched<Float64Array>
+  : Sample extends bigint
+    ? Batched<BigInt64Array>
+    : Sample extends string
+      ? string[]
+      : Sample extends NumericArray
+        ? Batched<Sample>
+        : Sample extends ShapedArray<infer Data>
+          ? Batched<Data>
+          : { [Field in keyof Sample]: Collated<Sample[Field]> };
+
+/** An array of a sample that knows its shape, such as an image of [1, 28, 28]. */
+export interface ShapedArray<Data extends NumericArray = NumericArray> {
+  readonly data: Data;
+  readonly shape: readonly number[];
+}
+
+/**
+ * Makes one batch of samples that are alike (torch.utils.data.default_collate). n samples that are
+ *
+ * - numbers become a Float64Array, which holds each of them exactly, and bigints a BigInt64Array; shape [n]
+ * - typed arrays of one type and length are stacked; shape [n, length]
+ * - typed arrays with a shape, `{ data, shape }`, are stacked; shape [n, ...shape]
+ * - strings become a list
+ * - objects, tuples and lists become one in which each field is collated
+ *
+ * The batch has memory of its own. Anything else, and samples that are not alike, is an `InvalidArgumentError` that names the field.
+ */
+export function defaultCollate<Sample>(samples: readonly Sample[]): Collated<Sample> {
+  if (samples.length === 0)
+    throw new InvalidArgumentError('defaultCollate: a batch needs at least 1 sample, got 0.');
+  return collate(samples, 'sample') as Collated<Sample>;
+}
+
+function collate(samples: readonly unknown[], path: string): unknown {
+  const first = samples[0];
+  if (typeof first === 'number') return collateNumbers(all(samples, isNumber, path));
+  if (typeof first === 'bigint') return collateBigints(all(samples, isBigint, path));
+  if (typeof first === 'string') return all(samples, isString, path);
+  if (isNumericArray(first)) return stack(all(samples, isNumericArray, path), [first.length], path);
+  if (isShapedArray(first)) return collateShapedArrays(all(samples, isShapedArray, path), path);
+  if (Array.isArray(first)) return collateLists(all(samples, isList, path), path);
+  if (isPlainObject(first)) return collateFields(all(samples, isPlainObject, path), path);
+  throw new InvalidArgumentError(
+    `DataLoader: ${path} is ${describe(first)}, which no batch can be made of by itself; ` +
+      'give numbers, strings, typed arrays or objects of these, or give DataLoader a `collate` function.',
+  );
+}
+
+function collateNumbers(numbers: readonly number[]): Batched<Float64Array> {
+  return { data: Float64Array.from(numbers), shape: [numbers.length] };
+}
+
+function collateBigints(numbers: readonly bigint[]): Batched<BigInt64Array> {
+  return { data: BigInt64Array.from(numbers), shape: [numbers.length] };
+}
+
+function collateShapedArrays(arrays: readonly ShapedArray[], path: string): Batched {
+  const shape = arrays[0].shape;
+  const size = shape.reduce((product, dimension) => product * dimension, 1);
+  for (const [index, array] of arrays.entries()) {
+    if (array.data.length !== size || !isSameShape(array.shape, shape)) {
+      throw notAlike(path, `an array of shape [${shape.join()}]`, index, describe(array));
+    }
+  }
+  return stack(
+    arrays.map((array) => array.data),
+    shape,
+    path,
+  );
+}
+
+function stack(arrays: readonly NumericArray[], shape: readonly number[], path: string): Batched {
+  const { [Symbol.toStringTag]: type, length } = arrays[0];
+  const stacked = new arrayTypes[type](arrays.length * length);
+  for (const [index, array] of arrays.entries()) {
+    if (array.length !== length || array[Symbol.toStringTag] !== type) {
+      throw notAlike(path, `a ${type} of ${length} elements`, index, describe(array));
+    }
+    // The types are equal, which TypeScript cannot know: numbers and bigints have separate signatures.
+    stacked.set(array as never, index * length);
+  }
+  return { data: stacked, shape: [arrays.length, ...shape] };
+}
+
+function collateLists(lists: readonly (readonly unknown[])[], path: string): unknown[] {
+  const length = lists[0].length;
+  for (const [index, list] of lists.entries()) {
+    if (list.length !== length) throw notAlike(path, `a list of ${length}`, index, describe(list));
+  }
+  return Array.from({ length }, (_, field) =>
+    collate(
+      lists.map((list) => list[field]),
+      `${path}[${field}]`,
+    ),
+  );
+}
+
+function collateFields(objects: readonly Fields[], path: string): Fields {
+  const collateField = (field: string): [string, unknown] => [
+    field,
+    collate(
+      objects.map((object) => object[field]),
+      `${path}.${field}`,
+    ),
+  ];
+  return Object.fromEntries(Object.keys(objects[0]).map(collateField));
+}
+
+/** The samples, once it is sure that the others are what the first one is. */
+function all<Kind>(
+  samples: readonly unknown[],
+  is: (sample: unknown) => sample is Kind,
+  path: string,
+): Kind[] {
+  const odd = samples.findIndex((sample) => !is(sample));
+  if (odd >= 0) throw notAlike(path, describe(samples[0]), odd, describe(samples[odd]));
+  return samples as Kind[];
+}
+
+function notAlike(path: string, expected: string, index: number, got: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `DataLoader: ${path} is ${expected} in the batch's first sample and ${got} in sample ${index} of the same batch; ` +
+      'samples of one batch must be alike. Make them so in the dataset, or give DataLoader a `collate` function.',
+  );
+}
+
+type Fields = Record<string, unknown>;
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+const isBigint = (value: unknown): value is bigint => typeof value === 'bigint';
+const isString = (value: unknown): value is string => typeof value === 'string';
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+
+function isNumericArray(value: unknown): value is NumericArray {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
+}
+
+function isShapedArray(value: unknown): value is ShapedArray {
+  return isPlainObject(value) && isNumericArray(value.data) && Array.isArray(value.shape);
+}
+
+function isSameShape(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((dimension, index) => dimension === b[index]);
+}
+
+/** Objects with fields; not a Map, a Date or a promise, whose contents are elsewhere. */
+function isPlainObject(value: unknown): value is Fields {
+  return Object.prototype.toString.call(value) === '[object Object]';
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (isNumericArray(value)) return `a ${value[Symbol.toStringTag]} of ${value.length} elements`;
+  if (isShapedArray(value))
+    return `an array of shape [${value.shape.join()}] with ${value.data.length} elements`;
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  return typeof value === 'object' ? `an object (${value.constructor.name})` : `a ${typeof value}`;
+}

@@ -1,0 +1,95 @@
+import { setImmediate } from 'node:timers/promises';
+import { InvalidArgumentError } from '@ringrun/collectives';
+import { defaultCollate } from './collate.ts';
+import type { Collated } from './collate.ts';
+import type { Dataset } from './dataset.ts';
+import { requireInteger } from './require-integer.ts';
+import { RandomSampler, SequentialSampler } from './sampler.ts';
+import type { Sampler } from './sampler.ts';
+
+export interface DataLoaderOptions<Sample, Batch> {
+  /** Samples in a batch; 1 unless given. */
+  batchSize?: number;
+  /** Visit the samples in a random order, a new one in each epoch; false unless given. */
+  shuffle?: boolean;
+  /** Which samples to visit, in which order, instead of `shuffle`; a DistributedSampler when several ranks share the dataset. */
+  sampler?: Sampler;
+  /** Leave out the last batch if it is smaller than the others; false unless given. */
+  dropLast?: boolean;
+  /** Where the random orders of `shuffle` start, an integer from 0; 0 unless given. */
+  seed?: number;
+  /** Makes one batch of samples, which are `batchSize` or, in the last batch, fewer; `defaultCollate` unless given. */
+  collate?: (samples: Sample[]) => Batch;
+}
+
+/**
+ * The batches of a dataset (torch.utils.data.DataLoader): each iteration is one epoch. A batch has memory of its own and may be kept.
+ *
+ * `for (const batch of loader)` runs without a pause. `for await (const batch of loader)` lets timers, signals and
+ * connections be served between batches, and is the form that stays when loading becomes asynchronous.
+ */
+export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Batch>, AsyncIterable<Batch> {
+  /** Number of batches in an epoch. */
+  readonly length: number;
+  readonly dataset: Dataset<Sample>;
+  readonly sampler: Sampler;
+  readonly batchSize: number;
+  readonly #dropLast: boolean;
+  readonly #collate: (samples: Sample[]) => Batch;
+
+  /** Throws `InvalidArgumentError` for a batch size below 1, a negative seed, or both a sampler and `shuffle`. */
+  constructor(dataset: Dataset<Sample>, options: DataLoaderOptions<Sample, Batch> = {}) {
+    const who = 'DataLoader';
+    requireNoContradiction(options);
+    this.dataset = dataset;
+    this.batchSize = requireInteger(options.batchSize ?? 1, { who, what: 'batchSize', min: 1 });
+    this.sampler = options.sampler ?? defaultSampler(dataset, options);
+    this.#dropLast = options.dropLast ?? false;
+    // Without a collate function Batch is what the default one makes.
+    this.#collate = options.collate ?? ((samples) => defaultCollate(samples) as Batch);
+    const batches = this.sampler.length / this.batchSize;
+    this.length = this.#dropLast ? Math.floor(batches) : Math.ceil(batches);
+  }
+
+  /** One epoch of batches. A sampler that gives an index outside of the dataset is an `InvalidArgumentError`. */
+  *[Symbol.iterator](): Generator<Batch, void> {
+    let samples: Sample[] = [];
+    for (const index of this.sampler) {
+      samples.push(this.#sampleAt(index));
+      if (samples.length < this.batchSize) continue;
+      yield this.#collate(samples);
+      samples = [];
+    }
+    if (samples.length > 0 && !this.#dropLast) yield this.#collate(samples);
+  }
+
+  /** One epoch of batches; the event loop has its turn after each. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void> {
+    for (const batch of this) {
+      yield batch;
+      await setImmediate();
+    }
+  }
+
+  #sampleAt(index: number): Sample {
+    if (Number.isInteger(index) && index >= 0 && index < this.dataset.length) return this.dataset.at(index);
+    throw new InvalidArgumentError(
+      `DataLoader: the sampler gave index ${index}, but the dataset has ${this.dataset.length} samples, 0 to ` +
+        `${this.dataset.length - 1}. Make the sampler for this dataset.`,
+    );
+  }
+}
+
+function requireNoContradiction({ sampler, shuffle }: DataLoaderOptions<never, unknown>): void {
+  if (!sampler || !shuffle) return;
+  throw new InvalidArgumentError(
+    'DataLoader: got both a sampler and shuffle: true, but the sampler decides the order. Leave out shuffle, and let the sampler shuffle.',
+  );
+}
+
+function defaultSampler(
+  dataset: Dataset<unknown>,
+  { shuffle, seed }: DataLoaderOptions<never, unknown>,
+): Sampler {
+  return shuffle ? new RandomSampler(dataset, { seed: seed ?? 0 }) : new SequentialSampler(dataset);
+}

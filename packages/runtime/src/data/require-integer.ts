@@ -1,0 +1,19 @@
+import { InvalidArgumentError } from '@ringrun/collectives';
+
+interface Requirement {
+  /** Whose argument it is, such as `DataLoader`. */
+  who: string;
+  /** Which argument, such as `batchSize`. */
+  what: string;
+  min: number;
+  /** Largest integer that a double holds exactly unless given. */
+  max?: number;
+}
+
+/** `value`, when it is an integer from `min` to `max`; otherwise an `InvalidArgumentError`. */
+export function requireInteger(value: unknown, { who, what, min, max }: Requirement): number {
+  const isInside = typeof value === 'number' && Number.isSafeInteger(value) && value >= min;
+  if (isInside && value <= (max ?? value)) return value;
+  const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
+  throw new InvalidArgumentError(`${who}: ${what} must be an integer ${range}, got ${String(value)}.`);
+}

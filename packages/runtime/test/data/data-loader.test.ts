@@ -1,0 +1,116 @@
+import { InvalidArgumentError } from '@ringrun/collectives';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import type { Batched } from '../../src/data/collate.ts';
+import { DataLoader } from '../../src/data/data-loader.ts';
+import type { Dataset } from '../../src/data/dataset.ts';
+import { DistributedSampler } from '../../src/data/distributed-sampler.ts';
+import { RandomSampler } from '../../src/data/sampler.ts';
+
+/** Sample i is 10 i. */
+const tens = (length: number): Dataset<number> => ({ length, at: (index) => 10 * index });
+const valuesOf = (batches: Iterable<Batched>) => Array.from(batches, ({ data }) => Array.from(data, Number));
+
+describe('batches', () => {
+  test.each([
+    [7, 3, false, [[0, 10, 20], [30, 40, 50], [60]]],
+    [
+      7,
+      3,
+      true,
+      [
+        [0, 10, 20],
+        [30, 40, 50],
+      ],
+    ],
+    [
+      6,
+      3,
+      true,
+      [
+        [0, 10, 20],
+        [30, 40, 50],
+      ],
+    ],
+    [2, 3, false, [[0, 10]]],
+    [2, 3, true, []],
+    [0, 3, false, []],
+  ])('%i samples by %i, dropLast %s', (length, batchSize, dropLast, expected) => {
+    const loader = new DataLoader(tens(length), { batchSize, dropLast });
+    expect(valuesOf(loader)).toEqual(expected);
+    expect(loader.length).toBe(expected.length);
+  });
+
+  test('have one sample unless told otherwise', () => {
+    expect(valuesOf(new DataLoader(tens(2)))).toEqual([[0], [10]]);
+  });
+
+  test('come out the same under for await, and the event loop has its turn between them', async () => {
+    const loader = new DataLoader(tens(7), { batchSize: 3 });
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    const batches = [];
+    for await (const batch of loader) {
+      batches.push(batch);
+      // Longer than the timer's millisecond, so that it is due whenever the loop gets round to it.
+      const until = performance.now() + 3;
+      while (performance.now() < until);
+    }
+    clearInterval(timer);
+    expect(batches).toEqual([...loader]);
+    expect(turns).toBeGreaterThan(0);
+  });
+
+  test('share no memory', () => {
+    const [first, second] = new DataLoader(tens(4), { batchSize: 2 });
+    second.data.fill(-1);
+    expect([...first.data]).toEqual([0, 10]);
+  });
+});
+
+describe('order', () => {
+  test('shuffle visits each sample once, differently in each epoch, and the same for one seed', () => {
+    const epochsOf = (seed: number) => {
+      const loader = new DataLoader(tens(100), { batchSize: 100, shuffle: true, seed });
+      return [...valuesOf(loader), ...valuesOf(loader)];
+    };
+    const [first, second] = epochsOf(1);
+    expect(first).toEqual([...new RandomSampler(100, { seed: 1 })].map((index) => 10 * index));
+    expect(second).not.toEqual(first);
+    expect(second.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, index) => 10 * index));
+    expect(epochsOf(1)).toEqual([first, second]);
+    expect(epochsOf(2)[0]).not.toEqual(first);
+  });
+
+  test('a sampler decides which samples are visited', () => {
+    const sampler = new DistributedSampler(7, { numReplicas: 2, rank: 1, shuffle: false });
+    const loader = new DataLoader(tens(7), { batchSize: 3, sampler });
+    expect(valuesOf(loader)).toEqual([[10, 30, 50], [0]]);
+    expect(loader.length).toBe(2);
+  });
+});
+
+test('a collate function makes the batch', () => {
+  const loader = new DataLoader(tens(3), { batchSize: 2, collate: (samples) => samples.join('+') });
+  expectTypeOf(loader).toEqualTypeOf<DataLoader<number, string>>();
+  expect([...loader]).toEqual(['0+10', '20']);
+});
+
+describe('refuses', () => {
+  const sampler = new RandomSampler(3);
+  test.each([
+    ['an empty batch', { batchSize: 0 }, 'batchSize must be an integer of at least 1, got 0'],
+    ['half a sample', { batchSize: 1.5 }, 'batchSize must be an integer of at least 1, got 1.5'],
+    ['a negative seed', { shuffle: true, seed: -1 }, 'seed must be an integer of at least 0, got -1'],
+    ['two orders', { shuffle: true, sampler }, 'got both a sampler and shuffle: true'],
+  ])('%s', (_, options, message) => {
+    expect(() => new DataLoader(tens(3), options)).toThrow(InvalidArgumentError);
+    expect(() => new DataLoader(tens(3), options)).toThrow(message);
+  });
+
+  test.each([[[0, 3]], [[-1]], [[0.5]]])('a sampler of another dataset, which gives %j', (indices) => {
+    const loader = new DataLoader(tens(3), { sampler: indices });
+    expect(() => [...loader]).toThrow(
+      `the sampler gave index ${indices.at(-1)}, but the dataset has 3 samples`,
+    );
+  });
+});
