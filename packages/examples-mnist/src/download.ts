@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import type { MnistFile } from './files.ts';
+import type { DownloadProgress } from './progress.ts';
+
+export interface Downloader {
+  /** Base URLs, tried in this order. One that failed is not asked again. */
+  mirrors: readonly string[];
+  /** Milliseconds that a mirror may send nothing until it counts as failed. */
+  patienceMs: number;
+  progress: DownloadProgress;
+}
+
+/** A file as a mirror sent it, its contents verified. */
+export interface DownloadedFile {
+  file: MnistFile;
+  gzipped: Uint8Array;
+}
+
+/** No mirror is left to ask; the message says in one line why each failed. */
+export class DownloadError extends Error {
+  readonly code = 'ERR_DOWNLOAD';
+
+  constructor(failures: readonly string[]) {
+    super(failures.join('; ') || 'there is no mirror to ask');
+    this.name = 'DownloadError';
+  }
+}
+
+/**
+ * Downloads files one after the other. Throws a `DownloadError` when no mirror is left, which takes `patienceMs` for each silent mirror and
+ * no more, however many files there are.
+ */
+export async function* downloadMnist(
+  files: readonly MnistFile[],
+  downloader: Downloader,
+): AsyncGenerator<DownloadedFile, void> {
+  const mirrors = [...downloader.mirrors];
+  const failures: string[] = [];
+  for (const file of files) {
+    yield { file, gzipped: await fromFirstThatHasIt(file, mirrors, failures, downloader) };
+  }
+}
+
+/** Moves mirrors that failed from `mirrors` to `failures`. */
+async function fromFirstThatHasIt(
+  file: MnistFile,
+  mirrors: string[],
+  failures: string[],
+  downloader: Downloader,
+): Promise<Uint8Array> {
+  for (let mirror = mirrors[0]; mirrors.length > 0; mirror = mirrors[0]) {
+    const url = new URL(`${file.name}.gz`, mirror.endsWith('/') ? mirror : `${mirror}/`);
+    try {
+      const gzipped = await fetchWithPatience(url, file.bytes, downloader);
+      verify(gzipped, file);
+      return gzipped;
+    } catch (error) {
+      failures.push(`${url.href}: ${inOneLine(error)}`);
+      mirrors.shift();
+    }
+  }
+  throw new DownloadError(failures);
+}
+
+/** The body of a response, which must not be longer than `maxBytes`. */
+async function fetchWithPatience(
+  url: URL,
+  maxBytes: number,
+  { patienceMs, progress }: Downloader,
+): Promise<Uint8Array> {
+  const abandon = new AbortController();
+  const patience = setTimeout(() => {
+    abandon.abort(new Error(`nothing came for ${patienceMs / 1000} s`));
+  }, patienceMs);
+  try {
+    const response = await fetch(url, { signal: abandon.signal, headers: { 'accept-encoding': 'identity' } });
+    if (!response.ok || !response.body) throw new Error(`HTTP ${response.status} ${response.statusText}`);
+    progress.begin(url, Number(response.headers.get('content-length')));
+    const chunks: Uint8Array[] = [];
+    let received = 0;
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      patience.refresh();
+      chunks.push(chunk);
+      received += chunk.length;
+      if (received > maxBytes) throw new Error(`it is longer than ${maxBytes} bytes`);
+      progress.advance(chunk.length);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    clearTimeout(patience);
+    // Closes the connection of a response that was not read to its end.
+    abandon.abort();
+    progress.end();
+  }
+}
+
+function verify(gzipped: Uint8Array, { bytes, sha256 }: MnistFile): void {
+  const content = gunzipSync(gzipped, { maxOutputLength: bytes });
+  const found = createHash('sha256').update(content).digest('hex');
+  if (found !== sha256) throw new Error(`its contents have SHA-256 ${found}, not MNIST's ${sha256}`);
+}
+
+/** Why a request failed: fetch hides the reason in the cause of its error. */
+function inOneLine(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+}

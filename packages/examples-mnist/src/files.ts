@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** One of MNIST's files. */
+export interface MnistFile {
+  /** Its name uncompressed; the gzip'd one ends in `.gz`. */
+  readonly name: string;
+  /** Bytes uncompressed. */
+  readonly bytes: number;
+  /** SHA-256 uncompressed: mirrors differ in how they compressed it, never in what they compressed. */
+  readonly sha256: string;
+}
+
+export type Split = 'train' | 'test';
+
+/** Where the images and the labels of each split are. */
+export const mnistFiles: Readonly<Record<Split, { images: MnistFile; labels: MnistFile }>> = {
+  train: {
+    images: {
+      name: 'train-images-idx3-ubyte',
+      bytes: 47_040_016,
+      sha256: 'ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db',
+    },
+    labels: {
+      name: 'train-labels-idx1-ubyte',
+      bytes: 60_008,
+      sha256: '65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5',
+    },
+  },
+  test: {
+    images: {
+      name: 't10k-images-idx3-ubyte',
+      bytes: 7_840_016,
+      sha256: '0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7',
+    },
+    labels: {
+      name: 't10k-labels-idx1-ubyte',
+      bytes: 10_008,
+      sha256: 'ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2',
+    },
+  },
+};
+
+/** All four. */
+export const allMnistFiles: readonly MnistFile[] = Object.values(mnistFiles).flatMap(({ images, labels }) => [
+  images,
+  labels,
+]);
+
+/** The path of a file in `directory`, uncompressed or gzip'd; undefined when neither is there. */
+export function findMnistFile(directory: string, { name }: MnistFile): string | undefined {
+  return [join(directory, name), join(directory, `${name}.gz`)].find((path) => existsSync(path));
+}

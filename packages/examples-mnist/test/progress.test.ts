@@ -1,0 +1,22 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { progressOn } from '../src/progress.ts';
+
+function show(isTTY: boolean): string {
+  const output = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY });
+  const progress = progressOn(output);
+  progress.end();
+  progress.begin(new URL('http://host/mnist/labels.gz'), 2_500_000);
+  progress.advance(2_000_000);
+  progress.advance(500_000);
+  progress.end();
+  return String(output.read());
+}
+
+test('a terminal sees a bar', () => {
+  expect(show(true)).toMatch(/labels\.gz \[.+\] 100% of 2\.50 MB/);
+});
+
+test('a file sees a line, which names the address', () => {
+  expect(show(false)).toBe('MNIST: downloading http://host/mnist/labels.gz (2.50 MB)\n');
+});

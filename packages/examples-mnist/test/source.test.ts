@@ -1,0 +1,167 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { InvalidDataError } from '../src/errors.ts';
+import { allMnistFiles } from '../src/files.ts';
+import { loadMnist } from '../src/mnist.ts';
+import { prepareMnist } from '../src/source.ts';
+import type { MnistSource, PrepareMnistOptions } from '../src/source.ts';
+import { deadMirror, startMirror } from './mirror.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const realMnist = fileURLToPath(new URL('../../../../shared/data/mnist', import.meta.url));
+const hasRealMnist = existsSync(realMnist);
+
+interface Prepared extends MnistSource {
+  /** What was printed. */
+  printed: string;
+}
+
+async function prepare(cache: string, mirrors: string, options: PrepareMnistOptions = {}): Promise<Prepared> {
+  const output = new PassThrough({ encoding: 'utf8' });
+  const environment = { XDG_CACHE_HOME: cache, RINGRUN_MNIST_MIRRORS: mirrors };
+  const source = await prepareMnist({ output, environment, ...options });
+  return { ...source, printed: (output.read() as string | null) ?? '' };
+}
+
+describe('a folder that was asked for', () => {
+  const complete = () => {
+    const folder = temporaryFolder();
+    for (const { name } of allMnistFiles) writeFileSync(join(folder, `${name}.gz`), '');
+    return folder;
+  };
+
+  test('is used, and nobody waits or downloads', async () => {
+    const directory = complete();
+    const waitForDownloader = () => Promise.reject(new Error('waited'));
+    expect(await prepareMnist({ directory, waitForDownloader })).toEqual({ directory, kind: 'given' });
+  });
+
+  test.each([
+    [
+      'is not there',
+      () => join(temporaryFolder(), 'nothing'),
+      'it has no train-images-idx3-ubyte, no train-labels',
+    ],
+    ['is empty', temporaryFolder, 'it has no train-images-idx3-ubyte, no train-labels'],
+    ['is a file', () => join(complete(), allMnistFiles[0].name + '.gz'), 'it has no train-images-idx3-ubyte'],
+  ])('is refused when it %s', async (_, folder, problem) => {
+    const directory = folder();
+    await expect(prepareMnist({ directory })).rejects.toThrow(InvalidDataError);
+    await expect(prepareMnist({ directory })).rejects.toThrow(`${directory}: ${problem}`);
+    await expect(prepareMnist({ directory })).rejects.toThrow("Give --data a folder with MNIST's four files");
+  });
+});
+
+describe('offline', () => {
+  test('digits are drawn once, as many as MNIST has, and one line says so', async () => {
+    const cache = temporaryFolder();
+    const dead = await deadMirror();
+    const source = await prepare(cache, dead);
+    expect(source.kind).toBe('drawn');
+    expect(source.printed.match(/\n/g)).toHaveLength(1);
+    expect(source.printed).toContain(
+      `MNIST: it could not be downloaded (${dead}train-images-idx3-ubyte.gz: connect`,
+    );
+    expect(source.printed).toContain('--data DIR reads the real ones');
+    expect(loadMnist({ split: 'train', directory: source.directory }).length).toBe(60_000);
+    const testing = loadMnist({ split: 'test', directory: source.directory });
+    expect(testing.length).toBe(10_000);
+
+    const first = testing.at(0);
+    const file = join(source.directory, 't10k-labels-idx1-ubyte.gz');
+    const bytes = readFileSync(file);
+    // Marked, to see whether the next run takes it as it is.
+    writeFileSync(
+      file,
+      gzipSync(Buffer.concat([Buffer.of(0, 0, 8, 1, 0, 0, 39, 16), Buffer.alloc(10_000, 7)])),
+    );
+    const again = await prepare(cache, dead);
+    expect(again.directory).toBe(source.directory);
+    expect(loadMnist({ split: 'test', directory: again.directory }).at(0).label).toBe(7n);
+    writeFileSync(file, bytes);
+    expect(loadMnist({ split: 'test', directory: again.directory }).at(0)).toEqual(first);
+    expect(readdirSync(source.directory)).toHaveLength(4);
+  });
+});
+
+describe('ranks that do not download', () => {
+  test('wait, and find what the downloader left', async () => {
+    const cache = temporaryFolder();
+    const leave = async () => {
+      await Promise.resolve();
+      const folder = join(cache, 'ringrun', 'mnist');
+      mkdirSync(folder, { recursive: true });
+      for (const { name } of allMnistFiles) writeFileSync(join(folder, name), '');
+    };
+    const source = await prepare(cache, 'http://never.invalid/', {
+      isDownloader: false,
+      waitForDownloader: leave,
+    });
+    expect(source).toEqual({ directory: join(cache, 'ringrun', 'mnist'), kind: 'mnist', printed: '' });
+  });
+
+  test('say so when there was none', async () => {
+    const cache = temporaryFolder();
+    const alone = prepare(cache, '', { isDownloader: false, waitForDownloader: () => Promise.resolve() });
+    await expect(alone).rejects.toThrow(
+      `${join(cache, 'ringrun')}: this host has no downloader that filled it`,
+    );
+  });
+});
+
+test.each(['ftp://host/', 'host/mnist', 'http://'])('%s is refused as a mirror', async (mirror) => {
+  const prepared = prepare(temporaryFolder(), `http://127.0.0.1:9/,${mirror}`);
+  await expect(prepared).rejects.toThrow(`RINGRUN_MNIST_MIRRORS: '${mirror}' is no http or https URL`);
+});
+
+test('a cache that cannot be written is an error with the way out', async () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  const prepared = prepare(file, '');
+  await expect(prepared).rejects.toThrow(
+    `${join(file, 'ringrun', 'mnist')}: the cache cannot be written (ENOTDIR`,
+  );
+  await expect(prepared).rejects.toThrow('Set XDG_CACHE_HOME');
+});
+
+describe.skipIf(!hasRealMnist)('the real files', () => {
+  const serve = () =>
+    startMirror(({ url }, response) => {
+      response.end(readFileSync(join(realMnist, url!.replace('/mnist/', ''))));
+    });
+
+  test('are downloaded once', async () => {
+    const cache = temporaryFolder();
+    const mirror = await serve();
+    const dead = await deadMirror();
+    const source = await prepare(cache, `${dead}, ${mirror.url}`);
+    expect(source.kind).toBe('mnist');
+    expect(source.directory).toBe(join(cache, 'ringrun', 'mnist'));
+    expect(source.printed).toContain(
+      `MNIST: downloading ${mirror.url}train-images-idx3-ubyte.gz (9.63 MB)\n`,
+    );
+    expect(readdirSync(source.directory).sort()).toEqual(
+      allMnistFiles.map(({ name }) => `${name}.gz`).sort(),
+    );
+    expect(loadMnist({ split: 'test', directory: source.directory }).at(0).label).toBe(7n);
+    expect(mirror.requests).toHaveLength(4);
+
+    expect(await prepare(cache, mirror.url)).toMatchObject({ kind: 'mnist', printed: '' });
+    expect(mirror.requests).toHaveLength(4);
+  });
+
+  test('are completed where some are there', async () => {
+    const cache = temporaryFolder();
+    const folder = join(cache, 'ringrun', 'mnist');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'train-images-idx3-ubyte.gz'), 'as it was');
+    const mirror = await serve();
+    expect((await prepare(cache, mirror.url)).kind).toBe('mnist');
+    expect(mirror.requests).toHaveLength(3);
+    expect(readFileSync(join(folder, 'train-images-idx3-ubyte.gz'), 'utf8')).toBe('as it was');
+  });
+});
