@@ -1,0 +1,74 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+
+/** A process that listens on a TCP port, as far as /proc shows it. */
+export interface PortHolder {
+  /** Undefined when the process belongs to another user or another container. */
+  process: { pid: number; command: string } | undefined;
+  /** User id that the socket belongs to. */
+  uid: number;
+}
+
+/** A line of /proc/net/tcp or tcp6 in state LISTEN. */
+export interface ListeningSocket {
+  port: number;
+  uid: number;
+  inode: string;
+}
+
+const stateListen = '0A';
+
+/** The listening sockets in the text of /proc/net/tcp or /proc/net/tcp6 (Linux, Documentation/networking/proc_net_tcp.rst). */
+export function parseListeningSockets(table: string): ListeningSocket[] {
+  return table
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter((columns) => columns.length >= 10 && columns[3] === stateListen)
+    .map((columns) => ({
+      port: Number.parseInt(columns[1].slice(columns[1].lastIndexOf(':') + 1), 16),
+      uid: Number(columns[7]),
+      inode: columns[9],
+    }));
+}
+
+/** Command line of /proc/<pid>/cmdline, whose arguments end with NUL, cut to what fits into a message. */
+export function parseCommandLine(cmdline: string): string {
+  const command = cmdline.replace(/\0+$/, '').replaceAll('\0', ' ');
+  return command.length > 200 ? `${command.slice(0, 200)}…` : command;
+}
+
+/** Who listens on `port` on this host; undefined when nobody does, or where there is no /proc. */
+export async function findPortHolder(port: number): Promise<PortHolder | undefined> {
+  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(readOrEmpty));
+  const socket = tables.flatMap(parseListeningSockets).find((candidate) => candidate.port === port);
+  if (!socket) return undefined;
+  return { uid: socket.uid, process: await findSocketOwner(socket.inode) };
+}
+
+/** One clause for a message: `process 4711 (node train.js)`. */
+export function describePortHolder(holder: PortHolder | undefined): string {
+  if (!holder) return 'another process';
+  if (!holder.process) return `a process of user id ${holder.uid} that is not visible from here`;
+  return `process ${holder.process.pid} (${holder.process.command})`;
+}
+
+async function findSocketOwner(inode: string): Promise<PortHolder['process']> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  for (const pid of pids) {
+    if (await holdsSocket(pid, inode)) {
+      return { pid: Number(pid), command: parseCommandLine(await readOrEmpty(`/proc/${pid}/cmdline`)) };
+    }
+  }
+  return undefined;
+}
+
+async function holdsSocket(pid: string, inode: string): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`;
+  const descriptors = await readdir(folder).catch(() => []);
+  const targets = await Promise.all(descriptors.map((fd) => readlink(`${folder}/${fd}`).catch(() => '')));
+  return targets.includes(`socket:[${inode}]`);
+}
+
+function readOrEmpty(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}

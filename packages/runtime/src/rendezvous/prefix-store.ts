@@ -1,0 +1,69 @@
+import { StoreTimeoutError } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
+
+/** A part of another store, in which every key begins with `prefix/`, as torch.distributed.PrefixStore. */
+export class PrefixStore implements Store {
+  readonly timeoutMs: number;
+  readonly #store: Store;
+  readonly #prefix: string;
+
+  /**
+   * @param prefix The part's name, the same on every rank.
+   * @param store Where the keys really are. Stays usable by itself; closing either closes both.
+   */
+  constructor(prefix: string, store: Store) {
+    this.timeoutMs = store.timeoutMs;
+    this.#store = store;
+    this.#prefix = prefix;
+  }
+
+  set(key: string, value: string | Uint8Array): Promise<void> {
+    return this.#store.set(this.#full(key), value);
+  }
+
+  get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array> {
+    return this.#named(this.#store.get(this.#full(key), options));
+  }
+
+  add(key: string, amount: number): Promise<number> {
+    return this.#store.add(this.#full(key), amount);
+  }
+
+  wait(keys: readonly string[], options?: { timeoutMs?: number }): Promise<void> {
+    return this.#named(this.#store.wait(keys.map(this.#full), options));
+  }
+
+  check(keys: readonly string[]): Promise<boolean> {
+    return this.#store.check(keys.map(this.#full));
+  }
+
+  compareSet(key: string, expected: string | Uint8Array, desired: string | Uint8Array): Promise<Uint8Array> {
+    return this.#store.compareSet(this.#full(key), expected, desired);
+  }
+
+  deleteKey(key: string): Promise<boolean> {
+    return this.#store.deleteKey(this.#full(key));
+  }
+
+  /** Keys of the whole store, as torch counts them. */
+  numKeys(): Promise<number> {
+    return this.#store.numKeys();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  readonly #full = (key: string): string => `${this.#prefix}/${key}`;
+
+  /** Whoever asked for a key of this part is told its name in this part. */
+  async #named<T>(result: Promise<T>): Promise<T> {
+    try {
+      return await result;
+    } catch (error) {
+      if (!(error instanceof StoreTimeoutError)) throw error;
+      const names = error.missingKeys.map((key) => key.slice(this.#prefix.length + 1));
+      throw new StoreTimeoutError(names, error.message);
+    }
+  }
+}

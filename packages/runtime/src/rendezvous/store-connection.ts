@@ -1,0 +1,280 @@
+import { randomUUID } from 'node:crypto';
+import { InvalidArgumentError } from '@ringrun/collectives';
+import type { RingrunError } from '@ringrun/collectives';
+import { Dealer } from 'zeromq';
+import { formatHostPort } from './endpoint.ts';
+import type { HostPort } from './endpoint.ts';
+import { Outbox } from './outbox.ts';
+import { describeReachability, probe } from './reachability.ts';
+import type { Reachability } from './reachability.ts';
+import {
+  closedError,
+  interruptedError,
+  lostError,
+  missingKeysError,
+  protocolError,
+  unansweredError,
+} from './store-errors.ts';
+import type { WaitingLines } from './waiting-lines.ts';
+import { decodeReply, encodeRequest, protocolName } from './wire.ts';
+import type { Call, Failure, Parked, Reply, Result } from './wire.ts';
+
+/** Milliseconds between looks at how the calls under way are doing. */
+const tickMs = 1000;
+
+/** How much longer than the store itself its client waits for the word that the time of a `get` or `wait` is over. */
+const graceMs = 1000;
+
+/** Calls that change nothing. */
+const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'check', 'numKeys']);
+
+const longestTimerMs = 2 ** 31 - 1;
+
+export interface StoreConnectionOptions extends HostPort {
+  /** Whether the host is reached by IPv6. */
+  ipv6: boolean;
+  lines: WaitingLines;
+  describeKeys: (keys: readonly string[]) => string;
+}
+
+interface PendingCall {
+  call: Call;
+  timeoutMs: number;
+  startedAt: number;
+  timer: NodeJS.Timeout | undefined;
+  resolve: (result: Exclude<Result, Failure>) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * Requests to a store and their replies, over one DEALER socket that reconnects by itself.
+ *
+ * While calls are under way, the store is asked every second what they wait for. That tells a person which keys are missing, and tells
+ * this side when the store was lost: nothing listens there any more, or another run of a store answers. A lost store stays lost.
+ * Calls under way keep the process alive; an idle connection does not.
+ */
+export class StoreConnection {
+  readonly #options: StoreConnectionOptions;
+  readonly #where: string;
+  /** Stays the same when ZeroMQ reconnects, so that the store knows who comes back. */
+  readonly #name = randomUUID();
+  readonly #pending = new Map<number, PendingCall>();
+  #socket: Dealer;
+  #outbox: Outbox;
+  #nextId = 1;
+  #receiving = false;
+  #ticker: NodeJS.Timeout | undefined;
+  #probing = false;
+  /** The run of the store that answered first. */
+  #instance: string | undefined;
+  #pingUnanswered = false;
+  /** Why no further call can succeed. */
+  #ended: RingrunError | undefined;
+
+  constructor(options: StoreConnectionOptions) {
+    this.#options = options;
+    this.#where = formatHostPort(options);
+    this.#socket = this.#openSocket();
+    this.#outbox = new Outbox(this.#socket);
+  }
+
+  /** Resolves when the store has answered for the first time. The time counts from `startedAt`, a reading of `performance.now()`. */
+  async greet(timeoutMs: number, startedAt: number): Promise<void> {
+    this.#pingUnanswered = true;
+    await this.request({ op: 'ping' }, timeoutMs, startedAt);
+  }
+
+  /**
+   * Resolves with the store's result.
+   *
+   * @throws StoreTimeoutError when the store says so, or has said nothing in time; InvalidArgumentError when it refuses the call;
+   * RingrunError `ERR_STORE_INTERRUPTED` when the connection broke during a call that changes something, `ERR_STORE_LOST`,
+   * `ERR_STORE_PROTOCOL`, `ERR_STORE_CLOSED`.
+   */
+  request(call: Call, timeoutMs: number, startedAt = performance.now()): Promise<Exclude<Result, Failure>> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      const untilMs = startedAt + timeoutMs + ('timeoutMs' in call ? graceMs : 0);
+      const patienceMs = Math.max(untilMs - performance.now(), 0);
+      const timer =
+        patienceMs > longestTimerMs ? undefined : setTimeout(() => void this.#giveUp(id), patienceMs);
+      this.#pending.set(id, { call, timeoutMs, startedAt, timer, resolve, reject });
+      this.#send(id, call);
+      if (!this.#receiving) void this.#receive();
+      this.#ticker ??= setInterval(() => {
+        this.#tick();
+      }, tickMs);
+    });
+  }
+
+  /** Rejects calls under way and refuses further ones. */
+  close(): void {
+    this.#end(closedError(this.#where));
+  }
+
+  #openSocket(): Dealer {
+    const socket = new Dealer({
+      routingId: this.#name,
+      sendHighWaterMark: 0,
+      receiveHighWaterMark: 0,
+      // Closing loses nothing: a call is over when its reply is there.
+      linger: 0,
+      reconnectInterval: 20,
+      reconnectMaxInterval: 250,
+      // Keeps the way open through firewalls that forget idle connections.
+      heartbeatInterval: 15_000,
+      heartbeatTimeout: 60_000,
+      ipv6: this.#options.ipv6,
+    });
+    socket.connect(`tcp://${this.#where}`);
+    return socket;
+  }
+
+  #send(id: number, call: Call): void {
+    this.#outbox.send([protocolName, encodeRequest({ id, call })]).catch((cause: unknown) => {
+      this.#end(lostError(this.#where, `sending failed: ${String(cause)}`));
+    });
+  }
+
+  /** Receives only while there is something to receive: ZeroMQ keeps the process alive meanwhile. */
+  async #receive(): Promise<void> {
+    this.#receiving = true;
+    while (this.#pending.size > 0) {
+      const socket = this.#socket;
+      try {
+        this.#take(await socket.receive());
+      } catch (cause) {
+        if (!socket.closed) this.#end(lostError(this.#where, `receiving failed: ${String(cause)}`));
+      }
+    }
+    this.#receiving = false;
+  }
+
+  #take([protocol, bytes]: (Buffer | undefined)[]): void {
+    if (protocol?.toString() !== protocolName) {
+      this.#end(protocolError(this.#where, `it speaks ${JSON.stringify(protocol?.toString().slice(0, 40))}`));
+      return;
+    }
+    const { id, result }: Reply = decodeReply(bytes ?? new Uint8Array());
+    if (result.kind === 'pong') {
+      this.#takePong(id, result.instance, result.parked);
+    } else if (result.kind !== 'failure') {
+      this.#settle(id)?.resolve(result);
+    } else if (result.reason === 'PROTOCOL') {
+      this.#end(protocolError(this.#where, `it answers: ${result.message}`));
+    } else {
+      this.#takeFailure(id, result);
+    }
+  }
+
+  #takeFailure(id: number, failure: Failure): void {
+    const pending = this.#settle(id);
+    if (!pending) return;
+    const { call, timeoutMs } = pending;
+    const { reason, message, missingKeys } = failure;
+    const missing = this.#options.describeKeys(missingKeys);
+    const error =
+      reason === 'INVALID'
+        ? new InvalidArgumentError(`The store at ${this.#where}: ${message}`)
+        : missingKeysError(this.#where, call, timeoutMs, missingKeys, missing);
+    pending.reject(error);
+  }
+
+  #takePong(pingId: number, instance: string, parked: readonly Parked[]): void {
+    this.#pingUnanswered = false;
+    this.#instance ??= instance;
+    if (instance !== this.#instance) {
+      this.#end(lostError(this.#where, 'it was restarted and its keys are gone'));
+      return;
+    }
+    this.#settleOlderThan(pingId, new Set(parked.map(({ id }) => id)));
+    const missing = [...new Set(parked.flatMap(({ missingKeys }) => missingKeys))];
+    if (missing.length === 0) return;
+    this.#say(`${this.#options.describeKeys(missing)}, at the store at ${this.#where}`);
+  }
+
+  /**
+   * Replies come in order: a call older than a ping is answered before it, or waits in the store, or was lost with a connection. One that
+   * only looks is asked again; whether another has taken effect nobody knows.
+   */
+  #settleOlderThan(pingId: number, parked: ReadonlySet<number>): void {
+    for (const [id, { call }] of this.#pending) {
+      if (call.op === 'ping') this.#settle(id)?.resolve({ kind: 'done' });
+      else if (id > pingId || parked.has(id)) continue;
+      else if (readingCalls.has(call.op)) this.#send(id, call);
+      else this.#settle(id)?.reject(interruptedError(this.#where, call));
+    }
+  }
+
+  /** Asks what the calls under way wait for; when the last ping has no answer yet, finds out why. */
+  #tick(): void {
+    if (!this.#pingUnanswered) this.#ping();
+    else if (!this.#probing) void this.#findOutWhy();
+  }
+
+  async #findOutWhy(): Promise<void> {
+    this.#probing = true;
+    const reachability = await probe(this.#options);
+    this.#probing = false;
+    if (this.#pingUnanswered && this.#pending.size > 0) this.#takeReachability(reachability);
+  }
+
+  #takeReachability(reachability: Reachability): void {
+    if (reachability.kind === 'refused' && this.#instance !== undefined) {
+      this.#end(
+        lostError(this.#where, 'nothing listens there any more: the process that hosted it has ended'),
+      );
+      return;
+    }
+    this.#say(`the store at ${this.#where}: ${describeReachability(this.#options.host, reachability)}`);
+    if (reachability.kind === 'accepted') this.#ping();
+  }
+
+  #ping(): void {
+    this.#pingUnanswered = true;
+    this.#send(this.#nextId++, { op: 'ping' });
+  }
+
+  #say(what: string): void {
+    const oldest = this.#pending.values().next().value;
+    if (oldest) this.#options.lines.say(what, oldest.startedAt, oldest.timeoutMs);
+  }
+
+  async #giveUp(id: number): Promise<void> {
+    const pending = this.#settle(id);
+    if (!pending) return;
+    // A `receive` that nothing will end would keep the process alive.
+    if (this.#pending.size === 0) this.#reopenSocket();
+    const reason = describeReachability(this.#options.host, await probe(this.#options));
+    pending.reject(unansweredError(this.#where, pending.call, pending.timeoutMs, reason));
+  }
+
+  #reopenSocket(): void {
+    this.#socket.close();
+    this.#socket = this.#openSocket();
+    this.#outbox = new Outbox(this.#socket);
+  }
+
+  /** Takes a call out of those under way; undefined when it is over already. */
+  #settle(id: number): PendingCall | undefined {
+    const pending = this.#pending.get(id);
+    if (!pending) return undefined;
+    clearTimeout(pending.timer);
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#stopTicking();
+    return pending;
+  }
+
+  #stopTicking(): void {
+    clearInterval(this.#ticker);
+    this.#ticker = undefined;
+    this.#pingUnanswered = false;
+  }
+
+  #end(error: RingrunError): void {
+    this.#ended ??= error;
+    for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(this.#ended);
+    if (!this.#socket.closed) this.#socket.close();
+  }
+}

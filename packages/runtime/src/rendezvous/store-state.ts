@@ -1,0 +1,161 @@
+import type { Call, Reply, Request, Result } from './wire.ts';
+
+/** A reply, and the client that it goes to. */
+export interface Outgoing {
+  client: string;
+  reply: Reply;
+}
+
+/** A `get` or `wait` whose keys are not all there. */
+interface Waiter {
+  client: string;
+  id: number;
+  call: Extract<Call, { op: 'get' | 'wait' }>;
+  keys: readonly string[];
+  deadline: number;
+}
+
+/**
+ * What the store knows and whom it keeps waiting. It has no sockets and no clock: requests go in with the time at which they came
+ * (milliseconds of any clock that only goes forward), replies come out. Requests take effect in the order in which they are handled,
+ * which is the one order that every rank sees.
+ */
+export class StoreState {
+  readonly #instance: string;
+  readonly #values = new Map<string, Uint8Array>();
+  readonly #waiters = new Set<Waiter>();
+  /** The waiters that a key concerns, whether the key is there or not: one that is deleted again has to be waited for again. */
+  readonly #waitersByKey = new Map<string, Set<Waiter>>();
+
+  /** @param instance A name that no other run of a store has. */
+  constructor(instance: string) {
+    this.#instance = instance;
+  }
+
+  /** Replies that the request causes: its own unless it has to wait, and those of the waiters that it wakes. */
+  handle(client: string, request: Request, now: number): Outgoing[] {
+    const { id, call } = request;
+    switch (call.op) {
+      case 'ping':
+        return [
+          answer(client, id, { kind: 'pong', instance: this.#instance, parked: this.#parkedOf(client) }),
+        ];
+      case 'set':
+        return [answer(client, id, { kind: 'done' }), ...this.#put(call.key, call.value)];
+      case 'get':
+        return this.#waitFor({ client, id, call, keys: [call.key], deadline: now + call.timeoutMs }, now);
+      case 'wait':
+        return this.#waitFor({ client, id, call, keys: call.keys, deadline: now + call.timeoutMs }, now);
+      case 'add':
+        return this.#add(client, id, call.key, call.amount);
+      case 'check':
+        return [answer(client, id, { kind: 'flag', yes: this.#missing(call.keys).length === 0 })];
+      case 'compareSet':
+        return this.#compareSet(client, id, call.key, call.expected, call.desired);
+      case 'deleteKey':
+        return [answer(client, id, { kind: 'flag', yes: this.#values.delete(call.key) })];
+      case 'numKeys':
+        return [answer(client, id, { kind: 'count', number: this.#values.size })];
+    }
+  }
+
+  /** Time at which `expire` has something to do, `Infinity` when nobody waits. */
+  nextDeadline(): number {
+    let earliest = Infinity;
+    for (const waiter of this.#waiters) earliest = Math.min(earliest, waiter.deadline);
+    return earliest;
+  }
+
+  /** Replies to those whose time is over. */
+  expire(now: number): Outgoing[] {
+    return [...this.#waiters]
+      .filter((waiter) => waiter.deadline <= now)
+      .map((waiter) => this.#giveUp(waiter));
+  }
+
+  #waitFor(waiter: Waiter, now: number): Outgoing[] {
+    if (this.#missing(waiter.keys).length === 0) return [this.#satisfied(waiter)];
+    this.#park(waiter);
+    return waiter.deadline <= now ? [this.#giveUp(waiter)] : [];
+  }
+
+  #put(key: string, value: Uint8Array): Outgoing[] {
+    this.#values.set(key, value);
+    const concerned = [...(this.#waitersByKey.get(key) ?? [])];
+    return concerned
+      .filter((waiter) => this.#missing(waiter.keys).length === 0)
+      .map((waiter) => {
+        this.#unpark(waiter);
+        return this.#satisfied(waiter);
+      });
+  }
+
+  #add(client: string, id: number, key: string, amount: number): Outgoing[] {
+    const text = this.#values.has(key) ? Buffer.from(this.#values.get(key)!).toString('utf8') : '0';
+    const number = /^-?\d+$/.test(text) ? Number(text) + amount : NaN;
+    if (!Number.isSafeInteger(number)) {
+      const message =
+        `key "${key}" holds ${JSON.stringify(text.slice(0, 80))}, to which ${amount} cannot be added: ` +
+        `a counter is decimal text, of at most 2^53 - 1. Use another key, or deleteKey("${key}") first.`;
+      return [answer(client, id, { kind: 'failure', reason: 'INVALID', message, missingKeys: [] })];
+    }
+    const woken = this.#put(key, Buffer.from(String(number)));
+    return [answer(client, id, { kind: 'count', number }), ...woken];
+  }
+
+  #compareSet(
+    client: string,
+    id: number,
+    key: string,
+    expected: Uint8Array,
+    desired: Uint8Array,
+  ): Outgoing[] {
+    const current = this.#values.get(key) ?? new Uint8Array();
+    if (Buffer.compare(current, expected) !== 0)
+      return [answer(client, id, { kind: 'value', bytes: current })];
+    return [answer(client, id, { kind: 'value', bytes: desired }), ...this.#put(key, desired)];
+  }
+
+  #missing(keys: readonly string[]): string[] {
+    return keys.filter((key) => !this.#values.has(key));
+  }
+
+  #parkedOf(client: string) {
+    return [...this.#waiters]
+      .filter((waiter) => waiter.client === client)
+      .map((waiter) => ({ id: waiter.id, missingKeys: this.#missing(waiter.keys) }));
+  }
+
+  #park(waiter: Waiter): void {
+    this.#waiters.add(waiter);
+    for (const key of waiter.keys) {
+      const concerned = this.#waitersByKey.get(key);
+      if (concerned) concerned.add(waiter);
+      else this.#waitersByKey.set(key, new Set([waiter]));
+    }
+  }
+
+  #unpark(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    for (const key of waiter.keys) {
+      const concerned = this.#waitersByKey.get(key);
+      concerned?.delete(waiter);
+      if (concerned?.size === 0) this.#waitersByKey.delete(key);
+    }
+  }
+
+  #satisfied({ client, id, call }: Waiter): Outgoing {
+    if (call.op === 'wait') return answer(client, id, { kind: 'done' });
+    return answer(client, id, { kind: 'value', bytes: this.#values.get(call.key)! });
+  }
+
+  #giveUp(waiter: Waiter): Outgoing {
+    this.#unpark(waiter);
+    const missingKeys = this.#missing(waiter.keys);
+    return answer(waiter.client, waiter.id, { kind: 'failure', reason: 'TIMEOUT', message: '', missingKeys });
+  }
+}
+
+function answer(client: string, id: number, result: Result): Outgoing {
+  return { client, reply: { id, result } };
+}

@@ -1,0 +1,39 @@
+/**
+ * The thread in which `hostStore` runs its `StoreServer`. It says once how the binding went, and answers clients until it is told to
+ * end, in a message of any content. That the socket is closed it says in shared memory, for a main thread that cannot take messages.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { RingrunError } from '@ringrun/collectives';
+import type { HostPort } from './endpoint.ts';
+import { StoreServer } from './store-server.ts';
+
+export interface StoreThreadData {
+  place: HostPort;
+  /** One element: 0, and 1 once the socket is closed. */
+  closed: Int32Array;
+}
+
+/** The port that the thread got, or why it got none. */
+export type StoreThreadReport = { port: number } | { code: string; message: string };
+
+const { place, closed } = workerData as StoreThreadData;
+const port = parentPort!;
+
+try {
+  const server = await StoreServer.bind(place);
+  port.once('message', () => void end(server));
+  report({ port: server.port });
+} catch (error) {
+  const code = error instanceof RingrunError ? error.code : 'ERR_STORE_BIND';
+  report({ code, message: error instanceof Error ? error.message : String(error) });
+}
+
+function report(outcome: StoreThreadReport): void {
+  port.postMessage(outcome);
+}
+
+async function end(server: StoreServer): Promise<void> {
+  await server.close();
+  Atomics.store(closed, 0, 1);
+  Atomics.notify(closed, 0);
+}

@@ -1,0 +1,38 @@
+/** A wait that takes longer than this is worth a line. */
+const firstLineAfterMs = 2000;
+const linesEveryMs = 5000;
+
+/** One line every few seconds on what a person may be wondering about: `ringrun: rank 0: waiting for rank 1 (5 s of 30 min)`. */
+export class WaitingLines {
+  readonly #who: string | undefined;
+  readonly #write: (line: string) => void;
+  #lastAt = -Infinity;
+
+  /**
+   * @param who Who waits, such as `rank 1`.
+   * @param write Takes each line; stderr unless given.
+   */
+  constructor(who: string | undefined, write?: (line: string) => void) {
+    this.#who = who;
+    this.#write = write ?? ((line) => process.stderr.write(`${line}\n`));
+  }
+
+  /** Says it, unless the wait is young or something was said a moment ago. */
+  say(what: string, startedAt: number, timeoutMs: number): void {
+    const now = performance.now();
+    if (now - startedAt < firstLineAfterMs || now - this.#lastAt < linesEveryMs) return;
+    this.#lastAt = now;
+    const who = this.#who === undefined ? '' : `${this.#who}: `;
+    this.#write(
+      `ringrun: ${who}waiting for ${what} (${formatDuration(now - startedAt)} of ${formatDuration(timeoutMs)})`,
+    );
+  }
+}
+
+/** `300 ms`, `5 s`, `30 min`: what a person would say. */
+export function formatDuration(ms: number): string {
+  if (!Number.isFinite(ms)) return 'unlimited time';
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
+  return `${Math.round(ms / 60_000)} min`;
+}

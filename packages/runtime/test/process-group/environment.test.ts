@@ -1,0 +1,88 @@
+import { InvalidArgumentError } from '@ringrun/collectives';
+import { describe, expect, test } from 'vitest';
+import { readEnvironment } from '../../src/process-group/environment.ts';
+
+const two = { RANK: '1', WORLD_SIZE: '2' };
+
+describe('what is read', () => {
+  test('nothing set is a world of one', () => {
+    expect(readEnvironment({})).toEqual({
+      rank: 0,
+      worldSize: 1,
+      localRank: 0,
+      masterAddress: '127.0.0.1',
+      masterPort: 29500,
+      store: undefined,
+      runId: '',
+      restartCount: 0,
+    });
+  });
+
+  test('everything set', () => {
+    const env = {
+      RANK: '5',
+      WORLD_SIZE: '8',
+      LOCAL_RANK: '1',
+      MASTER_ADDR: 'mnist-master-0',
+      MASTER_PORT: '23456',
+      RINGRUN_STORE: 'tcp://[fd00::7]:41000',
+      RINGRUN_RUN_ID: 'mnist',
+      RINGRUN_RESTART_COUNT: '2',
+    };
+    expect(readEnvironment(env)).toEqual({
+      rank: 5,
+      worldSize: 8,
+      localRank: 1,
+      masterAddress: 'mnist-master-0',
+      masterPort: 23456,
+      store: { host: 'fd00::7', port: 41000 },
+      runId: 'mnist',
+      restartCount: 2,
+    });
+  });
+
+  test('what is set to nothing is not set', () => {
+    expect(readEnvironment({ RANK: '', WORLD_SIZE: ' ', MASTER_PORT: '' })).toEqual(readEnvironment({}));
+  });
+
+  test('what the program gives comes first', () => {
+    expect(readEnvironment(two, { rank: 3, worldSize: 4 })).toMatchObject({ rank: 3, worldSize: 4 });
+    expect(readEnvironment(two, { rank: 0 })).toMatchObject({ rank: 0, worldSize: 2 });
+  });
+});
+
+describe('what is refused, with the variable and its value', () => {
+  const cases: [env: Record<string, string>, message: RegExp][] = [
+    [{ RANK: '1' }, /RANK is 1, but WORLD_SIZE is not set/],
+    [{ WORLD_SIZE: '2' }, /WORLD_SIZE is 2, but RANK is not set/],
+    [{ RANK: '0', WORLD_SIZE: 'two' }, /WORLD_SIZE is "two", expected an integer of at least 1/],
+    [{ RANK: '0', WORLD_SIZE: '2.5' }, /WORLD_SIZE is "2\.5"/],
+    [{ RANK: '0', WORLD_SIZE: '0' }, /WORLD_SIZE is "0", expected an integer of at least 1/],
+    [{ RANK: '-1', WORLD_SIZE: '2' }, /RANK is "-1", expected an integer of at least 0/],
+    [{ RANK: '2', WORLD_SIZE: '2' }, /RANK is 2 and WORLD_SIZE is 2: .*from 0 to 1/],
+    [{ ...two, MASTER_PORT: '65536' }, /MASTER_PORT is "65536", expected an integer from 1 to 65535/],
+    [{ ...two, MASTER_PORT: '0' }, /MASTER_PORT is "0"/],
+    [{ ...two, MASTER_PORT: '0x10' }, /MASTER_PORT is "0x10"/],
+    [{ ...two, LOCAL_RANK: 'a' }, /LOCAL_RANK is "a"/],
+    [{ ...two, RINGRUN_RESTART_COUNT: '-1' }, /RINGRUN_RESTART_COUNT is "-1"/],
+    [{ ...two, RINGRUN_STORE: 'host:1' }, /RINGRUN_STORE is "host:1", expected tcp:\/\/host:port/],
+    [{ ...two, RINGRUN_STORE: 'tcp://host:0' }, /RINGRUN_STORE is "tcp:\/\/host:0"/],
+  ];
+  test.each(cases)('%o', (env, message) => {
+    let error: unknown;
+    try {
+      readEnvironment(env);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect((error as Error).message).toMatch(message);
+  });
+
+  test('a rank that the program gives', () => {
+    expect(() => readEnvironment(two, { rank: 1.5 })).toThrow(
+      /rank is "1.5", expected an integer of at least 0/,
+    );
+    expect(() => readEnvironment({}, { worldSize: NaN })).toThrow(/worldSize is "NaN"/);
+  });
+});

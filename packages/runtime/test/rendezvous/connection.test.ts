@@ -1,0 +1,312 @@
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
+import { expect, onTestFinished, test } from 'vitest';
+import { Dealer, Router } from 'zeromq';
+import { connectStore } from '../../src/rendezvous/store-client.ts';
+import type { ConnectStoreOptions } from '../../src/rendezvous/store-client.ts';
+import { StoreServer } from '../../src/rendezvous/store-server.ts';
+import { decodeReply } from '../../src/rendezvous/wire.ts';
+import { freePort, start } from './processes.ts';
+
+const host = '127.0.0.1';
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
+
+async function serve(port = 0): Promise<StoreServer> {
+  const server = await StoreServer.bind({ host, port });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function open(port: number, options: Partial<ConnectStoreOptions> = {}) {
+  const store = await connectStore({ host, port, timeoutMs: 20_000, ...options });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** A TCP relay to `port`. Its connections can be told to swallow what comes from the client, and be cut; new ones work. */
+async function relay(port: number) {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  let swallowedUpTo = 0;
+  let onSwallowed: (data: Buffer) => void = () => undefined;
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    return socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+  };
+  const server = createServer((near) => {
+    const number = ++connections;
+    const far = keep(connect(port, host));
+    keep(near).on('data', (data) => {
+      if (number > swallowedUpTo) far.write(data);
+      else onSwallowed(data);
+    });
+    far.pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  /** Resolves when the text has been swallowed. */
+  const swallow = (marker: string) => {
+    swallowedUpTo = connections;
+    let swallowed = '';
+    return new Promise<void>((resolve) => {
+      onSwallowed = (data) => {
+        swallowed += data.toString('latin1');
+        if (swallowed.includes(marker)) resolve();
+      };
+    });
+  };
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, swallow, cut };
+}
+
+test('64 clients that wait for one key get it at once, each by its own connection', async () => {
+  const { port } = await serve();
+  const clients = await Promise.all(Array.from({ length: 64 }, () => open(port)));
+  const waiting = clients.map((client) => client.get('start'));
+  // Each client's count comes after its `get` on its own connection, so all of them wait when the last count is there.
+  await Promise.all(clients.map((client) => client.add('waiting', 1)));
+  const setter = await open(port);
+  expect(text(await setter.get('waiting'))).toBe('64');
+  const setAt = performance.now();
+  await setter.set('start', 'now');
+  expect((await Promise.all(waiting)).map(text)).toEqual(Array.from({ length: 64 }, () => 'now'));
+  expect(performance.now() - setAt).toBeLessThan(2000);
+});
+
+test('thousands of calls at once all arrive', async () => {
+  const store = await open((await serve()).port);
+  await Promise.all(Array.from({ length: 3000 }, (_, i) => store.set(`k${i}`, String(i))));
+  expect(await store.numKeys()).toBe(3000);
+});
+
+test('a client that comes before the store waits for it', async () => {
+  const port = await freePort();
+  const opening = open(port);
+  const early = await Promise.race([
+    opening,
+    connectStore({ host, port, timeoutMs: 150 }).catch((e: unknown) => e),
+  ]);
+  expect(early).toBeInstanceOf(StoreTimeoutError);
+  expect((early as Error).message).toMatch(/within 150 ms: 127\.0\.0\.1 refuses the connection/);
+  await serve(port);
+  await (await opening).set('k', 'v');
+});
+
+test('a name that does not resolve is tried until the time is over, with a line that says so', async () => {
+  const lines: string[] = [];
+  const opening = connectStore({
+    host: 'no-such-host.invalid',
+    port: 1,
+    timeoutMs: 2600,
+    who: 'rank 3',
+    log: (line) => lines.push(line),
+  });
+  const error = await opening.catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(StoreTimeoutError);
+  expect((error as Error).message).toMatch(
+    /no-such-host\.invalid:1 was not reached within 3 s: .*does not resolve/,
+  );
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(
+    /^ringrun: rank 3: waiting for the store at no-such-host\.invalid:1: the name no-such-host\.invalid does not resolve \(E\w+\) \(\d s of 3 s\)$/,
+  );
+});
+
+test('whoever waits long is told for which keys', async () => {
+  const { port } = await serve();
+  let say: (line: string) => void = () => undefined;
+  const line = new Promise<string>((resolve) => (say = resolve));
+  const store = await open(port, {
+    log: (text) => {
+      say(text);
+    },
+  });
+  const waiting = store.wait(['here', 'late'], { timeoutMs: 20_000 });
+  await (await open(port)).set('here', '');
+  expect(await line).toMatch(
+    /^ringrun: waiting for key "late", at the store at 127\.0\.0\.1:\d+ \(2 s of 20 s\)$/,
+  );
+  await (await open(port)).set('late', '');
+  await waiting;
+});
+
+test('something else on the port is said', async () => {
+  const other = createServer(() => undefined);
+  onTestFinished(() => void other.close());
+  await new Promise<void>((resolve) => other.listen(0, host, resolve));
+  const { port } = other.address() as AddressInfo;
+  await expect(connectStore({ host, port, timeoutMs: 200 })).rejects.toThrow(
+    /does not answer as a ringrun store/,
+  );
+});
+
+test('a client of another version is told by the store', async () => {
+  const { port } = await serve();
+  const old = new Dealer({ linger: 0 });
+  onTestFinished(() => {
+    old.close();
+  });
+  old.connect(`tcp://${host}:${port}`);
+  await old.send(['ringrun-store/0', 'whatever']);
+  const [protocol, reply] = await old.receive();
+  expect(protocol.toString()).toBe('ringrun-store/1');
+  expect(decodeReply(reply)).toMatchObject({
+    id: 0,
+    result: {
+      reason: 'PROTOCOL',
+      message: 'expected "ringrun-store/1" as first frame, got "ringrun-store/0"',
+    },
+  });
+});
+
+test('a store of another version is told by the client, at once', async () => {
+  const future = new Router({ linger: 0 });
+  await future.bind(`tcp://${host}:0`);
+  onTestFinished(() => {
+    future.close();
+  });
+  const port = Number(/\d+$/.exec(future.lastEndpoint!)![0]);
+  const opening = connectStore({ host, port, timeoutMs: 10_000 }).catch((e: unknown) => e);
+  const [client] = await future.receive();
+  await future.send([client, 'ringrun-store/2', '?']);
+  expect(await opening).toMatchObject({ code: 'ERR_STORE_PROTOCOL' });
+  expect(((await opening) as Error).message).toContain('it speaks "ringrun-store/2"');
+});
+
+test('nonsense behind the right first frame is refused and harms nobody', async () => {
+  const { port } = await serve();
+  const vandal = new Dealer({ linger: 0 });
+  onTestFinished(() => {
+    vandal.close();
+  });
+  vandal.connect(`tcp://${host}:${port}`);
+  for (const frames of [['ringrun-store/1'], ['ringrun-store/1', '\xff\xff\xff'], ['']]) {
+    await vandal.send(frames);
+    const [, reply] = await vandal.receive();
+    expect(decodeReply(reply)).toMatchObject({ id: 0, result: { reason: 'PROTOCOL' } });
+  }
+  const store = await open(port);
+  expect(await store.numKeys()).toBe(0);
+});
+
+test('a client that closes leaves others alone', async () => {
+  const { port } = await serve();
+  const [one, other] = [await open(port), await open(port)];
+  const waiting = other.get('k');
+  await one.close();
+  await (await open(port)).set('k', 'v');
+  expect(text(await waiting)).toBe('v');
+});
+
+test('a time that is none is refused', async () => {
+  const store = await open((await serve()).port);
+  await expect(store.get('k', { timeoutMs: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
+  await expect(store.wait(['k'], { timeoutMs: NaN })).rejects.toBeInstanceOf(InvalidArgumentError);
+});
+
+test('a wait survives the loss of its connection, also when the store never heard of it', async () => {
+  const { port } = await serve();
+  const near = await open(port);
+  const way = await relay(port);
+  const far = await open(way.port);
+  const waits = [far.get('k')];
+  expect(await far.check(['k'])).toBe(false);
+  const swallowed = way.swallow('the counter');
+  waits.push(far.get('k'));
+  const adding = far.add('the counter', 1).catch((e: unknown) => e);
+  await swallowed;
+  way.cut();
+  expect(await adding).toMatchObject({ code: 'ERR_STORE_INTERRUPTED' });
+  expect(((await adding) as Error).message).toContain(
+    'add("the counter"), which may or may not have taken effect',
+  );
+  await near.set('k', 'v');
+  expect((await Promise.all(waits)).map(text)).toEqual(['v', 'v']);
+});
+
+test('a store that ends is noticed by those who wait, within seconds, and by those who come later', async () => {
+  const server = await StoreServer.bind({ host, port: 0 });
+  const store = await open(server.port);
+  const startedAt = performance.now();
+  const waiting = store.get('never').catch((e: unknown) => e);
+  await store.check([]);
+  await server.close();
+  expect(await waiting).toMatchObject({ code: 'ERR_STORE_LOST' });
+  expect(performance.now() - startedAt).toBeLessThan(4000);
+  await expect(store.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_STORE_LOST' });
+});
+
+test('another store in the place of the first is not taken for it', async () => {
+  const first = await StoreServer.bind({ host, port: 0 });
+  const store = await open(first.port);
+  const waiting = store.get('never').catch((e: unknown) => e);
+  await store.check([]);
+  await first.close();
+  await serve(first.port);
+  expect(await waiting).toMatchObject({ code: 'ERR_STORE_LOST' });
+  expect(((await waiting) as Error).message).toContain('restarted');
+});
+
+test('a port that is taken names the process that has it', async () => {
+  const { port } = await serve();
+  const error = await StoreServer.bind({ host, port }).catch((e: unknown) => e);
+  expect(error).toMatchObject({ code: 'ERR_PORT_IN_USE' });
+  expect((error as Error).message).toContain(`port ${port} is in use by process ${process.pid} (`);
+  await expect(StoreServer.bind({ host: '*', port })).rejects.toMatchObject({ code: 'ERR_PORT_IN_USE' });
+});
+
+test('an address that is not of this machine cannot be bound', async () => {
+  await expect(StoreServer.bind({ host: '192.0.2.1', port: 0 })).rejects.toMatchObject({
+    code: 'ERR_STORE_BIND',
+  });
+  await expect(StoreServer.bind({ host: 'no-such-host.invalid', port: 0 })).rejects.toMatchObject({
+    code: 'ERR_STORE_BIND',
+  });
+});
+
+test('all interfaces means IPv4 and IPv6', async () => {
+  const server = await StoreServer.bind({ host: '*', port: 0 });
+  onTestFinished(() => server.close());
+  await (await open(server.port, { host: '127.0.0.1' })).set('k', 'v');
+  expect(text(await (await open(server.port, { host: 'localhost' })).get('k'))).toBe('v');
+  const hasIPv6 = Object.values(networkInterfaces()).some((list) =>
+    list?.some(({ address }) => address === '::1'),
+  );
+  if (hasIPv6) expect(text(await (await open(server.port, { host: '::1' })).get('k'))).toBe('v');
+});
+
+test('an address that can be none is refused', async () => {
+  await expect(connectStore({ host, port: 65536 })).rejects.toBeInstanceOf(InvalidArgumentError);
+  await expect(StoreServer.bind({ host, port: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
+  await expect(connectStore({ host, port: 1, timeoutMs: NaN })).rejects.toBeInstanceOf(InvalidArgumentError);
+});
+
+test('a process with an idle client ends, one that waits does not', async () => {
+  const { port } = await serve();
+  const idle = start(new URL('./fixtures/client.mjs', import.meta.url), { PORT: port }, ['idle']);
+  expect(await idle.ended).toEqual({ code: 0, signal: null });
+  const waiting = start(new URL('./fixtures/client.mjs', import.meta.url), { PORT: port }, ['wait']);
+  const store = await open(port);
+  // The waiting process has been here, and has nothing to do but to wait.
+  await store.get('arrived');
+  await store.set('end', 'of waiting');
+  expect(await waiting.ended).toEqual({ code: 0, signal: null });
+  expect(waiting.output().stdout).toBe('got of waiting\n');
+});
+
+test('a hosted store answers while the thread that started it is blocked', async () => {
+  const child = start(new URL('./fixtures/host.mjs', import.meta.url), {});
+  const [, port] = await child.sees(/blocked, port (\d+)\n/);
+  const store = await open(Number(port));
+  await store.set('k', 'v');
+  expect(text(await store.get('k'))).toBe('v');
+  expect(child.output().stdout).not.toContain('free');
+  child.kill('SIGKILL');
+});

@@ -1,0 +1,45 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  describePortHolder,
+  findPortHolder,
+  parseCommandLine,
+  parseListeningSockets,
+} from '../../src/rendezvous/port-holder.ts';
+
+const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 40217 1 0000000000000000 100 0 0 10 0
+   1: 0100007F:733C 0100007F:D2F0 01 00000000:00000000 00:00000000 00000000  1000        0 40230 1 0000000000000000 20 4 30 10 -1
+`;
+const tcp6 = `  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000000000000000000000000000:0016 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 17001 1 0000000000000000 100 0 0 10 0
+`;
+
+test('listening sockets of both families are read, connections are not', () => {
+  expect(parseListeningSockets(tcp)).toEqual([{ port: 29500, uid: 1000, inode: '40217' }]);
+  expect(parseListeningSockets(tcp6)).toEqual([{ port: 22, uid: 0, inode: '17001' }]);
+  expect(parseListeningSockets('')).toEqual([]);
+});
+
+test('a command line is words, and not too many', () => {
+  expect(parseCommandLine('node\0train.js\0--epochs\x003\0')).toBe('node train.js --epochs 3');
+  expect(parseCommandLine(`node\0${'x'.repeat(500)}`).length).toBe(201);
+});
+
+test.each(['127.0.0.1', '::'])('this process is found as the holder of a port on %s', async (host) => {
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  const { port } = server.address() as AddressInfo;
+  const holder = await findPortHolder(port);
+  expect(holder?.process?.pid).toBe(process.pid);
+  expect(describePortHolder(holder)).toMatch(new RegExp(`^process ${process.pid} \\(.+\\)$`));
+});
+
+test('what cannot be seen is said', () => {
+  expect(describePortHolder(undefined)).toBe('another process');
+  expect(describePortHolder({ uid: 0, process: undefined })).toBe(
+    'a process of user id 0 that is not visible from here',
+  );
+});

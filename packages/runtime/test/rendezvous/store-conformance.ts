@@ -1,0 +1,210 @@
+import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
+
+/**
+ * The contract of `Store`, for every implementation of it.
+ *
+ * @param name What is under test.
+ * @param open Opens as many clients as asked of one store that is empty; `close` ends clients and store.
+ */
+export function describeStore(
+  name: string,
+  open: (clients: number) => Promise<{ stores: Store[]; close: () => Promise<void> }>,
+): void {
+  async function opened(clients: number): Promise<Store[]> {
+    const { stores, close } = await open(clients);
+    onTestFinished(close);
+    return stores;
+  }
+
+  describe(name, () => {
+    test('a value set by one is read by another, byte for byte', async () => {
+      const [a, b] = await opened(2);
+      const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
+      await a.set('bytes', bytes);
+      await a.set('text', 'größer als 0');
+      await a.set('empty', '');
+      expect([...(await b.get('bytes'))]).toEqual([...bytes]);
+      expect(text(await b.get('text'))).toBe('größer als 0');
+      expect((await b.get('empty')).length).toBe(0);
+    });
+
+    test('a value given does not change when its array changes later', async () => {
+      const [a] = await opened(1);
+      const bytes = Uint8Array.of(1, 2, 3);
+      await a.set('k', bytes);
+      bytes[0] = 9;
+      const first = await a.get('k');
+      first[1] = 9;
+      expect([...(await a.get('k'))]).toEqual([1, 2, 3]);
+    });
+
+    test('set replaces what was there', async () => {
+      const [a] = await opened(1);
+      await a.set('k', 'one');
+      await a.set('k', 'two');
+      expect(text(await a.get('k'))).toBe('two');
+    });
+
+    test('get waits for a key that is missing', async () => {
+      const [a, b] = await opened(2);
+      let answered = false;
+      const value = a.get('late').finally(() => (answered = true));
+      // Operations of one client take effect in their order, so this one's answer comes after get had its chance.
+      expect(await a.check(['late'])).toBe(false);
+      expect(answered).toBe(false);
+      await b.set('late', 'now');
+      expect(text(await value)).toBe('now');
+    });
+
+    test('get of a key that never comes ends at its own time with the name of the key', async () => {
+      const [a] = await opened(1);
+      const startedAt = performance.now();
+      const error = await a.get('never', { timeoutMs: 120 }).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(StoreTimeoutError);
+      expect(error).toMatchObject({ code: 'ERR_STORE_TIMEOUT', missingKeys: ['never'] });
+      expect((error as Error).message).toContain('never');
+      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(115);
+    });
+
+    test('no time at all means: now or not', async () => {
+      const [a] = await opened(1);
+      await a.set('there', 'x');
+      expect(text(await a.get('there', { timeoutMs: 0 }))).toBe('x');
+      await expect(a.get('missing', { timeoutMs: 0 })).rejects.toBeInstanceOf(StoreTimeoutError);
+      await expect(a.wait(['missing'], { timeoutMs: 0 })).rejects.toBeInstanceOf(StoreTimeoutError);
+    });
+
+    test('wait resolves when the last of its keys is there', async () => {
+      const [a, b] = await opened(2);
+      let resolved = false;
+      await b.set('one', '1');
+      const waiting = a.wait(['one', 'two', 'three']).finally(() => (resolved = true));
+      await b.set('three', '3');
+      expect(await a.check(['one', 'two', 'three'])).toBe(false);
+      expect(resolved).toBe(false);
+      await b.set('two', '2');
+      await waiting;
+    });
+
+    test('wait names exactly the keys that are missing at the end', async () => {
+      const [a] = await opened(1);
+      await a.set('here', '');
+      const error = await a.wait(['here', 'gone', 'lost'], { timeoutMs: 60 }).catch((e: unknown) => e);
+      expect(error).toBeInstanceOf(StoreTimeoutError);
+      expect([...(error as StoreTimeoutError).missingKeys].sort()).toEqual(['gone', 'lost']);
+    });
+
+    test('a key that was deleted while others were missing is waited for again', async () => {
+      const [a, b] = await opened(2);
+      await b.set('first', '1');
+      let resolved = false;
+      const waiting = a.wait(['first', 'second']).finally(() => (resolved = true));
+      expect(await a.check(['second'])).toBe(false);
+      await b.deleteKey('first');
+      await b.set('second', '2');
+      expect(await a.check(['first'])).toBe(false);
+      expect(resolved).toBe(false);
+      await b.set('first', '1');
+      await waiting;
+    });
+
+    test('waiting for nothing is over at once', async () => {
+      const [a] = await opened(1);
+      await a.wait([]);
+      expect(await a.check([])).toBe(true);
+    });
+
+    test('add counts from 0, in both directions, and get reads the count', async () => {
+      const [a, b] = await opened(2);
+      expect(await a.add('n', 5)).toBe(5);
+      expect(await b.add('n', -7)).toBe(-2);
+      expect(await b.add('n', 0)).toBe(-2);
+      expect(text(await a.get('n'))).toBe('-2');
+      await a.set('n', '40');
+      expect(await b.add('n', 2)).toBe(42);
+    });
+
+    test('add wakes those who wait for the counter', async () => {
+      const [a, b] = await opened(2);
+      const waiting = a.get('n');
+      await b.add('n', 1);
+      expect(text(await waiting)).toBe('1');
+    });
+
+    test('add refuses what is no counter and changes nothing', async () => {
+      const [a] = await opened(1);
+      await a.set('word', 'seven');
+      await expect(a.add('word', 1)).rejects.toBeInstanceOf(InvalidArgumentError);
+      await expect(a.add('n', 0.5)).rejects.toBeInstanceOf(InvalidArgumentError);
+      await expect(a.add('n', NaN)).rejects.toBeInstanceOf(InvalidArgumentError);
+      expect(text(await a.get('word'))).toBe('seven');
+      expect(await a.check(['n'])).toBe(false);
+    });
+
+    test('counts of clients that add at the same time are all different', async () => {
+      const stores = await opened(4);
+      const counts = await Promise.all(
+        stores.flatMap((store) => Array.from({ length: 25 }, () => store.add('n', 1))),
+      );
+      expect(counts.sort((x, y) => x - y)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
+    });
+
+    test('compareSet sets a missing key when nothing is expected', async () => {
+      const [a] = await opened(1);
+      expect(text(await a.compareSet('k', '', 'mine'))).toBe('mine');
+      expect(text(await a.get('k'))).toBe('mine');
+    });
+
+    test('compareSet leaves a missing key missing when something is expected', async () => {
+      const [a] = await opened(1);
+      expect(text(await a.compareSet('k', 'old', 'mine'))).toBe('');
+      expect(await a.check(['k'])).toBe(false);
+    });
+
+    test('compareSet replaces only what was expected', async () => {
+      const [a] = await opened(1);
+      await a.set('k', 'old');
+      expect(text(await a.compareSet('k', 'other', 'mine'))).toBe('old');
+      expect(text(await a.compareSet('k', '', 'mine'))).toBe('old');
+      expect(text(await a.compareSet('k', 'old', 'mine'))).toBe('mine');
+      expect(text(await a.get('k'))).toBe('mine');
+    });
+
+    test('of many that claim one key with compareSet, one wins and all see it', async () => {
+      const stores = await opened(4);
+      const seen = await Promise.all(stores.map((store, i) => store.compareSet('leader', '', `client ${i}`)));
+      expect(new Set(seen.map(text)).size).toBe(1);
+      expect(text(seen[0])).toMatch(/^client [0-3]$/);
+    });
+
+    test('deleteKey says whether there was something to delete', async () => {
+      const [a, b] = await opened(2);
+      await a.set('k', 'x');
+      expect(await b.deleteKey('k')).toBe(true);
+      expect(await b.deleteKey('k')).toBe(false);
+      expect(await a.check(['k'])).toBe(false);
+    });
+
+    test('numKeys counts keys of every client', async () => {
+      const [a, b] = await opened(2);
+      const before = await a.numKeys();
+      await a.set('x', '1');
+      await b.add('y', 1);
+      await b.set('x', '2');
+      expect((await b.numKeys()) - before).toBe(2);
+    });
+
+    test('close rejects what is under way and what comes later, as often as it is called', async () => {
+      const [a] = await opened(1);
+      const waiting = a.get('never').catch((e: unknown) => e);
+      await a.close();
+      expect(await waiting).toMatchObject({ code: 'ERR_STORE_CLOSED' });
+      await expect(a.set('k', 'x')).rejects.toMatchObject({ code: 'ERR_STORE_CLOSED' });
+      await a.close();
+    });
+  });
+}

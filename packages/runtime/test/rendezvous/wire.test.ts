@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { decodeReply, decodeRequest, encodeReply, encodeRequest } from '../../src/rendezvous/wire.ts';
+import type { Call, Result } from '../../src/rendezvous/wire.ts';
+
+const raw = Buffer.from([0, 255, 10, 128]);
+
+const calls: Call[] = [
+  { op: 'ping' },
+  { op: 'set', key: 'schlüssel', value: raw },
+  { op: 'get', key: '', timeoutMs: 1800000 },
+  { op: 'get', key: 'k', timeoutMs: Infinity },
+  { op: 'add', key: 'n', amount: -Number.MAX_SAFE_INTEGER },
+  { op: 'wait', keys: [], timeoutMs: 0.5 },
+  { op: 'check', keys: ['a', '', 'b'] },
+  { op: 'compareSet', key: 'k', expected: Buffer.alloc(0), desired: raw },
+  { op: 'deleteKey', key: 'k' },
+  { op: 'numKeys' },
+];
+
+const results: Result[] = [
+  { kind: 'done' },
+  { kind: 'value', bytes: raw },
+  { kind: 'value', bytes: Buffer.alloc(0) },
+  { kind: 'count', number: Number.MAX_SAFE_INTEGER },
+  { kind: 'count', number: 0 },
+  { kind: 'flag', yes: false },
+  { kind: 'pong', instance: 'i', parked: [{ id: 7, missingKeys: ['a', 'b'] }] },
+  { kind: 'failure', reason: 'TIMEOUT', message: '', missingKeys: ['a'] },
+  { kind: 'failure', reason: 'PROTOCOL', message: 'no', missingKeys: [] },
+];
+
+test.each(calls)('request $op', (call) => {
+  expect(decodeRequest(encodeRequest({ id: 4_000_000_000, call }))).toEqual({ id: 4_000_000_000, call });
+});
+
+test.each(results)('reply $kind', (result) => {
+  expect(decodeReply(encodeReply({ id: 1, result }))).toEqual({ id: 1, result });
+});
+
+describe('what follows no schema is refused', () => {
+  test.each([Uint8Array.of(), Uint8Array.of(255, 255, 255), Buffer.from('GET / HTTP/1.1')])('%o', (bytes) => {
+    expect(() => decodeRequest(bytes)).toThrow();
+    expect(() => decodeReply(bytes)).toThrow();
+  });
+});
+
+test('the bytes of a request are those of the schema, for other languages to read', () => {
+  const request = encodeRequest({ id: 1, call: { op: 'set', key: 'k', value: Buffer.from('v') } });
+  // id = 1; set (field 3) of 6 bytes: key (field 1) "k", value (field 2) "v".
+  expect([...request]).toEqual([0x08, 1, 0x1a, 6, 0x0a, 1, 0x6b, 0x12, 1, 0x76]);
+});
