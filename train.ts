@@ -14,7 +14,7 @@ class Net extends nn.Module {
 /** 4,000 points of a square, and whether each lies in a circle. */
 const angles = Array.from({ length: 4000 }, (_, i) => [Math.cos(i * i), Math.sin(7 * i)] as const);
 const points = angles.map(([x, y]) => ({ at: Float32Array.of(x, y), inside: BigInt(x * x + y * y < 0.7) }));
-const dataset = { length: points.length, at: (index: number) => points[index]! };
+const dataset = { length: points.length, at: (index: number) => points[index] };
 
 await initProcessGroup(); // RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT; alone, a world of one
 const model = new DistributedDataParallel(new Net()); // everyone starts from rank 0's parameters

@@ -24,14 +24,14 @@ export async function backward(loss: Value): Promise<number> {
   const lossOutput = new Float32Array(1);
   await step.run(lossOutput, places);
   for (const [position, parameter] of parameters.entries()) {
-    accumulate(places[position]!, earlier[position]);
+    accumulate(places[position], earlier[position]);
     parameter.gradientWritten();
   }
   for (const parameter of parameters) await parameter.backwardDone();
-  return lossOutput[0]!;
+  return lossOutput[0];
 }
 
 function accumulate(gradient: Float32Array, earlier: Float32Array | undefined): void {
   if (earlier === undefined) return;
-  for (let i = 0; i < gradient.length; i += 1) gradient[i]! += earlier[i]!;
+  for (let i = 0; i < gradient.length; i += 1) gradient[i] += earlier[i];
 }

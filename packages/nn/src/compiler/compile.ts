@@ -36,10 +36,10 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
   const trainable = leaves.filter(({ source }) => source.parameter !== undefined).reverse();
   const program = await compiledOnce(`training ${key}`, () => {
     const [rewritten] = rewrite(rewrite([loss], [reluAfterMaxPool]), batchInnermost);
-    const gradients = differentiate(rewritten!);
+    const gradients = differentiate(rewritten);
     // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
-    return compile(leaves, [rewritten!, ...trainable.map(gradientOf)]);
+    return compile(leaves, [rewritten, ...trainable.map(gradientOf)]);
   });
   return {
     trainable,

@@ -25,7 +25,7 @@ export function emitNodes(
     if (isNode(node, 'Input')) continue;
     const inputs = node.inputs.map((input) => names.get(input)!);
     const outputNames = node.outputs.map((output) => (read.has(output) ? graph.freshName(node.op) : ''));
-    for (const [index, output] of node.outputs.entries()) names.set(output, outputNames[index]!);
+    for (const [index, output] of node.outputs.entries()) names.set(output, outputNames[index]);
     definitionOf(node).emit(graph, node, inputs, outputNames);
   }
   // Outputs have names of their own: one value may be asked for twice, or be a leaf.

@@ -14,9 +14,9 @@ export function rewrite(outputs: readonly Value[], rules: readonly Rewrite[]): V
     const rebuilt = changed
       ? createNode(node.op, inputs, node.attributes, node.outputs).outputs
       : node.outputs;
-    for (const [index, output] of rebuilt.entries()) replaced.set(node.outputs[index]!, output);
-    const replacement = firstThatApplies(rules, rebuilt[0]!.node);
-    if (replacement !== undefined) replaced.set(node.outputs[0]!, replacement);
+    for (const [index, output] of rebuilt.entries()) replaced.set(node.outputs[index], output);
+    const replacement = firstThatApplies(rules, rebuilt[0].node);
+    if (replacement !== undefined) replaced.set(node.outputs[0], replacement);
   }
   return outputs.map(current);
 }

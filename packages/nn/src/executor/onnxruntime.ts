@@ -31,11 +31,11 @@ class OnnxruntimeProgram implements Program {
   async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<void> {
     const feeds: Record<string, ort.Tensor> = {};
     for (const [position, type] of this.#definition.inputs.entries()) {
-      feeds[inputName(position)] = tensorOver(inputs[position]!, type);
+      feeds[inputName(position)] = tensorOver(inputs[position], type);
     }
     const fetches: Record<string, ort.Tensor> = {};
     for (const [position, type] of this.#definition.outputs.entries()) {
-      fetches[outputName(position)] = tensorOver(outputs[position]!, type);
+      fetches[outputName(position)] = tensorOver(outputs[position], type);
     }
     await this.#session.run(feeds, fetches);
   }

@@ -42,7 +42,7 @@ export function createValue<Op extends OpName>(
   attributes: Operators[Op],
   type: ValueType,
 ): Value {
-  return createNode(op, inputs, attributes, [type]).outputs[0]!;
+  return createNode(op, inputs, attributes, [type]).outputs[0];
 }
 
 /** Whether a node applies this operator; narrows its attributes. */

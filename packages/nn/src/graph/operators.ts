@@ -1,6 +1,6 @@
 import type { DType, TensorData } from '../dtype.ts';
 
-type None = Record<never, never>;
+type None = Readonly<Record<string, never>>;
 
 /** Where a leaf's elements are when a graph runs. Graphs that differ only in their sources are one program. */
 export interface Source {

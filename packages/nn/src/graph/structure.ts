@@ -23,7 +23,7 @@ export function structureOf(outputs: readonly Value[]): Structure {
   const reference = ({ node, index }: Value) => `${positions.get(node)!}.${index}`;
   const leaves: Leaf[] = [];
   const lines = order.map((node) => {
-    const value = node.outputs[0]!;
+    const value = node.outputs[0];
     if (isNode(node, 'Input')) {
       const { source } = node.attributes;
       leaves.push({ value, source });

@@ -16,5 +16,5 @@ export function normalizeAxes(op: string, axes: readonly number[], value: Value)
 }
 
 export function normalizeAxis(op: string, axis: number, value: Value): number {
-  return normalizeAxes(op, [axis], value)[0]!;
+  return normalizeAxes(op, [axis], value)[0];
 }

@@ -45,7 +45,7 @@ export function swapped(
   const window = { strides: dilations, dilations: strides, pads, group: 1 };
   const result = conv(transpose(large, swap), transpose(small, swap), undefined, window);
   // Where the stride does not divide the input, rows and columns that no window reached are left at the end.
-  const cropped = slice(slice(result, 2, 0, weightShape[2]!), 3, 0, weightShape[3]!);
+  const cropped = slice(slice(result, 2, 0, weightShape[2]), 3, 0, weightShape[3]);
   return transpose(cropped, swap);
 }
 
@@ -69,7 +69,7 @@ export function sideBySide(
     Array.from({ length: kernelHeight }, (_, i) => seenBy(i)),
     3,
   );
-  const width = rows.shape[2]!;
+  const width = rows.shape[2];
   const result = conv(
     reshape(image, [1, n * outHeight, width, kernelHeight * channels]),
     reshape(transpose(small, [1, 0, 2, 3]), [filters, n * outHeight, outWidth, 1]),
@@ -93,7 +93,7 @@ export function unfolded(
   const [filters, channels, kernelHeight] = weightShape as [number, number, number, number];
   const [n, , outHeight, width] = small.shape as [number, number, number, number];
   const groupsFirst = (value: Value, perGroup: number) =>
-    transpose(reshape(value, [n, group, perGroup, value.shape[2]!, width]), [1, 2, 0, 3, 4]);
+    transpose(reshape(value, [n, group, perGroup, value.shape[2], width]), [1, 2, 0, 3, 4]);
   const pixels = n * outHeight * width;
   const rows = pad(groupsFirst(large, channels), [0, 0, 0, pads[0], 0], [0, 0, 0, pads[2], 0]);
   const shifted = Array.from({ length: kernelHeight }, (_, i) => {
@@ -112,10 +112,10 @@ function byGroup(
   attributes: ConvAttributes,
 ): Value {
   const { group } = attributes;
-  const shape = weightShape.with(0, weightShape[0]! / group);
+  const shape = weightShape.with(0, weightShape[0] / group);
   const smalls = split(small, 1, group);
   const parts = split(large, 1, group).map((part, index) =>
-    weightGradient(part, smalls[index]!, shape, { ...attributes, group: 1 }),
+    weightGradient(part, smalls[index], shape, { ...attributes, group: 1 }),
   );
   return concat(parts, 0);
 }

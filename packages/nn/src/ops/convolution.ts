@@ -18,9 +18,9 @@ export function conv(data: Value, weight: Value, bias: Value | undefined, attrib
   const [n, channels, ...spatial] = requireImages('Conv', data);
   const [filters, perGroup, ...kernel] = requireImages('Conv', weight);
   const { strides, pads, dilations, group } = attributes;
-  if (channels !== perGroup! * group || filters! % group !== 0) {
+  if (channels !== perGroup * group || filters % group !== 0) {
     throw new ShapeError(
-      `Conv: ${describeType(data)} has ${channels} channels, a weight of ${describeType(weight)} in ${group} group(s) takes ${perGroup! * group}.`,
+      `Conv: ${describeType(data)} has ${channels} channels, a weight of ${describeType(weight)} in ${group} group(s) takes ${perGroup * group}.`,
     );
   }
   if (bias !== undefined && (bias.shape.length !== 1 || bias.shape[0] !== filters)) {
@@ -29,16 +29,16 @@ export function conv(data: Value, weight: Value, bias: Value | undefined, attrib
     );
   }
   const output = spatial.map((size, axis) => {
-    const room = size + pads[axis]! + pads[axis + 2]! - dilations[axis]! * (kernel[axis]! - 1) - 1;
+    const room = size + pads[axis] + pads[axis + 2] - dilations[axis] * (kernel[axis] - 1) - 1;
     if (room < 0) {
       throw new ShapeError(
         `Conv: the kernel ${kernel.join('x')} of ${describeType(weight)} is larger than the padded input ${describeType(data)}.`,
       );
     }
-    return Math.floor(room / strides[axis]!) + 1;
+    return Math.floor(room / strides[axis]) + 1;
   });
   const inputs = bias === undefined ? [data, weight] : [data, weight, bias];
-  return createValue('Conv', inputs, attributes, { dtype: 'float32', shape: [n!, filters!, ...output] });
+  return createValue('Conv', inputs, attributes, { dtype: 'float32', shape: [n, filters, ...output] });
 }
 
 /**
@@ -64,11 +64,11 @@ export function convTranspose(
     );
   }
   const [height, width] = spatial.map((size, axis) => {
-    const least = (small[axis]! - 1) * strides[axis]! + dilations[axis]! * (kernel[axis]! - 1) + 1;
-    return size - (least - pads[axis]! - pads[axis + 2]!);
+    const least = (small[axis] - 1) * strides[axis] + dilations[axis] * (kernel[axis] - 1) + 1;
+    return size - (least - pads[axis] - pads[axis + 2]);
   });
-  const shape = [n!, perGroup! * group, ...spatial];
-  const all = { ...attributes, outputPadding: [height!, width!] as const };
+  const shape = [n, perGroup * group, ...spatial];
+  const all = { ...attributes, outputPadding: [height, width] as const };
   return createValue('ConvTranspose', [data, weight], all, { dtype: 'float32', shape });
 }
 
@@ -77,12 +77,13 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
     emit: (graph, { attributes }, inputs, outputs) => {
       graph.node('Conv', inputs, outputs, onnxWindow(attributes));
     },
-    gradient: ({ inputs: [data, weight, bias], attributes }, [d]) => {
+    gradient: ({ inputs, attributes }, [d]) => {
       if (d === undefined) return [];
-      const [height, width] = data!.shape.slice(2);
+      const [data, weight, bias] = inputs as readonly [Value, Value, Value?];
+      const [height, width] = data.shape.slice(2);
       return [
-        convTranspose(d, weight!, attributes, [height!, width!]),
-        weightGradient(data!, d, weight!.shape, attributes),
+        convTranspose(d, weight, attributes, [height, width]),
+        weightGradient(data, d, weight.shape, attributes),
         bias && reduceSum(d, [0, 2, 3]),
       ];
     },
@@ -97,7 +98,7 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
       if (d === undefined) return [];
       const { strides, pads, dilations, group } = attributes;
       const window = { strides, pads, dilations, group };
-      return [conv(d, weight!, undefined, window), weightGradient(d, data!, weight!.shape, window)];
+      return [conv(d, weight, undefined, window), weightGradient(d, data, weight.shape, window)];
     },
   },
 };

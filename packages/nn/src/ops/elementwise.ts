@@ -45,14 +45,14 @@ export const elementwise: OperatorFamily<Binary | Unary | 'Where' | 'Cast'> = {
   Sub: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d && neg(d), b)] },
   Mul: {
     emit: emitPlain,
-    gradient: ({ inputs: [a, b] }, [d]) => [fit(d && mul(d, b!), a), fit(d && mul(d, a!), b)],
+    gradient: ({ inputs: [a, b] }, [d]) => [fit(d && mul(d, b), a), fit(d && mul(d, a), b)],
   },
   Div: {
     emit: emitPlain,
     // d(a/b) = da/b − (a/b)·db/b
     gradient: ({ inputs: [a, b], outputs: [quotient] }, [d]) => {
-      const overB = d && div(d, b!);
-      return [fit(overB, a), fit(overB && neg(mul(overB, quotient!)), b)];
+      const overB = d && div(d, b);
+      return [fit(overB, a), fit(overB && neg(mul(overB, quotient)), b)];
     },
   },
   Max: {
@@ -61,7 +61,7 @@ export const elementwise: OperatorFamily<Binary | Unary | 'Where' | 'Cast'> = {
     // row-major order, then picks the element that torch's max_pool2d picks.
     gradient: ({ inputs: [a, b] }, [d]) => {
       if (d === undefined) return [];
-      const toFirst = where(greaterOrEqual(a!, b!), d, constant(0));
+      const toFirst = where(greaterOrEqual(a, b), d, constant(0));
       return [fit(toFirst, a), fit(sub(d, toFirst), b)];
     },
   },
@@ -69,23 +69,19 @@ export const elementwise: OperatorFamily<Binary | Unary | 'Where' | 'Cast'> = {
   GreaterOrEqual: { emit: emitPlain, gradient: noGradient },
 
   Neg: { emit: emitPlain, gradient: (_, [d]) => [d && neg(d)] },
-  Exp: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && mul(d, y!)] },
-  Log: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && div(d, x!)] },
+  Exp: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && mul(d, y)] },
+  Log: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && div(d, x)] },
   Relu: {
     emit: emitPlain,
     // The output is positive where the input is, and is at hand anyway. At 0 the gradient is 0, as torch's.
-    gradient: ({ outputs: [y] }, [d]) => [d && where(greater(y!, constant(0)), d, constant(0))],
+    gradient: ({ outputs: [y] }, [d]) => [d && where(greater(y, constant(0)), d, constant(0))],
   },
 
   Where: {
     emit: emitPlain,
     gradient: ({ inputs: [condition, a, b] }, [d]) => {
       if (d === undefined) return [];
-      return [
-        undefined,
-        fit(where(condition!, d, constant(0)), a),
-        fit(where(condition!, constant(0), d), b),
-      ];
+      return [undefined, fit(where(condition, d, constant(0)), a), fit(where(condition, constant(0), d), b)];
     },
   },
   Cast: {

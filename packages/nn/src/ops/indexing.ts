@@ -26,7 +26,7 @@ export const indexing: OperatorFamily<'GatherElements' | 'ScatterElements' | 'On
   GatherElements: {
     emit: emitPlain,
     gradient: ({ inputs: [data, positions] }, [d]) => [
-      d && scatterElements(positions!, d, sizeOf(data!.shape)),
+      d && scatterElements(positions, d, sizeOf(data.shape)),
     ],
   },
   ScatterElements: {
@@ -37,9 +37,9 @@ export const indexing: OperatorFamily<'GatherElements' | 'ScatterElements' | 'On
         [graph.constant('float32', [1], [0]), graph.constant('int64', [1], [size])],
         [zeros],
       );
-      graph.node('ScatterElements', [zeros, positions!, updates!], outputs, { axis: 0, reduction: 'add' });
+      graph.node('ScatterElements', [zeros, positions, updates], outputs, { axis: 0, reduction: 'add' });
     },
-    gradient: ({ inputs: [positions] }, [d]) => [undefined, d && gatherElements(d, positions!)],
+    gradient: ({ inputs: [positions] }, [d]) => [undefined, d && gatherElements(d, positions)],
   },
   OneHot: {
     emit: (graph, { attributes: { depth, value } }, inputs, outputs) => {

@@ -37,27 +37,28 @@ export function matmul(a: Value, b: Value): Value {
       `MatMul: takes [G,M,K] and [G,K,N], given ${describeType(a)} and ${describeType(b)}.`,
     );
   }
-  return createValue('MatMul', [a, b], {}, { dtype: 'float32', shape: [groups!, rows!, columns!] });
+  return createValue('MatMul', [a, b], {}, { dtype: 'float32', shape: [groups, rows, columns] });
 }
 
 export const linearAlgebra: OperatorFamily<'Gemm' | 'MatMul'> = {
   MatMul: {
     emit: emitPlain,
     gradient: ({ inputs: [a, b] }, [d]) =>
-      d === undefined ? [] : [matmul(d, transpose(b!, [0, 2, 1])), matmul(transpose(a!, [0, 2, 1]), d)],
+      d === undefined ? [] : [matmul(d, transpose(b, [0, 2, 1])), matmul(transpose(a, [0, 2, 1]), d)],
   },
   Gemm: {
     emit: (graph, { attributes: { transA, transB } }, inputs, outputs) => {
       graph.node('Gemm', inputs, outputs, { transA: Number(transA), transB: Number(transB) });
     },
-    gradient: ({ inputs: [a, b, c], attributes: { transA, transB } }, [d]) => {
+    gradient: ({ inputs, attributes: { transA, transB } }, [d]) => {
       if (d === undefined) return [];
+      const [a, b, c] = inputs as readonly [Value, Value, Value?];
       const gradientA = transA
-        ? gemm(b!, d, undefined, { transA: transB, transB: true })
-        : gemm(d, b!, undefined, { transB: !transB });
+        ? gemm(b, d, undefined, { transA: transB, transB: true })
+        : gemm(d, b, undefined, { transB: !transB });
       const gradientB = transB
-        ? gemm(d, a!, undefined, { transA: true, transB: transA })
-        : gemm(a!, d, undefined, { transA: !transA });
+        ? gemm(d, a, undefined, { transA: true, transB: transA })
+        : gemm(a, d, undefined, { transA: !transA });
       return [gradientA, gradientB, c && sumToShape(d, c.shape)];
     },
   },
@@ -65,12 +66,7 @@ export const linearAlgebra: OperatorFamily<'Gemm' | 'MatMul'> = {
 
 function orient(matrix: Value, transposed: boolean): readonly [rows: number, columns: number] {
   const [rows, columns] = matrix.shape;
-  if (
-    matrix.dtype !== 'float32' ||
-    matrix.shape.length !== 2 ||
-    rows === undefined ||
-    columns === undefined
-  ) {
+  if (matrix.dtype !== 'float32' || matrix.shape.length !== 2) {
     throw new ShapeError(`Gemm: takes matrices of float32, given ${describeType(matrix)}.`);
   }
   return transposed ? [columns, rows] : [rows, columns];

@@ -18,17 +18,17 @@ export function maxPool(data: Value, attributes: PoolAttributes): Value {
   const { kernelShape, strides, pads } = attributes;
   const [n, channels, ...spatial] = data.shape;
   const output = spatial.map((size, axis) => {
-    const room = size + pads[axis]! + pads[axis + 2]! - kernelShape[axis]!;
+    const room = size + pads[axis] + pads[axis + 2] - kernelShape[axis];
     if (room < 0) {
       throw new ShapeError(
         `MaxPool: a window of ${kernelShape.join('x')} is larger than the padded input ${describeType(data)}.`,
       );
     }
-    return Math.floor(room / strides[axis]!) + 1;
+    return Math.floor(room / strides[axis]) + 1;
   });
-  const shape = [n!, channels!, ...output];
+  const shape = [n, channels, ...output];
   const types = [{ dtype: 'float32', shape } as const, { dtype: 'int64', shape } as const];
-  return createNode('MaxPool', [data], attributes, types).outputs[0]!;
+  return createNode('MaxPool', [data], attributes, types).outputs[0];
 }
 
 /** Whether no element lies in two windows. */
@@ -40,17 +40,17 @@ export const pooling: OperatorFamily<'MaxPool' | 'MaxUnpool'> = {
   MaxPool: {
     emit: (graph, { attributes: { kernelShape, strides, pads } }, inputs, [maxima, positions]) => {
       // Asking for the positions costs ten times the maxima alone, so they are named only where they are read.
-      const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima!];
+      const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima];
       graph.node('MaxPool', inputs, outputs, { kernel_shape: kernelShape, strides, pads });
     },
     gradient: ({ inputs: [x], outputs: [, positions], attributes }, [d]) => {
       if (d === undefined) return [];
-      const { shape } = x!;
+      const { shape } = x;
       if (windowsAreDisjoint(attributes)) {
-        return [createValue('MaxUnpool', [d, positions!], { shape }, { dtype: 'float32', shape })];
+        return [createValue('MaxUnpool', [d, positions], { shape }, { dtype: 'float32', shape })];
       }
       const size = sizeOf(shape);
-      return [reshape(scatterElements(flat(positions!), flat(d), size), shape)];
+      return [reshape(scatterElements(flat(positions), flat(d), size), shape)];
     },
   },
   MaxUnpool: {
@@ -60,7 +60,7 @@ export const pooling: OperatorFamily<'MaxPool' | 'MaxUnpool'> = {
       graph.node('MaxUnpool', [...inputs, outputShape], outputs, { kernel_shape: [1, 1] });
     },
     gradient: ({ inputs: [values, positions] }, [d]) => [
-      d && reshape(gatherElements(flat(d), flat(positions!)), values!.shape),
+      d && reshape(gatherElements(flat(d), flat(positions)), values.shape),
     ],
   },
 };

@@ -21,13 +21,13 @@ export const reduceMean = (value: Value, axes?: readonly number[], keepdims = fa
 export const reductions: OperatorFamily<Reduction> = {
   ReduceSum: {
     emit: emitReduction,
-    gradient: ({ inputs: [x], attributes }, [d]) => [d && spread(d, x!, attributes.axes)],
+    gradient: ({ inputs: [x], attributes }, [d]) => [d && spread(d, x, attributes.axes)],
   },
   ReduceMean: {
     emit: emitReduction,
     gradient: ({ inputs: [x], attributes }, [d]) => {
-      const count = attributes.axes.reduce((product, axis) => product * x!.shape[axis]!, 1);
-      return [d && mul(spread(d, x!, attributes.axes), constant(1 / count))];
+      const count = attributes.axes.reduce((product, axis) => product * x.shape[axis], 1);
+      return [d && mul(spread(d, x, attributes.axes), constant(1 / count))];
     },
   },
 };

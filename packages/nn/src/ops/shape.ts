@@ -22,13 +22,13 @@ export function transpose(value: Value, perm: readonly number[]): Value {
       `Transpose: [${perm.join()}] is not an order of the axes of ${describeType(value)}; each must stand there once.`,
     );
   }
-  const shape = perm.map((axis) => value.shape[axis]!);
+  const shape = perm.map((axis) => value.shape[axis]);
   return createValue('Transpose', [value], { perm }, { dtype: value.dtype, shape });
 }
 
 export function concat(values: readonly Value[], givenAxis: number): Value {
+  if (values.length === 0) throw new ShapeError('Concat: takes at least one tensor, given none.');
   const first = values[0];
-  if (first === undefined) throw new ShapeError('Concat: takes at least one tensor, given none.');
   const axis = normalizeAxis('Concat', givenAxis, first);
   for (const value of values) {
     const fits =
@@ -41,7 +41,7 @@ export function concat(values: readonly Value[], givenAxis: number): Value {
       );
     }
   }
-  const length = values.reduce((sum, value) => sum + value.shape[axis]!, 0);
+  const length = values.reduce((sum, value) => sum + value.shape[axis], 0);
   return createValue(
     'Concat',
     values,
@@ -53,7 +53,7 @@ export function concat(values: readonly Value[], givenAxis: number): Value {
 /** `parts` equal pieces along an axis. */
 export function split(value: Value, givenAxis: number, parts: number): readonly Value[] {
   const axis = normalizeAxis('Split', givenAxis, value);
-  const size = value.shape[axis]!;
+  const size = value.shape[axis];
   if (!Number.isInteger(parts) || parts < 1 || size % parts !== 0) {
     throw new ShapeError(`Split: axis ${axis} of ${describeType(value)} has no ${parts} equal parts.`);
   }
@@ -64,7 +64,7 @@ export function split(value: Value, givenAxis: number, parts: number): readonly 
 /** Elements `start` (inclusive) to `end` (exclusive) along an axis. */
 export function slice(value: Value, givenAxis: number, start: number, end: number): Value {
   const axis = normalizeAxis('Slice', givenAxis, value);
-  const size = value.shape[axis]!;
+  const size = value.shape[axis];
   if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= size)) {
     throw new ShapeError(`Slice: ${start} to ${end} does not lie in axis ${axis} of ${describeType(value)}.`);
   }
@@ -76,7 +76,7 @@ export function slice(value: Value, givenAxis: number, start: number, end: numbe
 /** Zeros around a float32 value. */
 export function pad(value: Value, before: readonly number[], after: readonly number[]): Value {
   if ([...before, ...after].every((count) => count === 0)) return value;
-  const shape = value.shape.map((size, axis) => size + before[axis]! + after[axis]!);
+  const shape = value.shape.map((size, axis) => size + before[axis] + after[axis]);
   return createValue('Pad', [value], { before, after }, { dtype: value.dtype, shape });
 }
 
@@ -91,7 +91,7 @@ export const shaping: OperatorFamily<Shaping> = {
     emit: (graph, { attributes: { shape } }, inputs, outputs) => {
       graph.node('Reshape', [...inputs, graph.constant('int64', [shape.length], shape)], outputs);
     },
-    gradient: ({ inputs: [x] }, [d]) => [d && reshape(d, x!.shape)],
+    gradient: ({ inputs: [x] }, [d]) => [d && reshape(d, x.shape)],
   },
   Transpose: {
     emit: (graph, { attributes: { perm } }, inputs, outputs) => {
@@ -113,7 +113,7 @@ export const shaping: OperatorFamily<Shaping> = {
       let end = 0;
       return inputs.map((part) => {
         const start = end;
-        end += part.shape[axis]!;
+        end += part.shape[axis];
         return d && slice(d, axis, start, end);
       });
     },
@@ -137,8 +137,8 @@ export const shaping: OperatorFamily<Shaping> = {
       graph.node('Slice', [...inputs, ...bounds], outputs);
     },
     gradient: ({ inputs: [x], attributes: { axis, start, end } }, [d]) => {
-      const none = x!.shape.map(() => 0);
-      return [d && pad(d, none.with(axis, start), none.with(axis, x!.shape[axis]! - end))];
+      const none = x.shape.map(() => 0);
+      return [d && pad(d, none.with(axis, start), none.with(axis, x.shape[axis] - end))];
     },
   },
   Pad: {
@@ -147,14 +147,14 @@ export const shaping: OperatorFamily<Shaping> = {
       graph.node('Pad', [...inputs, pads], outputs);
     },
     gradient: ({ inputs: [x], attributes: { before } }, [d]) => [
-      d && x!.shape.reduce((inner, size, axis) => slice(inner, axis, before[axis]!, before[axis]! + size), d),
+      d && x.shape.reduce((inner, size, axis) => slice(inner, axis, before[axis], before[axis] + size), d),
     ],
   },
   Expand: {
     emit: (graph, { attributes: { shape } }, inputs, outputs) => {
       graph.node('Expand', [...inputs, graph.constant('int64', [shape.length], shape)], outputs);
     },
-    gradient: ({ inputs: [x] }, [d]) => [d && sumToShape(d, x!.shape)],
+    gradient: ({ inputs: [x] }, [d]) => [d && sumToShape(d, x.shape)],
   },
 };
 

@@ -38,7 +38,7 @@ export const softmax: OperatorFamily<'LogSoftmax' | 'NegativeLogLikelihoodLoss'>
       graph.node('LogSoftmax', inputs, outputs, { axis });
     },
     gradient: ({ outputs: [y], attributes: { axis } }, [d]) => [
-      d && sub(d, mul(exp(y!), reduceSum(d, [axis], true))),
+      d && sub(d, mul(exp(y), reduceSum(d, [axis], true))),
     ],
   },
   NegativeLogLikelihoodLoss: {
@@ -46,8 +46,8 @@ export const softmax: OperatorFamily<'LogSoftmax' | 'NegativeLogLikelihoodLoss'>
       graph.node('NegativeLogLikelihoodLoss', inputs, outputs, { reduction: 'mean' });
     },
     gradient: ({ inputs: [logProbabilities, classes] }, [d]) => {
-      const [n, depth] = logProbabilities!.shape;
-      return [d && mul(oneHot(classes!, depth!, -1 / n!), d)];
+      const [n, depth] = logProbabilities.shape;
+      return [d && mul(oneHot(classes, depth, -1 / n), d)];
     },
   },
 };

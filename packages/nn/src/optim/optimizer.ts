@@ -89,7 +89,7 @@ export abstract class Optimizer {
     });
     return [
       { value: outputs.parameter, into: data },
-      ...outputs.state.map((value, index) => ({ value, into: states[index]! })),
+      ...outputs.state.map((value, index) => ({ value, into: states[index] })),
     ];
   }
 

@@ -41,12 +41,12 @@ export class SGD extends Optimizer {
     this.#rate[0] = this.lr;
   }
 
-  protected override update({ parameter, gradient, state: [velocity] }: UpdateInputs): UpdateOutputs {
+  protected override update({ parameter, gradient, state }: UpdateInputs): UpdateOutputs {
     const rate = input('float32', [], { data: this.#rate });
     const decay = this.#weightDecay;
     const slope = decay === 0 ? gradient : add(gradient, mul(parameter, constant(decay)));
-    if (velocity === undefined) return { parameter: sub(parameter, mul(slope, rate)), state: [] };
-    const faster = add(mul(velocity, constant(this.#momentum)), slope);
+    if (state.length === 0) return { parameter: sub(parameter, mul(slope, rate)), state: [] };
+    const faster = add(mul(state[0], constant(this.#momentum)), slope);
     const direction = this.#nesterov ? add(slope, mul(faster, constant(this.#momentum))) : faster;
     return { parameter: sub(parameter, mul(direction, rate)), state: [faster] };
   }

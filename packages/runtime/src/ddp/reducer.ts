@@ -44,7 +44,7 @@ export class Reducer implements GradientSink {
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
     this.#buckets = assignBuckets(bytes, firstCap, cap).map((positions) =>
-      this.#allocate(positions.map((position) => order[position]!)),
+      this.#allocate(positions.map((position) => order[position])),
     );
   }
 

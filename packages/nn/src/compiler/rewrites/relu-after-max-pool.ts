@@ -10,7 +10,7 @@ import type { Rewrite } from '../rewrite.ts';
  */
 export const reluAfterMaxPool: Rewrite = (node) => {
   if (!isNode(node, 'MaxPool')) return undefined;
-  const input = node.inputs[0]!.node;
+  const input = node.inputs[0].node;
   if (!isNode(input, 'Relu') || node.attributes.pads.some((pad) => pad > 0)) return undefined;
-  return relu(maxPool(input.inputs[0]!, node.attributes));
+  return relu(maxPool(input.inputs[0], node.attributes));
 };

@@ -21,7 +21,7 @@ export function convolveBatchInnermost(image: Value, weight: Value): Value {
 /** The kernel's columns become channels: the image beside itself, shifted by 0 … kW − 1. */
 function withShiftedColumns(image: Value, weight: Value): Value {
   const [filters, channels, kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
-  const outWidth = image.shape[0]! - kernelWidth + 1;
+  const outWidth = image.shape[0] - kernelWidth + 1;
   const shifted = Array.from({ length: kernelWidth }, (_, j) => slice(image, 0, j, j + outWidth));
   const tall = reshape(transpose(weight, [0, 3, 1, 2]), [filters, kernelWidth * channels, kernelHeight, 1]);
   return conv(concat(shifted, 1), tall, undefined, along(1));
@@ -42,7 +42,7 @@ function withFewerProducts(image: Value, weight: Value): Value {
 
   const toPoints = blocks(tiles * products, width, (row, column) => {
     const start = Math.floor(row / products) * tile;
-    return fast.inputTransform[row % products]![column - start] ?? 0;
+    return fast.inputTransform[row % products][column - start] ?? 0;
   });
   const atPoints = reshape(gemm(toPoints, reshape(image, [width, channels * height * n])), [
     tiles,
@@ -51,7 +51,7 @@ function withFewerProducts(image: Value, weight: Value): Value {
     n,
   ]);
 
-  const kernelToPoints = blocks(kernelWidth, products, (tap, point) => fast.weightTransform[point]![tap]!);
+  const kernelToPoints = blocks(kernelWidth, products, (tap, point) => fast.weightTransform[point][tap]);
   const kernels = reshape(
     transpose(
       reshape(gemm(reshape(weight, [filters * channels * kernelHeight, kernelWidth]), kernelToPoints), [
@@ -68,7 +68,7 @@ function withFewerProducts(image: Value, weight: Value): Value {
   const multiplied = conv(atPoints, kernels, undefined, along(products));
   const fromPoints = blocks(outWidth, tiles * products, (row, column) => {
     const sameTile = Math.floor(column / products) === Math.floor(row / tile);
-    return sameTile ? fast.outputTransform[row % tile]![column % products]! : 0;
+    return sameTile ? fast.outputTransform[row % tile][column % products] : 0;
   });
   const result = gemm(fromPoints, reshape(multiplied, [tiles * products, filters * outHeight * n]));
   return reshape(result, [outWidth, filters, outHeight, n]);

@@ -22,15 +22,15 @@ function convolution(node: Node): Value | undefined {
   const [image, weight, bias] = node.inputs as [Value, Value, Value?];
   const { strides, pads, dilations, group } = node.attributes;
   const plain = group === 1 && [...strides, ...dilations].every((step) => step === 1);
-  if (!plain || pads.some((pad) => pad > 0) || image.shape[0]! < leastBatch) return undefined;
+  if (!plain || pads.some((pad) => pad > 0) || image.shape[0] < leastBatch) return undefined;
   const result = convolveBatchInnermost(toBatchInnermost(image), weight);
-  return toNchw(bias === undefined ? result : add(result, reshape(bias, [1, bias.shape[0]!, 1, 1])));
+  return toNchw(bias === undefined ? result : add(result, reshape(bias, [1, bias.shape[0], 1, 1])));
 }
 
 /** The bias of a convolution commutes with the maximum, behind which a fraction of the elements is left. */
 function maxPool(node: Node): Value | undefined {
   if (!isNode(node, 'MaxPool')) return undefined;
-  const image = node.inputs[0]!;
+  const image = node.inputs[0];
   const { kernelShape } = node.attributes;
   if (!isBatchInnermost(image) || !windowsTile(image, node.attributes)) return undefined;
   const turned = toBatchInnermost(image);
@@ -47,6 +47,6 @@ function asBiased({ node }: Value): { image: Value; bias: Value } | undefined {
 }
 
 function unary(node: Node): Value | undefined {
-  if (!isNode(node, 'Relu') || !isBatchInnermost(node.inputs[0]!)) return undefined;
-  return toNchw(relu(toBatchInnermost(node.inputs[0]!)));
+  if (!isNode(node, 'Relu') || !isBatchInnermost(node.inputs[0])) return undefined;
+  return toNchw(relu(toBatchInnermost(node.inputs[0])));
 }

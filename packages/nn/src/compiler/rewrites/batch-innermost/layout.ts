@@ -10,7 +10,7 @@ import { transpose } from '../../../ops/shape.ts';
 export function toBatchInnermost(nchw: Value): Value {
   // Exchanging N and W is its own inverse, so an image that was just turned to NCHW is taken back for nothing.
   const { node } = nchw;
-  return isBatchInnermost(nchw) ? node.inputs[0]! : transpose(nchw, exchange);
+  return isBatchInnermost(nchw) ? node.inputs[0] : transpose(nchw, exchange);
 }
 
 export function toNchw(batchInnermost: Value): Value {

@@ -7,7 +7,7 @@ import { reshape, split } from '../../../ops/shape.ts';
 export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: PoolAttributes): boolean {
   const [rows, columns] = kernelShape;
   const seamless = strides[0] === rows && strides[1] === columns && pads.every((pad) => pad === 0);
-  return seamless && shape[2]! % rows === 0 && shape[3]! % columns === 0;
+  return seamless && shape[2] % rows === 0 && shape[3] % columns === 0;
 }
 
 /**

@@ -46,7 +46,7 @@ export function largestTile(taps: number): number {
 }
 
 function transposed(matrix: readonly (readonly number[])[]): number[][] {
-  return matrix[0]!.map((_, column) => matrix.map((row) => row[column]!));
+  return matrix[0].map((_, column) => matrix.map((row) => row[column]));
 }
 
 /** Gauss and Jordan's elimination with row pivots, in double precision. */
@@ -54,13 +54,13 @@ function inverse(matrix: readonly (readonly number[])[]): number[][] {
   const size = matrix.length;
   const rows = matrix.map((row, i) => [...row, ...row.map((_, j) => (i === j ? 1 : 0))]);
   for (let column = 0; column < size; column += 1) {
-    const candidates = rows.slice(column).map((row) => Math.abs(row[column]!));
+    const candidates = rows.slice(column).map((row) => Math.abs(row[column]));
     const best = column + candidates.indexOf(Math.max(...candidates));
-    [rows[column], rows[best]] = [rows[best]!, rows[column]!];
-    const pivot = rows[column]!.map((value) => value / rows[column]![column]!);
+    [rows[column], rows[best]] = [rows[best], rows[column]];
+    const pivot = rows[column].map((value) => value / rows[column][column]);
     for (const [index, row] of rows.entries()) {
-      const factor = row[column]!;
-      rows[index] = index === column ? pivot : row.map((value, j) => value - factor * pivot[j]!);
+      const factor = row[column];
+      rows[index] = index === column ? pivot : row.map((value, j) => value - factor * pivot[j]);
     }
   }
   return rows.map((row) => row.slice(size));
