@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+
+const mount = '/sys/fs/cgroup';
+
+/**
+ * Folders that may hold a controller's files for this process, the innermost group first, from the text of /proc/self/cgroup
+ * (cgroups(7)). In a container without a cgroup namespace only the last of them exists, so a missing folder means nothing.
+ */
+export function cgroupFolders(procSelfCgroup: string, controller: 'cpu' | 'memory'): string[] {
+  for (const line of procSelfCgroup.split('\n')) {
+    const [, id, controllers, path] = /^(\d+):([^:]*):(.*)$/.exec(line) ?? ['', '', '', ''];
+    if (controllers.split(',').includes(controller))
+      return withAncestors(posix.join(mount, controller), path);
+    if (id === '0' && controllers === '') return withAncestors(mount, path);
+  }
+  return [];
+}
+
+function withAncestors(root: string, path: string): string[] {
+  const folders = [];
+  for (let current = posix.normalize(path); current !== '/'; current = posix.dirname(current)) {
+    folders.push(posix.join(root, current));
+  }
+  return [...folders, root];
+}
+
+/** CPUs that `cpu.max` (v2) grants: `200000 100000` is 2; undefined where it says `max`. */
+export function parseCpuMax(text: string): number | undefined {
+  const [quota, period] = text.trim().split(/\s+/);
+  return cpusOf(Number(quota), Number(period));
+}
+
+/** CPUs that cpu.cfs_quota_us over cpu.cfs_period_us (v1) grants; undefined where the quota is -1. */
+export function cpusOf(quotaUs: number, periodUs: number): number | undefined {
+  return quotaUs > 0 && periodUs > 0 ? quotaUs / periodUs : undefined;
+}
+
+/** Processes that the kernel killed because memory ran out, from memory.events (v2) or memory.oom_control (v1). */
+export function parseOomKills(text: string): number | undefined {
+  const count = /^oom_kill (\d+)$/m.exec(text)?.[1];
+  return count === undefined ? undefined : Number(count);
+}
+
+/** CPUs that this process's cgroups let it use, which need not be whole; undefined without a quota. */
+export function readCpuQuota(): number | undefined {
+  const quotas = ownFolders('cpu').flatMap((folder) => {
+    const v2 = parseCpuMax(read(`${folder}/cpu.max`));
+    const v1 = cpusOf(
+      Number(read(`${folder}/cpu.cfs_quota_us`)),
+      Number(read(`${folder}/cpu.cfs_period_us`)),
+    );
+    return [v2, v1].filter((quota) => quota !== undefined);
+  });
+  return quotas.length > 0 ? Math.min(...quotas) : undefined;
+}
+
+/** How often the kernel killed a process of this cgroup for want of memory, ever; undefined where nothing tells. */
+export function readOomKills(): number | undefined {
+  const counts = ownFolders('memory').map((folder) =>
+    parseOomKills(read(`${folder}/memory.events`) + read(`${folder}/memory.oom_control`)),
+  );
+  return counts.find((count) => count !== undefined);
+}
+
+function ownFolders(controller: 'cpu' | 'memory'): string[] {
+  return cgroupFolders(read('/proc/self/cgroup'), controller);
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

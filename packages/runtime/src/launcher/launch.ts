@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StoreServer } from '../rendezvous/index.ts';
+import { runWorkers } from './agent.ts';
+import type { NodeOutcome } from './agent.ts';
+import { readOomKills } from './cgroup.ts';
+import { readUsableCpus } from './cpus.ts';
+import { reportFailure } from './failure-report.ts';
+import type { FailedRun } from './failure-report.ts';
+import type { LaunchOptions } from './options.ts';
+import { findFreePort, requireFreePort } from './ports.ts';
+import { readErrorRecord } from './read-error-record.ts';
+import type { Script } from './script.ts';
+import { exitCodeOf } from './signal-words.ts';
+import { writeTerminationLog } from './termination-log.ts';
+import { nodeStripsTypes, preloadsFor, workerArguments } from './worker-command.ts';
+import { workerEnvironment } from './worker-environment.ts';
+import type { JobSettings } from './worker-environment.ts';
+import type { WorkerPlan } from './worker.ts';
+
+/**
+ * Runs one job on this node and resolves with the exit code of the launcher.
+ *
+ * @throws LaunchError before any worker was started.
+ */
+export async function launch(options: LaunchOptions, script: Script): Promise<number> {
+  // Workers of one node reach it over loopback, and nobody else should.
+  const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
+  const records = makeRecordFolder();
+  try {
+    const job = await settleJob(options, store);
+    const plans = planWorkers(options, script, job, records);
+    const before = { startedAt: Date.now(), oomKills: readOomKills() };
+    const outcome = await runWorkers(plans, options.gracePeriodMs);
+    return conclude(outcome, {
+      host: hostname(),
+      startedAt: before.startedAt,
+      oomKills: rise(before.oomKills, readOomKills()),
+      workers: outcome.workers.map((worker) => ({ outcome: worker, error: ownRecord(worker, records) })),
+    });
+  } finally {
+    if (records !== undefined) rmSync(records, { recursive: true, force: true });
+    await store.close();
+  }
+}
+
+async function settleJob(options: LaunchOptions, store: StoreServer): Promise<JobSettings> {
+  const usableCpus = readUsableCpus();
+  // After the store has its port, so that the two are not the same.
+  const masterPort = await settleMasterPort(options.masterPort);
+  return {
+    runId: randomUUID(),
+    masterAddress: options.masterAddress,
+    masterPort,
+    storeEndpoint: store.endpoint,
+    processesPerNode: options.processesPerNode === 'auto' ? usableCpus : options.processesPerNode,
+    usableCpus,
+  };
+}
+
+async function settleMasterPort(given: number | undefined): Promise<number> {
+  if (given === undefined) return findFreePort();
+  await requireFreePort(given);
+  return given;
+}
+
+function planWorkers(
+  options: LaunchOptions,
+  script: Script,
+  job: JobSettings,
+  records: string | undefined,
+): WorkerPlan[] {
+  const args = workerArguments(script, options.scriptArguments, preloadsFor(script, nodeStripsTypes()));
+  return Array.from({ length: job.processesPerNode }, (_, localRank) => ({
+    rank: localRank,
+    localRank,
+    arguments: args,
+    environment: workerEnvironment(job, localRank, records && recordFile(records, localRank), process.env),
+  }));
+}
+
+/** Prints why the job ended, unless it ended well. */
+function conclude({ workers, endedBy }: NodeOutcome, run: FailedRun): number {
+  if (endedBy) {
+    const killed = workers.filter(({ forced }) => forced).length;
+    const how =
+      killed > 0
+        ? `${killed} of ${workers.length} workers did not end in time and were killed`
+        : 'all workers ended';
+    process.stderr.write(`ringrun: ended by ${endedBy}; ${how}\n`);
+    return exitCodeOf(endedBy);
+  }
+  const report = reportFailure(run);
+  if (!report) return 0;
+  process.stderr.write(report.text);
+  writeTerminationLog(report.text);
+  return report.exitCode;
+}
+
+/** Where workers leave records of their errors; undefined, with one line that says so, where no temporary file can be written. */
+function makeRecordFolder(): string | undefined {
+  try {
+    return mkdtempSync(join(tmpdir(), 'ringrun-'));
+  } catch (error) {
+    process.stderr.write(
+      `ringrun: a failure will be reported without its stack: ${(error as Error).message}\n`,
+    );
+    return undefined;
+  }
+}
+
+function recordFile(folder: string, rank: number): string {
+  return join(folder, `rank-${rank}.json`);
+}
+
+/** A record of another process that inherited the variable, such as one that the script started, says nothing about the worker. */
+function ownRecord({ rank, pid }: { rank: number; pid: number | undefined }, folder: string | undefined) {
+  const record = folder === undefined ? undefined : readErrorRecord(recordFile(folder, rank));
+  return record?.pid === pid ? record : undefined;
+}
+
+function rise(before: number | undefined, after: number | undefined): number | undefined {
+  return before === undefined || after === undefined ? undefined : after - before;
+}

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describePortHolder, findPortHolder } from '../rendezvous/index.ts';
+import { LaunchError } from './launch-error.ts';
+
+/** A TCP port that was free on all interfaces a moment ago. Nothing holds it: it is for the workers to bind. */
+export function findFreePort(): Promise<number> {
+  return listenBriefly(0);
+}
+
+/**
+ * Checks that workers can bind `port`.
+ *
+ * @throws LaunchError that names the process that has it.
+ */
+export async function requireFreePort(port: number): Promise<void> {
+  try {
+    await listenBriefly(port);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'EADDRINUSE'
+        ? `is in use by ${describePortHolder(await findPortHolder(port))}`
+        : `cannot be bound: ${String(code)}`;
+    throw new LaunchError(
+      1,
+      `--master-port ${port} ${why}. Give another port, or leave --master-port out to get one that is free.`,
+      { cause: error },
+    );
+  }
+}
+
+async function listenBriefly(port: number): Promise<number> {
+  const server = createServer();
+  server.listen({ port, exclusive: true });
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return bound;
+}

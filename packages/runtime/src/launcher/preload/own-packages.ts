@@ -1,0 +1,33 @@
+// Lets a script import ringrun's packages although its own folder does not have them installed.
+import Module, { register } from 'node:module';
+import { isOwnPackage } from './own-packages-names.ts';
+import { packageHomes } from './package-homes.ts';
+
+interface CommonJsLoader {
+  _resolveFilename(
+    request: string,
+    parent: unknown,
+    isMain: boolean,
+    options?: { paths: readonly string[] },
+  ): string;
+}
+
+register('./own-packages-hook.js', import.meta.url);
+resolveForRequireToo(Module as unknown as CommonJsLoader);
+
+/** Hooks of `register` do not see `require`, into which tsx turns the imports of a CommonJS file. */
+function resolveForRequireToo(loader: CommonJsLoader): void {
+  const resolveFilename = loader._resolveFilename.bind(loader);
+  loader._resolveFilename = (request, parent, isMain, options) => {
+    try {
+      return resolveFilename(request, parent, isMain, options);
+    } catch (error) {
+      if (!isOwnPackage(request)) throw error;
+      try {
+        return resolveFilename(request, undefined, false, { paths: packageHomes });
+      } catch {
+        throw error;
+      }
+    }
+  };
+}

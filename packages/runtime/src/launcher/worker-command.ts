@@ -1,0 +1,66 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ownPackages } from './preload/own-packages-names.ts';
+import type { Script } from './script.ts';
+
+/** What a worker loads before its script. */
+export interface Preloads {
+  /** tsx, where Node does not strip types itself. */
+  tsx: boolean;
+  /** ringrun's packages from where the launcher finds them, because the script's folder has none. */
+  ownPackages: boolean;
+}
+
+/** What `script` needs from a Node that strips types, or does not. */
+export function preloadsFor(script: Script, stripsTypes: boolean): Preloads {
+  return {
+    tsx: script.language === 'typescript' && !stripsTypes,
+    ownPackages: !hasOwnPackages(script.path),
+  };
+}
+
+/**
+ * Arguments of `node` for one worker.
+ *
+ * Module hooks run in the reverse order of their registration: tsx comes after ours, so that it asks them for what it resolves.
+ */
+export function workerArguments(
+  script: Script,
+  scriptArguments: readonly string[],
+  preloads: Preloads,
+): string[] {
+  const imports = [
+    preload('worker'),
+    ...(preloads.ownPackages ? [preload('own-packages')] : []),
+    ...(preloads.tsx ? [preload('module-syntax'), tsxUrl()] : []),
+  ];
+  return [...imports.flatMap((url) => ['--import', url]), script.path, ...scriptArguments];
+}
+
+/** Whether this Node runs TypeScript by itself (22.18, 23.6 and later). */
+export function nodeStripsTypes(): boolean {
+  return Boolean((process.features as { typescript?: string | false }).typescript);
+}
+
+function preload(name: string): string {
+  return new URL(`./preload/${name}.js`, import.meta.url).href;
+}
+
+function tsxUrl(): string {
+  return pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+}
+
+/** Looks where `import` does: unlike `require`, it leaves out NODE_PATH, which package managers set for the commands that they run. */
+function hasOwnPackages(script: string): boolean {
+  const folders = withAncestors(dirname(realpathSync(script)));
+  return ownPackages.every((name) =>
+    folders.some((folder) => existsSync(join(folder, 'node_modules', name))),
+  );
+}
+
+function withAncestors(folder: string): string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [folder] : [folder, ...withAncestors(parent)];
+}

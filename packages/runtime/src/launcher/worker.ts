@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { launcherPipeDescriptor, launcherPipeVariable } from './preload/launcher-pipe.ts';
+import { processGroupIsLeft, signalProcessGroup } from './process-group.ts';
+
+/** What one worker is started with. */
+export interface WorkerPlan {
+  rank: number;
+  localRank: number;
+  /** Arguments of `node`. */
+  arguments: string[];
+  environment: NodeJS.ProcessEnv;
+}
+
+/** How a worker ended. */
+export interface WorkerOutcome {
+  rank: number;
+  localRank: number;
+  /** Undefined when it could not be started. */
+  pid: number | undefined;
+  /** Null when a signal ended it. */
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  /** Why it could not be started. */
+  startError: string | undefined;
+  /** The first signal that the launcher sent it, and when, in milliseconds since the epoch. */
+  told: { signal: NodeJS.Signals; at: number } | undefined;
+  /** Whether the launcher sent it SIGKILL. */
+  forced: boolean;
+  /** Milliseconds since the epoch. */
+  endedAt: number;
+}
+
+/**
+ * One training process, leader of a process group (and session) of its own, so that a signal reaches everything that it started.
+ *
+ * Its stdin is empty, unlike under torchrun: of several processes that share a terminal, which one gets a line is chance.
+ * Its stdout and stderr are the launcher's.
+ */
+export class Worker {
+  readonly pid: number | undefined;
+  /** Resolves when the process itself has ended; others of its group may still run. Never rejects. */
+  readonly ended: Promise<WorkerOutcome>;
+  #told: WorkerOutcome['told'];
+  #forced = false;
+  #hasEnded = false;
+
+  constructor({ rank, localRank, arguments: args, environment }: WorkerPlan) {
+    const child = spawn(process.execPath, args, {
+      env: { ...environment, [launcherPipeVariable]: String(launcherPipeDescriptor) },
+      detached: true,
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+    });
+    // Never written to: that it closes is the message. A worker that died may reset it.
+    if (child.pid !== undefined) child.stdio[launcherPipeDescriptor]?.on('error', () => undefined);
+    this.pid = child.pid;
+    this.ended = outcomeOf(child).then((outcome) => {
+      this.#hasEnded = true;
+      return {
+        rank,
+        localRank,
+        pid: child.pid,
+        told: this.#told,
+        forced: this.#forced,
+        endedAt: Date.now(),
+        ...outcome,
+      };
+    });
+  }
+
+  /** Sends `signal` to the worker and everything that it started, except what left its process group. */
+  signalGroup(signal: NodeJS.Signals): void {
+    if (this.pid === undefined) return;
+    if (!this.#hasEnded) {
+      this.#told ??= { signal, at: Date.now() };
+      this.#forced ||= signal === 'SIGKILL';
+    }
+    signalProcessGroup(this.pid, signal);
+  }
+
+  /** Whether anything of its process group still runs. */
+  groupIsLeft(): boolean {
+    return this.pid !== undefined && processGroupIsLeft(this.pid);
+  }
+}
+
+type ChildEnd = Pick<WorkerOutcome, 'exitCode' | 'signal' | 'startError'>;
+
+function outcomeOf(child: ChildProcess): Promise<ChildEnd> {
+  return new Promise((resolve) => {
+    child.once('exit', (exitCode, signal) => {
+      resolve({ exitCode, signal, startError: undefined });
+    });
+    child.once('error', (error) => {
+      if (child.pid === undefined) resolve({ exitCode: null, signal: null, startError: error.message });
+    });
+  });
+}

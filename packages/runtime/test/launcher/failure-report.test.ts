@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest';
+import type { ErrorRecord } from '../../src/errors/error-record.ts';
+import { findRootCause, reportFailure } from '../../src/launcher/failure-report.ts';
+import type { WorkerRecord } from '../../src/launcher/failure-report.ts';
+import type { WorkerOutcome } from '../../src/launcher/worker.ts';
+
+const start = 1_000_000;
+const told = { signal: 'SIGTERM', at: start + 1000 } as const;
+
+function worker(rank: number, outcome: Partial<WorkerOutcome>, error?: Partial<ErrorRecord>): WorkerRecord {
+  return {
+    outcome: {
+      rank,
+      localRank: rank,
+      pid: 100 + rank,
+      exitCode: null,
+      signal: null,
+      startError: undefined,
+      told: undefined,
+      forced: false,
+      endedAt: start + 1000,
+      ...outcome,
+    },
+    error: error && {
+      message: 'boom',
+      stack: 'Error: boom\n    at train (train.ts:1:1)',
+      host: 'node-7',
+      pid: 100 + rank,
+      time: start + 900,
+      ...error,
+    },
+  };
+}
+
+const finished = (rank: number) => worker(rank, { exitCode: 0 });
+const terminated = (rank: number) => worker(rank, { signal: 'SIGTERM', told });
+const lostPeer = (rank: number, time: number) =>
+  worker(
+    rank,
+    { exitCode: 1, endedAt: time + 50 },
+    {
+      code: 'ERR_PEER_DIED',
+      time,
+      message: 'rank 2 died',
+      stack: 'PeerDiedError: rank 2 died\n    at x',
+      operation: 'allReduce #41 (float32, 10 elements, SUM)',
+    },
+  );
+
+describe('the root cause', () => {
+  test.each<[string, WorkerRecord[], number | undefined]>([
+    ['nobody, when all ended well', [finished(0), finished(1)], undefined],
+    [
+      'nobody, when all ended as they were told',
+      [terminated(0), worker(1, { exitCode: 143, told })],
+      undefined,
+    ],
+    ['the only failure', [terminated(0), worker(1, { exitCode: 3 })], 1],
+    [
+      'the earliest exit',
+      [worker(0, { exitCode: 1, endedAt: start + 20 }), worker(1, { exitCode: 1, endedAt: start + 10 })],
+      1,
+    ],
+    [
+      'the earliest error, although its process ended last',
+      [
+        worker(0, { exitCode: 1, endedAt: start + 500 }, { time: start + 400 }),
+        worker(1, { exitCode: 1, endedAt: start + 900 }, { time: start + 300 }),
+      ],
+      1,
+    ],
+    [
+      'a death by signal, although ranks that lost the peer ended first',
+      [
+        lostPeer(0, start + 100),
+        lostPeer(1, start + 110),
+        worker(2, { signal: 'SIGKILL', endedAt: start + 700 }),
+      ],
+      2,
+    ],
+    [
+      'a death by signal that the launcher saw only after it had told everybody to end',
+      [lostPeer(0, start + 900), worker(1, { signal: 'SIGSEGV', told, endedAt: start + 1001 })],
+      1,
+    ],
+    [
+      'an error, although ranks that lost the peer have earlier clocks',
+      [lostPeer(0, start + 100), worker(1, { exitCode: 1 }, { time: start + 150 })],
+      1,
+    ],
+    [
+      'the first that lost a peer, when the peer ended well',
+      [lostPeer(0, start + 120), lostPeer(1, start + 110), finished(2)],
+      1,
+    ],
+    [
+      'not a worker that failed while it was ending',
+      [
+        worker(0, { exitCode: 1, told, endedAt: start + 1200 }, { time: start + 1100 }),
+        worker(1, { exitCode: 9, endedAt: start + 1300 }),
+      ],
+      1,
+    ],
+    [
+      'not a worker that had to be killed',
+      [
+        worker(0, { signal: 'SIGKILL', told, forced: true, endedAt: start + 10 }),
+        worker(1, { exitCode: 5, endedAt: start + 20 }),
+      ],
+      1,
+    ],
+    [
+      'a worker that could not be started',
+      [terminated(0), worker(1, { pid: undefined, startError: 'spawn EAGAIN' })],
+      1,
+    ],
+  ])('%s', (_, workers, expected) => {
+    expect(findRootCause(workers)?.outcome.rank).toBe(expected);
+  });
+});
+
+describe('the report', () => {
+  test('ends with the root cause, after how the others ended', () => {
+    const report = reportFailure({
+      host: 'node-7',
+      startedAt: start,
+      oomKills: 0,
+      workers: [
+        lostPeer(0, start + 1100),
+        terminated(1),
+        worker(2, { signal: 'SIGKILL' }),
+        worker(3, { signal: 'SIGKILL', told, forced: true }),
+        finished(4),
+      ],
+    });
+    expect(report).toEqual({
+      exitCode: 137,
+      text: `\
+ringrun: 3 of 4 other ranks ended as a consequence:
+  rank 0 (pid 100) exited with code 1: PeerDiedError: rank 2 died, in allReduce #41 (float32, 10 elements, SUM)
+  rank 1 (pid 101) ended by SIGTERM from the launcher
+  rank 3 (pid 103) did not end on SIGTERM and was killed by the launcher
+  rank 4 (pid 104) finished with exit code 0
+ringrun: root cause: rank 2 on host node-7 (pid 102, local rank 2), 1.0 s after the start: killed by SIGKILL (signal 9: somebody sent it, such as kill -9; the cgroup's oom_kill count did not rise, so memory did not run out)
+`,
+    });
+  });
+
+  test('shows the stack, the last operation, and the message on the last line', () => {
+    const error = {
+      message: 'bad\nthing',
+      stack: 'TypeError: bad\nthing\n    at train (train.ts:1:1)',
+      operation: 'allReduce #7',
+    };
+    const run = {
+      host: 'node-7',
+      startedAt: start,
+      oomKills: undefined,
+      workers: [worker(0, { exitCode: 7 }, error)],
+    };
+    expect(reportFailure(run)).toEqual({
+      exitCode: 7,
+      text: `\
+ringrun: the error of rank 0:
+  TypeError: bad
+  thing
+      at train (train.ts:1:1)
+  last operation: allReduce #7
+ringrun: root cause: rank 0 on host node-7 (pid 100, local rank 0), 0.9 s after the start: exit code 7, TypeError: bad
+`,
+    });
+  });
+
+  test.each<[string, Partial<WorkerOutcome>, number | undefined, number, string]>([
+    [
+      'memory that ran out',
+      { signal: 'SIGKILL' },
+      2,
+      137,
+      "memory ran out, the cgroup's oom_kill count rose by 2",
+    ],
+    [
+      'SIGKILL where nothing counts',
+      { signal: 'SIGKILL' },
+      undefined,
+      137,
+      'or the kernel because memory ran out',
+    ],
+    [
+      'a crash of native code',
+      { signal: 'SIGSEGV' },
+      0,
+      139,
+      'SIGSEGV (signal 11: native code touched memory',
+    ],
+    ['an abort', { signal: 'SIGABRT' }, 0, 134, 'JavaScript heap out of memory'],
+    ['a full /dev/shm', { signal: 'SIGBUS' }, 0, 135, '/dev/shm'],
+    ['a top-level await that never settled', { exitCode: 13 }, 0, 13, 'a top-level await never settled'],
+    ['an exit without an error', { exitCode: 4 }, 0, 4, 'exit code 4 and left no record'],
+    [
+      'a process that did not start',
+      { pid: undefined, startError: 'spawn EAGAIN' },
+      0,
+      1,
+      'could not be started: spawn EAGAIN',
+    ],
+  ])('says what %s means', (_, outcome, oomKills, exitCode, words) => {
+    const report = reportFailure({ host: 'h', startedAt: start, oomKills, workers: [worker(0, outcome)] });
+    expect(report?.exitCode).toBe(exitCode);
+    expect(report?.text.trimEnd().split('\n').at(-1)).toContain(words);
+  });
+
+  test('of a job with many ranks stays on a screen', () => {
+    const workers = [worker(0, { exitCode: 1 }), ...Array.from({ length: 255 }, (_, i) => terminated(i + 1))];
+    const report = reportFailure({ host: 'h', startedAt: start, oomKills: 0, workers });
+    expect(report?.text).toContain('255 of 255 other ranks ended as a consequence');
+    expect(report?.text).toContain('and 247 ranks more');
+    expect(report?.text.split('\n').length).toBeLessThan(15);
+  });
+});

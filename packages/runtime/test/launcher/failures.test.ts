@@ -1,0 +1,124 @@
+import { hostname } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { isRunning, launch, temporaryScript, untilGone } from './fixtures/launched.ts';
+
+/** Starts a process that ignores SIGTERM, ignores SIGTERM itself, and says who they are; stays until it is killed. */
+const stubborn = `
+import { spawn } from 'node:child_process';
+process.on('SIGTERM', () => {});
+const helper = spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => {}); console.log("up"); setInterval(() => {}, 1e6)'],
+  { stdio: ['ignore', 'pipe', 'inherit'] });
+helper.stdout.once('data', () => console.log('READY', process.env.RANK, process.pid, helper.pid));
+setInterval(() => {}, 1e6);
+`;
+
+/** Ranks' own processes in the order of the ranks, then the helpers. */
+async function readyPids(
+  launched: ReturnType<typeof launch>,
+  count: number,
+): Promise<{ workers: number[]; all: number[] }> {
+  const lines = await launched.marked('READY', count);
+  const sorted = lines.map((words) => words.map(Number)).sort((a, b) => a[0] - b[0]);
+  return { workers: sorted.map((line) => line[1]), all: sorted.flatMap((line) => line.slice(1)) };
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split('\n').at(-1)!;
+}
+
+describe('a worker that fails', () => {
+  test('kill -9: everything is gone within 5 s, and the last line names rank, signal and host', async () => {
+    const launched = launch(['--nproc', '3', temporaryScript('train.mjs', stubborn)]);
+    const { workers, all } = await readyPids(launched, 3);
+    expect(all.filter(isRunning)).toHaveLength(6);
+    process.kill(workers[1], 'SIGKILL');
+    const tookMs = await untilGone([launched.pid, ...all], 5000);
+    const { code, stderr } = await launched.ended;
+    expect(tookMs).toBeGreaterThan(2000);
+    expect(code).toBe(137);
+    expect(lastLine(stderr)).toContain(
+      `root cause: rank 1 on host ${hostname()} (pid ${workers[1]}, local rank 1)`,
+    );
+    expect(lastLine(stderr)).toContain('killed by SIGKILL (signal 9');
+    expect(stderr).toContain('2 of 2 other ranks ended as a consequence');
+    expect(stderr).toContain(
+      `rank 0 (pid ${workers[0]}) did not end on SIGTERM and was killed by the launcher`,
+    );
+  });
+
+  test('an error: exit code, message, stack and operation are reported, and others that obey are gone at once', async () => {
+    const source = `
+      if (process.env.RANK !== '2') { console.log('READY', process.env.RANK, process.pid); setInterval(() => {}, 1e6); }
+      else setTimeout(() => { throw Object.assign(new RangeError('loss is NaN'), { operation: 'allReduce #41' }); }, 100);`;
+    const started = performance.now();
+    const { code, stderr } = await launch(['--nproc', '3', temporaryScript('train.mjs', source)]).ended;
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/the error of rank 2:\n {2}RangeError: loss is NaN\n {6}at .*train\.mjs:3/);
+    expect(stderr).toContain('last operation: allReduce #41');
+    expect(lastLine(stderr)).toMatch(/root cause: rank 2 .*exit code 1, RangeError: loss is NaN$/);
+  });
+
+  test('a rank that lost a peer is not the root cause, although it ended first', async () => {
+    const source = `
+      import { existsSync, writeFileSync } from 'node:fs';
+      process.on('SIGTERM', () => {});
+      const deaf = import.meta.dirname + '/rank-1-is-deaf';
+      if (process.env.RANK === '1') {
+        writeFileSync(deaf, '');
+        setTimeout(() => process.kill(process.pid, 'SIGSEGV'), 500);
+      } else setInterval(() => {
+        if (existsSync(deaf)) throw Object.assign(new Error('rank 1 died'), { code: 'ERR_PEER_DIED' });
+      }, 10);`;
+    const { code, stderr } = await launch(['--nproc', '2', temporaryScript('train.mjs', source)]).ended;
+    expect(code).toBe(139);
+    expect(lastLine(stderr)).toMatch(/root cause: rank 1 .*killed by SIGSEGV \(signal 11/);
+    expect(stderr).toMatch(/rank 0 \(pid \d+\) exited with code 1: Error: rank 1 died/);
+  });
+
+  test.each([3, 77, 255])("exit code %d is the launcher's too", async (exitCode) => {
+    const source = `process.exit(process.env.RANK === '1' ? ${exitCode} : 0);`;
+    const { code } = await launch(['--nproc', '2', temporaryScript('train.mjs', source)]).ended;
+    expect(code).toBe(exitCode);
+  });
+});
+
+describe('a worker that ends well', () => {
+  test('is no failure: the others are awaited', async () => {
+    const source = `
+      if (process.env.RANK === '1') process.exit(0);
+      setTimeout(() => console.log('DONE'), 500);`;
+    const { code, stdout, stderr } = await launch(['--nproc', '3', temporaryScript('train.mjs', source)])
+      .ended;
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'DONE\nDONE\n', stderr: '' });
+  });
+
+  test('takes along what it started', async () => {
+    const source = `
+      import { spawn } from 'node:child_process';
+      const helper = spawn('sleep', ['1000'], { stdio: 'ignore' });
+      helper.unref();
+      console.log('HELPER', helper.pid);`;
+    const launched = launch([temporaryScript('train.mjs', source)]);
+    const [[helper] = []] = await launched.marked('HELPER', 1);
+    expect((await launched.ended).code).toBe(0);
+    expect(isRunning(Number(helper))).toBe(false);
+  });
+});
+
+describe('a launcher that is killed', () => {
+  test('workers end with it, although they compute without a pause, and so does what they started', async () => {
+    const source = stubborn.replace(
+      'setInterval(() => {}, 1e6);\n',
+      "helper.stdout.once('data', () => setImmediate(() => { for (;;); }));\n",
+    );
+    expect(source).not.toBe(stubborn);
+    const launched = launch(['--nproc', '2', temporaryScript('train.mjs', source)]);
+    const { all } = await readyPids(launched, 2);
+    expect(all.filter(isRunning)).toHaveLength(4);
+    process.kill(launched.pid, 'SIGKILL');
+    await untilGone([launched.pid, ...all], 5000);
+    const { stderr } = await launched.ended;
+    expect(stderr).toContain(`ends because its launcher (pid ${launched.pid}) is gone`);
+  });
+});

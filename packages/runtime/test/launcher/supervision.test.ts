@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { onSignal, onTime, onWorkerFailed } from '../../src/launcher/supervision.ts';
+import type { Supervision } from '../../src/launcher/supervision.ts';
+
+const running: Supervision = { phase: 'running' };
+const grace = 30_000;
+
+test('a failed worker: the others are told at once and killed 3 s later', () => {
+  const { state, send } = onWorkerFailed(running, 1000);
+  expect(send).toBe('SIGTERM');
+  expect(onTime(state, 3999).send).toBeUndefined();
+  expect(onTime(state, 4000).send).toBe('SIGKILL');
+});
+
+test('further workers that fail change nothing', () => {
+  const first = onWorkerFailed(running, 1000).state;
+  expect(onWorkerFailed(first, 2000)).toEqual({ state: first });
+});
+
+describe('told to end', () => {
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
+    '%s is passed on, and the grace period runs',
+    (signal) => {
+      const { state, send } = onSignal(running, signal, 1000, grace);
+      expect(send).toBe(signal);
+      expect(state).toMatchObject({ because: signal, killAt: 31_000 });
+      expect(onTime(state, 30_999).send).toBeUndefined();
+      expect(onTime(state, 31_000).send).toBe('SIGKILL');
+    },
+  );
+
+  test('a worker that fails on the way is not the reason', () => {
+    const told = onSignal(running, 'SIGTERM', 1000, grace).state;
+    expect(onWorkerFailed(told, 1500)).toEqual({ state: told });
+  });
+
+  test('a second Ctrl-C kills at once, but not the echo of the first', () => {
+    const told = onSignal(running, 'SIGINT', 1000, grace).state;
+    expect(onSignal(told, 'SIGINT', 1010, grace)).toEqual({ state: told });
+    expect(onSignal(told, 'SIGINT', 1500, grace)).toMatchObject({
+      send: 'SIGKILL',
+      state: { because: 'SIGINT' },
+    });
+  });
+
+  test('a second SIGTERM does not shorten the grace period', () => {
+    const told = onSignal(running, 'SIGTERM', 1000, grace).state;
+    expect(onSignal(told, 'SIGTERM', 9000, grace)).toEqual({ state: told });
+  });
+
+  test('Ctrl-C kills at once what is ending because of a failure', () => {
+    const failing = onWorkerFailed(running, 1000).state;
+    expect(onSignal(failing, 'SIGINT', 2000, grace)).toMatchObject({
+      send: 'SIGKILL',
+      state: { because: 'failure' },
+    });
+  });
+});

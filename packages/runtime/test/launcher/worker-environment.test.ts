@@ -1,0 +1,86 @@
+import { createServer } from 'node:net';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { once } from 'node:events';
+import { connectStore } from '../../src/rendezvous/index.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { workerEnvironment } from '../../src/launcher/worker-environment.ts';
+import type { JobSettings } from '../../src/launcher/worker-environment.ts';
+import { launch, temporaryScript } from './fixtures/launched.ts';
+
+const job: JobSettings = {
+  runId: 'run-1',
+  masterAddress: 'node-0',
+  masterPort: 1234,
+  storeEndpoint: 'tcp://127.0.0.1:5678',
+  processesPerNode: 3,
+  usableCpus: 8,
+};
+
+test("a worker sees what torchrun's workers see", () => {
+  expect(workerEnvironment(job, 2, '/tmp/errors/rank-2.json', { HOME: '/root', RANK: '77' })).toEqual({
+    HOME: '/root',
+    OMP_NUM_THREADS: '2',
+    RANK: '2',
+    LOCAL_RANK: '2',
+    GROUP_RANK: '0',
+    ROLE_RANK: '2',
+    ROLE_NAME: 'default',
+    WORLD_SIZE: '3',
+    LOCAL_WORLD_SIZE: '3',
+    GROUP_WORLD_SIZE: '1',
+    ROLE_WORLD_SIZE: '3',
+    MASTER_ADDR: 'node-0',
+    MASTER_PORT: '1234',
+    RINGRUN_RUN_ID: 'run-1',
+    RINGRUN_RESTART_COUNT: '0',
+    RINGRUN_MAX_RESTARTS: '0',
+    RINGRUN_STORE: 'tcp://127.0.0.1:5678',
+    RINGRUN_ERROR_FILE: '/tmp/errors/rank-2.json',
+  });
+});
+
+test.each([
+  ['more processes than CPUs', { ...job, processesPerNode: 16 }, {}, '1'],
+  ['as many CPUs as processes', { ...job, processesPerNode: 8 }, {}, '1'],
+  ['a choice of the user', job, { OMP_NUM_THREADS: '5' }, '5'],
+])('OMP_NUM_THREADS with %s', (_, settings, inherited, expected) => {
+  expect(workerEnvironment(settings, 0, undefined, inherited)['OMP_NUM_THREADS']).toBe(expected);
+});
+
+test('processes get it: ranks, one master port that they can bind, one store that answers, and files that are gone afterwards', async () => {
+  const script = temporaryScript(
+    'show.mjs',
+    `console.log('ENV', encodeURIComponent(JSON.stringify(process.env)));
+    process.stdin.resume().on('end', () => setTimeout(() => {}, 1e6));
+    process.on('SIGTERM', () => process.exit(0));`,
+  );
+  const launched = launch(['--nproc', '2', script, '--epochs', '3']);
+  const lines = await launched.marked('ENV', 2);
+  const seen = lines.map(([json]) => JSON.parse(decodeURIComponent(json)) as Record<string, string>);
+  seen.sort((a, b) => Number(a['RANK']) - Number(b['RANK']));
+
+  expect(seen.map((env) => [env['RANK'], env['LOCAL_RANK'], env['WORLD_SIZE']])).toEqual([
+    ['0', '0', '2'],
+    ['1', '1', '2'],
+  ]);
+  for (const name of ['MASTER_ADDR', 'MASTER_PORT', 'RINGRUN_STORE', 'RINGRUN_RUN_ID']) {
+    expect(seen[0][name]).toBe(seen[1][name]);
+  }
+  for (const env of seen) expect(env).not.toHaveProperty('RINGRUN_LAUNCHER_PIPE');
+
+  const server = createServer().listen(Number(seen[0]['MASTER_PORT']));
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+
+  const { hostname, port } = new URL(seen[0]['RINGRUN_STORE']);
+  const store = await connectStore({ host: hostname, port: Number(port), timeoutMs: 10_000 });
+  expect(await store.add('counter', 5)).toBe(5);
+  await store.close();
+
+  const files = dirname(seen[0]['RINGRUN_ERROR_FILE']);
+  expect(existsSync(files)).toBe(true);
+  process.kill(launched.pid, 'SIGTERM');
+  await launched.ended;
+  expect(existsSync(files)).toBe(false);
+});
