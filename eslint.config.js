@@ -5,7 +5,11 @@ import tseslint from 'typescript-eslint';
 export default defineConfig(
   globalIgnores(['**/dist/', '**/build/', '**/node_modules/']),
   js.configs.recommended,
-  { languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } } },
+  {
+    languageOptions: {
+      globals: { process: 'readonly', console: 'readonly', performance: 'readonly', URL: 'readonly' },
+    },
+  },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],

@@ -1,0 +1,118 @@
+// One epoch of MNIST on two processes, ringrun and PyTorch DDP over gloo in turns: `npm run bench:mnist -- --data DIR [--rounds 3] [--json FILE]`.
+// PyTorch is python3-torch of the system's python (`apt-get install python3-torch libopenblas0-pthread`); without it ringrun is measured alone.
+import { spawn, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const ranks = 2;
+const { values: options } = parseArgs({
+  options: {
+    data: { type: 'string', default: '../shared/data/mnist' },
+    rounds: { type: 'string', default: '3' },
+    python: { type: 'string', default: '/usr/bin/python3' },
+    json: { type: 'string' },
+  },
+});
+
+const contenders = [
+  { name: 'ringrun', run: runRingrun },
+  ...(hasTorch() ? [{ name: 'PyTorch DDP (gloo)', run: runPyTorch }] : []),
+];
+const rows = [];
+for (let round = 1; round <= Number(options.rounds); round += 1) {
+  for (const { name, run } of contenders) {
+    const start = performance.now();
+    const { seconds, accuracy } = await run();
+    const row = { name, round, seconds, accuracy, commandSeconds: (performance.now() - start) / 1000 };
+    rows.push(row);
+    console.log(
+      `round ${round}  ${name.padEnd(20)} epoch ${seconds.toFixed(2)} s  whole command ${row.commandSeconds.toFixed(2)} s  accuracy ${accuracy}`,
+    );
+  }
+}
+const summary = contenders.map(({ name }) => ({
+  name,
+  seconds: median(rows.filter((row) => row.name === name).map((row) => row.seconds)),
+}));
+for (const { name, seconds } of summary) {
+  const ratio = seconds / summary[0].seconds;
+  console.log(
+    `${name.padEnd(20)} median ${seconds.toFixed(2)} s, ${(60_000 / seconds).toFixed(0)} images/s, ${ratio.toFixed(2)} × ringrun's time`,
+  );
+}
+if (options.json) writeFileSync(options.json, JSON.stringify({ rows, summary }, null, 2));
+
+async function runRingrun() {
+  const args = [
+    'launch',
+    '--nproc',
+    String(ranks),
+    'packages/examples-mnist/train.ts',
+    '--data',
+    options.data,
+  ];
+  const output = await start(process.execPath, args, {});
+  return {
+    seconds: Number(/\(([\d.]+) s of training\)/.exec(output)[1]),
+    accuracy: Number(/accuracy=([\d.]+)/.exec(output)[1]),
+  };
+}
+
+async function runPyTorch() {
+  const environment = {
+    WORLD_SIZE: String(ranks),
+    MASTER_ADDR: '127.0.0.1',
+    MASTER_PORT: String(await freePort()),
+    OMP_NUM_THREADS: '1',
+  };
+  const script = fileURLToPath(new URL('pytorch_ddp.py', import.meta.url));
+  const outputs = await Promise.all(
+    Array.from({ length: ranks }, (_, rank) =>
+      start(options.python, [script, '--data', options.data], { ...environment, RANK: String(rank) }),
+    ),
+  );
+  return JSON.parse(outputs[0].trim().split('\n').at(-1));
+}
+
+function start(command, args, environment) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    let errors = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (errors += chunk));
+    child.on('error', reject);
+    child.on('close', (code) =>
+      code === 0
+        ? resolve(output)
+        : reject(new Error(`${command} ${args.join(' ')}: exit code ${code}\n${errors}`)),
+    );
+  });
+}
+
+function hasTorch() {
+  const found = spawnSync(options.python, ['-c', 'import torch']).status === 0;
+  if (!found) console.log(`${options.python} has no torch: ringrun is measured alone`);
+  return found;
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
