@@ -1,0 +1,164 @@
+// Compiles the addon: native/src → native/build/ringrun.node. Plain JavaScript and a C++ compiler; nothing is downloaded.
+//
+//   node native/build.js          what has changed since the last time
+//   node native/build.js --clean  everything
+//
+// $CXX names the compiler, $CXXFLAGS adds to its flags (such as -fsanitize=address).
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(fileURLToPath(import.meta.url));
+const sourceFolder = join(root, 'src');
+const buildFolder = join(root, 'build');
+const binary = join(buildFolder, 'ringrun.node');
+
+/** Compilers tried in turn where $CXX does not name one. */
+const compilers = ['g++', 'clang++', 'c++'];
+
+const howToInstall = {
+  linux:
+    'apt-get install g++ (Debian, Ubuntu), apk add g++ linux-headers (Alpine), dnf install gcc-c++ (Fedora)',
+  darwin: 'xcode-select --install',
+};
+
+function findCompiler() {
+  const candidates = process.env.CXX ? [process.env.CXX] : compilers;
+  const tried = [];
+  for (const candidate of candidates) {
+    const { status, error, stderr } = spawnSync(candidate, ['--version'], { encoding: 'utf8' });
+    if (status === 0) return candidate;
+    tried.push(`${candidate} (${error ? error.code : `exit code ${status}: ${stderr.trim()}`})`);
+  }
+  const cure = howToInstall[process.platform] ?? 'install a C++17 compiler';
+  throw new Error(
+    `no C++ compiler works; tried ${tried.join(', ')}. Install one: ${cure}; or name one in CXX`,
+  );
+}
+
+function flagsOf() {
+  const require = createRequire(import.meta.url);
+  const addonApi = dirname(require.resolve('node-addon-api/package.json'));
+  const headers = join(dirname(require.resolve('node-api-headers/package.json')), 'include');
+  const system = [`-isystem`, addonApi, '-isystem', headers];
+  const language = ['-std=c++17', '-O3', '-fPIC', '-fvisibility=hidden', '-pthread', '-Wall', '-Wextra'];
+  const defines = ['-DNAPI_VERSION=8', '-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL'];
+  const extra = (process.env.CXXFLAGS ?? '').split(/\s+/).filter(Boolean);
+  return [...language, ...defines, `-I${sourceFolder}`, ...system, ...extra];
+}
+
+function linkFlagsOf() {
+  const undefinedSymbols = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : [];
+  const extra = (process.env.CXXFLAGS ?? '').split(/\s+/).filter(Boolean);
+  return ['-shared', '-pthread', ...undefinedSymbols, ...extra];
+}
+
+/** Objects of other compilers or flags lie in other folders, so none is ever taken for current. */
+function objectFolderOf(compiler, flags) {
+  const { stdout } = spawnSync(compiler, ['--version'], { encoding: 'utf8' });
+  const identity = createHash('sha256').update(JSON.stringify([compiler, stdout, flags]));
+  return join(buildFolder, `objects-${identity.digest('hex').slice(0, 12)}`);
+}
+
+function sources() {
+  return readdirSync(sourceFolder, { recursive: true })
+    .filter((name) => name.endsWith('.cc'))
+    .sort();
+}
+
+/** The files that an object was made of, from the dependency file that the compiler wrote beside it. */
+function dependenciesOf(object) {
+  const text = readFileSync(object.replace(/\.o$/, '.d'), 'utf8');
+  return text
+    .slice(text.indexOf(':') + 1)
+    .replaceAll('\\\n', ' ')
+    .split(/(?<!\\)\s+/)
+    .filter(Boolean)
+    .map((name) => name.replaceAll('\\ ', ' '));
+}
+
+function isCurrent(object) {
+  try {
+    const made = statSync(object).mtimeMs;
+    return dependenciesOf(object).every((file) => statSync(file).mtimeMs < made);
+  } catch {
+    return false; // never made, or made of a file that is gone
+  }
+}
+
+function run(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+    child.on('error', reject);
+    child.on('close', (status, signal) => {
+      if (status === 0) resolve();
+      else reject(new Error(`${signal ?? `exit code ${status}`} from: ${command} ${args.join(' ')}`));
+    });
+  });
+}
+
+/** Under a temporary name first: two builds at once, or one that is interrupted, leave no half file under the real one. */
+async function make(output, command, args) {
+  const temporary = `${output}.${process.pid}.tmp`;
+  try {
+    await run(command, [...args, '-o', temporary]);
+    renameSync(temporary, output);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+async function compileAll(compiler, flags, jobs) {
+  const waiting = jobs.filter(({ object }) => !isCurrent(object));
+  const stale = [...waiting];
+  const worker = async () => {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
+      mkdirSync(dirname(job.object), { recursive: true });
+      const dependencies = ['-MMD', '-MF', job.object.replace(/\.o$/, '.d'), '-MT', 'object'];
+      await make(job.object, compiler, [...flags, ...dependencies, '-c', job.source]);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), 8) }, worker));
+  return stale.length;
+}
+
+async function build() {
+  if (process.argv.includes('--clean')) rmSync(buildFolder, { recursive: true, force: true });
+  const compiler = findCompiler();
+  const flags = flagsOf();
+  const objectFolder = objectFolderOf(compiler, flags);
+  const jobs = sources().map((name) => ({
+    source: join(sourceFolder, name),
+    object: join(objectFolder, name.replace(/\.cc$/, '.o')),
+  }));
+  const compiled = await compileAll(compiler, flags, jobs);
+
+  const linkedStamp = join(buildFolder, 'linked');
+  const linked = existsSync(linkedStamp) ? readFileSync(linkedStamp, 'utf8') : '';
+  if (compiled === 0 && linked === objectFolder && existsSync(binary)) return;
+  await make(binary, compiler, [...linkFlagsOf(), ...jobs.map(({ object }) => object)]);
+  writeFileSync(linkedStamp, objectFolder);
+  console.error(
+    `ringrun: compiled ${compiled} files with ${compiler} into ${relative(process.cwd(), binary)}`,
+  );
+}
+
+try {
+  await build();
+} catch (error) {
+  console.error(`ringrun: the native addon was not built: ${error.message}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,96 @@
+import { loadBinding } from './load.ts';
+
+export { NativeUnavailableError } from './load.ts';
+
+/** Numbers of the element types in native/src/base/operation.h. */
+export const nativeDType = { float32: 1 } as const;
+
+/** Numbers of the reductions in native/src/base/operation.h. */
+export const nativeReduceOp = { SUM: 1, AVG: 2 } as const;
+
+/** What a rank says about where it listens. */
+export interface NativeListening {
+  /** Abstract Unix socket for ranks of this host, without its leading zero byte; empty: see `sharedMemoryProblem`. */
+  socketName: string;
+  /** Why this process cannot share memory with others; empty when it can. */
+  sharedMemoryProblem: string;
+  /** TCP port, chosen by the system, at the address given to `listen`. */
+  port: number;
+  /** 32 hexadecimal digits that a connection has to show. */
+  token: string;
+}
+
+/** Where to reach a rank. */
+export interface NativeEndpoint {
+  socketName: string;
+  /** Numeric IPv4 or IPv6. */
+  address: string;
+  port: number;
+  token: string;
+}
+
+/** The error of every operation of a `NativeProcessGroup`. */
+export interface NativeFailure extends Error {
+  code: 'PEER_DIED' | 'TIMEOUT' | 'MISMATCH' | 'SYSTEM' | 'CLOSED';
+  /** What this rank was doing, such as `allReduce #41 (float32, 1,048,576 elements, SUM)`. */
+  operation: string;
+  /** How long that was allowed to take. */
+  timeoutMs: number;
+  /**
+   * Who died; who was missing; or both sides of a mismatch. `seenIn`: the operation in which that rank was seen last.
+   * Empty when the cause is this process itself.
+   */
+  ranks: { rank: number; seenIn?: string }[];
+}
+
+/**
+ * One rank's end of a group. Arguments are taken as they are: whoever calls checks them first.
+ *
+ * Promises are settled in the order of the calls, by a thread of the group's own, and keep the process alive while they are pending. Functions that
+ * end in `Sync` run on the calling thread, after everything issued before. Timeouts are in milliseconds and count from
+ * when the operation's turn comes. Every failure is a `NativeFailure`; after the first one, every operation fails with that one.
+ */
+export interface NativeProcessGroup {
+  /** Opens what the others connect to; `address` is one of this host's, numeric. */
+  listen(address: string): NativeListening;
+  /** Meets the others; `endpoints[rank]` says where each listens. A group of one needs no `listen` and opens nothing. */
+  connect(transport: 'shm' | 'tcp', endpoints: NativeEndpoint[], timeoutMs: number): Promise<void>;
+  /** Zeroed memory of `length` elements that the transport reduces in place; a collective. Detached by `destroy`. */
+  allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
+  allReduce(tensor: Float32Array, reduceOp: number, timeoutMs: number): Promise<void>;
+  allReduceSync(tensor: Float32Array, reduceOp: number, timeoutMs: number): void;
+  broadcast(tensor: Float32Array, root: number, timeoutMs: number): Promise<void>;
+  broadcastSync(tensor: Float32Array, root: number, timeoutMs: number): void;
+  barrier(timeoutMs: number): Promise<void>;
+  barrierSync(timeoutMs: number): void;
+  /** Waits for every rank to come here, then releases everything. Releases too when that fails, or was never connected. */
+  destroy(timeoutMs: number): Promise<void>;
+}
+
+/** Everything that the addon exports. */
+export interface NativeBinding {
+  ProcessGroup: new (rank: number, size: number) => NativeProcessGroup;
+  /** Processors that this process may keep busy: its affinity mask and its cgroup's quota. */
+  usableCpus(): number;
+  /** Reduction kernels for float32 that this processor can run, fastest first; the last one is plain C++. */
+  kernelNames(): string[];
+  /** `outputs[*][i] = (inputs[0][i] + inputs[1][i] + …) / divisor` by the kernel of that name; arrays of equal lengths. */
+  reduceWith(
+    kernel: string,
+    inputs: readonly Float32Array[],
+    outputs: readonly Float32Array[],
+    divisor: number,
+  ): void;
+}
+
+let binding: NativeBinding | undefined;
+
+/**
+ * The addon, loaded (and, where there is no binary, compiled) by the first call.
+ *
+ * @throws NativeUnavailableError that lists everything tried, and what to install.
+ */
+export function loadNative(): NativeBinding {
+  binding ??= loadBinding() as NativeBinding;
+  return binding;
+}

@@ -1,0 +1,36 @@
+#include "base/processor.h"
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace ringrun {
+
+#ifdef __linux__
+
+std::uint32_t currentProcessor() {
+  const int processor = ::sched_getcpu();
+  return processor < 0 ? kUnknownProcessor : static_cast<std::uint32_t>(processor);
+}
+
+// Leaving the affinity mask is the only way to make the kernel move a thread at once; coming back to it moves
+// nothing.
+void moveToAnotherProcessor() {
+  cpu_set_t usable;
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+  cpu_set_t others = usable;
+  CPU_CLR(currentProcessor(), &others);
+  if (CPU_COUNT(&others) == 0) return;
+  ::sched_setaffinity(0, sizeof others, &others);
+  ::sched_setaffinity(0, sizeof usable, &usable);
+}
+
+#else
+
+std::uint32_t currentProcessor() { return kUnknownProcessor; }
+
+void moveToAnotherProcessor() {}
+
+#endif
+
+}  // namespace ringrun

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <napi.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/serial_queue.h"
+#include "collectives/group.h"
+
+namespace ringrun {
+
+// ProcessGroup of native/lib/index.ts: a Group, its thread, and the promises that wait for it.
+//
+// Everything here runs on the JavaScript thread, except the tasks given to the queue: those touch the group alone,
+// never JavaScript. Arguments have been checked by TypeScript; what is checked here is only what would crash the
+// process. The process stays alive while a promise is pending, and no longer.
+class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
+ public:
+  static Napi::Function define(Napi::Env env);
+
+  explicit ProcessGroup(const Napi::CallbackInfo& info);
+
+  ~ProcessGroup() override;
+
+ private:
+  struct Pending;
+  static void settle(Napi::Env env, Napi::Function, ProcessGroup* self, Pending* pending);
+  using Settlement = Napi::TypedThreadSafeFunction<ProcessGroup, Pending, &ProcessGroup::settle>;
+  using Work = std::function<std::optional<OperationFailure>()>;
+
+  Napi::Value listen(const Napi::CallbackInfo& info);
+  Napi::Value connect(const Napi::CallbackInfo& info);
+  Napi::Value allocateSync(const Napi::CallbackInfo& info);
+  Napi::Value allReduce(const Napi::CallbackInfo& info);
+  void allReduceSync(const Napi::CallbackInfo& info);
+  Napi::Value broadcast(const Napi::CallbackInfo& info);
+  void broadcastSync(const Napi::CallbackInfo& info);
+  Napi::Value barrier(const Napi::CallbackInfo& info);
+  void barrierSync(const Napi::CallbackInfo& info);
+  Napi::Value destroy(const Napi::CallbackInfo& info);
+
+  Work allReduceOf(const Napi::CallbackInfo& info);
+  Work broadcastOf(const Napi::CallbackInfo& info);
+  Work barrierOf(const Napi::CallbackInfo& info);
+  Napi::Value later(Napi::Env env, Work work, Napi::Value kept, bool detaches = false);
+  void now(Napi::Env env, const Work& work);
+  void detachAllocations();
+
+  // The environment may end (process.exit) under a running operation: it is cancelled, and the thread ends before the
+  // memory that it works on goes away.
+  static void endWithEnvironment(void* self);
+  void endThread();
+
+  Group group_;
+  Settlement settlement_;
+  std::size_t pending_ = 0;
+  std::vector<Napi::Reference<Napi::ArrayBuffer>> allocations_;
+  // Its tasks use what is above. Empty once the environment has ended.
+  std::unique_ptr<SerialQueue> queue_;
+};
+
+}  // namespace ringrun

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/failure.h"
+#include "base/operation.h"
+#include "collectives/collectives.h"
+#include "transport/connect/endpoint.h"
+#include "transport/connect/listener.h"
+
+namespace ringrun {
+
+// A failure, the operation of this rank that met it, and how long that was allowed to take.
+struct OperationFailure {
+  Failure failure;
+  Fingerprint fingerprint;
+  double timeoutMs;
+};
+
+// One rank's end of a group: its life from listening to leaving, and the rule that after the first failure nothing
+// runs any more.
+//
+// listen() and issue() belong to the thread that owns the group. run(), connect() and destroy() may run on another,
+// one at a time and in the order of issue(). cancel() may be called by any thread at any time.
+class Group {
+ public:
+  Group(int rank, int size) : rank_(rank), size_(size) {}
+
+  struct Listening {
+    std::string socketName;           // empty: this process cannot share memory
+    std::string sharedMemoryProblem;  // why; empty when it can
+    std::uint16_t port;
+    Token token;
+  };
+
+  // Opens what the other ranks will connect to. `address` is the one that they are told. Throws Failure.
+  Listening listen(const std::string& address);
+
+  // Gives the operation its place in the order.
+  Fingerprint issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, std::uint64_t count);
+
+  // The functions below return the failure instead of throwing it: it has to travel to another thread.
+
+  // Meets the other ranks. `endpoints` has one for each rank. In a group of one, nothing is opened.
+  std::optional<OperationFailure> connect(Carrier carrier, const std::vector<Endpoint>& endpoints, double timeoutMs);
+
+  // Runs an operation of a connected group; `operate` is given the collectives and the call.
+  template <typename Operate>
+  std::optional<OperationFailure> run(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
+    if (failure_) return failure_;
+    const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_};
+    try {
+      operate(*collectives_, call);
+    } catch (const Failure& failure) {
+      fail(failure, call);
+    } catch (const std::exception& error) {  // out of memory
+      fail(Failure(FailureCode::System, {}, error.what()), call);
+    }
+    return failure_;
+  }
+
+  // Waits for everybody to come here, says farewell and closes. Closes too when that fails, and without waiting when
+  // the group was never connected or had failed before, which is then no failure of this call.
+  std::optional<OperationFailure> destroy(const Fingerprint& fingerprint, double timeoutMs);
+
+  // Ends what is under way within kLivenessInterval, with FailureCode::Closed.
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
+ private:
+  void fail(const Failure& failure, const Call& call);
+
+  int rank_;
+  int size_;
+  Token token_{};
+  Listener localListener_;
+  Listener tcpListener_;
+  std::uint64_t issued_ = 0;
+  std::unique_ptr<Collectives> collectives_;
+  std::optional<OperationFailure> failure_;
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace ringrun

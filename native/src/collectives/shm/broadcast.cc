@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/shm/shm_collectives.h"
+
+namespace ringrun {
+
+// Chosen by where the root's array lies:
+//
+//   small              1 step       every rank reads bytes
+//   registered memory  2 steps      the same, straight from the root's slice
+//   anything else      1 per piece  the same, and a copy in by the root
+void ShmCollectives::broadcast(const Call& call, void* data) {
+  const std::size_t bytes = call.fingerprint.bytes();
+  const int root = static_cast<int>(call.fingerprint.root);
+  const bool isRoot = rank_ == root;
+  if (size_ == 1) return;
+  auto* const values = static_cast<std::uint8_t*>(data);
+
+  if (bytes <= kEagerBytes) {
+    arena_->post(call, {});
+    if (isRoot) std::memcpy(arena_->payloadOf(rank_), values, bytes);
+    arena_->arrive(call);
+    if (!isRoot) std::memcpy(values, arena_->payloadOf(root), bytes);
+    return;
+  }
+
+  const Placement mine = isRoot ? segments_.placementOf(data, bytes) : Placement{};
+  if (isRoot && mine.segment == 0) std::memcpy(arena_->stagingOf(rank_), values, std::min(bytes, kPieceBytes));
+  arena_->post(call, mine);
+  arena_->arrive(call);
+  const Placement source = arena_->postOf(root).placement;
+  if (source.segment != 0) {
+    if (!isRoot) std::memcpy(values, segments_.locate(source, root), bytes);
+    return arena_->step(call);
+  }
+  for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
+    const std::size_t length = std::min(kPieceBytes, bytes - begin);
+    if (begin > 0) {
+      if (isRoot) std::memcpy(arena_->stagingOf(rank_), values + begin, length);
+      arena_->step(call);
+    }
+    if (!isRoot) std::memcpy(values + begin, arena_->stagingOf(root), length);
+    arena_->nextStaging();
+  }
+}
+
+}  // namespace ringrun

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ringrun {
+
+// Elements [begin, end) of an array.
+struct Range {
+  std::size_t begin;
+  std::size_t end;
+  std::size_t length() const { return end - begin; }
+};
+
+// The `part`-th of `parts` nearly equal ranges of `count` elements. All but the last boundary are multiples of
+// `grain`, so that two ranks never write to one cache line.
+inline Range splitEvenly(std::size_t count, std::size_t parts, std::size_t part, std::size_t grain) {
+  const std::size_t grains = (count + grain - 1) / grain;
+  const auto boundary = [&](std::size_t i) { return std::min(count, grains * i / parts * grain); };
+  return {boundary(part), boundary(part + 1)};
+}
+
+}  // namespace ringrun

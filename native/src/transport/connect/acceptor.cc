@@ -1,0 +1,66 @@
+#include "transport/connect/acceptor.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/failure.h"
+
+namespace ringrun {
+
+void Acceptor::advance() {
+  acceptAll();
+  introduceAll();
+}
+
+void Acceptor::acceptAll() {
+  for (;;) {
+    UniqueFd fd(::accept(listener_.fd.get(), nullptr, nullptr));
+    if (fd) {
+      prepareConnection(fd.get(), listener_.carrier);
+      strangers_.push_back(std::move(fd));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      return;
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS || errno == EBADF || errno == EINVAL) {
+      throwSystem("accept", errno, "a connection from another rank");
+    }
+    // Anything else concerns one connection that broke before it was taken in.
+  }
+}
+
+void Acceptor::introduceAll() {
+  std::vector<UniqueFd> incomplete;
+  for (auto& fd : strangers_) {
+    Hello hello;
+    const ssize_t got = ::recv(fd.get(), &hello, sizeof hello, MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      incomplete.push_back(std::move(fd));
+    } else if (got > 0 && got < static_cast<ssize_t>(sizeof hello)) {
+      incomplete.push_back(std::move(fd));
+    } else if (got == static_cast<ssize_t>(sizeof hello)) {
+      const bool belongs = hello.magic == kHelloMagic && hello.version == kWireVersion &&
+                           hello.rank < static_cast<std::uint32_t>(size_) &&
+                           std::memcmp(hello.token, token_.data(), kTokenBytes) == 0;
+      if (!belongs) continue;
+      ::recv(fd.get(), &hello, sizeof hello, MSG_DONTWAIT);
+      introduced_[{hello.purpose, static_cast<int>(hello.rank)}] = std::move(fd);
+    }
+  }
+  strangers_ = std::move(incomplete);
+}
+
+UniqueFd Acceptor::take(Purpose purpose, int rank) {
+  const auto found = introduced_.find({purpose, rank});
+  if (found == introduced_.end()) return {};
+  UniqueFd fd = std::move(found->second);
+  introduced_.erase(found);
+  return fd;
+}
+
+void Acceptor::addInterests(std::vector<pollfd>& interests) const {
+  interests.push_back({listener_.fd.get(), POLLIN, 0});
+  for (const auto& fd : strangers_) interests.push_back({fd.get(), POLLIN, 0});
+}
+
+}  // namespace ringrun

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <poll.h>
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "transport/connect/listener.h"
+
+namespace ringrun {
+
+// Takes in connections and files them by who dialled and what for. Strangers (a port scanner, a rank of another job)
+// are turned away by their missing token, without a word and without holding up anybody.
+class Acceptor {
+ public:
+  Acceptor(Listener listener, Token token, int size)
+      : listener_(std::move(listener)), token_(token), size_(size) {}
+
+  // Takes in whatever has come. Never blocks; throws Failure when the listening socket itself is broken.
+  void advance();
+
+  // The connection that `rank` dialled for `purpose`, given away; empty when it has not come yet.
+  UniqueFd take(Purpose purpose, int rank);
+
+  // What to poll for until advance() has something to do.
+  void addInterests(std::vector<pollfd>& interests) const;
+
+  Carrier carrier() const { return listener_.carrier; }
+
+ private:
+  void acceptAll();
+  void introduceAll();
+
+  Listener listener_;
+  Token token_;
+  int size_;
+  std::vector<UniqueFd> strangers_;  // whose Hello is not complete yet
+  std::map<std::pair<Purpose, int>, UniqueFd> introduced_;
+};
+
+}  // namespace ringrun

@@ -1,0 +1,56 @@
+#include "transport/connect/address.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+#include "base/failure.h"
+
+namespace ringrun {
+
+// A name that begins with a zero byte is abstract, and its length is what the address's length says.
+SocketAddress SocketAddress::ofLocalSocket(const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (name.empty() || name.size() + 1 > sizeof address.sun_path) {
+    throw Failure(FailureCode::System, {}, "'" + name + "' cannot be the name of a Unix socket");
+  }
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  SocketAddress result;
+  std::memcpy(&result.storage, &address, sizeof address);
+  result.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return result;
+}
+
+SocketAddress SocketAddress::ofTcp(const std::string& address, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int status = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (status != 0) {
+    throw Failure(FailureCode::System, {}, "'" + address + "' is not a numeric address: " + ::gai_strerror(status));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, ::freeaddrinfo);
+  SocketAddress result;
+  std::memcpy(&result.storage, found->ai_addr, found->ai_addrlen);
+  result.length = found->ai_addrlen;
+  return result;
+}
+
+SocketAddress SocketAddress::of(const Endpoint& endpoint, Carrier carrier) {
+  return carrier == Carrier::Tcp ? ofTcp(endpoint.address, endpoint.port) : ofLocalSocket(endpoint.socketName);
+}
+
+std::uint16_t SocketAddress::port() const {
+  if (family() == AF_INET6) return ntohs(reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port);
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
+}
+
+}  // namespace ringrun

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "transport/connect/endpoint.h"
+
+namespace ringrun {
+
+// A socket address of either carrier, as the system calls want it.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  int family() const { return storage.ss_family; }
+
+  static SocketAddress ofLocalSocket(const std::string& name);
+  // `address` must be numeric; throws Failure otherwise.
+  static SocketAddress ofTcp(const std::string& address, std::uint16_t port);
+  static SocketAddress of(const Endpoint& endpoint, Carrier carrier);
+
+  std::uint16_t port() const;
+};
+
+}  // namespace ringrun

@@ -1,0 +1,84 @@
+#include "transport/connect/dial.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "base/failure.h"
+#include "transport/connect/address.h"
+
+namespace ringrun {
+namespace {
+
+struct Attempt {
+  UniqueFd fd;
+  int error = 0;  // EINPROGRESS: not decided yet
+};
+
+Attempt startConnecting(const SocketAddress& at, Carrier carrier) {
+  Attempt attempt;
+  attempt.fd.reset(::socket(at.family(), SOCK_STREAM, 0));
+  if (!attempt.fd) throwSystem("socket", errno, "a connection to another rank");
+  prepareConnection(attempt.fd.get(), carrier);
+  attempt.error = ::connect(attempt.fd.get(), at.get(), at.length) == 0 ? 0 : errno;
+  return attempt;
+}
+
+void awaitConnecting(Attempt& attempt, Milliseconds patience) {
+  pollfd interest{attempt.fd.get(), POLLOUT, 0};
+  if (::poll(&interest, 1, static_cast<int>(patience.count())) <= 0) return;
+  socklen_t length = sizeof attempt.error;
+  ::getsockopt(attempt.fd.get(), SOL_SOCKET, SO_ERROR, &attempt.error, &length);
+}
+
+void introduce(int fd, int self, const Endpoint& to, Purpose purpose) {
+  Hello hello;
+  hello.purpose = purpose;
+  hello.rank = static_cast<std::uint32_t>(self);
+  std::memcpy(hello.token, to.token.data(), kTokenBytes);
+  // 32 bytes always fit in the buffer of a new connection; a connection that broke meanwhile is noticed by its first
+  // use.
+  [[maybe_unused]] const ssize_t sent = ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+void throwIfOver(const Call& call, int missing, const std::string& what) {
+  if (call.cancelled.load(std::memory_order_relaxed)) {
+    throw Failure(FailureCode::Closed, {}, "this process ended the group while the operation ran");
+  }
+  if (call.deadline.passed()) throw Failure(FailureCode::Timeout, {{missing, {}}}, what);
+}
+
+UniqueFd dial(int self, int peer, const Endpoint& to, Carrier carrier, Purpose purpose, const Call& call) {
+  const SocketAddress at = SocketAddress::of(to, carrier);
+  const std::string where = describe(to, carrier);
+  for (;;) {
+    Attempt attempt = startConnecting(at, carrier);
+    while (attempt.error == EINPROGRESS) {
+      awaitConnecting(attempt, call.deadline.leftWithin(kLivenessInterval));
+      throwIfOver(call, peer, "connecting to " + where + " got no answer");
+    }
+    if (attempt.error == 0) {
+      introduce(attempt.fd.get(), self, to, purpose);
+      return std::move(attempt.fd);
+    }
+    if (attempt.error != EAGAIN) {
+      throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("connect", attempt.error, where));
+    }
+    // A Unix socket's backlog is full: the listener is about to accept.
+    throwIfOver(call, peer, "connecting to " + where + " was not accepted");
+    ::poll(nullptr, 0, 1);
+  }
+}
+
+bool isGone(const Endpoint& to, Carrier carrier) {
+  Attempt attempt = startConnecting(SocketAddress::of(to, carrier), carrier);
+  if (attempt.error == EINPROGRESS) awaitConnecting(attempt, Milliseconds{20});
+  return attempt.error == ECONNREFUSED;
+}
+
+}  // namespace ringrun

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "transport/wire.h"
+
+namespace ringrun {
+
+// What the connections of a group run over.
+enum class Carrier : std::uint8_t { LocalSocket = 0, Tcp = 1 };
+
+using Token = std::array<std::uint8_t, kTokenBytes>;
+
+// Where a rank listens, as it says on its card in the store.
+struct Endpoint {
+  std::string socketName;  // abstract Unix socket, without the leading zero byte; empty where there is none
+  std::string address;     // numeric IPv4 or IPv6
+  std::uint16_t port = 0;
+  Token token{};
+};
+
+std::string describe(const Endpoint& endpoint, Carrier carrier);
+
+Token randomToken();
+std::string hexOf(const Token& token);
+
+// Connections go through poll(), never through a call that blocks; small messages leave at once; a host that vanishes
+// without a word is noticed by keep-alive probes after 15 s. Throws Failure.
+void prepareConnection(int fd, Carrier carrier);
+
+}  // namespace ringrun

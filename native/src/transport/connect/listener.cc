@@ -1,0 +1,49 @@
+#include "transport/connect/listener.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "base/failure.h"
+#include "transport/connect/address.h"
+
+namespace ringrun {
+namespace {
+
+// The kernel cuts this to its own limit (net.core.somaxconn); ranks of a large job may all dial one rank at once.
+constexpr int kBacklog = 4096;
+
+UniqueFd listenAt(const SocketAddress& at, Carrier carrier, const std::string& about) {
+  UniqueFd fd(::socket(at.family(), SOCK_STREAM, 0));
+  if (!fd) throwSystem("socket", errno, about);
+  prepareConnection(fd.get(), carrier);
+  if (::bind(fd.get(), at.get(), at.length) != 0) throwSystem("bind", errno, about);
+  if (::listen(fd.get(), kBacklog) != 0) throwSystem("listen", errno, about);
+  return fd;
+}
+
+}  // namespace
+
+Listener Listener::localSocket() {
+#ifdef __linux__
+  Listener listener;
+  listener.carrier = Carrier::LocalSocket;
+  listener.socketName = "ringrun-" + hexOf(randomToken());
+  listener.fd = listenAt(SocketAddress::ofLocalSocket(listener.socketName), Carrier::LocalSocket, "@" + listener.socketName);
+  return listener;
+#else
+  throw Failure(FailureCode::System, {}, "shared memory between processes needs memfd and abstract sockets of Linux");
+#endif
+}
+
+Listener Listener::tcp(const std::string& address) {
+  Listener listener;
+  listener.fd = listenAt(SocketAddress::ofTcp(address, 0), Carrier::Tcp, address);
+  SocketAddress bound;
+  bound.length = sizeof bound.storage;
+  if (::getsockname(listener.fd.get(), bound.get(), &bound.length) != 0) throwSystem("getsockname", errno, address);
+  listener.port = bound.port();
+  return listener;
+}
+
+}  // namespace ringrun

@@ -1,0 +1,286 @@
+#include "transport/control/mesh.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "transport/connect/dial.h"
+#include "transport/control/messages.h"
+
+namespace ringrun {
+namespace {
+
+// How often a rank that waits for others to connect asks whether they still listen.
+constexpr Milliseconds kProbeInterval{500};
+
+constexpr std::size_t kReadBytes = 4096;
+
+// Descriptors arrive beside the bytes they were sent with; segments are allocated one at a time, so few are ever
+// under way.
+constexpr std::size_t kMostDescriptors = 16;
+
+void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
+  for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr; control = CMSG_NXTHDR(&message, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+      into.emplace_back(fd);
+    }
+  }
+}
+
+}  // namespace
+
+ControlMesh::ControlMesh(int rank, int size) : rank_(rank), peers_(static_cast<std::size_t>(size)) {}
+
+void ControlMesh::connect(Acceptor& acceptor, const std::vector<Endpoint>& endpoints, const Call& call) {
+  for (int peer = 0; peer < rank_; ++peer) {
+    admit(peer, dial(rank_, peer, endpoints[peer], acceptor.carrier(), Purpose::Control, call));
+  }
+  acceptThoseAbove(acceptor, endpoints, call);
+}
+
+void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const std::vector<Endpoint>& endpoints, const Call& call) {
+  auto nextProbe = Clock::now() + kProbeInterval;
+  for (std::vector<InvolvedRank> missing = absent(); !missing.empty(); missing = absent()) {
+    acceptor.advance();
+    for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
+      if (peers_[peer].presence != Presence::Absent) continue;
+      if (UniqueFd fd = acceptor.take(Purpose::Control, peer)) admit(peer, std::move(fd));
+    }
+    missing = absent();
+    if (missing.empty()) return;
+
+    receive();
+    throwIfFailedBy(call.fingerprint.sequence);
+    for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+      if (hasEnded(peer)) throw whyEnded(peer);
+    }
+    if (Clock::now() >= nextProbe) {
+      for (const auto& one : missing) {
+        if (isGone(endpoints[one.rank], acceptor.carrier())) {
+          throw Failure(FailureCode::PeerDied, {one}, "it ended before it connected");
+        }
+      }
+      nextProbe = Clock::now() + kProbeInterval;
+    }
+    throwIfOver(call, missing.front().rank, "it did not connect");
+
+    std::vector<pollfd> interests;
+    acceptor.addInterests(interests);
+    addInterests(interests);
+    ::poll(interests.data(), interests.size(), static_cast<int>(call.deadline.leftWithin(kLivenessInterval).count()));
+  }
+}
+
+std::vector<InvolvedRank> ControlMesh::absent() const {
+  std::vector<InvolvedRank> missing;
+  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+    if (peer != rank_ && peers_[peer].presence == Presence::Absent) missing.push_back({peer, {}});
+  }
+  return missing;
+}
+
+void ControlMesh::admit(int peer, UniqueFd fd) {
+  peers_[peer].fd = std::move(fd);
+  peers_[peer].presence = Presence::Present;
+}
+
+void ControlMesh::addInterests(std::vector<pollfd>& interests) const {
+  for (const auto& peer : peers_) {
+    if (peer.presence == Presence::Present) interests.push_back({peer.fd.get(), POLLIN, 0});
+  }
+}
+
+void ControlMesh::receive() {
+  std::vector<pollfd> interests;
+  addInterests(interests);
+  if (interests.empty() || ::poll(interests.data(), interests.size(), 0) <= 0) return;
+  std::size_t next = 0;
+  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+    if (peers_[peer].presence == Presence::Present && interests[next++].revents != 0) receiveFrom(peer);
+  }
+}
+
+void ControlMesh::receiveFrom(int peer) {
+  Peer& from = peers_[peer];
+  while (from.presence == Presence::Present) {
+    std::uint8_t bytes[kReadBytes];
+    alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
+    iovec part{bytes, sizeof bytes};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+#ifdef MSG_CMSG_CLOEXEC
+    constexpr int kFlags = MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+#else
+    constexpr int kFlags = MSG_DONTWAIT;
+#endif
+    const ssize_t got = ::recvmsg(from.fd.get(), &message, kFlags);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got < 0) return markGone(peer, describeSystemError("recv", errno, "its control connection"));
+    if (got == 0) return markGone(peer, "its control connection ended without a farewell");
+    takeDescriptors(message, from.descriptors);
+    from.inbox.insert(from.inbox.end(), bytes, bytes + got);
+    readMessages(peer);
+  }
+}
+
+void ControlMesh::readMessages(int peer) {
+  auto& inbox = peers_[peer].inbox;
+  std::size_t at = 0;
+  ControlHeader header;
+  while (inbox.size() - at >= sizeof header) {
+    std::memcpy(&header, inbox.data() + at, sizeof header);
+    if (header.magic != kControlMagic || header.bodyBytes > kMostBodyBytes) {
+      return markGone(peer, "it sent bytes that are no control message");
+    }
+    if (inbox.size() - at - sizeof header < header.bodyBytes) break;
+    handle(peer, header.type, inbox.data() + at + sizeof header, header.bodyBytes);
+    at += sizeof header + header.bodyBytes;
+  }
+  inbox.erase(inbox.begin(), inbox.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+void ControlMesh::handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes) {
+  Peer& from = peers_[peer];
+  switch (type) {
+    case ControlType::Status:
+      if (bytes != sizeof(Fingerprint)) return;
+      from.status.emplace();
+      std::memcpy(&*from.status, body, sizeof(Fingerprint));
+      return;
+    case ControlType::Abort: {
+      DecodedAbort abort = decodeAbort(body, bytes, peer);
+      from.failure = std::move(abort.failure);
+      from.failedSequence = abort.sequence;
+      from.presence = Presence::Failed;
+      return;
+    }
+    case ControlType::Leave:
+      from.presence = Presence::Left;
+      return;
+    case ControlType::Segment: {
+      SegmentBody segment;
+      if (bytes != sizeof segment || from.descriptors.empty()) return;
+      std::memcpy(&segment, body, sizeof segment);
+      from.segments.push_back({std::move(from.descriptors.front()), segment.bytes});
+      from.descriptors.pop_front();
+      return;
+    }
+  }
+}
+
+void ControlMesh::markGone(int peer, std::string how) {
+  peers_[peer].presence = Presence::Gone;
+  peers_[peer].howGone = std::move(how);
+}
+
+bool ControlMesh::hasEnded(int peer) const {
+  const Presence presence = peers_[peer].presence;
+  return presence == Presence::Left || presence == Presence::Failed || presence == Presence::Gone;
+}
+
+Failure ControlMesh::whyEnded(int peer) const {
+  const Peer& ended = peers_[peer];
+  if (ended.failure) return *ended.failure;
+  const std::string how = ended.presence == Presence::Left ? "it had left the group (destroy)" : ended.howGone;
+  return Failure(FailureCode::PeerDied, {{peer, ended.status}}, how);
+}
+
+void ControlMesh::throwIfFailedBy(std::uint64_t sequence) const {
+  const Failure* first = nullptr;
+  for (const auto& peer : peers_) {
+    if (!peer.failure || peer.failedSequence > sequence) continue;
+    // Two sides of a mismatch say more than the deaths that follow from it.
+    if (first == nullptr || peer.failure->code == FailureCode::Mismatch) first = &*peer.failure;
+  }
+  if (first != nullptr) throw Failure(*first);
+}
+
+void ControlMesh::throwIfDisagreed(const Fingerprint& mine) const {
+  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+    const auto& theirs = peers_[peer].status;
+    if (theirs && theirs->sequence == mine.sequence && *theirs != mine) {
+      throw Failure(FailureCode::Mismatch, {{rank_, mine}, {peer, *theirs}}, "the ranks called different operations");
+    }
+  }
+}
+
+std::optional<Fingerprint> ControlMesh::lastStatusOf(int peer) const { return peers_[peer].status; }
+
+void ControlMesh::tellStatus(const Fingerprint& fingerprint) noexcept {
+  sendToAll(ControlType::Status, bytesOf(fingerprint));
+}
+
+void ControlMesh::abort(const Failure& failure, std::uint64_t sequence) noexcept {
+  sendToAll(ControlType::Abort, encodeAbort(failure, sequence));
+  sayNoMore();
+}
+
+void ControlMesh::leave() noexcept {
+  sendToAll(ControlType::Leave, {});
+  sayNoMore();
+}
+
+// A peer that cannot take a message is ending, or has stopped reading long ago; either way its own wait tells it what
+// happened.
+void ControlMesh::sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept {
+  const std::vector<std::uint8_t> message = encodeMessage(type, body);
+  for (const auto& peer : peers_) {
+    if (!peer.fd) continue;
+    [[maybe_unused]] const ssize_t sent = ::send(peer.fd.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+}
+
+// Half closed, not closed: closing with unread bytes resets a TCP connection, and a reset can overtake the last
+// message.
+void ControlMesh::sayNoMore() noexcept {
+  for (const auto& peer : peers_) {
+    if (peer.fd) ::shutdown(peer.fd.get(), SHUT_WR);
+  }
+}
+
+void ControlMesh::sendSegment(int fd, std::uint64_t bytes) {
+  SegmentBody body;
+  body.bytes = bytes;
+  std::vector<std::uint8_t> bytesToSend = encodeMessage(ControlType::Segment, bytesOf(body));
+  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+    if (peer == rank_) continue;
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
+    iovec part{bytesToSend.data(), bytesToSend.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof fd);
+    std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+    if (::sendmsg(peers_[peer].fd.get(), &message, MSG_NOSIGNAL) >= 0) continue;
+    const int error = errno;
+    receive();
+    if (hasEnded(peer)) throw whyEnded(peer);
+    throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("sendmsg", error, "handing over shared memory"));
+  }
+}
+
+std::optional<ControlMesh::Segment> ControlMesh::takeSegment(int peer) {
+  auto& segments = peers_[peer].segments;
+  if (segments.empty()) return std::nullopt;
+  Segment segment = std::move(segments.front());
+  segments.pop_front();
+  return segment;
+}
+
+}  // namespace ringrun

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/failure.h"
+#include "base/operation.h"
+#include "base/unique_fd.h"
+#include "transport/connect/acceptor.h"
+#include "transport/connect/endpoint.h"
+
+namespace ringrun {
+
+// One quiet connection from each rank to each other, beside the data: a peer's death is its end of file, and what
+// went wrong elsewhere arrives as a message. Works in whatever process-id namespaces the ranks live.
+//
+// Used by one thread at a time: the one that runs the group's current operation. A peer is present until it leaves
+// (LEAVE), fails (ABORT) or its connection ends; it never comes back, and the first of the three is what is
+// remembered.
+class ControlMesh {
+ public:
+  ControlMesh(int rank, int size);
+
+  // Connects to everybody; returns when all are there. Ranks dial those below them and accept those above.
+  // Throws Failure: Timeout naming who is missing, PeerDied for a peer whose process went away.
+  void connect(Acceptor& acceptor, const std::vector<Endpoint>& endpoints, const Call& call);
+
+  // What to poll for until receive() has something to do.
+  void addInterests(std::vector<pollfd>& interests) const;
+
+  // Takes in what has arrived. Never blocks, never throws because of a peer's end.
+  void receive();
+
+  bool hasEnded(int peer) const;
+
+  // The failure that a rank which needs `peer` meets once hasEnded(peer).
+  Failure whyEnded(int peer) const;
+
+  // Throws when some rank has failed in operation `sequence` or before: it will not take part any more.
+  void throwIfFailedBy(std::uint64_t sequence) const;
+
+  // Throws Mismatch when a peer waits in another operation of the same sequence number.
+  void throwIfDisagreed(const Fingerprint& mine) const;
+
+  // The operation in which a peer said it waits.
+  std::optional<Fingerprint> lastStatusOf(int peer) const;
+
+  // Tells everybody which operation this rank waits in.
+  void tellStatus(const Fingerprint& fingerprint) noexcept;
+
+  // Tells everybody that this rank's group failed in operation `sequence`. Says no more afterwards.
+  void abort(const Failure& failure, std::uint64_t sequence) noexcept;
+
+  // Tells everybody that this rank is done in good order. Says no more afterwards.
+  void leave() noexcept;
+
+  // Hands the memory behind `fd` to every other rank. Unix sockets only. Throws Failure.
+  void sendSegment(int fd, std::uint64_t bytes);
+
+  // The oldest segment from `peer` that has arrived and was not taken yet.
+  struct Segment {
+    UniqueFd fd;
+    std::uint64_t bytes = 0;
+  };
+  std::optional<Segment> takeSegment(int peer);
+
+ private:
+  enum class Presence { Absent, Present, Left, Failed, Gone };
+
+  struct Peer {
+    UniqueFd fd;
+    Presence presence = Presence::Absent;
+    std::vector<std::uint8_t> inbox;  // bytes of messages that are not complete yet
+    std::deque<UniqueFd> descriptors;
+    std::deque<Segment> segments;
+    std::optional<Fingerprint> status;
+    std::optional<Failure> failure;  // as it reads on this rank
+    std::uint64_t failedSequence = 0;
+    std::string howGone;
+  };
+
+  void acceptThoseAbove(Acceptor& acceptor, const std::vector<Endpoint>& endpoints, const Call& call);
+  std::vector<InvolvedRank> absent() const;
+  void admit(int peer, UniqueFd fd);
+  void receiveFrom(int peer);
+  void readMessages(int peer);
+  void handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes);
+  void markGone(int peer, std::string how);
+  void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
+  void sayNoMore() noexcept;
+
+  int rank_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace ringrun

@@ -1,0 +1,73 @@
+#include "transport/control/messages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace ringrun {
+namespace {
+
+constexpr std::size_t kMostTextBytes = 1000;
+constexpr std::size_t kMostInvolved = 1000;
+
+void append(std::vector<std::uint8_t>& bytes, const void* more, std::size_t count) {
+  const std::size_t at = bytes.size();
+  bytes.resize(at + count);
+  if (count > 0) std::memcpy(bytes.data() + at, more, count);
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> encodeMessage(ControlType type, const std::vector<std::uint8_t>& body) {
+  ControlHeader header;
+  header.type = type;
+  header.bodyBytes = static_cast<std::uint32_t>(body.size());
+  std::vector<std::uint8_t> message;
+  append(message, &header, sizeof header);
+  append(message, body.data(), body.size());
+  return message;
+}
+
+std::vector<std::uint8_t> encodeAbort(const Failure& failure, std::uint64_t sequence) {
+  const std::size_t involved = std::min(failure.ranks.size(), kMostInvolved);
+  AbortBody abort;
+  abort.sequence = sequence;
+  abort.code = static_cast<std::uint32_t>(failure.code);
+  abort.involved = static_cast<std::uint32_t>(involved);
+  std::vector<std::uint8_t> body;
+  append(body, &abort, sizeof abort);
+  for (std::size_t i = 0; i < involved; ++i) {
+    InvolvedBody one;
+    one.rank = static_cast<std::uint32_t>(failure.ranks[i].rank);
+    one.seen = failure.ranks[i].seenIn.has_value() ? 1 : 0;
+    one.seenIn = failure.ranks[i].seenIn.value_or(Fingerprint{});
+    append(body, &one, sizeof one);
+  }
+  const std::string text = failure.detail.substr(0, kMostTextBytes);
+  append(body, text.data(), text.size());
+  return body;
+}
+
+DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int reporter) {
+  AbortBody abort;
+  if (bytes >= sizeof abort) std::memcpy(&abort, body, sizeof abort);
+  const std::size_t textAt = sizeof abort + abort.involved * sizeof(InvolvedBody);
+  if (bytes < textAt) return {Failure(FailureCode::PeerDied, {{reporter, {}}}, "it sent an unreadable report"), 0};
+
+  std::vector<InvolvedRank> ranks;
+  for (std::size_t i = 0; i < abort.involved; ++i) {
+    InvolvedBody one;
+    std::memcpy(&one, body + sizeof abort + i * sizeof one, sizeof one);
+    ranks.push_back({static_cast<int>(one.rank), one.seen == 1 ? std::optional(one.seenIn) : std::nullopt});
+  }
+  const std::string text(body + textAt, body + bytes);
+  const auto code = static_cast<FailureCode>(abort.code);
+  const bool aboutOthers =
+      code == FailureCode::PeerDied || code == FailureCode::Timeout || code == FailureCode::Mismatch;
+  if (aboutOthers) {
+    return {Failure(code, std::move(ranks), "reported by rank " + std::to_string(reporter) + ": " + text), abort.sequence};
+  }
+  return {Failure(FailureCode::PeerDied, {{reporter, {}}}, "it gave up: " + text), abort.sequence};
+}
+
+}  // namespace ringrun

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/failure.h"
+#include "transport/wire.h"
+
+namespace ringrun {
+
+// A header and its body, as one run of bytes.
+std::vector<std::uint8_t> encodeMessage(ControlType type, const std::vector<std::uint8_t>& body);
+
+// The bytes of a structure of transport/wire.h.
+template <typename Structure>
+std::vector<std::uint8_t> bytesOf(const Structure& structure) {
+  const auto* first = reinterpret_cast<const std::uint8_t*>(&structure);
+  return {first, first + sizeof structure};
+}
+
+struct DecodedAbort {
+  Failure failure;
+  std::uint64_t sequence;
+};
+
+std::vector<std::uint8_t> encodeAbort(const Failure& failure, std::uint64_t sequence);
+
+// What `reporter` said, as a failure on this rank: a death, a missing rank or a mismatch that it saw keeps its
+// meaning; anything that went wrong inside of it is its own end. Bytes that make no sense give a PeerDied of
+// `reporter` too.
+DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int reporter);
+
+}  // namespace ringrun

@@ -1,0 +1,161 @@
+#include "transport/shm/arena.h"
+
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/failure.h"
+#include "base/futex.h"
+#include "base/processor.h"
+#include "base/usable_cpus.h"
+#include "transport/connect/dial.h"
+#include "transport/shm/shared_memory.h"
+
+namespace ringrun {
+namespace {
+
+// Some 20 to 50 µs: longer than a peer that is on its way needs, shorter than anybody else would miss the processor.
+constexpr int kSpins = 1000;
+
+// A thread moves at most this often: where every processor is taken, moving does not help.
+constexpr Milliseconds kMoveInterval{10};
+
+}  // namespace
+
+Arena::Arena(ControlMesh& mesh, int rank, int size, const Call& call)
+    : mesh_(mesh), rank_(rank), size_(size), spins_(size <= usableCpus() ? kSpins : 0) {
+  const std::size_t bytes = sizeof(ArenaHeader) + static_cast<std::size_t>(size) * sizeof(RankArea);
+  memory_ = shareMemory(mesh, rank, size, bytes, call);
+  // Fresh memory is zero, which is where every step begins.
+  areas_ = reinterpret_cast<RankArea*>(memory_.data() + sizeof(ArenaHeader));
+  if (rank == 0) {
+    auto* header = new (memory_.data()) ArenaHeader;
+    header->size = static_cast<std::uint32_t>(size);
+    header->bytes = bytes;
+  }
+  post(call, {});
+  arrive(call);
+  const auto* header = reinterpret_cast<const ArenaHeader*>(memory_.data());
+  if (header->magic != kArenaMagic || header->size != static_cast<std::uint32_t>(size) || header->bytes != bytes) {
+    throw Failure(FailureCode::System, {}, "rank 0 laid out the shared memory differently: do all ranks run the same ringrun?");
+  }
+}
+
+void Arena::post(const Call& call, const Placement& placement) {
+  ++turn_;
+  Post& mine = turnOf(rank_).post;
+  mine.fingerprint = call.fingerprint;
+  mine.placement = placement;
+}
+
+void Arena::arrive(const Call& call) {
+  publish();
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_) continue;
+    await(peer, call);
+    checkAgreementWith(peer, call);
+  }
+}
+
+void Arena::step(const Call& call) {
+  publish();
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer != rank_) await(peer, call);
+  }
+}
+
+// The pair of publish() and sleepUntilReached() must not lose a wake-up: one writes the step and then looks for
+// sleepers, the other counts itself a sleeper and then looks at the step. With all four sequentially consistent, at
+// least one sees the other.
+void Arena::publish() {
+  RankArea& mine = areas_[rank_];
+  mine.processor.store(currentProcessor(), std::memory_order_relaxed);
+  mine.step.store(++step_, std::memory_order_seq_cst);
+  if (mine.sleepers.load(std::memory_order_seq_cst) != 0) wakeAll(mine.step);
+}
+
+bool Arena::hasReached(int peer) const {
+  const std::uint32_t theirs = areas_[peer].step.load(std::memory_order_seq_cst);
+  return static_cast<std::int32_t>(theirs - step_) >= 0;
+}
+
+void Arena::await(int peer, const Call& call) {
+  if (hasReached(peer)) return;
+  if (spins_ > 0 && !sharesProcessorWith(peer)) {
+    for (int i = 0; i < spins_; ++i) {
+      pauseBriefly();
+      if (hasReached(peer)) return;
+    }
+  }
+  sleepUntilReached(peer, call);
+}
+
+// Two ranks that wait for each other in turn never run at the same time, so the scheduler sees no reason to take them
+// off the one processor that they may have begun on; each step then costs two context switches. The one that waits
+// makes room.
+bool Arena::sharesProcessorWith(int peer) {
+  const std::uint32_t here = currentProcessor();
+  if (here == kUnknownProcessor || areas_[peer].processor.load(std::memory_order_relaxed) != here) return false;
+  const auto now = Clock::now();
+  if (now < nextMove_) return true;
+  nextMove_ = now + kMoveInterval;
+  moveToAnotherProcessor();
+  return false;
+}
+
+void Arena::sleepUntilReached(int peer, const Call& call) {
+  RankArea& awaited = areas_[peer];
+  for (;;) {
+    awaited.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = awaited.step.load(std::memory_order_seq_cst);
+    if (static_cast<std::int32_t>(seen - step_) < 0) {
+      sleepWhile(awaited.step, seen, call.deadline.leftWithin(kLivenessInterval));
+    }
+    awaited.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    if (hasReached(peer)) return;
+
+    mesh_.receive();
+    // A peer may publish its step and end before this rank looks: what it published counts.
+    if (hasReached(peer)) return;
+    mesh_.throwIfFailedBy(call.fingerprint.sequence);
+    if (mesh_.hasEnded(peer)) throw mesh_.whyEnded(peer);
+    checkAgreementWithThoseHere(call);
+    if (call.deadline.passed()) throwTimeout();
+    throwIfOver(call, peer, "");
+  }
+}
+
+void Arena::checkAgreementWith(int peer, const Call& call) const {
+  const Fingerprint& theirs = postOf(peer).fingerprint;
+  if (theirs == call.fingerprint) return;
+  throw Failure(FailureCode::Mismatch, {{rank_, call.fingerprint}, {peer, theirs}}, "the ranks called different operations");
+}
+
+// Two ranks that disagree need not wait for a third to learn it.
+void Arena::checkAgreementWithThoseHere(const Call& call) const {
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer != rank_ && hasReached(peer)) checkAgreementWith(peer, call);
+  }
+}
+
+void Arena::throwTimeout() const {
+  std::vector<InvolvedRank> missing;
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_ || hasReached(peer)) continue;
+    // A rank that has not arrived left its previous post in the other turn; one that is in the middle of this
+    // operation posted here.
+    const Turn* turns = areas_[peer].turns;
+    const Fingerprint& current = turns[turn_ & 1].post.fingerprint;
+    const Fingerprint& previous = turns[(turn_ + 1) & 1].post.fingerprint;
+    const Fingerprint& last = current.sequence > previous.sequence ? current : previous;
+    missing.push_back({peer, last.sequence == 0 ? std::nullopt : std::optional(last)});
+  }
+  throw Failure(FailureCode::Timeout, std::move(missing), "waiting in shared memory");
+}
+
+void Arena::wakeEverybody() const {
+  for (int peer = 0; peer < size_; ++peer) wakeAll(areas_[peer].step);
+}
+
+}  // namespace ringrun

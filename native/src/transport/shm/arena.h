@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/mapping.h"
+#include "base/operation.h"
+#include "transport/control/mesh.h"
+#include "transport/shm/layout.h"
+
+namespace ringrun {
+
+// The shared control memory of one group, and the waiting in it: see layout.h for who writes what.
+//
+// Used by one thread of each process at a time: the one that runs the group's current operation.
+//
+// A waiting rank spins for some microseconds when every rank of the host has a processor of its own, then sleeps in
+// the kernel until the step that it waits for changes, looking every kLivenessInterval at the control connections,
+// the deadline and the cancellation.
+class Arena {
+ public:
+  // A collective: every rank calls it. Throws Failure.
+  Arena(ControlMesh& mesh, int rank, int size, const Call& call);
+
+  // Says which operation this rank is in and where its array lies. Part of the next step.
+  void post(const Call& call, const Placement& placement);
+
+  // Publishes what this rank wrote, waits until every rank has come to the same operation, and checks that it is the
+  // same one. Throws Mismatch with both sides, as soon as one differs, before anything but the area has been written.
+  void arrive(const Call& call);
+
+  // Publishes what this rank wrote, and waits until every rank has done the same.
+  void step(const Call& call);
+
+  // As posted for the current operation; valid from arrive() until the next one.
+  const Post& postOf(int rank) const { return turnOf(rank).post; }
+  std::uint8_t* payloadOf(int rank) const { return turnOf(rank).payload; }
+
+  // Half of the staging area that is in use; nextStaging() changes to the other.
+  std::uint8_t* stagingOf(int rank) const { return areas_[rank].staging[stagingTurn_ & 1]; }
+  void nextStaging() { ++stagingTurn_; }
+
+  // Wakes everybody who sleeps, so that they look at the control connections now.
+  void wakeEverybody() const;
+
+ private:
+  Turn& turnOf(int rank) const { return areas_[rank].turns[turn_ & 1]; }
+  void publish();
+  bool hasReached(int peer) const;
+  void await(int peer, const Call& call);
+  bool sharesProcessorWith(int peer);
+  void sleepUntilReached(int peer, const Call& call);
+  void checkAgreementWith(int peer, const Call& call) const;
+  void checkAgreementWithThoseHere(const Call& call) const;
+  [[noreturn]] void throwTimeout() const;
+
+  ControlMesh& mesh_;
+  int rank_;
+  int size_;
+  int spins_;
+  Mapping memory_;
+  RankArea* areas_ = nullptr;
+  Clock::time_point nextMove_{};
+  std::uint32_t step_ = 0;         // this rank's, as published
+  std::uint32_t turn_ = 0;         // of posts and payloads; one per operation
+  std::uint32_t stagingTurn_ = 0;  // of staging halves; one per piece
+};
+
+}  // namespace ringrun

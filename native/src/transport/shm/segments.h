@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/mapping.h"
+#include "transport/shm/layout.h"
+
+namespace ringrun {
+
+// Memory of one allocateSync: a slice for each rank, all of them mapped by everybody.
+class Segment {
+ public:
+  // Slices begin at cache lines. Between them lies a gap of an odd number of lines, so that the same element of
+  // several slices does not fall into one set of the caches.
+  static std::size_t strideFor(std::size_t bytes) {
+    return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes + kGapLines * kLineBytes;
+  }
+
+  Segment(std::shared_ptr<const Mapping> memory, std::size_t stride) : memory_(std::move(memory)), stride_(stride) {}
+
+  std::uint8_t* slice(int rank) const { return memory_->data() + static_cast<std::size_t>(rank) * stride_; }
+  std::size_t stride() const { return stride_; }
+
+ private:
+  static constexpr std::size_t kGapLines = 17;
+
+  std::shared_ptr<const Mapping> memory_;
+  std::size_t stride_;
+};
+
+// Every segment of a group. Numbers begin at 1 and are equal on all ranks, since allocation is a collective.
+class Segments {
+ public:
+  explicit Segments(int rank) : rank_(rank) {}
+
+  void add(Segment segment) { segments_.push_back(std::move(segment)); }
+
+  // Where [data, data + bytes) lies, if it lies in this rank's slice of a segment.
+  Placement placementOf(const void* data, std::size_t bytes) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(data);
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(segments_[i].slice(rank_));
+      if (at < begin || at + bytes > begin + segments_[i].stride()) continue;
+      Placement placement;
+      placement.offset = at - begin;
+      placement.segment = static_cast<std::uint32_t>(i + 1);
+      return placement;
+    }
+    return {};
+  }
+
+  // The same place in the slice of `rank`.
+  std::uint8_t* locate(const Placement& placement, int rank) const {
+    return segments_[placement.segment - 1].slice(rank) + placement.offset;
+  }
+
+ private:
+  int rank_;
+  std::vector<Segment> segments_;
+};
+
+}  // namespace ringrun

@@ -1,0 +1,73 @@
+#include "transport/shm/shared_memory.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "base/failure.h"
+#include "transport/connect/dial.h"
+
+namespace ringrun {
+
+UniqueFd createMemory(std::size_t bytes) {
+#ifdef __linux__
+  UniqueFd fd(::memfd_create("ringrun", MFD_CLOEXEC));
+  if (!fd) throwSystem("memfd_create", errno, "shared memory");
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    throwSystem("ftruncate", errno, std::to_string(bytes) + " bytes of shared memory");
+  }
+  return fd;
+#else
+  throwSystem("memfd_create", ENOSYS, std::to_string(bytes) + " bytes of shared memory");
+#endif
+}
+
+std::string sharedMemoryProblem() {
+  try {
+    constexpr std::size_t kProbeBytes = 4096;
+    Mapping::shared(createMemory(kProbeBytes).get(), kProbeBytes);
+    return "";
+  } catch (const Failure& failure) {
+    return failure.detail;
+  }
+}
+
+namespace {
+
+ControlMesh::Segment awaitSegment(ControlMesh& mesh, const Call& call) {
+  for (;;) {
+    mesh.receive();
+    if (auto segment = mesh.takeSegment(0)) return std::move(*segment);
+    mesh.throwIfFailedBy(call.fingerprint.sequence);
+    if (mesh.hasEnded(0)) throw mesh.whyEnded(0);
+    throwIfOver(call, 0, "it did not hand over the shared memory");
+    std::vector<pollfd> interests;
+    mesh.addInterests(interests);
+    ::poll(interests.data(), interests.size(), static_cast<int>(call.deadline.leftWithin(kLivenessInterval).count()));
+  }
+}
+
+}  // namespace
+
+Mapping shareMemory(ControlMesh& mesh, int rank, int size, std::size_t bytes, const Call& call) {
+  if (size == 1) return Mapping::anonymous(bytes);
+  if (rank == 0) {
+    const UniqueFd fd = createMemory(bytes);
+    Mapping mapping = Mapping::shared(fd.get(), bytes);
+    mesh.sendSegment(fd.get(), bytes);
+    return mapping;
+  }
+  const ControlMesh::Segment segment = awaitSegment(mesh, call);
+  if (segment.bytes != bytes) {
+    throw Failure(FailureCode::System, {},
+                  "rank 0 handed over " + std::to_string(segment.bytes) + " bytes of shared memory, expected " +
+                      std::to_string(bytes));
+  }
+  return Mapping::shared(segment.fd.get(), bytes);
+}
+
+}  // namespace ringrun

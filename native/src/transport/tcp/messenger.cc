@@ -1,0 +1,261 @@
+#include "transport/tcp/messenger.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "base/failure.h"
+#include "base/usable_cpus.h"
+#include "transport/connect/dial.h"
+
+namespace ringrun {
+namespace {
+
+// Attempts before sleeping in poll(): some 20 µs, when every rank may have a processor of its own.
+constexpr int kSpins = 40;
+
+// An awaited peer has ended, and its data has been silent for this long: nothing more will come.
+constexpr Milliseconds kGraceAfterEnd{5000};
+
+// The end of a data connection overtakes the control message that explains it by no more than this.
+constexpr Milliseconds kPatienceForReason{200};
+
+bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+// Header and data as the two parts of one system call, without the `done` bytes that have been through already.
+int remainingParts(iovec* parts, void* header, std::size_t headerBytes, void* data, std::size_t dataBytes, std::size_t done) {
+  int count = 0;
+  if (done < headerBytes) {
+    parts[count++] = {static_cast<std::uint8_t*>(header) + done, headerBytes - done};
+    done = headerBytes;
+  }
+  const std::size_t dataDone = done - headerBytes;
+  if (dataDone < dataBytes) parts[count++] = {static_cast<std::uint8_t*>(data) + dataDone, dataBytes - dataDone};
+  return count;
+}
+
+}  // namespace
+
+Messenger::Messenger(int rank, int size, std::vector<Endpoint> endpoints, Acceptor& acceptor, ControlMesh& mesh)
+    : rank_(rank),
+      size_(size),
+      spins_(size <= usableCpus() ? kSpins : 0),
+      endpoints_(std::move(endpoints)),
+      acceptor_(acceptor),
+      mesh_(mesh),
+      connections_(static_cast<std::size_t>(size)) {}
+
+void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+  begin(call, sends, receives);
+  auto lastProgress = Clock::now();
+  int idle = 0;
+  for (;;) {
+    const bool advanced = advanceAll(call);
+    if (isComplete()) return;
+    if (advanced) {
+      idle = 0;
+    } else if (++idle > spins_) {
+      if (idle == spins_ + 1) lastProgress = Clock::now();
+      waitForReadiness(call);
+      throwIfHopeless(call, lastProgress);
+    }
+  }
+}
+
+void Messenger::begin(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+  sending_.clear();
+  receiving_.clear();
+  for (const auto& message : sends) {
+    Sending sending{message, {}};
+    sending.header.part = message.part;
+    sending.header.fingerprint = call.fingerprint;
+    sending.header.bytes = message.bytes;
+    sending_.push_back(sending);
+  }
+  for (const auto& message : receives) receiving_.push_back({message, {}});
+}
+
+bool Messenger::advanceAll(const Call& call) {
+  bool advanced = false;
+  for (auto& sending : sending_) {
+    if (!sending.complete() && hasConnection(sending.message.to, call)) advanced |= advance(sending);
+  }
+  for (auto& receiving : receiving_) {
+    if (!receiving.complete() && hasConnection(receiving.message.from, call)) advanced |= advance(receiving, call);
+  }
+  return advanced;
+}
+
+bool Messenger::isComplete() const {
+  const auto complete = [](const auto& one) { return one.complete(); };
+  return std::all_of(receiving_.begin(), receiving_.end(), complete) &&
+         std::all_of(sending_.begin(), sending_.end(), complete);
+}
+
+bool Messenger::hasConnection(int peer, const Call& call) {
+  UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
+  if (connection) return true;
+  if (peer < rank_) {
+    connection = dial(rank_, peer, endpoints_[static_cast<std::size_t>(peer)], Carrier::Tcp, Purpose::Data, call);
+  } else {
+    acceptor_.advance();
+    connection = acceptor_.take(Purpose::Data, peer);
+  }
+  return static_cast<bool>(connection);
+}
+
+bool Messenger::advance(Sending& sending) {
+  const int peer = sending.message.to;
+  iovec parts[2];
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(
+      remainingParts(parts, &sending.header, sizeof sending.header, const_cast<void*>(sending.message.data),
+                     sending.message.bytes, sending.done));
+  const ssize_t sent = ::sendmsg(connections_[static_cast<std::size_t>(peer)].get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0) {
+    if (wouldBlock(errno)) return false;
+    throwEndOf(peer, describeSystemError("sendmsg", errno, std::to_string(sending.done) + " of " +
+                                                               std::to_string(sizeof sending.header + sending.message.bytes) +
+                                                               " bytes sent"));
+  }
+  sending.done += static_cast<std::size_t>(sent);
+  return sent > 0;
+}
+
+bool Messenger::advance(Receiving& receiving, const Call& call) {
+  const int peer = receiving.message.from;
+  iovec parts[2];
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(remainingParts(
+      parts, &receiving.header, sizeof receiving.header, receiving.message.into, receiving.message.bytes, receiving.done));
+  const ssize_t got = ::recvmsg(connections_[static_cast<std::size_t>(peer)].get(), &message, MSG_DONTWAIT);
+  const auto progress = [&] {
+    return std::to_string(receiving.done) + " of " + std::to_string(sizeof receiving.header + receiving.message.bytes) +
+           " bytes received";
+  };
+  if (got < 0) {
+    if (wouldBlock(errno)) return false;
+    throwEndOf(peer, describeSystemError("recvmsg", errno, progress()));
+  }
+  if (got == 0) throwEndOf(peer, "its data connection ended, " + progress());
+  const bool hadHeader = receiving.done >= sizeof receiving.header;
+  receiving.done += static_cast<std::size_t>(got);
+  if (!hadHeader && receiving.done >= sizeof receiving.header) checkHeader(receiving, call);
+  return true;
+}
+
+void Messenger::checkHeader(const Receiving& receiving, const Call& call) const {
+  const DataHeader& header = receiving.header;
+  const int peer = receiving.message.from;
+  if (header.magic != kDataMagic) {
+    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent bytes that are no ringrun message");
+  }
+  if (header.fingerprint != call.fingerprint) {
+    throw Failure(FailureCode::Mismatch, {{rank_, call.fingerprint}, {peer, header.fingerprint}},
+                  "the ranks called different operations");
+  }
+  if (header.part != receiving.message.part || header.bytes != receiving.message.bytes) {
+    throw Failure(FailureCode::Mismatch, {{rank_, call.fingerprint}, {peer, header.fingerprint}},
+                  "part " + std::to_string(header.part) + " of " + std::to_string(header.bytes) + " bytes came, expected part " +
+                      std::to_string(receiving.message.part) + " of " + std::to_string(receiving.message.bytes) +
+                      " bytes: do all ranks run the same ringrun?");
+  }
+}
+
+void Messenger::waitForReadiness(const Call& call) {
+  interests_.clear();
+  bool awaitsConnection = false;
+  const auto add = [&](int peer, short events) {
+    const UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
+    if (connection) {
+      interests_.push_back({connection.get(), events, 0});
+    } else {
+      awaitsConnection = true;
+    }
+  };
+  for (const auto& sending : sending_) {
+    if (!sending.complete()) add(sending.message.to, POLLOUT);
+  }
+  for (const auto& receiving : receiving_) {
+    if (!receiving.complete()) add(receiving.message.from, POLLIN);
+  }
+  if (awaitsConnection) acceptor_.addInterests(interests_);
+  mesh_.addInterests(interests_);
+  ::poll(interests_.data(), static_cast<nfds_t>(interests_.size()),
+         static_cast<int>(call.deadline.leftWithin(kLivenessInterval).count()));
+}
+
+void Messenger::throwIfHopeless(const Call& call, Clock::time_point lastProgress) {
+  const auto idle = Clock::now() - lastProgress;
+  if (idle >= kLivenessInterval && lastStatusSequence_ != call.fingerprint.sequence) {
+    lastStatusSequence_ = call.fingerprint.sequence;
+    mesh_.tellStatus(call.fingerprint);
+  }
+  mesh_.receive();
+  mesh_.throwIfFailedBy(call.fingerprint.sequence);
+  mesh_.throwIfDisagreed(call.fingerprint);
+  for (const auto& sending : sending_) {
+    if (!sending.complete()) throwIfEnded(sending.message.to, idle);
+  }
+  for (const auto& receiving : receiving_) {
+    if (!receiving.complete()) throwIfEnded(receiving.message.from, idle);
+  }
+  if (call.deadline.passed()) throw Failure(FailureCode::Timeout, missing(call), "waiting for data over TCP");
+  throwIfOver(call, rank_, "");
+}
+
+void Messenger::throwIfEnded(int peer, Clock::duration idle) {
+  if (!mesh_.hasEnded(peer)) return;
+  // It may have dialled, sent and ended since the last look.
+  UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
+  if (!connection && peer > rank_) {
+    acceptor_.advance();
+    connection = acceptor_.take(Purpose::Data, peer);
+  }
+  if (!connection || idle >= kGraceAfterEnd) throw mesh_.whyEnded(peer);
+}
+
+// Ranks that have not said that they wait in this operation; when all have, those that this rank waits for.
+std::vector<InvolvedRank> Messenger::missing(const Call& call) const {
+  std::vector<InvolvedRank> silent;
+  for (int peer = 0; peer < size_; ++peer) {
+    const auto status = mesh_.lastStatusOf(peer);
+    const bool waitsHere = status && status->sequence >= call.fingerprint.sequence;
+    if (peer != rank_ && !waitsHere) silent.push_back({peer, status});
+  }
+  if (!silent.empty()) return silent;
+  std::vector<InvolvedRank> awaited;
+  for (const auto& receiving : receiving_) {
+    if (!receiving.complete()) awaited.push_back({receiving.message.from, mesh_.lastStatusOf(receiving.message.from)});
+  }
+  for (const auto& sending : sending_) {
+    if (!sending.complete()) awaited.push_back({sending.message.to, mesh_.lastStatusOf(sending.message.to)});
+  }
+  return awaited;
+}
+
+// A peer ends its data because it died, or because it failed, in which case it has said why on its control
+// connection.
+void Messenger::throwEndOf(int peer, const std::string& noticed) {
+  const Deadline patience = Deadline::after(static_cast<double>(kPatienceForReason.count()));
+  for (;;) {
+    mesh_.receive();
+    if (mesh_.hasEnded(peer)) throw mesh_.whyEnded(peer);
+    if (patience.passed()) throw Failure(FailureCode::PeerDied, {{peer, {}}}, noticed);
+    interests_.clear();
+    mesh_.addInterests(interests_);
+    ::poll(interests_.data(), static_cast<nfds_t>(interests_.size()), static_cast<int>(patience.leftWithin(kPatienceForReason).count()));
+  }
+}
+
+void Messenger::closeAll() {
+  for (auto& connection : connections_) connection.reset();
+}
+
+}  // namespace ringrun

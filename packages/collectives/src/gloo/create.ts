@@ -1,0 +1,79 @@
+import { hostname } from 'node:os';
+
+import type { NativeProcessGroup } from '@ringrun/native';
+import { loadNative } from '@ringrun/native';
+
+import type { RankIdentity } from '../errors.ts';
+import type { ProcessGroup } from '../process-group.ts';
+import { defaultTimeoutMs } from '../process-group.ts';
+import type { Store } from '../store.ts';
+import { addressRoutedTowards } from './advertised-address.ts';
+import { checkedRank, checkedSize, checkedTimeout } from './arguments.ts';
+import type { Card } from './card.ts';
+import { cardOf, exchangeCards } from './card.ts';
+import { isNativeFailure, translateFailure } from './failure.ts';
+import { GlooGroup } from './gloo-group.ts';
+import { hostIdentity } from './host-identity.ts';
+import type { Transport } from './transport.ts';
+import { decideTransport, requestedTransport } from './transport.ts';
+
+export interface GlooGroupOptions {
+  /** Where the ranks find each other. Keys begin with `gloo/`: give every group a prefix of its own. Not used by a group of one. */
+  store: Store;
+  rank: number;
+  size: number;
+  /** Milliseconds for forming the group, and for each operation that does not name its own; 30 minutes unless given. */
+  timeoutMs?: number;
+  /** Forces a transport, as RINGRUN_TRANSPORT does; every rank has to say the same. */
+  transport?: Transport;
+  /** Name or address of rank 0's host: this rank advertises its address that is routed towards it. 127.0.0.1 unless given. */
+  masterAddress?: string;
+  /** Equal exactly on ranks that can share memory; unless given, RINGRUN_HOST_ID, or derived from the kernel and network namespace. */
+  hostId?: string;
+}
+
+/**
+ * Forms a group of processes (backend `gloo`: shared memory inside one host, TCP between hosts). A collective: every rank calls it.
+ *
+ * @throws InvalidArgumentError for settings that cannot work, on this rank or together with the others'.
+ * @throws StoreTimeoutError naming the ranks that never published where they are.
+ * @throws CollectiveTimeoutError or PeerDiedError naming the ranks that did not connect.
+ * @throws NativeUnavailableError when there is no addon and none can be built.
+ */
+export async function createGlooGroup(options: GlooGroupOptions): Promise<ProcessGroup> {
+  const size = checkedSize(options.size);
+  const rank = checkedRank('rank', options.rank, size);
+  const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
+  const requested = requestedTransport(options.transport);
+
+  const native = new (loadNative().ProcessGroup)(rank, size);
+  const own: RankIdentity = { rank, host: hostname(), pid: process.pid };
+  let identities = [own];
+  try {
+    const cards = size === 1 ? [] : await meet(native, options, timeoutMs, requested);
+    if (size > 1) identities = cards.map((card) => ({ rank: card.rank, host: card.host, pid: card.pid }));
+    const transport = size === 1 ? (requested ?? 'shm') : agreeOnTransport(cards, rank);
+    await native.connect(transport, cards, timeoutMs);
+    return new GlooGroup(native, { rank, transport, identities, timeoutMs });
+  } catch (error) {
+    await native.destroy(timeoutMs);
+    throw isNativeFailure(error) ? translateFailure(error, own, identities) : error;
+  }
+}
+
+async function meet(
+  native: NativeProcessGroup,
+  { store, rank, size, masterAddress, hostId }: GlooGroupOptions,
+  timeoutMs: number,
+  requested: Transport | null,
+): Promise<Card[]> {
+  const address = await addressRoutedTowards(masterAddress ?? '127.0.0.1');
+  const own = { rank, size, requested, address, hostId: hostId ?? (await hostIdentity()) };
+  return exchangeCards(store, cardOf(own, native.listen(address)), timeoutMs);
+}
+
+function agreeOnTransport(cards: readonly Card[], rank: number): Transport {
+  const { transport, note } = decideTransport(cards);
+  if (note !== undefined && rank === 0) console.error(`ringrun: ${note}`);
+  return transport;
+}

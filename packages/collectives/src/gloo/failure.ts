@@ -1,0 +1,67 @@
+import type { NativeFailure } from '@ringrun/native';
+
+import type { RankIdentity } from '../errors.ts';
+import { CollectiveMismatchError, CollectiveTimeoutError, PeerDiedError, RingrunError } from '../errors.ts';
+
+/**
+ * A failure of the addon as one of the errors that ringrun documents, with ranks as people know them: by host and process.
+ *
+ * @param own This rank.
+ * @param identities Who is who, by rank.
+ */
+export function translateFailure(
+  failure: NativeFailure,
+  own: RankIdentity,
+  identities: readonly RankIdentity[],
+): RingrunError {
+  const { operation, message: detail } = failure;
+  const involved = failure.ranks.map(({ rank: one, seenIn }) => ({ identity: identities[one], seenIn }));
+  const here = describeRank(own);
+  switch (failure.code) {
+    case 'PEER_DIED': {
+      const peer = involved[0];
+      return new PeerDiedError(
+        peer.identity,
+        operation,
+        `${describeRank(peer.identity)} is gone: ${detail}. ${here} was in ${operation}`,
+      );
+    }
+    case 'TIMEOUT': {
+      const missing = involved.map(({ identity, seenIn }) =>
+        describeRank(
+          identity,
+          seenIn === undefined ? 'not seen in this group yet' : `last seen in ${seenIn}`,
+        ),
+      );
+      return new CollectiveTimeoutError(
+        involved.map(({ identity }) => identity),
+        operation,
+        `${operation} did not complete within ${failure.timeoutMs} ms (${detail}). Missing: ${missing.join(', ')}. ` +
+          `Reported by ${here}. A rank that only needs longer: raise timeoutMs`,
+      );
+    }
+    case 'MISMATCH': {
+      const sides = involved.map(
+        ({ identity, seenIn }) => `${describeRank(identity)}: ${seenIn ?? 'unknown'}`,
+      );
+      return new CollectiveMismatchError(
+        `${detail}. ${sides.join('; ')}. Every rank has to call the same operations in the same order, with equal dtypes, lengths and ` +
+          'options. No data has changed',
+      );
+    }
+    case 'SYSTEM':
+      return new RingrunError('ERR_SYSTEM', `${operation} failed on ${here}: ${detail}`, { cause: failure });
+    case 'CLOSED':
+      return new RingrunError('ERR_GROUP_CLOSED', `${operation} on ${here}: ${detail}`, { cause: failure });
+  }
+}
+
+/** Tells the addon's failures from whatever else a call can throw, such as a RangeError of an array that is too long. */
+export function isNativeFailure(error: unknown): error is NativeFailure {
+  return error instanceof Error && 'operation' in error && 'ranks' in error;
+}
+
+/** `rank 2 (host node1, pid 4711)` */
+export function describeRank({ rank, host, pid }: RankIdentity, more?: string): string {
+  return `rank ${rank} (host ${host}, pid ${pid}${more === undefined ? '' : `, ${more}`})`;
+}

@@ -1,0 +1,147 @@
+import { InvalidArgumentError, RingrunError, StoreTimeoutError } from './errors.ts';
+import type { Store } from './store.ts';
+
+interface Waiter {
+  keys: readonly string[];
+  resolve(): void;
+  reject(error: RingrunError): void;
+}
+
+/**
+ * A store inside one process (torch.distributed.HashStore): for a world of one, for ranks that are threads, and for tests.
+ *
+ * Its timers keep the process alive while somebody waits.
+ */
+export class HashStore implements Store {
+  readonly timeoutMs: number;
+  readonly #values = new Map<string, Uint8Array>();
+  readonly #waiters = new Set<Waiter>();
+  #closed = false;
+
+  /** `timeoutMs`: 5 minutes unless given, as torch's stores. */
+  constructor(options: { timeoutMs?: number } = {}) {
+    this.timeoutMs = options.timeoutMs ?? 300_000;
+  }
+
+  set(key: string, value: string | Uint8Array): Promise<void> {
+    return this.#whileOpen(() => {
+      this.#put(key, bytesOf(value));
+    });
+  }
+
+  async get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array> {
+    await this.wait([key], options);
+    return this.#values.get(key)!.slice();
+  }
+
+  add(key: string, amount: number): Promise<number> {
+    return this.#whileOpen(() => {
+      const before = this.#values.get(key);
+      const count = (before === undefined ? 0 : countOf(key, before)) + amount;
+      if (!Number.isSafeInteger(count)) {
+        throw new InvalidArgumentError(
+          `add('${key}', ${amount}) would make ${count}; expected an integer below 2^53`,
+        );
+      }
+      this.#put(key, bytesOf(String(count)));
+      return count;
+    });
+  }
+
+  wait(keys: readonly string[], options?: { timeoutMs?: number }): Promise<void> {
+    return this.#whileOpen(() =>
+      this.#hasAll(keys) ? undefined : this.#waitFor(keys, options?.timeoutMs ?? this.timeoutMs),
+    );
+  }
+
+  check(keys: readonly string[]): Promise<boolean> {
+    return this.#whileOpen(() => this.#hasAll(keys));
+  }
+
+  compareSet(key: string, expected: string | Uint8Array, desired: string | Uint8Array): Promise<Uint8Array> {
+    return this.#whileOpen(() => {
+      const current = this.#values.get(key);
+      const wanted = bytesOf(expected);
+      const matches = current === undefined ? wanted.length === 0 : Buffer.compare(current, wanted) === 0;
+      if (matches) this.#put(key, bytesOf(desired));
+      return (this.#values.get(key) ?? new Uint8Array()).slice();
+    });
+  }
+
+  deleteKey(key: string): Promise<boolean> {
+    return this.#whileOpen(() => this.#values.delete(key));
+  }
+
+  numKeys(): Promise<number> {
+    return this.#whileOpen(() => this.#values.size);
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    for (const waiter of [...this.#waiters]) waiter.reject(closedError());
+    return Promise.resolve();
+  }
+
+  /** Begins at once, in the order of the calls; what it throws, and being closed, rejects. */
+  #whileOpen<Result>(operate: () => Result | Promise<Result>): Promise<Result> {
+    return new Promise((resolve) => {
+      if (this.#closed) throw closedError();
+      resolve(operate());
+    });
+  }
+
+  #waitFor(keys: readonly string[], timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        keys,
+        resolve: () => {
+          this.#dismiss(waiter, timer);
+          resolve();
+        },
+        reject: (error) => {
+          this.#dismiss(waiter, timer);
+          reject(error);
+        },
+      };
+      const timer = setTimeout(() => {
+        const missing = keys.filter((key) => !this.#values.has(key));
+        const text = `no value after ${timeoutMs} ms for ${missing.join(', ')}: nobody has set it`;
+        waiter.reject(new StoreTimeoutError(missing, text));
+      }, timeoutMs);
+      this.#waiters.add(waiter);
+    });
+  }
+
+  #put(key: string, value: Uint8Array): void {
+    this.#values.set(key, value);
+    for (const waiter of [...this.#waiters]) {
+      if (this.#hasAll(waiter.keys)) waiter.resolve();
+    }
+  }
+
+  #hasAll(keys: readonly string[]): boolean {
+    return keys.every((key) => this.#values.has(key));
+  }
+
+  #dismiss(waiter: Waiter, timer: NodeJS.Timeout): void {
+    clearTimeout(timer);
+    this.#waiters.delete(waiter);
+  }
+}
+
+function closedError(): RingrunError {
+  return new RingrunError('ERR_STORE_CLOSED', 'this store was closed');
+}
+
+/** A copy: the caller may change its array afterwards. */
+function bytesOf(value: string | Uint8Array): Uint8Array {
+  return typeof value === 'string' ? new Uint8Array(Buffer.from(value)) : value.slice();
+}
+
+function countOf(key: string, value: Uint8Array): number {
+  const text = Buffer.from(value).toString();
+  if (!/^-?\d+$/.test(text)) {
+    throw new InvalidArgumentError(`'${key}' holds '${text}', which is no counter to add to`);
+  }
+  return Number(text);
+}

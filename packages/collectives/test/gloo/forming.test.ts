@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+
+import { startRanks } from '../fixtures/ranks.ts';
+
+const reportsOf = async (...args: Parameters<typeof startRanks>) => {
+  await using group = await startRanks(...args);
+  return await Promise.all(
+    group.ranks.map(async ({ ended, reports, stderr }) => {
+      await ended;
+      return { ...reports.at(-1), stderr: stderr() };
+    }),
+  );
+};
+
+describe('the transport', () => {
+  test('is shared memory on one host', async () => {
+    for (const report of await reportsOf(2, 'forming'))
+      expect(report).toMatchObject({ transport: 'shm', sum: 1 });
+  });
+
+  test('is TCP between hosts', async () => {
+    const reports = await reportsOf(3, 'forming', {
+      envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${Math.min(rank, 1)}` }),
+    });
+    for (const report of reports) expect(report).toMatchObject({ transport: 'tcp', sum: 3, stderr: '' });
+  });
+
+  test('may not be shared memory between hosts', async () => {
+    const reports = await reportsOf(2, 'forming', {
+      env: { RINGRUN_TRANSPORT: 'shm' },
+      envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${rank}` }),
+    });
+    for (const report of reports) {
+      expect(report).toMatchObject({ name: 'InvalidArgumentError' });
+      expect((report as { message?: string }).message).toMatch(/rank 1 .* cannot share memory with rank 0/);
+    }
+  });
+
+  test('has to be the same on all ranks', async () => {
+    const reports = await reportsOf(2, 'forming', { args: { options: [{ transport: 'tcp' }, {}] } });
+    for (const report of reports) {
+      expect((report as { message?: string }).message).toMatch(/rank 0 .* transport tcp, rank 1 .* auto/);
+    }
+  });
+});
+
+test('ranks that never come are named', async () => {
+  const reports = await reportsOf(3, 'forming', { args: { absent: 1, timeoutMs: 700 } });
+  for (const report of [reports[0], reports[2]]) {
+    expect(report).toMatchObject({ name: 'StoreTimeoutError', code: 'ERR_STORE_TIMEOUT' });
+    expect((report as { message?: string }).message).toMatch(/waited 700 ms for rank 1 of 3 to join/);
+  }
+});
+
+test.each(['shm', 'tcp'])(
+  'a rank that dies before it connects over %s is named at once',
+  async (transport) => {
+    const started = Date.now();
+    const reports = await reportsOf(3, 'dyingAfterCard', { env: { RINGRUN_TRANSPORT: transport } });
+    for (const report of reports.slice(1))
+      expect(report).toMatchObject({ name: 'PeerDiedError', peer: { rank: 0 } });
+    expect(Date.now() - started).toBeLessThan(10_000);
+  },
+);
+
+test('connections of strangers are turned away and hold up nobody', async () => {
+  const reports = await reportsOf(2, 'amongStrangers', { env: { RINGRUN_TRANSPORT: 'tcp' } });
+  for (const report of reports) expect(report).toMatchObject({ transport: 'tcp', sum: 1 });
+});

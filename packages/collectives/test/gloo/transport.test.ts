@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+
+import { decideTransport, requestedTransport } from '../../src/gloo/transport.ts';
+
+type Card = Parameters<typeof decideTransport>[0][number];
+
+const cardsOf = (...differences: Partial<Card>[]): Card[] =>
+  differences.map((difference, rank) => ({
+    rank,
+    host: `node${rank}`,
+    pid: 100 + rank,
+    hostId: 'one',
+    requested: null,
+    sharedMemoryProblem: '',
+    address: '127.0.0.1',
+    ...difference,
+  }));
+
+describe('decideTransport', () => {
+  test('shares memory where all ranks are on one host', () => {
+    expect(decideTransport(cardsOf({}, {}, {}))).toEqual({ transport: 'shm', note: undefined });
+  });
+
+  test('uses TCP where one is elsewhere, without a word', () => {
+    expect(decideTransport(cardsOf({}, {}, { hostId: 'two' }))).toEqual({
+      transport: 'tcp',
+      note: undefined,
+    });
+  });
+
+  test('uses TCP where all were told to, without a word', () => {
+    const told = { requested: 'tcp', sharedMemoryProblem: 'none' } as const;
+    expect(decideTransport(cardsOf(told, told))).toEqual({ transport: 'tcp', note: undefined });
+  });
+
+  test('uses TCP where one cannot share memory, and says why', () => {
+    expect(
+      decideTransport(cardsOf({}, { sharedMemoryProblem: 'memfd_create: Operation not permitted' })),
+    ).toEqual({
+      transport: 'tcp',
+      note:
+        'using TCP between the ranks of one host, because rank 1 (host node1, pid 101) has no shared memory: ' +
+        'memfd_create: Operation not permitted',
+    });
+  });
+
+  test('refuses shared memory that cannot be, naming the ranks', () => {
+    const shm = { requested: 'shm' } as const;
+    expect(() => decideTransport(cardsOf(shm, { ...shm, hostId: 'two' }))).toThrow(
+      /rank 1 \(host node1, pid 101\) cannot/,
+    );
+    expect(() => decideTransport(cardsOf(shm, { ...shm, sharedMemoryProblem: 'no memfd' }))).toThrow(
+      /no memfd/,
+    );
+  });
+
+  test('refuses ranks that were told different things', () => {
+    expect(() => decideTransport(cardsOf({ requested: 'tcp' }, {}))).toThrow(/rank 0 .* tcp, rank 1 .* auto/);
+  });
+
+  test('refuses a loopback address among others', () => {
+    const cards = cardsOf({ address: '127.0.1.1' }, { address: '10.0.0.2', hostId: 'two' });
+    expect(() => decideTransport(cards)).toThrow(
+      /rank 0 .* advertises 127\.0\.1\.1, which rank 1 .* at 10\.0\.0\.2/,
+    );
+  });
+});
+
+describe('requestedTransport', () => {
+  test('prefers the option to the environment', () => {
+    expect(requestedTransport('tcp', { RINGRUN_TRANSPORT: 'shm' })).toBe('tcp');
+    expect(requestedTransport(undefined, { RINGRUN_TRANSPORT: 'shm' })).toBe('shm');
+    expect(requestedTransport(undefined, {})).toBeNull();
+  });
+
+  test('refuses other words, saying where they came from', () => {
+    expect(() => requestedTransport(undefined, { RINGRUN_TRANSPORT: 'rdma' })).toThrow(
+      /RINGRUN_TRANSPORT is 'rdma'/,
+    );
+    expect(() => requestedTransport('rdma', {})).toThrow(/option 'transport' is 'rdma'/);
+  });
+});
