@@ -1,5 +1,5 @@
 import { ArgumentError } from './errors.ts';
-import { sizeOf } from './graph/node.ts';
+import { isNode, sizeOf } from './graph/node.ts';
 import { conv } from './ops/convolution.ts';
 import { gemm } from './ops/linear-algebra.ts';
 import { maxPool } from './ops/pooling.ts';
@@ -81,9 +81,26 @@ export function logSoftmax(input: Tensor, dim: number): Tensor {
   return new Tensor(logSoftmaxOf(input.value, dim));
 }
 
-/** Mean of −logProbabilities[n, target[n]] (torch.nn.functional.nll_loss): [N, C] and int64 [N] give a scalar. */
+/**
+ * Mean of −logProbabilities[n, target[n]] (torch.nn.functional.nll_loss): [N, C] and int64 [N] give a scalar.
+ *
+ * @throws ArgumentError for a target that is not a class from 0 to C − 1
+ */
 export function nllLoss(logProbabilities: Tensor, target: Tensor): Tensor {
+  requireClasses(target, logProbabilities.shape[1]);
   return new Tensor(negativeLogLikelihood(logProbabilities.value, target.value));
+}
+
+/** ONNX takes a negative class as counted from the last, and would learn the wrong thing from it. */
+function requireClasses({ value: { node } }: Tensor, count: number): void {
+  if (!isNode(node, 'Input')) return;
+  for (const [row, label] of node.attributes.source.data.entries()) {
+    if (label < 0 || label >= count) {
+      throw new ArgumentError(
+        `nllLoss: target ${label} in row ${row} is not a class from 0 to ${count - 1}; the log-probabilities have ${count} columns.`,
+      );
+    }
+  }
 }
 
 /** Both numbers of a pair. */

@@ -113,7 +113,12 @@ export class Tensor {
       );
     }
     this.#backwardCalled = true;
-    this.#item = await backward(this.value);
+    try {
+      this.#item = await backward(this.value);
+    } catch (error) {
+      this.#backwardCalled = false;
+      throw error;
+    }
   }
 }
 

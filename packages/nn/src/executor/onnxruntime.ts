@@ -37,7 +37,11 @@ class OnnxruntimeProgram implements Program {
     for (const [position, type] of this.#definition.outputs.entries()) {
       fetches[outputName(position)] = tensorOver(outputs[position], type);
     }
-    await this.#session.run(feeds, fetches);
+    try {
+      await this.#session.run(feeds, fetches);
+    } catch (cause) {
+      throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
+    }
   }
 }
 
@@ -64,7 +68,7 @@ function options(): ort.InferenceSession.SessionOptions {
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
-    // 3: errors. Its warnings speak of optimisations that a graph without constant weights cannot get.
-    logSeverityLevel: 3,
+    // 4: fatal. Errors arrive as exceptions, and its warnings speak of optimisations that a graph without constant weights cannot get.
+    logSeverityLevel: 4,
   };
 }

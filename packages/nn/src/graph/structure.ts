@@ -1,3 +1,4 @@
+import { exactJson } from './exact-json.ts';
 import { isNode, type Node, type Value } from './node.ts';
 import type { Source } from './operators.ts';
 import { topologicalOrder } from './topology.ts';
@@ -29,7 +30,7 @@ export function structureOf(outputs: readonly Value[]): Structure {
       leaves.push({ value, source });
       return `${source.parameter ? 'Parameter' : 'Input'}:${value.dtype}[${value.shape.join()}]`;
     }
-    return `${node.op}(${node.inputs.map(reference).join()})${JSON.stringify(node.attributes)}`;
+    return `${node.op}(${node.inputs.map(reference).join()})${exactJson(node.attributes)}`;
   });
   return { order, leaves, key: `${lines.join(';')}=>${outputs.map(reference).join()}` };
 }

@@ -1,4 +1,5 @@
 import type { DType, TensorData } from '../dtype.ts';
+import { exactJson } from '../graph/exact-json.ts';
 import { attributeTypeCode, dataTypeCode, ModelProto } from './schema.ts';
 
 /** Version of ONNX's default operator set that every graph declares, and the IR version that goes with it. */
@@ -36,7 +37,7 @@ export class GraphBuilder {
 
   /** A small constant, such as the axes of a reduction; equal ones share one name. */
   constant(dtype: DType, shape: readonly number[], values: readonly number[]): string {
-    const key = `${dtype}[${shape.join()}]:${values.join()}`;
+    const key = `${dtype}[${shape.join()}]:${exactJson(values)}`;
     const known = this.#constants.get(key);
     if (known !== undefined) return known;
     const name = this.freshName('constant');

@@ -12,7 +12,7 @@ import { softmax } from './softmax.ts';
 import { sources } from './source.ts';
 
 /** How every operator is written in ONNX and what its gradient is. An operator without an entry does not compile. */
-const operators: OperatorFamily<OpName> = {
+export const operators: OperatorFamily<OpName> = {
   ...sources,
   ...elementwise,
   ...shaping,

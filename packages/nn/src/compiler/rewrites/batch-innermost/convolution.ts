@@ -13,8 +13,8 @@ import { largestTile, toomCook } from './toom-cook.ts';
  */
 export function convolveBatchInnermost(image: Value, weight: Value): Value {
   const [, channels, , kernelWidth] = weight.shape as [number, number, number, number];
-  // Every multiplication that is saved costs additions per channel and per filter, which few channels do not repay.
-  const fast = channels >= 8 && largestTile(kernelWidth) >= 2;
+  // Every multiplication that is saved costs additions per channel and per filter, which few channels do not repay. A kernel of width 1 has none to save.
+  const fast = channels >= 8 && kernelWidth > 1 && largestTile(kernelWidth) >= 2;
   return fast ? withFewerProducts(image, weight) : withShiftedColumns(image, weight);
 }
 

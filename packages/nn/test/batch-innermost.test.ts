@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { rewrite } from '../src/compiler/rewrite.ts';
+import { batchInnermost } from '../src/compiler/rewrites/batch-innermost/index.ts';
+import { reluAfterMaxPool } from '../src/compiler/rewrites/relu-after-max-pool.ts';
+import type { Value } from '../src/graph/node.ts';
+import type { OpName } from '../src/graph/operators.ts';
+import { topologicalOrder } from '../src/graph/topology.ts';
+import { conv } from '../src/ops/convolution.ts';
+import { relu } from '../src/ops/elementwise.ts';
+import { maxPool } from '../src/ops/pooling.ts';
+import { checkGradients, type Differentiable } from './check-gradients.ts';
+
+const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 } as const;
+const plainConv = (x: Value, w: Value, b?: Value) => conv(x, w, b, window);
+const pool = (x: Value, [height, width]: readonly [number, number]) =>
+  maxPool(x, { kernelShape: [height, width], strides: [height, width], pads: [0, 0, 0, 0] });
+
+/** A convolution with a bias, from the shapes of image and weight. */
+const convolution = (image: readonly number[], weight: readonly number[]): Differentiable => ({
+  leaves: [image, weight, [weight[0]]],
+  build: (x, w, b) => [plainConv(x, w, b)],
+});
+
+/** The operators of what a training step computes instead of these values. */
+async function operatorsAfterCheck(differentiable: Differentiable): Promise<OpName[]> {
+  const values = await checkGradients(differentiable, roundingOfToomCook);
+  const rewritten = rewrite(rewrite(values, [reluAfterMaxPool]), batchInnermost);
+  return topologicalOrder(rewritten).map(({ op }) => op);
+}
+
+/** Toom-Cook's transforms scale intermediate results up by the powers of its points, and their rounding with them: 2e-6 is seen. */
+const roundingOfToomCook = 1e-5;
+
+describe('Toom-Cook along the width', () => {
+  test.each<[string, readonly number[], readonly number[]]>([
+    ['width 3, whole tiles of 6', [16, 8, 4, 14], [2, 8, 3, 3]],
+    ['width 3, a part of a tile', [17, 9, 3, 10], [3, 9, 2, 3]],
+    ['width 3, less than a tile', [16, 8, 4, 4], [2, 8, 3, 3]],
+    ['width 5, whole tiles of 4', [16, 8, 5, 12], [2, 8, 5, 5]],
+    ['width 5, a part of a tile', [17, 9, 6, 10], [2, 9, 4, 5]],
+    ['width 5, one column', [16, 8, 5, 5], [2, 8, 5, 5]],
+    ['width 2, height 1', [16, 8, 3, 9], [2, 8, 1, 2]],
+    ['width 7, tiles of 2', [16, 8, 2, 9], [2, 8, 2, 7]],
+  ])('%s', async (_, image, weight) => {
+    expect(await operatorsAfterCheck(convolution(image, weight))).toContain('Gemm');
+  });
+});
+
+describe('shifted columns', () => {
+  test.each<[string, readonly number[], readonly number[]]>([
+    ['few channels', [16, 3, 5, 9], [4, 3, 3, 5]],
+    ['one channel and one row', [19, 1, 1, 6], [2, 1, 1, 3]],
+    ['a kernel too wide for a tile of 2', [16, 8, 2, 9], [2, 8, 1, 8]],
+    ['1×1', [16, 8, 3, 3], [4, 8, 1, 1]],
+  ])('%s', async (_, image, weight) => {
+    const operators = await operatorsAfterCheck(convolution(image, weight));
+    expect(operators).toContain('Concat');
+    expect(operators).not.toContain('Gemm');
+  });
+});
+
+describe('what follows a convolution', () => {
+  test('pooling as maxima, behind which the bias is added', async () => {
+    const operators = await operatorsAfterCheck({
+      leaves: [[16, 2, 6, 8], [3, 2, 3, 3], [3]],
+      build: (x, w, b) => [relu(pool(plainConv(x, w, b), [2, 3]))],
+    });
+    expect(operators).not.toContain('MaxPool');
+    expect(operators.lastIndexOf('Max')).toBeLessThan(operators.indexOf('Add'));
+  });
+
+  test('windows that leave a rest are pooled in NCHW', async () => {
+    const operators = await operatorsAfterCheck({
+      leaves: [[16, 2, 5, 7], [3, 2, 3, 3], [3]],
+      build: (x, w, b) => [pool(plainConv(x, w, b), [2, 2])],
+    });
+    expect(operators).toContain('MaxPool');
+  });
+
+  test('two convolutions with relu and pooling between them', async () => {
+    const operators = await operatorsAfterCheck({
+      leaves: [[16, 1, 10, 12], [8, 1, 3, 3], [8], [3, 8, 3, 3], [3]],
+      build: (x, w1, b1, w2, b2) => [relu(plainConv(pool(relu(plainConv(x, w1, b1)), [2, 2]), w2, b2))],
+    });
+    expect(operators).not.toContain('MaxPool');
+    // In at the image and out at the end: nothing is turned in between but the weights.
+    const turns = operators.filter((op) => op === 'Transpose').length;
+    expect(turns).toBeLessThanOrEqual(4);
+  });
+
+  test('an image that is read before and behind relu', async () => {
+    await operatorsAfterCheck({
+      leaves: [[16, 2, 4, 4], [2, 2, 3, 3], [2]],
+      build: (x, w, b) => {
+        const y = plainConv(x, w, b);
+        return [y, relu(y), pool(relu(y), [2, 2])];
+      },
+    });
+  });
+});
+
+test.each<[string, readonly number[], readonly number[], object]>([
+  ['fewer than 16 images', [15, 2, 5, 5], [2, 2, 3, 3], {}],
+  ['stride', [16, 2, 5, 5], [2, 2, 3, 3], { strides: [1, 2] }],
+  ['padding', [16, 2, 5, 5], [2, 2, 3, 3], { pads: [0, 1, 0, 1] }],
+  ['dilation', [16, 2, 5, 5], [2, 2, 2, 2], { dilations: [2, 1] }],
+  ['groups', [16, 2, 5, 5], [2, 1, 3, 3], { group: 2 }],
+])('%s: stays in NCHW', async (_, image, weight, options) => {
+  const operators = await operatorsAfterCheck({
+    leaves: [image, weight],
+    build: (x, w) => [conv(x, w, undefined, { ...window, ...options })],
+  });
+  expect(operators).toEqual(['Input', 'Input', 'Conv']);
+});

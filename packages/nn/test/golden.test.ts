@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { F, manualSeed, nn, optim, Parameter, tensor, type Tensor } from '../src/index.ts';
+import { fill, fillClasses, fillCoarse } from './fill.ts';
+import { MnistCnn } from './mnist-cnn.ts';
+import { expectClose } from './numeric.ts';
+import './one-thread.ts';
+
+// PyTorch's numbers, as `test/golden/operators.py` wrote them.
+
+interface Summary {
+  readonly samples: readonly number[];
+  /** Of tensors with more elements than samples. */
+  readonly sum?: number;
+  readonly sizes?: number;
+}
+
+interface OperatorCase {
+  readonly name: string;
+  readonly inputs: readonly (readonly number[])[];
+  readonly output: Summary & { readonly shape: readonly number[] };
+  readonly gradients: readonly Summary[];
+}
+
+interface Golden {
+  readonly operators: readonly OperatorCase[];
+  readonly tied: readonly OperatorCase[];
+  readonly initialParameters: { readonly first: readonly number[]; readonly sha256: string };
+  readonly mnist: readonly {
+    readonly batch: number;
+    readonly initial: string;
+    readonly losses: readonly number[];
+    /** Of the first and the last step. */
+    readonly gradients: readonly Readonly<Record<string, Summary>>[];
+    readonly parameters: Readonly<Record<string, Summary>>;
+  }[];
+  readonly sgd: Readonly<Record<string, readonly [weight: Summary, bias: Summary]>>;
+}
+
+const fixture = new URL('../../../test/golden/operators.json', import.meta.url);
+const golden = JSON.parse(readFileSync(fixture, 'utf8')) as Golden;
+
+/** Differences between two implementations in float32, relative to the largest element of a tensor. */
+const tolerance = 1e-5;
+
+function expectSummary(what: string, actual: Float32Array, { samples, sum, sizes }: Summary): void {
+  const last = actual.length - 1;
+  const places =
+    sizes === undefined
+      ? [...actual.keys()]
+      : samples.map((_, k) => Math.floor((k * last) / (samples.length - 1)));
+  expectClose(
+    what,
+    places.map((place) => actual[place]),
+    samples,
+    tolerance,
+  );
+  if (sum === undefined || sizes === undefined) return;
+  const sumOf = (value: (element: number) => number) => actual.reduce((total, x) => total + value(x), 0);
+  expectClose(`${what}: sum`, [sumOf((x) => x)], [sum], tolerance, sizes);
+  expectClose(`${what}: sum of sizes`, [sumOf(Math.abs)], [sizes], tolerance);
+}
+
+/** The functions of operators.py, under the names there. */
+const operators: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
+  add: (a, b) => a.add(b),
+  'add number': (a) => a.add(1.5),
+  sub: (a, b) => a.sub(b),
+  mul: (a, b) => a.mul(b),
+  div: (a, b) => a.div(b.add(2.5)),
+  neg: (a) => a.neg(),
+  exp: (a) => a.exp(),
+  log: (a) => a.add(1.25).log(),
+  relu: (a) => F.relu(a),
+  sum: (a) => a.sum(),
+  'sum of axes': (a) => a.sum([-1, 0]),
+  'sum kept': (a) => a.sum([1], true),
+  mean: (a) => a.mean(),
+  'mean of axes': (a) => a.mean([0, 2]),
+  'mean kept': (a) => a.mean([-2], true),
+  view: (a) => a.view(4, -1),
+  permute: (a) => a.permute(2, 0, 1),
+  flatten: (a) => F.flatten(a),
+  linear: (x, w, b) => F.linear(x, w, b),
+  'linear without bias': (x, w) => F.linear(x, w),
+  logSoftmax: (a) => F.logSoftmax(a, 1),
+  'logSoftmax of an inner axis': (a) => F.logSoftmax(a, -2),
+  nllLoss: (a) => F.nllLoss(a, tensor(fillClasses(6, 4, 1))),
+  conv2d: (x, w, b) => F.conv2d(x, w, b),
+  'conv2d without bias': (x, w) => F.conv2d(x, w),
+  'conv2d 1x1': (x, w, b) => F.conv2d(x, w, b),
+  'conv2d 3x1': (x, w, b) => F.conv2d(x, w, b),
+  'conv2d stride and padding': (x, w, b) => F.conv2d(x, w, b, { stride: [2, 3], padding: [1, 2] }),
+  'conv2d dilation': (x, w, b) => F.conv2d(x, w, b, { dilation: [2, 3] }),
+  'conv2d groups': (x, w, b) => F.conv2d(x, w, b, { padding: 1, groups: 2 }),
+  'conv2d of each channel': (x, w, b) => F.conv2d(x, w, b, { stride: 2, padding: 1, groups: 4 }),
+  'conv2d 16 images': (x, w, b) => F.conv2d(x, w, b),
+  'conv2d 16 images, 8 channels, width 3': (x, w, b) => F.conv2d(x, w, b),
+  'conv2d 16 images, 8 channels, width 5': (x, w, b) => F.conv2d(x, w, b),
+  'conv2d, relu, maxPool2d of 17 images': (x, w, b) => F.maxPool2d(F.relu(F.conv2d(x, w, b)), 2),
+  maxPool2d: (x) => F.maxPool2d(x, 2),
+  'maxPool2d with a rest': (x) => F.maxPool2d(x, [2, 3]),
+  'maxPool2d overlapping': (x) => F.maxPool2d(x, 3, { stride: 2 }),
+  'maxPool2d padded': (x) => F.maxPool2d(x, 2, { padding: 1 }),
+  'maxPool2d overlapping and padded': (x) => F.maxPool2d(x, [3, 2], { stride: 1, padding: [1, 0] }),
+  'maxPool2d windows apart': (x) => F.maxPool2d(x, 2, { stride: 3 }),
+};
+
+async function checkOperator({ name, inputs, output, gradients }: OperatorCase, fillInput: typeof fill) {
+  const parameters = inputs.map((shape, seed) => new Parameter(fillInput(shape, seed), shape));
+  const result = operators[name](...parameters);
+  expect(result.shape).toEqual(output.shape);
+  expectSummary('output', (await result.array()) as Float32Array, output);
+
+  const weights = tensor(fill(result.shape, 50), result.shape);
+  await result.mul(weights).sum().backward();
+  for (const [position, parameter] of parameters.entries()) {
+    expectSummary(`gradient of input ${position}`, parameter.grad!, gradients[position]);
+  }
+}
+
+describe('outputs and gradients', () => {
+  const named = (cases: readonly OperatorCase[]) => cases.map((golden) => [golden.name, golden] as const);
+  test.each(named(golden.operators))('%s', (_, operator) => checkOperator(operator, fill));
+  test.each(named(golden.tied))('%s, with ties', (_, operator) => checkOperator(operator, fillCoarse));
+
+  test('the fixture has every function', () => {
+    expect(golden.operators.map(({ name }) => name)).toEqual(Object.keys(operators));
+  });
+});
+
+/** The bits of all elements, as `bits` of operators.py. */
+function bits(arrays: Iterable<Float32Array>): string {
+  const hash = createHash('sha256');
+  for (const array of arrays) hash.update(array);
+  return hash.digest('hex');
+}
+
+function* dataOf(modules: Iterable<nn.Module>): Generator<Float32Array> {
+  for (const module of modules) for (const { data } of module.parameters()) yield data;
+}
+
+test('after manualSeed(1), initial parameters are the bits of torch', () => {
+  manualSeed(1);
+  const modules = [
+    new nn.Conv2d(1, 20, 5),
+    new nn.Conv2d(6, 4, [3, 2], { groups: 2, bias: false }),
+    new nn.Linear(7, 3),
+    ...Array.from({ length: 299 }, (_, k) => new nn.Linear(k + 1, 2)),
+  ];
+  const [first] = dataOf(modules);
+  expect([...first.subarray(0, 4)]).toEqual(golden.initialParameters.first.map(Math.fround));
+  expect(bits(dataOf(modules))).toBe(golden.initialParameters.sha256);
+});
+
+describe('the MNIST CNN under SGD with momentum', () => {
+  test.each(golden.mnist)('$batch images a step', async ({ batch, initial, losses, ...expected }) => {
+    manualSeed(1);
+    const model = new MnistCnn();
+    expect(bits(dataOf([model]))).toBe(initial);
+    const optimizer = new optim.SGD(model.parameters(), { lr: 0.01, momentum: 0.5 });
+    for (const [step, expectedLoss] of losses.entries()) {
+      const shape = [batch, 1, 28, 28];
+      const output = model.forward(tensor(fill(shape, step), shape));
+      const loss = F.nllLoss(output, tensor(fillClasses(batch, 10, step)));
+      optimizer.zeroGrad();
+      await loss.backward();
+      await optimizer.step();
+      expectClose(`loss of step ${step}`, [await loss.item()], [expectedLoss], tolerance);
+      const gradients = new Map([
+        [0, expected.gradients[0]],
+        [losses.length - 1, expected.gradients[1]],
+      ]).get(step);
+      for (const [name, parameter] of model.namedParameters()) {
+        if (gradients) expectSummary(`step ${step}: gradient of ${name}`, parameter.grad!, gradients[name]);
+      }
+    }
+    for (const [name, { data }] of model.namedParameters()) {
+      expectSummary(name, data, expected.parameters[name]);
+    }
+  });
+});
+
+describe('SGD', () => {
+  const options: Readonly<Record<string, optim.SGDOptions>> = {
+    plain: { lr: 0.1 },
+    momentum: { lr: 0.1, momentum: 0.9 },
+    nesterov: { lr: 0.1, momentum: 0.9, nesterov: true },
+    'weight decay': { lr: 0.1, weightDecay: 0.2 },
+    all: { lr: 0.1, momentum: 0.9, weightDecay: 0.2, nesterov: true },
+  };
+  test.each(Object.entries(golden.sgd))('%s', async (name, expected) => {
+    const weight = new Parameter(fill([3, 4], 1), [3, 4]);
+    const bias = new Parameter(fill([3], 2), [3]);
+    const optimizer = new optim.SGD([weight, bias], options[name]);
+    for (let step = 0; step < 5; step += 1) {
+      if (step === 3) optimizer.lr = 0.05;
+      const target = tensor(fill([6, 3], 20 + step), [6, 3]);
+      const error = F.linear(tensor(fill([6, 4], 10 + step), [6, 4]), weight, bias).sub(target);
+      optimizer.zeroGrad();
+      await error.mul(error).mean().backward();
+      await optimizer.step();
+    }
+    expectSummary('weight', weight.data, expected[0]);
+    expectSummary('bias', bias.data, expected[1]);
+  });
+});

@@ -1,0 +1,241 @@
+import { describe, expect, test } from 'vitest';
+import { createValue, type Value } from '../src/graph/node.ts';
+import type { OpName } from '../src/graph/operators.ts';
+import { topologicalOrder } from '../src/graph/topology.ts';
+import { conv, convTranspose } from '../src/ops/convolution.ts';
+import { noGradient } from '../src/ops/definition.ts';
+import * as elementwise from '../src/ops/elementwise.ts';
+import { operators } from '../src/ops/index.ts';
+import { gatherElements, oneHot, scatterElements } from '../src/ops/indexing.ts';
+import { gemm, matmul } from '../src/ops/linear-algebra.ts';
+import { maxPool } from '../src/ops/pooling.ts';
+import { reduceMean, reduceSum } from '../src/ops/reduction.ts';
+import { concat, expand, pad, reshape, slice, split, transpose } from '../src/ops/shape.ts';
+import { logSoftmax, negativeLogLikelihood } from '../src/ops/softmax.ts';
+import { constant, constantTensor, input } from '../src/ops/source.ts';
+import { checkGradients, checkValues, type Differentiable } from './check-gradients.ts';
+import { fill } from './fill.ts';
+
+/** Operators of integers, and piecewise constant ones. */
+const withoutGradient = ['Input', 'Constant', 'Greater', 'GreaterOrEqual', 'Cast', 'OneHot'] as const;
+type WithGradient = Exclude<OpName, (typeof withoutGradient)[number]>;
+
+const of = (build: Differentiable['build'], ...leaves: Differentiable['leaves']): Differentiable => ({
+  leaves,
+  build,
+});
+const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 } as const;
+const integers = (...values: number[]) =>
+  input('int64', [values.length], { data: BigInt64Array.from(values, BigInt) });
+
+const column = elementwise.greater(constantTensor([3, 1], [1, -1, 1]), constant(0));
+
+/** The same function of two operands under every way to broadcast. */
+const broadcasting = (compute: (a: Value, b: Value) => Value): Record<string, Differentiable> => ({
+  'equal shapes': of((a, b) => [compute(a, b)], [3, 5], [3, 5]),
+  'row and column': of((a, b) => [compute(a, b)], [3, 1], [5]),
+  'leading and inner dimensions': of((a, b) => [compute(a, b)], [4], [2, 1, 3, 1]),
+  'scalar first': of((a, b) => [compute(a, b)], [], [2, 3]),
+  'scalar second': of((a, b) => [compute(a, b)], [2, 3], []),
+  'an operand with itself': of((a) => [compute(a, elementwise.mul(a, a))], [7]),
+});
+
+const unary = (compute: (a: Value) => Value): Record<string, Differentiable> => ({
+  'a matrix': of((a) => [compute(a)], [3, 5]),
+  'a scalar': of((a) => [compute(a)], []),
+});
+
+const cases: Record<WithGradient, Record<string, Differentiable>> = {
+  Add: broadcasting(elementwise.add),
+  Sub: broadcasting(elementwise.sub),
+  Mul: broadcasting(elementwise.mul),
+  Div: broadcasting((a, b) => elementwise.div(a, elementwise.add(b, constant(2.5)))),
+  Max: broadcasting(elementwise.max),
+  Neg: unary(elementwise.neg),
+  Exp: unary(elementwise.exp),
+  Log: unary((a) => elementwise.log(elementwise.add(a, constant(1.5)))),
+  Relu: unary((a) => elementwise.relu(elementwise.add(a, constant(0.5)))),
+  Where: {
+    'equal shapes': of((a, b) => [elementwise.where(elementwise.greater(a, b), a, b)], [3, 4], [3, 4]),
+    broadcast: of((a, b) => [elementwise.where(column, a, b)], [4], [2, 1, 1]),
+  },
+
+  Reshape: {
+    'to a matrix': of((a) => [reshape(a, [6, 4])], [2, 3, 4]),
+    'with an open dimension': of((a) => [reshape(a, [4, -1])], [2, 3, 4]),
+    'to a scalar': of((a) => [reshape(a, [])], [1, 1]),
+  },
+  Transpose: {
+    'three axes in turn': of((a) => [transpose(a, [2, 0, 1])], [2, 3, 4]),
+    'four axes': of((a) => [transpose(a, [3, 1, 2, 0])], [2, 3, 1, 4]),
+  },
+  Concat: {
+    'unequal parts': of((a, b, c) => [concat([a, b, c], 1)], [2, 3], [2, 1], [2, 4]),
+    'a negative axis, one part twice': of((a, b) => [concat([a, b, a], -2)], [2, 3], [2, 3]),
+  },
+  Split: {
+    'every part': of((a) => split(a, 1, 3), [2, 6, 3]),
+    'one part unread': of((a) => split(a, -2, 3).slice(1), [6, 2]),
+  },
+  Slice: {
+    inside: of((a) => [slice(a, 1, 2, 5)], [3, 7, 2]),
+    'a negative axis, to the end': of((a) => [slice(a, -1, 4, 7)], [3, 7]),
+  },
+  Pad: { 'unequal sides': of((a) => [pad(a, [0, 1, 2], [1, 0, 3])], [2, 3, 2]) },
+  Expand: {
+    'inner and leading dimensions': of((a) => [expand(a, [2, 3, 4])], [3, 1]),
+    'a scalar': of((a) => [expand(a, [2, 3])], []),
+  },
+
+  ReduceSum: reductionCases(reduceSum),
+  ReduceMean: reductionCases(reduceMean),
+
+  Gemm: Object.fromEntries(
+    [false, true].flatMap((transA) =>
+      [false, true].flatMap((transB) => {
+        const a = transA ? [4, 3] : [3, 4];
+        const b = transB ? [5, 4] : [4, 5];
+        const name = `${transA ? 'Aᵀ' : 'A'}·${transB ? 'Bᵀ' : 'B'}`;
+        return [
+          [name, of((x, y) => [gemm(x, y, undefined, { transA, transB })], a, b)],
+          [`${name} + c`, of((x, y, c) => [gemm(x, y, c, { transA, transB })], a, b, [5])],
+        ];
+      }),
+    ),
+  ),
+  MatMul: {
+    'two products': of((a, b) => [matmul(a, b)], [2, 3, 4], [2, 4, 5]),
+  },
+
+  Conv: {
+    plain: of((x, w, b) => [conv(x, w, b, window)], [2, 3, 5, 6], [4, 3, 3, 2], [4]),
+    'no bias': of((x, w) => [conv(x, w, undefined, window)], [1, 2, 4, 4], [3, 2, 3, 3]),
+    '1×1': of((x, w, b) => [conv(x, w, b, window)], [2, 3, 3, 5], [4, 3, 1, 1], [4]),
+    'stride, padding and dilation, all odd': of(
+      (x, w, b) => [conv(x, w, b, { strides: [2, 3], pads: [1, 2, 1, 2], dilations: [2, 3], group: 1 })],
+      [2, 2, 8, 11],
+      [3, 2, 3, 2],
+      [3],
+    ),
+    'padding of unequal sides': of(
+      (x, w) => [conv(x, w, undefined, { ...window, pads: [0, 1, 2, 3] })],
+      [1, 2, 5, 5],
+      [3, 2, 3, 3],
+    ),
+    'a stride that leaves rows unread': of(
+      (x, w) => [conv(x, w, undefined, { ...window, strides: [3, 3] })],
+      [2, 2, 8, 8],
+      [3, 2, 3, 3],
+    ),
+    groups: of(
+      (x, w, b) => [conv(x, w, b, { strides: [1, 2], pads: [1, 0, 1, 0], dilations: [1, 2], group: 2 })],
+      [2, 6, 6, 5],
+      [4, 3, 3, 2],
+      [4],
+    ),
+    'a filter per channel': of(
+      (x, w, b) => [conv(x, w, b, { ...window, pads: [1, 1, 1, 1], group: 3 })],
+      [2, 3, 5, 5],
+      [3, 1, 3, 3],
+      [3],
+    ),
+  },
+  ConvTranspose: {
+    plain: of((x, w) => [convTranspose(x, w, window, [5, 5])], [2, 4, 3, 4], [4, 3, 3, 2]),
+    'stride, padding, dilation and rows that no window reached': of(
+      (x, w) => [
+        convTranspose(x, w, { strides: [2, 3], pads: [1, 2, 1, 2], dilations: [2, 3], group: 1 }, [8, 8]),
+      ],
+      [2, 3, 3, 3],
+      [3, 2, 3, 2],
+    ),
+    groups: of(
+      (x, w) => [convTranspose(x, w, { ...window, strides: [2, 2], group: 2 }, [8, 6])],
+      [2, 4, 3, 3],
+      [4, 3, 3, 2],
+    ),
+  },
+  MaxPool: {
+    'windows that tile': of((x) => [pool(x, [2, 2], [2, 2])], [2, 3, 6, 4]),
+    'a rest at the end': of((x) => [pool(x, [2, 2], [2, 2])], [2, 3, 7, 5]),
+    'windows apart': of((x) => [pool(x, [2, 1], [3, 2])], [1, 2, 8, 9]),
+    'padding, disjoint': of((x) => [pool(x, [3, 2], [3, 2], [1, 1, 1, 1])], [2, 2, 5, 6]),
+    overlapping: of((x) => [pool(x, [3, 3], [2, 2])], [2, 3, 7, 5]),
+    'overlapping along one axis, padded': of((x) => [pool(x, [3, 2], [1, 2], [1, 0, 1, 0])], [2, 2, 5, 6]),
+  },
+  MaxUnpool: {
+    'scattered places': of((x) => [unpool(x, [5, 0, 2, 10, 13, 12, 18, 23], [1, 2, 3, 4])], [1, 2, 2, 2]),
+  },
+  GatherElements: { 'an element twice': of((x) => [gatherElements(x, integers(4, 1, 1, 0))], [5]) },
+  ScatterElements: { 'a place twice': of((x) => [scatterElements(integers(4, 1, 1, 0), x, 6)], [4]) },
+
+  LogSoftmax: {
+    'the last axis': of((x) => [logSoftmax(x, -1)], [3, 5]),
+    'an inner axis': of((x) => [logSoftmax(x, 1)], [2, 3, 4]),
+  },
+  NegativeLogLikelihoodLoss: {
+    'four rows': of((x) => [negativeLogLikelihood(x, integers(2, 0, 1, 2))], [4, 3]),
+    'one row': of((x) => [negativeLogLikelihood(x, integers(1))], [1, 3]),
+  },
+};
+
+function reductionCases(
+  reduce: (value: Value, axes?: readonly number[], keepdims?: boolean) => Value,
+): Record<string, Differentiable> {
+  return {
+    everything: of((a) => [reduce(a)], [3, 4]),
+    'some axes': of((a) => [reduce(a, [0, 2])], [2, 3, 4]),
+    'negative axes, kept': of((a) => [reduce(a, [-1, -3], true)], [2, 3, 4]),
+    'no axis': of((a) => [reduce(a, [])], [2, 3]),
+  };
+}
+
+function pool(
+  x: Value,
+  kernelShape: readonly [number, number],
+  strides: readonly [number, number],
+  pads: readonly [number, number, number, number] = [0, 0, 0, 0],
+): Value {
+  return maxPool(x, { kernelShape, strides, pads });
+}
+
+function unpool(x: Value, positions: readonly number[], shape: readonly number[]): Value {
+  const places = reshape(integers(...positions), x.shape);
+  return createValue('MaxUnpool', [x, places], { shape }, { dtype: 'float32', shape });
+}
+
+describe('values and gradients against central differences in double precision', () => {
+  for (const [op, byName] of Object.entries(cases)) {
+    test.each(Object.entries(byName))(`${op}: %s`, async (_, differentiable) => {
+      const values = await checkGradients(differentiable);
+      expect(topologicalOrder(values).map((node) => node.op)).toContain(op);
+    });
+  }
+});
+
+describe('values of operators without a gradient', () => {
+  const x = input('float32', [2, 3], { data: fill([2, 3], 1) });
+  const y = input('float32', [3], { data: fill([3], 2) });
+  const equalElements = elementwise.mul(constantTensor([3], [1, 1, -1]), constantTensor([3], [1, -1, 1]));
+
+  test.each<[(typeof withoutGradient)[number], Value]>([
+    ['Input', x],
+    ['Constant', constantTensor([2, 2], [0.1, -2, 3e-20, 4e20])],
+    ['Greater', elementwise.greater(x, y)],
+    ['Greater', elementwise.greater(equalElements, constant(-1))],
+    ['GreaterOrEqual', elementwise.greaterOrEqual(x, y)],
+    ['GreaterOrEqual', elementwise.greaterOrEqual(equalElements, constant(-1))],
+    ['Cast', elementwise.cast(elementwise.greater(x, y), 'float32')],
+    ['Cast', elementwise.cast(elementwise.mul(x, constant(10)), 'int64')],
+    ['OneHot', oneHot(integers(2, 0, 3), 4, -0.25)],
+  ])('%s', async (op, value) => {
+    expect(topologicalOrder([value]).map((node) => node.op)).toContain(op);
+    await checkValues([value]);
+  });
+});
+
+test('every operator of the table is tested, as what it is', () => {
+  const tabled = Object.entries(operators).filter(([, definition]) => definition.gradient !== noGradient);
+  expect(Object.keys(cases).sort()).toEqual(tabled.map(([op]) => op).sort());
+  expect(Object.keys(operators).sort()).toEqual([...Object.keys(cases), ...withoutGradient].sort());
+});

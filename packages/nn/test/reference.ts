@@ -1,0 +1,284 @@
+import { isNode, type Node, type Value } from '../src/graph/node.ts';
+import type { ConvAttributes, OpName, Operators } from '../src/graph/operators.ts';
+import { topologicalOrder } from '../src/graph/topology.ts';
+
+/**
+ * The operators as they are defined, in plain loops and double precision: what the compiled programs are measured against. Nothing
+ * here is taken from the compiler but the graph itself and the shapes of its values, which onnxruntime infers for itself and compares.
+ */
+
+/** A tensor in double precision, row-major; int64 elements as numbers, bool as 0 and 1. */
+export interface Reference {
+  readonly shape: readonly number[];
+  readonly data: Float64Array;
+}
+
+/** What the leaves hold. A leaf that is not named holds what its source does. */
+export type Leaves = ReadonlyMap<Value, Float64Array>;
+
+/** Computes values of a graph. */
+export function interpret(outputs: readonly Value[], leaves: Leaves = new Map()): Float64Array[] {
+  const results = new Map<Value, Reference>();
+  for (const node of topologicalOrder(outputs)) {
+    const arrays = isNode(node, 'Input')
+      ? [leaves.get(node.outputs[0]) ?? Float64Array.from(node.attributes.source.data, Number)]
+      : ruleOf(node)(
+          node,
+          node.inputs.map((input) => results.get(input)!),
+        );
+    for (const [index, output] of node.outputs.entries()) {
+      results.set(output, { shape: output.shape, data: arrays[index] });
+    }
+  }
+  return outputs.map((output) => results.get(output)!.data);
+}
+
+type Computed = Exclude<OpName, 'Input'>;
+type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
+
+function ruleOf(node: Node): Rule<OpName> {
+  return rules[node.op as Computed] as Rule<OpName>;
+}
+
+const rules: { readonly [Op in Computed]: Rule<Op> } = {
+  Constant: ({ attributes }) => [Float64Array.from(attributes.values, Math.fround)],
+
+  Add: elementwise((a, b) => a + b),
+  Sub: elementwise((a, b) => a - b),
+  Mul: elementwise((a, b) => a * b),
+  Div: elementwise((a, b) => a / b),
+  Neg: elementwise((a) => -a),
+  Exp: elementwise(Math.exp),
+  Log: elementwise(Math.log),
+  Relu: elementwise((a) => Math.max(a, 0)),
+  Max: elementwise(Math.max),
+  Greater: elementwise((a, b) => Number(a > b)),
+  GreaterOrEqual: elementwise((a, b) => Number(a >= b)),
+  Where: elementwise((condition, a, b) => (condition === 1 ? a : b)),
+  Cast: ({ attributes: { to } }, [x]) => [
+    x.data.map((element) =>
+      to === 'bool' ? Number(element !== 0) : to === 'int64' ? Math.trunc(element) : element,
+    ),
+  ],
+
+  Reshape: (_, [x]) => [x.data],
+  Transpose: ({ outputs: [y], attributes: { perm } }, [x]) => [
+    tabulate(y.shape, (index) =>
+      element(
+        x,
+        perm.map((_, axis) => index[perm.indexOf(axis)]),
+      ),
+    ),
+  ],
+  Concat: ({ outputs: [y], attributes: { axis } }, parts) => [
+    tabulate(y.shape, (index) => {
+      let start = 0;
+      for (const part of parts) {
+        if (index[axis] < start + part.shape[axis])
+          return element(part, index.with(axis, index[axis] - start));
+        start += part.shape[axis];
+      }
+      throw new Error('Concat: its output is longer than its inputs together.');
+    }),
+  ],
+  Split: ({ outputs, attributes: { axis } }, [x]) =>
+    outputs.map(({ shape, index: part }) =>
+      tabulate(shape, (index) => element(x, index.with(axis, index[axis] + part * shape[axis]))),
+    ),
+  Slice: ({ outputs: [y], attributes: { axis, start } }, [x]) => [
+    tabulate(y.shape, (index) => element(x, index.with(axis, index[axis] + start))),
+  ],
+  Pad: ({ outputs: [y], attributes: { before } }, [x]) => [
+    tabulate(y.shape, (index) => {
+      const place = index.map((position, axis) => position - before[axis]);
+      return place.every((position, axis) => position >= 0 && position < x.shape[axis])
+        ? element(x, place)
+        : 0;
+    }),
+  ],
+  Expand: ({ outputs: [y] }, [x]) => [broadcast(x, y.shape)],
+
+  ReduceSum: ({ attributes: { axes } }, [x]) => [sumOver(x, axes)],
+  ReduceMean: ({ attributes: { axes } }, [x]) => {
+    const count = axes.reduce((product, axis) => product * x.shape[axis], 1);
+    return [sumOver(x, axes).map((sum) => sum / count)];
+  },
+
+  Gemm: ({ outputs: [y], attributes: { transA, transB } }, [a, b, c]) => {
+    const inner = a.shape[transA ? 0 : 1];
+    const bias = c as Reference | undefined;
+    return [
+      tabulate(y.shape, ([row, column]) =>
+        sum(
+          inner,
+          (k) => element(a, transA ? [k, row] : [row, k]) * element(b, transB ? [column, k] : [k, column]),
+          bias?.data[column],
+        ),
+      ),
+    ];
+  },
+  MatMul: ({ outputs: [y] }, [a, b]) => [
+    tabulate(y.shape, ([g, row, column]) =>
+      sum(a.shape[2], (k) => element(a, [g, row, k]) * element(b, [g, k, column])),
+    ),
+  ],
+
+  Conv: ({ outputs: [y], attributes }, [image, weight, bias]) => {
+    const channels = y.shape[1];
+    const area = y.shape[2] * y.shape[3];
+    const result = new Float64Array(y.shape[0] * channels * area);
+    if ((bias as Reference | undefined) !== undefined) {
+      for (const place of result.keys()) result[place] = bias.data[Math.floor(place / area) % channels];
+    }
+    forEachTap(image.shape, y.shape, weight.shape, attributes, (large, small, tap) => {
+      result[small] += image.data[large] * weight.data[tap];
+    });
+    return [result];
+  },
+  ConvTranspose: ({ outputs: [y], attributes }, [image, weight]) => {
+    const result = new Float64Array(y.shape.reduce((size, dimension) => size * dimension, 1));
+    forEachTap(y.shape, image.shape, weight.shape, attributes, (large, small, tap) => {
+      result[large] += image.data[small] * weight.data[tap];
+    });
+    return [result];
+  },
+
+  MaxPool: ({ outputs: [y], attributes: { kernelShape, strides, pads } }, [x]) => {
+    const [, , height, width] = x.shape;
+    const positions = tabulate(y.shape, ([n, channel, row, column]) => {
+      let best = -1;
+      for (let i = 0; i < kernelShape[0]; i += 1) {
+        for (let j = 0; j < kernelShape[1]; j += 1) {
+          const [py, px] = [row * strides[0] + i - pads[0], column * strides[1] + j - pads[1]];
+          if (py < 0 || py >= height || px < 0 || px >= width) continue;
+          const place = offset(x.shape, [n, channel, py, px]);
+          // Strictly larger: the first of equal elements is the maximum.
+          if (best === -1 || x.data[place] > x.data[best]) best = place;
+        }
+      }
+      return best;
+    });
+    return [positions.map((place) => x.data[place]), positions];
+  },
+  MaxUnpool: ({ outputs: [y] }, [values, positions]) => [scattered(y.shape, positions, values)],
+  GatherElements: (_, [data, positions]) => [positions.data.map((place) => data.data[place])],
+  ScatterElements: ({ outputs: [y] }, [positions, updates]) => [scattered(y.shape, positions, updates)],
+
+  LogSoftmax: ({ attributes: { axis } }, [x]) => {
+    const total = sumOver({ shape: x.shape, data: x.data.map(Math.exp) }, [axis]);
+    const kept = { shape: x.shape.with(axis, 1), data: total };
+    return [broadcast(kept, x.shape).map((sumOfExp, place) => x.data[place] - Math.log(sumOfExp))];
+  },
+  NegativeLogLikelihoodLoss: (_, [x, classes]) => {
+    const [rows] = x.shape;
+    return [Float64Array.of(-sum(rows, (row) => element(x, [row, classes.data[row]])) / rows)];
+  },
+  OneHot: ({ outputs: [y], attributes: { value } }, [classes]) => [
+    tabulate(y.shape, ([row, column]) => (classes.data[row] === column ? Math.fround(value) : 0)),
+  ],
+};
+
+function elementwise<Op extends Computed>(compute: (...elements: number[]) => number): Rule<Op> {
+  return ({ outputs: [y] }, inputs) => {
+    const operands = inputs.map((input) => broadcast(input, y.shape));
+    return [operands[0].map((_, place) => compute(...operands.map((operand) => operand[place])))];
+  };
+}
+
+/**
+ * Calls `visit` with the offsets in the large image [N, C, H, W], the small one [N, M, h, w] and the weight [M, C / group, kH, kW] of each
+ * product that a convolution sums.
+ */
+function forEachTap(
+  large: readonly number[],
+  small: readonly number[],
+  weight: readonly number[],
+  { strides, pads, dilations, group }: ConvAttributes,
+  visit: (large: number, small: number, tap: number) => void,
+): void {
+  const [filters, perGroup] = weight;
+  let tap = 0;
+  forEachIndex(weight, ([m, c, i, j]) => {
+    const channel = Math.floor(m / (filters / group)) * perGroup + c;
+    for (let n = 0; n < small[0]; n += 1) {
+      for (let y = 0; y < small[2]; y += 1) {
+        const py = y * strides[0] + i * dilations[0] - pads[0];
+        if (py < 0 || py >= large[2]) continue;
+        for (let x = 0; x < small[3]; x += 1) {
+          const px = x * strides[1] + j * dilations[1] - pads[1];
+          if (px < 0 || px >= large[3]) continue;
+          visit(
+            ((n * large[1] + channel) * large[2] + py) * large[3] + px,
+            ((n * filters + m) * small[2] + y) * small[3] + x,
+            tap,
+          );
+        }
+      }
+    }
+    tap += 1;
+  });
+}
+
+function sumOver({ shape, data }: Reference, axes: Operators['ReduceSum']['axes']): Float64Array {
+  const kept = shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+  const result = new Float64Array(kept.reduce((size, dimension) => size * dimension, 1));
+  let place = 0;
+  forEachIndex(shape, (index) => {
+    result[offset(kept, index)] += data[place];
+    place += 1;
+  });
+  return result;
+}
+
+function scattered(shape: readonly number[], positions: Reference, updates: Reference): Float64Array {
+  const result = new Float64Array(shape.reduce((size, dimension) => size * dimension, 1));
+  for (const [place, position] of positions.data.entries()) result[position] += updates.data[place];
+  return result;
+}
+
+/** numpy's broadcasting: missing leading dimensions and dimensions of 1 are repeated. */
+function broadcast(value: Reference, shape: readonly number[]): Float64Array {
+  const added = shape.length - value.shape.length;
+  return tabulate(shape, (index) => value.data[offset(value.shape, index.slice(added))]);
+}
+
+function element({ shape, data }: Reference, index: readonly number[]): number {
+  return data[offset(shape, index)];
+}
+
+/** Row-major place of an index; along a dimension of 1, every position is the first. */
+function offset(shape: readonly number[], index: readonly number[]): number {
+  let place = 0;
+  for (const [axis, size] of shape.entries()) place = place * size + (size === 1 ? 0 : index[axis]);
+  return place;
+}
+
+function sum(count: number, term: (k: number) => number, start = 0): number {
+  let total = start;
+  for (let k = 0; k < count; k += 1) total += term(k);
+  return total;
+}
+
+function tabulate(shape: readonly number[], compute: (index: number[]) => number): Float64Array {
+  const result = new Float64Array(shape.reduce((size, dimension) => size * dimension, 1));
+  let place = 0;
+  forEachIndex(shape, (index) => {
+    result[place] = compute(index);
+    place += 1;
+  });
+  return result;
+}
+
+/** Every index of a shape in row-major order; the array is reused from call to call. */
+function forEachIndex(shape: readonly number[], visit: (index: number[]) => void): void {
+  const index = shape.map(() => 0);
+  const count = shape.reduce((size, dimension) => size * dimension, 1);
+  for (let place = 0; place < count; place += 1) {
+    visit(index);
+    for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
+      index[axis] += 1;
+      if (index[axis] < shape[axis]) break;
+      index[axis] = 0;
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
+import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
+import { ArgumentError, F, nn, Parameter, ShapeError, tensor, type Tensor } from '../src/index.ts';
+import { sizeOf } from '../src/graph/node.ts';
+import { matmul } from '../src/ops/linear-algebra.ts';
+import { concat, slice, split } from '../src/ops/shape.ts';
+
+const of = (...shape: number[]): Tensor => tensor(new Float32Array(sizeOf(shape)), shape);
+const integers = (...shape: number[]): Tensor => tensor(new BigInt64Array(sizeOf(shape)), shape);
+
+let compile: MockInstance<typeof onnxruntimeExecutor.compile>;
+beforeEach(() => {
+  compile = vi.spyOn(onnxruntimeExecutor, 'compile');
+});
+afterEach(() => {
+  compile.mockRestore();
+});
+
+describe('shapes that do not fit are refused where they are written, in both their names', () => {
+  test.each<[string, () => unknown, readonly string[]]>([
+    ['add', () => of(2, 3).add(of(4, 3)), ['float32[2,3]', 'float32[4,3]']],
+    ['mul, leading dimensions', () => of(2, 1, 3).mul(of(5, 2)), ['float32[2,1,3]', 'float32[5,2]']],
+    ['sub of other dtypes', () => of(2).sub(integers(2)), ['float32[2]', 'int64[2]']],
+    ['relu of integers', () => integers(2).relu(), ['int64[2]']],
+    ['sum of an axis that is not there', () => of(2, 3).sum([2]), ['axis 2', 'float32[2,3]', '-2 to 1']],
+    ['view', () => of(2, 3).view(4, -1), ['float32[2,3]', '6 elements', '[4,-1]']],
+    ['view with two open dimensions', () => of(2, 3).view(-1, -1), ['float32[2,3]', '[-1,-1]', 'only one']],
+    ['permute', () => of(2, 3).permute(0, 0), ['[0,0]', 'float32[2,3]']],
+    ['linear', () => F.linear(of(2, 3), of(5, 4)), ['float32[2,3]', 'float32[5,4] transposed', '3 and 4']],
+    ['linear of a vector', () => F.linear(of(3), of(5, 3)), ['float32[3]']],
+    ['linear, bias', () => F.linear(of(2, 3), of(5, 3), of(4)), ['float32[4]', '5 columns']],
+    [
+      'conv2d, channels',
+      () => F.conv2d(of(1, 3, 5, 5), of(4, 2, 3, 3)),
+      ['float32[1,3,5,5]', 'float32[4,2,3,3]'],
+    ],
+    [
+      'conv2d, bias',
+      () => F.conv2d(of(1, 2, 5, 5), of(4, 2, 3, 3), of(3)),
+      ['float32[3]', 'float32[4,2,3,3]'],
+    ],
+    [
+      'conv2d, kernel',
+      () => F.conv2d(of(1, 2, 2, 5), of(4, 2, 3, 3)),
+      ['float32[1,2,2,5]', 'float32[4,2,3,3]'],
+    ],
+    ['conv2d of matrices', () => F.conv2d(of(2, 2), of(4, 2, 3, 3)), ['float32[2,2]', 'NCHW']],
+    [
+      'conv2d, groups',
+      () => F.conv2d(of(1, 4, 5, 5), of(3, 2, 3, 3), undefined, { groups: 2 }),
+      ['2 group(s)'],
+    ],
+    ['maxPool2d', () => F.maxPool2d(of(1, 1, 2, 2), 3), ['3x3', 'float32[1,1,2,2]']],
+    ['logSoftmax', () => F.logSoftmax(of(2, 3), -3), ['axis -3', 'float32[2,3]']],
+    ['nllLoss, rows', () => F.nllLoss(of(2, 3), integers(4)), ['float32[2,3]', 'int64[4]']],
+    ['nllLoss, labels of float32', () => F.nllLoss(of(2, 3), of(2)), ['float32[2,3]', 'float32[2]']],
+    ['matmul', () => matmul(of(2, 3, 4).value, of(2, 3, 4).value), ['float32[2,3,4]']],
+    ['concat', () => concat([of(2, 3).value, of(3, 3).value], 1), ['float32[2,3]', 'float32[3,3]', 'axis 1']],
+    ['concat of nothing', () => concat([], 0), ['given none']],
+    ['split', () => split(of(2, 5).value, 1, 2), ['axis 1', 'float32[2,5]', 'no 2 equal parts']],
+    ['slice', () => slice(of(2, 5).value, 1, 3, 6), ['3 to 6', 'float32[2,5]']],
+    ['tensor', () => tensor(new Float32Array(5), [2, 3]), ['float32[2,3]', '6 elements', 'has 5']],
+    ['Parameter', () => new Parameter(new Float32Array(4), [-2, -2]), ['float32[-2,-2]']],
+  ])('%s', (_, build, parts) => {
+    expect(build).toThrow(ShapeError);
+    for (const part of parts) expect(build).toThrow(part);
+    expect(compile).not.toHaveBeenCalled();
+  });
+
+  test('item of several elements', async () => {
+    await expect(of(2).item()).rejects.toThrow('given float32[2]');
+    expect(compile).not.toHaveBeenCalled();
+  });
+});
+
+describe('arguments that cannot work', () => {
+  test.each<[string, () => unknown, string]>([
+    ['conv2d', () => F.conv2d(of(1, 1, 5, 5), of(1, 1, 3, 3), undefined, { stride: 0 }), 'stride must be'],
+    ['conv2d', () => F.conv2d(of(1, 1, 5, 5), of(1, 1, 3, 3), undefined, { padding: [1, -1] }), 'given 1x-1'],
+    ['conv2d', () => F.conv2d(of(1, 1, 5, 5), of(1, 1, 3, 3), undefined, { dilation: 1.5 }), 'given 1.5x1.5'],
+    ['maxPool2d', () => F.maxPool2d(of(1, 1, 4, 4), 2, { padding: 2 }), 'more than half of the window 2x2'],
+    ['Conv2d', () => new nn.Conv2d(3, 4, 3, { groups: 2 }), '2 groups must divide inChannels (3)'],
+    ['Conv2d', () => new nn.Conv2d(0, 4, 3), 'inChannels must be a positive integer, given 0'],
+    ['Linear', () => new nn.Linear(3, 2.5), 'outFeatures must be a positive integer, given 2.5'],
+  ])('%s', (_, build, message) => {
+    expect(build).toThrow(ArgumentError);
+    expect(build).toThrow(message);
+  });
+});

@@ -1,0 +1,231 @@
+# What PyTorch computes, for packages/nn/test/golden.test.ts. Written with torch 1.13.0 and numpy 1.24 (Debian's python3-torch):
+#
+#   /usr/bin/python3 test/golden/operators.py > test/golden/operators.json
+#
+# Everything is computed in double precision from float32 inputs and rounded to float32 at the end, so the file does not depend on the
+# machine's kernels. Inputs and parameters are not in it: both sides make them by the formulas of packages/nn/test/fill.ts, or draw them from the
+# same generator. Of tensors with more than 64 elements it holds 64 samples and two sums.
+
+import hashlib
+import json
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def fill(shape, seed):
+    """fill of packages/nn/test/fill.ts, in float32."""
+    place = np.arange(1, int(np.prod(shape)) + 1, dtype=np.int64)
+    values = (place * (7919 + 104 * seed) % 10007) / 5003.5 - 1
+    return torch.from_numpy(values.astype(np.float32).reshape(shape))
+
+
+def fill_coarse(shape, seed):
+    place = np.arange(1, int(np.prod(shape)) + 1, dtype=np.int64)
+    values = place * (7919 + 104 * seed) % 10007 % 3 - 1
+    return torch.from_numpy(values.astype(np.float32).reshape(shape))
+
+
+def fill_classes(count, depth, seed):
+    return torch.from_numpy((7 * np.arange(count) + seed) % depth)
+
+
+def shortest(number):
+    """The shortest decimal that float32 reads as this number."""
+    return float(str(np.float32(number)))
+
+
+def summary(tensor):
+    """Sampled elements, and of what has more than these its sum and the sum of sizes."""
+    flat = tensor.detach().double().numpy().reshape(-1)
+    if len(flat) <= 64:
+        return {"samples": [shortest(x) for x in flat]}
+    places = [k * (len(flat) - 1) // 63 for k in range(64)]
+    return {
+        "samples": [shortest(flat[place]) for place in places],
+        "sum": shortest(flat.sum()),
+        "sizes": shortest(np.abs(flat).sum()),
+    }
+
+
+# Name: shapes of the inputs, function. The same names and functions are in golden.test.ts, which takes the shapes from the fixture.
+OPERATORS = {
+    "add": ([(3, 4), (4,)], lambda a, b: a + b),
+    "add number": ([(3, 4)], lambda a: a + 1.5),
+    "sub": ([(2, 1, 3), (4, 1)], lambda a, b: a - b),
+    "mul": ([(3, 1), (1, 5)], lambda a, b: a * b),
+    "div": ([(3, 4), (3, 1)], lambda a, b: a / (b + 2.5)),
+    "neg": ([(5,)], lambda a: -a),
+    "exp": ([(3, 4)], lambda a: a.exp()),
+    "log": ([(3, 4)], lambda a: (a + 1.25).log()),
+    "relu": ([(5, 7)], F.relu),
+    "sum": ([(3, 4)], lambda a: a.sum()),
+    "sum of axes": ([(2, 3, 4)], lambda a: a.sum((-1, 0))),
+    "sum kept": ([(2, 3, 4)], lambda a: a.sum((1,), True)),
+    "mean": ([(3, 4)], lambda a: a.mean()),
+    "mean of axes": ([(2, 3, 4)], lambda a: a.mean((0, 2))),
+    "mean kept": ([(2, 3, 4)], lambda a: a.mean((-2,), True)),
+    "view": ([(2, 3, 4)], lambda a: a.view(4, -1)),
+    "permute": ([(2, 3, 4)], lambda a: a.permute(2, 0, 1)),
+    "flatten": ([(2, 3, 2, 2)], lambda a: a.flatten(1)),
+    "linear": ([(3, 5), (4, 5), (4,)], F.linear),
+    "linear without bias": ([(3, 5), (4, 5)], F.linear),
+    "logSoftmax": ([(3, 5)], lambda a: F.log_softmax(a, 1)),
+    "logSoftmax of an inner axis": ([(2, 3, 4)], lambda a: F.log_softmax(a, -2)),
+    "nllLoss": ([(6, 4)], lambda a: F.nll_loss(a, fill_classes(6, 4, 1))),
+    "conv2d": ([(2, 3, 6, 7), (4, 3, 3, 2), (4,)], F.conv2d),
+    "conv2d without bias": ([(2, 3, 5, 5), (4, 3, 3, 3)], F.conv2d),
+    "conv2d 1x1": ([(2, 3, 4, 5), (4, 3, 1, 1), (4,)], F.conv2d),
+    "conv2d 3x1": ([(2, 3, 6, 4), (4, 3, 3, 1), (4,)], F.conv2d),
+    "conv2d stride and padding": (
+        [(2, 3, 8, 9), (4, 3, 3, 3), (4,)],
+        lambda x, w, b: F.conv2d(x, w, b, stride=(2, 3), padding=(1, 2)),
+    ),
+    "conv2d dilation": ([(2, 2, 8, 7), (3, 2, 3, 2), (3,)], lambda x, w, b: F.conv2d(x, w, b, dilation=(2, 3))),
+    "conv2d groups": (
+        [(2, 6, 6, 5), (4, 3, 3, 3), (4,)],
+        lambda x, w, b: F.conv2d(x, w, b, padding=1, groups=2),
+    ),
+    "conv2d of each channel": (
+        [(2, 4, 7, 7), (4, 1, 3, 3), (4,)],
+        lambda x, w, b: F.conv2d(x, w, b, stride=2, padding=1, groups=4),
+    ),
+    "conv2d 16 images": ([(16, 3, 7, 9), (4, 3, 5, 5), (4,)], F.conv2d),
+    "conv2d 16 images, 8 channels, width 3": ([(16, 8, 5, 10), (4, 8, 3, 3), (4,)], F.conv2d),
+    "conv2d 16 images, 8 channels, width 5": ([(16, 8, 7, 11), (4, 8, 5, 5), (4,)], F.conv2d),
+    "conv2d, relu, maxPool2d of 17 images": (
+        [(17, 2, 8, 10), (3, 2, 3, 3), (3,)],
+        lambda x, w, b: F.max_pool2d(F.relu(F.conv2d(x, w, b)), 2),
+    ),
+    "maxPool2d": ([(2, 3, 6, 4)], lambda x: F.max_pool2d(x, 2)),
+    "maxPool2d with a rest": ([(2, 3, 7, 5)], lambda x: F.max_pool2d(x, (2, 3))),
+    "maxPool2d overlapping": ([(2, 3, 7, 7)], lambda x: F.max_pool2d(x, 3, 2)),
+    "maxPool2d padded": ([(2, 3, 6, 5)], lambda x: F.max_pool2d(x, 2, padding=1)),
+    "maxPool2d overlapping and padded": ([(2, 2, 5, 6)], lambda x: F.max_pool2d(x, (3, 2), 1, (1, 0))),
+    "maxPool2d windows apart": ([(1, 2, 8, 9)], lambda x: F.max_pool2d(x, 2, 3)),
+}
+
+# The same over inputs of three levels, where maxima are equal.
+TIED = {
+    "maxPool2d": ([(2, 3, 6, 4)], lambda x: F.max_pool2d(x, 2)),
+    "maxPool2d overlapping": ([(2, 3, 7, 7)], lambda x: F.max_pool2d(x, 3, 2)),
+    "conv2d, relu, maxPool2d of 17 images": (
+        [(17, 2, 8, 10), (3, 2, 3, 3), (3,)],
+        lambda x, w, b: F.max_pool2d(F.relu(F.conv2d(x, w, b)), 2),
+    ),
+}
+
+
+def operator_cases(table, fill_input):
+    """Output and gradients of every function, for the loss sum(output · fill(output's shape, 50))."""
+    for name, (shapes, function) in table.items():
+        inputs = [fill_input(shape, seed).double().requires_grad_() for seed, shape in enumerate(shapes)]
+        output = function(*inputs)
+        (output * fill(output.shape, 50).double()).sum().backward()
+        yield {
+            "name": name,
+            "inputs": shapes,
+            "output": {"shape": list(output.shape), **summary(output)},
+            "gradients": [summary(x.grad) for x in inputs],
+        }
+
+
+def bits(tensors):
+    """SHA-256 of the float32 elements, little-endian, one tensor after the other."""
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        digest.update(tensor.detach().numpy().astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def initial_parameters():
+    torch.manual_seed(1)
+    modules = [
+        nn.Conv2d(1, 20, 5),
+        nn.Conv2d(6, 4, (3, 2), groups=2, bias=False),
+        nn.Linear(7, 3),
+        *[nn.Linear(inputs, 2) for inputs in range(1, 300)],
+    ]
+    first = modules[0].weight.detach().flatten()[:4]
+    parameters = [parameter for module in modules for parameter in module.parameters()]
+    return {"first": [shortest(x) for x in first], "sha256": bits(parameters)}
+
+
+class Net(nn.Module):
+    """The CNN of Kubeflow's MNIST example."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 20, 5)
+        self.conv2 = nn.Conv2d(20, 50, 5)
+        self.fc1 = nn.Linear(4 * 4 * 50, 500)
+        self.fc2 = nn.Linear(500, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        x = F.relu(self.fc1(x.flatten(1)))
+        return F.log_softmax(self.fc2(x), 1)
+
+
+def mnist(batch, steps):
+    """Losses of SGD with momentum, the gradients of the first and the last step, the parameters afterwards."""
+    torch.manual_seed(1)
+    model = Net()
+    sha256 = bits(model.parameters())
+    model.double()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5)
+    losses, gradients = [], []
+    for step in range(steps):
+        images = fill((batch, 1, 28, 28), step).double()
+        loss = F.nll_loss(model(images), fill_classes(batch, 10, step))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(shortest(loss.item()))
+        if step in (0, steps - 1):
+            gradients.append({name: summary(p.grad) for name, p in model.named_parameters()})
+    return {
+        "batch": batch,
+        "initial": sha256,
+        "losses": losses,
+        "gradients": gradients,
+        "parameters": {name: summary(p) for name, p in model.named_parameters()},
+    }
+
+
+# Options of torch.optim.SGD; golden.test.ts writes them in camelCase.
+SGD = {
+    "plain": dict(lr=0.1),
+    "momentum": dict(lr=0.1, momentum=0.9),
+    "nesterov": dict(lr=0.1, momentum=0.9, nesterov=True),
+    "weight decay": dict(lr=0.1, weight_decay=0.2),
+    "all": dict(lr=0.1, momentum=0.9, weight_decay=0.2, nesterov=True),
+}
+
+
+def sgd(options):
+    """Weight and bias of a linear layer after 5 steps of regression, the last two at half the rate."""
+    weight = fill((3, 4), 1).double().requires_grad_()
+    bias = fill((3,), 2).double().requires_grad_()
+    optimizer = torch.optim.SGD([weight, bias], **options)
+    for step in range(5):
+        if step == 3:
+            optimizer.param_groups[0]["lr"] = 0.05
+        error = F.linear(fill((6, 4), 10 + step).double(), weight, bias) - fill((6, 3), 20 + step).double()
+        optimizer.zero_grad()
+        (error * error).mean().backward()
+        optimizer.step()
+    return [summary(weight), summary(bias)]
+
+
+fixture = {
+    "operators": list(operator_cases(OPERATORS, fill)),
+    "tied": list(operator_cases(TIED, fill_coarse)),
+    "initialParameters": initial_parameters(),
+    "mnist": [mnist(32, 10), mnist(8, 3)],
+    "sgd": {name: sgd(options) for name, options in SGD.items()},
+}
+print(json.dumps(fixture, separators=(",", ":")))
