@@ -94,12 +94,12 @@ async function evaluate(): Promise<{ loss: number; accuracy: number }> {
     const output = await model.forward(tensor(image.data, image.shape)).array();
     for (const [row, digit] of label.data.entries()) {
       const scores = Array.from(output.subarray(10 * row, 10 * row + 10), Number);
-      sums[0]! -= scores[Number(digit)]!;
-      sums[1]! += Number(scores.indexOf(Math.max(...scores)) === Number(digit));
+      sums[0] -= scores[Number(digit)];
+      sums[1] += Number(scores.indexOf(Math.max(...scores)) === Number(digit));
     }
   }
   await allReduce(sums);
-  return { loss: sums[0]! / testSet.length, accuracy: sums[1]! / testSet.length };
+  return { loss: sums[0] / testSet.length, accuracy: sums[1] / testSet.length };
 }
 
 /** Seconds until every rank has done the work. */

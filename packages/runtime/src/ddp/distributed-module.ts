@@ -20,8 +20,15 @@ export interface DistributedTensor {
 }
 
 export interface DistributedParameter extends DistributedTensor {
+  /** The gradient that the optimizer would use; undefined when no backward pass has reached this parameter since gradients were last forgotten. */
+  readonly grad: Float32Array | undefined;
   /** Where the backward pass delivers this parameter's gradient; undefined: to an array of the library's own. */
   gradientSink: GradientSink | undefined;
+  /**
+   * Says that the gradient is in its place, so that `grad` is defined and the sink is told. The library calls it in a backward pass; the sink at the
+   * end of one, when this rank's loss does not depend on the parameter and another's does.
+   */
+  gradientWritten(): void;
 }
 
 /** Takes the gradients of one model, for one or more backward passes. */

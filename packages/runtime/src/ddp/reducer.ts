@@ -1,17 +1,22 @@
-import { ReduceOp, type ProcessGroup } from '@ringrun/collectives';
+import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { assignBuckets } from './buckets.ts';
 import type { DistributedParameter, GradientSink } from './distributed-module.ts';
 
 /** Gradients that lie side by side and are averaged by one all-reduce. */
 interface Bucket {
+  /** The gradients, and behind them `uses`. */
   readonly data: Float32Array;
   readonly parameters: readonly DistributedParameter[];
+  /** For each parameter 1 where this rank's loss depends on it, else 0. Averaged with the gradients, it is 0 where no rank's does. */
+  readonly uses: Float32Array;
   /** Gradients of the present backward pass that are not there yet. */
   missing: Set<DistributedParameter>;
 }
 
 interface Place {
   readonly bucket: Bucket;
+  /** Of the parameter in the bucket. */
+  readonly position: number;
   readonly gradient: Float32Array;
 }
 
@@ -28,6 +33,7 @@ export class Reducer implements GradientSink {
   readonly #places = new Map<DistributedParameter, Place>();
   #started: Promise<void>[] = [];
   #backwardUnderWay = false;
+  #averaging = false;
 
   /**
    * @param parameters in the order of definition; backward passes reach them in about the reverse
@@ -53,44 +59,70 @@ export class Reducer implements GradientSink {
   }
 
   gradientReady(parameter: DistributedParameter): void {
+    if (this.#averaging) {
+      throw new RingrunError(
+        'ERR_BACKWARD_UNDER_WAY',
+        'A backward pass began while the gradients of the one before were being averaged: await loss.backward() before the next.',
+      );
+    }
+    const { bucket, position } = this.#placeOf(parameter);
     this.#backwardUnderWay = true;
-    this.#placeOf(parameter).bucket.missing.delete(parameter);
+    bucket.uses[position] = 1;
+    bucket.missing.delete(parameter);
     this.#startCompleteBuckets();
   }
 
   /** Called again before the next backward pass, it has nothing to do. */
   async backwardDone(): Promise<void> {
     if (!this.#backwardUnderWay) return;
-    this.#backwardUnderWay = false;
-    this.#contributeZerosForUnused();
+    const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
+    for (const parameter of unused) this.#contributeNothing(parameter);
     this.#startCompleteBuckets();
-    const started = this.#started;
-    this.#started = [];
-    for (const bucket of this.#buckets) bucket.missing = new Set(bucket.parameters);
-    await Promise.all(started);
+    await this.#average();
+    for (const parameter of unused) if (this.#isUsedByAnyRank(parameter)) parameter.gradientWritten();
+    this.#awaitNextPass();
   }
 
   #allocate(parameters: readonly DistributedParameter[]): Bucket {
     const length = parameters.reduce((sum, { data }) => sum + data.length, 0);
-    const data = this.#group.allocateSync('float32', length);
-    const bucket: Bucket = { data, parameters, missing: new Set(parameters) };
+    const data = this.#group.allocateSync('float32', length + parameters.length);
+    const uses = data.subarray(length);
+    const bucket: Bucket = { data, parameters, uses, missing: new Set(parameters) };
     let offset = 0;
-    for (const parameter of parameters) {
+    for (const [position, parameter] of parameters.entries()) {
       const end = offset + parameter.data.length;
-      this.#places.set(parameter, { bucket, gradient: data.subarray(offset, end) });
+      this.#places.set(parameter, { bucket, position, gradient: data.subarray(offset, end) });
       offset = end;
     }
     return bucket;
   }
 
-  /** A parameter that this rank's loss did not use, but another's may have: its gradient here is zero. */
-  #contributeZerosForUnused(): void {
-    for (const { missing } of this.#buckets) {
-      for (const parameter of missing) {
-        this.placeOf(parameter).fill(0);
-        missing.delete(parameter);
-      }
+  /** This rank's loss does not depend on the parameter, another's may. What earlier passes have accumulated is the same on all ranks, and so is its average. */
+  #contributeNothing(parameter: DistributedParameter): void {
+    const { bucket, position, gradient } = this.#placeOf(parameter);
+    if (parameter.grad === undefined) gradient.fill(0);
+    bucket.uses[position] = 0;
+    bucket.missing.delete(parameter);
+  }
+
+  async #average(): Promise<void> {
+    this.#averaging = true;
+    try {
+      await Promise.all(this.#started);
+    } finally {
+      this.#averaging = false;
     }
+  }
+
+  #isUsedByAnyRank(parameter: DistributedParameter): boolean {
+    const { bucket, position } = this.#placeOf(parameter);
+    return bucket.uses[position] > 0;
+  }
+
+  #awaitNextPass(): void {
+    for (const bucket of this.#buckets) bucket.missing = new Set(bucket.parameters);
+    this.#started = [];
+    this.#backwardUnderWay = false;
   }
 
   #startCompleteBuckets(): void {

@@ -1,0 +1,95 @@
+import type { ProcessGroup } from '@ringrun/collectives';
+import { expect, test } from 'vitest';
+import type { DistributedParameter, GradientSink } from '../../src/ddp/distributed-module.ts';
+import { Reducer } from '../../src/ddp/reducer.ts';
+
+/** A parameter of `length` elements, as a library has it. */
+class PlainParameter implements DistributedParameter {
+  readonly data: Float32Array;
+  readonly shape: readonly number[];
+  gradientSink: GradientSink | undefined;
+  grad: Float32Array | undefined;
+
+  constructor(length: number) {
+    this.data = new Float32Array(length);
+    this.shape = [length];
+  }
+
+  gradientWritten(): void {
+    this.grad = this.gradientSink!.placeOf(this);
+    this.gradientSink!.gradientReady(this);
+  }
+}
+
+/** Four parameters of 2, 3, 4 and 5 elements, two of which share each bucket; and the all-reduces that were started, which end when told. */
+function fourParameters() {
+  const started: { length: number; end: () => void }[] = [];
+  const group = {
+    allocateSync: (_: string, length: number) => new Float32Array(length),
+    allReduce: ({ length }: Float32Array) =>
+      new Promise<void>((end) => {
+        started.push({ length, end });
+      }),
+  } as unknown as ProcessGroup;
+  const parameters = [2, 3, 4, 5].map((length) => new PlainParameter(length));
+  const reducer = new Reducer(group, parameters, 4 * (5 + 4), 4 * (3 + 2));
+  for (const parameter of parameters) parameter.gradientSink = reducer;
+  return {
+    reducer,
+    parameters,
+    lengths: () => started.map(({ length }) => length),
+    endAll: () => {
+      for (const { end } of started) end();
+    },
+  };
+}
+
+// Behind the gradients of a bucket lie as many numbers as it has parameters.
+const first = 5 + 4 + 2;
+const second = 3 + 2 + 2;
+
+test('a bucket is reduced when its last gradient is there, and not before those that come first', () => {
+  const { parameters, lengths } = fourParameters();
+  const [a, b, c, d] = parameters;
+  a.gradientWritten();
+  b.gradientWritten();
+  d.gradientWritten();
+  expect(lengths()).toEqual([]);
+  c.gradientWritten();
+  expect(lengths()).toEqual([first, second]);
+});
+
+test('gradients of one bucket lie side by side, the last parameter first', () => {
+  const { reducer, parameters } = fourParameters();
+  const places = parameters.map((parameter) => reducer.placeOf(parameter));
+  expect(places.map(({ length }) => length)).toEqual([2, 3, 4, 5]);
+  expect(places.map(({ byteOffset }) => byteOffset / 4)).toEqual([3, 0, 5, 0]);
+  expect(places[3].buffer).toBe(places[2].buffer);
+  expect(places[1].buffer).toBe(places[0].buffer);
+  expect(places[1].buffer).not.toBe(places[2].buffer);
+});
+
+test('the end of a pass reduces what it did not reach as well, waits, and makes ready for the next', async () => {
+  const { reducer, parameters, lengths, endAll } = fourParameters();
+  for (const pass of [1, 2]) {
+    parameters[0].gradientWritten();
+    const done = reducer.backwardDone();
+    expect(lengths()).toHaveLength(2 * pass);
+    endAll();
+    await done;
+    await reducer.backwardDone();
+  }
+  expect(lengths()).toEqual([first, second, first, second]);
+});
+
+test('a pass that begins before the gradients of the one before are averaged is refused', async () => {
+  const { reducer, parameters, endAll } = fourParameters();
+  for (const parameter of parameters) parameter.gradientWritten();
+  const done = reducer.backwardDone();
+  expect(() => {
+    parameters[0].gradientWritten();
+  }).toThrow(expect.objectContaining({ code: 'ERR_BACKWARD_UNDER_WAY' }));
+  endAll();
+  await done;
+  parameters[0].gradientWritten();
+});

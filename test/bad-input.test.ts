@@ -1,0 +1,166 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { launch, node } from './support/command.ts';
+import type { Command } from './support/command.ts';
+import { drawnMnist } from './support/drawn-mnist.ts';
+import { freePort } from './support/free-port.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const mostLines = 24;
+const mostSeconds = 15;
+const joinScript = 'test/fixtures/join.js';
+const mnistScript = 'packages/examples-mnist/train.ts';
+
+/** Resolves with what `command` wrote to stderr, when it has ended as a command does that was given bad input. */
+async function refusal(command: Command, exitCode: 1 | 2): Promise<string> {
+  const startedAt = performance.now();
+  const { code, stdout, stderr, left, timedOut } = await command.ended;
+  expect({ code, stdout, left, timedOut }).toEqual({ code: exitCode, stdout: '', left: [], timedOut: false });
+  expect((performance.now() - startedAt) / 1000).toBeLessThan(mostSeconds);
+  return stderr;
+}
+
+function lineCount(text: string): number {
+  return text.trimEnd().split('\n').length;
+}
+
+describe('the command line', () => {
+  test.each([
+    {
+      args: ['--nproc', '0', 'train.ts'],
+      words: ["'--nproc <n>'", "'0' is invalid", 'processes from 1, or auto'],
+    },
+    { args: ['--nprok', '2', 'train.ts'], words: ["unknown option '--nprok'", '(Did you mean --nproc?)'] },
+    { args: ['--nproc', '2', 'nowhere.ts'], words: ['The script nowhere.ts does not exist', 'path from /'] },
+    { args: ['--nproc', '2', 'test'], words: ['The script test is not a file'] },
+    { args: ['--nproc', '2'], words: ["missing required argument 'script'"] },
+  ])('node launch $args', async ({ args, words }) => {
+    const stderr = await refusal(launch(args), 2);
+    expect(stderr).toMatch(/^ringrun: /);
+    for (const word of words) expect(stderr).toContain(word);
+    expect(lineCount(stderr)).toBeLessThanOrEqual(4);
+  });
+
+  test('an unknown option of the script, with the one that was meant', async () => {
+    const stderr = await refusal(launch(['--nproc', '2', mnistScript, '--epoch', '3']), 1);
+    expect(stderr).toContain("unknown option '--epoch'\n(Did you mean --epochs?)");
+    expect(stderr).toMatch(/root cause: rank [01] .*: exit code 1.*\n$/);
+    expect(lineCount(stderr)).toBeLessThanOrEqual(mostLines);
+  });
+});
+
+describe('the environment', () => {
+  test.each([
+    { env: { RANK: 0, WORLD_SIZE: 'two' }, words: 'WORLD_SIZE is "two", expected an integer of at least 1' },
+    { env: { RANK: 0, WORLD_SIZE: 0 }, words: 'WORLD_SIZE is "0", expected an integer of at least 1' },
+    {
+      env: { RANK: 2, WORLD_SIZE: 2 },
+      words: 'RANK is 2 and WORLD_SIZE is 2: ranks count from 0, so expected a RANK from 0 to 1',
+    },
+    { env: { WORLD_SIZE: 2 }, words: 'WORLD_SIZE is 2, but RANK is not set' },
+  ])('$env', async ({ env, words }) => {
+    const stderr = await refusal(node([joinScript], { env }), 1);
+    expect(stderr).toContain(`InvalidArgumentError: ${words}`);
+    expect(lineCount(stderr)).toBeLessThanOrEqual(mostLines);
+  });
+});
+
+describe('a job that waits for its last rank', () => {
+  /** Ranks 0 and 1 of 3 wait; `finish` adds the last one, and all of them end well: what came in between has changed nothing. */
+  async function waitingJob() {
+    const port = await freePort();
+    const env = { WORLD_SIZE: 3, MASTER_ADDR: '127.0.0.1', MASTER_PORT: port };
+    const rank = (number: number) => node([joinScript], { env: { ...env, RANK: number } });
+    const ranks = [rank(0), rank(1)];
+    await ranks[0].sees(/waiting for rank 2 to join/);
+    const finish = async () => {
+      for (const [number, command] of [...ranks, rank(2)].entries()) {
+        expect(await command.ended).toMatchObject({ code: 0, stdout: `rank ${number} of 3: sum 6\n` });
+      }
+    };
+    return { port, rank, pids: ranks.map(({ pid }) => pid), finish };
+  }
+
+  test('refuses a second process of a rank, and shows both', async () => {
+    const { rank, pids, finish } = await waitingJob();
+    const second = rank(1);
+    const stderr = await refusal(second, 1);
+    expect(stderr).toContain('ERR_RANK_TAKEN');
+    for (const pid of [pids[1], second.pid]) expect(stderr).toContain(`process ${pid} on ${hostname()}`);
+    expect(lineCount(stderr)).toBeLessThanOrEqual(mostLines);
+    await finish();
+  });
+
+  test('keeps its port from another job, with a launcher and without', async () => {
+    const { port, pids, finish } = await waitingJob();
+    const holder = new RegExp(`in use by process ${pids[0]} \\(.*join\\.js\\)`);
+    const launched = await refusal(launch(['--nproc', '2', '--master-port', String(port), joinScript]), 1);
+    expect(launched).toMatch(holder);
+    expect(launched).toContain(`ringrun: --master-port ${port}`);
+    expect(lineCount(launched)).toBeLessThanOrEqual(2);
+    const env = { RANK: 0, WORLD_SIZE: 2, MASTER_ADDR: '127.0.0.1', MASTER_PORT: port };
+    const alone = await refusal(node([joinScript], { env }), 1);
+    expect(alone).toMatch(holder);
+    expect(alone).toContain('ERR_PORT_IN_USE');
+    expect(lineCount(alone)).toBeLessThanOrEqual(mostLines);
+    await finish();
+  });
+});
+
+describe('the data', () => {
+  const good = drawnMnist({ train: 200, test: 50 });
+  const trainImages = 'train-images-idx3-ubyte.gz';
+
+  /** A copy of the good files, with the training images changed. */
+  function damaged(damage: (file: Buffer) => Uint8Array): string {
+    const folder = temporaryFolder();
+    cpSync(good, folder, { recursive: true });
+    writeFileSync(join(folder, trainImages), damage(readFileSync(join(good, trainImages))));
+    return folder;
+  }
+
+  const cases = [
+    {
+      name: 'a gzip file that ends too early',
+      folder: damaged((file) => file.subarray(0, file.length / 2)),
+      words: /train-images-idx3-ubyte\.gz: its gzip data is corrupt or incomplete \(unexpected end of file\)/,
+    },
+    {
+      name: 'a gzip file with a wrong byte',
+      folder: damaged((file) => {
+        const changed = Uint8Array.from(file);
+        changed[file.length >> 1] ^= 0xff;
+        return changed;
+      }),
+      words: /train-images-idx3-ubyte\.gz: its gzip data is corrupt or incomplete \(.+\)/,
+    },
+    {
+      name: 'a whole gzip file of too few images',
+      folder: damaged((file) => gzipSync(gunzipSync(file).subarray(0, -1000))),
+      words:
+        /train-images-idx3-ubyte\.gz: it is truncated: its header says 200 x 28 x 28 = 156800 bytes, and 155800 follow/,
+    },
+    {
+      name: 'a gzip file of something else',
+      folder: damaged(() => gzipSync('<html>404</html>')),
+      words: /train-images-idx3-ubyte\.gz: it is no IDX file/,
+    },
+    {
+      name: 'a folder that does not exist',
+      folder: join(good, 'nowhere'),
+      words: /nowhere: it has no train-images-idx3-ubyte, .*Give --data a folder with MNIST's four files/,
+    },
+  ];
+
+  test.each(cases)('$name', async ({ folder, words }) => {
+    const stderr = await refusal(launch(['--nproc', '2', mnistScript, '--data', folder]), 1);
+    const report = stderr.slice(stderr.indexOf('\nringrun: ') + 1);
+    expect(lineCount(report)).toBeLessThanOrEqual(mostLines);
+    const lastLine = report.trimEnd().split('\n').at(-1);
+    expect(lastLine).toMatch(/^ringrun: root cause: rank [01] on host .*: exit code 1, InvalidDataError: /);
+    expect(lastLine).toMatch(words);
+  });
+});

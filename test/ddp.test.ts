@@ -1,0 +1,112 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { launch, node } from './support/command.ts';
+import type { Command } from './support/command.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const script = 'test/fixtures/ddp.js';
+const results = temporaryFolder();
+
+/** What each rank of `size` found in a scenario of fixtures/ddp.js, by rank. */
+async function ranks<Result>(size: number, scenario: string, transport = 'shm'): Promise<Result[]> {
+  const folder = mkdtempSync(join(results, `${scenario}-`));
+  await endsWell(
+    launch(['--nproc', String(size), script, scenario, folder], { env: { RINGRUN_TRANSPORT: transport } }),
+  );
+  return Array.from({ length: size }, (_, rank) => read(folder, rank) as Result);
+}
+
+async function endsWell(command: Command): Promise<void> {
+  expect(await command.ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+}
+
+function read(folder: string, name: string | number): unknown {
+  return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+}
+
+function furthest(a: readonly number[], b: readonly number[]): number {
+  expect(a).toHaveLength(b.length);
+  return Math.max(...a.map((value, i) => Math.abs(value - b[i])));
+}
+
+interface BeforeAndAfter {
+  before: number[];
+  after: number[];
+}
+
+test('ranks that draw different parameters all have those of rank 0 when they are wrapped', async () => {
+  const found = await ranks<BeforeAndAfter>(3, 'wrap');
+  const [zero, ...others] = found;
+  for (const other of others) expect(furthest(other.before, zero.before)).toBeGreaterThan(0.01);
+  for (const { after } of found) expect(after).toEqual(zero.before);
+});
+
+test.each(['shm', 'tcp'])(
+  '%s: two ranks of batch 8 train as one process of batch 16 does, with gradients in one bucket and in one each',
+  async (transport) => {
+    await endsWell(node([script, 'alone', results]));
+    const alone = read(results, 'alone') as BeforeAndAfter;
+    expect(furthest(alone.after, alone.before)).toBeGreaterThan(0.1);
+    const found = await ranks<Record<'oneBucket' | 'manyBuckets', number[]>>(2, 'train', transport);
+    for (const { oneBucket, manyBuckets } of found) {
+      expect(furthest(oneBucket, alone.after)).toBeLessThan(1e-5);
+      expect(furthest(manyBuckets, alone.after)).toBeLessThan(1e-5);
+    }
+    expect(found[1]).toEqual(found[0]);
+  },
+);
+
+test('a parameter that was changed by hand is found on every rank, and the rank is named', async () => {
+  const found = await ranks<{ digest: string; ranks: number[]; name: string; message: string }>(
+    3,
+    'changedByHand',
+  );
+  for (const { digest, ranks: named, name, message } of found) {
+    expect(digest).toBe(found[0].digest);
+    expect({ name, named }).toEqual({ name: 'ParametersDivergedError', named: [2] });
+    expect(message).toContain(`rank 0 has ${digest}, other values are on rank(s) 2.`);
+  }
+});
+
+interface TwoHeads extends BeforeAndAfter {
+  digest: string;
+}
+
+test('a layer that one rank leaves out of every second loss is trained by the other, on both', async () => {
+  const found = await ranks<TwoHeads>(2, 'unusedOnOneRank');
+  // The layer's bias has a gradient of 1/2 where a loss depends on it.
+  let [bias, velocity] = [found[0].before.at(-1)!, 0];
+  for (const gradient of [1 / 2, 1 / 4, 1 / 2, 1 / 4, 1 / 2, 1 / 4]) {
+    velocity = 0.9 * velocity + gradient + 0.1 * bias;
+    bias -= 0.1 * velocity;
+  }
+  expect(found[0].after.at(-1)).toBeCloseTo(bias, 5);
+  expect(found[1]).toEqual(found[0]);
+});
+
+test('what a layer has accumulated in one backward pass stays, when one rank leaves it out of the next', async () => {
+  const found = await ranks<number[]>(2, 'unusedInSecondPass');
+  // The average of 1/2 and 1/2, and that of 1/2 and nothing.
+  expect(found).toEqual([
+    [0.75, 0.75],
+    [0.75, 0.75],
+  ]);
+});
+
+test('a layer that no rank uses has no gradient, so that the optimizer leaves it as it is', async () => {
+  const found = await ranks<TwoHeads>(2, 'unusedEverywhere');
+  for (const { before, after } of found) expect(after).toEqual(before);
+  expect(found[1].digest).toBe(found[0].digest);
+});
+
+test.each(['shm', 'tcp'])("%s: gradients lie in the group's buffers, averaged", async (transport) => {
+  const found = await ranks(2, 'places', transport);
+  const averaged = { gradientIsPlace: true, gradients: new Array(8).fill(1.5) };
+  for (const place of found) {
+    expect(place).toEqual({
+      oneBucket: { ...averaged, shareBuffer: true },
+      manyBuckets: { ...averaged, shareBuffer: false },
+    });
+  }
+});

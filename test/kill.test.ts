@@ -1,0 +1,61 @@
+import { hostname } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { launch, node } from './support/command.ts';
+import type { Command } from './support/command.ts';
+import { drawnMnist } from './support/drawn-mnist.ts';
+import { freePort } from './support/free-port.ts';
+
+const mostSeconds = 5;
+// Enough for some seconds of training after the first line that shows progress.
+const data = drawnMnist({ train: 20_000, test: 100 });
+
+const transports = ['shm', 'tcp'] as const;
+
+describe.each(transports)('kill -9 in mid-epoch, under the launcher, over %s', (transport) => {
+  test.each([0, 1, 2])('rank %d of 3: all end, and the last line names it', async (victim) => {
+    const command = launch(['--nproc', '3', 'packages/examples-mnist/train.ts', '--data', data], {
+      env: { RINGRUN_TRANSPORT: transport },
+    });
+    await command.sees(/^Train Epoch: 1 \[[1-9]/m);
+    const pid = pidOfRank(command, victim);
+    const killedAt = performance.now();
+    process.kill(pid, 'SIGKILL');
+    const { code, stdout, stderr, left, timedOut } = await command.ended;
+    expect((performance.now() - killedAt) / 1000).toBeLessThan(mostSeconds);
+    expect({ code, left, timedOut }).toEqual({ code: 137, left: [], timedOut: false });
+    expect(stdout).not.toContain('accuracy=');
+    const lastLine = stderr.trimEnd().split('\n').at(-1);
+    expect(lastLine).toContain(`root cause: rank ${victim} on host ${hostname()} (pid ${pid}, `);
+    expect(lastLine).toContain('killed by SIGKILL (signal 9: ');
+  });
+});
+
+describe.each(transports)('kill -9 without a launcher, over %s', (transport) => {
+  test.each([0, 1])('of rank %d of 2: the other ends with an error that names it', async (victim) => {
+    const env = {
+      WORLD_SIZE: 2,
+      MASTER_ADDR: '127.0.0.1',
+      MASTER_PORT: await freePort(),
+      RINGRUN_TRANSPORT: transport,
+    };
+    const ranks = [0, 1].map((rank) => node(['test/fixtures/endless.js'], { env: { ...env, RANK: rank } }));
+    await Promise.all(ranks.map((rank) => rank.sees(/^rank \d trains$/m)));
+    const killedAt = performance.now();
+    process.kill(ranks[victim].pid, 'SIGKILL');
+    const { code, stderr, left, timedOut } = await ranks[1 - victim].ended;
+    expect((performance.now() - killedAt) / 1000).toBeLessThan(mostSeconds);
+    expect({ code, left, timedOut }).toEqual({ code: 1, left: [], timedOut: false });
+    const name = `rank ${victim} (host ${hostname()}, pid ${ranks[victim].pid})`;
+    expect(stderr).toContain(`PeerDiedError: ${name} is gone`);
+    expect(stderr).toMatch(/rank \d \(host .*\) was in allReduce #\d+ \(float32, \d+ elements/);
+    expect(stderr).toContain("code: 'ERR_PEER_DIED'");
+  });
+});
+
+function pidOfRank(command: Command, rank: number): number {
+  const found = command
+    .processes()
+    .filter(({ parent, environment }) => parent === command.pid && environment.get('RANK') === String(rank));
+  expect(found).toHaveLength(1);
+  return found[0].pid;
+}

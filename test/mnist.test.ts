@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { describe, expect, test } from 'vitest';
+import { loadMnist } from '../packages/examples-mnist/src/mnist.ts';
+import { launch } from './support/command.ts';
+import type { CommandOptions, Ended } from './support/command.ts';
+import { drawnMnist } from './support/drawn-mnist.ts';
+import { repository } from './support/environment.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const script = 'packages/examples-mnist/train.ts';
+const images = { train: 3000, test: 500 };
+const data = drawnMnist(images);
+const overTcp = { env: { RINGRUN_TRANSPORT: 'tcp' } };
+const modelFolder = temporaryFolder();
+
+async function train(worldSize: number, args: string[], options: CommandOptions = {}): Promise<Ended> {
+  const ended = await launch(['--nproc', String(worldSize), script, ...args], options).ended;
+  expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+  return ended;
+}
+
+/** The digest that all `worldSize` ranks say they share. */
+function digestOf({ stdout }: Ended, worldSize: number): string {
+  const line = new RegExp(`^parameters identical on ${worldSize} ranks: ([0-9a-f]{64})$`, 'm');
+  expect(stdout).toMatch(line);
+  return line.exec(stdout)![1];
+}
+
+/** At the end of the last epoch. */
+function accuracyOf({ stdout }: Ended): number {
+  const printed = [...stdout.matchAll(/^accuracy=(\d\.\d{4})\tloss=\d+\.\d{4}$/gm)];
+  return Number(printed.at(-1)?.[1]);
+}
+
+describe.each([1, 2, 3, 4])('%d processes', (worldSize) => {
+  test('end with identical parameters, and print the lines of the Kubeflow example', async () => {
+    const ended = await train(worldSize, ['--data', data, '--log-interval', '5']);
+    const lines = ended.stdout.split('\n');
+    const steps = Math.ceil(images.train / worldSize / 64);
+    const logged = Array.from({ length: Math.ceil(steps / 5) }, (_, i) => 5 * i);
+    const progress = lines.filter((line) => line.startsWith('Train Epoch: '));
+    expect(progress.map((line) => line.replace(/\d+\.\d{4}$/, 'LOSS'))).toEqual(
+      logged.map((step) => {
+        const percent = Math.round((100 * step) / steps);
+        return `Train Epoch: 1 [${step * 64 * worldSize}/${images.train} (${percent}%)]\tloss=LOSS`;
+      }),
+    );
+    // Everybody begins near the loss of a guess, ln 10.
+    expect(Number(/loss=(.*)$/.exec(progress[0])![1])).toBeCloseTo(Math.log(10), 0);
+    expect(lines.slice(progress.length)).toEqual([
+      '',
+      expect.stringMatching(/^accuracy=[01]\.\d{4}\tloss=\d+\.\d{4}$/),
+      '',
+      expect.stringMatching(
+        new RegExp(String.raw`^[1-9]\d* images/s on ${worldSize} ranks \(\d+\.\d\d s of training\)$`),
+      ),
+      `parameters identical on ${worldSize} ranks: ${digestOf(ended, worldSize)}`,
+      '',
+    ]);
+  });
+});
+
+test('a job trains to the same bits each time, and two ranks do over TCP as in shared memory', async () => {
+  const args = ['--data', data];
+  const first = await train(2, args);
+  const again = await train(2, args);
+  // Two numbers have one sum, in whichever order a transport adds them.
+  const tcp = await train(2, args, overTcp);
+  const otherSeed = await train(2, [...args, '--seed', '2']);
+  expect(digestOf(again, 2)).toBe(digestOf(first, 2));
+  expect(digestOf(tcp, 2)).toBe(digestOf(first, 2));
+  expect(digestOf(otherSeed, 2)).not.toBe(digestOf(first, 2));
+}, 120_000);
+
+test('three ranks over TCP end identical, to the same bits each time', async () => {
+  const runs = [];
+  for (let i = 0; i < 2; i += 1) runs.push(await train(3, ['--data', data], overTcp));
+  expect(digestOf(runs[1], 3)).toBe(digestOf(runs[0], 3));
+}, 120_000);
+
+test('--save-model: onnxruntime loads it, for any batch size, and finds the accuracy that was printed', async () => {
+  const file = join(modelFolder, 'mnist.onnx');
+  const ended = await train(2, ['--data', data, '--lr', '0.05', '--epochs', '3', '--save-model', file]);
+  expect(ended.stdout).toContain(`model saved to ${file}\n`);
+  expect(accuracyOf(ended)).toBeGreaterThan(0.8);
+
+  const session = await InferenceSession.create(file);
+  const inSevens = await classify(session, 7);
+  const right = inSevens.filter(({ guess, label }) => guess === label).length;
+  expect((right / images.test).toFixed(4)).toBe(accuracyOf(ended).toFixed(4));
+  const oneByOne = await classify(session, 1);
+  const furthest = Math.max(...oneByOne.map(({ score }, i) => Math.abs(score - inSevens[i].score)));
+  expect(furthest).toBeLessThan(1e-4);
+});
+
+interface Classified {
+  label: number;
+  guess: number;
+  /** Logarithm of the guess's probability. */
+  score: number;
+}
+
+/** What the model makes of the test images, `batchSize` at a time. */
+async function classify(session: InferenceSession, batchSize: number): Promise<Classified[]> {
+  const dataset = loadMnist({ split: 'test', directory: data });
+  const classified: Classified[] = [];
+  for (let start = 0; start < dataset.length; start += batchSize) {
+    const samples = Array.from({ length: Math.min(batchSize, dataset.length - start) }, (_, i) =>
+      dataset.at(start + i),
+    );
+    const pixels = Float32Array.from(samples.flatMap(({ image }) => [...image.data]));
+    const input = new Tensor('float32', pixels, [samples.length, 1, 28, 28]);
+    const { output } = await session.run({ input });
+    for (const [i, { label }] of samples.entries()) {
+      const scores = [...(output.data as Float32Array).subarray(10 * i, 10 * i + 10)];
+      const score = Math.max(...scores);
+      classified.push({ label: Number(label), guess: scores.indexOf(score), score });
+    }
+  }
+  return classified;
+}
+
+const realMnist = join(repository, '../shared/data/mnist');
+
+test.runIf(existsSync(realMnist))(
+  'one epoch of MNIST itself on two processes: accuracy of 0.950 or more',
+  async () => {
+    const ended = await train(2, ['--data', realMnist], { limitMs: 150_000 });
+    expect(accuracyOf(ended)).toBeGreaterThanOrEqual(0.95);
+    expect(ended.stdout).toMatch(/^Train Epoch: 1 \[58880\/60000 \(98%\)\]\tloss=0\.\d{4}$/m);
+    digestOf(ended, 2);
+  },
+  160_000,
+);

@@ -1,0 +1,16 @@
+import { fileURLToPath } from 'node:url';
+
+/** The root of the repository, with a slash at its end. */
+export const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * The environment of the tests with `values` added, as a user's shell has it: without what a launcher or an operator would have set, and without
+ * NODE_PATH, which tools that run tests set.
+ */
+export function environmentWith(values: Readonly<Record<string, string | number>>): NodeJS.ProcessEnv {
+  const foreign = /^(\w*RANK|\w*WORLD_SIZE|MASTER_ADDR|MASTER_PORT|OMP_NUM_THREADS|RINGRUN_\w+|NODE_PATH)$/;
+  return Object.fromEntries([
+    ...Object.entries(process.env).filter(([name]) => !foreign.test(name)),
+    ...Object.entries(values).map(([name, value]) => [name, String(value)] as const),
+  ]);
+}

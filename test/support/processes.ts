@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface RunningProcess {
+  pid: number;
+  parent: number;
+  environment: ReadonlyMap<string, string>;
+}
+
+/**
+ * The processes of this machine that were started with `name=value` in their environment. Descendants inherit it, so none escapes by leaving its
+ * process group or losing its parent. A process that has ended, and that nobody has collected yet, has no environment any more.
+ */
+export function processesWith(name: string, value: string): RunningProcess[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map((entry) => readProcess(Number(entry)))
+    .filter((process) => process?.environment.get(name) === value) as RunningProcess[];
+}
+
+/** Ends them with SIGKILL. */
+export function killAll(processes: readonly RunningProcess[]): void {
+  for (const { pid } of processes) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended since it was listed.
+    }
+  }
+}
+
+function readProcess(pid: number): RunningProcess | undefined {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // proc(5): the command before the state may hold spaces and parentheses.
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    return { pid, parent, environment: parseEnvironment(environment) };
+  } catch {
+    // It ended since the folder was read, or belongs to somebody else.
+    return undefined;
+  }
+}
+
+function parseEnvironment(text: string): Map<string, string> {
+  return new Map(
+    text.split('\0').map((entry) => {
+      const end = entry.indexOf('=');
+      return [entry.slice(0, end), entry.slice(end + 1)];
+    }),
+  );
+}

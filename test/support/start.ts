@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import type { Command, CommandOptions, Ended } from './command.ts';
+import { environmentWith, repository } from './environment.ts';
+import { Output } from './output.ts';
+import { killAll, processesWith } from './processes.ts';
+
+const idVariable = 'TEST_COMMAND_ID';
+
+/** Starts a program. Whatever is left of it when the test ends is killed. */
+export function start(program: string, args: readonly string[], options: CommandOptions = {}): Command {
+  const { cwd = repository, limitMs = 50_000 } = options;
+  const id = randomUUID();
+  const env = environmentWith({ ...options.env, [idVariable]: id });
+  const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = new Output(child);
+  const processes = () => processesWith(idVariable, id);
+  let timedOut = false;
+  const limit = setTimeout(() => {
+    timedOut = true;
+    killAll(processes());
+  }, limitMs);
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      clearTimeout(limit);
+      output.end();
+      const left = processes().map(({ pid }) => pid);
+      resolve({ code, signal, ...output.texts, timedOut, left });
+    });
+  });
+  onTestFinished(async () => {
+    killAll(processes());
+    await ended;
+  });
+  return { pid: child.pid!, ended, sees: (pattern) => output.sees(pattern), processes };
+}
