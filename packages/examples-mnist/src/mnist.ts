@@ -43,13 +43,21 @@ export class MnistDataset implements Dataset<MnistSample> {
 
   /** The sample at `index`, in memory of its own. `RangeError` outside of 0 to `length` - 1. */
   at(index: number): MnistSample {
-    if (!(index in this.#labels))
-      throw new RangeError(`MNIST has no sample ${index}: there are ${this.length}.`);
-    const data = new Float32Array(pixelsPerImage);
-    const start = index * pixelsPerImage;
-    for (let pixel = 0; pixel < pixelsPerImage; pixel++)
-      data[pixel] = normalised[this.#pixels[start + pixel]];
-    return { image: { data, shape: imageShape }, label: BigInt(this.#labels[index]) };
+    return this.atAll([index])[0];
+  }
+
+  /** Several samples, whose images lie in one array: an array for each would keep the garbage collector busy. */
+  atAll(indices: readonly number[]): MnistSample[] {
+    const images = new Float32Array(indices.length * pixelsPerImage);
+    return indices.map((index, position) => {
+      if (!(index in this.#labels))
+        throw new RangeError(`MNIST has no sample ${index}: there are ${this.length}.`);
+      const data = images.subarray(position * pixelsPerImage, (position + 1) * pixelsPerImage);
+      const start = index * pixelsPerImage;
+      for (let pixel = 0; pixel < pixelsPerImage; pixel++)
+        data[pixel] = normalised[this.#pixels[start + pixel]];
+      return { image: { data, shape: imageShape }, label: BigInt(this.#labels[index]) };
+    });
   }
 }
 

@@ -2,6 +2,7 @@ import type { Value } from '../graph/node.ts';
 import type { ConvAttributes } from '../graph/operators.ts';
 import { conv } from './convolution.ts';
 import { matmul } from './linear-algebra.ts';
+import { reduceSum } from './reduction.ts';
 import { concat, pad, reshape, slice, split, transpose } from './shape.ts';
 
 /**
@@ -81,8 +82,8 @@ export function sideBySide(
 }
 
 /**
- * As a matrix product per group, M × (N·oH·W) × (C·kH), over the shifted rows of the large image. For kernels of width 1 and stride 1, where
- * the shifted rows are copied in runs of oH·W and are only kH times the image.
+ * As a matrix product per image and group, M × (oH·W) × (C·kH), over the shifted rows of the large image; the products of all images are added.
+ * For kernels of width 1 and stride 1: nothing is turned around, and the shifted rows are copied in runs of oH·W.
  */
 export function unfolded(
   large: Value,
@@ -92,17 +93,16 @@ export function unfolded(
 ): Value {
   const [filters, channels, kernelHeight] = weightShape as [number, number, number, number];
   const [n, , outHeight, width] = small.shape as [number, number, number, number];
-  const groupsFirst = (value: Value, perGroup: number) =>
-    transpose(reshape(value, [n, group, perGroup, value.shape[2], width]), [1, 2, 0, 3, 4]);
-  const pixels = n * outHeight * width;
-  const rows = pad(groupsFirst(large, channels), [0, 0, 0, pads[0], 0], [0, 0, 0, pads[2], 0]);
+  const pixels = outHeight * width;
+  const rows = pad(large, [0, 0, pads[0], 0], [0, 0, pads[2], 0]);
   const shifted = Array.from({ length: kernelHeight }, (_, i) => {
     const start = i * dilations[0];
-    return reshape(slice(rows, 3, start, start + outHeight), [group, channels, 1, pixels]);
+    return reshape(slice(rows, 2, start, start + outHeight), [n * group * channels, 1, pixels]);
   });
-  const columns = reshape(concat(shifted, 2), [group, channels * kernelHeight, pixels]);
-  const gradients = reshape(groupsFirst(small, filters / group), [group, filters / group, pixels]);
-  return reshape(matmul(gradients, transpose(columns, [0, 2, 1])), weightShape);
+  const columns = reshape(concat(shifted, 1), [n * group, channels * kernelHeight, pixels]);
+  const gradients = reshape(small, [n * group, filters / group, pixels]);
+  const products = matmul(gradients, transpose(columns, [0, 2, 1]));
+  return reshape(reduceSum(reshape(products, [n, -1]), [0]), weightShape);
 }
 
 function byGroup(

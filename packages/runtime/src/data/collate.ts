@@ -113,6 +113,8 @@ function collateShapedArrays(arrays: readonly ShapedArray[], path: string): Batc
 
 function stack(arrays: readonly NumericArray[], shape: readonly number[], path: string): Batched {
   const { [Symbol.toStringTag]: type, length } = arrays[0];
+  const whole = wholeOf(arrays);
+  if (whole) return { data: whole, shape: [arrays.length, ...shape] };
   const stacked = new arrayTypes[type](arrays.length * length);
   for (const [index, array] of arrays.entries()) {
     if (array.length !== length || array[Symbol.toStringTag] !== type) {
@@ -122,6 +124,18 @@ function stack(arrays: readonly NumericArray[], shape: readonly number[], path: 
     stacked.set(array as never, index * length);
   }
   return { data: stacked, shape: [arrays.length, ...shape] };
+}
+
+/** The one array that these are the parts of, in their order and without a rest, as where `atAll` placed them: nothing is to be copied then. */
+function wholeOf(arrays: readonly NumericArray[]): NumericArray | undefined {
+  const { buffer, [Symbol.toStringTag]: type, length, byteLength } = arrays[0];
+  const isPart = (array: NumericArray, index: number) =>
+    array.buffer === buffer &&
+    array[Symbol.toStringTag] === type &&
+    array.length === length &&
+    array.byteOffset === index * byteLength;
+  if (buffer.byteLength !== arrays.length * byteLength || !arrays.every(isPart)) return undefined;
+  return new arrayTypes[type](buffer as ArrayBuffer);
 }
 
 function collateLists(lists: readonly (readonly unknown[])[], path: string): unknown[] {

@@ -53,14 +53,14 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
 
   /** One epoch of batches. A sampler that gives an index outside of the dataset is an `InvalidArgumentError`. */
   *[Symbol.iterator](): Generator<Batch, void> {
-    let samples: Sample[] = [];
+    let indices: number[] = [];
     for (const index of this.sampler) {
-      samples.push(this.#sampleAt(index));
-      if (samples.length < this.batchSize) continue;
-      yield this.#collate(samples);
-      samples = [];
+      indices.push(this.#checked(index));
+      if (indices.length < this.batchSize) continue;
+      yield this.#batchOf(indices);
+      indices = [];
     }
-    if (samples.length > 0 && !this.#dropLast) yield this.#collate(samples);
+    if (indices.length > 0 && !this.#dropLast) yield this.#batchOf(indices);
   }
 
   /** One epoch of batches; the event loop has its turn after each. */
@@ -71,8 +71,13 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     }
   }
 
-  #sampleAt(index: number): Sample {
-    if (Number.isInteger(index) && index >= 0 && index < this.dataset.length) return this.dataset.at(index);
+  #batchOf(indices: readonly number[]): Batch {
+    const { dataset } = this;
+    return this.#collate(dataset.atAll?.(indices) ?? indices.map((index) => dataset.at(index)));
+  }
+
+  #checked(index: number): number {
+    if (Number.isInteger(index) && index >= 0 && index < this.dataset.length) return index;
     throw new InvalidArgumentError(
       `DataLoader: the sampler gave index ${index}, but the dataset has ${this.dataset.length} samples, 0 to ` +
         `${this.dataset.length - 1}. Make the sampler for this dataset.`,

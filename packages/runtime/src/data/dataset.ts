@@ -5,4 +5,10 @@ export interface Dataset<Sample> {
 
   /** The sample at `index`, 0 to `length` - 1: the same one each time, whatever was asked for before. */
   at(index: number): Sample;
+
+  /**
+   * The samples at `indices`, where that costs less than one `at` for each: reading them together, or placing them in one array
+   * (torch's `__getitems__`). DataLoader asks for a batch at a time.
+   */
+  atAll?(indices: readonly number[]): Sample[];
 }

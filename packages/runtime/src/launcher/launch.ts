@@ -16,7 +16,7 @@ import type { Script } from './script.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
 import { nodeStripsTypes, preloadsFor, workerArguments } from './worker-command.ts';
-import { workerEnvironment } from './worker-environment.ts';
+import { cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import type { JobSettings } from './worker-environment.ts';
 import type { WorkerPlan } from './worker.ts';
 
@@ -72,7 +72,12 @@ function planWorkers(
   job: JobSettings,
   records: string | undefined,
 ): WorkerPlan[] {
-  const args = workerArguments(script, options.scriptArguments, preloadsFor(script, nodeStripsTypes()));
+  const args = workerArguments(
+    script,
+    options.scriptArguments,
+    preloadsFor(script, nodeStripsTypes()),
+    cpusPerWorker(job),
+  );
   return Array.from({ length: job.processesPerNode }, (_, localRank) => ({
     rank: localRank,
     localRank,

@@ -22,7 +22,7 @@ export function preloadsFor(script: Script, stripsTypes: boolean): Preloads {
 }
 
 /**
- * Arguments of `node` for one worker.
+ * Arguments of `node` for one worker that has `cpus` processors to itself.
  *
  * Module hooks run in the reverse order of their registration: tsx comes after ours, so that it asks them for what it resolves.
  */
@@ -30,13 +30,27 @@ export function workerArguments(
   script: Script,
   scriptArguments: readonly string[],
   preloads: Preloads,
+  cpus: number,
 ): string[] {
   const imports = [
     preload('worker'),
     ...(preloads.ownPackages ? [preload('own-packages')] : []),
     ...(preloads.tsx ? [preload('module-syntax'), tsxUrl()] : []),
   ];
-  return [...imports.flatMap((url) => ['--import', url]), script.path, ...scriptArguments];
+  return [
+    ...garbageCollection(cpus),
+    ...imports.flatMap((url) => ['--import', url]),
+    script.path,
+    ...scriptArguments,
+  ];
+}
+
+/**
+ * V8 collects garbage on four threads at once. Where a worker has one CPU, they take turns on it with those of the other workers and wait for each
+ * other: a step of the MNIST example took 19.7 ms that way, and 15.8 ms with one thread.
+ */
+function garbageCollection(cpus: number): string[] {
+  return cpus === 1 ? ['--single-threaded-gc'] : [];
 }
 
 /** Whether this Node runs TypeScript by itself (22.18, 23.6 and later). */

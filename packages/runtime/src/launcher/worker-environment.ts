@@ -10,6 +10,11 @@ export interface JobSettings {
   usableCpus: number;
 }
 
+/** CPUs that each worker of this node can keep busy; 1 when there are more workers than CPUs. */
+export function cpusPerWorker({ usableCpus, processesPerNode }: JobSettings): number {
+  return Math.max(1, Math.floor(usableCpus / processesPerNode));
+}
+
 /**
  * Environment of the worker `localRank`: the launcher's own, and what torchrun's workers see.
  *
@@ -27,7 +32,7 @@ export function workerEnvironment(
   const worldSize = String(job.processesPerNode);
   const rank = String(localRank);
   return {
-    OMP_NUM_THREADS: String(Math.max(1, Math.floor(job.usableCpus / job.processesPerNode))),
+    OMP_NUM_THREADS: String(cpusPerWorker(job)),
     ...inherited,
     RANK: rank,
     LOCAL_RANK: rank,

@@ -1,5 +1,6 @@
-import type { Value } from '../../../graph/node.ts';
+import { isNode, sizeOf, type Value } from '../../../graph/node.ts';
 import type { PoolAttributes } from '../../../graph/operators.ts';
+import { conv } from '../../../ops/convolution.ts';
 import { max } from '../../../ops/elementwise.ts';
 import { reshape, split } from '../../../ops/shape.ts';
 
@@ -23,9 +24,22 @@ export function maxPoolBatchInnermost(
   const [width, channels, height, n] = image.shape as [number, number, number, number];
   const wide = width / columns;
   const high = height / rows;
-  const ofColumns = maximum(split(reshape(image, [wide, columns, channels * height * n]), 1, columns));
+  const ofColumns = maximum(everyNthColumn(image, columns));
   const ofRows = maximum(split(reshape(ofColumns, [wide * channels * high, rows, n]), 1, rows));
   return reshape(ofRows, [wide, channels, high, n]);
+}
+
+/** The columns 0, n, 2n, … of an image, the columns 1, n + 1, …, and so on. */
+function everyNthColumn(image: Value, n: number): readonly Value[] {
+  const { node } = image;
+  const [width, ...column] = image.shape;
+  // Each column of a convolution that runs along the height depends on one column of its input, which here is the smaller one to divide.
+  if (isNode(node, 'Conv') && sizeOf(node.inputs[0].shape) < sizeOf(image.shape)) {
+    const [input, weight, bias] = node.inputs as [Value, Value, Value?];
+    return everyNthColumn(input, n).map((part) => conv(part, weight, bias, node.attributes));
+  }
+  const parts = split(reshape(image, [width / n, n, sizeOf(column)]), 1, n);
+  return parts.map((part) => reshape(part, [width / n, ...column]));
 }
 
 /**
