@@ -56,6 +56,11 @@ export interface ShapedArray<Data extends NumericArray = NumericArray> {
   readonly shape: readonly number[];
 }
 
+export interface DefaultCollateOptions {
+  /** The samples were made for this batch: an array of which theirs are the parts becomes the batch's own, uncopied. False unless given. */
+  adopt?: boolean;
+}
+
 /**
  * Makes one batch of samples that are alike (torch.utils.data.default_collate). n samples that are
  *
@@ -67,21 +72,24 @@ export interface ShapedArray<Data extends NumericArray = NumericArray> {
  *
  * The batch has memory of its own. Anything else, and samples that are not alike, is an `InvalidArgumentError` that names the field.
  */
-export function defaultCollate<Sample>(samples: readonly Sample[]): Collated<Sample> {
+export function defaultCollate<Sample>(
+  samples: readonly Sample[],
+  { adopt = false }: DefaultCollateOptions = {},
+): Collated<Sample> {
   if (samples.length === 0)
     throw new InvalidArgumentError('defaultCollate: a batch needs at least 1 sample, got 0.');
-  return collate(samples, 'sample') as Collated<Sample>;
+  return collate(samples, 'sample', adopt) as Collated<Sample>;
 }
 
-function collate(samples: readonly unknown[], path: string): unknown {
+function collate(samples: readonly unknown[], path: string, adopt: boolean): unknown {
   const first = samples[0];
   if (typeof first === 'number') return collateNumbers(all(samples, isNumber, path));
   if (typeof first === 'bigint') return collateBigints(all(samples, isBigint, path));
   if (typeof first === 'string') return all(samples, isString, path);
-  if (isNumericArray(first)) return stack(all(samples, isNumericArray, path), [first.length], path);
-  if (isShapedArray(first)) return collateShapedArrays(all(samples, isShapedArray, path), path);
-  if (Array.isArray(first)) return collateLists(all(samples, isList, path), path);
-  if (isPlainObject(first)) return collateFields(all(samples, isPlainObject, path), path);
+  if (isNumericArray(first)) return stack(all(samples, isNumericArray, path), [first.length], path, adopt);
+  if (isShapedArray(first)) return collateShapedArrays(all(samples, isShapedArray, path), path, adopt);
+  if (Array.isArray(first)) return collateLists(all(samples, isList, path), path, adopt);
+  if (isPlainObject(first)) return collateFields(all(samples, isPlainObject, path), path, adopt);
   throw new InvalidArgumentError(
     `DataLoader: ${path} is ${describe(first)}, which no batch can be made of by itself; ` +
       'give numbers, strings, typed arrays or objects of these, or give DataLoader a `collate` function.',
@@ -96,7 +104,7 @@ function collateBigints(numbers: readonly bigint[]): Batched<BigInt64Array> {
   return { data: BigInt64Array.from(numbers), shape: [numbers.length] };
 }
 
-function collateShapedArrays(arrays: readonly ShapedArray[], path: string): Batched {
+function collateShapedArrays(arrays: readonly ShapedArray[], path: string, adopt: boolean): Batched {
   const shape = arrays[0].shape;
   const size = shape.reduce((product, dimension) => product * dimension, 1);
   for (const [index, array] of arrays.entries()) {
@@ -108,12 +116,18 @@ function collateShapedArrays(arrays: readonly ShapedArray[], path: string): Batc
     arrays.map((array) => array.data),
     shape,
     path,
+    adopt,
   );
 }
 
-function stack(arrays: readonly NumericArray[], shape: readonly number[], path: string): Batched {
+function stack(
+  arrays: readonly NumericArray[],
+  shape: readonly number[],
+  path: string,
+  adopt: boolean,
+): Batched {
   const { [Symbol.toStringTag]: type, length } = arrays[0];
-  const whole = wholeOf(arrays);
+  const whole = adopt ? wholeOf(arrays) : undefined;
   if (whole) return { data: whole, shape: [arrays.length, ...shape] };
   const stacked = new arrayTypes[type](arrays.length * length);
   for (const [index, array] of arrays.entries()) {
@@ -126,7 +140,7 @@ function stack(arrays: readonly NumericArray[], shape: readonly number[], path: 
   return { data: stacked, shape: [arrays.length, ...shape] };
 }
 
-/** The one array that these are the parts of, in their order and without a rest, as where `atAll` placed them: nothing is to be copied then. */
+/** The one array that these are the parts of, in their order and without a rest; undefined when there is none. */
 function wholeOf(arrays: readonly NumericArray[]): NumericArray | undefined {
   const { buffer, [Symbol.toStringTag]: type, length, byteLength } = arrays[0];
   const isPart = (array: NumericArray, index: number) =>
@@ -138,7 +152,7 @@ function wholeOf(arrays: readonly NumericArray[]): NumericArray | undefined {
   return new arrayTypes[type](buffer as ArrayBuffer);
 }
 
-function collateLists(lists: readonly (readonly unknown[])[], path: string): unknown[] {
+function collateLists(lists: readonly (readonly unknown[])[], path: string, adopt: boolean): unknown[] {
   const length = lists[0].length;
   for (const [index, list] of lists.entries()) {
     if (list.length !== length) throw notAlike(path, `a list of ${length}`, index, describe(list));
@@ -147,16 +161,18 @@ function collateLists(lists: readonly (readonly unknown[])[], path: string): unk
     collate(
       lists.map((list) => list[field]),
       `${path}[${field}]`,
+      adopt,
     ),
   );
 }
 
-function collateFields(objects: readonly Fields[], path: string): Fields {
+function collateFields(objects: readonly Fields[], path: string, adopt: boolean): Fields {
   const collateField = (field: string): [string, unknown] => [
     field,
     collate(
       objects.map((object) => object[field]),
       `${path}.${field}`,
+      adopt,
     ),
   ];
   return Object.fromEntries(Object.keys(objects[0]).map(collateField));

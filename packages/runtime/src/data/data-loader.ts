@@ -46,7 +46,8 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     this.sampler = options.sampler ?? defaultSampler(dataset, options);
     this.#dropLast = options.dropLast ?? false;
     // Without a collate function Batch is what the default one makes.
-    this.#collate = options.collate ?? ((samples) => defaultCollate(samples) as Batch);
+    const adopt = dataset.atAll !== undefined;
+    this.#collate = options.collate ?? ((samples) => defaultCollate(samples, { adopt }) as Batch);
     const batches = this.sampler.length / this.batchSize;
     this.length = this.#dropLast ? Math.floor(batches) : Math.ceil(batches);
   }

@@ -8,7 +8,7 @@ export interface Dataset<Sample> {
 
   /**
    * The samples at `indices`, where that costs less than one `at` for each: reading them together, or placing them in one array
-   * (torch's `__getitems__`). DataLoader asks for a batch at a time.
+   * (torch's `__getitems__`). DataLoader asks for a batch at a time, and keeps the samples' arrays as the batch's own.
    */
   atAll?(indices: readonly number[]): Sample[];
 }

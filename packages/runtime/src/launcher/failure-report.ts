@@ -26,7 +26,7 @@ export interface FailureReport {
 }
 
 const mostOthers = 8;
-const mostStackLines = 30;
+const mostStackLines = 16;
 
 /** Says which worker failed first and why, and how the others ended; undefined when none failed by itself. */
 export function reportFailure(run: FailedRun): FailureReport | undefined {

@@ -62,6 +62,17 @@ describe('makes one batch of', () => {
     defaultCollate([sample]).data.fill(9);
     expect([...sample]).toEqual([1, 2]);
   });
+
+  test('the one array that the samples are parts of, where it is there for the batch', () => {
+    const whole = Float32Array.of(1, 2, 3, 4);
+    const parts = [whole.subarray(0, 2), whole.subarray(2)];
+    const adopted = defaultCollate(parts, { adopt: true });
+    expect(adopted.data.buffer).toBe(whole.buffer);
+    expect(adopted).toEqual({ data: whole, shape: [2, 2] });
+    expect(defaultCollate(parts).data.buffer).not.toBe(whole.buffer);
+    expect([...defaultCollate(parts.toReversed(), { adopt: true }).data]).toEqual([3, 4, 1, 2]);
+    expect([...defaultCollate(parts.slice(0, 1), { adopt: true }).data]).toEqual([1, 2]);
+  });
 });
 
 describe('names the field and both sides when samples are not alike:', () => {

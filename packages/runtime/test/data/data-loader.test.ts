@@ -40,6 +40,24 @@ describe('batches', () => {
     expect(loader.length).toBe(expected.length);
   });
 
+  test('are asked for at once where the dataset can, and are its array', () => {
+    const asked: (readonly number[])[] = [];
+    const atAll = (indices: readonly number[]) => {
+      asked.push(indices);
+      const whole = Float32Array.from(indices);
+      return indices.map((_, position) => whole.subarray(position, position + 1));
+    };
+    const dataset = { length: 5, at: (index: number) => Float32Array.of(index), atAll };
+    expect(valuesOf(new DataLoader(dataset, { batchSize: 3 }))).toEqual([
+      [0, 1, 2],
+      [3, 4],
+    ]);
+    expect(asked).toEqual([
+      [0, 1, 2],
+      [3, 4],
+    ]);
+  });
+
   test('have one sample unless told otherwise', () => {
     expect(valuesOf(new DataLoader(tens(2)))).toEqual([[0], [10]]);
   });

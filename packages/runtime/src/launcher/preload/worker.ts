@@ -9,7 +9,7 @@ const pipe = process.env[launcherPipeVariable];
 // Node processes that the script starts inherit its --import options; without the variable they know that they are not the worker.
 if (isMainThread && pipe !== undefined) {
   Reflect.deleteProperty(process.env, launcherPipeVariable);
-  installErrorRecord();
+  installErrorRecord({ shownByLauncher: true });
   watchLauncher(Number(pipe));
 }
 
