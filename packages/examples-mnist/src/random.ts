@@ -1,20 +1,17 @@
-/** A small seeded generator (sfc32 of Chris Doty-Humphrey's PractRand): the same numbers for one seed on every machine. */
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+
+/** Random numbers in the shapes that drawing needs: the same ones for one seed on every machine. */
 export class Random {
-  #a: number;
-  #b = 0x9e3779b9;
-  #c = 0x243f6a88;
-  #counter = 1;
+  readonly #generator: ReturnType<typeof xoroshiro128plus>;
 
   /** `seed`: an integer, of which the lowest 32 bits count. */
   constructor(seed: number) {
-    this.#a = seed | 0;
-    // The words of close seeds are close until they have been mixed.
-    for (let round = 0; round < 12; round++) this.#nextInt32();
+    this.#generator = xoroshiro128plus(seed);
   }
 
   /** Uniform in `from` to `to`, without `to`. */
   uniform(from: number, to: number): number {
-    return from + ((this.#nextInt32() >>> 0) / 2 ** 32) * (to - from);
+    return from + ((this.#generator.next() >>> 0) / 2 ** 32) * (to - from);
   }
 
   /** An integer, uniform in 0 to `count` - 1. */
@@ -29,14 +26,5 @@ export class Random {
       this.uniform(-deviation, deviation) +
       this.uniform(-deviation, deviation)
     );
-  }
-
-  #nextInt32(): number {
-    const sum = (((this.#a + this.#b) | 0) + this.#counter) | 0;
-    this.#counter = (this.#counter + 1) | 0;
-    this.#a = this.#b ^ (this.#b >>> 9);
-    this.#b = (this.#c + (this.#c << 3)) | 0;
-    this.#c = (((this.#c << 21) | (this.#c >>> 11)) + sum) | 0;
-    return sum;
   }
 }

@@ -8,12 +8,12 @@ export class Generator {
   #state: ReturnType<typeof mersenne>;
 
   constructor(seed: number) {
-    this.#state = mersenne(seed);
+    this.#state = mersenne(seed % 2 ** 32);
   }
 
   /** Starts again from `seed`, an integer of 32 bits. */
   manualSeed(seed: number): void {
-    this.#state = mersenne(seed);
+    this.#state = mersenne(seed % 2 ** 32);
   }
 
   /** Fills with numbers uniform in [low, high). */
