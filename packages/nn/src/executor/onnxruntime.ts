@@ -66,6 +66,9 @@ function options(): ort.InferenceSession.SessionOptions {
     // 0 lets onnxruntime choose.
     intraOpNumThreads: Number.isInteger(threads) && threads > 0 ? threads : 0,
     interOpNumThreads: 1,
+    // Threads that wait for work sleep. Spinning, they take the processors from the garbage collector, the communication and other ranks: a
+    // step of the MNIST CNN on two threads takes 11.2 ms that way, and 7.7 ms without.
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
     // 4: fatal. Errors arrive as exceptions, and its warnings speak of optimisations that a graph without constant weights cannot get.
