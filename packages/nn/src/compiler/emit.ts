@@ -1,6 +1,7 @@
 import type { Leaf } from '../graph/structure.ts';
 import { isNode, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
+import { inputName, outputName } from '../executor/executor.ts';
 import { GraphBuilder } from '../onnx/graph-builder.ts';
 import { definitionOf } from '../ops/index.ts';
 
@@ -42,6 +43,3 @@ export function emitModel(leaves: readonly Leaf[], outputs: readonly Value[]): U
   emitNodes(graph, inputs, results);
   return graph.encode();
 }
-
-export const inputName = (position: number): string => `input_${position}`;
-export const outputName = (position: number): string => `output_${position}`;

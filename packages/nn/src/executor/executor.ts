@@ -8,6 +8,9 @@ export interface ProgramDefinition {
   readonly outputs: readonly ValueType[];
 }
 
+export const inputName = (position: number): string => `input_${position}`;
+export const outputName = (position: number): string => `output_${position}`;
+
 /** A compiled graph. */
 export interface Program {
   /**

@@ -1,9 +1,8 @@
 import * as ort from 'onnxruntime-node';
-import { inputName, outputName } from '../compiler/emit.ts';
 import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
-import type { Executor, Program, ProgramDefinition } from './executor.ts';
+import { inputName, outputName, type Executor, type Program, type ProgramDefinition } from './executor.ts';
 
 /** Runs graphs on onnxruntime's CPU provider, on OMP_NUM_THREADS threads (every core when it is not set). */
 export const onnxruntimeExecutor: Executor = {
