@@ -1,12 +1,11 @@
 // One epoch of MNIST on two processes, ringrun and PyTorch DDP over gloo in turns: `npm run bench:mnist -- --data DIR [--rounds 3] [--json FILE]`.
 // PyTorch is python3-torch of the system's python (`apt-get install python3-torch libopenblas0-pthread`); without it ringrun is measured alone.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { freePort, median, run } from '../support.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const ranks = 2;
 const { values: options } = parseArgs({
   options: {
@@ -18,14 +17,14 @@ const { values: options } = parseArgs({
 });
 
 const contenders = [
-  { name: 'ringrun', run: runRingrun },
-  ...(hasTorch() ? [{ name: 'PyTorch DDP (gloo)', run: runPyTorch }] : []),
+  { name: 'ringrun', train: trainWithRingrun },
+  ...(hasTorch() ? [{ name: 'PyTorch DDP (gloo)', train: trainWithPyTorch }] : []),
 ];
 const rows = [];
 for (let round = 1; round <= Number(options.rounds); round += 1) {
-  for (const { name, run } of contenders) {
+  for (const { name, train } of contenders) {
     const start = performance.now();
-    const { seconds, accuracy } = await run();
+    const { seconds, accuracy } = await train();
     const row = { name, round, seconds, accuracy, commandSeconds: (performance.now() - start) / 1000 };
     rows.push(row);
     console.log(
@@ -45,7 +44,7 @@ for (const { name, seconds } of summary) {
 }
 if (options.json) writeFileSync(options.json, JSON.stringify({ rows, summary }, null, 2));
 
-async function runRingrun() {
+async function trainWithRingrun() {
   const args = [
     'launch',
     '--nproc',
@@ -54,14 +53,14 @@ async function runRingrun() {
     '--data',
     options.data,
   ];
-  const output = await start(process.execPath, args, {});
+  const output = await run(process.execPath, args);
   return {
     seconds: Number(/\(([\d.]+) s of training\)/.exec(output)[1]),
     accuracy: Number(/accuracy=([\d.]+)/.exec(output)[1]),
   };
 }
 
-async function runPyTorch() {
+async function trainWithPyTorch() {
   const environment = {
     WORLD_SIZE: String(ranks),
     MASTER_ADDR: '127.0.0.1',
@@ -71,48 +70,14 @@ async function runPyTorch() {
   const script = fileURLToPath(new URL('pytorch_ddp.py', import.meta.url));
   const outputs = await Promise.all(
     Array.from({ length: ranks }, (_, rank) =>
-      start(options.python, [script, '--data', options.data], { ...environment, RANK: String(rank) }),
+      run(options.python, [script, '--data', options.data], { ...environment, RANK: String(rank) }),
     ),
   );
   return JSON.parse(outputs[0].trim().split('\n').at(-1));
-}
-
-function start(command, args, environment) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      cwd: root,
-      env: { ...process.env, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    let errors = '';
-    child.stdout.on('data', (chunk) => (output += chunk));
-    child.stderr.on('data', (chunk) => (errors += chunk));
-    child.on('error', reject);
-    child.on('close', (code) =>
-      code === 0
-        ? resolve(output)
-        : reject(new Error(`${command} ${args.join(' ')}: exit code ${code}\n${errors}`)),
-    );
-  });
 }
 
 function hasTorch() {
   const found = spawnSync(options.python, ['-c', 'import torch']).status === 0;
   if (!found) console.log(`${options.python} has no torch: ringrun is measured alone`);
   return found;
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
 }

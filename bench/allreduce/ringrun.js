@@ -1,0 +1,22 @@
+// One rank of ringrun's all-reduce: `node ringrun.js registered|any sync|async bytes:repetitions …`. Rank 0 prints a JSON line per size.
+import { defaultGroup, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
+
+const [memory, mode, ...plan] = process.argv.slice(2);
+await initProcessGroup();
+const group = defaultGroup();
+for (const step of plan) {
+  const [bytes, repetitions] = step.split(':').map(Number);
+  const length = bytes / Float32Array.BYTES_PER_ELEMENT;
+  const tensor = memory === 'registered' ? group.allocateSync('float32', length) : new Float32Array(length);
+  const times = [];
+  const warmUp = Math.min(20, repetitions);
+  for (let i = -warmUp; i < repetitions; i += 1) {
+    const start = process.hrtime.bigint();
+    if (mode === 'sync') group.allReduceSync(tensor);
+    else await group.allReduce(tensor);
+    if (i >= 0) times.push(Number(process.hrtime.bigint() - start) / 1000);
+  }
+  group.barrierSync();
+  if (getRank() === 0) console.log(JSON.stringify({ bytes, times }));
+}
+await destroyProcessGroup();

@@ -1,0 +1,156 @@
+// All-reduce of two processes on one host, ringrun beside its peers and two limits, in turns: `npm run bench:allreduce -- [--rounds 3] [--most BYTES]
+// [--json FILE]`. PyTorch takes part when the system's python has torch, Open MPI when there is mpicc (`apt-get install python3-torch
+// openmpi-bin libopenmpi-dev`). Every round runs every contender over all sizes; a row is the median over all rounds.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { freePort, median, run } from '../support.js';
+import { planOf } from './schedule.js';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    most: { type: 'string', default: String(2 ** 28) },
+    python: { type: 'string', default: '/usr/bin/python3' },
+    json: { type: 'string' },
+  },
+});
+const plan = planOf(Number(options.most));
+const built = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
+
+const ringrun = (transport, memory, mode) => ({
+  name: `ringrun ${transport}${memory === 'registered' ? ' registered' : ''}`,
+  transport,
+  mode,
+  lines: () =>
+    onTwoRanks(process.execPath, [join(here, 'ringrun.js'), memory, mode, ...plan], {
+      RINGRUN_TRANSPORT: transport,
+    }),
+});
+
+try {
+  const contenders = [
+    limit('limit: adding in shared memory', 'shm', 'limit_shm.c'),
+    limit('limit: raw TCP exchange', 'tcp', 'limit_tcp.c'),
+    ...['sync', 'async'].flatMap((mode) => [
+      ringrun('shm', 'registered', mode),
+      ringrun('shm', 'any', mode),
+      ringrun('tcp', 'any', mode),
+    ]),
+    ...gloo(),
+    ...openMpi(),
+  ];
+  const times = new Map(contenders.map((contender) => [contender, new Map()]));
+  for (let round = 1; round <= Number(options.rounds); round += 1) {
+    for (const contender of contenders) {
+      for (const { bytes, times: measured } of await contender.lines()) {
+        const known = times.get(contender);
+        known.set(bytes, [...(known.get(bytes) ?? []), ...measured]);
+      }
+    }
+    console.error(`round ${round} of ${options.rounds} done`);
+  }
+  report(contenders.flatMap((contender) => rowsOf(contender, times.get(contender))));
+} finally {
+  rmSync(built, { recursive: true });
+}
+
+function rowsOf({ name, transport, mode }, timesBySize) {
+  return [...timesBySize].map(([bytes, all]) => {
+    const medianUs = median(all);
+    const gbPerSec = bytes / medianUs / 1000;
+    return {
+      name,
+      transport,
+      mode,
+      bytes,
+      medianUs,
+      minUs: Math.min(...all),
+      maxUs: Math.max(...all),
+      gbPerSec,
+    };
+  });
+}
+
+function report(rows) {
+  const names = [...new Set(rows.map(({ name, mode }) => `${name}, ${mode}`))];
+  console.log(`median µs of an all-reduce, float32 SUM, 2 ranks\n`);
+  console.log(`${'bytes'.padStart(11)}  ${names.map((_, i) => `[${i + 1}]`.padStart(10)).join('')}`);
+  for (const bytes of new Set(rows.map((row) => row.bytes))) {
+    const cells = names.map((name) => {
+      const row = rows.find((one) => one.bytes === bytes && `${one.name}, ${one.mode}` === name);
+      return (row ? row.medianUs.toPrecision(4) : '-').padStart(10);
+    });
+    console.log(`${String(bytes).padStart(11)}  ${cells.join('')}`);
+  }
+  console.log(`\n${names.map((name, i) => `[${i + 1}] ${name}`).join('\n')}`);
+  if (options.json) writeFileSync(options.json, JSON.stringify(rows, null, 2));
+}
+
+function limit(name, transport, source) {
+  const program = compile('cc', ['-march=native'], source);
+  return { name, transport, mode: 'sync', lines: async () => parse(await run(program, plan)) };
+}
+
+function gloo() {
+  if (!isThere(options.python, ['-c', 'import torch'])) return [];
+  const lines = () => onTwoRanks(options.python, [join(here, 'gloo.py'), ...plan], { OMP_NUM_THREADS: '1' });
+  return [{ name: 'PyTorch gloo', transport: 'tcp', mode: 'sync', lines }];
+}
+
+function openMpi() {
+  if (!isThere('mpicc', ['--version'])) return [];
+  const program = compile('mpicc', [], 'mpi.c');
+  const start = ['--allow-run-as-root', '--oversubscribe', '-n', '2'];
+  const over = (transport, layers) => ({
+    name: 'Open MPI',
+    transport,
+    mode: 'sync',
+    lines: async () => parse(await run('mpirun', [...start, '--mca', 'btl', layers, program, ...plan])),
+  });
+  return [over('shm', 'self,vader'), over('tcp', 'self,tcp')].map((contender) => ({
+    ...contender,
+    name: `${contender.name} ${contender.transport}`,
+  }));
+}
+
+async function onTwoRanks(command, args, environment) {
+  const port = await freePort();
+  const outputs = await Promise.all(
+    [0, 1].map((rank) =>
+      run(command, args, {
+        ...environment,
+        RANK: String(rank),
+        WORLD_SIZE: '2',
+        MASTER_ADDR: '127.0.0.1',
+        MASTER_PORT: String(port),
+      }),
+    ),
+  );
+  return parse(outputs[0]);
+}
+
+function parse(output) {
+  return output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+}
+
+function compile(compiler, flags, source) {
+  const program = join(built, source.replace('.c', ''));
+  const args = ['-O3', ...flags, join(here, source), '-o', program];
+  const { status, stderr } = spawnSync(compiler, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${compiler} ${args.join(' ')}: ${stderr}`);
+  return program;
+}
+
+function isThere(command, args) {
+  const there = spawnSync(command, args).status === 0;
+  if (!there) console.error(`${command} ${args.join(' ')} does not work: measured without it`);
+  return there;
+}
