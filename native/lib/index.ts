@@ -3,10 +3,39 @@ import { loadBinding } from './load.ts';
 export { NativeUnavailableError } from './load.ts';
 
 /** Numbers of the element types in native/src/base/operation.h. */
-export const nativeDType = { float32: 1 } as const;
+export const nativeDType = {
+  float32: 1,
+  float64: 2,
+  int8: 3,
+  uint8: 4,
+  int32: 5,
+  uint32: 6,
+  int64: 7,
+  uint64: 8,
+} as const;
+
+/** The typed arrays that collectives take; their class says what the dtype is. */
+export type NativeTensor =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
 
 /** Numbers of the reductions in native/src/base/operation.h. */
-export const nativeReduceOp = { SUM: 1, AVG: 2 } as const;
+export const nativeReduceOp = {
+  SUM: 1,
+  AVG: 2,
+  PRODUCT: 3,
+  MIN: 4,
+  MAX: 5,
+  BAND: 6,
+  BOR: 7,
+  BXOR: 8,
+} as const;
 
 /** What a rank says about where it listens. */
 export interface NativeListening {
@@ -57,10 +86,10 @@ export interface NativeProcessGroup {
   connect(transport: 'shm' | 'tcp', endpoints: NativeEndpoint[], timeoutMs: number): Promise<void>;
   /** Zeroed memory of `length` elements that the transport reduces in place; a collective. Detached by `destroy`. */
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
-  allReduce(tensor: Float32Array, reduceOp: number, timeoutMs: number): Promise<void>;
-  allReduceSync(tensor: Float32Array, reduceOp: number, timeoutMs: number): void;
-  broadcast(tensor: Float32Array, root: number, timeoutMs: number): Promise<void>;
-  broadcastSync(tensor: Float32Array, root: number, timeoutMs: number): void;
+  allReduce(tensor: NativeTensor, reduceOp: number, timeoutMs: number): Promise<void>;
+  allReduceSync(tensor: NativeTensor, reduceOp: number, timeoutMs: number): void;
+  broadcast(tensor: NativeTensor, root: number, timeoutMs: number): Promise<void>;
+  broadcastSync(tensor: NativeTensor, root: number, timeoutMs: number): void;
   barrier(timeoutMs: number): Promise<void>;
   barrierSync(timeoutMs: number): void;
   /** Waits for every rank to come here, then releases everything. Releases too when that fails, or was never connected. */
@@ -72,13 +101,17 @@ export interface NativeBinding {
   ProcessGroup: new (rank: number, size: number) => NativeProcessGroup;
   /** Processors that this process may keep busy: its affinity mask and its cgroup's quota. */
   usableCpus(): number;
-  /** Reduction kernels for float32 that this processor can run, fastest first; the last one is plain C++. */
+  /** Sets of reduction kernels that this processor can run, fastest first; the last one is plain C++. */
   kernelNames(): string[];
-  /** `outputs[*][i] = (inputs[0][i] + inputs[1][i] + …) / divisor` by the kernel of that name; arrays of equal lengths. */
+  /**
+   * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` by the kernel of that name; arrays of one class and length. A sum of floating-point
+   * numbers is divided by `divisor`, which is 1 everywhere else.
+   */
   reduceWith(
     kernel: string,
-    inputs: readonly Float32Array[],
-    outputs: readonly Float32Array[],
+    reduceOp: number,
+    inputs: readonly NativeTensor[],
+    outputs: readonly NativeTensor[],
     divisor: number,
   ): void;
 }

@@ -1,56 +1,165 @@
 import { describe, expect, test } from 'vitest';
 
-import { loadNative } from '@ringrun/native';
+import type { NativeTensor } from '@ringrun/native';
+import { loadNative, nativeReduceOp } from '@ringrun/native';
 
 const native = loadNative();
 
-/** Numbers of very different sizes, so that sums round: only the right order of additions gives the right bytes. */
-function irregular(length: number, seed: number): Float32Array {
+type Op = keyof typeof nativeReduceOp;
+
+/** Elements as the naive reference computes with them: numbers for floating point, BigInt for every integer. */
+interface Reference {
+  make: (length: number) => NativeTensor;
+  /** Element `i` of an input: irregular, over the whole range of the dtype. */
+  term: (random: number, i: number) => number | bigint;
+  combine: Partial<Record<Op, (left: never, right: never) => number | bigint>>;
+}
+
+/** Sums and products round at every step, so only the right order of operations gives the right bytes. */
+function floatingPoint(make: Reference['make'], round: (value: number) => number): Reference {
+  return {
+    make,
+    // Of very different sizes, with a NaN here and there.
+    term: (random, i) => (random % 41 === 0 ? NaN : round((random / 2 ** 32 - 0.5) * 10 ** (i % 9))),
+    combine: {
+      SUM: (left: number, right: number) => round(left + right),
+      AVG: (left: number, right: number) => round(left + right),
+      PRODUCT: (left: number, right: number) => round(left * right),
+      MIN: (left: number, right: number) => Math.min(left, right),
+      MAX: (left: number, right: number) => Math.max(left, right),
+    },
+  };
+}
+
+function integers(make: Reference['make'], wrap: (value: bigint) => bigint): Reference {
+  return {
+    make,
+    term: (random, i) => wrap(BigInt(random) * 0x9e3779b97f4a7c15n + BigInt(i)),
+    combine: {
+      SUM: (left: bigint, right: bigint) => wrap(left + right),
+      PRODUCT: (left: bigint, right: bigint) => wrap(left * right),
+      MIN: (left: bigint, right: bigint) => (right < left ? right : left),
+      MAX: (left: bigint, right: bigint) => (right > left ? right : left),
+      BAND: (left: bigint, right: bigint) => left & right,
+      BOR: (left: bigint, right: bigint) => left | right,
+      BXOR: (left: bigint, right: bigint) => left ^ right,
+    },
+  };
+}
+
+const references: Record<string, Reference> = {
+  float32: floatingPoint((length) => new Float32Array(length), Math.fround),
+  float64: floatingPoint(
+    (length) => new Float64Array(length),
+    (value) => value,
+  ),
+  int8: integers(
+    (length) => new Int8Array(length),
+    (value) => BigInt.asIntN(8, value),
+  ),
+  uint8: integers(
+    (length) => new Uint8Array(length),
+    (value) => BigInt.asUintN(8, value),
+  ),
+  int32: integers(
+    (length) => new Int32Array(length),
+    (value) => BigInt.asIntN(32, value),
+  ),
+  uint32: integers(
+    (length) => new Uint32Array(length),
+    (value) => BigInt.asUintN(32, value),
+  ),
+  int64: integers(
+    (length) => new BigInt64Array(length),
+    (value) => BigInt.asIntN(64, value),
+  ),
+  uint64: integers(
+    (length) => new BigUint64Array(length),
+    (value) => BigInt.asUintN(64, value),
+  ),
+};
+
+function fill(array: NativeTensor, { term }: Reference, seed: number): NativeTensor {
   let state = seed;
-  return Float32Array.from({ length }, (_, i) => {
+  for (let i = 0; i < array.length; i++) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state / 2 ** 32 - 0.5) * 10 ** (i % 9);
+    const value = term(state, i);
+    array[i] = array instanceof BigInt64Array || array instanceof BigUint64Array ? value : Number(value);
+  }
+  return array;
+}
+
+/** Element by element, in the order of the inputs. */
+function reduced(
+  reference: Reference,
+  op: Op,
+  inputs: readonly NativeTensor[],
+  divisor: number,
+): (number | bigint)[] {
+  const combine = reference.combine[op] as (left: unknown, right: unknown) => number | bigint;
+  const isFloating = inputs[0] instanceof Float32Array || inputs[0] instanceof Float64Array;
+  return Array.from<number | bigint, number | bigint>(inputs[0], (_, i) => {
+    const terms = inputs.map((input) => (isFloating ? input[i] : BigInt(input[i])));
+    const result = terms.reduce(combine);
+    if (!isFloating) return result;
+    return inputs[0] instanceof Float32Array
+      ? Math.fround(Number(result) / divisor)
+      : Number(result) / divisor;
   });
 }
 
-/** What the kernels compute, element by element in float32 arithmetic. */
-function reference(inputs: readonly Float32Array[], divisor: number): Float32Array {
-  return inputs[0].map((first, i) => {
-    const sum = inputs.slice(1).reduce((partial, input) => Math.fround(partial + input[i]), first);
-    return Math.fround(sum / divisor);
-  });
+/** Throws at the first element that is not the expected one, where NaN equals NaN and −0 differs from 0. */
+function expectElements(array: NativeTensor, expected: readonly (number | bigint)[], what: string): void {
+  expect(array.length).toBe(expected.length);
+  for (let i = 0; i < array.length; i++) {
+    const element = typeof expected[i] === 'bigint' ? BigInt(array[i]) : array[i];
+    if (!Object.is(element, expected[i])) {
+      expect.fail(`${what}: element ${i} is ${String(array[i])}, expected ${String(expected[i])}`);
+    }
+  }
 }
+
+const shapes = [1, 2, 3, 4, 7].flatMap((inputs) => [1, 2, inputs].map((outputs) => ({ inputs, outputs })));
+const lengths = [0, 1, 3, 15, 16, 17, 63, 65, 131];
+const cases = Object.entries(references).flatMap(([dtype, reference]) =>
+  (Object.keys(reference.combine) as Op[]).map((op) => ({ dtype, op, reference })),
+);
 
 describe.each(native.kernelNames())('kernel %s', (kernel) => {
-  const cases = [1, 2, 3, 4, 7].flatMap((inputCount) =>
-    [1, 2, inputCount].map((outputCount) => ({ inputCount, outputCount })),
-  );
-
-  test.each(cases)(
-    'adds $inputCount inputs into $outputCount outputs exactly as plain arithmetic does',
-    (counts) => {
-      for (const length of [0, 1, 3, 15, 16, 17, 64, 1001]) {
-        for (const divisor of [1, 3]) {
-          const inputs = Array.from({ length: counts.inputCount }, (_, i) => irregular(length, i + 1));
-          const outputs = Array.from({ length: counts.outputCount }, () => new Float32Array(length));
-          native.reduceWith(kernel, inputs, outputs, divisor);
-          for (const output of outputs) expect(output).toEqual(reference(inputs, divisor));
+  test.each(cases)('$op of $dtype is exactly what plain arithmetic gives', ({ op, reference }) => {
+    const divisor = op === 'AVG' ? 3 : 1;
+    for (const { inputs: inputCount, outputs: outputCount } of shapes) {
+      for (const length of lengths) {
+        const inputs = Array.from({ length: inputCount }, (_, i) =>
+          fill(reference.make(length), reference, i + 1),
+        );
+        const expected = reduced(reference, op, inputs, divisor);
+        const outputs = Array.from({ length: outputCount }, () => reference.make(length));
+        native.reduceWith(kernel, nativeReduceOp[op], inputs, outputs, divisor);
+        for (const output of outputs) {
+          expectElements(output, expected, `${inputCount} inputs, ${outputCount} outputs, length ${length}`);
         }
       }
-    },
-  );
+    }
+  });
 
-  test('may write over its inputs, at any alignment', () => {
-    const memory = Array.from({ length: 3 }, (_, i) => irregular(104, i + 1));
+  test.each(cases)('$op of $dtype may write over its inputs, at any alignment', ({ op, reference }) => {
+    const memory = Array.from({ length: 3 }, (_, i) => fill(reference.make(104), reference, i + 1));
     const slices = memory.map((array) => array.subarray(1, 102));
-    const expected = reference(
-      slices.map((slice) => slice.slice()),
-      3,
-    );
+    const expected = reduced(reference, op, slices, 1);
     const outside = memory.map((array) => [array[0], array[102], array[103]]);
-    native.reduceWith(kernel, slices, slices, 3);
-    for (const slice of slices) expect(slice).toEqual(expected);
+    native.reduceWith(kernel, nativeReduceOp[op], slices, slices, 1);
+    for (const slice of slices) expectElements(slice, expected, 'in place');
     expect(memory.map((array) => [array[0], array[102], array[103]])).toEqual(outside);
+  });
+
+  test.each([
+    ['AVG', new Int32Array(1)],
+    ['BAND', new Float32Array(1)],
+  ] as const)('has no %s of %o', (op, array) => {
+    expect(() => {
+      native.reduceWith(kernel, nativeReduceOp[op], [array, array], [array], 2);
+    }).toThrow(/no kernel/);
   });
 });
 

@@ -22,6 +22,12 @@ const char* nameOf(ReduceOp op) {
     case ReduceOp::None: return "none";
     case ReduceOp::Sum: return "SUM";
     case ReduceOp::Avg: return "AVG";
+    case ReduceOp::Product: return "PRODUCT";
+    case ReduceOp::Min: return "MIN";
+    case ReduceOp::Max: return "MAX";
+    case ReduceOp::Band: return "BAND";
+    case ReduceOp::Bor: return "BOR";
+    case ReduceOp::Bxor: return "BXOR";
   }
   return "unknown reduction";
 }
@@ -30,6 +36,13 @@ const char* nameOf(DType dtype) {
   switch (dtype) {
     case DType::None: return "none";
     case DType::Float32: return "float32";
+    case DType::Float64: return "float64";
+    case DType::Int8: return "int8";
+    case DType::UInt8: return "uint8";
+    case DType::Int32: return "int32";
+    case DType::UInt32: return "uint32";
+    case DType::Int64: return "int64";
+    case DType::UInt64: return "uint64";
   }
   return "unknown dtype";
 }
@@ -45,7 +58,14 @@ std::string withThousandsSeparated(std::uint64_t number) {
 std::size_t bytesPerElement(DType dtype) {
   switch (dtype) {
     case DType::None: return 0;
-    case DType::Float32: return 4;
+    case DType::Int8:
+    case DType::UInt8: return 1;
+    case DType::Float32:
+    case DType::Int32:
+    case DType::UInt32: return 4;
+    case DType::Float64:
+    case DType::Int64:
+    case DType::UInt64: return 8;
   }
   return 0;
 }

@@ -12,8 +12,28 @@ namespace ringrun {
 // The numbers below travel between processes and cross to JavaScript (native/lib/index.ts): append, never renumber.
 
 enum class Op : std::uint8_t { Barrier = 1, AllReduce = 2, Broadcast = 3, Allocate = 4, Destroy = 5, Connect = 6 };
-enum class ReduceOp : std::uint8_t { None = 0, Sum = 1, Avg = 2 };
-enum class DType : std::uint8_t { None = 0, Float32 = 1 };
+enum class ReduceOp : std::uint8_t {
+  None = 0,
+  Sum = 1,
+  Avg = 2,
+  Product = 3,
+  Min = 4,
+  Max = 5,
+  Band = 6,
+  Bor = 7,
+  Bxor = 8,
+};
+enum class DType : std::uint8_t {
+  None = 0,
+  Float32 = 1,
+  Float64 = 2,
+  Int8 = 3,
+  UInt8 = 4,
+  Int32 = 5,
+  UInt32 = 6,
+  Int64 = 7,
+  UInt64 = 8,
+};
 
 std::size_t bytesPerElement(DType dtype);
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/usable_cpus.h"
+#include "binding/elements.h"
 #include "binding/process_group.h"
 #include "reduce/kernels.h"
 
@@ -12,33 +13,38 @@ namespace {
 Napi::Value usableCpusOf(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), usableCpus()); }
 
 Napi::Value kernelNames(const Napi::CallbackInfo& info) {
-  const auto& kernels = float32Kernels();
-  Napi::Array names = Napi::Array::New(info.Env(), kernels.size());
-  for (std::uint32_t i = 0; i < kernels.size(); ++i) names.Set(i, kernels[i].name);
+  const auto& sets = instructionSets();
+  Napi::Array names = Napi::Array::New(info.Env(), sets.size());
+  for (std::uint32_t i = 0; i < sets.size(); ++i) names.Set(i, sets[i].name);
   return names;
 }
 
-// reduceWith(kernel, inputs, outputs, divisor): arrays of equal lengths.
+ReductionKernel kernelNamed(const std::string& name, DType dtype, ReduceOp op) {
+  for (const auto& set : instructionSets()) {
+    if (name == set.name) return set.kernelFor(dtype, op);
+  }
+  return nullptr;
+}
+
+// reduceWith(kernel, op, inputs, outputs, divisor): arrays of one class and length.
 void reduceWith(const Napi::CallbackInfo& info) {
-  const std::string name = info[0].ToString();
+  const auto op = static_cast<ReduceOp>(info[1].ToNumber().Uint32Value());
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  std::size_t count = 0;
+  Elements last{nullptr, 0, DType::None};
   const auto dataOf = [&](const Napi::Value& value) {
-    auto array = value.As<Napi::Float32Array>();
-    count = array.ElementLength();
-    return array.Data();
+    last = elementsOf(value);
+    return last.data;
   };
-  const auto inputArrays = info[1].As<Napi::Array>();
-  const auto outputArrays = info[2].As<Napi::Array>();
+  const auto inputArrays = info[2].As<Napi::Array>();
+  const auto outputArrays = info[3].As<Napi::Array>();
   for (std::uint32_t i = 0; i < inputArrays.Length(); ++i) inputs.push_back(dataOf(inputArrays.Get(i)));
   for (std::uint32_t i = 0; i < outputArrays.Length(); ++i) outputs.push_back(dataOf(outputArrays.Get(i)));
-  for (const auto& kernel : float32Kernels()) {
-    if (name != kernel.name) continue;
-    kernel.run({inputs.data(), inputs.size(), outputs.data(), outputs.size(), count, info[3].ToNumber().Uint32Value()});
-    return;
-  }
-  throw Napi::Error::New(info.Env(), "no kernel '" + name + "' on this processor");
+  const std::string name = info[0].ToString();
+  const ReductionKernel kernel = kernelNamed(name, last.dtype, op);
+  if (kernel == nullptr) throw Napi::Error::New(info.Env(), "no kernel '" + name + "' for this op, dtype and processor");
+  kernel({inputs.data(), inputs.size(), outputs.data(), outputs.size(), static_cast<std::size_t>(last.count),
+          info[4].ToNumber().Uint32Value()});
 }
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {

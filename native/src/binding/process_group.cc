@@ -3,25 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "binding/elements.h"
 #include "binding/failure_to_js.h"
 
 namespace ringrun {
 namespace {
-
-// A typed array's elements. TypeScript lets only supported dtypes through; see dtypeOf.
-struct Elements {
-  void* data;
-  std::uint64_t count;
-  DType dtype;
-};
-
-Elements elementsOf(const Napi::Value& value) {
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array) {
-    throw Napi::TypeError::New(value.Env(), "expected a Float32Array");
-  }
-  auto array = value.As<Napi::Float32Array>();
-  return {array.Data(), array.ElementLength(), DType::Float32};
-}
 
 Endpoint endpointOf(const Napi::Object& object) {
   Endpoint endpoint;

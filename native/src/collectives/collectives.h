@@ -23,7 +23,7 @@ class Collectives {
  public:
   virtual ~Collectives() = default;
 
-  // Elements of `data` become their sum (or average) over the ranks, the same bytes everywhere.
+  // Elements of `data` become their reduction over the ranks, the same bytes everywhere.
   virtual void allReduce(const Call& call, void* data) = 0;
 
   // `data` becomes that of rank `call.fingerprint.root`.

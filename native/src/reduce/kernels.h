@@ -7,35 +7,36 @@
 
 namespace ringrun {
 
-// outputs[*][i] = (inputs[0][i] + inputs[1][i] + …) ÷ divisor, for i < count.
+// outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …, for i < count; ÷ divisor where it is a sum of floating-point numbers.
 //
-// Always added in the order of `inputs`, element by element, so that equal inputs give equal bytes on every rank and
-// with every kernel. An output may be one of the inputs; other overlaps are not allowed. No alignment beyond the
-// element's is needed.
+// Always reduced in the order of `inputs`, element by element, so that equal inputs give equal bytes on every rank and
+// with every kernel. Integers wrap around; MIN and MAX are NaN where any term is. An output may be one of the inputs;
+// other overlaps are not allowed. No alignment beyond the element's is needed.
 struct Reduction {
   const void* const* inputs;
   std::size_t inputCount;
   void* const* outputs;
   std::size_t outputCount;
   std::size_t count;
-  // Ranks to divide the complete sum by (AVG); 1 for SUM.
+  // Ranks to divide the complete sum by (AVG); 1 for everything else.
   std::size_t divisor;
 };
 
 using ReductionKernel = void (*)(const Reduction&);
 
-struct NamedKernel {
+struct InstructionSet {
   const char* name;
-  ReductionKernel run;
+  // nullptr where the operator has no meaning: AVG of integers, bits of floating-point numbers.
+  ReductionKernel (*kernelFor)(DType, ReduceOp);
 };
 
-// Every kernel for float32 sums that this processor can run, fastest first; the last one is plain C++.
-const std::vector<NamedKernel>& float32Kernels();
+// Those that this processor has, fastest first; the last one is plain C++.
+const std::vector<InstructionSet>& instructionSets();
 
-// Runs the fastest kernel for the dtype.
-void reduce(DType dtype, const Reduction& reduction);
+// Runs the fastest kernel. The operator has a meaning for the dtype: TypeScript lets nothing else through.
+void reduce(DType dtype, ReduceOp op, const Reduction& reduction);
 
-// Ranks to divide by after summing over `ranks` of them.
+// Ranks to divide by after reducing over `ranks` of them.
 inline std::size_t divisorOf(ReduceOp op, std::size_t ranks) { return op == ReduceOp::Avg ? ranks : 1; }
 
 }  // namespace ringrun

@@ -47,9 +47,15 @@ export interface ProcessGroup {
    */
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T];
 
+  /**
+   * The tensor's elements become their reduction over the ranks. Its class says what the dtype is.
+   *
+   * @throws InvalidArgumentError for an op that has no meaning for the dtype (see `ReduceOp`), before anything has happened.
+   */
   allReduce(tensor: TypedArray, options?: AllReduceOptions): Promise<void>;
   allReduceSync(tensor: TypedArray, options?: AllReduceOptions): void;
 
+  /** The tensor's elements become those of rank `src`. */
   broadcast(tensor: TypedArray, options?: BroadcastOptions): Promise<void>;
   broadcastSync(tensor: TypedArray, options?: BroadcastOptions): void;
 

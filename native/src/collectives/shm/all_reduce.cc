@@ -26,12 +26,12 @@ void reduceSlices(const Fingerprint& fingerprint, const Slices& inputs, void* co
   reduction.outputCount = outputCount;
   reduction.count = count;
   reduction.divisor = divisorOf(fingerprint.reduceOp, inputs.size());
-  reduce(fingerprint.dtype, reduction);
+  reduce(fingerprint.dtype, fingerprint.reduceOp, reduction);
 }
 
 }  // namespace
 
-// Three ways, chosen by what every rank has posted, so that all choose the same. In each, an element is added up in
+// Three ways, chosen by what every rank has posted, so that all choose the same. In each, an element is reduced in
 // the order of the ranks by somebody who sees all its terms, so all three give the same bytes.
 //
 //   small              1 step       every rank reads size × bytes

@@ -14,11 +14,12 @@ constexpr std::size_t kExchangeBytes = 64 * 1024;
 // until it is reduced.
 constexpr std::size_t kSegmentBytes = 256 * 1024;
 
-// outputs ← (a + b) ÷ divisor
-void addPair(DType dtype, const void* a, const void* b, void* output, std::size_t count, std::size_t divisor) {
+// output ← (a ∘ b) ÷ divisor
+void reducePair(const Fingerprint& fingerprint, const void* a, const void* b, void* output, std::size_t count,
+                std::size_t divisor) {
   const void* const inputs[] = {a, b};
   void* const outputs[] = {output};
-  reduce(dtype, {inputs, 2, outputs, 1, count, divisor});
+  reduce(fingerprint.dtype, fingerprint.reduceOp, {inputs, 2, outputs, 1, count, divisor});
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ void TcpCollectives::allReduce(const Call& call, void* data) {
   allReduceInRing(call, static_cast<std::uint8_t*>(data));
 }
 
-// 1 step, (size − 1) × bytes sent by each rank. Everybody adds up everything, in the order of the ranks.
+// 1 step, (size − 1) × bytes sent by each rank. Everybody reduces everything, in the order of the ranks.
 void TcpCollectives::allReduceByExchange(const Call& call, void* data) {
   const std::size_t bytes = call.fingerprint.bytes();
   std::uint8_t* const landing = scratch(bytes * static_cast<std::size_t>(size_));
@@ -44,20 +45,22 @@ void TcpCollectives::allReduceByExchange(const Call& call, void* data) {
     receives.push_back({peer, 0, into, bytes});
   }
   messenger_.transfer(call, sends, receives);
-  reduce(call.fingerprint.dtype, {terms.data(), terms.size(), &data, 1, static_cast<std::size_t>(call.fingerprint.count),
-                                  divisorOf(call.fingerprint.reduceOp, terms.size())});
+  const Fingerprint& fingerprint = call.fingerprint;
+  reduce(fingerprint.dtype, fingerprint.reduceOp,
+         {terms.data(), terms.size(), &data, 1, static_cast<std::size_t>(fingerprint.count),
+          divisorOf(fingerprint.reduceOp, terms.size())});
 }
 
 // Ring: reduce-scatter, then all-gather; 2(size − 1) steps, in each of which every rank sends one chunk to the right
 // and receives one from the left: 2(size − 1)/size × bytes sent by each.
 //
 // In step s rank r sends chunk r − s and receives chunk r − s − 1 (modulo size). In the first size − 1 steps, what
-// arrives is a partial sum: the rank adds its own term to it in scratch memory and passes it on in the next step. The
-// last of these completes a chunk, since it has been at every rank and every rank has compared fingerprints with the
+// arrives is a partial result: the rank reduces its own term into it in scratch memory and passes it on in the next
+// step. The last of these completes a chunk, since it has been at every rank and every rank has compared fingerprints with the
 // one before it: from here on all agree, and the caller's memory may be written. The other size − 1 steps pass the
 // complete chunks around.
 //
-// Order of addition in a chunk: along the ring, beginning right of its owner; equal on every run, and done once for
+// Order of reduction in a chunk: along the ring, beginning right of its owner; equal on every run, and done once for
 // all ranks.
 void TcpCollectives::allReduceInRing(const Call& call, std::uint8_t* data) {
   const Fingerprint& fingerprint = call.fingerprint;
@@ -77,8 +80,8 @@ void TcpCollectives::allReduceInRing(const Call& call, std::uint8_t* data) {
     return Range{chunk.begin + within.begin, chunk.begin + within.end};
   };
 
-  // Partial sums lie where they land until they are passed on a step later; a landing place is used again two steps
-  // later. With two ranks no partial sum is ever passed on, and one segment is enough.
+  // Partial results lie where they land until they are passed on a step later; a landing place is used again two steps
+  // later. With two ranks none is ever passed on, and one segment is enough.
   const std::size_t landingBytes = size == 2 ? kSegmentBytes : (longestChunk + segments) * elementBytes;
   std::uint8_t* const landings = scratch(2 * landingBytes);
   const auto landingOf = [&](std::size_t step, const Range& chunk, const Range& segment) {
@@ -102,9 +105,9 @@ void TcpCollectives::allReduceInRing(const Call& call, std::uint8_t* data) {
       messenger_.transfer(call, {{right, part, from, out.length() * elementBytes}},
                           {{left, part, into, in.length() * elementBytes}});
       if (step == lastPartial) {
-        addPair(fingerprint.dtype, into, own, own, in.length(), divisorOf(fingerprint.reduceOp, size));
+        reducePair(fingerprint, into, own, own, in.length(), divisorOf(fingerprint.reduceOp, size));
       } else if (receivesPartial) {
-        addPair(fingerprint.dtype, into, own, into, in.length(), 1);
+        reducePair(fingerprint, into, own, into, in.length(), 1);
       }
     }
   }

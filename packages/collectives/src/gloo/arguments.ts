@@ -1,34 +1,53 @@
 import { nativeDType, nativeReduceOp } from '@ringrun/native';
 
 import type { DType, TypedArray } from '../dtype.ts';
-import { bytesPerElement } from '../dtype.ts';
+import { bytesPerElement, dtypeOf, typedArrayClass } from '../dtype.ts';
 import { InvalidArgumentError } from '../errors.ts';
-import type { ReduceOp } from '../reduce-op.ts';
+import { ReduceOp, reduceOpsFor } from '../reduce-op.ts';
 
 /** Elements that one array may have: what a typed array can hold. */
 const mostElements = 2 ** 32;
 
-/** The functions below return the argument in the addon's terms, or throw an `InvalidArgumentError` before anything has happened. */
+const dtypes = Object.keys(bytesPerElement) as DType[];
 
-export function checkedTensor(tensor: TypedArray): Float32Array {
-  // Callers in JavaScript can pass anything.
-  const given: unknown = tensor;
-  if (given instanceof Float32Array) return given;
-  throw new InvalidArgumentError(`tensor is ${describeValue(given)}, expected a Float32Array`);
+/** The functions below return the argument in the addon's terms where those differ, or throw an `InvalidArgumentError` before anything has happened. */
+
+export function checkTensor(tensor: TypedArray): void {
+  dtypeOfTensor(tensor);
 }
 
-export function checkedReduceOp(op: ReduceOp): number {
-  if (Object.hasOwn(nativeReduceOp, op)) return nativeReduceOp[op];
+/** An op that has a meaning for the dtype of `tensor`, which is refused too when it has none. */
+export function checkedReduceOp(op: ReduceOp, tensor: TypedArray): number {
+  const dtype = dtypeOfTensor(tensor);
+  if (!Object.hasOwn(nativeReduceOp, op)) {
+    throw new InvalidArgumentError(
+      `op is ${describeValue(op)}, expected one of ReduceOp: ${Object.keys(nativeReduceOp).join(', ')}`,
+    );
+  }
+  if (reduceOpsFor(dtype).includes(op)) return nativeReduceOp[op];
+  const others = dtypes.filter((other) => reduceOpsFor(other).includes(op));
   throw new InvalidArgumentError(
-    `op is ${describeValue(op)}, expected one of ReduceOp: ${Object.keys(nativeReduceOp).join(', ')}`,
+    `op is ${op} and the tensor's dtype ${dtype}: ${whyMeaningless(op)}. ` +
+      `For ${dtype} there are ${reduceOpsFor(dtype).join(', ')}; ${op} is for ${others.join(', ')}`,
   );
+}
+
+function whyMeaningless(op: ReduceOp): string {
+  return op === ReduceOp.AVG
+    ? 'an average of integers is no integer (all-reduce the SUM and divide it, or reduce floating-point numbers)'
+    : 'floating-point numbers are not combined bit by bit';
 }
 
 export function checkedDType(dtype: DType): number {
   if (Object.hasOwn(nativeDType, dtype)) return nativeDType[dtype];
-  throw new InvalidArgumentError(
-    `dtype is ${describeValue(dtype)}, expected one of ${Object.keys(bytesPerElement).join(', ')}`,
-  );
+  throw new InvalidArgumentError(`dtype is ${describeValue(dtype)}, expected one of ${dtypes.join(', ')}`);
+}
+
+function dtypeOfTensor(tensor: unknown): DType {
+  const dtype = dtypeOf(tensor);
+  if (dtype !== undefined) return dtype;
+  const classes = dtypes.map((one) => typedArrayClass[one].name);
+  throw new InvalidArgumentError(`tensor is ${describeValue(tensor)}, expected one of ${classes.join(', ')}`);
 }
 
 export function checkedRank(name: string, rank: number, size: number): number {

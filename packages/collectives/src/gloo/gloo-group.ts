@@ -1,6 +1,7 @@
 import type { NativeProcessGroup } from '@ringrun/native';
 
 import type { DType, TypedArray, TypedArrayOf } from '../dtype.ts';
+import { typedArrayClass } from '../dtype.ts';
 import type { RankIdentity } from '../errors.ts';
 import { RingrunError } from '../errors.ts';
 import type {
@@ -15,8 +16,8 @@ import {
   checkedLength,
   checkedRank,
   checkedReduceOp,
-  checkedTensor,
   checkedTimeout,
+  checkTensor,
 } from './arguments.ts';
 import { isNativeFailure, translateFailure } from './failure.ts';
 import type { Transport } from './transport.ts';
@@ -49,38 +50,38 @@ export class GlooGroup implements ProcessGroup {
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T] {
     const number = checkedDType(dtype);
     const elements = checkedLength(length);
-    return this.#now(() => new Float32Array(this.#native.allocateSync(number, elements, this.#timeoutMs)));
+    return this.#now(
+      () => new typedArrayClass[dtype](this.#native.allocateSync(number, elements, this.#timeoutMs)),
+    );
   }
 
   async allReduce(tensor: TypedArray, options: AllReduceOptions = {}): Promise<void> {
-    const array = checkedTensor(tensor);
-    const op = checkedReduceOp(options.op ?? ReduceOp.SUM);
+    const op = checkedReduceOp(options.op ?? ReduceOp.SUM, tensor);
     const timeoutMs = this.#timeoutOf(options);
-    await this.#later(() => this.#native.allReduce(array, op, timeoutMs));
+    await this.#later(() => this.#native.allReduce(tensor, op, timeoutMs));
   }
 
   allReduceSync(tensor: TypedArray, options: AllReduceOptions = {}): void {
-    const array = checkedTensor(tensor);
-    const op = checkedReduceOp(options.op ?? ReduceOp.SUM);
+    const op = checkedReduceOp(options.op ?? ReduceOp.SUM, tensor);
     const timeoutMs = this.#timeoutOf(options);
     this.#now(() => {
-      this.#native.allReduceSync(array, op, timeoutMs);
+      this.#native.allReduceSync(tensor, op, timeoutMs);
     });
   }
 
   async broadcast(tensor: TypedArray, options: BroadcastOptions = {}): Promise<void> {
-    const array = checkedTensor(tensor);
+    checkTensor(tensor);
     const src = checkedRank('src', options.src ?? 0, this.size);
     const timeoutMs = this.#timeoutOf(options);
-    await this.#later(() => this.#native.broadcast(array, src, timeoutMs));
+    await this.#later(() => this.#native.broadcast(tensor, src, timeoutMs));
   }
 
   broadcastSync(tensor: TypedArray, options: BroadcastOptions = {}): void {
-    const array = checkedTensor(tensor);
+    checkTensor(tensor);
     const src = checkedRank('src', options.src ?? 0, this.size);
     const timeoutMs = this.#timeoutOf(options);
     this.#now(() => {
-      this.#native.broadcastSync(array, src, timeoutMs);
+      this.#native.broadcastSync(tensor, src, timeoutMs);
     });
   }
 

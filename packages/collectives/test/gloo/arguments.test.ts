@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { ProcessGroup } from '@ringrun/collectives';
-import { createGlooGroup, HashStore, InvalidArgumentError } from '@ringrun/collectives';
+import {
+  createGlooGroup,
+  dtypeOf,
+  HashStore,
+  InvalidArgumentError,
+  reduceOpsFor,
+} from '@ringrun/collectives';
 
 describe('a group of one', () => {
   let group: ProcessGroup;
@@ -13,25 +19,46 @@ describe('a group of one', () => {
   const tensor = new Float32Array([1, 2, 3]);
   const refusals: [string, () => unknown, RegExp][] = [
     [
-      'a Float64Array',
+      'an Int16Array',
       () => {
-        group.allReduceSync(new Float64Array(3) as never);
+        group.allReduceSync(new Int16Array(3) as never);
       },
-      /tensor is of class Float64Array/,
+      /tensor is of class Int16Array, expected one of Float32Array, Float64Array, Int8Array, Uint8Array, .*BigUint64Array$/,
+    ],
+    [
+      'a Uint16Array',
+      () => {
+        group.broadcastSync(new Uint16Array(3) as never);
+      },
+      /tensor is of class Uint16Array, expected one of Float32Array/,
+    ],
+    [
+      'a Uint8ClampedArray',
+      () => {
+        group.allReduceSync(new Uint8ClampedArray(3) as never);
+      },
+      /tensor is of class Uint8ClampedArray, expected one of Float32Array/,
+    ],
+    [
+      'a DataView',
+      () => {
+        group.broadcastSync(new DataView(new ArrayBuffer(8)) as never);
+      },
+      /tensor is of class DataView, expected one of Float32Array/,
     ],
     [
       'no tensor',
       () => {
         group.broadcastSync(undefined as never);
       },
-      /tensor is undefined, expected a Float32Array/,
+      /tensor is undefined, expected one of Float32Array/,
     ],
     [
       'an unknown op',
       () => {
-        group.allReduceSync(tensor, { op: 'MAX' as never });
+        group.allReduceSync(tensor, { op: 'MEDIAN' as never });
       },
-      /op is 'MAX', expected one of .*SUM, AVG/,
+      /op is 'MEDIAN', expected one of .*SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR/,
     ],
     [
       'a source beyond the group',
@@ -69,6 +96,31 @@ describe('a group of one', () => {
     ],
   ];
 
+  const integerArrays = [Int8Array, Uint8Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array];
+  const meaningless = [
+    ...integerArrays.map((TensorClass) => ({ op: 'AVG' as const, TensorClass })),
+    ...[Float32Array, Float64Array].flatMap((TensorClass) =>
+      (['BAND', 'BOR', 'BXOR'] as const).map((op) => ({ op, TensorClass })),
+    ),
+  ];
+
+  test.each(meaningless)('refuses $op of $TensorClass.name, and says what works', ({ op, TensorClass }) => {
+    const array = new TensorClass(3);
+    const dtype = dtypeOf(array)!;
+    const call = () => {
+      group.allReduceSync(array, { op });
+    };
+    expect(call).toThrow(InvalidArgumentError);
+    expect(call).toThrow(`op is ${op} and the tensor's dtype ${dtype}: `);
+    expect(call).toThrow(`For ${dtype} there are ${reduceOpsFor(dtype).join(', ')}; ${op} is for `);
+  });
+
+  test('takes a Buffer as uint8', () => {
+    const buffer = Buffer.from([1, 2, 255]);
+    group.allReduceSync(buffer, { op: 'MAX' });
+    expect([...buffer]).toEqual([1, 2, 255]);
+  });
+
   test.each(refusals)('refuses %s', (_what, call, message) => {
     expect(call).toThrow(InvalidArgumentError);
     expect(call).toThrow(message);
@@ -86,7 +138,9 @@ describe('a group of one', () => {
     await group.broadcast(tensor);
     await group.barrier();
     expect([...tensor]).toEqual([1, 2, 3]);
-    expect([...group.allocateSync('float32', 3)]).toEqual([0, 0, 0]);
+    expect(group.allocateSync('float32', 3)).toEqual(new Float32Array(3));
+    expect(group.allocateSync('uint8', 3)).toEqual(new Uint8Array(3));
+    expect(group.allocateSync('int64', 3)).toEqual(new BigInt64Array(3));
   });
 });
 

@@ -19,6 +19,17 @@ test.each(settings)(
   },
 );
 
+test.each(settings.filter(({ size }) => size <= 3))(
+  'every op of every dtype over $transport on $size ranks gives the values of a formula, and the same bytes to everybody',
+  async ({ transport, size }) => {
+    const reports = await runRanks(size, 'dtypeMatrix', {
+      args: { lengths: [0, 1, 7, 1000, 65_537] },
+      env: { RINGRUN_TRANSPORT: transport },
+    });
+    for (const report of reports) expect(report).toEqual(reports[0]);
+  },
+);
+
 test.each(settings)(
   'broadcast over $transport on $size ranks, from each of them',
   async ({ transport, size }) => {

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "reduce/kernels.h"
+
+// One body for every element type, operator and vector width: it is inlined into functions that carry the instruction
+// set as an attribute (kernels.cc), so that no flag is needed per file and no inline function of a library is compiled
+// for a processor that may not be there.
+
+namespace ringrun {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+// The operators: left ← left ∘ right, of one element T or of a vector V of them. Operands are references, since how a
+// vector is passed by value depends on the instruction set.
+
+struct Sum {
+  template <typename T, typename V>
+  static RINGRUN_INLINE void apply(V& left, const V& right) {
+    left = static_cast<V>(left + right);
+  }
+};
+
+struct Product {
+  template <typename T, typename V>
+  static RINGRUN_INLINE void apply(V& left, const V& right) {
+    left = static_cast<V>(left * right);
+  }
+};
+
+// A NaN on the left stays, since nothing is less or greater than it; one on the right has to be asked for.
+struct Min {
+  template <typename T, typename V>
+  static RINGRUN_INLINE void apply(V& left, const V& right) {
+    if constexpr (std::is_floating_point_v<T>) {
+      left = ((right < left) | (right != right)) ? right : left;
+    } else {
+      left = right < left ? right : left;
+    }
+  }
+};
+
+struct Max {
+  template <typename T, typename V>
+  static RINGRUN_INLINE void apply(V& left, const V& right) {
+    if constexpr (std::is_floating_point_v<T>) {
+      left = ((right > left) | (right != right)) ? right : left;
+    } else {
+      left = right > left ? right : left;
+    }
+  }
+};
+
+struct BitwiseAnd {
+  template <typename T, typename V>
+  static RINGRUN_INLINE void apply(V& left, const V& right) {
+    left &= right;
+  }
+};
+
+struct BitwiseOr {
+  template <typename T, typename V>
+  static RINGRUN_INLINE void apply(V& left, const V& right) {
+    left |= right;
+  }
+};
+
+struct BitwiseXor {
+  template <typename T, typename V>
+  static RINGRUN_INLINE void apply(V& left, const V& right) {
+    left ^= right;
+  }
+};
+
+// `Lanes` elements side by side; one is the element itself.
+template <typename T, std::size_t Lanes>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(Lanes * sizeof(T))));
+};
+
+template <typename T>
+struct VectorOf<T, 1> {
+  using Type = T;
+};
+
+// Reduces vectors at one place of every input, from element `begin` for as long as whole vectors are left; returns
+// where it ended. Fixed counts let the compiler keep pointers in registers; 0: as many as the reduction says.
+template <typename T, typename Operator, std::size_t Lanes, std::size_t Inputs, std::size_t Outputs>
+RINGRUN_INLINE std::size_t reduceVectors(const Reduction& r, std::size_t begin) {
+  using Vector = typename VectorOf<T, Lanes>::Type;
+  const std::size_t inputCount = Inputs != 0 ? Inputs : r.inputCount;
+  const std::size_t outputCount = Outputs != 0 ? Outputs : r.outputCount;
+  const auto* const* inputs = reinterpret_cast<const T* const*>(r.inputs);
+  auto* const* outputs = reinterpret_cast<T* const*>(r.outputs);
+  constexpr bool kMayDivide = std::is_same_v<Operator, Sum> && std::is_floating_point_v<T>;
+  const bool divides = r.divisor != 1;
+  const Vector divisor = static_cast<T>(r.divisor) - Vector{};
+  std::size_t i = begin;
+  for (; i + Lanes <= r.count; i += Lanes) {
+    Vector result;
+    std::memcpy(&result, inputs[0] + i, sizeof result);
+    for (std::size_t k = 1; k < inputCount; ++k) {
+      Vector term;
+      std::memcpy(&term, inputs[k] + i, sizeof term);
+      Operator::template apply<T>(result, term);
+    }
+    if constexpr (kMayDivide) {
+      if (divides) result /= divisor;
+    }
+    for (std::size_t k = 0; k < outputCount; ++k) std::memcpy(outputs[k] + i, &result, sizeof result);
+  }
+  return i;
+}
+
+template <typename T, typename Operator, std::size_t Lanes, std::size_t Inputs, std::size_t Outputs>
+RINGRUN_INLINE void reduceRange(const Reduction& r) {
+  const std::size_t done = Lanes == 1 ? 0 : reduceVectors<T, Operator, Lanes, Inputs, Outputs>(r, 0);
+  reduceVectors<T, Operator, 1, Inputs, Outputs>(r, done);
+}
+
+// With vectors of `Bytes`; sizeof(T): one element after the other.
+template <std::size_t Bytes, typename T, typename Operator>
+RINGRUN_INLINE void reduceWithVectors(const Reduction& r) {
+  constexpr std::size_t kLanes = Bytes / sizeof(T);
+  if (r.inputCount == 2 && r.outputCount == 1) return reduceRange<T, Operator, kLanes, 2, 1>(r);
+  if (r.inputCount == 2 && r.outputCount == 2) return reduceRange<T, Operator, kLanes, 2, 2>(r);
+  if (r.inputCount == 4 && r.outputCount == 4) return reduceRange<T, Operator, kLanes, 4, 4>(r);
+  return reduceRange<T, Operator, kLanes, 0, 0>(r);
+}
+
+#undef RINGRUN_INLINE
+
+}  // namespace ringrun
