@@ -26,7 +26,9 @@ Elements elementsOf(const Napi::Value& value) {
   const napi_status status = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
   const DType dtype = status == napi_ok ? dtypeOf(type) : DType::None;
   if (dtype == DType::None) throw Napi::TypeError::New(value.Env(), "expected a typed array of a supported dtype");
-  return {data, count, dtype};
+  // An empty array may have no address, and memcpy must not be given that even for no bytes.
+  static std::uint8_t nothing;
+  return {count == 0 ? &nothing : data, count, dtype};
 }
 
 }  // namespace ringrun

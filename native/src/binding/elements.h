@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// A typed array's elements; valid for as long as the array is reachable.
+// A typed array's elements; valid for as long as the array is reachable. `data` is never null.
 struct Elements {
   void* data;
   std::uint64_t count;
