@@ -80,7 +80,7 @@ export async function compileUpdate(
 ): Promise<Update> {
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const program = await compiledOnce(`values ${key}`, () => compile(leaves, values));
+  const program = await compiledOnce(`update ${key}`, () => compile(leaves, values));
   const inputs = arraysOf(leaves);
   const outputs = assignments.map(({ into }) => into);
   return () => program.run(inputs, outputs);

@@ -11,7 +11,6 @@ export interface Leaf {
 
 /** What makes two graphs the same program: everything but the arrays that their leaves read. */
 export interface Structure {
-  readonly order: readonly Node[];
   /** The leaves in the order in which the program takes their arrays. */
   readonly leaves: readonly Leaf[];
   /** Equal for graphs of equal operators, attributes, shapes and connections. */
@@ -32,5 +31,5 @@ export function structureOf(outputs: readonly Value[]): Structure {
     }
     return `${node.op}(${node.inputs.map(reference).join()})${exactJson(node.attributes)}`;
   });
-  return { order, leaves, key: `${lines.join(';')}=>${outputs.map(reference).join()}` };
+  return { leaves, key: `${lines.join(';')}=>${outputs.map(reference).join()}` };
 }

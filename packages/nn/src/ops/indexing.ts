@@ -1,6 +1,5 @@
-import { createValue, sizeOf, type Value } from '../graph/node.ts';
 import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
 
 /** The elements of `data` [n] at `positions` [m]; gives [m]. */

@@ -1,8 +1,7 @@
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import { createValue, describeType, sizeOf, type Node, type Value } from '../graph/node.ts';
 import type { OpName, Operators } from '../graph/operators.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
-import type { Node } from '../graph/node.ts';
 import { normalizeAxes } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
 import { mul } from './elementwise.ts';
