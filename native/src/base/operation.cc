@@ -13,6 +13,15 @@ const char* nameOf(Op op) {
     case Op::Allocate: return "allocate";
     case Op::Destroy: return "destroy";
     case Op::Connect: return "connect";
+    case Op::Reduce: return "reduce";
+    case Op::ReduceScatter: return "reduceScatter";
+    case Op::AllGather: return "allGather";
+    case Op::Gather: return "gather";
+    case Op::Scatter: return "scatter";
+    case Op::AllToAll: return "allToAll";
+    case Op::MonitoredBarrier: return "monitoredBarrier";
+    case Op::Send: return "send";
+    case Op::Receive: return "recv";
   }
   return "unknown operation";
 }
@@ -47,13 +56,13 @@ const char* nameOf(DType dtype) {
   return "unknown dtype";
 }
 
+}  // namespace
+
 std::string withThousandsSeparated(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, ",");
   return digits;
 }
-
-}  // namespace
 
 std::size_t bytesPerElement(DType dtype) {
   switch (dtype) {
@@ -72,14 +81,46 @@ std::size_t bytesPerElement(DType dtype) {
 
 bool operator==(const Fingerprint& a, const Fingerprint& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
+namespace {
+
+// "allReduce #41"; messages between two ranks are not counted among the collectives.
+std::string headOf(const Fingerprint& fingerprint) {
+  const std::string name = nameOf(fingerprint.op);
+  const bool numbered =
+      fingerprint.op != Op::Connect && fingerprint.op != Op::Send && fingerprint.op != Op::Receive;
+  return numbered ? name + " #" + std::to_string(fingerprint.sequence) : name;
+}
+
+// "from rank 3", where there is a rank that is not like the others.
+std::string rootOf(const Fingerprint& fingerprint) {
+  const std::string rank = "rank " + std::to_string(fingerprint.root);
+  switch (fingerprint.op) {
+    case Op::Broadcast:
+    case Op::Scatter: return "from " + rank;
+    case Op::Reduce:
+    case Op::Gather: return "to " + rank;
+    case Op::Send: return "to " + rank + ", tag " + std::to_string(fingerprint.sequence);
+    case Op::Receive:
+      return "from " + (fingerprint.root == kAnyRank ? "any rank" : rank) + ", tag " + std::to_string(fingerprint.sequence);
+    default: return "";
+  }
+}
+
+// Whether all ranks' arrays have one length, which then is the fingerprint's.
+bool hasOneLength(Op op) {
+  return op != Op::ReduceScatter && op != Op::AllGather && op != Op::Gather && op != Op::Scatter && op != Op::AllToAll;
+}
+
+}  // namespace
+
 std::string describe(const Fingerprint& fingerprint) {
-  std::string text = nameOf(fingerprint.op);
-  if (fingerprint.op != Op::Connect) text += " #" + std::to_string(fingerprint.sequence);
+  std::string text = headOf(fingerprint);
   if (fingerprint.dtype == DType::None) return text;
-  text += std::string(" (") + nameOf(fingerprint.dtype) + ", " + withThousandsSeparated(fingerprint.count) + " elements";
-  if (fingerprint.op == Op::AllReduce) text += std::string(", ") + nameOf(fingerprint.reduceOp);
-  if (fingerprint.op == Op::Broadcast) text += ", from rank " + std::to_string(fingerprint.root);
-  return text + ")";
+  text += std::string(" (") + nameOf(fingerprint.dtype);
+  if (hasOneLength(fingerprint.op)) text += ", " + withThousandsSeparated(fingerprint.count) + " elements";
+  if (fingerprint.reduceOp != ReduceOp::None) text += std::string(", ") + nameOf(fingerprint.reduceOp);
+  const std::string root = rootOf(fingerprint);
+  return text + (root.empty() ? "" : ", " + root) + ")";
 }
 
 }  // namespace ringrun

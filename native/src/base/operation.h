@@ -11,7 +11,23 @@ namespace ringrun {
 
 // The numbers below travel between processes and cross to JavaScript (native/lib/index.ts): append, never renumber.
 
-enum class Op : std::uint8_t { Barrier = 1, AllReduce = 2, Broadcast = 3, Allocate = 4, Destroy = 5, Connect = 6 };
+enum class Op : std::uint8_t {
+  Barrier = 1,
+  AllReduce = 2,
+  Broadcast = 3,
+  Allocate = 4,
+  Destroy = 5,
+  Connect = 6,
+  Reduce = 7,
+  ReduceScatter = 8,
+  AllGather = 9,
+  Gather = 10,
+  Scatter = 11,
+  AllToAll = 12,
+  MonitoredBarrier = 13,
+  Send = 14,
+  Receive = 15,
+};
 enum class ReduceOp : std::uint8_t {
   None = 0,
   Sum = 1,
@@ -37,16 +53,20 @@ enum class DType : std::uint8_t {
 
 std::size_t bytesPerElement(DType dtype);
 
+// In place of a rank: whoever sends first.
+constexpr std::uint32_t kAnyRank = ~std::uint32_t{0};
+
 // What all ranks must agree on before any of them touches data. Part of every message, and of the control page in
 // shared memory, in this layout (little endian).
 struct Fingerprint {
-  std::uint64_t sequence = 0;  // place among the operations issued on this group, from 1; 0: connecting
-  std::uint64_t count = 0;     // elements
+  // Place among the collectives issued on this group, from 1; 0: connecting. The tag, of a message between two ranks.
+  std::uint64_t sequence = 0;
+  std::uint64_t count = 0;     // elements of each rank's array; 0 where lengths may differ (see collectives/agreement.h)
   Op op = Op::Barrier;
   ReduceOp reduceOp = ReduceOp::None;
   DType dtype = DType::None;
   std::uint8_t reserved = 0;
-  std::uint32_t root = 0;  // rank whose values everybody gets; 0 where there is none
+  std::uint32_t root = 0;  // rank that gives to or takes from all others; 0 where there is none
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * bytesPerElement(dtype); }
 };
@@ -54,6 +74,9 @@ static_assert(sizeof(Fingerprint) == 24, "the layout is the wire format");
 
 bool operator==(const Fingerprint& a, const Fingerprint& b);
 inline bool operator!=(const Fingerprint& a, const Fingerprint& b) { return !(a == b); }
+
+// "1,048,576"
+std::string withThousandsSeparated(std::uint64_t number);
 
 // "allReduce #41 (float32, 1,048,576 elements, SUM)"
 std::string describe(const Fingerprint& fingerprint);

@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "base/mapping.h"
 #include "base/operation.h"
+#include "collectives/blocks.h"
 
 namespace ringrun {
 
@@ -14,11 +15,10 @@ struct Allocation {
   std::shared_ptr<const Mapping> owner;
 };
 
-// What the ranks of a group do together. One subclass per transport, in the folder of its name, with the same file
-// names.
+// What the ranks of a group do together. One subclass per transport, in the folder of its name.
 //
-// Called by one thread at a time. Every function throws Failure; before a Mismatch no byte of `data` has changed.
-// After a Failure only abort() may follow.
+// Called by one thread at a time, in a group of two ranks or more. Every function throws Failure; before a Mismatch no
+// byte of the caller's arrays has changed, on any rank. After a Failure only abort() may follow.
 class Collectives {
  public:
   virtual ~Collectives() = default;
@@ -26,8 +26,20 @@ class Collectives {
   // Elements of `data` become their reduction over the ranks, the same bytes everywhere.
   virtual void allReduce(const Call& call, void* data) = 0;
 
+  // The same on rank `call.fingerprint.root` alone; nobody else's `data` changes.
+  virtual void reduce(const Call& call, void* data) = 0;
+
+  // `output` becomes the reduction of the blocks that the ranks have for this rank in `inputs`. Ranks may get different
+  // lengths, and all of them agree on those.
+  virtual void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) = 0;
+
   // `data` becomes that of rank `call.fingerprint.root`.
   virtual void broadcast(const Call& call, void* data) = 0;
+
+  // What rank a gives to rank b is what b takes from a: allGather, gather, scatter and allToAll, which differ in who
+  // has something to give (`call.fingerprint.op` tells, for a choice of algorithm). In an allGather every block that a
+  // rank gives is the same one.
+  virtual void exchange(const Call& call, const Exchange& exchange) = 0;
 
   // Returns when every rank has called it.
   virtual void barrier(const Call& call) = 0;
@@ -35,11 +47,8 @@ class Collectives {
   // Zeroed memory of the fingerprint's dtype and count that this transport reduces where it lies.
   virtual Allocation allocate(const Call& call) = 0;
 
-  // Tells the other ranks that this one failed in the call, and why.
-  virtual void abort(const Failure& failure, const Call& call) noexcept = 0;
-
-  // Tells the other ranks that this one leaves in good order; after a barrier, so that nobody needs it any more.
-  virtual void leave() noexcept = 0;
+  // Wakes ranks that sleep in memory shared with this one, so that they look at their connections now.
+  virtual void wakeNeighbours() noexcept {}
 };
 
 }  // namespace ringrun

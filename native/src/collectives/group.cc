@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "collectives/shm/shm_collectives.h"
-#include "collectives/tcp/tcp_collectives.h"
+#include "collectives/create.h"
 #include "transport/shm/shared_memory.h"
 
 namespace ringrun {
@@ -37,21 +36,16 @@ Fingerprint Group::issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t ro
   return fingerprint;
 }
 
-std::optional<OperationFailure> Group::connect(Carrier carrier, const std::vector<Endpoint>& endpoints, double timeoutMs) {
+std::optional<OperationFailure> Group::connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
+                                               double timeoutMs) {
   Fingerprint fingerprint;
   fingerprint.op = Op::Connect;
   const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_};
   try {
-    if (carrier == Carrier::Tcp) {
-      localListener_ = {};
-      collectives_ = std::make_unique<TcpCollectives>(rank_, size_, endpoints,
-                                                      Acceptor(std::move(tcpListener_), token_, size_), call);
-    } else {
-      tcpListener_ = {};
-      collectives_ = std::make_unique<ShmCollectives>(rank_, size_, endpoints,
-                                                      Acceptor(std::move(localListener_), token_, size_), call);
-    }
+    connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints), takeListeners(topology), call);
+    collectives_ = createCollectives(*connections_, call);
   } catch (const Failure& failure) {
+    if (connections_) connections_->abort(failure, fingerprint.sequence);
     failure_ = OperationFailure{failure, fingerprint, timeoutMs};
   } catch (const std::exception& error) {  // out of memory
     failure_ = OperationFailure{Failure(FailureCode::System, {}, error.what()), fingerprint, timeoutMs};
@@ -59,22 +53,39 @@ std::optional<OperationFailure> Group::connect(Carrier carrier, const std::vecto
   return failure_;
 }
 
+// Those that some rank will dial; the others are closed.
+Acceptor Group::takeListeners(const Topology& topology) {
+  std::vector<Listener> listeners;
+  const bool hasNeighbours = topology.ranksOn(topology.hostOf(rank_)).size() > 1;
+  if (hasNeighbours) listeners.push_back(std::move(localListener_));
+  if (!topology.isOneHost()) listeners.push_back(std::move(tcpListener_));
+  localListener_ = {};
+  tcpListener_ = {};
+  return {std::move(listeners), token_, size_};
+}
+
 void Group::fail(const Failure& failure, const Call& call) {
   failure_ = OperationFailure{failure, call.fingerprint, call.deadline.patienceMs()};
-  collectives_->abort(failure, call);
+  connections_->abort(failure, call.fingerprint.sequence);
+  collectives_->wakeNeighbours();
 }
 
 std::optional<OperationFailure> Group::destroy(const Fingerprint& fingerprint, double timeoutMs) {
   std::optional<OperationFailure> failure;
   if (collectives_ && !failure_) {
     failure = run(fingerprint, timeoutMs, [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
-    if (!failure) collectives_->leave();
+    if (!failure) connections_->leave();
   }
-  collectives_.reset();
-  localListener_ = {};
-  tcpListener_ = {};
+  close();
   if (!failure_) failure_ = OperationFailure{Failure(FailureCode::Closed, {}, "the group was destroyed"), fingerprint, timeoutMs};
   return failure;
+}
+
+void Group::close() {
+  collectives_.reset();
+  connections_.reset();
+  localListener_ = {};
+  tcpListener_ = {};
 }
 
 }  // namespace ringrun

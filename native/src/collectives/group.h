@@ -12,6 +12,7 @@
 #include "collectives/collectives.h"
 #include "transport/connect/endpoint.h"
 #include "transport/connect/listener.h"
+#include "transport/connections.h"
 
 namespace ringrun {
 
@@ -47,7 +48,7 @@ class Group {
   // The functions below return the failure instead of throwing it: it has to travel to another thread.
 
   // Meets the other ranks. `endpoints` has one for each rank. In a group of one, nothing is opened.
-  std::optional<OperationFailure> connect(Carrier carrier, const std::vector<Endpoint>& endpoints, double timeoutMs);
+  std::optional<OperationFailure> connect(const Topology& topology, const std::vector<Endpoint>& endpoints, double timeoutMs);
 
   // Runs an operation of a connected group; `operate` is given the collectives and the call.
   template <typename Operate>
@@ -72,7 +73,9 @@ class Group {
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
  private:
+  Acceptor takeListeners(const Topology& topology);
   void fail(const Failure& failure, const Call& call);
+  void close();
 
   int rank_;
   int size_;
@@ -80,6 +83,7 @@ class Group {
   Listener localListener_;
   Listener tcpListener_;
   std::uint64_t issued_ = 0;
+  std::unique_ptr<Connections> connections_;
   std::unique_ptr<Collectives> collectives_;
   std::optional<OperationFailure> failure_;
   std::atomic<bool> cancelled_{false};

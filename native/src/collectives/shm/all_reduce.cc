@@ -45,18 +45,18 @@ void ShmCollectives::allReduce(const Call& call, void* data) {
   const Placement placement = segments_.placementOf(data, bytes);
   const bool stagesFirstPiece = placement.segment == 0;
   auto* const values = static_cast<std::uint8_t*>(data);
-  if (stagesFirstPiece) std::memcpy(arena_->stagingOf(rank_), values, std::min(bytes, kPieceBytes));
-  arena_->post(call, placement);
-  arena_->arrive(call);
+  if (stagesFirstPiece) std::memcpy(arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
+  arena_.post(call, placement);
+  arena_.arrive(call);
   if (allPostedPlacement(placement) && !stagesFirstPiece) return allReduceInPlace(call, placement);
   allReduceStaged(call, values, !anyPostedPlacement());
 }
 
 void ShmCollectives::allReduceEagerly(const Call& call, void* data) {
-  arena_->post(call, {});
-  std::memcpy(arena_->payloadOf(rank_), data, call.fingerprint.bytes());
-  arena_->arrive(call);
-  const Slices payloads = slicesOf(size_, [&](int rank) { return arena_->payloadOf(rank); });
+  arena_.post(call, {});
+  std::memcpy(arena_.payloadOf(rank_), data, call.fingerprint.bytes());
+  arena_.arrive(call);
+  const Slices payloads = slicesOf(size_, [&](int rank) { return arena_.payloadOf(rank); });
   reduceSlices(call.fingerprint, payloads, &data, 1, call.fingerprint.count);
 }
 
@@ -66,7 +66,7 @@ void ShmCollectives::allReduceInPlace(const Call& call, const Placement& placeme
   const Slices slices =
       slicesOf(size_, [&](int rank) { return segments_.locate(placement, rank) + share.begin * elementBytes; });
   reduceSlices(call.fingerprint, slices, slices.data(), slices.size(), share.length());
-  arena_->step(call);
+  arena_.step(call);
 }
 
 // The halves of staging alternate: while somebody still copies the result of one piece out, the next is copied into
@@ -77,27 +77,27 @@ void ShmCollectives::allReduceStaged(const Call& call, std::uint8_t* data, bool 
   for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
     const std::size_t length = std::min(kPieceBytes, bytes - begin);
     if (begin > 0 || !firstPieceIsStaged) {
-      std::memcpy(arena_->stagingOf(rank_), data + begin, length);
-      arena_->step(call);
+      std::memcpy(arena_.stagingOf(rank_), data + begin, length);
+      arena_.step(call);
     }
     const std::size_t count = length / elementBytes;
     const Range mine = shareOf(rank_, call.fingerprint, count);
-    const Slices slices = slicesOf(size_, [&](int rank) { return arena_->stagingOf(rank) + mine.begin * elementBytes; });
+    const Slices slices = slicesOf(size_, [&](int rank) { return arena_.stagingOf(rank) + mine.begin * elementBytes; });
     void* const result = slices[static_cast<std::size_t>(rank_)];
     reduceSlices(call.fingerprint, slices, &result, 1, mine.length());
-    arena_->step(call);
+    arena_.step(call);
     for (int rank = 0; rank < size_; ++rank) {
       const Range share = shareOf(rank, call.fingerprint, count);
       const std::size_t offset = share.begin * elementBytes;
-      std::memcpy(data + begin + offset, arena_->stagingOf(rank) + offset, share.length() * elementBytes);
+      std::memcpy(data + begin + offset, arena_.stagingOf(rank) + offset, share.length() * elementBytes);
     }
-    arena_->nextStaging();
+    arena_.nextStaging();
   }
 }
 
 bool ShmCollectives::allPostedPlacement(const Placement& placement) const {
   for (int rank = 0; rank < size_; ++rank) {
-    const Placement& theirs = arena_->postOf(rank).placement;
+    const Placement& theirs = arena_.postOf(rank).placement;
     if (theirs.segment != placement.segment || theirs.offset != placement.offset) return false;
   }
   return true;
@@ -105,7 +105,7 @@ bool ShmCollectives::allPostedPlacement(const Placement& placement) const {
 
 bool ShmCollectives::anyPostedPlacement() const {
   for (int rank = 0; rank < size_; ++rank) {
-    if (arena_->postOf(rank).placement.segment != 0) return true;
+    if (arena_.postOf(rank).placement.segment != 0) return true;
   }
   return false;
 }

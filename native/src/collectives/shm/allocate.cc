@@ -8,15 +8,15 @@ namespace ringrun {
 // Every rank touches its own slice first, which places the pages near its processor, and then enters the others' into
 // its page table.
 Allocation ShmCollectives::allocate(const Call& call) {
-  arena_->post(call, {});
-  arena_->arrive(call);
+  arena_.post(call, {});
+  arena_.arrive(call);
   const std::size_t stride = Segment::strideFor(call.fingerprint.bytes());
   const std::size_t bytes = stride * static_cast<std::size_t>(size_);
-  auto memory = std::make_shared<const Mapping>(shareMemory(mesh_, rank_, size_, bytes, call));
+  auto memory = std::make_shared<const Mapping>(shareMemory(mesh_, arena_.team(), rank_, bytes, call));
   memory->populate(stride * static_cast<std::size_t>(rank_), stride);
-  arena_->step(call);
+  arena_.step(call);
   memory->populate(0, bytes);
-  arena_->step(call);
+  arena_.step(call);
 
   Segment segment(memory, stride);
   Allocation allocation{segment.slice(rank_), memory};

@@ -4,8 +4,8 @@ namespace ringrun {
 
 // 1 step.
 void ShmCollectives::barrier(const Call& call) {
-  arena_->post(call, {});
-  arena_->arrive(call);
+  arena_.post(call, {});
+  arena_.arrive(call);
 }
 
 }  // namespace ringrun

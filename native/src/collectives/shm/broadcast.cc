@@ -18,30 +18,30 @@ void ShmCollectives::broadcast(const Call& call, void* data) {
   auto* const values = static_cast<std::uint8_t*>(data);
 
   if (bytes <= kEagerBytes) {
-    arena_->post(call, {});
-    if (isRoot) std::memcpy(arena_->payloadOf(rank_), values, bytes);
-    arena_->arrive(call);
-    if (!isRoot) std::memcpy(values, arena_->payloadOf(root), bytes);
+    arena_.post(call, {});
+    if (isRoot) std::memcpy(arena_.payloadOf(rank_), values, bytes);
+    arena_.arrive(call);
+    if (!isRoot) std::memcpy(values, arena_.payloadOf(root), bytes);
     return;
   }
 
   const Placement mine = isRoot ? segments_.placementOf(data, bytes) : Placement{};
-  if (isRoot && mine.segment == 0) std::memcpy(arena_->stagingOf(rank_), values, std::min(bytes, kPieceBytes));
-  arena_->post(call, mine);
-  arena_->arrive(call);
-  const Placement source = arena_->postOf(root).placement;
+  if (isRoot && mine.segment == 0) std::memcpy(arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
+  arena_.post(call, mine);
+  arena_.arrive(call);
+  const Placement source = arena_.postOf(root).placement;
   if (source.segment != 0) {
     if (!isRoot) std::memcpy(values, segments_.locate(source, root), bytes);
-    return arena_->step(call);
+    return arena_.step(call);
   }
   for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
     const std::size_t length = std::min(kPieceBytes, bytes - begin);
     if (begin > 0) {
-      if (isRoot) std::memcpy(arena_->stagingOf(rank_), values + begin, length);
-      arena_->step(call);
+      if (isRoot) std::memcpy(arena_.stagingOf(rank_), values + begin, length);
+      arena_.step(call);
     }
-    if (!isRoot) std::memcpy(values + begin, arena_->stagingOf(root), length);
-    arena_->nextStaging();
+    if (!isRoot) std::memcpy(values + begin, arena_.stagingOf(root), length);
+    arena_.nextStaging();
   }
 }
 

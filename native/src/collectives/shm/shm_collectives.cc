@@ -1,25 +1,18 @@
 #include "collectives/shm/shm_collectives.h"
 
-#include <utility>
-
 namespace ringrun {
 
-ShmCollectives::ShmCollectives(int rank, int size, const std::vector<Endpoint>& endpoints, Acceptor acceptor, const Call& call)
-    : rank_(rank), size_(size), acceptor_(std::move(acceptor)), mesh_(rank, size), segments_(rank) {
-  try {
-    mesh_.connect(acceptor_, endpoints, call);
-    arena_ = std::make_unique<Arena>(mesh_, rank, size, call);
-  } catch (const Failure& failure) {
-    mesh_.abort(failure, call.fingerprint.sequence);
-    throw;
-  }
-}
+ShmCollectives::ShmCollectives(Connections& connections, const Call& call)
+    : rank_(connections.rank()),
+      size_(connections.size()),
+      mesh_(connections.mesh()),
+      arena_(mesh_, connections.directory().neighbours(), rank_, call),
+      segments_(rank_) {}
 
-void ShmCollectives::abort(const Failure& failure, const Call& call) noexcept {
-  mesh_.abort(failure, call.fingerprint.sequence);
-  arena_->wakeEverybody();
-}
+void ShmCollectives::wakeNeighbours() noexcept { arena_.wakeEverybody(); }
 
-void ShmCollectives::leave() noexcept { mesh_.leave(); }
+void ShmCollectives::reduce(const Call&, void*) { throw Failure(FailureCode::System, {}, "to be written"); }
+void ShmCollectives::reduceScatter(const Call&, const Blocks&, const Block&) { throw Failure(FailureCode::System, {}, "to be written"); }
+void ShmCollectives::exchange(const Call&, const Exchange&) { throw Failure(FailureCode::System, {}, "to be written"); }
 
 }  // namespace ringrun

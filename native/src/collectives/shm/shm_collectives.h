@@ -2,13 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "collectives/collectives.h"
 #include "collectives/split.h"
-#include "transport/connect/acceptor.h"
-#include "transport/control/mesh.h"
+#include "transport/connections.h"
 #include "transport/shm/arena.h"
 #include "transport/shm/segments.h"
 
@@ -18,15 +16,17 @@ namespace ringrun {
 // is what goes through staging at once.
 class ShmCollectives : public Collectives {
  public:
-  // A collective: returns when every rank is connected. Throws Failure.
-  ShmCollectives(int rank, int size, const std::vector<Endpoint>& endpoints, Acceptor acceptor, const Call& call);
+  // A collective. `connections` outlives it. Throws Failure.
+  ShmCollectives(Connections& connections, const Call& call);
 
   void allReduce(const Call& call, void* data) override;
+  void reduce(const Call& call, void* data) override;
+  void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
   void broadcast(const Call& call, void* data) override;
+  void exchange(const Call& call, const Exchange& exchange) override;
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
-  void abort(const Failure& failure, const Call& call) noexcept override;
-  void leave() noexcept override;
+  void wakeNeighbours() noexcept override;
 
  private:
   void allReduceEagerly(const Call& call, void* data);
@@ -38,9 +38,8 @@ class ShmCollectives : public Collectives {
 
   int rank_;
   int size_;
-  Acceptor acceptor_;  // listens for as long as the group lives: that is how peers tell "slow" from "gone" while they connect
-  ControlMesh mesh_;
-  std::unique_ptr<Arena> arena_;
+  ControlMesh& mesh_;
+  Arena arena_;
   Segments segments_;
 };
 

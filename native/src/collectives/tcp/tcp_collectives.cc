@@ -1,37 +1,17 @@
 #include "collectives/tcp/tcp_collectives.h"
 
-#include <utility>
-
 namespace ringrun {
 
-TcpCollectives::TcpCollectives(int rank, int size, const std::vector<Endpoint>& endpoints, Acceptor acceptor, const Call& call)
-    : rank_(rank),
-      size_(size),
-      acceptor_(std::move(acceptor)),
-      mesh_(rank, size),
-      messenger_(rank, size, endpoints, acceptor_, mesh_) {
-  try {
-    mesh_.connect(acceptor_, endpoints, call);
-  } catch (const Failure& failure) {
-    mesh_.abort(failure, call.fingerprint.sequence);
-    throw;
-  }
-}
+TcpCollectives::TcpCollectives(Connections& connections)
+    : rank_(connections.rank()), size_(connections.size()), messenger_(connections.messenger()) {}
 
 std::uint8_t* TcpCollectives::scratch(std::size_t bytes) {
   if (scratch_.size() < bytes) scratch_.resize(bytes);
   return scratch_.data();
 }
 
-// The reason first: a peer that sees its data end looks for it.
-void TcpCollectives::abort(const Failure& failure, const Call& call) noexcept {
-  mesh_.abort(failure, call.fingerprint.sequence);
-  messenger_.closeAll();
-}
-
-void TcpCollectives::leave() noexcept {
-  mesh_.leave();
-  messenger_.closeAll();
-}
+void TcpCollectives::reduce(const Call&, void*) { throw Failure(FailureCode::System, {}, "to be written"); }
+void TcpCollectives::reduceScatter(const Call&, const Blocks&, const Block&) { throw Failure(FailureCode::System, {}, "to be written"); }
+void TcpCollectives::exchange(const Call&, const Exchange&) { throw Failure(FailureCode::System, {}, "to be written"); }
 
 }  // namespace ringrun

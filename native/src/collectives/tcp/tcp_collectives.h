@@ -7,9 +7,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/split.h"
-#include "transport/connect/acceptor.h"
-#include "transport/control/mesh.h"
-#include "transport/tcp/messenger.h"
+#include "transport/connections.h"
 
 namespace ringrun {
 
@@ -18,15 +16,16 @@ namespace ringrun {
 // caller's memory.
 class TcpCollectives : public Collectives {
  public:
-  // A collective: returns when every rank is connected. Throws Failure.
-  TcpCollectives(int rank, int size, const std::vector<Endpoint>& endpoints, Acceptor acceptor, const Call& call);
+  // `connections` outlives it.
+  explicit TcpCollectives(Connections& connections);
 
   void allReduce(const Call& call, void* data) override;
+  void reduce(const Call& call, void* data) override;
+  void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
   void broadcast(const Call& call, void* data) override;
+  void exchange(const Call& call, const Exchange& exchange) override;
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
-  void abort(const Failure& failure, const Call& call) noexcept override;
-  void leave() noexcept override;
 
  private:
   void allReduceByExchange(const Call& call, void* data);
@@ -35,9 +34,7 @@ class TcpCollectives : public Collectives {
 
   int rank_;
   int size_;
-  Acceptor acceptor_;
-  ControlMesh mesh_;
-  Messenger messenger_;
+  Messenger& messenger_;
   std::vector<std::uint8_t> scratch_;
 };
 

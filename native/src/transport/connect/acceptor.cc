@@ -10,15 +10,15 @@
 namespace ringrun {
 
 void Acceptor::advance() {
-  acceptAll();
+  for (const auto& listener : listeners_) acceptAllFrom(listener);
   introduceAll();
 }
 
-void Acceptor::acceptAll() {
+void Acceptor::acceptAllFrom(const Listener& listener) {
   for (;;) {
-    UniqueFd fd(::accept(listener_.fd.get(), nullptr, nullptr));
+    UniqueFd fd(::accept(listener.fd.get(), nullptr, nullptr));
     if (fd) {
-      prepareConnection(fd.get(), listener_.carrier);
+      prepareConnection(fd.get(), listener.carrier);
       strangers_.push_back(std::move(fd));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return;
@@ -58,8 +58,19 @@ UniqueFd Acceptor::take(Purpose purpose, int rank) {
   return fd;
 }
 
+bool Acceptor::takeAny(Purpose purpose, int& rank, UniqueFd& fd) {
+  for (auto one = introduced_.begin(); one != introduced_.end(); ++one) {
+    if (one->first.first != purpose) continue;
+    rank = one->first.second;
+    fd = std::move(one->second);
+    introduced_.erase(one);
+    return true;
+  }
+  return false;
+}
+
 void Acceptor::addInterests(std::vector<pollfd>& interests) const {
-  interests.push_back({listener_.fd.get(), POLLIN, 0});
+  for (const auto& listener : listeners_) interests.push_back({listener.fd.get(), POLLIN, 0});
   for (const auto& fd : strangers_) interests.push_back({fd.get(), POLLIN, 0});
 }
 

@@ -15,8 +15,9 @@ namespace ringrun {
 // are turned away by their missing token, without a word and without holding up anybody.
 class Acceptor {
  public:
-  Acceptor(Listener listener, Token token, int size)
-      : listener_(std::move(listener)), token_(token), size_(size) {}
+  // `listeners`: one for each carrier that somebody may come by.
+  Acceptor(std::vector<Listener> listeners, Token token, int size)
+      : listeners_(std::move(listeners)), token_(token), size_(size) {}
 
   // Takes in whatever has come. Never blocks; throws Failure when the listening socket itself is broken.
   void advance();
@@ -24,16 +25,17 @@ class Acceptor {
   // The connection that `rank` dialled for `purpose`, given away; empty when it has not come yet.
   UniqueFd take(Purpose purpose, int rank);
 
+  // Any connection for `purpose` that has come, with who dialled it; false when there is none.
+  bool takeAny(Purpose purpose, int& rank, UniqueFd& fd);
+
   // What to poll for until advance() has something to do.
   void addInterests(std::vector<pollfd>& interests) const;
 
-  Carrier carrier() const { return listener_.carrier; }
-
  private:
-  void acceptAll();
+  void acceptAllFrom(const Listener& listener);
   void introduceAll();
 
-  Listener listener_;
+  std::vector<Listener> listeners_;
   Token token_;
   int size_;
   std::vector<UniqueFd> strangers_;  // whose Hello is not complete yet

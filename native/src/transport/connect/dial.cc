@@ -34,11 +34,11 @@ void awaitConnecting(Attempt& attempt, Milliseconds patience) {
   ::getsockopt(attempt.fd.get(), SOL_SOCKET, SO_ERROR, &attempt.error, &length);
 }
 
-void introduce(int fd, int self, const Endpoint& to, Purpose purpose) {
+void introduce(int fd, int self, const Token& token, Purpose purpose) {
   Hello hello;
   hello.purpose = purpose;
   hello.rank = static_cast<std::uint32_t>(self);
-  std::memcpy(hello.token, to.token.data(), kTokenBytes);
+  std::memcpy(hello.token, token.data(), kTokenBytes);
   // 32 bytes always fit in the buffer of a new connection; a connection that broke meanwhile is noticed by its first
   // use.
   [[maybe_unused]] const ssize_t sent = ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
@@ -53,7 +53,9 @@ void throwIfOver(const Call& call, int missing, const std::string& what) {
   if (call.deadline.passed()) throw Failure(FailureCode::Timeout, {{missing, {}}}, what);
 }
 
-UniqueFd dial(int self, int peer, const Endpoint& to, Carrier carrier, Purpose purpose, const Call& call) {
+UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call& call) {
+  const Endpoint& to = directory.endpointOf(peer);
+  const Carrier carrier = directory.carrierTo(peer);
   const SocketAddress at = SocketAddress::of(to, carrier);
   const std::string where = describe(to, carrier);
   for (;;) {
@@ -63,7 +65,7 @@ UniqueFd dial(int self, int peer, const Endpoint& to, Carrier carrier, Purpose p
       throwIfOver(call, peer, "connecting to " + where + " got no answer");
     }
     if (attempt.error == 0) {
-      introduce(attempt.fd.get(), self, to, purpose);
+      introduce(attempt.fd.get(), directory.rank(), to.token, purpose);
       return std::move(attempt.fd);
     }
     if (attempt.error != EAGAIN) {
@@ -75,8 +77,9 @@ UniqueFd dial(int self, int peer, const Endpoint& to, Carrier carrier, Purpose p
   }
 }
 
-bool isGone(const Endpoint& to, Carrier carrier) {
-  Attempt attempt = startConnecting(SocketAddress::of(to, carrier), carrier);
+bool isGone(const Directory& directory, int peer) {
+  const Carrier carrier = directory.carrierTo(peer);
+  Attempt attempt = startConnecting(SocketAddress::of(directory.endpointOf(peer), carrier), carrier);
   if (attempt.error == EINPROGRESS) awaitConnecting(attempt, Milliseconds{20});
   return attempt.error == ECONNREFUSED;
 }

@@ -36,16 +36,15 @@ void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
 
 }  // namespace
 
-ControlMesh::ControlMesh(int rank, int size) : rank_(rank), peers_(static_cast<std::size_t>(size)) {}
+ControlMesh::ControlMesh(const Directory& directory)
+    : directory_(directory), rank_(directory.rank()), peers_(static_cast<std::size_t>(directory.size())) {}
 
-void ControlMesh::connect(Acceptor& acceptor, const std::vector<Endpoint>& endpoints, const Call& call) {
-  for (int peer = 0; peer < rank_; ++peer) {
-    admit(peer, dial(rank_, peer, endpoints[peer], acceptor.carrier(), Purpose::Control, call));
-  }
-  acceptThoseAbove(acceptor, endpoints, call);
+void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
+  for (int peer = 0; peer < rank_; ++peer) admit(peer, dial(directory_, peer, Purpose::Control, call));
+  acceptThoseAbove(acceptor, call);
 }
 
-void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const std::vector<Endpoint>& endpoints, const Call& call) {
+void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const Call& call) {
   auto nextProbe = Clock::now() + kProbeInterval;
   for (std::vector<InvolvedRank> missing = absent(); !missing.empty(); missing = absent()) {
     acceptor.advance();
@@ -63,7 +62,7 @@ void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const std::vector<Endpoin
     }
     if (Clock::now() >= nextProbe) {
       for (const auto& one : missing) {
-        if (isGone(endpoints[one.rank], acceptor.carrier())) {
+        if (isGone(directory_, one.rank)) {
           throw Failure(FailureCode::PeerDied, {one}, "it ended before it connected");
         }
       }
@@ -253,7 +252,7 @@ void ControlMesh::sendSegment(int fd, std::uint64_t bytes) {
   SegmentBody body;
   body.bytes = bytes;
   std::vector<std::uint8_t> bytesToSend = encodeMessage(ControlType::Segment, bytesOf(body));
-  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+  for (const int peer : directory_.neighbours()) {
     if (peer == rank_) continue;
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
     iovec part{bytesToSend.data(), bytesToSend.size()};

@@ -12,7 +12,7 @@
 #include "base/operation.h"
 #include "base/unique_fd.h"
 #include "transport/connect/acceptor.h"
-#include "transport/connect/endpoint.h"
+#include "transport/connect/directory.h"
 
 namespace ringrun {
 
@@ -24,11 +24,12 @@ namespace ringrun {
 // remembered.
 class ControlMesh {
  public:
-  ControlMesh(int rank, int size);
+  // `directory` outlives it.
+  explicit ControlMesh(const Directory& directory);
 
   // Connects to everybody; returns when all are there. Ranks dial those below them and accept those above.
   // Throws Failure: Timeout naming who is missing, PeerDied for a peer whose process went away.
-  void connect(Acceptor& acceptor, const std::vector<Endpoint>& endpoints, const Call& call);
+  void connect(Acceptor& acceptor, const Call& call);
 
   // What to poll for until receive() has something to do.
   void addInterests(std::vector<pollfd>& interests) const;
@@ -59,7 +60,7 @@ class ControlMesh {
   // Tells everybody that this rank is done in good order. Says no more afterwards.
   void leave() noexcept;
 
-  // Hands the memory behind `fd` to every other rank. Unix sockets only. Throws Failure.
+  // Hands the memory behind `fd` to every other rank of this host. Throws Failure.
   void sendSegment(int fd, std::uint64_t bytes);
 
   // The oldest segment from `peer` that has arrived and was not taken yet.
@@ -84,7 +85,7 @@ class ControlMesh {
     std::string howGone;
   };
 
-  void acceptThoseAbove(Acceptor& acceptor, const std::vector<Endpoint>& endpoints, const Call& call);
+  void acceptThoseAbove(Acceptor& acceptor, const Call& call);
   std::vector<InvolvedRank> absent() const;
   void admit(int peer, UniqueFd fd);
   void receiveFrom(int peer);
@@ -94,6 +95,7 @@ class ControlMesh {
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
   void sayNoMore() noexcept;
 
+  const Directory& directory_;
   int rank_;
   std::vector<Peer> peers_;
 };

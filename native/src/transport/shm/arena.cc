@@ -23,28 +23,34 @@ constexpr Milliseconds kMoveInterval{10};
 
 }  // namespace
 
-Arena::Arena(ControlMesh& mesh, int rank, int size, const Call& call)
-    : mesh_(mesh), rank_(rank), size_(size), spins_(size <= usableCpus() ? kSpins : 0) {
-  const std::size_t bytes = sizeof(ArenaHeader) + static_cast<std::size_t>(size) * sizeof(RankArea);
-  memory_ = shareMemory(mesh, rank, size, bytes, call);
+Arena::Arena(ControlMesh& mesh, Team team, int place, const Call& call)
+    : mesh_(mesh),
+      team_(std::move(team)),
+      place_(place),
+      size_(static_cast<int>(team_.size())),
+      spins_(size_ <= usableCpus() ? kSpins : 0) {
+  const std::size_t bytes = sizeof(ArenaHeader) + team_.size() * sizeof(RankArea);
+  memory_ = shareMemory(mesh, team_, rankAt(place_), bytes, call);
   // Fresh memory is zero, which is where every step begins.
   areas_ = reinterpret_cast<RankArea*>(memory_.data() + sizeof(ArenaHeader));
-  if (rank == 0) {
+  if (place_ == 0) {
     auto* header = new (memory_.data()) ArenaHeader;
-    header->size = static_cast<std::uint32_t>(size);
+    header->size = static_cast<std::uint32_t>(size_);
     header->bytes = bytes;
   }
   post(call, {});
   arrive(call);
   const auto* header = reinterpret_cast<const ArenaHeader*>(memory_.data());
-  if (header->magic != kArenaMagic || header->size != static_cast<std::uint32_t>(size) || header->bytes != bytes) {
-    throw Failure(FailureCode::System, {}, "rank 0 laid out the shared memory differently: do all ranks run the same ringrun?");
+  if (header->magic != kArenaMagic || header->size != static_cast<std::uint32_t>(size_) || header->bytes != bytes) {
+    throw Failure(FailureCode::System, {},
+                  "rank " + std::to_string(rankAt(0)) +
+                      " laid out the shared memory differently: do all ranks run the same ringrun?");
   }
 }
 
 void Arena::post(const Call& call, const Placement& placement) {
   ++turn_;
-  Post& mine = turnOf(rank_).post;
+  Post& mine = turnOf(place_).post;
   mine.fingerprint = call.fingerprint;
   mine.placement = placement;
 }
@@ -52,7 +58,7 @@ void Arena::post(const Call& call, const Placement& placement) {
 void Arena::arrive(const Call& call) {
   publish();
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_) continue;
+    if (peer == place_) continue;
     await(peer, call);
     checkAgreementWith(peer, call);
   }
@@ -61,7 +67,7 @@ void Arena::arrive(const Call& call) {
 void Arena::step(const Call& call) {
   publish();
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer != rank_) await(peer, call);
+    if (peer != place_) await(peer, call);
   }
 }
 
@@ -69,7 +75,7 @@ void Arena::step(const Call& call) {
 // sleepers, the other counts itself a sleeper and then looks at the step. With all four sequentially consistent, at
 // least one sees the other.
 void Arena::publish() {
-  RankArea& mine = areas_[rank_];
+  RankArea& mine = areas_[place_];
   mine.processor.store(currentProcessor(), std::memory_order_relaxed);
   mine.step.store(++step_, std::memory_order_seq_cst);
   if (mine.sleepers.load(std::memory_order_seq_cst) != 0) wakeAll(mine.step);
@@ -119,37 +125,37 @@ void Arena::sleepUntilReached(int peer, const Call& call) {
     // A peer may publish its step and end before this rank looks: what it published counts.
     if (hasReached(peer)) return;
     mesh_.throwIfFailedBy(call.fingerprint.sequence);
-    if (mesh_.hasEnded(peer)) throw mesh_.whyEnded(peer);
+    if (mesh_.hasEnded(rankAt(peer))) throw mesh_.whyEnded(rankAt(peer));
     checkAgreementWithThoseHere(call);
     if (call.deadline.passed()) throwTimeout();
-    throwIfOver(call, peer, "");
+    throwIfOver(call, rankAt(peer), "");
   }
 }
 
 void Arena::checkAgreementWith(int peer, const Call& call) const {
   const Fingerprint& theirs = postOf(peer).fingerprint;
   if (theirs == call.fingerprint) return;
-  throw Failure(FailureCode::Mismatch, {{rank_, call.fingerprint}, {peer, theirs}}, "the ranks called different operations");
+  throw Failure(FailureCode::Mismatch, {{rankAt(place_), call.fingerprint}, {rankAt(peer), theirs}}, "the ranks called different operations");
 }
 
 // Two ranks that disagree need not wait for a third to learn it.
 void Arena::checkAgreementWithThoseHere(const Call& call) const {
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer != rank_ && hasReached(peer)) checkAgreementWith(peer, call);
+    if (peer != place_ && hasReached(peer)) checkAgreementWith(peer, call);
   }
 }
 
 void Arena::throwTimeout() const {
   std::vector<InvolvedRank> missing;
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer == rank_ || hasReached(peer)) continue;
+    if (peer == place_ || hasReached(peer)) continue;
     // A rank that has not arrived left its previous post in the other turn; one that is in the middle of this
     // operation posted here.
     const Turn* turns = areas_[peer].turns;
     const Fingerprint& current = turns[turn_ & 1].post.fingerprint;
     const Fingerprint& previous = turns[(turn_ + 1) & 1].post.fingerprint;
     const Fingerprint& last = current.sequence > previous.sequence ? current : previous;
-    missing.push_back({peer, last.sequence == 0 ? std::nullopt : std::optional(last)});
+    missing.push_back({rankAt(peer), last.sequence == 0 ? std::nullopt : std::optional(last)});
   }
   throw Failure(FailureCode::Timeout, std::move(missing), "waiting in shared memory");
 }

@@ -9,7 +9,8 @@
 
 namespace ringrun {
 
-// The shared control memory of one group, and the waiting in it: see layout.h for who writes what.
+// The control memory that a group's ranks on one host share, and the waiting in it: see layout.h for who writes what.
+// Ranks are told by their place on the host.
 //
 // Used by one thread of each process at a time: the one that runs the group's current operation.
 //
@@ -18,8 +19,8 @@ namespace ringrun {
 // the deadline and the cancellation.
 class Arena {
  public:
-  // A collective: every rank calls it. Throws Failure.
-  Arena(ControlMesh& mesh, int rank, int size, const Call& call);
+  // A collective: every rank of `team`, the host's, calls it; this one is at `place`. Throws Failure.
+  Arena(ControlMesh& mesh, Team team, int place, const Call& call);
 
   // Says which operation this rank is in and where its array lies. Part of the next step.
   void post(const Call& call, const Placement& placement);
@@ -31,19 +32,23 @@ class Arena {
   // Publishes what this rank wrote, and waits until every rank has done the same.
   void step(const Call& call);
 
+  // The ranks of this host.
+  const Team& team() const { return team_; }
+
   // As posted for the current operation; valid from arrive() until the next one.
-  const Post& postOf(int rank) const { return turnOf(rank).post; }
-  std::uint8_t* payloadOf(int rank) const { return turnOf(rank).payload; }
+  const Post& postOf(int place) const { return turnOf(place).post; }
+  std::uint8_t* payloadOf(int place) const { return turnOf(place).payload; }
 
   // Half of the staging area that is in use; nextStaging() changes to the other.
-  std::uint8_t* stagingOf(int rank) const { return areas_[rank].staging[stagingTurn_ & 1]; }
+  std::uint8_t* stagingOf(int place) const { return areas_[place].staging[stagingTurn_ & 1]; }
   void nextStaging() { ++stagingTurn_; }
 
   // Wakes everybody who sleeps, so that they look at the control connections now.
   void wakeEverybody() const;
 
  private:
-  Turn& turnOf(int rank) const { return areas_[rank].turns[turn_ & 1]; }
+  Turn& turnOf(int place) const { return areas_[place].turns[turn_ & 1]; }
+  int rankAt(int place) const { return team_[static_cast<std::size_t>(place)]; }
   void publish();
   bool hasReached(int peer) const;
   void await(int peer, const Call& call);
@@ -54,7 +59,8 @@ class Arena {
   [[noreturn]] void throwTimeout() const;
 
   ControlMesh& mesh_;
-  int rank_;
+  Team team_;
+  int place_;
   int size_;
   int spins_;
   Mapping memory_;

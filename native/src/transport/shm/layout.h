@@ -8,7 +8,7 @@
 
 // The control memory that the ranks of one host share, byte by byte; docs/wire-format.md draws the same.
 //
-//   [ArenaHeader, one page] [RankArea of rank 0] [RankArea of rank 1] …
+//   [ArenaHeader, one page] [RankArea of the host's first rank] [RankArea of its second] …
 //
 // Who may write: a rank writes its own area only, except `sleepers`, which those who wait for it count. Everybody
 // reads all. What orders it: a rank writes its posts, payload and staging, then adds 1 to `step` (release); whoever
@@ -32,7 +32,7 @@ constexpr std::size_t kPieceBytes = 512 * 1024;
 
 struct ArenaHeader {
   std::uint32_t magic = kArenaMagic;
-  std::uint32_t size = 0;  // ranks
+  std::uint32_t size = 0;  // ranks of the host
   std::uint64_t bytes = 0;
   std::uint8_t unused[kPageBytes - 16] = {};
 };

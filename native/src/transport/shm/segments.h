@@ -10,7 +10,7 @@
 
 namespace ringrun {
 
-// Memory of one allocateSync: a slice for each rank, all of them mapped by everybody.
+// Memory of one allocateSync: a slice for each rank of the host, all of them mapped by everybody.
 class Segment {
  public:
   // Slices begin at cache lines. Between them lies a gap of an odd number of lines, so that the same element of
@@ -21,7 +21,8 @@ class Segment {
 
   Segment(std::shared_ptr<const Mapping> memory, std::size_t stride) : memory_(std::move(memory)), stride_(stride) {}
 
-  std::uint8_t* slice(int rank) const { return memory_->data() + static_cast<std::size_t>(rank) * stride_; }
+  // Of the rank at `place` on this host.
+  std::uint8_t* slice(int place) const { return memory_->data() + static_cast<std::size_t>(place) * stride_; }
   std::size_t stride() const { return stride_; }
 
  private:
@@ -34,7 +35,7 @@ class Segment {
 // Every segment of a group. Numbers begin at 1 and are equal on all ranks, since allocation is a collective.
 class Segments {
  public:
-  explicit Segments(int rank) : rank_(rank) {}
+  explicit Segments(int place) : place_(place) {}
 
   void add(Segment segment) { segments_.push_back(std::move(segment)); }
 
@@ -42,7 +43,7 @@ class Segments {
   Placement placementOf(const void* data, std::size_t bytes) const {
     const auto at = reinterpret_cast<std::uintptr_t>(data);
     for (std::size_t i = 0; i < segments_.size(); ++i) {
-      const auto begin = reinterpret_cast<std::uintptr_t>(segments_[i].slice(rank_));
+      const auto begin = reinterpret_cast<std::uintptr_t>(segments_[i].slice(place_));
       if (at < begin || at + bytes > begin + segments_[i].stride()) continue;
       Placement placement;
       placement.offset = at - begin;
@@ -52,13 +53,13 @@ class Segments {
     return {};
   }
 
-  // The same place in the slice of `rank`.
-  std::uint8_t* locate(const Placement& placement, int rank) const {
-    return segments_[placement.segment - 1].slice(rank) + placement.offset;
+  // The same spot in the slice of the rank at `place`.
+  std::uint8_t* locate(const Placement& placement, int place) const {
+    return segments_[placement.segment - 1].slice(place) + placement.offset;
   }
 
  private:
-  int rank_;
+  int place_;
   std::vector<Segment> segments_;
 };
 

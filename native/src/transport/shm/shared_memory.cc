@@ -38,13 +38,13 @@ std::string sharedMemoryProblem() {
 
 namespace {
 
-ControlMesh::Segment awaitSegment(ControlMesh& mesh, const Call& call) {
+ControlMesh::Segment awaitSegment(ControlMesh& mesh, int from, const Call& call) {
   for (;;) {
     mesh.receive();
-    if (auto segment = mesh.takeSegment(0)) return std::move(*segment);
+    if (auto segment = mesh.takeSegment(from)) return std::move(*segment);
     mesh.throwIfFailedBy(call.fingerprint.sequence);
-    if (mesh.hasEnded(0)) throw mesh.whyEnded(0);
-    throwIfOver(call, 0, "it did not hand over the shared memory");
+    if (mesh.hasEnded(from)) throw mesh.whyEnded(from);
+    throwIfOver(call, from, "it did not hand over the shared memory");
     std::vector<pollfd> interests;
     mesh.addInterests(interests);
     ::poll(interests.data(), interests.size(), static_cast<int>(call.deadline.leftWithin(kLivenessInterval).count()));
@@ -53,18 +53,19 @@ ControlMesh::Segment awaitSegment(ControlMesh& mesh, const Call& call) {
 
 }  // namespace
 
-Mapping shareMemory(ControlMesh& mesh, int rank, int size, std::size_t bytes, const Call& call) {
-  if (size == 1) return Mapping::anonymous(bytes);
-  if (rank == 0) {
+Mapping shareMemory(ControlMesh& mesh, const Team& team, int rank, std::size_t bytes, const Call& call) {
+  if (team.size() == 1) return Mapping::anonymous(bytes);
+  const int maker = team.front();
+  if (rank == maker) {
     const UniqueFd fd = createMemory(bytes);
     Mapping mapping = Mapping::shared(fd.get(), bytes);
     mesh.sendSegment(fd.get(), bytes);
     return mapping;
   }
-  const ControlMesh::Segment segment = awaitSegment(mesh, call);
+  const ControlMesh::Segment segment = awaitSegment(mesh, maker, call);
   if (segment.bytes != bytes) {
     throw Failure(FailureCode::System, {},
-                  "rank 0 handed over " + std::to_string(segment.bytes) + " bytes of shared memory, expected " +
+                  "rank " + std::to_string(maker) + " handed over " + std::to_string(segment.bytes) + " bytes of shared memory, expected " +
                       std::to_string(bytes));
   }
   return Mapping::shared(segment.fd.get(), bytes);

@@ -17,8 +17,8 @@ UniqueFd createMemory(std::size_t bytes);
 // Why this process cannot share memory; empty when it can.
 std::string sharedMemoryProblem();
 
-// One mapping on every rank of the same new memory: rank 0 makes it and hands it to the others over the control
-// connections. Every rank calls it in the same operation. Throws Failure.
-Mapping shareMemory(ControlMesh& mesh, int rank, int size, std::size_t bytes, const Call& call);
+// One mapping on every rank of a host of the same new memory: the first of `team` makes it and hands it to the others
+// over the control connections. All of them call it in the same operation. Throws Failure.
+Mapping shareMemory(ControlMesh& mesh, const Team& team, int rank, std::size_t bytes, const Call& call);
 
 }  // namespace ringrun

@@ -40,14 +40,14 @@ int remainingParts(iovec* parts, void* header, std::size_t headerBytes, void* da
 
 }  // namespace
 
-Messenger::Messenger(int rank, int size, std::vector<Endpoint> endpoints, Acceptor& acceptor, ControlMesh& mesh)
-    : rank_(rank),
-      size_(size),
-      spins_(size <= usableCpus() ? kSpins : 0),
-      endpoints_(std::move(endpoints)),
+Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh& mesh)
+    : rank_(directory.rank()),
+      size_(directory.size()),
+      spins_(size_ <= usableCpus() ? kSpins : 0),
+      directory_(directory),
       acceptor_(acceptor),
       mesh_(mesh),
-      connections_(static_cast<std::size_t>(size)) {}
+      connections_(static_cast<std::size_t>(size_)) {}
 
 void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
   begin(call, sends, receives);
@@ -100,7 +100,7 @@ bool Messenger::hasConnection(int peer, const Call& call) {
   UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
   if (connection) return true;
   if (peer < rank_) {
-    connection = dial(rank_, peer, endpoints_[static_cast<std::size_t>(peer)], Carrier::Tcp, Purpose::Data, call);
+    connection = dial(directory_, peer, Purpose::Data, call);
   } else {
     acceptor_.advance();
     connection = acceptor_.take(Purpose::Data, peer);

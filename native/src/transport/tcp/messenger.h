@@ -9,7 +9,7 @@
 #include "base/operation.h"
 #include "base/unique_fd.h"
 #include "transport/connect/acceptor.h"
-#include "transport/connect/endpoint.h"
+#include "transport/connect/directory.h"
 #include "transport/control/mesh.h"
 #include "transport/wire.h"
 
@@ -30,8 +30,8 @@ struct Incoming {
   std::size_t bytes;
 };
 
-// Moves messages between ranks over TCP: one connection for each pair of ranks that has something to say to each
-// other, opened when first needed (the higher rank dials), used in both directions.
+// Moves messages between ranks over TCP (ranks of one host: over Unix sockets): one connection for each pair of ranks that
+// has something to say to each other, opened when first needed (the higher rank dials), used in both directions.
 //
 // Used by one thread at a time. Every message carries the operation's fingerprint. A message of another operation is
 // a Mismatch; note that the bytes of `into` may have been overwritten by then, so `into` is memory of the caller's
@@ -45,7 +45,11 @@ struct Incoming {
 // name the ranks that never came.
 class Messenger {
  public:
-  Messenger(int rank, int size, std::vector<Endpoint> endpoints, Acceptor& acceptor, ControlMesh& mesh);
+  // All that it is given outlives it.
+  Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh& mesh);
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
 
   // Carries out all of it at once, at most one message from and one to each rank; returns when the last byte has been
   // received, and the last one to send has been taken over by the kernel. Messages of successive transfers keep their
@@ -85,7 +89,7 @@ class Messenger {
   int rank_;
   int size_;
   int spins_;
-  std::vector<Endpoint> endpoints_;
+  const Directory& directory_;
   Acceptor& acceptor_;
   ControlMesh& mesh_;
   std::vector<UniqueFd> connections_;

@@ -1,0 +1,13 @@
+#include "collectives/create.h"
+
+#include "collectives/shm/shm_collectives.h"
+#include "collectives/tcp/tcp_collectives.h"
+
+namespace ringrun {
+
+std::unique_ptr<Collectives> createCollectives(Connections& connections, const Call& call) {
+  if (connections.topology().isOneHost()) return std::make_unique<ShmCollectives>(connections, call);
+  return std::make_unique<TcpCollectives>(connections);
+}
+
+}  // namespace ringrun
