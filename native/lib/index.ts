@@ -12,9 +12,14 @@ export const nativeDType = {
   uint32: 6,
   int64: 7,
   uint64: 8,
+  float16: 9,
+  bfloat16: 10,
 } as const;
 
-/** The typed arrays that collectives take; their class says what the dtype is. */
+/**
+ * The typed arrays that hold elements of the dtypes. Every function that takes one takes the dtype's number too, since bit
+ * patterns of float16 and of bfloat16 lie in arrays of one class; a TypeError refuses an array whose elements have another size.
+ */
 export type NativeTensor =
   | Float32Array
   | Float64Array
@@ -23,7 +28,8 @@ export type NativeTensor =
   | Int32Array
   | Uint32Array
   | BigInt64Array
-  | BigUint64Array;
+  | BigUint64Array
+  | Uint16Array;
 
 /** Numbers of the reductions in native/src/base/operation.h. */
 export const nativeReduceOp = {
@@ -86,10 +92,10 @@ export interface NativeProcessGroup {
   connect(transport: 'shm' | 'tcp', endpoints: NativeEndpoint[], timeoutMs: number): Promise<void>;
   /** Zeroed memory of `length` elements that the transport reduces in place; a collective. Detached by `destroy`. */
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
-  allReduce(tensor: NativeTensor, reduceOp: number, timeoutMs: number): Promise<void>;
-  allReduceSync(tensor: NativeTensor, reduceOp: number, timeoutMs: number): void;
-  broadcast(tensor: NativeTensor, root: number, timeoutMs: number): Promise<void>;
-  broadcastSync(tensor: NativeTensor, root: number, timeoutMs: number): void;
+  allReduce(tensor: NativeTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
+  allReduceSync(tensor: NativeTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
+  broadcast(tensor: NativeTensor, dtype: number, root: number, timeoutMs: number): Promise<void>;
+  broadcastSync(tensor: NativeTensor, dtype: number, root: number, timeoutMs: number): void;
   barrier(timeoutMs: number): Promise<void>;
   barrierSync(timeoutMs: number): void;
   /** Waits for every rank to come here, then releases everything. Releases too when that fails, or was never connected. */
@@ -104,11 +110,12 @@ export interface NativeBinding {
   /** Sets of reduction kernels that this processor can run, fastest first; the last one is plain C++. */
   kernelNames(): string[];
   /**
-   * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` by the kernel of that name; arrays of one class and length. A sum of floating-point
+   * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` by the kernel of that name; arrays of one dtype and length. A sum of floating-point
    * numbers is divided by `divisor`, which is 1 everywhere else.
    */
   reduceWith(
     kernel: string,
+    dtype: number,
     reduceOp: number,
     inputs: readonly NativeTensor[],
     outputs: readonly NativeTensor[],

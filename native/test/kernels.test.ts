@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
 import type { NativeTensor } from '@ringrun/native';
-import { loadNative, nativeReduceOp } from '@ringrun/native';
+import { loadNative, nativeDType, nativeReduceOp } from '@ringrun/native';
 
 const native = loadNative();
 
 type Op = keyof typeof nativeReduceOp;
+type DType = keyof typeof nativeDType;
 
 /** Elements as the naive reference computes with them: numbers for floating point, BigInt for every integer. */
 interface Reference {
@@ -47,7 +48,7 @@ function integers(make: Reference['make'], wrap: (value: bigint) => bigint): Ref
   };
 }
 
-const references: Record<string, Reference> = {
+const references: Partial<Record<DType, Reference>> = {
   float32: floatingPoint((length) => new Float32Array(length), Math.fround),
   float64: floatingPoint(
     (length) => new Float64Array(length),
@@ -121,12 +122,12 @@ function expectElements(array: NativeTensor, expected: readonly (number | bigint
 
 const shapes = [1, 2, 3, 4, 7].flatMap((inputs) => [1, 2, inputs].map((outputs) => ({ inputs, outputs })));
 const lengths = [0, 1, 3, 15, 16, 17, 63, 65, 131];
-const cases = Object.entries(references).flatMap(([dtype, reference]) =>
+const cases = (Object.entries(references) as [DType, Reference][]).flatMap(([dtype, reference]) =>
   (Object.keys(reference.combine) as Op[]).map((op) => ({ dtype, op, reference })),
 );
 
 describe.each(native.kernelNames())('kernel %s', (kernel) => {
-  test.each(cases)('$op of $dtype is exactly what plain arithmetic gives', ({ op, reference }) => {
+  test.each(cases)('$op of $dtype is exactly what plain arithmetic gives', ({ dtype, op, reference }) => {
     const divisor = op === 'AVG' ? 3 : 1;
     for (const { inputs: inputCount, outputs: outputCount } of shapes) {
       for (const length of lengths) {
@@ -135,7 +136,7 @@ describe.each(native.kernelNames())('kernel %s', (kernel) => {
         );
         const expected = reduced(reference, op, inputs, divisor);
         const outputs = Array.from({ length: outputCount }, () => reference.make(length));
-        native.reduceWith(kernel, nativeReduceOp[op], inputs, outputs, divisor);
+        native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], inputs, outputs, divisor);
         for (const output of outputs) {
           expectElements(output, expected, `${inputCount} inputs, ${outputCount} outputs, length ${length}`);
         }
@@ -143,24 +144,44 @@ describe.each(native.kernelNames())('kernel %s', (kernel) => {
     }
   });
 
-  test.each(cases)('$op of $dtype may write over its inputs, at any alignment', ({ op, reference }) => {
-    const memory = Array.from({ length: 3 }, (_, i) => fill(reference.make(104), reference, i + 1));
-    const slices = memory.map((array) => array.subarray(1, 102));
-    const expected = reduced(reference, op, slices, 1);
-    const outside = memory.map((array) => [array[0], array[102], array[103]]);
-    native.reduceWith(kernel, nativeReduceOp[op], slices, slices, 1);
-    for (const slice of slices) expectElements(slice, expected, 'in place');
-    expect(memory.map((array) => [array[0], array[102], array[103]])).toEqual(outside);
-  });
+  test.each(cases)(
+    '$op of $dtype may write over its inputs, at any alignment',
+    ({ dtype, op, reference }) => {
+      const memory = Array.from({ length: 3 }, (_, i) => fill(reference.make(104), reference, i + 1));
+      const slices = memory.map((array) => array.subarray(1, 102));
+      const expected = reduced(reference, op, slices, 1);
+      const outside = memory.map((array) => [array[0], array[102], array[103]]);
+      native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], slices, slices, 1);
+      for (const slice of slices) expectElements(slice, expected, 'in place');
+      expect(memory.map((array) => [array[0], array[102], array[103]])).toEqual(outside);
+    },
+  );
 
   test.each([
-    ['AVG', new Int32Array(1)],
-    ['BAND', new Float32Array(1)],
-  ] as const)('has no %s of %o', (op, array) => {
+    ['AVG', 'int32', new Int32Array(1)],
+    ['BAND', 'float32', new Float32Array(1)],
+  ] as const)('has no %s of %s', (op, dtype, array) => {
     expect(() => {
-      native.reduceWith(kernel, nativeReduceOp[op], [array, array], [array], 2);
+      native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], [array, array], [array], 2);
     }).toThrow(/no kernel/);
   });
+});
+
+test.each([
+  [new Float64Array(1), nativeDType.float32, /elements of 8 bytes, expected .* 4 bytes/],
+  [new Int16Array(1), nativeDType.uint8, /elements of 2 bytes, expected .* 1 bytes/],
+  [new DataView(new ArrayBuffer(8)), nativeDType.float64, /no typed array, expected .* 8 bytes/],
+  [[1], nativeDType.int8, /no typed array/],
+  [new Float32Array(1), 0, /dtype is 0, expected one of nativeDType: a number from 1 to 10/],
+  [new Float32Array(1), 257, /dtype is 257/],
+  [new Float32Array(1), undefined, /dtype is undefined/],
+])('%o is refused where the dtype is %s', (array, dtype, message) => {
+  const tensor = array as NativeTensor;
+  const reduce = () => {
+    native.reduceWith('plain', dtype as number, nativeReduceOp.SUM, [tensor], [tensor], 1);
+  };
+  expect(reduce).toThrow(TypeError);
+  expect(reduce).toThrow(message);
 });
 
 test('the slowest kernel is plain C++', () => {

@@ -52,6 +52,8 @@ const char* nameOf(DType dtype) {
     case DType::UInt32: return "uint32";
     case DType::Int64: return "int64";
     case DType::UInt64: return "uint64";
+    case DType::Float16: return "float16";
+    case DType::BFloat16: return "bfloat16";
   }
   return "unknown dtype";
 }
@@ -69,6 +71,8 @@ std::size_t bytesPerElement(DType dtype) {
     case DType::None: return 0;
     case DType::Int8:
     case DType::UInt8: return 1;
+    case DType::Float16:
+    case DType::BFloat16: return 2;
     case DType::Float32:
     case DType::Int32:
     case DType::UInt32: return 4;

@@ -49,6 +49,8 @@ enum class DType : std::uint8_t {
   UInt32 = 6,
   Int64 = 7,
   UInt64 = 8,
+  Float16 = 9,    // IEEE 754 binary16
+  BFloat16 = 10,  // the upper half of a float32
 };
 
 std::size_t bytesPerElement(DType dtype);

@@ -1,31 +1,51 @@
 #include "binding/elements.h"
 
+#include <string>
+
 namespace ringrun {
 namespace {
 
-DType dtypeOf(napi_typedarray_type type) {
+std::size_t bytesPerElementOf(napi_typedarray_type type) {
   switch (type) {
-    case napi_float32_array: return DType::Float32;
-    case napi_float64_array: return DType::Float64;
-    case napi_int8_array: return DType::Int8;
-    case napi_uint8_array: return DType::UInt8;
-    case napi_int32_array: return DType::Int32;
-    case napi_uint32_array: return DType::UInt32;
-    case napi_bigint64_array: return DType::Int64;
-    case napi_biguint64_array: return DType::UInt64;
-    default: return DType::None;
+    case napi_int8_array:
+    case napi_uint8_array:
+    case napi_uint8_clamped_array: return 1;
+    case napi_int16_array:
+    case napi_uint16_array: return 2;
+    case napi_int32_array:
+    case napi_uint32_array:
+    case napi_float32_array: return 4;
+    case napi_float64_array:
+    case napi_bigint64_array:
+    case napi_biguint64_array: return 8;
+    // Float16Array is the one class that is younger than these names: Node-API gives it a number that depends on the
+    // version of Node, or none.
+    default: return 2;
   }
 }
 
 }  // namespace
 
-Elements elementsOf(const Napi::Value& value) {
-  napi_typedarray_type type;
+DType dtypeOf(const Napi::Value& number) {
+  constexpr auto kLast = static_cast<std::uint32_t>(DType::BFloat16);
+  const std::uint32_t given = number.IsNumber() ? number.As<Napi::Number>().Uint32Value() : 0;
+  if (given >= 1 && given <= kLast) return static_cast<DType>(given);
+  throw Napi::TypeError::New(number.Env(), "dtype is " + std::string(number.ToString()) +
+                                               ", expected one of nativeDType: a number from 1 to " + std::to_string(kLast));
+}
+
+Elements elementsOf(const Napi::Value& value, DType dtype) {
+  // Node-API leaves the type of classes that it does not know as it was.
+  auto type = static_cast<napi_typedarray_type>(-1);
   std::size_t count;
   void* data;
   const napi_status status = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
-  const DType dtype = status == napi_ok ? dtypeOf(type) : DType::None;
-  if (dtype == DType::None) throw Napi::TypeError::New(value.Env(), "expected a typed array of a supported dtype");
+  const std::size_t bytes = status == napi_ok ? bytesPerElementOf(type) : 0;
+  if (bytes != bytesPerElement(dtype)) {
+    const std::string given = bytes == 0 ? "no typed array" : "a typed array with elements of " + std::to_string(bytes) + " bytes";
+    throw Napi::TypeError::New(value.Env(), "tensor is " + given + ", expected a typed array with elements of " +
+                                                std::to_string(bytesPerElement(dtype)) + " bytes for its dtype");
+  }
   // An empty array may have no address, and memcpy must not be given that even for no bytes.
   static std::uint8_t nothing;
   return {count == 0 ? &nothing : data, count, dtype};

@@ -26,25 +26,26 @@ ReductionKernel kernelNamed(const std::string& name, DType dtype, ReduceOp op) {
   return nullptr;
 }
 
-// reduceWith(kernel, op, inputs, outputs, divisor): arrays of one class and length.
+// reduceWith(kernel, dtype, op, inputs, outputs, divisor): arrays of one length.
 void reduceWith(const Napi::CallbackInfo& info) {
-  const auto op = static_cast<ReduceOp>(info[1].ToNumber().Uint32Value());
+  const DType dtype = dtypeOf(info[1]);
+  const auto op = static_cast<ReduceOp>(info[2].ToNumber().Uint32Value());
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  Elements last{nullptr, 0, DType::None};
+  Elements last{nullptr, 0, dtype};
   const auto dataOf = [&](const Napi::Value& value) {
-    last = elementsOf(value);
+    last = elementsOf(value, dtype);
     return last.data;
   };
-  const auto inputArrays = info[2].As<Napi::Array>();
-  const auto outputArrays = info[3].As<Napi::Array>();
+  const auto inputArrays = info[3].As<Napi::Array>();
+  const auto outputArrays = info[4].As<Napi::Array>();
   for (std::uint32_t i = 0; i < inputArrays.Length(); ++i) inputs.push_back(dataOf(inputArrays.Get(i)));
   for (std::uint32_t i = 0; i < outputArrays.Length(); ++i) outputs.push_back(dataOf(outputArrays.Get(i)));
   const std::string name = info[0].ToString();
-  const ReductionKernel kernel = kernelNamed(name, last.dtype, op);
+  const ReductionKernel kernel = kernelNamed(name, dtype, op);
   if (kernel == nullptr) throw Napi::Error::New(info.Env(), "no kernel '" + name + "' for this op, dtype and processor");
   kernel({inputs.data(), inputs.size(), outputs.data(), outputs.size(), static_cast<std::size_t>(last.count),
-          info[4].ToNumber().Uint32Value()});
+          info[5].ToNumber().Uint32Value()});
 }
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {

@@ -105,7 +105,7 @@ Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
-  const auto dtype = static_cast<DType>(info[0].ToNumber().Uint32Value());
+  const DType dtype = dtypeOf(info[0]);
   const auto count = static_cast<std::uint64_t>(info[1].ToNumber().Int64Value());
   const double timeoutMs = info[2].ToNumber();
   const Fingerprint fingerprint = group_.issue(Op::Allocate, ReduceOp::None, dtype, 0, count);
@@ -129,9 +129,9 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
 }
 
 ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
-  const Elements elements = elementsOf(info[0]);
-  const auto reduceOp = static_cast<ReduceOp>(info[1].ToNumber().Uint32Value());
-  const double timeoutMs = info[2].ToNumber();
+  const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
+  const auto reduceOp = static_cast<ReduceOp>(info[2].ToNumber().Uint32Value());
+  const double timeoutMs = info[3].ToNumber();
   const Fingerprint fingerprint = group_.issue(Op::AllReduce, reduceOp, elements.dtype, 0, elements.count);
   return [this, fingerprint, timeoutMs, data = elements.data] {
     return group_.run(fingerprint, timeoutMs,
@@ -140,9 +140,9 @@ ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
 }
 
 ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
-  const Elements elements = elementsOf(info[0]);
-  const std::uint32_t root = info[1].ToNumber().Uint32Value();
-  const double timeoutMs = info[2].ToNumber();
+  const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
+  const std::uint32_t root = info[2].ToNumber().Uint32Value();
+  const double timeoutMs = info[3].ToNumber();
   const Fingerprint fingerprint = group_.issue(Op::Broadcast, ReduceOp::None, elements.dtype, root, elements.count);
   return [this, fingerprint, timeoutMs, data = elements.data] {
     return group_.run(fingerprint, timeoutMs,

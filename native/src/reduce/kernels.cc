@@ -82,7 +82,9 @@ ReductionKernel integerKernel(ReduceOp op) {
 template <typename Set>
 ReductionKernel kernelIn(DType dtype, ReduceOp op) {
   switch (dtype) {
-    case DType::None: return nullptr;
+    case DType::None:
+    case DType::Float16:
+    case DType::BFloat16: return nullptr;
     case DType::Float32: return floatingPointKernel<Set, float>(op);
     case DType::Float64: return floatingPointKernel<Set, double>(op);
     case DType::Int8: return integerKernel<Set, std::int8_t>(op);

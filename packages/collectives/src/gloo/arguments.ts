@@ -12,13 +12,16 @@ const dtypes = Object.keys(bytesPerElement) as DType[];
 
 /** The functions below return the argument in the addon's terms where those differ, or throw an `InvalidArgumentError` before anything has happened. */
 
-export function checkTensor(tensor: TypedArray): void {
-  dtypeOfTensor(tensor);
+/** The dtype that the tensor's class says it has. */
+export function checkedDTypeOf(tensor: TypedArray): DType {
+  const dtype = dtypeOf(tensor);
+  if (dtype !== undefined) return dtype;
+  const classes = dtypes.map((one) => typedArrayClass[one].name);
+  throw new InvalidArgumentError(`tensor is ${describeValue(tensor)}, expected one of ${classes.join(', ')}`);
 }
 
-/** An op that has a meaning for the dtype of `tensor`, which is refused too when it has none. */
-export function checkedReduceOp(op: ReduceOp, tensor: TypedArray): number {
-  const dtype = dtypeOfTensor(tensor);
+/** An op that has a meaning for the dtype. */
+export function checkedReduceOp(op: ReduceOp, dtype: DType): number {
   if (!Object.hasOwn(nativeReduceOp, op)) {
     throw new InvalidArgumentError(
       `op is ${describeValue(op)}, expected one of ReduceOp: ${Object.keys(nativeReduceOp).join(', ')}`,
@@ -39,15 +42,8 @@ function whyMeaningless(op: ReduceOp): string {
 }
 
 export function checkedDType(dtype: DType): number {
-  if (Object.hasOwn(nativeDType, dtype)) return nativeDType[dtype];
+  if (Object.hasOwn(bytesPerElement, dtype)) return nativeDType[dtype];
   throw new InvalidArgumentError(`dtype is ${describeValue(dtype)}, expected one of ${dtypes.join(', ')}`);
-}
-
-function dtypeOfTensor(tensor: unknown): DType {
-  const dtype = dtypeOf(tensor);
-  if (dtype !== undefined) return dtype;
-  const classes = dtypes.map((one) => typedArrayClass[one].name);
-  throw new InvalidArgumentError(`tensor is ${describeValue(tensor)}, expected one of ${classes.join(', ')}`);
 }
 
 export function checkedRank(name: string, rank: number, size: number): number {

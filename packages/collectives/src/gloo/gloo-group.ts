@@ -1,4 +1,5 @@
 import type { NativeProcessGroup } from '@ringrun/native';
+import { nativeDType } from '@ringrun/native';
 
 import type { DType, TypedArray, TypedArrayOf } from '../dtype.ts';
 import { typedArrayClass } from '../dtype.ts';
@@ -13,11 +14,11 @@ import type {
 import { ReduceOp } from '../reduce-op.ts';
 import {
   checkedDType,
+  checkedDTypeOf,
   checkedLength,
   checkedRank,
   checkedReduceOp,
   checkedTimeout,
-  checkTensor,
 } from './arguments.ts';
 import { isNativeFailure, translateFailure } from './failure.ts';
 import type { Transport } from './transport.ts';
@@ -56,32 +57,34 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async allReduce(tensor: TypedArray, options: AllReduceOptions = {}): Promise<void> {
-    const op = checkedReduceOp(options.op ?? ReduceOp.SUM, tensor);
+    const dtype = checkedDTypeOf(tensor);
+    const op = checkedReduceOp(options.op ?? ReduceOp.SUM, dtype);
     const timeoutMs = this.#timeoutOf(options);
-    await this.#later(() => this.#native.allReduce(tensor, op, timeoutMs));
+    await this.#later(() => this.#native.allReduce(tensor, nativeDType[dtype], op, timeoutMs));
   }
 
   allReduceSync(tensor: TypedArray, options: AllReduceOptions = {}): void {
-    const op = checkedReduceOp(options.op ?? ReduceOp.SUM, tensor);
+    const dtype = checkedDTypeOf(tensor);
+    const op = checkedReduceOp(options.op ?? ReduceOp.SUM, dtype);
     const timeoutMs = this.#timeoutOf(options);
     this.#now(() => {
-      this.#native.allReduceSync(tensor, op, timeoutMs);
+      this.#native.allReduceSync(tensor, nativeDType[dtype], op, timeoutMs);
     });
   }
 
   async broadcast(tensor: TypedArray, options: BroadcastOptions = {}): Promise<void> {
-    checkTensor(tensor);
+    const dtype = checkedDTypeOf(tensor);
     const src = checkedRank('src', options.src ?? 0, this.size);
     const timeoutMs = this.#timeoutOf(options);
-    await this.#later(() => this.#native.broadcast(tensor, src, timeoutMs));
+    await this.#later(() => this.#native.broadcast(tensor, nativeDType[dtype], src, timeoutMs));
   }
 
   broadcastSync(tensor: TypedArray, options: BroadcastOptions = {}): void {
-    checkTensor(tensor);
+    const dtype = checkedDTypeOf(tensor);
     const src = checkedRank('src', options.src ?? 0, this.size);
     const timeoutMs = this.#timeoutOf(options);
     this.#now(() => {
-      this.#native.broadcastSync(tensor, src, timeoutMs);
+      this.#native.broadcastSync(tensor, nativeDType[dtype], src, timeoutMs);
     });
   }
 
