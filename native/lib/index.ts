@@ -43,6 +43,9 @@ export const nativeReduceOp = {
   BXOR: 8,
 } as const;
 
+/** Numbers of the movements of data in native/src/base/operation.h. */
+export const nativeExchange = { allGather: 9, gather: 10, scatter: 11, allToAll: 12 } as const;
+
 /** What a rank says about where it listens. */
 export interface NativeListening {
   /** Abstract Unix socket for ranks of this host, without its leading zero byte; empty: see `sharedMemoryProblem`. */
@@ -57,6 +60,8 @@ export interface NativeListening {
 
 /** Where to reach a rank. */
 export interface NativeEndpoint {
+  /** Equal exactly on ranks that are to share memory; others are reached over TCP. */
+  host: number;
   socketName: string;
   /** Numeric IPv4 or IPv6. */
   address: string;
@@ -81,7 +86,7 @@ export interface NativeFailure extends Error {
 /**
  * One rank's end of a group. Arguments are taken as they are: whoever calls checks them first.
  *
- * Promises are settled in the order of the calls, by a thread of the group's own, and keep the process alive while they are pending. Functions that
+ * Promises of collectives are settled in the order of the calls, by a native thread, and keep the process alive while they are pending. Functions that
  * end in `Sync` run on the calling thread, after everything issued before. Timeouts are in milliseconds and count from
  * when the operation's turn comes. Every failure is a `NativeFailure`; after the first one, every operation fails with that one.
  */
@@ -89,15 +94,69 @@ export interface NativeProcessGroup {
   /** Opens what the others connect to; `address` is one of this host's, numeric. */
   listen(address: string): NativeListening;
   /** Meets the others; `endpoints[rank]` says where each listens. A group of one needs no `listen` and opens nothing. */
-  connect(transport: 'shm' | 'tcp', endpoints: NativeEndpoint[], timeoutMs: number): Promise<void>;
+  connect(endpoints: NativeEndpoint[], timeoutMs: number): Promise<void>;
   /** Zeroed memory of `length` elements that the transport reduces in place; a collective. Detached by `destroy`. */
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
   allReduce(tensor: NativeTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
   allReduceSync(tensor: NativeTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
   broadcast(tensor: NativeTensor, dtype: number, root: number, timeoutMs: number): Promise<void>;
   broadcastSync(tensor: NativeTensor, dtype: number, root: number, timeoutMs: number): void;
-  barrier(timeoutMs: number): Promise<void>;
-  barrierSync(timeoutMs: number): void;
+  /** Everybody's values, reduced, in the tensor of `root`; the others' stay as they are. */
+  reduce(
+    tensor: NativeTensor,
+    dtype: number,
+    reduceOp: number,
+    root: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  reduceSync(tensor: NativeTensor, dtype: number, reduceOp: number, root: number, timeoutMs: number): void;
+  /** `output` becomes the reduction of everybody's `inputs[rank]`; ranks may have different lengths. */
+  reduceScatter(
+    output: NativeTensor,
+    inputs: NativeTensor[],
+    dtype: number,
+    reduceOp: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  reduceScatterSync(
+    output: NativeTensor,
+    inputs: NativeTensor[],
+    dtype: number,
+    reduceOp: number,
+    timeoutMs: number,
+  ): void;
+  /**
+   * What rank a has in `gives[b]` lands in `takes[a]` of rank b: one for each rank, `null` for nothing. `op`: one of `nativeExchange`; says
+   * who has something to give. `root`: of gather and scatter, else 0.
+   */
+  exchange(
+    op: number,
+    gives: (NativeTensor | null)[],
+    takes: (NativeTensor | null)[],
+    dtype: number,
+    root: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  exchangeSync(
+    op: number,
+    gives: (NativeTensor | null)[],
+    takes: (NativeTensor | null)[],
+    dtype: number,
+    root: number,
+    timeoutMs: number,
+  ): void;
+  /** `monitored`: the same under the name of monitoredBarrier. */
+  barrier(monitored: boolean, timeoutMs: number): Promise<void>;
+  barrierSync(monitored: boolean, timeoutMs: number): void;
+  /**
+   * A message to rank `to`, outside of the order of the collectives; settled when the tensor may be used again. Messages of one sender with one
+   * tag are received in the order of the calls.
+   */
+  send(tensor: NativeTensor, dtype: number, to: number, tag: number, timeoutMs: number): Promise<void>;
+  sendSync(tensor: NativeTensor, dtype: number, to: number, tag: number, timeoutMs: number): void;
+  /** A message with this tag from rank `from`, or from whoever sends first (−1). Gives the sender. */
+  receive(tensor: NativeTensor, dtype: number, from: number, tag: number, timeoutMs: number): Promise<number>;
+  receiveSync(tensor: NativeTensor, dtype: number, from: number, tag: number, timeoutMs: number): number;
   /** Waits for every rank to come here, then releases everything. Releases too when that fails, or was never connected. */
   destroy(timeoutMs: number): Promise<void>;
 }

@@ -21,6 +21,34 @@ Endpoint endpointOf(const Napi::Object& object) {
   return endpoint;
 }
 
+ReduceOp reduceOpOf(const Napi::Value& number) { return static_cast<ReduceOp>(number.ToNumber().Uint32Value()); }
+
+Block blockOf(const Napi::Value& array, DType dtype) {
+  if (array.IsNull()) return {};
+  const Elements elements = elementsOf(array, dtype);
+  return {elements.data, elements.count};
+}
+
+Blocks blocksOf(const Napi::Value& list, DType dtype) {
+  const auto arrays = list.As<Napi::Array>();
+  Blocks blocks;
+  for (std::uint32_t i = 0; i < arrays.Length(); ++i) blocks.push_back(blockOf(arrays.Get(i), dtype));
+  return blocks;
+}
+
+// The one object among the arguments, or a list of all of them.
+Napi::Value keptOf(const Napi::CallbackInfo& info) {
+  std::vector<Napi::Value> objects;
+  for (std::size_t i = 0; i < info.Length(); ++i) {
+    if (info[i].IsObject()) objects.push_back(info[i]);
+  }
+  if (objects.empty()) return info.Env().Undefined();
+  if (objects.size() == 1) return objects.front();
+  Napi::Array all = Napi::Array::New(info.Env());
+  for (std::uint32_t i = 0; i < objects.size(); ++i) all.Set(i, objects[i]);
+  return all;
+}
+
 }  // namespace
 
 // A promise, and what must stay reachable until it settles: the array that the operation works on, and the group
@@ -39,12 +67,18 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::listen>("listen"),
                          InstanceMethod<&ProcessGroup::connect>("connect"),
                          InstanceMethod<&ProcessGroup::allocateSync>("allocateSync"),
-                         InstanceMethod<&ProcessGroup::allReduce>("allReduce"),
-                         InstanceMethod<&ProcessGroup::allReduceSync>("allReduceSync"),
-                         InstanceMethod<&ProcessGroup::broadcast>("broadcast"),
-                         InstanceMethod<&ProcessGroup::broadcastSync>("broadcastSync"),
-                         InstanceMethod<&ProcessGroup::barrier>("barrier"),
-                         InstanceMethod<&ProcessGroup::barrierSync>("barrierSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceOf>>("allReduce"),
+                         InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceOf>>("allReduceSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::reduceOf>>("reduce"),
+                         InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::reduceOf>>("reduceSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::reduceScatterOf>>("reduceScatter"),
+                         InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::reduceScatterOf>>("reduceScatterSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::broadcastOf>>("broadcast"),
+                         InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::broadcastOf>>("broadcastSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::exchangeOf>>("exchange"),
+                         InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::exchangeOf>>("exchangeSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::barrierOf>>("barrier"),
+                         InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::barrierOf>>("barrierSync"),
                          InstanceMethod<&ProcessGroup::destroy>("destroy"),
                      });
 }
@@ -92,14 +126,18 @@ Napi::Value ProcessGroup::listen(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
-  const auto carrier = info[0].ToString().Utf8Value() == "tcp" ? Carrier::Tcp : Carrier::LocalSocket;
-  const auto cards = info[1].As<Napi::Array>();
+  const auto cards = info[0].As<Napi::Array>();
   std::vector<Endpoint> endpoints;
-  for (std::uint32_t i = 0; i < cards.Length(); ++i) endpoints.push_back(endpointOf(cards.Get(i).As<Napi::Object>()));
-  const double timeoutMs = info[2].ToNumber();
+  std::vector<int> hosts;
+  for (std::uint32_t i = 0; i < cards.Length(); ++i) {
+    const auto card = cards.Get(i).As<Napi::Object>();
+    endpoints.push_back(endpointOf(card));
+    hosts.push_back(card.Get("host").ToNumber());
+  }
+  const double timeoutMs = info[1].ToNumber();
   return later(info.Env(),
-               [this, carrier, endpoints = std::move(endpoints), timeoutMs] {
-                 return group_.connect(carrier, endpoints, timeoutMs);
+               [this, topology = Topology(hosts), endpoints = std::move(endpoints), timeoutMs] {
+                 return group_.connect(topology, endpoints, timeoutMs);
                },
                info.Env().Undefined());
 }
@@ -128,49 +166,71 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
   return buffer;
 }
 
+template <typename Operate>
+ProcessGroup::Work ProcessGroup::workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
+  return [this, fingerprint, timeoutMs, operate] { return group_.run(fingerprint, timeoutMs, operate); };
+}
+
+// (tensor, dtype, reduceOp, timeoutMs)
 ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  const auto reduceOp = static_cast<ReduceOp>(info[2].ToNumber().Uint32Value());
-  const double timeoutMs = info[3].ToNumber();
-  const Fingerprint fingerprint = group_.issue(Op::AllReduce, reduceOp, elements.dtype, 0, elements.count);
-  return [this, fingerprint, timeoutMs, data = elements.data] {
-    return group_.run(fingerprint, timeoutMs,
-                      [data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
-  };
+  return workOf(group_.issue(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count), info[3].ToNumber(),
+                [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
 }
 
+// (tensor, dtype, reduceOp, root, timeoutMs)
+ProcessGroup::Work ProcessGroup::reduceOf(const Napi::CallbackInfo& info) {
+  const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
+  return workOf(group_.issue(Op::Reduce, reduceOpOf(info[2]), elements.dtype, info[3].ToNumber(), elements.count),
+                info[4].ToNumber(),
+                [data = elements.data](Collectives& collectives, const Call& call) { collectives.reduce(call, data); });
+}
+
+// (output, inputs, dtype, reduceOp, timeoutMs)
+ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info) {
+  const DType dtype = dtypeOf(info[2]);
+  const Elements elements = elementsOf(info[0], dtype);
+  const Block output{elements.data, elements.count};
+  return workOf(group_.issue(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0), info[4].ToNumber(),
+                [output, inputs = blocksOf(info[1], dtype)](Collectives& collectives, const Call& call) {
+                  collectives.reduceScatter(call, inputs, output);
+                });
+}
+
+// (tensor, dtype, root, timeoutMs)
 ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  const std::uint32_t root = info[2].ToNumber().Uint32Value();
-  const double timeoutMs = info[3].ToNumber();
-  const Fingerprint fingerprint = group_.issue(Op::Broadcast, ReduceOp::None, elements.dtype, root, elements.count);
-  return [this, fingerprint, timeoutMs, data = elements.data] {
-    return group_.run(fingerprint, timeoutMs,
-                      [data](Collectives& collectives, const Call& call) { collectives.broadcast(call, data); });
-  };
+  return workOf(group_.issue(Op::Broadcast, ReduceOp::None, elements.dtype, info[2].ToNumber(), elements.count),
+                info[3].ToNumber(),
+                [data = elements.data](Collectives& collectives, const Call& call) { collectives.broadcast(call, data); });
 }
 
+// (op, gives, takes, dtype, root, timeoutMs)
+ProcessGroup::Work ProcessGroup::exchangeOf(const Napi::CallbackInfo& info) {
+  const auto op = static_cast<Op>(info[0].ToNumber().Uint32Value());
+  const DType dtype = dtypeOf(info[3]);
+  return workOf(group_.issue(op, ReduceOp::None, dtype, info[4].ToNumber(), 0), info[5].ToNumber(),
+                [exchange = Exchange{blocksOf(info[1], dtype), blocksOf(info[2], dtype)}](
+                    Collectives& collectives, const Call& call) { collectives.exchange(call, exchange); });
+}
+
+// (monitored, timeoutMs)
 ProcessGroup::Work ProcessGroup::barrierOf(const Napi::CallbackInfo& info) {
-  const double timeoutMs = info[0].ToNumber();
-  const Fingerprint fingerprint = group_.issue(Op::Barrier, ReduceOp::None, DType::None, 0, 0);
-  return [this, fingerprint, timeoutMs] {
-    return group_.run(fingerprint, timeoutMs, [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
-  };
+  const Op op = info[0].ToBoolean() ? Op::MonitoredBarrier : Op::Barrier;
+  return workOf(group_.issue(op, ReduceOp::None, DType::None, 0, 0), info[1].ToNumber(),
+                [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
 }
 
-Napi::Value ProcessGroup::allReduce(const Napi::CallbackInfo& info) { return later(info.Env(), allReduceOf(info), info[0]); }
-
-void ProcessGroup::allReduceSync(const Napi::CallbackInfo& info) { now(info.Env(), allReduceOf(info)); }
-
-Napi::Value ProcessGroup::broadcast(const Napi::CallbackInfo& info) { return later(info.Env(), broadcastOf(info), info[0]); }
-
-void ProcessGroup::broadcastSync(const Napi::CallbackInfo& info) { now(info.Env(), broadcastOf(info)); }
-
-Napi::Value ProcessGroup::barrier(const Napi::CallbackInfo& info) {
-  return later(info.Env(), barrierOf(info), info.Env().Undefined());
+// Lists of arrays are not changed by TypeScript any more, so holding the list holds them.
+template <ProcessGroup::Issue issue>
+Napi::Value ProcessGroup::asynchronous(const Napi::CallbackInfo& info) {
+  return later(info.Env(), (this->*issue)(info), keptOf(info));
 }
 
-void ProcessGroup::barrierSync(const Napi::CallbackInfo& info) { now(info.Env(), barrierOf(info)); }
+template <ProcessGroup::Issue issue>
+void ProcessGroup::synchronous(const Napi::CallbackInfo& info) {
+  now(info.Env(), (this->*issue)(info));
+}
 
 Napi::Value ProcessGroup::destroy(const Napi::CallbackInfo& info) {
   const double timeoutMs = info[0].ToNumber();

@@ -34,17 +34,26 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value listen(const Napi::CallbackInfo& info);
   Napi::Value connect(const Napi::CallbackInfo& info);
   Napi::Value allocateSync(const Napi::CallbackInfo& info);
-  Napi::Value allReduce(const Napi::CallbackInfo& info);
-  void allReduceSync(const Napi::CallbackInfo& info);
-  Napi::Value broadcast(const Napi::CallbackInfo& info);
-  void broadcastSync(const Napi::CallbackInfo& info);
-  Napi::Value barrier(const Napi::CallbackInfo& info);
-  void barrierSync(const Napi::CallbackInfo& info);
   Napi::Value destroy(const Napi::CallbackInfo& info);
 
+  // An operation in the terms of its JavaScript arguments. Each has a place in the order of the group's operations from
+  // when this is called.
+  using Issue = Work (ProcessGroup::*)(const Napi::CallbackInfo& info);
   Work allReduceOf(const Napi::CallbackInfo& info);
+  Work reduceOf(const Napi::CallbackInfo& info);
+  Work reduceScatterOf(const Napi::CallbackInfo& info);
   Work broadcastOf(const Napi::CallbackInfo& info);
+  Work exchangeOf(const Napi::CallbackInfo& info);
   Work barrierOf(const Napi::CallbackInfo& info);
+
+  // The two forms in which JavaScript calls each of them.
+  template <Issue issue>
+  Napi::Value asynchronous(const Napi::CallbackInfo& info);
+  template <Issue issue>
+  void synchronous(const Napi::CallbackInfo& info);
+
+  template <typename Operate>
+  Work workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
   Napi::Value later(Napi::Env env, Work work, Napi::Value kept, bool detaches = false);
   void now(Napi::Env env, const Work& work);
   void detachAllocations();

@@ -38,8 +38,8 @@ export interface ProcessGroup {
   /** Number of processes. */
   readonly size: number;
   readonly backend: 'gloo';
-  /** What carries the data: shared memory inside one host, or TCP. */
-  readonly transport: 'shm' | 'tcp';
+  /** What carries the data: shared memory inside one host, TCP between hosts, or both. */
+  readonly transport: 'shm' | 'tcp' | 'mixed';
 
   /**
    * Zeroed array in memory that the transport reduces where it lies (shared memory on one host), so that collectives on it, or on

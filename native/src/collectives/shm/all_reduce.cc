@@ -26,7 +26,7 @@ void reduceSlices(const Fingerprint& fingerprint, const Slices& inputs, void* co
   reduction.outputCount = outputCount;
   reduction.count = count;
   reduction.divisor = divisorOf(fingerprint.reduceOp, inputs.size());
-  reduce(fingerprint.dtype, fingerprint.reduceOp, reduction);
+  ringrun::reduce(fingerprint.dtype, fingerprint.reduceOp, reduction);
 }
 
 }  // namespace

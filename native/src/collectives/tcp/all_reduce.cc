@@ -19,7 +19,7 @@ void reducePair(const Fingerprint& fingerprint, const void* a, const void* b, vo
                 std::size_t divisor) {
   const void* const inputs[] = {a, b};
   void* const outputs[] = {output};
-  reduce(fingerprint.dtype, fingerprint.reduceOp, {inputs, 2, outputs, 1, count, divisor});
+  ringrun::reduce(fingerprint.dtype, fingerprint.reduceOp, {inputs, 2, outputs, 1, count, divisor});
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void TcpCollectives::allReduceByExchange(const Call& call, void* data) {
   }
   messenger_.transfer(call, sends, receives);
   const Fingerprint& fingerprint = call.fingerprint;
-  reduce(fingerprint.dtype, fingerprint.reduceOp,
+  ringrun::reduce(fingerprint.dtype, fingerprint.reduceOp,
          {terms.data(), terms.size(), &data, 1, static_cast<std::size_t>(fingerprint.count),
           divisorOf(fingerprint.reduceOp, terms.size())});
 }

@@ -4,7 +4,7 @@ import type { NativeListening } from '@ringrun/native';
 
 import { RingrunError, StoreTimeoutError } from '../errors.ts';
 import type { Store } from '../store.ts';
-import type { Transport } from './transport.ts';
+import type { RequestedTransport } from './transport.ts';
 
 /** Changes with the wire format (docs/wire-format.md): ranks of different versions refuse each other. */
 const protocol = 1;
@@ -20,7 +20,7 @@ export interface Card {
   /** Equal exactly on ranks that can share memory. */
   hostId: string;
   /** The transport that this rank was told to use; null: whatever fits. */
-  requested: Transport | null;
+  requested: RequestedTransport | null;
   /** Why this rank cannot share memory; empty when it can. */
   sharedMemoryProblem: string;
   socketName: string;

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 
-import type { NativeProcessGroup } from '@ringrun/native';
+import type { NativeEndpoint, NativeProcessGroup } from '@ringrun/native';
 import { loadNative } from '@ringrun/native';
 
 import type { RankIdentity } from '../errors.ts';
@@ -9,12 +9,11 @@ import { defaultTimeoutMs } from '../process-group.ts';
 import type { Store } from '../store.ts';
 import { addressRoutedTowards } from './advertised-address.ts';
 import { checkedRank, checkedSize, checkedTimeout } from './arguments.ts';
-import type { Card } from './card.ts';
 import { cardOf, exchangeCards } from './card.ts';
 import { isNativeFailure, translateFailure } from './failure.ts';
 import { GlooGroup } from './gloo-group.ts';
 import { hostIdentity } from './host-identity.ts';
-import type { Transport } from './transport.ts';
+import type { RequestedTransport, Transport } from './transport.ts';
 import { decideTransport, requestedTransport } from './transport.ts';
 
 export interface GlooGroupOptions {
@@ -25,7 +24,7 @@ export interface GlooGroupOptions {
   /** Milliseconds for forming the group, and for each operation that does not name its own; 30 minutes unless given. */
   timeoutMs?: number;
   /** Forces a transport, as RINGRUN_TRANSPORT does; every rank has to say the same. */
-  transport?: Transport;
+  transport?: RequestedTransport;
   /** Name or address of rank 0's host: this rank advertises its address that is routed towards it. 127.0.0.1 unless given. */
   masterAddress?: string;
   /** Equal exactly on ranks that can share memory; unless given, RINGRUN_HOST_ID, or derived from the kernel and network namespace. */
@@ -48,32 +47,47 @@ export async function createGlooGroup(options: GlooGroupOptions): Promise<Proces
 
   const native = new (loadNative().ProcessGroup)(rank, size);
   const own: RankIdentity = { rank, host: hostname(), pid: process.pid };
-  let identities = [own];
+  let met: Meeting = { ...alone, identities: [own], transport: requested ?? 'shm' };
   try {
-    const cards = size === 1 ? [] : await meet(native, options, timeoutMs, requested);
-    if (size > 1) identities = cards.map((card) => ({ rank: card.rank, host: card.host, pid: card.pid }));
-    const transport = size === 1 ? (requested ?? 'shm') : agreeOnTransport(cards, rank);
-    await native.connect(transport, cards, timeoutMs);
-    return new GlooGroup(native, { rank, transport, identities, timeoutMs });
+    if (size > 1) met = await meet(native, options, timeoutMs, requested);
+    await native.connect(met.endpoints, timeoutMs);
+    return new GlooGroup(native, { rank, timeoutMs, ...met });
   } catch (error) {
     await native.destroy(timeoutMs);
-    throw isNativeFailure(error) ? translateFailure(error, own, identities) : error;
+    throw isNativeFailure(error) ? translateFailure(error, own, met.identities) : error;
   }
 }
+
+/** What the ranks know of each other before they connect; by rank. */
+interface Meeting {
+  identities: readonly RankIdentity[];
+  endpoints: NativeEndpoint[];
+  transport: Transport;
+}
+
+/** A group of one, which nobody dials. */
+const alone = { endpoints: [{ host: 0, socketName: '', address: '', port: 0, token: '' }] };
 
 async function meet(
   native: NativeProcessGroup,
   { store, rank, size, masterAddress, hostId }: GlooGroupOptions,
   timeoutMs: number,
-  requested: Transport | null,
-): Promise<Card[]> {
+  requested: RequestedTransport | null,
+): Promise<Meeting> {
   const address = await addressRoutedTowards(masterAddress ?? '127.0.0.1');
   const own = { rank, size, requested, address, hostId: hostId ?? (await hostIdentity()) };
-  return exchangeCards(store, cardOf(own, native.listen(address)), timeoutMs);
-}
-
-function agreeOnTransport(cards: readonly Card[], rank: number): Transport {
-  const { transport, note } = decideTransport(cards);
+  const cards = await exchangeCards(store, cardOf(own, native.listen(address)), timeoutMs);
+  const { transport, hosts, note } = decideTransport(cards);
   if (note !== undefined && rank === 0) console.error(`ringrun: ${note}`);
-  return transport;
+  return {
+    identities: cards.map((card) => ({ rank: card.rank, host: card.host, pid: card.pid })),
+    endpoints: cards.map(({ socketName, port, token, ...card }) => ({
+      host: hosts[card.rank],
+      socketName,
+      address: card.address,
+      port,
+      token,
+    })),
+    transport,
+  };
 }

@@ -90,13 +90,13 @@ export class GlooGroup implements ProcessGroup {
 
   async barrier(options: CollectiveOptions = {}): Promise<void> {
     const timeoutMs = this.#timeoutOf(options);
-    await this.#later(() => this.#native.barrier(timeoutMs));
+    await this.#later(() => this.#native.barrier(false, timeoutMs));
   }
 
   barrierSync(options: CollectiveOptions = {}): void {
     const timeoutMs = this.#timeoutOf(options);
     this.#now(() => {
-      this.#native.barrierSync(timeoutMs);
+      this.#native.barrierSync(false, timeoutMs);
     });
   }
 

@@ -1,3 +1,3 @@
 export { createGlooGroup } from './create.ts';
 export type { GlooGroupOptions } from './create.ts';
-export type { Transport } from './transport.ts';
+export type { RequestedTransport, Transport } from './transport.ts';

@@ -3,10 +3,13 @@ import { isIPv6 } from 'node:net';
 import { InvalidArgumentError } from '../errors.ts';
 import type { Card } from './card.ts';
 
-/** What carries a group's data: memory that the ranks of one host share, or TCP. */
-export type Transport = 'shm' | 'tcp';
+/** What carries a group's data: memory that the ranks of one host share, TCP, or both: inside the hosts and between them. */
+export type Transport = 'shm' | 'tcp' | 'mixed';
 
-const transports: readonly string[] = ['shm', 'tcp'] satisfies Transport[];
+/** What a rank can be told to use for everything. */
+export type RequestedTransport = 'shm' | 'tcp';
+
+const transports: readonly string[] = ['shm', 'tcp'] satisfies RequestedTransport[];
 
 /**
  * The transport that this rank was told to use: the option, else RINGRUN_TRANSPORT; null when nobody said.
@@ -16,7 +19,7 @@ const transports: readonly string[] = ['shm', 'tcp'] satisfies Transport[];
 export function requestedTransport(
   option: string | undefined,
   env: NodeJS.ProcessEnv = process.env,
-): Transport | null {
+): RequestedTransport | null {
   const [given, where] =
     option === undefined
       ? [env['RINGRUN_TRANSPORT'], 'RINGRUN_TRANSPORT']
@@ -27,11 +30,13 @@ export function requestedTransport(
       `${where} is '${given}', expected 'shm' or 'tcp', or nothing for whatever fits`,
     );
   }
-  return given as Transport;
+  return given as RequestedTransport;
 }
 
 export interface TransportDecision {
   transport: Transport;
+  /** By rank: equal numbers for ranks that share memory. */
+  hosts: readonly number[];
   /** One line for the user, where the choice is not what he might expect. */
   note: string | undefined;
 }
@@ -44,7 +49,7 @@ type CardForDecision = Pick<
 /**
  * What the group uses. A function of everybody's cards alone, so that every rank decides the same.
  *
- * Shared memory when all ranks are on one host and able to, TCP otherwise, unless all were told.
+ * Ranks of one host that are able to share memory, TCP between all others, unless all were told.
  *
  * @throws InvalidArgumentError when ranks were told different things, when shared memory was asked for and cannot be, or when some
  *   ranks advertise addresses that the others cannot reach.
@@ -61,39 +66,48 @@ export function decideTransport(cards: readonly CardForDecision[]): TransportDec
   const obstacle = obstacleToSharing(cards);
   if (first.requested === 'shm' && obstacle) {
     throw new InvalidArgumentError(
-      `transport shm was asked for, but ${obstacle.reason}: use RINGRUN_TRANSPORT=tcp, or leave it out`,
+      `transport shm was asked for, but ${obstacle}: use RINGRUN_TRANSPORT=tcp, or leave it out`,
     );
   }
-  if (first.requested !== 'tcp' && !obstacle) return { transport: 'shm', note: undefined };
-  checkAddresses(cards);
-  const surprising = first.requested === null && obstacle?.kind === 'unable';
-  return {
-    transport: 'tcp',
-    note: surprising ? `using TCP between the ranks of one host, because ${obstacle.reason}` : undefined,
-  };
+  const hosts = first.requested === 'tcp' ? cards.map(({ rank }) => rank) : hostsOf(cards);
+  const transport = transportFor(hosts);
+  if (transport !== 'shm') checkAddresses(cards);
+  return { transport, hosts, note: first.requested === null ? noteOn(cards) : undefined };
 }
 
-interface Obstacle {
-  kind: 'apart' | 'unable';
-  reason: string;
+/** Ranks of one host have the number of its first one that can share memory; who cannot has his own. */
+function hostsOf(cards: readonly CardForDecision[]): number[] {
+  return cards.map((card) => {
+    if (card.sharedMemoryProblem !== '') return card.rank;
+    return cards.find((one) => one.hostId === card.hostId && one.sharedMemoryProblem === '')!.rank;
+  });
 }
 
-function obstacleToSharing(cards: readonly CardForDecision[]): Obstacle | undefined {
+function transportFor(hosts: readonly number[]): Transport {
+  const count = new Set(hosts).size;
+  if (count === 1) return 'shm';
+  return count === hosts.length ? 'tcp' : 'mixed';
+}
+
+/** A rank that could share memory with others, if it were able to, is a surprise. */
+function noteOn(cards: readonly CardForDecision[]): string | undefined {
+  const unable = cards.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
+  const hasNeighbour = unable && cards.some((one) => one !== unable && one.hostId === unable.hostId);
+  return hasNeighbour ? `using TCP between ranks of one host, because ${inability(unable)}` : undefined;
+}
+
+function obstacleToSharing(cards: readonly CardForDecision[]): string | undefined {
   const first = cards[0];
   const elsewhere = cards.filter(({ hostId }) => hostId !== first.hostId);
   if (elsewhere.length > 0) {
-    return {
-      kind: 'apart',
-      reason: `${elsewhere.map(nameOf).join(', ')} cannot share memory with ${nameOf(first)}: another host or container`,
-    };
+    return `${elsewhere.map(nameOf).join(', ')} cannot share memory with ${nameOf(first)}: another host or container`;
   }
   const unable = cards.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
-  return (
-    unable && {
-      kind: 'unable',
-      reason: `${nameOf(unable)} has no shared memory: ${unable.sharedMemoryProblem}`,
-    }
-  );
+  return unable && inability(unable);
+}
+
+function inability(card: CardForDecision): string {
+  return `${nameOf(card)} has no shared memory: ${card.sharedMemoryProblem}`;
 }
 
 /** A rank at a loopback address is reached by nobody on another host, and would be waited for until the timeout. */
