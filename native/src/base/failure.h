@@ -35,6 +35,13 @@ class Failure : public std::exception {
   std::string detail;
 };
 
+// A failure, the operation of this rank that met it, and how long that was allowed to take.
+struct OperationFailure {
+  Failure failure;
+  Fingerprint fingerprint;
+  double timeoutMs;
+};
+
 // "connect to 10.0.0.2:4711: Connection refused (errno 111)"
 std::string describeSystemError(const std::string& call, int error, const std::string& about);
 

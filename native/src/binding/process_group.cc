@@ -1,5 +1,6 @@
 #include "binding/process_group.h"
 
+#include <future>
 #include <string>
 #include <utility>
 
@@ -36,6 +37,20 @@ Blocks blocksOf(const Napi::Value& list, DType dtype) {
   return blocks;
 }
 
+// (tensor, dtype, rank, tag, timeoutMs); a receive from anybody has rank −1.
+Letter letterOf(Op op, const Napi::CallbackInfo& info) {
+  const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
+  Letter letter;
+  letter.fingerprint.op = op;
+  letter.fingerprint.dtype = elements.dtype;
+  letter.fingerprint.count = elements.count;
+  letter.fingerprint.root = static_cast<std::uint32_t>(info[2].ToNumber().Int32Value());
+  letter.fingerprint.sequence = info[3].ToNumber().Uint32Value();
+  letter.data = elements.data;
+  letter.timeoutMs = info[4].ToNumber();
+  return letter;
+}
+
 // The one object among the arguments, or a list of all of them.
 Napi::Value keptOf(const Napi::CallbackInfo& info) {
   std::vector<Napi::Value> objects;
@@ -57,8 +72,9 @@ struct ProcessGroup::Pending {
   Napi::Promise::Deferred deferred;
   Napi::ObjectReference array;
   Napi::ObjectReference group;
-  bool detaches;
+  bool detaches = false;
   std::optional<OperationFailure> failure;
+  std::optional<int> sender;  // what a receive resolves with
 };
 
 Napi::Function ProcessGroup::define(Napi::Env env) {
@@ -79,6 +95,10 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::exchangeOf>>("exchangeSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::barrierOf>>("barrier"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::barrierOf>>("barrierSync"),
+                         InstanceMethod<&ProcessGroup::send>("send"),
+                         InstanceMethod<&ProcessGroup::sendSync>("sendSync"),
+                         InstanceMethod<&ProcessGroup::receive>("receive"),
+                         InstanceMethod<&ProcessGroup::receiveSync>("receiveSync"),
                          InstanceMethod<&ProcessGroup::destroy>("destroy"),
                      });
 }
@@ -87,7 +107,8 @@ ProcessGroup::ProcessGroup(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<ProcessGroup>(info),
       group_(info[0].ToNumber().Int32Value(), info[1].ToNumber().Int32Value()),
       settlement_(Settlement::New(info.Env(), "ringrun", 0, 1, this)),
-      queue_(std::make_unique<SerialQueue>()) {
+      queue_(std::make_unique<SerialQueue>()),
+      messages_(std::make_unique<SerialQueue>()) {
   settlement_.Unref(info.Env());
   napi_add_env_cleanup_hook(info.Env(), &ProcessGroup::endWithEnvironment, this);
 }
@@ -105,6 +126,7 @@ void ProcessGroup::endWithEnvironment(void* self) { static_cast<ProcessGroup*>(s
 
 void ProcessGroup::endThread() {
   group_.cancel();
+  messages_.reset();
   queue_.reset();
 }
 
@@ -239,17 +261,73 @@ Napi::Value ProcessGroup::destroy(const Napi::CallbackInfo& info) {
                info.Env().Undefined(), true);
 }
 
+Napi::Value ProcessGroup::send(const Napi::CallbackInfo& info) { return postLater(Op::Send, info); }
+
+void ProcessGroup::sendSync(const Napi::CallbackInfo& info) { postNow(Op::Send, info); }
+
+Napi::Value ProcessGroup::receive(const Napi::CallbackInfo& info) { return postLater(Op::Receive, info); }
+
+Napi::Value ProcessGroup::receiveSync(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), postNow(Op::Receive, info));
+}
+
+Napi::Value ProcessGroup::postLater(Op op, const Napi::CallbackInfo& info) {
+  Letter letter = letterOf(op, info);
+  auto pending = pend(info.Env(), info[0]);
+  const Napi::Value promise = pending->deferred.Promise();
+  const bool receives = op == Op::Receive;
+  letter.done = [this, receives, waiting = pending.release()](std::optional<OperationFailure> failure, int peer) {
+    waiting->failure = std::move(failure);
+    if (receives) waiting->sender = peer;
+    settlement_.NonBlockingCall(waiting);
+  };
+  post(std::move(letter));
+  return promise;
+}
+
+int ProcessGroup::postNow(Op op, const Napi::CallbackInfo& info) {
+  struct Result {
+    std::optional<OperationFailure> failure;
+    int peer;
+  };
+  std::promise<Result> result;
+  Letter letter = letterOf(op, info);
+  letter.done = [&](std::optional<OperationFailure> failure, int peer) { result.set_value({std::move(failure), peer}); };
+  post(std::move(letter));
+  const Result done = result.get_future().get();
+  if (done.failure) throw toJs(info.Env(), *done.failure);
+  return done.peer;
+}
+
+void ProcessGroup::post(Letter letter) {
+  if (group_.post(std::move(letter))) messages_->submit(SerialQueue::Task([this] { group_.runMailbox(); }));
+}
+
+// On this thread, unless messages are under way on the other: they use the same connections.
 void ProcessGroup::now(Napi::Env env, const Work& work) {
   queue_->awaitIdle();
-  if (const auto failure = work()) throw toJs(env, *failure);
+  std::optional<OperationFailure> failure;
+  if (group_.isExchangingMessages()) {
+    queue_->submit(SerialQueue::Task([&] { failure = work(); }));
+    queue_->awaitIdle();
+  } else {
+    failure = work();
+  }
+  if (failure) throw toJs(env, *failure);
+}
+
+std::unique_ptr<ProcessGroup::Pending> ProcessGroup::pend(Napi::Env env, Napi::Value kept) {
+  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), {}, {}, false, {}, {}});
+  if (kept.IsObject()) pending->array = Napi::Persistent(kept.As<Napi::Object>());
+  pending->group = Napi::Persistent(Value());
+  if (pending_++ == 0) settlement_.Ref(env);
+  return pending;
 }
 
 Napi::Value ProcessGroup::later(Napi::Env env, Work work, Napi::Value kept, bool detaches) {
-  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), {}, {}, detaches, {}});
-  if (kept.IsObject()) pending->array = Napi::Persistent(kept.As<Napi::Object>());
-  pending->group = Napi::Persistent(Value());
+  auto pending = pend(env, kept);
+  pending->detaches = detaches;
   const Napi::Value promise = pending->deferred.Promise();
-  if (pending_++ == 0) settlement_.Ref(env);
   queue_->submit(SerialQueue::Task([this, work = std::move(work), pending = std::move(pending)]() mutable {
     pending->failure = work();
     // The JavaScript thread takes over what is pending. Where it is ending it does not, and neither does anybody
@@ -267,6 +345,8 @@ void ProcessGroup::settle(Napi::Env env, Napi::Function, ProcessGroup* self, Pen
   if (settled->detaches) self->detachAllocations();
   if (settled->failure) {
     settled->deferred.Reject(toJs(env, *settled->failure).Value());
+  } else if (settled->sender) {
+    settled->deferred.Resolve(Napi::Number::New(env, *settled->sender));
   } else {
     settled->deferred.Resolve(env.Undefined());
   }

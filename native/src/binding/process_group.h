@@ -52,8 +52,18 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   template <Issue issue>
   void synchronous(const Napi::CallbackInfo& info);
 
+  // Messages between two ranks: (tensor, dtype, rank, tag, timeoutMs).
+  Napi::Value send(const Napi::CallbackInfo& info);
+  void sendSync(const Napi::CallbackInfo& info);
+  Napi::Value receive(const Napi::CallbackInfo& info);
+  Napi::Value receiveSync(const Napi::CallbackInfo& info);
+  Napi::Value postLater(Op op, const Napi::CallbackInfo& info);
+  int postNow(Op op, const Napi::CallbackInfo& info);
+  void post(Letter letter);
+
   template <typename Operate>
   Work workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
+  std::unique_ptr<Pending> pend(Napi::Env env, Napi::Value kept);
   Napi::Value later(Napi::Env env, Work work, Napi::Value kept, bool detaches = false);
   void now(Napi::Env env, const Work& work);
   void detachAllocations();
@@ -69,6 +79,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   std::vector<Napi::Reference<Napi::ArrayBuffer>> allocations_;
   // Its tasks use what is above. Empty once the environment has ended.
   std::unique_ptr<SerialQueue> queue_;
+  // Runs the mailbox while there is something in it.
+  std::unique_ptr<SerialQueue> messages_;
 };
 
 }  // namespace ringrun

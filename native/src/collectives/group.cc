@@ -2,10 +2,17 @@
 
 #include <utility>
 
+#include "base/wait.h"
 #include "collectives/create.h"
 #include "transport/shm/shared_memory.h"
 
 namespace ringrun {
+namespace {
+
+// A group that is destroyed looks this often whether its messages are through.
+constexpr Milliseconds kDrainInterval{1};
+
+}  // namespace
 
 Group::Listening Group::listen(const std::string& address) {
   Listening listening;
@@ -44,8 +51,9 @@ std::optional<OperationFailure> Group::connect(const Topology& topology, const s
   try {
     connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints), takeListeners(topology), call);
     collectives_ = createCollectives(*connections_, call);
+    mailbox_ = std::make_unique<Mailbox>(*connections_, cancelled_);
   } catch (const Failure& failure) {
-    if (connections_) connections_->abort(failure, fingerprint.sequence);
+    if (connections_) connections_->mesh().abort(failure, fingerprint.sequence);
     failure_ = OperationFailure{failure, fingerprint, timeoutMs};
   } catch (const std::exception& error) {  // out of memory
     failure_ = OperationFailure{Failure(FailureCode::System, {}, error.what()), fingerprint, timeoutMs};
@@ -64,17 +72,35 @@ Acceptor Group::takeListeners(const Topology& topology) {
   return {std::move(listeners), token_, size_};
 }
 
-void Group::fail(const Failure& failure, const Call& call) {
-  failure_ = OperationFailure{failure, call.fingerprint, call.deadline.patienceMs()};
-  connections_->abort(failure, call.fingerprint.sequence);
+// The first failure ends everything else that is under way, which then fails with the same one.
+void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs) {
+  if (failure_) return;
+  failure_ = OperationFailure{failure, fingerprint, timeoutMs};
+  cancel();
+  // A message has no place among the collectives: whatever the others are in, they learn of it.
+  const bool isMessage = fingerprint.op == Op::Send || fingerprint.op == Op::Receive;
+  connections_->mesh().abort(failure, isMessage ? 0 : fingerprint.sequence);
   collectives_->wakeNeighbours();
+  mailbox_->nudge();
+}
+
+void Group::runMailbox() {
+  try {
+    mailbox_->run();
+  } catch (const Failure& failure) {
+    fail(failure, mailbox_->failedLetter(), mailbox_->failedTimeoutMs());
+  } catch (const std::exception& error) {  // out of memory
+    fail(Failure(FailureCode::System, {}, error.what()), mailbox_->failedLetter(), mailbox_->failedTimeoutMs());
+  }
+  if (failure_) mailbox_->end(*failure_);
 }
 
 std::optional<OperationFailure> Group::destroy(const Fingerprint& fingerprint, double timeoutMs) {
   std::optional<OperationFailure> failure;
+  while (isExchangingMessages()) pollSockets(nullptr, 0, kDrainInterval);
   if (collectives_ && !failure_) {
     failure = run(fingerprint, timeoutMs, [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
-    if (!failure) connections_->leave();
+    if (!failure) connections_->mesh().leave();
   }
   close();
   if (!failure_) failure_ = OperationFailure{Failure(FailureCode::Closed, {}, "the group was destroyed"), fingerprint, timeoutMs};
@@ -82,6 +108,7 @@ std::optional<OperationFailure> Group::destroy(const Fingerprint& fingerprint, d
 }
 
 void Group::close() {
+  mailbox_.reset();
   collectives_.reset();
   connections_.reset();
   localListener_ = {};

@@ -10,24 +10,20 @@
 #include "base/failure.h"
 #include "base/operation.h"
 #include "collectives/collectives.h"
+#include "point_to_point/mailbox.h"
 #include "transport/connect/endpoint.h"
 #include "transport/connect/listener.h"
 #include "transport/connections.h"
 
 namespace ringrun {
 
-// A failure, the operation of this rank that met it, and how long that was allowed to take.
-struct OperationFailure {
-  Failure failure;
-  Fingerprint fingerprint;
-  double timeoutMs;
-};
-
 // One rank's end of a group: its life from listening to leaving, and the rule that after the first failure nothing
 // runs any more.
 //
-// listen() and issue() belong to the thread that owns the group. run(), connect() and destroy() may run on another,
-// one at a time and in the order of issue(). cancel() may be called by any thread at any time.
+// listen(), issue() and post() belong to the thread that owns the group. run(), connect() and destroy() may run on
+// another, one at a time and in the order of issue(). runMailbox() runs on that other thread too, in turns with them
+// (strands: base/engine.h); so while isExchangingMessages(), nothing runs on the owner's. cancel() may be called by any
+// thread at any time.
 class Group {
  public:
   Group(int rank, int size) : rank_(rank), size_(size) {}
@@ -58,14 +54,24 @@ class Group {
     try {
       operate(*collectives_, call);
     } catch (const Failure& failure) {
-      fail(failure, call);
+      fail(failure, fingerprint, timeoutMs);
     } catch (const std::exception& error) {  // out of memory
-      fail(Failure(FailureCode::System, {}, error.what()), call);
+      fail(Failure(FailureCode::System, {}, error.what()), fingerprint, timeoutMs);
     }
+    // Peers in the middle of a message wake up. Not in fail(), which may run while an operation uses them.
+    if (failure_) connections_->messenger().closeAll();
     return failure_;
   }
 
-  // Waits for everybody to come here, says farewell and closes. Closes too when that fails, and without waiting when
+  // Takes over a message to or from another rank of a connected group. True: runMailbox() has to be called.
+  bool post(Letter letter) { return mailbox_->post(std::move(letter)); }
+
+  // Carries out messages until none is left.
+  void runMailbox();
+
+  bool isExchangingMessages() const { return mailbox_ && mailbox_->isBusy(); }
+
+  // Waits for messages that are under way, and for everybody to come here, says farewell and closes. Closes too when that fails, and without waiting when
   // the group was never connected or had failed before, which is then no failure of this call.
   std::optional<OperationFailure> destroy(const Fingerprint& fingerprint, double timeoutMs);
 
@@ -74,7 +80,7 @@ class Group {
 
  private:
   Acceptor takeListeners(const Topology& topology);
-  void fail(const Failure& failure, const Call& call);
+  void fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);
   void close();
 
   int rank_;
@@ -85,6 +91,7 @@ class Group {
   std::uint64_t issued_ = 0;
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<Collectives> collectives_;
+  std::unique_ptr<Mailbox> mailbox_;
   std::optional<OperationFailure> failure_;
   std::atomic<bool> cancelled_{false};
 };

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "base/failure.h"
 #include "base/operation.h"
 #include "transport/connect/acceptor.h"
 #include "transport/connect/directory.h"
@@ -24,13 +23,8 @@ class Connections {
 
   Acceptor& acceptor() { return acceptor_; }
   ControlMesh& mesh() { return mesh_; }
+  const ControlMesh& mesh() const { return mesh_; }
   Messenger& messenger() { return messenger_; }
-
-  // Tells the other ranks that this one failed in operation `sequence`, and why.
-  void abort(const Failure& failure, std::uint64_t sequence) noexcept;
-
-  // Tells the other ranks that this one leaves in good order; after a barrier, so that nobody needs it any more.
-  void leave() noexcept;
 
  private:
   Directory directory_;

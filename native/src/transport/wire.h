@@ -19,10 +19,11 @@ constexpr std::uint16_t kWireVersion = 1;
 constexpr std::uint32_t kHelloMagic = 0x31485252;    // "RRH1"
 constexpr std::uint32_t kControlMagic = 0x31435252;  // "RRC1"
 constexpr std::uint32_t kDataMagic = 0x31445252;     // "RRD1"
+constexpr std::uint32_t kNoteMagic = 0x31505252;     // "RRP1"
 
 constexpr std::size_t kTokenBytes = 16;
 
-enum class Purpose : std::uint16_t { Control = 1, Data = 2 };
+enum class Purpose : std::uint16_t { Control = 1, Data = 2, PointToPoint = 3 };
 
 // The first bytes of every connection, from the side that dialled.
 struct Hello {
@@ -81,5 +82,22 @@ struct DataHeader {
   std::uint64_t bytes = 0;  // that follow
 };
 static_assert(sizeof(DataHeader) == 40, "wire format");
+
+// What travels on a connection for messages between two ranks: notes from the side that dialled, grants back.
+enum class NoteType : std::uint16_t {
+  Eager = 1,     // a message; its elements follow
+  Announce = 2,  // a message whose elements wait for a grant
+  Grant = 3,     // somebody receives the announced message: send it
+  Elements = 4,  // of a granted message; they follow
+};
+
+struct NoteHeader {
+  std::uint32_t magic = kNoteMagic;
+  NoteType type = NoteType::Eager;
+  std::uint16_t reserved = 0;
+  Fingerprint fingerprint;  // Op::Send; sequence: the tag; root: who it is for
+  std::uint64_t id = 0;     // number of the message, counted by its sender from 1
+};
+static_assert(sizeof(NoteHeader) == 40, "wire format");
 
 }  // namespace ringrun

@@ -39,6 +39,9 @@ class ControlMesh {
 
   bool hasEnded(int peer) const;
 
+  // Whether it ended in good order (LEAVE).
+  bool hasLeft(int peer) const { return peers_[peer].presence == Presence::Left; }
+
   // The failure that a rank which needs `peer` meets once hasEnded(peer).
   Failure whyEnded(int peer) const;
 
