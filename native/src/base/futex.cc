@@ -17,7 +17,7 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "the 
 #ifdef __linux__
 
 // Not the *_PRIVATE variants: the word is shared by processes.
-void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds patience) {
+void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds patience) {
   timespec timeout{};
   timeout.tv_sec = patience.count() / 1000;
   timeout.tv_nsec = patience.count() % 1000 * 1'000'000;
@@ -30,7 +30,7 @@ void wakeAll(const std::atomic<std::uint32_t>& word) {
 
 #else
 
-void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds) {
+void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds) {
   if (word.load(std::memory_order_acquire) == seen) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 

@@ -7,9 +7,8 @@
 
 namespace ringrun {
 
-// Sleeps while `word`, which may lie in memory shared by several processes, still holds `seen`; returns when woken,
-// when the word differs, after `patience`, or spuriously.
-void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds patience);
+// What sleepWhile (base/wait.h) promises, for the calling thread as a whole.
+void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds patience);
 
 // Wakes everybody who sleeps on `word`.
 void wakeAll(const std::atomic<std::uint32_t>& word);

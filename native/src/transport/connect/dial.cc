@@ -1,6 +1,5 @@
 #include "transport/connect/dial.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -8,6 +7,7 @@
 #include <string>
 
 #include "base/failure.h"
+#include "base/wait.h"
 #include "transport/connect/address.h"
 
 namespace ringrun {
@@ -29,7 +29,7 @@ Attempt startConnecting(const SocketAddress& at, Carrier carrier) {
 
 void awaitConnecting(Attempt& attempt, Milliseconds patience) {
   pollfd interest{attempt.fd.get(), POLLOUT, 0};
-  if (::poll(&interest, 1, static_cast<int>(patience.count())) <= 0) return;
+  if (pollSockets(&interest, 1, patience) == 0) return;
   socklen_t length = sizeof attempt.error;
   ::getsockopt(attempt.fd.get(), SOL_SOCKET, SO_ERROR, &attempt.error, &length);
 }
@@ -73,7 +73,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
     }
     // A Unix socket's backlog is full: the listener is about to accept.
     throwIfOver(call, peer, "connecting to " + where + " was not accepted");
-    ::poll(nullptr, 0, 1);
+    pollSockets(nullptr, 0, Milliseconds{1});
   }
 }
 

@@ -27,8 +27,8 @@ std::string describe(const Endpoint& endpoint, Carrier carrier);
 Token randomToken();
 std::string hexOf(const Token& token);
 
-// Connections go through poll(), never through a call that blocks; small messages leave at once; a host that vanishes
-// without a word is noticed by keep-alive probes after 15 s. Throws Failure.
+// Connections go through pollSockets(), never through a call that blocks; small messages leave at once; a host that
+// vanishes without a word is noticed by keep-alive probes after 15 s. Throws Failure.
 void prepareConnection(int fd, Carrier carrier);
 
 }  // namespace ringrun

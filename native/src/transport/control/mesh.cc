@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/wait.h"
 #include "transport/connect/dial.h"
 #include "transport/control/messages.h"
 
@@ -73,7 +74,7 @@ void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const Call& call) {
     std::vector<pollfd> interests;
     acceptor.addInterests(interests);
     addInterests(interests);
-    ::poll(interests.data(), interests.size(), static_cast<int>(call.deadline.leftWithin(kLivenessInterval).count()));
+    pollSockets(interests.data(), interests.size(), call.deadline.leftWithin(kLivenessInterval));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "base/futex.h"
 #include "base/processor.h"
 #include "base/usable_cpus.h"
+#include "base/wait.h"
 #include "transport/connect/dial.h"
 #include "transport/shm/shared_memory.h"
 

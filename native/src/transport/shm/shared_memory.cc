@@ -1,6 +1,5 @@
 #include "transport/shm/shared_memory.h"
 
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "base/wait.h"
 #include "transport/connect/dial.h"
 
 namespace ringrun {
@@ -47,7 +47,7 @@ ControlMesh::Segment awaitSegment(ControlMesh& mesh, int from, const Call& call)
     throwIfOver(call, from, "it did not hand over the shared memory");
     std::vector<pollfd> interests;
     mesh.addInterests(interests);
-    ::poll(interests.data(), interests.size(), static_cast<int>(call.deadline.leftWithin(kLivenessInterval).count()));
+    pollSockets(interests.data(), interests.size(), call.deadline.leftWithin(kLivenessInterval));
   }
 }
 

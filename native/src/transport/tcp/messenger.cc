@@ -10,12 +10,13 @@
 
 #include "base/failure.h"
 #include "base/usable_cpus.h"
+#include "base/wait.h"
 #include "transport/connect/dial.h"
 
 namespace ringrun {
 namespace {
 
-// Attempts before sleeping in poll(): some 20 µs, when every rank may have a processor of its own.
+// Attempts before sleeping in pollSockets(): some 20 µs, when every rank may have a processor of its own.
 constexpr int kSpins = 40;
 
 // An awaited peer has ended, and its data has been silent for this long: nothing more will come.
@@ -187,8 +188,7 @@ void Messenger::waitForReadiness(const Call& call) {
   }
   if (awaitsConnection) acceptor_.addInterests(interests_);
   mesh_.addInterests(interests_);
-  ::poll(interests_.data(), static_cast<nfds_t>(interests_.size()),
-         static_cast<int>(call.deadline.leftWithin(kLivenessInterval).count()));
+  pollSockets(interests_.data(), interests_.size(), call.deadline.leftWithin(kLivenessInterval));
 }
 
 void Messenger::throwIfHopeless(const Call& call, Clock::time_point lastProgress) {
@@ -250,7 +250,7 @@ void Messenger::throwEndOf(int peer, const std::string& noticed) {
     if (patience.passed()) throw Failure(FailureCode::PeerDied, {{peer, {}}}, noticed);
     interests_.clear();
     mesh_.addInterests(interests_);
-    ::poll(interests_.data(), static_cast<nfds_t>(interests_.size()), static_cast<int>(patience.leftWithin(kPatienceForReason).count()));
+    pollSockets(interests_.data(), interests_.size(), patience.leftWithin(kPatienceForReason));
   }
 }
 
