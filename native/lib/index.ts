@@ -86,9 +86,11 @@ export interface NativeFailure extends Error {
 /**
  * One rank's end of a group. Arguments are taken as they are: whoever calls checks them first.
  *
- * Promises of collectives are settled in the order of the calls, by a native thread, and keep the process alive while they are pending. Functions that
- * end in `Sync` run on the calling thread, after everything issued before. Timeouts are in milliseconds and count from
- * when the operation's turn comes. Every failure is a `NativeFailure`; after the first one, every operation fails with that one.
+ * Promises of collectives are settled in the order of the calls; all promises keep the process alive while they are pending. One native thread runs the
+ * operations of all groups of the process; the collectives of one group run one after the other, those of different groups and messages between two
+ * ranks do not wait for each other. Functions that end in `Sync` run on the calling thread, after everything issued before on this group. Timeouts
+ * are in milliseconds and count from when the operation's turn comes. Every failure is a `NativeFailure`; after the first one, every operation
+ * fails with that one.
  */
 export interface NativeProcessGroup {
   /** Opens what the others connect to; `address` is one of this host's, numeric. */

@@ -1,6 +1,9 @@
 #include "base/futex.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <climits>
+#include <ctime>
 #include <thread>
 
 #ifdef __linux__
@@ -24,6 +27,35 @@ void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Mil
   ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &timeout, nullptr, 0);
 }
 
+namespace {
+
+// Missing in the headers of older systems (before Linux 5.16); the number is the same on all processors.
+constexpr long kFutexWaitv = 449;
+constexpr std::uint32_t kFutexOf32Bits = 2;
+struct FutexWaitv {
+  std::uint64_t seen;
+  std::uint64_t address;
+  std::uint32_t flags;
+  std::uint32_t reserved;
+};
+
+}  // namespace
+
+// std::chrono::steady_clock is CLOCK_MONOTONIC. EPERM comes from containers that know no such system call.
+int waitOnFutexes(const std::vector<SeenWord>& words, Clock::time_point until) {
+  FutexWaitv waited[kMostFutexes];
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    waited[i] = {words[i].seen, reinterpret_cast<std::uintptr_t>(words[i].word), kFutexOf32Bits, 0};
+  }
+  const auto ns = std::max<long long>(0, std::chrono::nanoseconds(until.time_since_epoch()).count());
+  timespec timeout{};
+  timeout.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
+  timeout.tv_nsec = static_cast<long>(ns % 1'000'000'000);
+  const long woken = ::syscall(kFutexWaitv, waited, words.size(), 0, &timeout, CLOCK_MONOTONIC);
+  if (woken >= 0) return static_cast<int>(woken);
+  return errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT ? kNoneWoken : kCannotWatchSeveral;
+}
+
 void wakeAll(const std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
@@ -33,6 +65,8 @@ void wakeAll(const std::atomic<std::uint32_t>& word) {
 void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds) {
   if (word.load(std::memory_order_acquire) == seen) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
+
+int waitOnFutexes(const std::vector<SeenWord>&, Clock::time_point) { return kCannotWatchSeveral; }
 
 void wakeAll(const std::atomic<std::uint32_t>&) {}
 

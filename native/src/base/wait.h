@@ -10,8 +10,9 @@
 
 namespace ringrun {
 
-// The two ways in which operations sleep. Every wait goes through them, none through a system call of its own.
-// Neither may be called in a catch block.
+// The two ways in which operations sleep. Every wait goes through them, none through a system call of its own: on a
+// strand (base/engine.h) they hand the thread to the others, on any other thread they block it. On a strand, neither
+// may be called in a catch block (base/fiber.h).
 
 // Sleeps while `word`, which may lie in memory shared by several processes, still holds `seen`; returns when woken
 // (wakeAll in base/futex.h), when the word differs, after `patience`, or spuriously.

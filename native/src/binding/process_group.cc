@@ -116,15 +116,15 @@ ProcessGroup::ProcessGroup(const Napi::CallbackInfo& info)
 ProcessGroup::~ProcessGroup() {
   if (!queue_) return;
   napi_remove_env_cleanup_hook(Env(), &ProcessGroup::endWithEnvironment, this);
-  endThread();
+  endOperations();
   settlement_.Release();
 }
 
 // Hooks run in the reverse order of their registration, so this one runs before that of `settlement_` frees what the
-// thread calls.
-void ProcessGroup::endWithEnvironment(void* self) { static_cast<ProcessGroup*>(self)->endThread(); }
+// operations call.
+void ProcessGroup::endWithEnvironment(void* self) { static_cast<ProcessGroup*>(self)->endOperations(); }
 
-void ProcessGroup::endThread() {
+void ProcessGroup::endOperations() {
   group_.cancel();
   messages_.reset();
   queue_.reset();
@@ -334,6 +334,8 @@ Napi::Value ProcessGroup::later(Napi::Env env, Work work, Napi::Value kept, bool
     // else: references to JavaScript values must not be released on this thread.
     settlement_.NonBlockingCall(pending.release());
   }));
+  // After what may throw. It cannot be settled yet: that happens on this thread.
+  if (pending_++ == 0) settlement_.Ref(env);
   return promise;
 }
 

@@ -12,7 +12,7 @@
 
 namespace ringrun {
 
-// ProcessGroup of native/lib/index.ts: a Group, its thread, and the promises that wait for it.
+// ProcessGroup of native/lib/index.ts: a Group, the queue of its operations, and the promises that wait for it.
 //
 // Everything here runs on the JavaScript thread, except the tasks given to the queue: those touch the group alone,
 // never JavaScript. Arguments have been checked by TypeScript; what is checked here is only what would crash the
@@ -68,10 +68,10 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   void now(Napi::Env env, const Work& work);
   void detachAllocations();
 
-  // The environment may end (process.exit) under a running operation: it is cancelled, and the thread ends before the
+  // The environment may end (process.exit) under a running operation: it is cancelled, and has ended before the
   // memory that it works on goes away.
   static void endWithEnvironment(void* self);
-  void endThread();
+  void endOperations();
 
   Group group_;
   Settlement settlement_;

@@ -26,7 +26,7 @@ export interface BroadcastOptions extends CollectiveOptions {
  * get a `CollectiveMismatchError` that shows both sides, and no data has changed. Arrays are changed in place, and belong to
  * the operation until its promise settles. Every rank ends with bit-identical bytes.
  *
- * The plain form runs on a native thread, in the order of the calls, and never blocks the event loop. The
+ * The plain form runs on a native thread that all groups share, in the order of the calls on this group, and never blocks the event loop. The
  * `…Sync` form runs on the calling thread, after what was issued before it: the shortest latency, for code that has nothing else to do.
  *
  * After a `PeerDiedError`, a `CollectiveTimeoutError` or a `CollectiveMismatchError` the ranks no longer agree on what comes next, so

@@ -1,0 +1,166 @@
+#ifdef __APPLE__
+#define _XOPEN_SOURCE 700  // without it, <ucontext.h> is an error there
+#define _DARWIN_C_SOURCE
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+#endif
+
+#include "base/fiber.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "base/failure.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RINGRUN_ADDRESS_SANITIZER 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define RINGRUN_THREAD_SANITIZER 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define RINGRUN_ADDRESS_SANITIZER 1
+#endif
+#ifdef __SANITIZE_THREAD__
+#define RINGRUN_THREAD_SANITIZER 1
+#endif
+
+#ifdef RINGRUN_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef RINGRUN_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#ifndef MAP_ANONYMOUS
+#define MAP_ANONYMOUS MAP_ANON
+#endif
+
+namespace ringrun {
+namespace {
+
+// Several times what the deepest operation needs. Pages that were never touched cost nothing.
+constexpr std::size_t kStackBytes = 256 * 1024;
+
+// A stack that grows downwards to a page which nobody may touch: running over its end is a crash, not a corruption.
+class Stack {
+ public:
+  Stack() : guardBytes_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
+    void* address = ::mmap(nullptr, guardBytes_ + kStackBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address == MAP_FAILED) throwSystem("mmap", errno, "the stack of an operation");
+    base_ = static_cast<std::uint8_t*>(address);
+    if (::mprotect(bottom(), kStackBytes, PROT_READ | PROT_WRITE) == 0) return;
+    const int error = errno;
+    ::munmap(base_, guardBytes_ + kStackBytes);
+    throwSystem("mprotect", error, "the stack of an operation");
+  }
+  Stack(const Stack&) = delete;
+  Stack& operator=(const Stack&) = delete;
+
+  ~Stack() {
+#ifdef RINGRUN_ADDRESS_SANITIZER
+    // Whatever is mapped here next begins without the marks of the frames that were never left.
+    __asan_unpoison_memory_region(bottom(), kStackBytes);
+#endif
+    ::munmap(base_, guardBytes_ + kStackBytes);
+  }
+
+  std::uint8_t* bottom() const { return base_ + guardBytes_; }
+
+ private:
+  std::size_t guardBytes_;
+  std::uint8_t* base_ = nullptr;
+};
+
+// The sanitizers keep books about each stack, and have to be told of every change from one to another: on the stack
+// that is left, right before, and on the one that is entered, right after.
+class Books {
+ public:
+#if defined(RINGRUN_ADDRESS_SANITIZER)
+  void beforeEntering(const Stack& stack) { __sanitizer_start_switch_fiber(&outerFrames_, stack.bottom(), kStackBytes); }
+  void afterEntering() { __sanitizer_finish_switch_fiber(innerFrames_, &outerBottom_, &outerBytes_); }
+  void beforeLeaving() { __sanitizer_start_switch_fiber(&innerFrames_, outerBottom_, outerBytes_); }
+  void afterLeaving() { __sanitizer_finish_switch_fiber(outerFrames_, nullptr, nullptr); }
+
+ private:
+  void* outerFrames_ = nullptr;
+  void* innerFrames_ = nullptr;
+  const void* outerBottom_ = nullptr;
+  std::size_t outerBytes_ = 0;
+#elif defined(RINGRUN_THREAD_SANITIZER)
+  ~Books() { __tsan_destroy_fiber(inner_); }
+  void beforeEntering(const Stack&) {
+    outer_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(inner_, 0);
+  }
+  void afterEntering() {}
+  void beforeLeaving() { __tsan_switch_to_fiber(outer_, 0); }
+  void afterLeaving() {}
+
+ private:
+  void* inner_ = __tsan_create_fiber(0);
+  void* outer_ = nullptr;
+#else
+  void beforeEntering(const Stack&) {}
+  void afterEntering() {}
+  void beforeLeaving() {}
+  void afterLeaving() {}
+#endif
+};
+
+}  // namespace
+
+struct Fiber::Context {
+  Stack stack;
+  Books books;
+  ucontext_t inner;
+  ucontext_t outer;
+};
+
+// makecontext passes on int arguments only, so the pointer travels in two halves.
+Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), context_(std::make_unique<Context>()) {
+  ucontext_t& inner = context_->inner;
+  if (::getcontext(&inner) != 0) throwSystem("getcontext", errno, "the stack of an operation");
+  inner.uc_stack.ss_sp = context_->stack.bottom();
+  inner.uc_stack.ss_size = kStackBytes;
+  inner.uc_link = nullptr;
+  const auto self = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(this));
+  ::makecontext(&inner, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<std::uint32_t>(self >> 32),
+                static_cast<std::uint32_t>(self));
+}
+
+Fiber::~Fiber() = default;
+
+void Fiber::enter(std::uint32_t upperHalf, std::uint32_t lowerHalf) noexcept {
+  const std::uint64_t self = static_cast<std::uint64_t>(upperHalf) << 32 | lowerHalf;
+  reinterpret_cast<Fiber*>(static_cast<std::uintptr_t>(self))->run();
+}
+
+void Fiber::run() noexcept {
+  context_->books.afterEntering();
+  body_();
+  std::terminate();
+}
+
+void Fiber::resume() {
+  context_->books.beforeEntering(context_->stack);
+  ::swapcontext(&context_->outer, &context_->inner);
+  context_->books.afterLeaving();
+}
+
+void Fiber::pause() {
+  if (std::current_exception() != nullptr) std::terminate();
+  context_->books.beforeLeaving();
+  ::swapcontext(&context_->inner, &context_->outer);
+  context_->books.afterEntering();
+}
+
+}  // namespace ringrun
