@@ -18,29 +18,49 @@ const cardsOf = (...differences: Partial<Card>[]): Card[] =>
 
 describe('decideTransport', () => {
   test('shares memory where all ranks are on one host', () => {
-    expect(decideTransport(cardsOf({}, {}, {}))).toEqual({ transport: 'shm', note: undefined });
+    expect(decideTransport(cardsOf({}, {}, {}))).toEqual({
+      transport: 'shm',
+      hosts: [0, 0, 0],
+      note: undefined,
+    });
   });
 
-  test('uses TCP where one is elsewhere, without a word', () => {
-    expect(decideTransport(cardsOf({}, {}, { hostId: 'two' }))).toEqual({
+  test('uses TCP between hosts of one rank each, without a word', () => {
+    expect(decideTransport(cardsOf({}, { hostId: 'two' }, { hostId: 'three' }))).toEqual({
       transport: 'tcp',
+      hosts: [0, 1, 2],
+      note: undefined,
+    });
+  });
+
+  test('uses both where some ranks share a host, in whatever order they are', () => {
+    const two = { hostId: 'two' };
+    expect(decideTransport(cardsOf({}, two, {}, two, two))).toEqual({
+      transport: 'mixed',
+      hosts: [0, 1, 0, 1, 1],
       note: undefined,
     });
   });
 
   test('uses TCP where all were told to, without a word', () => {
     const told = { requested: 'tcp', sharedMemoryProblem: 'none' } as const;
-    expect(decideTransport(cardsOf(told, told))).toEqual({ transport: 'tcp', note: undefined });
+    expect(decideTransport(cardsOf(told, told))).toEqual({
+      transport: 'tcp',
+      hosts: [0, 1],
+      note: undefined,
+    });
   });
 
-  test('uses TCP where one cannot share memory, and says why', () => {
-    expect(
-      decideTransport(cardsOf({}, { sharedMemoryProblem: 'memfd_create: Operation not permitted' })),
-    ).toEqual({
-      transport: 'tcp',
-      note:
-        'using TCP between the ranks of one host, because rank 1 (host node1, pid 101) has no shared memory: ' +
-        'memfd_create: Operation not permitted',
+  test('uses TCP to a rank of the same host that cannot share memory, and says why', () => {
+    const unable = { sharedMemoryProblem: 'memfd_create: Operation not permitted' };
+    const note =
+      'using TCP between ranks of one host, because rank 1 (host node1, pid 101) has no shared memory: ' +
+      'memfd_create: Operation not permitted';
+    expect(decideTransport(cardsOf({}, unable))).toEqual({ transport: 'tcp', hosts: [0, 1], note });
+    expect(decideTransport(cardsOf({}, unable, {}))).toEqual({
+      transport: 'mixed',
+      hosts: [0, 1, 0],
+      note,
     });
   });
 
