@@ -172,7 +172,7 @@ export interface NativeBinding {
   kernelNames(): string[];
   /**
    * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` by the kernel of that name; arrays of one dtype and length. A sum of floating-point
-   * numbers is divided by `divisor`, which is 1 everywhere else.
+   * numbers is divided by `divisor`, which is 1 everywhere else. float16 and bfloat16 are reduced in float32 and rounded once.
    */
   reduceWith(
     kernel: string,
@@ -182,6 +182,10 @@ export interface NativeBinding {
     outputs: readonly NativeTensor[],
     divisor: number,
   ): void;
+  /** Elements of float16 or bfloat16, as `dtype` says, to float32 by the kernels of that name: as many as both arrays have. */
+  widenWith(kernel: string, dtype: number, from: NativeTensor, to: Float32Array): void;
+  /** And back, rounded to nearest, ties to even. */
+  narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
 }
 
 let binding: NativeBinding | undefined;

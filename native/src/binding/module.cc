@@ -1,5 +1,7 @@
 #include <napi.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/usable_cpus.h"
@@ -19,11 +21,12 @@ Napi::Value kernelNames(const Napi::CallbackInfo& info) {
   return names;
 }
 
-ReductionKernel kernelNamed(const std::string& name, DType dtype, ReduceOp op) {
+const InstructionSet& setNamed(const Napi::Value& value) {
+  const std::string name = value.ToString();
   for (const auto& set : instructionSets()) {
-    if (name == set.name) return set.kernelFor(dtype, op);
+    if (name == set.name) return set;
   }
-  return nullptr;
+  throw Napi::Error::New(value.Env(), "no kernels '" + name + "' on this processor");
 }
 
 // reduceWith(kernel, dtype, op, inputs, outputs, divisor): arrays of one length.
@@ -41,11 +44,33 @@ void reduceWith(const Napi::CallbackInfo& info) {
   const auto outputArrays = info[4].As<Napi::Array>();
   for (std::uint32_t i = 0; i < inputArrays.Length(); ++i) inputs.push_back(dataOf(inputArrays.Get(i)));
   for (std::uint32_t i = 0; i < outputArrays.Length(); ++i) outputs.push_back(dataOf(outputArrays.Get(i)));
-  const std::string name = info[0].ToString();
-  const ReductionKernel kernel = kernelNamed(name, dtype, op);
-  if (kernel == nullptr) throw Napi::Error::New(info.Env(), "no kernel '" + name + "' for this op, dtype and processor");
+  const ReductionKernel kernel = setNamed(info[0]).kernelFor(dtype, op);
+  if (kernel == nullptr) throw Napi::Error::New(info.Env(), "no kernel for this op and dtype");
   kernel({inputs.data(), inputs.size(), outputs.data(), outputs.size(), static_cast<std::size_t>(last.count),
           info[5].ToNumber().Uint32Value()});
+}
+
+// Of a dtype that is reduced in float32; anything else is refused.
+Conversion conversionOf(const Napi::Value& set, const Napi::Value& dtype) {
+  const Conversion conversion = setNamed(set).conversionFor(dtypeOf(dtype));
+  if (conversion.widen == nullptr) throw Napi::Error::New(dtype.Env(), "elements of this dtype are reduced as they are");
+  return conversion;
+}
+
+// widenWith(kernel, dtype, from, to): as many elements as both have.
+void widenWith(const Napi::CallbackInfo& info) {
+  const Conversion conversion = conversionOf(info[0], info[1]);
+  const Elements from = elementsOf(info[2], dtypeOf(info[1]));
+  const Elements to = elementsOf(info[3], DType::Float32);
+  conversion.widen(static_cast<const std::uint16_t*>(from.data), static_cast<float*>(to.data), std::min(from.count, to.count));
+}
+
+// narrowWith(kernel, dtype, from, to): as many elements as both have.
+void narrowWith(const Napi::CallbackInfo& info) {
+  const Conversion conversion = conversionOf(info[0], info[1]);
+  const Elements from = elementsOf(info[2], DType::Float32);
+  const Elements to = elementsOf(info[3], dtypeOf(info[1]));
+  conversion.narrow(static_cast<const float*>(from.data), static_cast<std::uint16_t*>(to.data), std::min(from.count, to.count));
 }
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
@@ -53,6 +78,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("usableCpus", Napi::Function::New(env, usableCpusOf));
   exports.Set("kernelNames", Napi::Function::New(env, kernelNames));
   exports.Set("reduceWith", Napi::Function::New(env, reduceWith));
+  exports.Set("widenWith", Napi::Function::New(env, widenWith));
+  exports.Set("narrowWith", Napi::Function::New(env, narrowWith));
   return exports;
 }
 

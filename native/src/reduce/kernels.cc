@@ -3,55 +3,35 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "reduce/instruction_sets.h"
+#include "reduce/reduce_widened.h"
 #include "reduce/vectorised.h"
 
 namespace ringrun {
 namespace {
 
-// Instruction sets: functions that differ in nothing but their attribute and the width of the vectors.
-
-struct Plain {
-  template <typename T, typename Operator>
-  static void run(const Reduction& reduction) {
-    reduceWithVectors<sizeof(T), T, Operator>(reduction);
-  }
-};
-
-// 128 bits are in the base line of x86-64 (SSE2) and of arm64 (NEON).
-struct Baseline128 {
-  template <typename T, typename Operator>
-  static void run(const Reduction& reduction) {
-    reduceWithVectors<16, T, Operator>(reduction);
-  }
-};
-
-#if defined(__x86_64__)
-
-struct Avx2 {
-  template <typename T, typename Operator>
-  __attribute__((target("avx2"))) static void run(const Reduction& reduction) {
-    reduceWithVectors<32, T, Operator>(reduction);
-  }
-};
-
-// BW has the operations on bytes, DQ the product of 64-bit integers.
-struct Avx512 {
-  template <typename T, typename Operator>
-  __attribute__((target("avx512f,avx512bw,avx512dq"))) static void run(const Reduction& reduction) {
-    reduceWithVectors<64, T, Operator>(reduction);
-  }
-};
-
-#endif
+// How to reduce floating-point numbers with an operator: as they are, or widened.
 
 template <typename Set, typename T>
+struct AsTheyAre {
+  template <typename Operator>
+  static constexpr ReductionKernel kKernel = Set::template run<T, Operator>;
+};
+
+template <typename Set, typename Format>
+struct Widened {
+  template <typename Operator>
+  static constexpr ReductionKernel kKernel = reduceWidened<Set, Format, Operator>;
+};
+
+template <typename Way>
 ReductionKernel floatingPointKernel(ReduceOp op) {
   switch (op) {
     case ReduceOp::Sum:
-    case ReduceOp::Avg: return Set::template run<T, Sum>;
-    case ReduceOp::Product: return Set::template run<T, Product>;
-    case ReduceOp::Min: return Set::template run<T, Min>;
-    case ReduceOp::Max: return Set::template run<T, Max>;
+    case ReduceOp::Avg: return Way::template kKernel<Sum>;
+    case ReduceOp::Product: return Way::template kKernel<Product>;
+    case ReduceOp::Min: return Way::template kKernel<Min>;
+    case ReduceOp::Max: return Way::template kKernel<Max>;
     case ReduceOp::None:
     case ReduceOp::Band:
     case ReduceOp::Bor:
@@ -82,43 +62,53 @@ ReductionKernel integerKernel(ReduceOp op) {
 template <typename Set>
 ReductionKernel kernelIn(DType dtype, ReduceOp op) {
   switch (dtype) {
-    case DType::None:
-    case DType::Float16:
-    case DType::BFloat16: return nullptr;
-    case DType::Float32: return floatingPointKernel<Set, float>(op);
-    case DType::Float64: return floatingPointKernel<Set, double>(op);
+    case DType::None: return nullptr;
+    case DType::Float32: return floatingPointKernel<AsTheyAre<Set, float>>(op);
+    case DType::Float64: return floatingPointKernel<AsTheyAre<Set, double>>(op);
     case DType::Int8: return integerKernel<Set, std::int8_t>(op);
     case DType::UInt8: return integerKernel<Set, std::uint8_t>(op);
     case DType::Int32: return integerKernel<Set, std::int32_t>(op);
     case DType::UInt32: return integerKernel<Set, std::uint32_t>(op);
     case DType::Int64: return integerKernel<Set, std::int64_t>(op);
     case DType::UInt64: return integerKernel<Set, std::uint64_t>(op);
+    case DType::Float16: return floatingPointKernel<Widened<Set, Float16>>(op);
+    case DType::BFloat16: return floatingPointKernel<Widened<Set, BFloat16>>(op);
   }
   return nullptr;
+}
+
+template <typename Set>
+Conversion conversionIn(DType dtype) {
+  if (dtype == DType::Float16) return {Set::template widen<Float16>, Set::template narrow<Float16>};
+  if (dtype == DType::BFloat16) return {Set::template widen<BFloat16>, Set::template narrow<BFloat16>};
+  return {nullptr, nullptr};
+}
+
+template <typename Set>
+InstructionSet instructionSet(const char* name) {
+  return {name, kernelIn<Set>, conversionIn<Set>};
 }
 
 #if defined(__x86_64__)
 
 std::vector<InstructionSet> setsOfThisProcessor() {
   std::vector<InstructionSet> sets;
-  const bool hasAvx512 =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-  if (hasAvx512) sets.push_back({"avx512", kernelIn<Avx512>});
-  if (__builtin_cpu_supports("avx2")) sets.push_back({"avx2", kernelIn<Avx2>});
-  sets.push_back({"sse2", kernelIn<Baseline128>});
-  sets.push_back({"plain", kernelIn<Plain>});
+  if (Avx512::isHere()) sets.push_back(instructionSet<Avx512>("avx512"));
+  if (Avx2::isHere()) sets.push_back(instructionSet<Avx2>("avx2"));
+  sets.push_back(instructionSet<Sse2>("sse2"));
+  sets.push_back(instructionSet<Plain>("plain"));
   return sets;
 }
 
 #elif defined(__aarch64__)
 
 std::vector<InstructionSet> setsOfThisProcessor() {
-  return {{"neon", kernelIn<Baseline128>}, {"plain", kernelIn<Plain>}};
+  return {instructionSet<Neon>("neon"), instructionSet<Plain>("plain")};
 }
 
 #else
 
-std::vector<InstructionSet> setsOfThisProcessor() { return {{"plain", kernelIn<Plain>}}; }
+std::vector<InstructionSet> setsOfThisProcessor() { return {instructionSet<Plain>("plain")}; }
 
 #endif
 

@@ -6,7 +6,7 @@
 #include "reduce/kernels.h"
 
 // One body for every element type, operator and vector width: it is inlined into functions that carry the instruction
-// set as an attribute (kernels.cc), so that no flag is needed per file and no inline function of a library is compiled
+// set as an attribute (instruction_sets.h), so that no flag is needed per file and no inline function of a library is compiled
 // for a processor that may not be there.
 
 namespace ringrun {

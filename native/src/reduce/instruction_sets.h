@@ -1,0 +1,192 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#include "reduce/formats16.h"
+#include "reduce/kernels.h"
+#include "reduce/vectorised.h"
+
+// Instruction sets: functions that differ in nothing but their attribute, the width of the vectors, and the instruction
+// that converts float16. Each has
+//
+//   run<T, Operator>(reduction)     elements of T are reduced as they are
+//   widen<Format>(from, to, count)  16-bit elements to float32
+//   narrow<Format>(from, to, count) and back
+//
+// Conversions are functions of their own, called for many elements at once: unlike the bodies in vectorised.h they use
+// intrinsics, which compilers inline only into functions that carry the instruction set's attribute themselves.
+
+namespace ringrun {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+// From element `begin`. Compilers make vectors of the loops over bfloat16, which is shifts, adds and one selection.
+template <typename Format>
+RINGRUN_INLINE void widenOneByOne(const std::uint16_t* from, float* to, std::size_t begin, std::size_t count) {
+  for (std::size_t i = begin; i < count; ++i) to[i] = Format::widened(from[i]);
+}
+
+template <typename Format>
+RINGRUN_INLINE void narrowOneByOne(const float* from, std::uint16_t* to, std::size_t begin, std::size_t count) {
+  for (std::size_t i = begin; i < count; ++i) to[i] = Format::narrowed(from[i]);
+}
+
+struct Plain {
+  template <typename T, typename Operator>
+  static void run(const Reduction& reduction) {
+    reduceWithVectors<sizeof(T), T, Operator>(reduction);
+  }
+
+  template <typename Format>
+  static void widen(const std::uint16_t* from, float* to, std::size_t count) {
+    widenOneByOne<Format>(from, to, 0, count);
+  }
+
+  template <typename Format>
+  static void narrow(const float* from, std::uint16_t* to, std::size_t count) {
+    narrowOneByOne<Format>(from, to, 0, count);
+  }
+};
+
+#if defined(__x86_64__)
+
+// 128 bits are in the base line of x86-64; conversions of float16 are not.
+struct Sse2 : Plain {
+  template <typename T, typename Operator>
+  static void run(const Reduction& reduction) {
+    reduceWithVectors<16, T, Operator>(reduction);
+  }
+};
+
+// Rounds to nearest, ties to even, whatever the thread's rounding mode is.
+constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+
+struct Avx2 {
+#define RINGRUN_AVX2 __attribute__((target("avx2,f16c")))
+
+  // Every processor that has AVX2 has F16C, but a hypervisor may hide it. Compilers of before 2021 cannot be asked by
+  // name.
+  static bool isHere() {
+    unsigned eax, ebx, ecx = 0, edx;
+    const bool hasF16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+    return hasF16c && __builtin_cpu_supports("avx2");
+  }
+
+  template <typename T, typename Operator>
+  RINGRUN_AVX2 static void run(const Reduction& reduction) {
+    reduceWithVectors<32, T, Operator>(reduction);
+  }
+
+  template <typename Format>
+  RINGRUN_AVX2 static void widen(const std::uint16_t* from, float* to, std::size_t count) {
+    std::size_t i = 0;
+    if constexpr (std::is_same_v<Format, Float16>) {
+      for (; i + 8 <= count; i += 8) {
+        const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+        _mm256_storeu_ps(to + i, _mm256_cvtph_ps(bits));
+      }
+    }
+    widenOneByOne<Format>(from, to, i, count);
+  }
+
+  template <typename Format>
+  RINGRUN_AVX2 static void narrow(const float* from, std::uint16_t* to, std::size_t count) {
+    std::size_t i = 0;
+    if constexpr (std::is_same_v<Format, Float16>) {
+      for (; i + 8 <= count; i += 8) {
+        const __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), kToNearest);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), bits);
+      }
+    }
+    narrowOneByOne<Format>(from, to, i, count);
+  }
+
+#undef RINGRUN_AVX2
+};
+
+struct Avx512 {
+// BW has the operations on bytes, DQ the product of 64-bit integers.
+#define RINGRUN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq")))
+
+  static bool isHere() {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  }
+
+  // The forms without a mask make GCC 12 warn of its own header (a register that is deliberately not initialized). This
+  // mask costs nothing: it is compiled away.
+  static constexpr __mmask16 kAllLanes = 0xffff;
+
+  template <typename T, typename Operator>
+  RINGRUN_AVX512 static void run(const Reduction& reduction) {
+    reduceWithVectors<64, T, Operator>(reduction);
+  }
+
+  template <typename Format>
+  RINGRUN_AVX512 static void widen(const std::uint16_t* from, float* to, std::size_t count) {
+    std::size_t i = 0;
+    if constexpr (std::is_same_v<Format, Float16>) {
+      for (; i + 16 <= count; i += 16) {
+        const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+        _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(kAllLanes, bits));
+      }
+    }
+    widenOneByOne<Format>(from, to, i, count);
+  }
+
+  template <typename Format>
+  RINGRUN_AVX512 static void narrow(const float* from, std::uint16_t* to, std::size_t count) {
+    std::size_t i = 0;
+    if constexpr (std::is_same_v<Format, Float16>) {
+      for (; i + 16 <= count; i += 16) {
+        const __m256i bits = _mm512_maskz_cvtps_ph(kAllLanes, _mm512_loadu_ps(from + i), kToNearest);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), bits);
+      }
+    }
+    narrowOneByOne<Format>(from, to, i, count);
+  }
+
+#undef RINGRUN_AVX512
+};
+
+#elif defined(__aarch64__)
+
+// In the base line of arm64, conversions of float16 too. They round as the thread does: to nearest, ties to even.
+struct Neon {
+  template <typename T, typename Operator>
+  static void run(const Reduction& reduction) {
+    reduceWithVectors<16, T, Operator>(reduction);
+  }
+
+  template <typename Format>
+  static void widen(const std::uint16_t* from, float* to, std::size_t count) {
+    std::size_t i = 0;
+    if constexpr (std::is_same_v<Format, Float16>) {
+      for (; i + 4 <= count; i += 4) vst1q_f32(to + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from + i))));
+    }
+    widenOneByOne<Format>(from, to, i, count);
+  }
+
+  template <typename Format>
+  static void narrow(const float* from, std::uint16_t* to, std::size_t count) {
+    std::size_t i = 0;
+    if constexpr (std::is_same_v<Format, Float16>) {
+      for (; i + 4 <= count; i += 4) vst1_u16(to + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(from + i))));
+    }
+    narrowOneByOne<Format>(from, to, i, count);
+  }
+};
+
+#endif
+
+#undef RINGRUN_INLINE
+
+}  // namespace ringrun
