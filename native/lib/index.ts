@@ -29,7 +29,14 @@ export type NativeTensor =
   | Uint32Array
   | BigInt64Array
   | BigUint64Array
-  | Uint16Array;
+  | Uint16Array
+  | NativeFloat16Array;
+
+/** The language's own Float16Array, from Node 24 on: as much of it as is needed to tell it, for compilers that do not know it yet. */
+export interface NativeFloat16Array extends ArrayBufferView {
+  readonly [Symbol.toStringTag]: 'Float16Array';
+  readonly length: number;
+}
 
 /** Numbers of the reductions in native/src/base/operation.h. */
 export const nativeReduceOp = {

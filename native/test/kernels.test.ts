@@ -1,19 +1,29 @@
 import { describe, expect, test } from 'vitest';
 
-import type { NativeTensor } from '@ringrun/native';
+import type { NativeFloat16Array, NativeTensor } from '@ringrun/native';
 import { loadNative, nativeDType, nativeReduceOp } from '@ringrun/native';
+
+import type { Format16 } from './formats16.ts';
+import { bfloat16, bitsOf, float16, valueOf } from './formats16.ts';
 
 const native = loadNative();
 
 type Op = keyof typeof nativeReduceOp;
 type DType = keyof typeof nativeDType;
 
+/** Typed arrays whose elements can be set from numbers here: all but those of the language that Node 20 does not have. */
+type Elements = Exclude<NativeTensor, NativeFloat16Array>;
+
 /** Elements as the naive reference computes with them: numbers for floating point, BigInt for every integer. */
 interface Reference {
-  make: (length: number) => NativeTensor;
+  make: (length: number) => Elements;
   /** Element `i` of an input: irregular, over the whole range of the dtype. */
   term: (random: number, i: number) => number | bigint;
+  /** Between what lies in the array and what is computed with. */
+  load: (element: number | bigint) => number | bigint;
+  store: (value: number | bigint) => number | bigint;
   combine: Partial<Record<Op, (left: never, right: never) => number | bigint>>;
+  divide: (value: number | bigint, divisor: number) => number | bigint;
 }
 
 /** Sums and products round at every step, so only the right order of operations gives the right bytes. */
@@ -22,19 +32,36 @@ function floatingPoint(make: Reference['make'], round: (value: number) => number
     make,
     // Of very different sizes, with a NaN here and there.
     term: (random, i) => (random % 41 === 0 ? NaN : round((random / 2 ** 32 - 0.5) * 10 ** (i % 9))),
+    load: (element) => element,
+    store: (value) => value,
     combine: {
       SUM: (left: number, right: number) => round(left + right),
       AVG: (left: number, right: number) => round(left + right),
       PRODUCT: (left: number, right: number) => round(left * right),
-      MIN: (left: number, right: number) => Math.min(left, right),
-      MAX: (left: number, right: number) => Math.max(left, right),
+      MIN: (left: number, right: number) => (right < left || Number.isNaN(right) ? right : left),
+      MAX: (left: number, right: number) => (right > left || Number.isNaN(right) ? right : left),
     },
+    divide: (value, divisor) => round(Number(value) / divisor),
+  };
+}
+
+/** Computed with as float32, and rounded when it is stored. From subnormal float16 to sums and products that overflow. */
+function sixteenBits(format: Format16): Reference {
+  return {
+    ...floatingPoint((length) => new Uint16Array(length), Math.fround),
+    term: (random, i) => (random % 41 === 0 ? NaN : (random / 2 ** 32 - 0.5) * 10 ** ((i % 12) - 6)),
+    load: (element) => valueOf(format, Number(element)),
+    store: (value) => bitsOf(format, Number(value)),
   };
 }
 
 function integers(make: Reference['make'], wrap: (value: bigint) => bigint): Reference {
+  const isOf64Bits = make(0).BYTES_PER_ELEMENT === 8;
   return {
     make,
+    load: BigInt,
+    store: (value) => (isOf64Bits ? value : Number(value)),
+    divide: (value) => value,
     term: (random, i) => wrap(BigInt(random) * 0x9e3779b97f4a7c15n + BigInt(i)),
     combine: {
       SUM: (left: bigint, right: bigint) => wrap(left + right),
@@ -48,7 +75,7 @@ function integers(make: Reference['make'], wrap: (value: bigint) => bigint): Ref
   };
 }
 
-const references: Partial<Record<DType, Reference>> = {
+const references: Record<DType, Reference> = {
   float32: floatingPoint((length) => new Float32Array(length), Math.fround),
   float64: floatingPoint(
     (length) => new Float64Array(length),
@@ -78,14 +105,15 @@ const references: Partial<Record<DType, Reference>> = {
     (length) => new BigUint64Array(length),
     (value) => BigInt.asUintN(64, value),
   ),
+  float16: sixteenBits(float16),
+  bfloat16: sixteenBits(bfloat16),
 };
 
-function fill(array: NativeTensor, { term }: Reference, seed: number): NativeTensor {
+function fill(array: Elements, { term, store }: Reference, seed: number): Elements {
   let state = seed;
   for (let i = 0; i < array.length; i++) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    const value = term(state, i);
-    array[i] = array instanceof BigInt64Array || array instanceof BigUint64Array ? value : Number(value);
+    array[i] = store(term(state, i));
   }
   return array;
 }
@@ -94,28 +122,29 @@ function fill(array: NativeTensor, { term }: Reference, seed: number): NativeTen
 function reduced(
   reference: Reference,
   op: Op,
-  inputs: readonly NativeTensor[],
+  inputs: readonly Elements[],
   divisor: number,
 ): (number | bigint)[] {
+  const { load, store, divide } = reference;
   const combine = reference.combine[op] as (left: unknown, right: unknown) => number | bigint;
-  const isFloating = inputs[0] instanceof Float32Array || inputs[0] instanceof Float64Array;
   return Array.from<number | bigint, number | bigint>(inputs[0], (_, i) => {
-    const terms = inputs.map((input) => (isFloating ? input[i] : BigInt(input[i])));
-    const result = terms.reduce(combine);
-    if (!isFloating) return result;
-    return inputs[0] instanceof Float32Array
-      ? Math.fround(Number(result) / divisor)
-      : Number(result) / divisor;
+    const result = inputs.map((input) => load(input[i])).reduce(combine);
+    return load(store(divide(result, divisor)));
   });
 }
 
 /** Throws at the first element that is not the expected one, where NaN equals NaN and −0 differs from 0. */
-function expectElements(array: NativeTensor, expected: readonly (number | bigint)[], what: string): void {
+function expectElements(
+  { load }: Reference,
+  array: Elements,
+  expected: readonly (number | bigint)[],
+  what: string,
+): void {
   expect(array.length).toBe(expected.length);
   for (let i = 0; i < array.length; i++) {
-    const element = typeof expected[i] === 'bigint' ? BigInt(array[i]) : array[i];
+    const element = load(array[i]);
     if (!Object.is(element, expected[i])) {
-      expect.fail(`${what}: element ${i} is ${String(array[i])}, expected ${String(expected[i])}`);
+      expect.fail(`${what}: element ${i} is ${String(element)}, expected ${String(expected[i])}`);
     }
   }
 }
@@ -125,6 +154,26 @@ const lengths = [0, 1, 3, 15, 16, 17, 63, 65, 131];
 const cases = (Object.entries(references) as [DType, Reference][]).flatMap(([dtype, reference]) =>
   (Object.keys(reference.combine) as Op[]).map((op) => ({ dtype, op, reference })),
 );
+
+const formats = [
+  { dtype: 'float16', format: float16 },
+  { dtype: 'bfloat16', format: bfloat16 },
+] as const;
+
+const hex = (bits: number) => `0x${bits.toString(16)}`;
+
+/** Every number of the format, half way to the next one, and the neighbours of that in float32; and far beyond. */
+function valuesAround(format: Format16): Float32Array {
+  const values = [1e38, 3.4e38, Infinity, 1e-45, 1e-40, 2 ** -149];
+  for (let bits = 0; bits < format.infinity; bits++) {
+    const value = valueOf(format, bits);
+    const next =
+      bits + 1 === format.infinity ? 2 * value - valueOf(format, bits - 1) : valueOf(format, bits + 1);
+    const middle = (value + next) / 2;
+    values.push(value, middle, middle * (1 - 2 ** -22), middle * (1 + 2 ** -22));
+  }
+  return Float32Array.from(values.flatMap((value) => [value, -value]));
+}
 
 describe.each(native.kernelNames())('kernel %s', (kernel) => {
   test.each(cases)('$op of $dtype is exactly what plain arithmetic gives', ({ dtype, op, reference }) => {
@@ -138,7 +187,12 @@ describe.each(native.kernelNames())('kernel %s', (kernel) => {
         const outputs = Array.from({ length: outputCount }, () => reference.make(length));
         native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], inputs, outputs, divisor);
         for (const output of outputs) {
-          expectElements(output, expected, `${inputCount} inputs, ${outputCount} outputs, length ${length}`);
+          expectElements(
+            reference,
+            output,
+            expected,
+            `${inputCount} inputs, ${outputCount} outputs, length ${length}`,
+          );
         }
       }
     }
@@ -152,19 +206,120 @@ describe.each(native.kernelNames())('kernel %s', (kernel) => {
       const expected = reduced(reference, op, slices, 1);
       const outside = memory.map((array) => [array[0], array[102], array[103]]);
       native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], slices, slices, 1);
-      for (const slice of slices) expectElements(slice, expected, 'in place');
+      for (const slice of slices) expectElements(reference, slice, expected, 'in place');
       expect(memory.map((array) => [array[0], array[102], array[103]])).toEqual(outside);
+    },
+  );
+
+  const casesOf16Bits = cases.filter(({ dtype }) => dtype === 'float16' || dtype === 'bfloat16');
+
+  test.each(casesOf16Bits)(
+    '$op of $dtype is the same in every block, in place too',
+    ({ dtype, op, reference }) => {
+      const inputs = [1, 2, 3].map((seed) => fill(reference.make(2 * 1024 + 37), reference, seed));
+      const expected = reduced(reference, op, inputs, 1);
+      native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], inputs, inputs, 1);
+      for (const input of inputs) expectElements(reference, input, expected, 'several blocks');
     },
   );
 
   test.each([
     ['AVG', 'int32', new Int32Array(1)],
     ['BAND', 'float32', new Float32Array(1)],
+    ['BXOR', 'bfloat16', new Uint16Array(1)],
   ] as const)('has no %s of %s', (op, dtype, array) => {
     expect(() => {
       native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], [array, array], [array], 2);
     }).toThrow(/no kernel/);
   });
+});
+
+describe.each(native.kernelNames())('conversions by %s', (kernel) => {
+  const allPatterns = Uint16Array.from({ length: 2 ** 16 }, (_, bits) => bits);
+
+  test.each(formats)('widening $dtype is exact for every pattern', ({ dtype, format }) => {
+    const wide = new Float32Array(allPatterns.length);
+    native.widenWith(kernel, nativeDType[dtype], allPatterns, wide);
+    allPatterns.forEach((bits) => {
+      if (!Object.is(wide[bits], valueOf(format, bits))) {
+        expect.fail(`${hex(bits)} is ${wide[bits]}, expected ${valueOf(format, bits)}`);
+      }
+    });
+  });
+
+  test.each(formats)('every pattern of $dtype comes back from float32', ({ dtype, format }) => {
+    const wide = new Float32Array(allPatterns.length);
+    const back = new Uint16Array(allPatterns.length);
+    native.widenWith(kernel, nativeDType[dtype], allPatterns, wide);
+    native.narrowWith(kernel, nativeDType[dtype], wide, back);
+    const quietBit = 1 << (format.fractionBits - 1);
+    // A signalling NaN becomes the quiet one with the same payload.
+    expect(back).toEqual(
+      allPatterns.map((bits) => ((bits & 0x7fff) > format.infinity ? bits | quietBit : bits)),
+    );
+  });
+
+  test.each(formats)('narrowing to $dtype rounds to nearest, ties to even', ({ dtype, format }) => {
+    const values = valuesAround(format);
+    const narrow = new Uint16Array(values.length);
+    native.narrowWith(kernel, nativeDType[dtype], values, narrow);
+    narrow.forEach((bits, i) => {
+      const expected = bitsOf(format, values[i]);
+      if (bits !== expected) expect.fail(`${values[i]} became ${hex(bits)}, expected ${hex(expected)}`);
+    });
+  });
+
+  // Known by heart, so that the reference above is checked too.
+  test.each([
+    ['float16', 65_519.996, 0x7bff],
+    ['float16', 65_520, 0x7c00],
+    ['float16', -1e30, 0xfc00],
+    ['float16', 1 + 2 ** -11, 0x3c00],
+    ['float16', 1 + 3 * 2 ** -11, 0x3c02],
+    ['float16', 2 ** -25, 0x0000],
+    ['float16', 1.5 * 2 ** -25, 0x0001],
+    ['float16', -(2 ** -14 - 2 ** -26), 0x8400],
+    ['bfloat16', 3.3895313892515355e38, 0x7f7f],
+    ['bfloat16', 3.4028234663852886e38, 0x7f80],
+    ['bfloat16', 1 + 2 ** -8, 0x3f80],
+    ['bfloat16', 1 + 3 * 2 ** -8, 0x3f82],
+    ['bfloat16', 2 ** -133, 0x0001],
+  ] as const)('%s of %s', (dtype, value, bits) => {
+    const narrow = new Uint16Array(40);
+    native.narrowWith(kernel, nativeDType[dtype], new Float32Array(40).fill(value), narrow);
+    expect([...new Set(narrow)].map(hex)).toEqual([hex(bits)]);
+  });
+
+  test.each(formats)('a NaN of float32 stays NaN in $dtype, whatever its payload', ({ dtype, format }) => {
+    const patterns = [0x7f800001, 0x7f801fff, 0x7fffffff, 0xff800001, 0xffffffff, 0x7fc00000];
+    const values = new Float32Array(Uint32Array.from({ length: 48 }, (_, i) => patterns[i % 6]).buffer);
+    const narrow = new Uint16Array(48);
+    native.narrowWith(kernel, nativeDType[dtype], values, narrow);
+    narrow.forEach((bits, i) => {
+      expect(bits & 0x7fff, hex(patterns[i % 6])).toBeGreaterThan(format.infinity);
+      expect(bits >> 15).toBe(patterns[i % 6] >>> 31);
+    });
+  });
+
+  test('float32 is reduced as it is: no conversion', () => {
+    const array = new Float32Array(1);
+    expect(() => {
+      native.widenWith(kernel, nativeDType.float32, array, array);
+    }).toThrow(/reduced as they are/);
+  });
+});
+
+test.each(formats)('a NaN of $dtype is the same pattern with every kernel', ({ dtype }) => {
+  const nans = Float32Array.from({ length: 4096 });
+  new Uint32Array(nans.buffer).forEach(
+    (_, i, bits) => (bits[i] = 0x7f800001 | ((i * 0x10623) & 0x7fffff) | (i << 31)),
+  );
+  const results = native.kernelNames().map((kernel) => {
+    const narrow = new Uint16Array(nans.length);
+    native.narrowWith(kernel, nativeDType[dtype], nans, narrow);
+    return narrow;
+  });
+  for (const result of results) expect(result).toEqual(results[0]);
 });
 
 test.each([

@@ -1,0 +1,49 @@
+/** A floating-point format of 16 bits, by its definition: the slow and obvious reference. */
+export interface Format16 {
+  /** Bits behind the binary point; the exponent has the 15 − fractionBits above them. */
+  readonly fractionBits: number;
+  /** Exponent of the smallest normal number, and of all subnormal ones. */
+  readonly leastExponent: number;
+  /** Bits of infinity; a magnitude above is NaN. */
+  readonly infinity: number;
+}
+
+export const float16: Format16 = { fractionBits: 10, leastExponent: -14, infinity: 0x7c00 };
+export const bfloat16: Format16 = { fractionBits: 7, leastExponent: -126, infinity: 0x7f80 };
+
+export function valueOf(format: Format16, bits: number): number {
+  const magnitude = bits & 0x7fff;
+  const sign = bits & 0x8000 ? -1 : 1;
+  if (magnitude > format.infinity) return NaN;
+  if (magnitude === format.infinity) return sign * Infinity;
+  return sign * magnitudeOf(format, magnitude);
+}
+
+/** Of infinity: the number that would follow the largest one, from half way to which numbers are rounded up. */
+function magnitudeOf({ fractionBits, leastExponent }: Format16, bits: number): number {
+  const field = bits >> fractionBits;
+  const fraction = (bits & ((1 << fractionBits) - 1)) / 2 ** fractionBits;
+  return field === 0 ? fraction * 2 ** leastExponent : (1 + fraction) * 2 ** (leastExponent + field - 1);
+}
+
+/** The nearest of all numbers of the format, found by halving; of two that are equally near, the one with even bits. */
+export function bitsOf(format: Format16, value: number): number {
+  if (Number.isNaN(value)) return format.infinity + 1;
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  return sign | nearest(format, Math.abs(value));
+}
+
+function nearest(format: Format16, magnitude: number): number {
+  let below = 0;
+  let above = format.infinity;
+  if (magnitude >= magnitudeOf(format, above)) return above;
+  while (above - below > 1) {
+    const middle = (below + above) >> 1;
+    if (magnitudeOf(format, middle) <= magnitude) below = middle;
+    else above = middle;
+  }
+  const toBelow = magnitude - magnitudeOf(format, below);
+  const toAbove = magnitudeOf(format, above) - magnitude;
+  if (toBelow === toAbove) return below % 2 === 0 ? below : above;
+  return toBelow < toAbove ? below : above;
+}
