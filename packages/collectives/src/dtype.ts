@@ -1,3 +1,7 @@
+import type { NativeFloat16Array } from '@ringrun/native';
+
+import { BFloat16Bits, dtypeOfBits, Float16Bits } from './bits16.ts';
+
 /** The typed array that holds elements of each dtype; dtypes have their names in numpy and torch. */
 export interface TypedArrayOf {
   float32: Float32Array;
@@ -8,12 +12,15 @@ export interface TypedArrayOf {
   uint32: Uint32Array;
   int64: BigInt64Array;
   uint64: BigUint64Array;
+  float16: Float16Bits;
+  bfloat16: BFloat16Bits;
 }
 
 /** Element types that collectives move and reduce. */
 export type DType = keyof TypedArrayOf;
 
-export type TypedArray = TypedArrayOf[DType];
+/** What collectives take: the arrays above, and Node's own Float16Array (from Node 24 on) as float16. */
+export type TypedArray = TypedArrayOf[DType] | NativeFloat16Array;
 
 /** Bytes of one element. */
 export const bytesPerElement: Readonly<Record<DType, number>> = {
@@ -25,6 +32,8 @@ export const bytesPerElement: Readonly<Record<DType, number>> = {
   uint32: 4,
   int64: 8,
   uint64: 8,
+  float16: 2,
+  bfloat16: 2,
 };
 
 /** The class of `TypedArrayOf` for each dtype, to make arrays over a buffer. */
@@ -37,19 +46,33 @@ export const typedArrayClass: { readonly [T in DType]: new (buffer: ArrayBuffer)
   uint32: Uint32Array,
   int64: BigInt64Array,
   uint64: BigUint64Array,
+  float16: Float16Bits,
+  bfloat16: BFloat16Bits,
 };
 
-const dtypeOfClass: ReadonlyMap<string, DType> = new Map(
-  (Object.keys(typedArrayClass) as DType[]).map((dtype) => [typedArrayClass[dtype].name, dtype]),
-);
+const dtypeOfTag: Readonly<Record<string, DType>> = {
+  Float32Array: 'float32',
+  Float64Array: 'float64',
+  Int8Array: 'int8',
+  Uint8Array: 'uint8',
+  Int32Array: 'int32',
+  Uint32Array: 'uint32',
+  BigInt64Array: 'int64',
+  BigUint64Array: 'uint64',
+  Float16Array: 'float16',
+};
 
 /**
  * The dtype of a typed array, told by its class (a Buffer is a Uint8Array); undefined for anything that collectives do not
- * take: other arrays, a Uint8ClampedArray among them, and other values.
+ * take: other arrays, a Uint8ClampedArray or a plain Uint16Array among them, and other values.
  */
 export function dtypeOf(value: unknown): DType | undefined {
   if (!ArrayBuffer.isView(value)) return undefined;
+  const { [Symbol.toStringTag]: tag, [dtypeOfBits]: dtype } = value as {
+    [Symbol.toStringTag]?: string;
+    [dtypeOfBits]?: unknown;
+  };
   // The language's own name of the class: `instanceof` fails for arrays of another realm, as in a vm context.
-  const name: unknown = (value as Partial<TypedArray>)[Symbol.toStringTag];
-  return typeof name === 'string' ? dtypeOfClass.get(name) : undefined;
+  if (tag === 'Uint16Array') return dtype === 'float16' || dtype === 'bfloat16' ? dtype : undefined;
+  return tag !== undefined && Object.hasOwn(dtypeOfTag, tag) ? dtypeOfTag[tag] : undefined;
 }

@@ -6,6 +6,7 @@ import type { DType } from './dtype.ts';
  * - `SUM`, `PRODUCT`: integers wrap around.
  * - `AVG` divides the sum by the number of ranks once, after the sum is complete. Floating point only: an average of integers is
  *   no integer.
+ *   float16 and bfloat16 are added and multiplied in float32.
  * - `MIN`, `MAX`: NaN where any rank has NaN, as torch.minimum and torch.maximum.
  * - `BAND`, `BOR`, `BXOR`: bitwise and, or, exclusive or. Integers only.
  */
@@ -25,7 +26,20 @@ export type ReduceOp = (typeof ReduceOp)[keyof typeof ReduceOp];
 const opsOfFloatingPoint: readonly ReduceOp[] = ['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'];
 const opsOfIntegers: readonly ReduceOp[] = ['SUM', 'PRODUCT', 'MIN', 'MAX', 'BAND', 'BOR', 'BXOR'];
 
+const opsOf: Readonly<Record<DType, readonly ReduceOp[]>> = {
+  float32: opsOfFloatingPoint,
+  float64: opsOfFloatingPoint,
+  int8: opsOfIntegers,
+  uint8: opsOfIntegers,
+  int32: opsOfIntegers,
+  uint32: opsOfIntegers,
+  int64: opsOfIntegers,
+  uint64: opsOfIntegers,
+  float16: opsOfFloatingPoint,
+  bfloat16: opsOfFloatingPoint,
+};
+
 /** The reductions that have a meaning for a dtype. */
 export function reduceOpsFor(dtype: DType): readonly ReduceOp[] {
-  return dtype.startsWith('float') ? opsOfFloatingPoint : opsOfIntegers;
+  return opsOf[dtype];
 }

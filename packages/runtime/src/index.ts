@@ -1,6 +1,8 @@
 export {
+  BFloat16Bits,
   CollectiveMismatchError,
   CollectiveTimeoutError,
+  Float16Bits,
   InvalidArgumentError,
   PeerDiedError,
   ReduceOp,

@@ -17,7 +17,17 @@ export function checkedDTypeOf(tensor: TypedArray): DType {
   const dtype = dtypeOf(tensor);
   if (dtype !== undefined) return dtype;
   const classes = dtypes.map((one) => typedArrayClass[one].name);
-  throw new InvalidArgumentError(`tensor is ${describeValue(tensor)}, expected one of ${classes.join(', ')}`);
+  throw new InvalidArgumentError(
+    `tensor is ${describeValue(tensor)}, expected one of ${classes.join(', ')}${cureFor(tensor)}`,
+  );
+}
+
+function cureFor(tensor: unknown): string {
+  const isPlainUint16Array = Object.prototype.toString.call(tensor) === '[object Uint16Array]';
+  return isPlainUint16Array
+    ? '. 16-bit patterns are float16 or bfloat16 only where the class says which: ' +
+        'wrap the same memory, as in new Float16Bits(array.buffer, array.byteOffset, array.length) or new BFloat16Bits(…)'
+    : '';
 }
 
 /** An op that has a meaning for the dtype. */

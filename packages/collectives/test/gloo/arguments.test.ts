@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { ProcessGroup } from '@ringrun/collectives';
 import {
+  BFloat16Bits,
   createGlooGroup,
   dtypeOf,
+  Float16Bits,
   HashStore,
   InvalidArgumentError,
   reduceOpsFor,
@@ -23,14 +25,14 @@ describe('a group of one', () => {
       () => {
         group.allReduceSync(new Int16Array(3) as never);
       },
-      /tensor is of class Int16Array, expected one of Float32Array, Float64Array, Int8Array, Uint8Array, .*BigUint64Array$/,
+      /tensor is of class Int16Array, expected one of Float32Array, Float64Array, Int8Array, Uint8Array, .*BigUint64Array, Float16Bits, BFloat16Bits$/,
     ],
     [
       'a Uint16Array',
       () => {
         group.broadcastSync(new Uint16Array(3) as never);
       },
-      /tensor is of class Uint16Array, expected one of Float32Array/,
+      /tensor is of class Uint16Array, expected one of Float32Array.*new Float16Bits\(array\.buffer, array\.byteOffset, array\.length\) or new BFloat16Bits/,
     ],
     [
       'a Uint8ClampedArray',
@@ -99,7 +101,7 @@ describe('a group of one', () => {
   const integerArrays = [Int8Array, Uint8Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array];
   const meaningless = [
     ...integerArrays.map((TensorClass) => ({ op: 'AVG' as const, TensorClass })),
-    ...[Float32Array, Float64Array].flatMap((TensorClass) =>
+    ...[Float32Array, Float64Array, Float16Bits, BFloat16Bits].flatMap((TensorClass) =>
       (['BAND', 'BOR', 'BXOR'] as const).map((op) => ({ op, TensorClass })),
     ),
   ];
