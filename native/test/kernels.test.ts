@@ -216,7 +216,7 @@ describe.each(native.kernelNames())('kernel %s', (kernel) => {
   test.each(casesOf16Bits)(
     '$op of $dtype is the same in every block, in place too',
     ({ dtype, op, reference }) => {
-      const inputs = [1, 2, 3].map((seed) => fill(reference.make(2 * 1024 + 37), reference, seed));
+      const inputs = [1, 2, 3].map((seed) => fill(reference.make(4 * 512 + 37), reference, seed));
       const expected = reduced(reference, op, inputs, 1);
       native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], inputs, inputs, 1);
       for (const input of inputs) expectElements(reference, input, expected, 'several blocks');

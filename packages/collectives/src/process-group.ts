@@ -48,7 +48,8 @@ export interface ProcessGroup {
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T];
 
   /**
-   * The tensor's elements become their reduction over the ranks. Its class says what the dtype is.
+   * The tensor's elements become their reduction over the ranks. Its class says what the dtype is (see `TypedArrayOf`): float16 and bfloat16
+   * are bit patterns in `Float16Bits` and `BFloat16Bits`.
    *
    * @throws InvalidArgumentError for an op that has no meaning for the dtype (see `ReduceOp`), before anything has happened.
    */
