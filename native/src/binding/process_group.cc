@@ -282,6 +282,7 @@ Napi::Value ProcessGroup::postLater(Op op, const Napi::CallbackInfo& info) {
     settlement_.NonBlockingCall(waiting);
   };
   post(std::move(letter));
+  keepAlive(info.Env());
   return promise;
 }
 
@@ -320,7 +321,6 @@ std::unique_ptr<ProcessGroup::Pending> ProcessGroup::pend(Napi::Env env, Napi::V
   auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), {}, {}, false, {}, {}});
   if (kept.IsObject()) pending->array = Napi::Persistent(kept.As<Napi::Object>());
   pending->group = Napi::Persistent(Value());
-  if (pending_++ == 0) settlement_.Ref(env);
   return pending;
 }
 
@@ -334,9 +334,13 @@ Napi::Value ProcessGroup::later(Napi::Env env, Work work, Napi::Value kept, bool
     // else: references to JavaScript values must not be released on this thread.
     settlement_.NonBlockingCall(pending.release());
   }));
-  // After what may throw. It cannot be settled yet: that happens on this thread.
-  if (pending_++ == 0) settlement_.Ref(env);
+  keepAlive(env);
   return promise;
+}
+
+// After what may throw; what is pending cannot be settled before: that happens on this thread.
+void ProcessGroup::keepAlive(Napi::Env env) {
+  if (pending_++ == 0) settlement_.Ref(env);
 }
 
 // `env` is empty when the environment is ending: promises are of no use any more, and neither are references.

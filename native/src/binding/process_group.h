@@ -65,6 +65,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Work workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
   std::unique_ptr<Pending> pend(Napi::Env env, Napi::Value kept);
   Napi::Value later(Napi::Env env, Work work, Napi::Value kept, bool detaches = false);
+  void keepAlive(Napi::Env env);
   void now(Napi::Env env, const Work& work);
   void detachAllocations();
 
