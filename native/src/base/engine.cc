@@ -111,7 +111,8 @@ void Engine::resumeThoseWhoCan() {
     strand->fiber.resume();
     currentStrand = nullptr;
   }
-  const auto done = std::stable_partition(strands_.begin(), strands_.end(), [](const auto& strand) { return strand->job != nullptr; });
+  const auto hasMore = [](const auto& strand) { return strand->job != nullptr; };
+  const auto done = std::stable_partition(strands_.begin(), strands_.end(), hasMore);
   if (done == strands_.end()) return;
   const std::lock_guard lock(mutex_);
   std::move(done, strands_.end(), std::back_inserter(idle_));

@@ -85,7 +85,9 @@ class Stack {
 class Books {
  public:
 #if defined(RINGRUN_ADDRESS_SANITIZER)
-  void beforeEntering(const Stack& stack) { __sanitizer_start_switch_fiber(&outerFrames_, stack.bottom(), kStackBytes); }
+  void beforeEntering(const Stack& stack) {
+    __sanitizer_start_switch_fiber(&outerFrames_, stack.bottom(), kStackBytes);
+  }
   void afterEntering() { __sanitizer_finish_switch_fiber(innerFrames_, &outerBottom_, &outerBytes_); }
   void beforeLeaving() { __sanitizer_start_switch_fiber(&innerFrames_, outerBottom_, outerBytes_); }
   void afterLeaving() { __sanitizer_finish_switch_fiber(outerFrames_, nullptr, nullptr); }

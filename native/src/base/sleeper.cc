@@ -141,7 +141,9 @@ void Sleeper::sleepInPoll(const std::vector<Reason*>& reasons) {
 void Sleeper::pollAll(const std::vector<Reason*>& reasons, Clock::duration patience) {
   interests_.clear();
   interests_.push_back({bell_.get(), POLLIN, 0});
-  for (const Reason* reason : reasons) interests_.insert(interests_.end(), reason->interests, reason->interests + reason->count);
+  for (const Reason* reason : reasons) {
+    interests_.insert(interests_.end(), reason->interests, reason->interests + reason->count);
+  }
   const int ready = pollFor(interests_, patience);
   const bool broken = ready < 0 && errno != EINTR;
   auto polled = interests_.begin() + 1;

@@ -24,7 +24,8 @@ std::size_t pollSockets(pollfd* interests, std::size_t count, Milliseconds patie
     const int ready = ::poll(interests, static_cast<nfds_t>(count), static_cast<int>(patience.count()));
     return static_cast<std::size_t>(std::max(ready, 0));
   }
-  return static_cast<std::size_t>(std::count_if(interests, interests + count, [](const pollfd& one) { return one.revents != 0; }));
+  const auto isReady = [](const pollfd& interest) { return interest.revents != 0; };
+  return static_cast<std::size_t>(std::count_if(interests, interests + count, isReady));
 }
 
 }  // namespace ringrun
