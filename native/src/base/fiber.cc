@@ -1,20 +1,21 @@
 #ifdef __APPLE__
 #define _XOPEN_SOURCE 700  // without it, <ucontext.h> is an error there
 #define _DARWIN_C_SOURCE
-#pragma clang diagnostic ignored "-Wdeprecated-declarations"
 #endif
 
 #include "base/fiber.h"
 
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
 
+#include "base/context.h"
 #include "base/failure.h"
 
 #if defined(__has_feature)
@@ -120,49 +121,44 @@ class Books {
 
 }  // namespace
 
-struct Fiber::Context {
+struct Fiber::Execution {
   Stack stack;
   Books books;
-  ucontext_t inner;
-  ucontext_t outer;
+  Context inner{stack.bottom(), kStackBytes, &Fiber::enter};
+  Context outer;
 };
 
-// makecontext passes on int arguments only, so the pointer travels in two halves.
-Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), context_(std::make_unique<Context>()) {
-  ucontext_t& inner = context_->inner;
-  if (::getcontext(&inner) != 0) throwSystem("getcontext", errno, "the stack of an operation");
-  inner.uc_stack.ss_sp = context_->stack.bottom();
-  inner.uc_stack.ss_size = kStackBytes;
-  inner.uc_link = nullptr;
-  const auto self = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(this));
-  ::makecontext(&inner, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<std::uint32_t>(self >> 32),
-                static_cast<std::uint32_t>(self));
-}
+namespace {
+
+// The fiber that is resumed, for its first steps: an entry has no arguments.
+thread_local Fiber* entering = nullptr;
+
+}  // namespace
+
+Fiber::Fiber(std::function<void()> body) : body_(std::move(body)), execution_(std::make_unique<Execution>()) {}
 
 Fiber::~Fiber() = default;
 
-void Fiber::enter(std::uint32_t upperHalf, std::uint32_t lowerHalf) noexcept {
-  const std::uint64_t self = static_cast<std::uint64_t>(upperHalf) << 32 | lowerHalf;
-  reinterpret_cast<Fiber*>(static_cast<std::uintptr_t>(self))->run();
-}
+void Fiber::enter() noexcept { entering->run(); }
 
 void Fiber::run() noexcept {
-  context_->books.afterEntering();
+  execution_->books.afterEntering();
   body_();
   std::terminate();
 }
 
 void Fiber::resume() {
-  context_->books.beforeEntering(context_->stack);
-  ::swapcontext(&context_->outer, &context_->inner);
-  context_->books.afterLeaving();
+  entering = this;
+  execution_->books.beforeEntering(execution_->stack);
+  Context::change(execution_->outer, execution_->inner);
+  execution_->books.afterLeaving();
 }
 
 void Fiber::pause() {
   if (std::current_exception() != nullptr) std::terminate();
-  context_->books.beforeLeaving();
-  ::swapcontext(&context_->inner, &context_->outer);
-  context_->books.afterEntering();
+  execution_->books.beforeLeaving();
+  Context::change(execution_->inner, execution_->outer);
+  execution_->books.afterEntering();
 }
 
 }  // namespace ringrun

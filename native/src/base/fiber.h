@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -30,13 +28,13 @@ class Fiber {
   void pause();
 
  private:
-  struct Context;
+  struct Execution;
 
   void run() noexcept;
-  static void enter(std::uint32_t upperHalf, std::uint32_t lowerHalf) noexcept;
+  static void enter() noexcept;
 
   std::function<void()> body_;
-  std::unique_ptr<Context> context_;
+  std::unique_ptr<Execution> execution_;
 };
 
 }  // namespace ringrun
