@@ -20,7 +20,7 @@ describe('the transport', () => {
 
   test('is TCP between hosts', async () => {
     const reports = await reportsOf(3, 'forming', {
-      envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${Math.min(rank, 1)}` }),
+      envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${rank}` }),
     });
     for (const report of reports) expect(report).toMatchObject({ transport: 'tcp', sum: 3, stderr: '' });
   });
