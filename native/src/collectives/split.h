@@ -12,6 +12,12 @@ struct Range {
   std::size_t length() const { return end - begin; }
 };
 
+// What two ranges have in common; empty where that is nothing.
+inline Range overlapOf(const Range& a, const Range& b) {
+  const std::size_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
 // The `part`-th of `parts` nearly equal ranges of `count` elements. All but the last boundary are multiples of
 // `grain`, so that two ranks never write to one cache line.
 inline Range splitEvenly(std::size_t count, std::size_t parts, std::size_t part, std::size_t grain) {

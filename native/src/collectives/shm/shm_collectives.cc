@@ -1,5 +1,7 @@
 #include "collectives/shm/shm_collectives.h"
 
+#include <cstring>
+
 namespace ringrun {
 
 ShmCollectives::ShmCollectives(Connections& connections, const Call& call)
@@ -11,8 +13,29 @@ ShmCollectives::ShmCollectives(Connections& connections, const Call& call)
 
 void ShmCollectives::wakeNeighbours() noexcept { arena_.wakeEverybody(); }
 
-void ShmCollectives::reduce(const Call&, void*) { throw Failure(FailureCode::System, {}, "to be written"); }
-void ShmCollectives::reduceScatter(const Call&, const Blocks&, const Block&) { throw Failure(FailureCode::System, {}, "to be written"); }
-void ShmCollectives::exchange(const Call&, const Exchange&) { throw Failure(FailureCode::System, {}, "to be written"); }
+int ShmCollectives::ranksRegistered() const {
+  int registered = 0;
+  for (int rank = 0; rank < size_; ++rank) registered += arena_.postOf(rank).placement.isRegistered() ? 1 : 0;
+  return registered;
+}
+
+std::uint8_t* ShmCollectives::registeredArrayOf(int rank) const {
+  return segments_.locate(arena_.postOf(rank).placement, rank);
+}
+
+Range ShmCollectives::shareOf(int rank, const Fingerprint& fingerprint, std::size_t count) const {
+  const std::size_t lineOfElements = kLineBytes / bytesPerElement(fingerprint.dtype);
+  return splitEvenly(count, static_cast<std::size_t>(size_), static_cast<std::size_t>(rank), lineOfElements);
+}
+
+// Of a piece of `count` elements, whose shares their ranks have reduced in their own staging.
+void ShmCollectives::collectShares(const Fingerprint& fingerprint, std::size_t count, std::uint8_t* data) const {
+  const std::size_t elementBytes = bytesPerElement(fingerprint.dtype);
+  for (int rank = 0; rank < size_; ++rank) {
+    const Range share = shareOf(rank, fingerprint, count);
+    const std::size_t offset = share.begin * elementBytes;
+    std::memcpy(data + offset, arena_.stagingOf(rank) + offset, share.length() * elementBytes);
+  }
+}
 
 }  // namespace ringrun

@@ -12,8 +12,10 @@
 
 namespace ringrun {
 
+class Offers;
+
 // Collectives of ranks on one host. A *share* is the range of elements that one rank reduces for everybody; a *piece*
-// is what goes through staging at once.
+// is what goes through staging at once; *registered* memory is that of segments, which everybody has mapped.
 class ShmCollectives : public Collectives {
  public:
   // A collective. `connections` outlives it. Throws Failure.
@@ -30,11 +32,31 @@ class ShmCollectives : public Collectives {
 
  private:
   void allReduceEagerly(const Call& call, void* data);
-  void allReduceInPlace(const Call& call, const Placement& placement);
+  void allReduceInPlace(const Call& call);
   void allReduceStaged(const Call& call, std::uint8_t* data, bool firstPieceIsStaged);
-  bool allPostedPlacement(const Placement& placement) const;
-  bool anyPostedPlacement() const;
+
+  void reduceEagerly(const Call& call, void* data);
+  void reduceByShares(const Call& call, std::uint8_t* data);
+  void reduceShare(const Fingerprint& fingerprint, std::size_t begin, std::size_t length,
+                   std::uint8_t* piece) const;
+
+  void takeAtOnce(const Offers& offers, const Exchange& exchange, std::size_t elementBytes) const;
+  void takeStaged(const Call& call, const Offers& offers, const Exchange& exchange);
+  void takePiece(const Offers& offers, const Blocks& takes, std::size_t elementBytes, std::uint64_t begin) const;
+
+  void stageInputs(const Offers& offers, const Blocks& inputs, std::size_t elementBytes, std::uint64_t begin) const;
+  void reduceInputs(const Call& call, const Offers& offers, const Blocks& inputs, const Block& output);
+  void reduceRange(const Fingerprint& fingerprint, const Offers& offers, const Block& input, const Block& output,
+                   const Range& range) const;
+  std::uint64_t longestStagedInput(const Offers& offers, const Blocks& inputs) const;
+  std::size_t slotBytes() const;
+
+  // As posted for the current operation.
+  int ranksRegistered() const;
+  std::uint8_t* registeredArrayOf(int rank) const;
+
   Range shareOf(int rank, const Fingerprint& fingerprint, std::size_t count) const;
+  void collectShares(const Fingerprint& fingerprint, std::size_t count, std::uint8_t* data) const;
 
   int rank_;
   int size_;

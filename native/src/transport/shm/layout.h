@@ -38,8 +38,10 @@ struct ArenaHeader {
 };
 static_assert(sizeof(ArenaHeader) == kPageBytes, "shared layout");
 
-// Where an array lies: at the same place of a segment on every rank, it is reduced in place.
+// Where an array lies. In a segment, everybody can read it, and write to it, where it is.
 struct Placement {
+  bool isRegistered() const { return segment != 0; }
+
   std::uint64_t offset = 0;   // bytes from the beginning of the rank's slice
   std::uint32_t segment = 0;  // number of the segment, from 1; 0: memory of the process alone
   std::uint32_t reserved = 0;

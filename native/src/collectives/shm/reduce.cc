@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <cstring>
+
+#include "collectives/shm/shm_collectives.h"
+#include "collectives/shm/slices.h"
+
+namespace ringrun {
+
+// In the ways of allReduce, and with its bytes; chosen by what every rank has posted:
+//
+//   small                      1 step       the root reads size × bytes
+//   registered on all ranks    2 steps      every rank reads bytes and writes bytes / size, into the root's array
+//   registered on the root     1 per piece  the same, and a copy in by those who are not registered
+//   anything else              2 per piece  the same, into staging, and a copy out by the root
+//
+// Nobody returns while others read his array.
+void ShmCollectives::reduce(const Call& call, void* data) {
+  if (size_ == 1) return;
+  if (call.fingerprint.bytes() <= kEagerBytes) return reduceEagerly(call, data);
+  reduceByShares(call, static_cast<std::uint8_t*>(data));
+}
+
+// The others need not wait for the root: a payload stays until everybody has arrived at the next operation.
+void ShmCollectives::reduceEagerly(const Call& call, void* data) {
+  arena_.post(call, {});
+  std::memcpy(arena_.payloadOf(rank_), data, call.fingerprint.bytes());
+  arena_.arrive(call);
+  if (rank_ != static_cast<int>(call.fingerprint.root)) return;
+  const Slices payloads = slicesOf(size_, [&](int rank) { return arena_.payloadOf(rank); });
+  reduceSlices(call.fingerprint, payloads, &data, 1, call.fingerprint.count);
+}
+
+// Where the results go straight into the root's array, everybody's step behind the next copy into staging is also the
+// one that says that he has reduced this piece. Where they go into staging, they get a step of their own, before which
+// no half may be written again.
+void ShmCollectives::reduceByShares(const Call& call, std::uint8_t* data) {
+  const std::size_t bytes = call.fingerprint.bytes();
+  const int root = static_cast<int>(call.fingerprint.root);
+  const Placement placement = segments_.placementOf(data, bytes);
+  const auto stage = [&](std::size_t begin) {
+    if (placement.isRegistered()) return;
+    std::memcpy(arena_.stagingOf(rank_), data + begin, std::min(kPieceBytes, bytes - begin));
+  };
+  arena_.post(call, placement);
+  stage(0);
+  arena_.arrive(call);
+
+  const bool intoRoot = arena_.postOf(root).placement.isRegistered();
+  const std::size_t pieceBytes = ranksRegistered() == size_ ? bytes : kPieceBytes;
+  for (std::size_t begin = 0; begin < bytes; begin += pieceBytes) {
+    if (begin > 0) {
+      stage(begin);
+      arena_.step(call);
+    }
+    const std::size_t length = std::min(pieceBytes, bytes - begin);
+    reduceShare(call.fingerprint, begin, length, intoRoot ? registeredArrayOf(root) + begin : arena_.stagingOf(rank_));
+    if (!intoRoot) {
+      arena_.step(call);
+      if (rank_ == root) collectShares(call.fingerprint, length / bytesPerElement(call.fingerprint.dtype), data + begin);
+    }
+    arena_.nextStaging();
+  }
+  if (intoRoot) arena_.step(call);
+}
+
+// This rank's share of the bytes [begin, begin + length) of every array goes to the same place of `piece`.
+void ShmCollectives::reduceShare(const Fingerprint& fingerprint, std::size_t begin, std::size_t length,
+                                 std::uint8_t* piece) const {
+  const std::size_t elementBytes = bytesPerElement(fingerprint.dtype);
+  const Range share = shareOf(rank_, fingerprint, length / elementBytes);
+  const std::size_t offset = share.begin * elementBytes;
+  const Slices slices = slicesOf(size_, [&](int rank) {
+    const bool isRegistered = arena_.postOf(rank).placement.isRegistered();
+    return (isRegistered ? registeredArrayOf(rank) + begin : arena_.stagingOf(rank)) + offset;
+  });
+  void* const result = piece + offset;
+  reduceSlices(fingerprint, slices, &result, 1, share.length());
+}
+
+}  // namespace ringrun
