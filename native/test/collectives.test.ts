@@ -31,3 +31,50 @@ describe.each([1, 2, 3, 4, 7])('in shared memory, %d ranks', (size) => {
     await runRanks(hosts, 'exchangeOfOverlappingBlocks', { lengths });
   });
 });
+
+const settings = [2, 3].flatMap((size) => [1000, 200_000].map((length) => ({ size, length })));
+
+describe.each(settings)('$size ranks that disagree about some of $length elements', ({ size, length }) => {
+  const hosts = oneHost(size);
+  const count = (elements: number) => elements.toLocaleString('en');
+  const inOneOperation = (ranks: number[], seenIn: string) => ({
+    code: 'MISMATCH',
+    operation: seenIn,
+    ranks: ranks.map((rank) => ({ rank, seenIn })),
+    untouched: true,
+    refusesMore: true,
+  });
+
+  test('in an exchange are all told which block differs, and nothing changes', async () => {
+    const last = size - 1;
+    const reports = await runRanks(hosts, 'exchangeThatDisagrees', { length });
+    const expected = {
+      ...inOneOperation([0, last], 'allToAll #1 (float32)'),
+      message: `rank 0 gives ${count(length + 1)} elements to rank ${last}, which expects ${count(length)}`,
+    };
+    expect(reports).toEqual(hosts.map(() => expected));
+  });
+
+  test('in a reduceScatter are all told which inputs differ, and nothing changes', async () => {
+    const others = hosts.map((_, rank) => rank).slice(1);
+    const reports = await runRanks(hosts, 'reduceScatterThatDisagrees', { length });
+    const messages = others.map(
+      (rank) =>
+        `the input for rank 0 has ${count(length)} elements on rank 0 and ${count(length + rank)} on rank ${rank}`,
+    );
+    const expected = {
+      ...inOneOperation([0, ...others], 'reduceScatter #1 (float32, SUM)'),
+      message: messages.join('; '),
+    };
+    expect(reports).toEqual(hosts.map(() => expected));
+  });
+
+  test('in a reduce are told both roots, and nothing changes', async () => {
+    const reports = await runRanks(hosts, 'reduceThatDisagrees', { length });
+    const to = (root: number) => `reduce #1 (float32, ${count(length)} elements, SUM, to rank ${root})`;
+    reports.forEach(({ ranks, ...report }, rank) => {
+      expect(report).toMatchObject({ code: 'MISMATCH', operation: to(rank === 0 ? 0 : 1), untouched: true });
+      expect((ranks as { seenIn: string }[]).map(({ seenIn }) => seenIn).sort()).toEqual([to(0), to(1)]);
+    });
+  });
+});
