@@ -8,7 +8,7 @@ namespace ringrun {
 namespace {
 
 // From here on, two steps without a copy take less time than one with.
-constexpr std::size_t kInPlaceBytes = 1024;
+constexpr std::size_t kInPlaceBytes = 256;
 
 }  // namespace
 
