@@ -1,0 +1,172 @@
+#include "collectives/hierarchical/hierarchical_collectives.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "collectives/agreement.h"
+#include "collectives/tcp/agree.h"
+#include "collectives/tcp/all_reduce.h"
+#include "collectives/tcp/broadcast.h"
+#include "reduce/widen.h"
+
+namespace ringrun {
+namespace {
+
+// Up to this size one connection per host is enough, and fewer messages are faster.
+constexpr std::size_t kOneOwnerBytes = 64 * 1024;
+
+Team everybodyOf(const Topology& topology) {
+  Team team(static_cast<std::size_t>(topology.size()));
+  std::iota(team.begin(), team.end(), 0);
+  return team;
+}
+
+Call withCount(const Call& call, std::uint64_t count) {
+  Call other = call;
+  other.fingerprint.count = count;
+  return other;
+}
+
+Call withRoot(const Call& call, int root) {
+  Call other = call;
+  other.fingerprint.root = static_cast<std::uint32_t>(root);
+  return other;
+}
+
+}  // namespace
+
+HierarchicalCollectives::HierarchicalCollectives(Connections& connections, std::optional<Algorithm> forced, const Call& call)
+    : topology_(connections.topology()),
+      messenger_(connections.messenger()),
+      forced_(forced),
+      rank_(connections.rank()),
+      place_(topology_.placeOnHost(rank_)),
+      host_(connections, call),
+      everybody_(connections, forced) {}
+
+void HierarchicalCollectives::wakeNeighbours() noexcept { host_.wakeNeighbours(); }
+
+bool HierarchicalCollectives::ignoresHosts(Op op) const {
+  return forced_ && *forced_ != Algorithm::Hierarchical && hasAlgorithm(op, Medium::Tcp, *forced_);
+}
+
+Algorithm HierarchicalCollectives::choose(Op op, DType dtype, std::uint64_t bytes) const {
+  return chooseAlgorithm({op, Medium::Tcp, dtype, bytes, topology_.hosts()}, std::nullopt);
+}
+
+// Ranks that carry a share: as many on each host as the smallest one has.
+int HierarchicalCollectives::ownersOf(const Fingerprint& fingerprint) const {
+  return fingerprint.bytes() <= kOneOwnerBytes ? 1 : topology_.fewestOnOneHost();
+}
+
+Team HierarchicalCollectives::teamAt(int place) const {
+  Team team;
+  for (int host = 0; host < topology_.hosts(); ++host) {
+    team.push_back(topology_.ranksOn(host)[static_cast<std::size_t>(place)]);
+  }
+  return team;
+}
+
+// The root is its host's leader.
+Team HierarchicalCollectives::leadersFor(int root) const {
+  Team leaders = teamAt(0);
+  leaders[static_cast<std::size_t>(topology_.hostOf(root))] = root;
+  return leaders;
+}
+
+// That all agree is known, before anybody's array changes, to each rank that has combined its share across hosts: its
+// neighbours had arrived, and so had those of every rank in its team.
+void HierarchicalCollectives::allReduce(const Call& call, void* data) {
+  if (ignoresHosts(call.fingerprint.op)) return everybody_.allReduce(call, data);
+  const int owners = ownersOf(call.fingerprint);
+  const Range share = host_.shareOf(place_, owners, call.fingerprint);
+  const std::size_t partialBytes = bytesPerElement(partialDType(call.fingerprint.dtype));
+  void* complete = partial_.of(share.length() * partialBytes);
+  host_.reduceShares(call, data, owners, complete);
+  if (place_ < owners) complete = combineAcrossHosts(call, share.length());
+  host_.spreadShares(call, complete, owners, data);
+}
+
+// This rank's share, complete.
+void* HierarchicalCollectives::combineAcrossHosts(const Call& call, std::size_t count) {
+  const Fingerprint& fingerprint = call.fingerprint;
+  const DType dtype = partialDType(fingerprint.dtype);
+  void* const partial = partial_.of(count * bytesPerElement(dtype));
+  const Team team = teamAt(place_);
+  Communicator across(messenger_, call, team, scratch_);
+  const auto ranks = static_cast<std::size_t>(topology_.size());
+  const Combination combination{dtype, fingerprint.reduceOp, divisorOf(fingerprint.reduceOp, ranks)};
+  ringrun::allReduce(across, choose(Op::AllReduce, dtype, count * bytesPerElement(dtype)), combination, partial, count);
+  if (dtype == fingerprint.dtype) return partial;
+  void* const narrowed = narrowed_.of(count * bytesPerElement(fingerprint.dtype));
+  narrow(fingerprint.dtype, static_cast<const float*>(partial), narrowed, count);
+  return narrowed;
+}
+
+void HierarchicalCollectives::reduce(const Call& call, void* data) {
+  if (ignoresHosts(call.fingerprint.op)) return everybody_.reduce(call, data);
+  const std::size_t bytes = call.fingerprint.bytes();
+  void* const copy = copy_.of(bytes);
+  std::memcpy(copy, data, bytes);
+  allReduce(call, copy);
+  if (rank_ == static_cast<int>(call.fingerprint.root)) std::memcpy(data, copy, bytes);
+}
+
+void HierarchicalCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
+  if (ignoresHosts(call.fingerprint.op)) return everybody_.reduceScatter(call, inputs, output);
+  const Team all = everybodyOf(topology_);
+  Communicator team(messenger_, call, all, scratch_);
+  checkReduceScatter(call.fingerprint, team.size(), agreeOnRows(team, rowOf(inputs, rank_, output)));
+
+  const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
+  std::uint64_t count = 0;
+  for (const Block& input : inputs) count += input.count;
+  std::uint8_t* const copy = copy_.of(static_cast<std::size_t>(count) * elementBytes);
+  std::uint8_t* mine = copy;
+  std::uint8_t* end = copy;
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+    if (static_cast<int>(rank) == rank_) mine = end;
+    const std::size_t bytes = static_cast<std::size_t>(inputs[rank].count) * elementBytes;
+    if (bytes > 0) std::memcpy(end, inputs[rank].data, bytes);
+    end += bytes;
+  }
+  allReduce(withCount(call, count), copy);
+  if (output.count > 0) std::memcpy(output.data, mine, static_cast<std::size_t>(output.count) * elementBytes);
+}
+
+void HierarchicalCollectives::broadcast(const Call& call, void* data) {
+  if (ignoresHosts(call.fingerprint.op)) return everybody_.broadcast(call, data);
+  barrier(call);
+  const Fingerprint& fingerprint = call.fingerprint;
+  const int rootHost = topology_.hostOf(static_cast<int>(fingerprint.root));
+  const Team leaders = leadersFor(static_cast<int>(fingerprint.root));
+  const int leader = leaders[static_cast<std::size_t>(topology_.hostOf(rank_))];
+  if (rank_ == leader) {
+    Communicator across(messenger_, call, leaders, scratch_);
+    const bool isChain = choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes()) == Algorithm::Chain;
+    const auto run = isChain ? chainBroadcast : binomialTreeBroadcast;
+    run(across, rootHost, {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
+  }
+  host_.broadcast(withRoot(call, topology_.placeOnHost(leader)), data);
+}
+
+void HierarchicalCollectives::exchange(const Call& call, const Exchange& exchange) { everybody_.exchange(call, exchange); }
+
+// A leader speaks for its host, and its host hears from it what the others have said.
+void HierarchicalCollectives::barrier(const Call& call) {
+  host_.barrier(call);
+  if (place_ == 0) {
+    const Team leaders = teamAt(0);
+    Communicator across(messenger_, call, leaders, scratch_);
+    agree(across);
+  }
+  host_.barrier(call);
+}
+
+Allocation HierarchicalCollectives::allocate(const Call& call) {
+  barrier(call);
+  return host_.allocate(call);
+}
+
+}  // namespace ringrun

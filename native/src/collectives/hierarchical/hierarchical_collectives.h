@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+
+#include "collectives/algorithms.h"
+#include "collectives/collectives.h"
+#include "collectives/shm/shm_collectives.h"
+#include "collectives/tcp/scratch.h"
+#include "collectives/tcp/tcp_collectives.h"
+#include "transport/connections.h"
+
+namespace ringrun {
+
+// Collectives of ranks of which some share memory: inside each host first, then between hosts, then inside each host
+// again. Ranks of the same place on their hosts form a team that carries one share of the data; the *leader* of a host
+// is its first rank.
+//
+// What a reduction sends from each host is what one rank per host would send. Movements of data (exchange) gain nothing
+// from hosts, since every byte has one giver and one taker: they go from rank to rank.
+class HierarchicalCollectives : public Collectives {
+ public:
+  // A collective. `connections` outlives it. `forced`: where it is an algorithm over messages, all ranks carry it out
+  // as if none shared memory. Throws Failure.
+  HierarchicalCollectives(Connections& connections, std::optional<Algorithm> forced, const Call& call);
+
+  void allReduce(const Call& call, void* data) override;
+  void reduce(const Call& call, void* data) override;
+  void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
+  void broadcast(const Call& call, void* data) override;
+  void exchange(const Call& call, const Exchange& exchange) override;
+  void barrier(const Call& call) override;
+  Allocation allocate(const Call& call) override;
+  void wakeNeighbours() noexcept override;
+
+ private:
+  bool ignoresHosts(Op op) const;
+  int ownersOf(const Fingerprint& fingerprint) const;
+  Team teamAt(int place) const;
+  Team leadersFor(int root) const;
+  Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
+  void* combineAcrossHosts(const Call& call, std::size_t count);
+
+  const Topology& topology_;
+  Messenger& messenger_;
+  std::optional<Algorithm> forced_;
+  int rank_;
+  int place_;
+  ShmCollectives host_;
+  TcpCollectives everybody_;
+  Scratch scratch_;
+  Buffer partial_;   // this rank's share
+  Buffer narrowed_;  // the same in 16 bits
+  Buffer copy_;      // of an array that may not change
+};
+
+}  // namespace ringrun

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "collectives/shm/shm_collectives.h"
+#include "collectives/shm/slices.h"
+#include "reduce/widen.h"
+
+// The two halves of an all-reduce between which a rank may do something with its share. As in allReduce, registered
+// memory is read and written where it lies, and everything else goes through staging, with one step for each piece:
+// who writes to a half of staging again has seen everybody a step further than the piece that was there.
+
+namespace ringrun {
+namespace {
+
+// Elements widened at a time: as float32, those of several ranks stay in the L1 cache.
+constexpr std::size_t kWidenedElements = 1024;
+
+// Sums and the like, which are still to be combined with those of others: AVG does not divide yet.
+void reducePartially(const Fingerprint& fingerprint, DType dtype, const Slices& inputs, void* output, std::size_t count) {
+  ringrun::reduce(dtype, fingerprint.reduceOp, {inputs.data(), inputs.size(), &output, 1, count, 1});
+}
+
+void reduceInFloat32(const Fingerprint& fingerprint, const Slices& inputs, float* output, std::size_t count) {
+  std::vector<float> widened(kWidenedElements * inputs.size());
+  const Slices terms = slicesOf(static_cast<int>(inputs.size()), [&](int i) {
+    return widened.data() + kWidenedElements * static_cast<std::size_t>(i);
+  });
+  for (std::size_t begin = 0; begin < count; begin += kWidenedElements) {
+    const std::size_t length = std::min(kWidenedElements, count - begin);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto* const from = static_cast<const std::uint8_t*>(inputs[i]) + begin * bytesPerElement(fingerprint.dtype);
+      widen(fingerprint.dtype, from, static_cast<float*>(terms[i]), length);
+    }
+    reducePartially(fingerprint, DType::Float32, terms, output + begin, length);
+  }
+}
+
+}  // namespace
+
+DType partialDType(DType dtype) { return isReducedInFloat32(dtype) ? DType::Float32 : dtype; }
+
+Range ShmCollectives::shareOf(int place, int owners, const Fingerprint& fingerprint) const {
+  if (place >= owners) return {0, 0};
+  const std::size_t lineOfElements = kLineBytes / bytesPerElement(fingerprint.dtype);
+  return splitEvenly(fingerprint.count, static_cast<std::size_t>(owners), static_cast<std::size_t>(place), lineOfElements);
+}
+
+void ShmCollectives::reduceShares(const Call& call, const void* data, int owners, void* partial) {
+  const std::size_t bytes = call.fingerprint.bytes();
+  const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
+  const auto* const values = static_cast<const std::uint8_t*>(data);
+  const Range share = shareOf(rank_, owners, call.fingerprint);
+  arena_.post(call, segments_.placementOf(data, bytes));
+  std::memcpy(arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
+  arena_.arrive(call);
+
+  if (ranksRegistered() == size_) {
+    const auto arrayOf = [&](int rank) { return registeredArrayOf(rank); };
+    return reducePart(call.fingerprint, arrayOf, {0, call.fingerprint.count}, share, partial);
+  }
+  for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
+    const std::size_t length = std::min(kPieceBytes, bytes - begin);
+    if (begin > 0) {
+      std::memcpy(arena_.stagingOf(rank_), values + begin, length);
+      arena_.step(call);
+    }
+    const auto pieceOf = [&](int rank) { return arena_.stagingOf(rank); };
+    reducePart(call.fingerprint, pieceOf, {begin / elementBytes, (begin + length) / elementBytes}, share, partial);
+    arena_.nextStaging();
+  }
+}
+
+// What of the share lies in `held`, the elements that begin at `locate(rank)` on each rank.
+template <typename Locate>
+void ShmCollectives::reducePart(const Fingerprint& fingerprint, Locate locate, const Range& held, const Range& share,
+                                void* partial) const {
+  const Range part = overlapOf(held, share);
+  if (part.length() == 0) return;
+  const DType dtype = partialDType(fingerprint.dtype);
+  const std::size_t offset = (part.begin - held.begin) * bytesPerElement(fingerprint.dtype);
+  const Slices inputs = slicesOf(size_, [&](int rank) { return locate(rank) + offset; });
+  auto* const output = static_cast<std::uint8_t*>(partial) + (part.begin - share.begin) * bytesPerElement(dtype);
+  if (dtype == fingerprint.dtype) return reducePartially(fingerprint, dtype, inputs, output, part.length());
+  reduceInFloat32(fingerprint, inputs, reinterpret_cast<float*>(output), part.length());
+}
+
+void ShmCollectives::spreadShares(const Call& call, const void* complete, int owners, void* data) {
+  const std::size_t bytes = call.fingerprint.bytes();
+  const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
+  const auto* const values = static_cast<const std::uint8_t*>(complete);
+  const Range share = shareOf(rank_, owners, call.fingerprint);
+  if (ranksRegistered() == size_) {
+    for (int rank = 0; rank < size_; ++rank) {
+      std::memcpy(registeredArrayOf(rank) + share.begin * elementBytes, values, share.length() * elementBytes);
+    }
+    return arena_.step(call);
+  }
+  for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
+    const Range piece{begin / elementBytes, std::min(bytes, begin + kPieceBytes) / elementBytes};
+    const Range mine = overlapOf(piece, share);
+    std::memcpy(arena_.stagingOf(rank_) + (mine.begin - piece.begin) * elementBytes,
+                values + (mine.begin - share.begin) * elementBytes, mine.length() * elementBytes);
+    arena_.step(call);
+    for (int owner = 0; owner < owners; ++owner) {
+      const Range theirs = overlapOf(piece, shareOf(owner, owners, call.fingerprint));
+      std::memcpy(static_cast<std::uint8_t*>(data) + theirs.begin * elementBytes,
+                  arena_.stagingOf(owner) + (theirs.begin - piece.begin) * elementBytes, theirs.length() * elementBytes);
+    }
+    arena_.nextStaging();
+  }
+}
+
+}  // namespace ringrun
