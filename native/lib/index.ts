@@ -102,8 +102,11 @@ export interface NativeFailure extends Error {
 export interface NativeProcessGroup {
   /** Opens what the others connect to; `address` is one of this host's, numeric. */
   listen(address: string): NativeListening;
-  /** Meets the others; `endpoints[rank]` says where each listens. A group of one needs no `listen` and opens nothing. */
-  connect(endpoints: NativeEndpoint[], timeoutMs: number): Promise<void>;
+  /**
+   * Meets the others; `endpoints[rank]` says where each listens. A group of one needs no `listen` and opens nothing. `algorithm`: one of
+   * `algorithmNames` for every operation that has it, the same on all ranks, or '' for what suits each.
+   */
+  connect(endpoints: NativeEndpoint[], algorithm: string, timeoutMs: number): Promise<void>;
   /** Zeroed memory of `length` elements that the transport reduces in place; a collective. Detached by `destroy`. */
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
   allReduce(tensor: NativeTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
@@ -193,6 +196,20 @@ export interface NativeBinding {
   widenWith(kernel: string, dtype: number, from: NativeTensor, to: Float32Array): void;
   /** And back, rounded to nearest, ties to even. */
   narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
+  /** Algorithms of collectives, by the names that `connect` takes (docs/algorithms.md). */
+  algorithmNames(): string[];
+  /**
+   * The algorithm that an operation (its number in native/src/base/operation.h) uses. `bytes`: of each rank's array; where lengths differ,
+   * the most that any rank takes. `forced`: as `connect` takes it.
+   */
+  chooseAlgorithm(
+    op: number,
+    medium: 'shm' | 'tcp',
+    dtype: number,
+    bytes: number,
+    ranks: number,
+    forced: string,
+  ): string;
 }
 
 let binding: NativeBinding | undefined;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/usable_cpus.h"
+#include "binding/algorithms.h"
 #include "binding/elements.h"
 #include "binding/process_group.h"
 #include "reduce/kernels.h"
@@ -80,6 +81,8 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("reduceWith", Napi::Function::New(env, reduceWith));
   exports.Set("widenWith", Napi::Function::New(env, widenWith));
   exports.Set("narrowWith", Napi::Function::New(env, narrowWith));
+  exports.Set("algorithmNames", Napi::Function::New(env, algorithmNamesOf));
+  exports.Set("chooseAlgorithm", Napi::Function::New(env, chooseAlgorithmOf));
   return exports;
 }
 

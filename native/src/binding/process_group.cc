@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "binding/algorithms.h"
 #include "binding/elements.h"
 #include "binding/failure_to_js.h"
 
@@ -156,10 +157,11 @@ Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
     endpoints.push_back(endpointOf(card));
     hosts.push_back(card.Get("host").ToNumber());
   }
-  const double timeoutMs = info[1].ToNumber();
+  const std::optional<Algorithm> forced = algorithmOf(info[1]);
+  const double timeoutMs = info[2].ToNumber();
   return later(info.Env(),
-               [this, topology = Topology(hosts), endpoints = std::move(endpoints), timeoutMs] {
-                 return group_.connect(topology, endpoints, timeoutMs);
+               [this, topology = Topology(hosts), endpoints = std::move(endpoints), forced, timeoutMs] {
+                 return group_.connect(topology, endpoints, forced, timeoutMs);
                },
                info.Env().Undefined());
 }

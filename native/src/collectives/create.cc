@@ -5,9 +5,9 @@
 
 namespace ringrun {
 
-std::unique_ptr<Collectives> createCollectives(Connections& connections, const Call& call) {
+std::unique_ptr<Collectives> createCollectives(Connections& connections, std::optional<Algorithm> forced, const Call& call) {
   if (connections.topology().isOneHost()) return std::make_unique<ShmCollectives>(connections, call);
-  return std::make_unique<TcpCollectives>(connections);
+  return std::make_unique<TcpCollectives>(connections, forced);
 }
 
 }  // namespace ringrun

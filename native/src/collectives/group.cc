@@ -44,13 +44,13 @@ Fingerprint Group::issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t ro
 }
 
 std::optional<OperationFailure> Group::connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
-                                               double timeoutMs) {
+                                               std::optional<Algorithm> forced, double timeoutMs) {
   Fingerprint fingerprint;
   fingerprint.op = Op::Connect;
   const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_};
   try {
     connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints), takeListeners(topology), call);
-    collectives_ = createCollectives(*connections_, call);
+    collectives_ = createCollectives(*connections_, forced, call);
     mailbox_ = std::make_unique<Mailbox>(*connections_, cancelled_);
   } catch (const Failure& failure) {
     if (connections_) connections_->mesh().abort(failure, fingerprint.sequence);

@@ -9,6 +9,7 @@
 
 #include "base/failure.h"
 #include "base/operation.h"
+#include "collectives/algorithms.h"
 #include "collectives/collectives.h"
 #include "point_to_point/mailbox.h"
 #include "transport/connect/endpoint.h"
@@ -43,8 +44,10 @@ class Group {
 
   // The functions below return the failure instead of throwing it: it has to travel to another thread.
 
-  // Meets the other ranks. `endpoints` has one for each rank. In a group of one, nothing is opened.
-  std::optional<OperationFailure> connect(const Topology& topology, const std::vector<Endpoint>& endpoints, double timeoutMs);
+  // Meets the other ranks. `endpoints` has one for each rank. In a group of one, nothing is opened. `forced` is used by
+  // every operation that has it, on all ranks the same.
+  std::optional<OperationFailure> connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
+                                          std::optional<Algorithm> forced, double timeoutMs);
 
   // Runs an operation of a connected group; `operate` is given the collectives and the call.
   template <typename Operate>

@@ -26,4 +26,12 @@ inline Range splitEvenly(std::size_t count, std::size_t parts, std::size_t part,
   return {boundary(part), boundary(part + 1)};
 }
 
+// The `part`-th of the ranges of `most` elements that `whole` is cut into, the last one shorter; empty beyond that.
+inline Range segmentOf(const Range& whole, std::size_t most, std::size_t part) {
+  return {std::min(whole.end, whole.begin + part * most), std::min(whole.end, whole.begin + (part + 1) * most)};
+}
+
+// In how many of those ranges `count` elements lie.
+inline std::size_t segmentsIn(std::size_t count, std::size_t most) { return (count + most - 1) / most; }
+
 }  // namespace ringrun

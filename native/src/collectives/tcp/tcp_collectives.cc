@@ -1,17 +1,119 @@
 #include "collectives/tcp/tcp_collectives.h"
 
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "collectives/agreement.h"
+#include "collectives/tcp/agree.h"
+#include "collectives/tcp/all_gather.h"
+#include "collectives/tcp/all_reduce.h"
+#include "collectives/tcp/broadcast.h"
+#include "collectives/tcp/exchange.h"
+#include "collectives/tcp/reduce.h"
+#include "collectives/tcp/reduce_scatter.h"
+
 namespace ringrun {
+namespace {
 
-TcpCollectives::TcpCollectives(Connections& connections)
-    : rank_(connections.rank()), size_(connections.size()), messenger_(connections.messenger()) {}
-
-std::uint8_t* TcpCollectives::scratch(std::size_t bytes) {
-  if (scratch_.size() < bytes) scratch_.resize(bytes);
-  return scratch_.data();
+Combination combinationOf(const Fingerprint& fingerprint, int ranks) {
+  return {fingerprint.dtype, fingerprint.reduceOp, divisorOf(fingerprint.reduceOp, static_cast<std::size_t>(ranks))};
 }
 
-void TcpCollectives::reduce(const Call&, void*) { throw Failure(FailureCode::System, {}, "to be written"); }
-void TcpCollectives::reduceScatter(const Call&, const Blocks&, const Block&) { throw Failure(FailureCode::System, {}, "to be written"); }
-void TcpCollectives::exchange(const Call&, const Exchange&) { throw Failure(FailureCode::System, {}, "to be written"); }
+Spans spansOf(const Blocks& blocks, DType dtype) {
+  Spans spans;
+  for (const Block& block : blocks) {
+    spans.push_back({static_cast<std::uint8_t*>(block.data), static_cast<std::size_t>(block.count) * bytesPerElement(dtype)});
+  }
+  return spans;
+}
+
+// The most elements that any rank takes from all: equal on all ranks, unlike what one of them takes.
+std::uint64_t mostTaken(const Counts& counts, int size) {
+  std::uint64_t most = 0;
+  for (int by = 0; by < size; ++by) {
+    std::uint64_t taken = 0;
+    for (int from = 0; from < size; ++from) taken += counts.taken(by, from);
+    most = std::max(most, taken);
+  }
+  return most;
+}
+
+// They may be one memory.
+void move(const Span& from, const Span& to) {
+  if (from.bytes > 0) std::memmove(to.data, from.data, from.bytes);
+}
+
+}  // namespace
+
+TcpCollectives::TcpCollectives(Connections& connections, std::optional<Algorithm> forced)
+    : messenger_(connections.messenger()), everybody_(static_cast<std::size_t>(connections.size())), forced_(forced) {
+  std::iota(everybody_.begin(), everybody_.end(), 0);
+}
+
+Algorithm TcpCollectives::choose(const Fingerprint& fingerprint, std::uint64_t bytes) const {
+  const int ranks = static_cast<int>(everybody_.size());
+  return chooseAlgorithm({fingerprint.op, Medium::Tcp, fingerprint.dtype, bytes, ranks}, forced_);
+}
+
+void TcpCollectives::allReduce(const Call& call, void* data) {
+  const Fingerprint& fingerprint = call.fingerprint;
+  Communicator team = everybodyIn(call);
+  ringrun::allReduce(team, choose(fingerprint, fingerprint.bytes()), combinationOf(fingerprint, team.size()), data,
+                     static_cast<std::size_t>(fingerprint.count));
+}
+
+void TcpCollectives::reduce(const Call& call, void* data) {
+  const Fingerprint& fingerprint = call.fingerprint;
+  Communicator team = everybodyIn(call);
+  agree(team);
+  reduceTo(team, choose(fingerprint, fingerprint.bytes()), static_cast<int>(fingerprint.root),
+           combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
+}
+
+void TcpCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
+  Communicator team = everybodyIn(call);
+  const Counts counts = agreeOnRows(team, rowOf(inputs, team.place(), output));
+  checkReduceScatter(call.fingerprint, team.size(), counts);
+  directReduceScatter(team, combinationOf(call.fingerprint, team.size()), inputs, output);
+}
+
+void TcpCollectives::broadcast(const Call& call, void* data) {
+  const Fingerprint& fingerprint = call.fingerprint;
+  Communicator team = everybodyIn(call);
+  const bool isChain = choose(fingerprint, fingerprint.bytes()) == Algorithm::Chain;
+  const auto run = isChain ? chainBroadcast : binomialTreeBroadcast;
+  run(team, static_cast<int>(fingerprint.root), {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
+}
+
+void TcpCollectives::exchange(const Call& call, const Exchange& exchange) {
+  const DType dtype = call.fingerprint.dtype;
+  Communicator team = everybodyIn(call);
+  const Counts counts = agreeOnRows(team, rowOf(exchange));
+  checkExchange(call.fingerprint, team.size(), counts);
+
+  const Spans gives = spansOf(exchange.gives, dtype);
+  const Spans takes = spansOf(exchange.takes, dtype);
+  const auto own = static_cast<std::size_t>(team.place());
+  move(gives[own], takes[own]);
+  switch (choose(call.fingerprint, mostTaken(counts, team.size()) * bytesPerElement(dtype))) {
+    case Algorithm::Ring: return ringAllGather(team, takes);
+    case Algorithm::Bruck: return bruckAllGather(team, takes);
+    case Algorithm::Pairwise: return pairwiseExchange(team, gives, takes);
+    default: return directExchange(team, gives, takes);
+  }
+}
+
+void TcpCollectives::barrier(const Call& call) {
+  Communicator team = everybodyIn(call);
+  agree(team);
+}
+
+// TCP has no memory that is better than other; the ranks still agree that they are all at this place.
+Allocation TcpCollectives::allocate(const Call& call) {
+  barrier(call);
+  auto memory = std::make_shared<const Mapping>(Mapping::anonymous(std::max<std::size_t>(call.fingerprint.bytes(), 1)));
+  return {memory->data(), memory};
+}
 
 }  // namespace ringrun

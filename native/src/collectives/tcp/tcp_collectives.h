@@ -1,23 +1,21 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
+#include <optional>
 
+#include "collectives/algorithms.h"
 #include "collectives/collectives.h"
-#include "collectives/split.h"
+#include "collectives/tcp/communicator.h"
 #include "transport/connections.h"
 
 namespace ringrun {
 
-// Collectives over TCP. A *chunk* is the range of elements that belongs to one rank, a *segment* the part of a chunk
-// that travels as one message. In each algorithm a rank knows that every rank called the same before it writes to the
-// caller's memory.
+// Collectives over TCP: picks an algorithm for each from the table, and runs it on all ranks. A *chunk* is the range of
+// elements that belongs to one rank, a *segment* the part of a chunk that travels as one message.
 class TcpCollectives : public Collectives {
  public:
-  // `connections` outlives it.
-  explicit TcpCollectives(Connections& connections);
+  // `connections` outlives it. `forced`: for every operation that has it.
+  TcpCollectives(Connections& connections, std::optional<Algorithm> forced);
 
   void allReduce(const Call& call, void* data) override;
   void reduce(const Call& call, void* data) override;
@@ -28,14 +26,13 @@ class TcpCollectives : public Collectives {
   Allocation allocate(const Call& call) override;
 
  private:
-  void allReduceByExchange(const Call& call, void* data);
-  void allReduceInRing(const Call& call, std::uint8_t* data);
-  std::uint8_t* scratch(std::size_t bytes);
+  Communicator everybodyIn(const Call& call) { return {messenger_, call, everybody_, scratch_}; }
+  Algorithm choose(const Fingerprint& fingerprint, std::uint64_t bytes) const;
 
-  int rank_;
-  int size_;
   Messenger& messenger_;
-  std::vector<std::uint8_t> scratch_;
+  Team everybody_;
+  std::optional<Algorithm> forced_;
+  Scratch scratch_;
 };
 
 }  // namespace ringrun

@@ -130,11 +130,13 @@ bool Messenger::advance(Sending& sending) {
 
 bool Messenger::advance(Receiving& receiving, const Call& call) {
   const int peer = receiving.message.from;
+  const bool headerAlone = receiving.message.headerFirst && receiving.done < sizeof receiving.header;
   iovec parts[2];
   msghdr message{};
   message.msg_iov = parts;
-  message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(remainingParts(
-      parts, &receiving.header, sizeof receiving.header, receiving.message.into, receiving.message.bytes, receiving.done));
+  message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(
+      remainingParts(parts, &receiving.header, sizeof receiving.header, receiving.message.into,
+                     headerAlone ? 0 : receiving.message.bytes, receiving.done));
   const ssize_t got = ::recvmsg(connections_[static_cast<std::size_t>(peer)].get(), &message, MSG_DONTWAIT);
   const auto progress = [&] {
     return std::to_string(receiving.done) + " of " + std::to_string(sizeof receiving.header + receiving.message.bytes) +

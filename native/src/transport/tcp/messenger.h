@@ -16,7 +16,8 @@
 namespace ringrun {
 
 // A message of `bytes` to or from a rank. `part` counts the messages of one operation, so that both sides can check
-// that they speak of the same one. Zero bytes are a message too.
+// that they speak of the same one. Zero bytes are a message too. `headerFirst`: not a byte reaches `into` before the
+// message is known to be of this operation, which costs a system call more.
 struct Outgoing {
   int to;
   std::uint32_t part;
@@ -28,6 +29,7 @@ struct Incoming {
   std::uint32_t part;
   void* into;
   std::size_t bytes;
+  bool headerFirst = false;
 };
 
 // Moves messages between ranks over TCP (ranks of one host: over Unix sockets): one connection for each pair of ranks that
@@ -35,7 +37,7 @@ struct Incoming {
 //
 // Used by one thread at a time. Every message carries the operation's fingerprint. A message of another operation is
 // a Mismatch; note that the bytes of `into` may have been overwritten by then, so `into` is memory of the caller's
-// own until it knows that all ranks agree.
+// own until it knows that all ranks agree, or the header is taken first.
 //
 // How a wait ends: by progress; by the end of an awaited peer's data; by somebody's ABORT; by the deadline. That a
 // peer has ended is not the end of this operation, since it may have done its part and gone: what it sent before

@@ -1,0 +1,34 @@
+#include "binding/algorithms.h"
+
+#include <string>
+
+#include "binding/elements.h"
+
+namespace ringrun {
+
+std::optional<Algorithm> algorithmOf(const Napi::Value& name) {
+  const std::string text = name.ToString();
+  if (text.empty()) return std::nullopt;
+  const auto algorithm = algorithmNamed(text);
+  if (!algorithm) throw Napi::TypeError::New(name.Env(), "no algorithm is called '" + text + "'");
+  return algorithm;
+}
+
+Napi::Value algorithmNamesOf(const Napi::CallbackInfo& info) {
+  Napi::Array names = Napi::Array::New(info.Env());
+  std::uint32_t i = 0;
+  for (const auto& name : algorithmNames()) names.Set(i++, name);
+  return names;
+}
+
+Napi::Value chooseAlgorithmOf(const Napi::CallbackInfo& info) {
+  Situation situation;
+  situation.op = static_cast<Op>(info[0].ToNumber().Uint32Value());
+  situation.medium = info[1].ToString().Utf8Value() == "shm" ? Medium::SharedMemory : Medium::Tcp;
+  situation.dtype = dtypeOf(info[2]);
+  situation.bytes = static_cast<std::uint64_t>(info[3].ToNumber().Int64Value());
+  situation.ranks = info[4].ToNumber();
+  return Napi::String::New(info.Env(), nameOf(chooseAlgorithm(situation, algorithmOf(info[5]))));
+}
+
+}  // namespace ringrun

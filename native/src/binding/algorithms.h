@@ -1,0 +1,18 @@
+#pragma once
+
+#include <napi.h>
+
+#include <optional>
+
+#include "collectives/algorithms.h"
+
+namespace ringrun {
+
+// Nothing for ''. Throws TypeError for what is no name of an algorithm: TypeScript lets none through.
+std::optional<Algorithm> algorithmOf(const Napi::Value& name);
+
+// algorithmNames and chooseAlgorithm of native/lib/index.ts.
+Napi::Value algorithmNamesOf(const Napi::CallbackInfo& info);
+Napi::Value chooseAlgorithmOf(const Napi::CallbackInfo& info);
+
+}  // namespace ringrun

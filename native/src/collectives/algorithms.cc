@@ -1,0 +1,136 @@
+#include "collectives/algorithms.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace ringrun {
+namespace {
+
+struct Name {
+  Algorithm algorithm;
+  const char* name;
+};
+
+constexpr Name kNames[] = {
+    {Algorithm::Flat, "flat"},
+    {Algorithm::Direct, "direct"},
+    {Algorithm::Ring, "ring"},
+    {Algorithm::HalvingDoubling, "halving-doubling"},
+    {Algorithm::BinomialTree, "binomial-tree"},
+    {Algorithm::Chain, "chain"},
+    {Algorithm::Dissemination, "dissemination"},
+    {Algorithm::Bruck, "bruck"},
+    {Algorithm::Pairwise, "pairwise"},
+    {Algorithm::Hierarchical, "hierarchical"},
+};
+
+enum class Elements { Any, SixteenBitFloats };
+
+struct Row {
+  Op op;
+  Medium medium;
+  Elements elements;
+  std::uint64_t upToBytes;
+  int upToRanks;
+  Algorithm algorithm;
+};
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kAnySize = std::numeric_limits<std::uint64_t>::max();
+constexpr int kAnyRanks = std::numeric_limits<int>::max();
+
+// Of an operation's rows the first that fits is taken. Where algorithms differ in steps and in bytes, few steps win while an
+// array is small, few bytes when it is large.
+constexpr Row kTable[] = {
+    // In shared memory everybody reads what everybody has; there are no steps to save.
+    {Op::AllReduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::Reduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::ReduceScatter, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::Broadcast, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::AllGather, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::Gather, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::Scatter, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::AllToAll, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::Barrier, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::MonitoredBarrier, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::Allocate, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+    {Op::Destroy, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
+
+    // Numbers of 16 bits lose most where partial results are passed on; reduced at once, they travel in 16 bits too.
+    {Op::AllReduce, Medium::Tcp, Elements::SixteenBitFloats, kAnySize, kAnyRanks, Algorithm::Direct},
+    {Op::AllReduce, Medium::Tcp, Elements::Any, 64 * kKiB, 2, Algorithm::Direct},
+    {Op::AllReduce, Medium::Tcp, Elements::Any, 16 * kKiB, 4, Algorithm::Direct},
+    {Op::AllReduce, Medium::Tcp, Elements::Any, 8 * kKiB, 8, Algorithm::Direct},
+    {Op::AllReduce, Medium::Tcp, Elements::Any, 1 * kKiB, 64, Algorithm::Direct},
+    // Up to 3 ranks the ring has no more steps than anything else.
+    {Op::AllReduce, Medium::Tcp, Elements::Any, kAnySize, 3, Algorithm::Ring},
+    {Op::AllReduce, Medium::Tcp, Elements::Any, 256 * kKiB, kAnyRanks, Algorithm::HalvingDoubling},
+    {Op::AllReduce, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Ring},
+
+    {Op::Reduce, Medium::Tcp, Elements::SixteenBitFloats, kAnySize, kAnyRanks, Algorithm::Direct},
+    {Op::Reduce, Medium::Tcp, Elements::Any, 64 * kKiB, kAnyRanks, Algorithm::BinomialTree},
+    {Op::Reduce, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Direct},
+
+    {Op::ReduceScatter, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Direct},
+
+    {Op::Broadcast, Medium::Tcp, Elements::Any, 64 * kKiB, kAnyRanks, Algorithm::BinomialTree},
+    {Op::Broadcast, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Chain},
+
+    {Op::AllGather, Medium::Tcp, Elements::Any, 64 * kKiB, 8, Algorithm::Direct},
+    {Op::AllGather, Medium::Tcp, Elements::Any, 64 * kKiB, kAnyRanks, Algorithm::Bruck},
+    {Op::AllGather, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Ring},
+
+    {Op::Gather, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Direct},
+    {Op::Scatter, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Direct},
+
+    {Op::AllToAll, Medium::Tcp, Elements::Any, 64 * kKiB, kAnyRanks, Algorithm::Direct},
+    {Op::AllToAll, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Pairwise},
+
+    {Op::Barrier, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Dissemination},
+    {Op::MonitoredBarrier, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Dissemination},
+    {Op::Allocate, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Dissemination},
+    {Op::Destroy, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Dissemination},
+};
+
+bool isFor(const Row& row, const Situation& situation) { return row.op == situation.op && row.medium == situation.medium; }
+
+bool fits(const Row& row, const Situation& situation) {
+  const bool isSixteenBits = situation.dtype == DType::Float16 || situation.dtype == DType::BFloat16;
+  return isFor(row, situation) && (row.elements == Elements::Any || isSixteenBits) && situation.bytes <= row.upToBytes &&
+         situation.ranks <= row.upToRanks;
+}
+
+bool has(const Situation& situation, Algorithm algorithm) {
+  return std::any_of(std::begin(kTable), std::end(kTable),
+                     [&](const Row& row) { return isFor(row, situation) && row.algorithm == algorithm; });
+}
+
+}  // namespace
+
+const char* nameOf(Algorithm algorithm) {
+  const auto isIt = [&](const Name& one) { return one.algorithm == algorithm; };
+  return std::find_if(std::begin(kNames), std::end(kNames), isIt)->name;
+}
+
+std::optional<Algorithm> algorithmNamed(const std::string& name) {
+  for (const auto& one : kNames) {
+    if (name == one.name) return one.algorithm;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> algorithmNames() {
+  std::vector<std::string> names;
+  for (const auto& one : kNames) names.emplace_back(one.name);
+  return names;
+}
+
+Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced) {
+  if (forced && has(situation, *forced)) return *forced;
+  const auto row = std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& one) { return fits(one, situation); });
+  if (row == std::end(kTable)) throw std::logic_error("operation " + std::to_string(static_cast<int>(situation.op)) + " has no algorithm");
+  return row->algorithm;
+}
+
+}  // namespace ringrun

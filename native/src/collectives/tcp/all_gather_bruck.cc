@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "collectives/tcp/all_gather.h"
+
+namespace ringrun {
+namespace {
+
+// Blocks in one piece of memory, beginning with the own one, then those above it.
+class Turned {
+ public:
+  Turned(const Communicator& team, const Spans& blocks) : begins_{0} {
+    for (int i = 0; i < team.size(); ++i) {
+      inOrder_.push_back(blocks[static_cast<std::size_t>(team.above(i))]);
+      begins_.push_back(begins_.back() + inOrder_.back().bytes);
+    }
+  }
+
+  std::size_t bytes() const { return begins_.back(); }
+  std::size_t begin(int block) const { return begins_[static_cast<std::size_t>(block)]; }
+  std::size_t bytesOf(int first, int count) const { return begin(first + count) - begin(first); }
+  const Span& at(int block) const { return inOrder_[static_cast<std::size_t>(block)]; }
+
+ private:
+  Spans inOrder_;
+  std::vector<std::size_t> begins_;
+};
+
+void copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+// ⌈log₂ size⌉ steps: each rank has `distance` blocks, its own and those above, and gives them to the rank that far
+// below, so that it has twice as many next time: Σ bytes − its own, received by each. Who has everybody's block has
+// heard from everybody.
+//
+//   4 ranks    has 0   1   2   3
+//   before         a   b   c   d
+//   step 0         ab  bc  cd  da
+//   step 1         abcd bcda …
+void bruckAllGather(Communicator& team, const Spans& blocks) {
+  const Turned turned(team, blocks);
+  std::uint8_t* const memory = team.landings(turned.bytes());
+  copy(memory, turned.at(0).data, turned.at(0).bytes);
+  for (int distance = 1; distance < team.size(); distance *= 2) {
+    const int given = std::min(distance, team.size() - distance);
+    team.transfer({{team.below(distance), memory, turned.bytesOf(0, given)}},
+                  {{team.above(distance), memory + turned.begin(distance), turned.bytesOf(distance, given)}});
+  }
+  for (int i = 1; i < team.size(); ++i) copy(turned.at(i).data, memory + turned.begin(i), turned.at(i).bytes);
+}
+
+}  // namespace ringrun

@@ -1,0 +1,24 @@
+#include "collectives/tcp/all_gather.h"
+
+namespace ringrun {
+
+// size − 1 steps, in each of which every rank passes to the right what came from the left in the step before, beginning
+// with its own: Σ bytes − the block of its right neighbour, sent by each.
+//
+//   4 ranks    sends 0  1  2  3
+//   step 0           a  b  c  d
+//   step 1           d  a  b  c
+//   step 2           c  d  a  b
+void ringAllGather(Communicator& team, const Spans& blocks) {
+  for (int step = 0; step < team.size() - 1; ++step) {
+    const Span& out = blocks[static_cast<std::size_t>(team.below(step))];
+    const Span& in = blocks[static_cast<std::size_t>(team.below(step + 1))];
+    std::vector<Communicator::Send> sends;
+    std::vector<Communicator::Receive> receives;
+    if (out.bytes > 0) sends.push_back({team.above(), out.data, out.bytes});
+    if (in.bytes > 0) receives.push_back({team.below(), in.data, in.bytes});
+    team.transfer(sends, receives);
+  }
+}
+
+}  // namespace ringrun

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "collectives/tcp/communicator.h"
+
+namespace ringrun {
+
+// `values` become those of the rank at place `root`, on nobody before all ranks agree.
+
+// Few hops.
+void binomialTreeBroadcast(Communicator& team, int root, const Span& values);
+
+// Nobody sends the data more than once.
+void chainBroadcast(Communicator& team, int root, const Span& values);
+
+}  // namespace ringrun

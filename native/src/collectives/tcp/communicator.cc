@@ -1,0 +1,32 @@
+#include "collectives/tcp/communicator.h"
+
+#include <algorithm>
+
+namespace ringrun {
+
+Communicator::Communicator(Messenger& messenger, const Call& call, const Team& team, Scratch& scratch)
+    : messenger_(messenger),
+      call_(call),
+      team_(team),
+      scratch_(scratch),
+      place_(static_cast<int>(std::find(team.begin(), team.end(), messenger.rank()) - team.begin())),
+      sent_(team.size()),
+      received_(team.size()) {}
+
+void Communicator::transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives) {
+  std::vector<Outgoing> outgoing;
+  std::vector<Incoming> incoming;
+  outgoing.reserve(sends.size());
+  incoming.reserve(receives.size());
+  for (const auto& [to, data, bytes] : sends) {
+    const auto place = static_cast<std::size_t>(to);
+    outgoing.push_back({team_[place], sent_[place]++, data, bytes});
+  }
+  for (const auto& [from, into, bytes, headerFirst] : receives) {
+    const auto place = static_cast<std::size_t>(from);
+    incoming.push_back({team_[place], received_[place]++, into, bytes, headerFirst});
+  }
+  messenger_.transfer(call_, outgoing, incoming);
+}
+
+}  // namespace ringrun

@@ -1,0 +1,87 @@
+#include "collectives/tcp/terms.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace ringrun {
+namespace {
+
+// Everybody's terms of a segment together: they stay in the cache until they are reduced.
+constexpr std::size_t kLandingBytes = 2 * 1024 * 1024;
+
+// Of one message.
+constexpr std::size_t kMostSegmentBytes = 256 * 1024;
+constexpr std::size_t kFewestSegmentBytes = 4 * 1024;
+
+// Equal on all ranks, and a whole number of elements of any dtype.
+std::size_t segmentBytesFor(int size) {
+  const std::size_t share = kLandingBytes / static_cast<std::size_t>(size) / 64 * 64;
+  return std::clamp(share, kFewestSegmentBytes, kMostSegmentBytes);
+}
+
+}  // namespace
+
+Terms::Terms(Communicator& team, const Combination& combination, Blocks parts)
+    : team_(team),
+      combination_(combination),
+      parts_(std::move(parts)),
+      perSegment_(segmentBytesFor(team.size()) / combination.elementBytes()),
+      landings_(team.landings(segmentBytesFor(team.size()) * static_cast<std::size_t>(team.size()))) {}
+
+std::size_t Terms::segments() const {
+  const auto shorter = [](const Block& a, const Block& b) { return a.count < b.count; };
+  return segmentsIn(std::max_element(parts_.begin(), parts_.end(), shorter)->count, perSegment_);
+}
+
+Range Terms::segment(int place, std::size_t s) const { return segmentOf({0, part(place).count}, perSegment_, s); }
+
+void Terms::exchange(std::size_t s) {
+  const std::size_t elementBytes = combination_.elementBytes();
+  const std::size_t ownBytes = segment(team_.place(), s).length() * elementBytes;
+  std::vector<Communicator::Send> sends;
+  std::vector<Communicator::Receive> receives;
+  // Everybody begins with another receiver.
+  for (int distance = 1; distance < team_.size(); ++distance) {
+    const int to = team_.above(distance);
+    const int from = team_.below(distance);
+    const Range theirs = segment(to, s);
+    if (theirs.length() > 0) sends.push_back({to, ownTermsAt(to, theirs.begin), theirs.length() * elementBytes});
+    if (ownBytes > 0) receives.push_back({from, landing(from), ownBytes});
+  }
+  team_.transfer(sends, receives);
+}
+
+void Terms::reduceInto(void* result, std::size_t s) const {
+  const Range own = segment(team_.place(), s);
+  std::vector<const void*> terms;
+  for (int place = 0; place < team_.size(); ++place) {
+    terms.push_back(place == team_.place() ? ownTermsAt(place, own.begin) : landing(place));
+  }
+  combination_.complete(terms, result, own.length());
+}
+
+// Where others' terms land there is a place for the own ones too, which never arrive.
+const void* Terms::reduced(std::size_t s) const {
+  reduceInto(landing(team_.place()), s);
+  return landing(team_.place());
+}
+
+const std::uint8_t* Terms::ownTermsAt(int place, std::size_t element) const {
+  return static_cast<const std::uint8_t*>(part(place).data) + element * combination_.elementBytes();
+}
+
+std::uint8_t* Terms::landing(int place) const {
+  return landings_ + static_cast<std::size_t>(place) * perSegment_ * combination_.elementBytes();
+}
+
+Blocks evenParts(const Communicator& team, const Combination& combination, void* data, std::size_t count) {
+  Blocks parts;
+  for (int place = 0; place < team.size(); ++place) {
+    const Range range = splitEvenly(count, static_cast<std::size_t>(team.size()), static_cast<std::size_t>(place), 1);
+    parts.push_back({static_cast<std::uint8_t*>(data) + range.begin * combination.elementBytes(), range.length()});
+  }
+  return parts;
+}
+
+}  // namespace ringrun
