@@ -21,6 +21,8 @@ export interface Card {
   hostId: string;
   /** The transport that this rank was told to use; null: whatever fits. */
   requested: RequestedTransport | null;
+  /** The algorithm that this rank was told to use where it can; '': what suits each operation. */
+  algorithm: string;
   /** Why this rank cannot share memory; empty when it can. */
   sharedMemoryProblem: string;
   socketName: string;
@@ -30,7 +32,7 @@ export interface Card {
 }
 
 export function cardOf(
-  own: Pick<Card, 'rank' | 'size' | 'hostId' | 'requested' | 'address'>,
+  own: Pick<Card, 'rank' | 'size' | 'hostId' | 'requested' | 'algorithm' | 'address'>,
   listening: NativeListening,
 ): Card {
   return { protocol, host: hostname(), pid: process.pid, ...own, ...listening };

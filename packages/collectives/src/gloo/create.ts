@@ -8,6 +8,7 @@ import type { ProcessGroup } from '../process-group.ts';
 import { defaultTimeoutMs } from '../process-group.ts';
 import type { Store } from '../store.ts';
 import { addressRoutedTowards } from './advertised-address.ts';
+import { checkSameAlgorithm, requestedAlgorithm } from './algorithm.ts';
 import { checkedRank, checkedSize, checkedTimeout } from './arguments.ts';
 import { cardOf, exchangeCards } from './card.ts';
 import { isNativeFailure, translateFailure } from './failure.ts';
@@ -44,13 +45,15 @@ export async function createGlooGroup(options: GlooGroupOptions): Promise<Proces
   const rank = checkedRank('rank', options.rank, size);
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
   const requested = requestedTransport(options.transport);
+  const binding = loadNative();
+  const algorithm = requestedAlgorithm(binding.algorithmNames());
 
-  const native = new (loadNative().ProcessGroup)(rank, size);
+  const native = new binding.ProcessGroup(rank, size);
   const own: RankIdentity = { rank, host: hostname(), pid: process.pid };
   let met: Meeting = { ...alone, identities: [own], transport: requested ?? 'shm' };
   try {
-    if (size > 1) met = await meet(native, options, timeoutMs, requested);
-    await native.connect(met.endpoints, timeoutMs);
+    if (size > 1) met = await meet(native, options, timeoutMs, { requested, algorithm });
+    await native.connect(met.endpoints, algorithm, timeoutMs);
     return new GlooGroup(native, { rank, timeoutMs, ...met });
   } catch (error) {
     await native.destroy(timeoutMs);
@@ -72,11 +75,12 @@ async function meet(
   native: NativeProcessGroup,
   { store, rank, size, masterAddress, hostId }: GlooGroupOptions,
   timeoutMs: number,
-  requested: RequestedTransport | null,
+  told: { requested: RequestedTransport | null; algorithm: string },
 ): Promise<Meeting> {
   const address = await addressRoutedTowards(masterAddress ?? '127.0.0.1');
-  const own = { rank, size, requested, address, hostId: hostId ?? (await hostIdentity()) };
+  const own = { rank, size, ...told, address, hostId: hostId ?? (await hostIdentity()) };
   const cards = await exchangeCards(store, cardOf(own, native.listen(address)), timeoutMs);
+  checkSameAlgorithm(cards);
   const { transport, hosts, note } = decideTransport(cards);
   if (note !== undefined && rank === 0) console.error(`ringrun: ${note}`);
   return {
