@@ -93,17 +93,12 @@ constexpr Row kTable[] = {
     {Op::Destroy, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Dissemination},
 };
 
-bool isFor(const Row& row, const Situation& situation) { return row.op == situation.op && row.medium == situation.medium; }
+bool isFor(const Row& row, Op op, Medium medium) { return row.op == op && row.medium == medium; }
 
 bool fits(const Row& row, const Situation& situation) {
   const bool isSixteenBits = situation.dtype == DType::Float16 || situation.dtype == DType::BFloat16;
-  return isFor(row, situation) && (row.elements == Elements::Any || isSixteenBits) && situation.bytes <= row.upToBytes &&
+  return isFor(row, situation.op, situation.medium) && (row.elements == Elements::Any || isSixteenBits) && situation.bytes <= row.upToBytes &&
          situation.ranks <= row.upToRanks;
-}
-
-bool has(const Situation& situation, Algorithm algorithm) {
-  return std::any_of(std::begin(kTable), std::end(kTable),
-                     [&](const Row& row) { return isFor(row, situation) && row.algorithm == algorithm; });
 }
 
 }  // namespace
@@ -126,8 +121,13 @@ std::vector<std::string> algorithmNames() {
   return names;
 }
 
+bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm) {
+  return std::any_of(std::begin(kTable), std::end(kTable),
+                     [&](const Row& row) { return isFor(row, op, medium) && row.algorithm == algorithm; });
+}
+
 Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced) {
-  if (forced && has(situation, *forced)) return *forced;
+  if (forced && hasAlgorithm(situation.op, situation.medium, *forced)) return *forced;
   const auto row = std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& one) { return fits(one, situation); });
   if (row == std::end(kTable)) throw std::logic_error("operation " + std::to_string(static_cast<int>(situation.op)) + " has no algorithm");
   return row->algorithm;

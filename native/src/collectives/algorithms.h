@@ -41,6 +41,9 @@ struct Situation {
   int ranks;
 };
 
+// Whether the operation can be carried out that way.
+bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm);
+
 // `forced` where the operation has it over this medium, else what the table says. Every operation that moves data or waits for
 // everybody has an algorithm.
 Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced);

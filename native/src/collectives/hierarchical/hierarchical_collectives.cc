@@ -22,18 +22,6 @@ Team everybodyOf(const Topology& topology) {
   return team;
 }
 
-Call withCount(const Call& call, std::uint64_t count) {
-  Call other = call;
-  other.fingerprint.count = count;
-  return other;
-}
-
-Call withRoot(const Call& call, int root) {
-  Call other = call;
-  other.fingerprint.root = static_cast<std::uint32_t>(root);
-  return other;
-}
-
 }  // namespace
 
 HierarchicalCollectives::HierarchicalCollectives(Connections& connections, std::optional<Algorithm> forced, const Call& call)
@@ -56,8 +44,9 @@ Algorithm HierarchicalCollectives::choose(Op op, DType dtype, std::uint64_t byte
 }
 
 // Ranks that carry a share: as many on each host as the smallest one has.
-int HierarchicalCollectives::ownersOf(const Fingerprint& fingerprint) const {
-  return fingerprint.bytes() <= kOneOwnerBytes ? 1 : topology_.fewestOnOneHost();
+Shares HierarchicalCollectives::sharesOf(DType dtype, std::size_t count) const {
+  const bool isSmall = count * bytesPerElement(dtype) <= kOneOwnerBytes;
+  return {isSmall ? 1 : topology_.fewestOnOneHost(), dtype, count};
 }
 
 Team HierarchicalCollectives::teamAt(int place) const {
@@ -75,17 +64,20 @@ Team HierarchicalCollectives::leadersFor(int root) const {
   return leaders;
 }
 
-// That all agree is known, before anybody's array changes, to each rank that has combined its share across hosts: its
-// neighbours had arrived, and so had those of every rank in its team.
 void HierarchicalCollectives::allReduce(const Call& call, void* data) {
   if (ignoresHosts(call.fingerprint.op)) return everybody_.allReduce(call, data);
-  const int owners = ownersOf(call.fingerprint);
-  const Range share = host_.shareOf(place_, owners, call.fingerprint);
-  const std::size_t partialBytes = bytesPerElement(partialDType(call.fingerprint.dtype));
-  void* complete = partial_.of(share.length() * partialBytes);
-  host_.reduceShares(call, data, owners, complete);
-  if (place_ < owners) complete = combineAcrossHosts(call, share.length());
-  host_.spreadShares(call, complete, owners, data);
+  combine(call, data, static_cast<std::size_t>(call.fingerprint.count));
+}
+
+// That all agree is known, before anybody's array changes, to each rank that has combined its share across hosts: its
+// neighbours had arrived, and so had those of every rank in its team.
+void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t count) {
+  const Shares shares = sharesOf(call.fingerprint.dtype, count);
+  const std::size_t length = shares.of(place_).length();
+  void* complete = partial_.of(length * bytesPerElement(partialDType(shares.dtype)));
+  host_.reduceShares(call, shares, data, complete);
+  if (place_ < shares.owners) complete = combineAcrossHosts(call, length);
+  host_.spreadShares(call, shares, complete, data);
 }
 
 // This rank's share, complete.
@@ -109,7 +101,7 @@ void HierarchicalCollectives::reduce(const Call& call, void* data) {
   const std::size_t bytes = call.fingerprint.bytes();
   void* const copy = copy_.of(bytes);
   std::memcpy(copy, data, bytes);
-  allReduce(call, copy);
+  combine(call, copy, static_cast<std::size_t>(call.fingerprint.count));
   if (rank_ == static_cast<int>(call.fingerprint.root)) std::memcpy(data, copy, bytes);
 }
 
@@ -131,7 +123,7 @@ void HierarchicalCollectives::reduceScatter(const Call& call, const Blocks& inpu
     if (bytes > 0) std::memcpy(end, inputs[rank].data, bytes);
     end += bytes;
   }
-  allReduce(withCount(call, count), copy);
+  combine(call, copy, static_cast<std::size_t>(count));
   if (output.count > 0) std::memcpy(output.data, mine, static_cast<std::size_t>(output.count) * elementBytes);
 }
 
@@ -148,7 +140,7 @@ void HierarchicalCollectives::broadcast(const Call& call, void* data) {
     const auto run = isChain ? chainBroadcast : binomialTreeBroadcast;
     run(across, rootHost, {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
   }
-  host_.broadcast(withRoot(call, topology_.placeOnHost(leader)), data);
+  host_.broadcastFrom(topology_.placeOnHost(leader), call, data);
 }
 
 void HierarchicalCollectives::exchange(const Call& call, const Exchange& exchange) { everybody_.exchange(call, exchange); }

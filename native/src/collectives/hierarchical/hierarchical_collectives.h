@@ -34,10 +34,11 @@ class HierarchicalCollectives : public Collectives {
 
  private:
   bool ignoresHosts(Op op) const;
-  int ownersOf(const Fingerprint& fingerprint) const;
+  Shares sharesOf(DType dtype, std::size_t count) const;
   Team teamAt(int place) const;
   Team leadersFor(int root) const;
   Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
+  void combine(const Call& call, void* data, std::size_t count);
   void* combineAcrossHosts(const Call& call, std::size_t count);
 
   const Topology& topology_;

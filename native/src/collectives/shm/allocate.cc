@@ -12,7 +12,7 @@ Allocation ShmCollectives::allocate(const Call& call) {
   arena_.arrive(call);
   const std::size_t stride = Segment::strideFor(call.fingerprint.bytes());
   const std::size_t bytes = stride * static_cast<std::size_t>(size_);
-  auto memory = std::make_shared<const Mapping>(shareMemory(mesh_, arena_.team(), rank_, bytes, call));
+  auto memory = std::make_shared<const Mapping>(shareMemory(mesh_, arena_.team(), arena_.team()[static_cast<std::size_t>(rank_)], bytes, call));
   memory->populate(stride * static_cast<std::size_t>(rank_), stride);
   arena_.step(call);
   memory->populate(0, bytes);

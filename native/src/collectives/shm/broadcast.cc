@@ -11,8 +11,11 @@ namespace ringrun {
 //   registered memory  2 steps      the same, straight from the root's slice
 //   anything else      1 per piece  the same, and a copy in by the root
 void ShmCollectives::broadcast(const Call& call, void* data) {
+  broadcastFrom(static_cast<int>(call.fingerprint.root), call, data);
+}
+
+void ShmCollectives::broadcastFrom(int root, const Call& call, void* data) {
   const std::size_t bytes = call.fingerprint.bytes();
-  const int root = static_cast<int>(call.fingerprint.root);
   const bool isRoot = rank_ == root;
   if (size_ == 1) return;
   auto* const values = static_cast<std::uint8_t*>(data);

@@ -40,28 +40,30 @@ void reduceInFloat32(const Fingerprint& fingerprint, const Slices& inputs, float
 
 DType partialDType(DType dtype) { return isReducedInFloat32(dtype) ? DType::Float32 : dtype; }
 
-Range ShmCollectives::shareOf(int place, int owners, const Fingerprint& fingerprint) const {
+Range Shares::of(int place) const {
   if (place >= owners) return {0, 0};
-  const std::size_t lineOfElements = kLineBytes / bytesPerElement(fingerprint.dtype);
-  return splitEvenly(fingerprint.count, static_cast<std::size_t>(owners), static_cast<std::size_t>(place), lineOfElements);
+  const std::size_t lineOfElements = kLineBytes / bytesPerElement(dtype);
+  return splitEvenly(count, static_cast<std::size_t>(owners), static_cast<std::size_t>(place), lineOfElements);
 }
 
-void ShmCollectives::reduceShares(const Call& call, const void* data, int owners, void* partial) {
-  const std::size_t bytes = call.fingerprint.bytes();
-  const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
+void ShmCollectives::reduceShares(const Call& call, const Shares& shares, const void* data, void* partial) {
+  const std::size_t elementBytes = bytesPerElement(shares.dtype);
+  const std::size_t bytes = shares.count * elementBytes;
   const auto* const values = static_cast<const std::uint8_t*>(data);
-  const Range share = shareOf(rank_, owners, call.fingerprint);
-  arena_.post(call, segments_.placementOf(data, bytes));
-  std::memcpy(arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
+  const Range share = shares.of(rank_);
+  const Placement placement = segments_.placementOf(data, bytes);
+  arena_.post(call, placement);
+  if (!placement.isRegistered()) std::memcpy(arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
   arena_.arrive(call);
 
-  if (ranksRegistered() == size_) {
+  const int registered = ranksRegistered();
+  if (registered == size_) {
     const auto arrayOf = [&](int rank) { return registeredArrayOf(rank); };
-    return reducePart(call.fingerprint, arrayOf, {0, call.fingerprint.count}, share, partial);
+    return reducePart(call.fingerprint, arrayOf, {0, shares.count}, share, partial);
   }
   for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
     const std::size_t length = std::min(kPieceBytes, bytes - begin);
-    if (begin > 0) {
+    if (begin > 0 || registered > 0) {
       std::memcpy(arena_.stagingOf(rank_), values + begin, length);
       arena_.step(call);
     }
@@ -85,11 +87,11 @@ void ShmCollectives::reducePart(const Fingerprint& fingerprint, Locate locate, c
   reduceInFloat32(fingerprint, inputs, reinterpret_cast<float*>(output), part.length());
 }
 
-void ShmCollectives::spreadShares(const Call& call, const void* complete, int owners, void* data) {
-  const std::size_t bytes = call.fingerprint.bytes();
-  const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
+void ShmCollectives::spreadShares(const Call& call, const Shares& shares, const void* complete, void* data) {
+  const std::size_t elementBytes = bytesPerElement(shares.dtype);
+  const std::size_t bytes = shares.count * elementBytes;
   const auto* const values = static_cast<const std::uint8_t*>(complete);
-  const Range share = shareOf(rank_, owners, call.fingerprint);
+  const Range share = shares.of(rank_);
   if (ranksRegistered() == size_) {
     for (int rank = 0; rank < size_; ++rank) {
       std::memcpy(registeredArrayOf(rank) + share.begin * elementBytes, values, share.length() * elementBytes);
@@ -102,8 +104,8 @@ void ShmCollectives::spreadShares(const Call& call, const void* complete, int ow
     std::memcpy(arena_.stagingOf(rank_) + (mine.begin - piece.begin) * elementBytes,
                 values + (mine.begin - share.begin) * elementBytes, mine.length() * elementBytes);
     arena_.step(call);
-    for (int owner = 0; owner < owners; ++owner) {
-      const Range theirs = overlapOf(piece, shareOf(owner, owners, call.fingerprint));
+    for (int owner = 0; owner < shares.owners; ++owner) {
+      const Range theirs = overlapOf(piece, shares.of(owner));
       std::memcpy(static_cast<std::uint8_t*>(data) + theirs.begin * elementBytes,
                   arena_.stagingOf(owner) + (theirs.begin - piece.begin) * elementBytes, theirs.length() * elementBytes);
     }

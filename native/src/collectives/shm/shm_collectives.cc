@@ -5,8 +5,8 @@
 namespace ringrun {
 
 ShmCollectives::ShmCollectives(Connections& connections, const Call& call)
-    : rank_(connections.rank()),
-      size_(connections.size()),
+    : rank_(connections.topology().placeOnHost(connections.rank())),
+      size_(static_cast<int>(connections.directory().neighbours().size())),
       mesh_(connections.mesh()),
       arena_(mesh_, connections.directory().neighbours(), rank_, call),
       segments_(rank_) {}

@@ -14,7 +14,20 @@ namespace ringrun {
 
 class Offers;
 
-// Collectives of ranks on one host. A *share* is the range of elements that one rank reduces for everybody; a *piece*
+// An array of which each of the first `owners` ranks has a part.
+struct Shares {
+  int owners;
+  DType dtype;
+  std::size_t count;
+
+  // In elements; empty for those who own none.
+  Range of(int place) const;
+};
+
+// What travels of a dtype while its reduction is not complete.
+DType partialDType(DType dtype);
+
+// Collectives of the ranks of one host, which are told by their place there: in a group of one host, that is the rank. A *share* is the range of elements that one rank reduces for everybody; a *piece*
 // is what goes through staging at once; *registered* memory is that of segments, which everybody has mapped.
 class ShmCollectives : public Collectives {
  public:
@@ -30,7 +43,21 @@ class ShmCollectives : public Collectives {
   Allocation allocate(const Call& call) override;
   void wakeNeighbours() noexcept override;
 
+  // An all-reduce in two halves, between which others may have their say. All ranks have the same fingerprint when the
+  // first half returns; it changes nothing.
+
+  // The own share of everybody's `data`, reduced but for AVG's division, goes to `partial`, in partialDType().
+  void reduceShares(const Call& call, const Shares& shares, const void* data, void* partial);
+
+  // Everybody's `data` becomes the shares that their owners have in `complete`.
+  void spreadShares(const Call& call, const Shares& shares, const void* complete, void* data);
+
+  // broadcast() from the rank at this place, whatever the fingerprint says.
+  void broadcastFrom(int root, const Call& call, void* data);
+
  private:
+  template <typename Locate>
+  void reducePart(const Fingerprint& fingerprint, Locate locate, const Range& held, const Range& share, void* partial) const;
   void allReduceEagerly(const Call& call, void* data);
   void allReduceInPlace(const Call& call);
   void allReduceStaged(const Call& call, std::uint8_t* data, bool firstPieceIsStaged);
