@@ -75,23 +75,29 @@ Acceptor Group::takeListeners(const Topology& topology) {
 // The first failure ends everything else that is under way, which then fails with the same one.
 void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs) {
   if (failure_) return;
-  failure_ = OperationFailure{failure, fingerprint, timeoutMs};
-  cancel();
+  ControlMesh& mesh = connections_->mesh();
   // A message has no place among the collectives: whatever the others are in, they learn of it.
   const bool isMessage = fingerprint.op == Op::Send || fingerprint.op == Op::Receive;
-  connections_->mesh().abort(failure, isMessage ? 0 : fingerprint.sequence);
+  const bool hasMoreSides = failure.code == FailureCode::Mismatch && !isMessage;
+  const Failure whole = hasMoreSides ? mesh.withEverySide(failure, fingerprint) : failure;
+  if (failure_) return;  // while the others were asked
+  failure_ = OperationFailure{whole, fingerprint, timeoutMs};
+  cancel();
+  mesh.abort(whole, isMessage ? 0 : fingerprint.sequence);
   collectives_->wakeNeighbours();
   mailbox_->nudge();
 }
 
 void Group::runMailbox() {
+  std::optional<Failure> failure;
   try {
     mailbox_->run();
-  } catch (const Failure& failure) {
-    fail(failure, mailbox_->failedLetter(), mailbox_->failedTimeoutMs());
+  } catch (const Failure& met) {
+    failure = met;
   } catch (const std::exception& error) {  // out of memory
-    fail(Failure(FailureCode::System, {}, error.what()), mailbox_->failedLetter(), mailbox_->failedTimeoutMs());
+    failure = Failure(FailureCode::System, {}, error.what());
   }
+  if (failure) fail(*failure, mailbox_->failedLetter(), mailbox_->failedTimeoutMs());
   if (failure_) mailbox_->end(*failure_);
 }
 

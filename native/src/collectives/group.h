@@ -53,14 +53,15 @@ class Group {
   template <typename Operate>
   std::optional<OperationFailure> run(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
     if (failure_) return failure_;
-    const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_};
+    std::optional<Failure> failure;
     try {
-      operate(*collectives_, call);
-    } catch (const Failure& failure) {
-      fail(failure, fingerprint, timeoutMs);
+      operate(*collectives_, Call{fingerprint, Deadline::after(timeoutMs), cancelled_});
+    } catch (const Failure& met) {
+      failure = met;
     } catch (const std::exception& error) {  // out of memory
-      fail(Failure(FailureCode::System, {}, error.what()), fingerprint, timeoutMs);
+      failure = Failure(FailureCode::System, {}, error.what());
     }
+    if (failure) fail(*failure, fingerprint, timeoutMs);
     // Peers in the middle of a message wake up. Not in fail(), which may run while an operation uses them.
     if (failure_) connections_->messenger().closeAll();
     return failure_;

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -18,6 +19,9 @@ namespace {
 constexpr Milliseconds kProbeInterval{500};
 
 constexpr std::size_t kReadBytes = 4096;
+
+// For ranks to say what they wait in: they look every kLivenessInterval.
+constexpr Milliseconds kPatienceForSides{300};
 
 // Descriptors arrive beside the bytes they were sent with; segments are allocated one at a time, so few are ever
 // under way.
@@ -217,7 +221,43 @@ void ControlMesh::throwIfDisagreed(const Fingerprint& mine) const {
 
 std::optional<Fingerprint> ControlMesh::lastStatusOf(int peer) const { return peers_[peer].status; }
 
+Failure ControlMesh::withEverySide(const Failure& mismatch, const Fingerprint& mine) {
+  const bool isAboutFingerprints = std::any_of(mismatch.ranks.begin(), mismatch.ranks.end(),
+                                               [&](const InvolvedRank& one) { return one.seenIn && *one.seenIn != mine; });
+  if (!isAboutFingerprints) return mismatch;
+  tellStatus(mine);
+  Failure complete = mismatch;
+  complete.ranks.clear();
+  const Deadline patience = Deadline::after(static_cast<double>(kPatienceForSides.count()));
+  for (;;) {
+    receive();
+    int unknown = 0;
+    for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+      if (peer != rank_ && !hasEnded(peer) && !sideOf(peer, mine)) ++unknown;
+    }
+    if (unknown == 0 || patience.passed()) break;
+    std::vector<pollfd> interests;
+    addInterests(interests);
+    pollSockets(interests.data(), interests.size(), patience.leftWithin(kPatienceForSides));
+  }
+  for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
+    std::optional<Fingerprint> side = rank == rank_ ? mine : sideOf(rank, mine);
+    for (const auto& known : mismatch.ranks) {
+      if (!side && known.rank == rank) side = known.seenIn;
+    }
+    if (side) complete.ranks.push_back({rank, side});
+  }
+  return complete;
+}
+
+std::optional<Fingerprint> ControlMesh::sideOf(int peer, const Fingerprint& mine) const {
+  const auto& status = peers_[peer].status;
+  return status && status->sequence == mine.sequence ? status : std::nullopt;
+}
+
 void ControlMesh::tellStatus(const Fingerprint& fingerprint) noexcept {
+  if (lastStatusSequence_ == fingerprint.sequence) return;
+  lastStatusSequence_ = fingerprint.sequence;
   sendToAll(ControlType::Status, bytesOf(fingerprint));
 }
 

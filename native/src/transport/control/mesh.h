@@ -51,10 +51,14 @@ class ControlMesh {
   // Throws Mismatch when a peer waits in another operation of the same sequence number.
   void throwIfDisagreed(const Fingerprint& mine) const;
 
+  // A mismatch that this rank has met, with the sides of all ranks instead of two: waits a moment for those that are
+  // in an operation, too, to say in which.
+  Failure withEverySide(const Failure& mismatch, const Fingerprint& mine);
+
   // The operation in which a peer said it waits.
   std::optional<Fingerprint> lastStatusOf(int peer) const;
 
-  // Tells everybody which operation this rank waits in.
+  // Tells everybody which operation this rank waits in; once for each operation.
   void tellStatus(const Fingerprint& fingerprint) noexcept;
 
   // Tells everybody that this rank's group failed in operation `sequence`. Says no more afterwards.
@@ -95,12 +99,14 @@ class ControlMesh {
   void readMessages(int peer);
   void handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes);
   void markGone(int peer, std::string how);
+  std::optional<Fingerprint> sideOf(int peer, const Fingerprint& mine) const;
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
   void sayNoMore() noexcept;
 
   const Directory& directory_;
   int rank_;
   std::vector<Peer> peers_;
+  std::uint64_t lastStatusSequence_ = 0;
 };
 
 }  // namespace ringrun

@@ -113,6 +113,7 @@ bool Arena::sharesProcessorWith(int peer) {
 
 void Arena::sleepUntilReached(int peer, const Call& call) {
   RankArea& awaited = areas_[peer];
+  const auto began = Clock::now();
   for (;;) {
     awaited.sleepers.fetch_add(1, std::memory_order_seq_cst);
     const std::uint32_t seen = awaited.step.load(std::memory_order_seq_cst);
@@ -128,6 +129,7 @@ void Arena::sleepUntilReached(int peer, const Call& call) {
     mesh_.throwIfFailedBy(call.fingerprint.sequence);
     if (mesh_.hasEnded(rankAt(peer))) throw mesh_.whyEnded(rankAt(peer));
     checkAgreementWithThoseHere(call);
+    if (Clock::now() - began >= kLivenessInterval) mesh_.tellStatus(call.fingerprint);
     if (call.deadline.passed()) throwTimeout();
     throwIfOver(call, rankAt(peer), "");
   }

@@ -101,12 +101,24 @@ bool Messenger::hasConnection(int peer, const Call& call) {
   UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
   if (connection) return true;
   if (peer < rank_) {
-    connection = dial(directory_, peer, Purpose::Data, call);
+    connection = dialOrExplain(peer, call);
   } else {
     acceptor_.advance();
     connection = acceptor_.take(Purpose::Data, peer);
   }
   return static_cast<bool>(connection);
+}
+
+// A peer that refuses has ended, and may have said why.
+UniqueFd Messenger::dialOrExplain(int peer, const Call& call) {
+  std::string refusal;
+  try {
+    return dial(directory_, peer, Purpose::Data, call);
+  } catch (const Failure& failure) {
+    if (failure.code != FailureCode::PeerDied) throw;
+    refusal = failure.detail;
+  }
+  throwEndOf(peer, refusal);
 }
 
 bool Messenger::advance(Sending& sending) {
@@ -195,10 +207,7 @@ void Messenger::waitForReadiness(const Call& call) {
 
 void Messenger::throwIfHopeless(const Call& call, Clock::time_point lastProgress) {
   const auto idle = Clock::now() - lastProgress;
-  if (idle >= kLivenessInterval && lastStatusSequence_ != call.fingerprint.sequence) {
-    lastStatusSequence_ = call.fingerprint.sequence;
-    mesh_.tellStatus(call.fingerprint);
-  }
+  if (idle >= kLivenessInterval) mesh_.tellStatus(call.fingerprint);
   mesh_.receive();
   mesh_.throwIfFailedBy(call.fingerprint.sequence);
   mesh_.throwIfDisagreed(call.fingerprint);

@@ -79,6 +79,7 @@ class Messenger {
   bool advanceAll(const Call& call);
   bool isComplete() const;
   bool hasConnection(int peer, const Call& call);
+  UniqueFd dialOrExplain(int peer, const Call& call);
   bool advance(Sending& sending);
   bool advance(Receiving& receiving, const Call& call);
   void checkHeader(const Receiving& receiving, const Call& call) const;
@@ -99,7 +100,6 @@ class Messenger {
   std::vector<Sending> sending_;
   std::vector<Receiving> receiving_;
   std::vector<pollfd> interests_;
-  std::uint64_t lastStatusSequence_ = 0;
 };
 
 }  // namespace ringrun

@@ -41,11 +41,8 @@ export function translateFailure(
       );
     }
     case 'MISMATCH': {
-      const sides = involved.map(
-        ({ identity, seenIn }) => `${describeRank(identity)}: ${seenIn ?? 'unknown'}`,
-      );
       return new CollectiveMismatchError(
-        `${detail}. ${sides.join('; ')}. Every rank has to call the same operations in the same order, with equal dtypes, lengths and ` +
+        `${detail}. ${describeSides(involved)}. Every rank has to call the same operations in the same order, with equal dtypes, lengths and ` +
           'options. No data has changed',
       );
     }
@@ -54,6 +51,23 @@ export function translateFailure(
     case 'CLOSED':
       return new RingrunError('ERR_GROUP_CLOSED', `${operation} on ${here}: ${detail}`, { cause: failure });
   }
+}
+
+/** Ranks on one side that are named; of the others there is a number. */
+const mostNamed = 3;
+
+/** What was called, each with the ranks that called it. */
+function describeSides(involved: readonly { identity: RankIdentity; seenIn: string | undefined }[]): string {
+  const sides = new Map<string, RankIdentity[]>();
+  for (const { identity, seenIn = 'unknown' } of involved) {
+    sides.set(seenIn, [...(sides.get(seenIn) ?? []), identity]);
+  }
+  const namesOf = (ranks: RankIdentity[]) => {
+    const names = ranks.slice(0, mostNamed).map((rank) => describeRank(rank));
+    const more = ranks.length - names.length;
+    return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+  };
+  return [...sides].map(([side, ranks]) => `${namesOf(ranks)}: ${side}`).join('; ');
 }
 
 /** Tells the addon's failures from whatever else a call can throw, such as a RangeError of an array that is too long. */
