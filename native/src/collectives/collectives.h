@@ -30,7 +30,7 @@ class Collectives {
   virtual void reduce(const Call& call, void* data) = 0;
 
   // `output` becomes the reduction of the blocks that the ranks have for this rank in `inputs`. Ranks may get different
-  // lengths, and all of them agree on those.
+  // lengths, and all of them agree on those. `output` may be this rank's input for itself.
   virtual void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) = 0;
 
   // `data` becomes that of rank `call.fingerprint.root`.

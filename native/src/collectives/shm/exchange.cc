@@ -67,8 +67,8 @@ void ShmCollectives::takePiece(const Offers& offers, const Blocks& takes, std::s
     const std::uint64_t first = offers.placeInStream(rank_, giver);
     const Range part = overlapOf({first, first + take.count * elementBytes}, {begin, begin + kPieceBytes});
     if (part.length() == 0) continue;
-    std::memcpy(static_cast<std::uint8_t*>(take.data) + part.begin - first, arena_.stagingOf(giver) + part.begin - begin,
-                part.length());
+    std::memcpy(static_cast<std::uint8_t*>(take.data) + part.begin - first,
+                arena_.stagingOf(giver) + part.begin - begin, part.length());
   }
 }
 

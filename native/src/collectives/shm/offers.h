@@ -71,7 +71,9 @@ class Offers {
   const std::uint64_t* words(int giver) const { return heads_.data() + wordsEach() * index(giver); }
   std::uint64_t segmentOf(int taker, int giver) const { return words(giver)[2 + 2 * index(taker)]; }
   bool fitsPayload(int giver) const { return headBytes() + words(giver)[0] <= kEagerBytes; }
-  std::uint8_t* headOf(int giver) const { return leaveStagingFree() ? arena_.payloadOf(giver) : arena_.stagingOf(giver); }
+  std::uint8_t* headOf(int giver) const {
+    return leaveStagingFree() ? arena_.payloadOf(giver) : arena_.stagingOf(giver);
+  }
   void place(const Blocks& gives, const Segments* segments);
 
   Arena& arena_;

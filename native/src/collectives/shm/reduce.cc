@@ -30,12 +30,9 @@ void ShmCollectives::reduceEagerly(const Call& call, void* data) {
   reduceSlices(call.fingerprint, payloads, &data, 1, call.fingerprint.count);
 }
 
-// Where the results go straight into the root's array, everybody's step behind the next copy into staging is also the
-// one that says that he has reduced this piece. Where they go into staging, they get a step of their own, before which
-// no half may be written again.
+// Ranks whose arrays are not registered copy them into staging piece by piece.
 void ShmCollectives::reduceByShares(const Call& call, std::uint8_t* data) {
   const std::size_t bytes = call.fingerprint.bytes();
-  const int root = static_cast<int>(call.fingerprint.root);
   const Placement placement = segments_.placementOf(data, bytes);
   const auto stage = [&](std::size_t begin) {
     if (placement.isRegistered()) return;
@@ -45,22 +42,27 @@ void ShmCollectives::reduceByShares(const Call& call, std::uint8_t* data) {
   stage(0);
   arena_.arrive(call);
 
-  const bool intoRoot = arena_.postOf(root).placement.isRegistered();
   const std::size_t pieceBytes = ranksRegistered() == size_ ? bytes : kPieceBytes;
   for (std::size_t begin = 0; begin < bytes; begin += pieceBytes) {
     if (begin > 0) {
       stage(begin);
       arena_.step(call);
     }
-    const std::size_t length = std::min(pieceBytes, bytes - begin);
-    reduceShare(call.fingerprint, begin, length, intoRoot ? registeredArrayOf(root) + begin : arena_.stagingOf(rank_));
-    if (!intoRoot) {
-      arena_.step(call);
-      if (rank_ == root) collectShares(call.fingerprint, length / bytesPerElement(call.fingerprint.dtype), data + begin);
-    }
+    reducePiece(call, data, begin, std::min(pieceBytes, bytes - begin));
     arena_.nextStaging();
   }
-  if (intoRoot) arena_.step(call);
+  if (isRegistered(static_cast<int>(call.fingerprint.root))) arena_.step(call);
+}
+
+// Where the results go straight into the root's array, the step behind the next copy into staging is also the one that
+// says that everybody has reduced this piece. Where they go into staging, they get a step of their own, before which no
+// half may be written again.
+void ShmCollectives::reducePiece(const Call& call, std::uint8_t* data, std::size_t begin, std::size_t length) {
+  const int root = static_cast<int>(call.fingerprint.root);
+  if (isRegistered(root)) return reduceShare(call.fingerprint, begin, length, registeredArrayOf(root) + begin);
+  reduceShare(call.fingerprint, begin, length, arena_.stagingOf(rank_));
+  arena_.step(call);
+  if (rank_ == root) collectShares(call.fingerprint, length / bytesPerElement(call.fingerprint.dtype), data + begin);
 }
 
 // This rank's share of the bytes [begin, begin + length) of every array goes to the same place of `piece`.
@@ -70,8 +72,7 @@ void ShmCollectives::reduceShare(const Fingerprint& fingerprint, std::size_t beg
   const Range share = shareOf(rank_, fingerprint, length / elementBytes);
   const std::size_t offset = share.begin * elementBytes;
   const Slices slices = slicesOf(size_, [&](int rank) {
-    const bool isRegistered = arena_.postOf(rank).placement.isRegistered();
-    return (isRegistered ? registeredArrayOf(rank) + begin : arena_.stagingOf(rank)) + offset;
+    return (isRegistered(rank) ? registeredArrayOf(rank) + begin : arena_.stagingOf(rank)) + offset;
   });
   void* const result = piece + offset;
   reduceSlices(fingerprint, slices, &result, 1, share.length());

@@ -42,7 +42,8 @@ void ShmCollectives::stageInputs(const Offers& offers, const Blocks& inputs, std
     const std::uint64_t bytes = input.count * elementBytes;
     if (taker == rank_ || begin >= bytes || !offers.isStaged(taker, rank_)) continue;
     std::memcpy(arena_.stagingOf(rank_) + static_cast<std::size_t>(taker) * slotBytes(),
-                static_cast<const std::uint8_t*>(input.data) + begin, std::min<std::uint64_t>(slotBytes(), bytes - begin));
+                static_cast<const std::uint8_t*>(input.data) + begin,
+                std::min<std::uint64_t>(slotBytes(), bytes - begin));
   }
 }
 

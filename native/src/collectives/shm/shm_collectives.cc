@@ -15,7 +15,7 @@ void ShmCollectives::wakeNeighbours() noexcept { arena_.wakeEverybody(); }
 
 int ShmCollectives::ranksRegistered() const {
   int registered = 0;
-  for (int rank = 0; rank < size_; ++rank) registered += arena_.postOf(rank).placement.isRegistered() ? 1 : 0;
+  for (int rank = 0; rank < size_; ++rank) registered += isRegistered(rank) ? 1 : 0;
   return registered;
 }
 

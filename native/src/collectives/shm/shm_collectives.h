@@ -64,6 +64,7 @@ class ShmCollectives : public Collectives {
 
   void reduceEagerly(const Call& call, void* data);
   void reduceByShares(const Call& call, std::uint8_t* data);
+  void reducePiece(const Call& call, std::uint8_t* data, std::size_t begin, std::size_t length);
   void reduceShare(const Fingerprint& fingerprint, std::size_t begin, std::size_t length,
                    std::uint8_t* piece) const;
 
@@ -79,6 +80,7 @@ class ShmCollectives : public Collectives {
   std::size_t slotBytes() const;
 
   // As posted for the current operation.
+  bool isRegistered(int rank) const { return arena_.postOf(rank).placement.isRegistered(); }
   int ranksRegistered() const;
   std::uint8_t* registeredArrayOf(int rank) const;
 
