@@ -32,10 +32,11 @@ export type NativeTensor =
   | Uint16Array
   | NativeFloat16Array;
 
-/** The language's own Float16Array, from Node 24 on: as much of it as is needed to tell it, for compilers that do not know it yet. */
+/** The language's own Float16Array, from Node 24 on: as much of it as is needed to tell and to divide it, for compilers that do not know it yet. */
 export interface NativeFloat16Array extends ArrayBufferView {
   readonly [Symbol.toStringTag]: 'Float16Array';
   readonly length: number;
+  subarray(begin?: number, end?: number): NativeFloat16Array;
 }
 
 /** Numbers of the reductions in native/src/base/operation.h. */

@@ -8,17 +8,26 @@ import { ReduceOp, reduceOpsFor } from '../reduce-op.ts';
 /** Elements that one array may have: what a typed array can hold. */
 const mostElements = 2 ** 32;
 
+/** Tags are below: what a C int holds, as in torch and MPI. */
+const tagsEnd = 2 ** 31;
+
+/** A rank and the size of its group. */
+export interface Place {
+  readonly rank: number;
+  readonly size: number;
+}
+
 const dtypes = Object.keys(bytesPerElement) as DType[];
 
 /** The functions below return the argument in the addon's terms where those differ, or throw an `InvalidArgumentError` before anything has happened. */
 
 /** The dtype that the tensor's class says it has. */
-export function checkedDTypeOf(tensor: TypedArray): DType {
+export function checkedDTypeOf(tensor: TypedArray, name = 'tensor'): DType {
   const dtype = dtypeOf(tensor);
   if (dtype !== undefined) return dtype;
   const classes = dtypes.map((one) => typedArrayClass[one].name);
   throw new InvalidArgumentError(
-    `tensor is ${describeValue(tensor)}, expected one of ${classes.join(', ')}${cureFor(tensor)}`,
+    `${name} is ${describeValue(tensor)}, expected one of ${classes.join(', ')}${cureFor(tensor)}`,
   );
 }
 
@@ -63,6 +72,21 @@ export function checkedRank(name: string, rank: number, size: number): number {
   );
 }
 
+/** The other end of a message. */
+export function checkedPeer(name: string, peer: number, { rank, size }: Place): number {
+  if (checkedRank(name, peer, size) !== rank) return peer;
+  throw new InvalidArgumentError(
+    `${name} is ${rank}, which is this rank itself; expected another one: copy the array instead`,
+  );
+}
+
+export function checkedTag(tag: number): number {
+  if (Number.isInteger(tag) && tag >= 0 && tag < tagsEnd) return tag;
+  throw new InvalidArgumentError(
+    `tag is ${describeValue(tag)}, expected an integer from 0 to ${tagsEnd - 1}`,
+  );
+}
+
 export function checkedSize(size: number): number {
   if (Number.isInteger(size) && size >= 1) return size;
   throw new InvalidArgumentError(
@@ -85,8 +109,9 @@ export function checkedTimeout(timeoutMs: number): number {
   );
 }
 
-function describeValue(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`;
+  if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return `of class ${value.constructor.name}`;
   return String(value);
 }

@@ -5,7 +5,7 @@ import { loadNative } from '@ringrun/native';
 
 import type { RankIdentity } from '../errors.ts';
 import type { ProcessGroup } from '../process-group.ts';
-import { defaultTimeoutMs } from '../process-group.ts';
+import { defaultTimeoutMs } from '../options.ts';
 import type { Store } from '../store.ts';
 import { addressRoutedTowards } from './advertised-address.ts';
 import { checkSameAlgorithm, requestedAlgorithm } from './algorithm.ts';
@@ -14,6 +14,7 @@ import { cardOf, exchangeCards } from './card.ts';
 import { isNativeFailure, translateFailure } from './failure.ts';
 import { GlooGroup } from './gloo-group.ts';
 import { hostIdentity } from './host-identity.ts';
+import { NativeCalls } from './native-calls.ts';
 import type { RequestedTransport, Transport } from './transport.ts';
 import { decideTransport, requestedTransport } from './transport.ts';
 
@@ -54,7 +55,8 @@ export async function createGlooGroup(options: GlooGroupOptions): Promise<Proces
   try {
     if (size > 1) met = await meet(native, options, timeoutMs, { requested, algorithm });
     await native.connect(met.endpoints, algorithm, timeoutMs);
-    return new GlooGroup(native, { rank, timeoutMs, ...met });
+    const calls = new NativeCalls(native, rank, met.identities);
+    return new GlooGroup(calls, { rank, size, timeoutMs, transport: met.transport });
   } catch (error) {
     await native.destroy(timeoutMs);
     throw isNativeFailure(error) ? translateFailure(error, own, met.identities) : error;

@@ -1,148 +1,333 @@
 import type { NativeProcessGroup } from '@ringrun/native';
-import { nativeDType } from '@ringrun/native';
 
 import type { DType, TypedArray, TypedArrayOf } from '../dtype.ts';
 import { typedArrayClass } from '../dtype.ts';
-import type { RankIdentity } from '../errors.ts';
 import { RingrunError } from '../errors.ts';
-import type {
-  AllReduceOptions,
-  BroadcastOptions,
-  CollectiveOptions,
-  ProcessGroup,
-} from '../process-group.ts';
-import { ReduceOp } from '../reduce-op.ts';
+import type { Carrier, Journey } from '../objects.ts';
+import * as journeys from '../objects.ts';
+import type * as Options from '../options.ts';
+import type { CollectiveOptions, TensorByRank } from '../options.ts';
+import type { ProcessGroup } from '../process-group.ts';
+import type { Work } from '../work.ts';
+import { PromisedWork } from '../work.ts';
+import { checkedDType, checkedLength, checkedRank, checkedTimeout } from './arguments.ts';
+import type { Exchange } from './exchanges.ts';
+import { allGatherExchange, allToAllExchange, gatherExchange, scatterExchange } from './exchanges.ts';
+import type { NativeCalls } from './native-calls.ts';
 import {
-  checkedDType,
-  checkedDTypeOf,
-  checkedLength,
-  checkedRank,
-  checkedReduceOp,
-  checkedTimeout,
-} from './arguments.ts';
-import { isNativeFailure, translateFailure } from './failure.ts';
+  allReduceOperands,
+  broadcastOperands,
+  exchangeOperands,
+  receiveOperands,
+  reduceOperands,
+  reduceScatterOperands,
+  sendOperands,
+} from './operands.ts';
 import type { Transport } from './transport.ts';
+import { Turns } from './turns.ts';
 
-/** A process group whose data plane is the addon: arguments are checked here, errors translated, everything else is native. */
+type ObjectOptions = Options.BroadcastObjectOptions & Options.GatherObjectOptions;
+
+interface Settings {
+  rank: number;
+  size: number;
+  transport: Transport;
+  /** Milliseconds for each operation that does not name its own. */
+  timeoutMs: number;
+}
+
+/** A process group whose data plane is the addon: arguments are checked on the way there, errors translated on the way back, everything else is native. */
 export class GlooGroup implements ProcessGroup {
   readonly rank: number;
   readonly size: number;
   readonly backend = 'gloo';
   readonly transport: Transport;
-  readonly #native: NativeProcessGroup;
-  readonly #identities: readonly RankIdentity[];
   readonly #timeoutMs: number;
-  #firstFailure: RingrunError | undefined;
+  readonly #calls: NativeCalls;
+  readonly #turns = new Turns();
+  #turnless: GlooGroup | undefined;
   #destroyed: Promise<void> | undefined;
 
-  /** `native` is connected. `identities`: who is who, by rank. */
-  constructor(
-    native: NativeProcessGroup,
-    settings: { rank: number; transport: Transport; identities: readonly RankIdentity[]; timeoutMs: number },
-  ) {
-    this.#native = native;
-    this.rank = settings.rank;
-    this.size = settings.identities.length;
-    this.transport = settings.transport;
-    this.#identities = settings.identities;
-    this.#timeoutMs = settings.timeoutMs;
+  /** `calls` reach an addon that is connected. */
+  constructor(calls: NativeCalls, { rank, size, transport, timeoutMs }: Settings) {
+    this.#calls = calls;
+    this.rank = rank;
+    this.size = size;
+    this.transport = transport;
+    this.#timeoutMs = timeoutMs;
   }
 
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T] {
     const number = checkedDType(dtype);
     const elements = checkedLength(length);
     return this.#now(
-      () => new typedArrayClass[dtype](this.#native.allocateSync(number, elements, this.#timeoutMs)),
+      {},
+      (native, timeoutMs) => new typedArrayClass[dtype](native.allocateSync(number, elements, timeoutMs)),
     );
   }
 
-  async allReduce(tensor: TypedArray, options: AllReduceOptions = {}): Promise<void> {
-    const dtype = checkedDTypeOf(tensor);
-    const op = checkedReduceOp(options.op ?? ReduceOp.SUM, dtype);
-    const timeoutMs = this.#timeoutOf(options);
-    await this.#later(() => this.#native.allReduce(tensor, nativeDType[dtype], op, timeoutMs));
+  async allReduce(tensor: TypedArray, options: Options.AllReduceOptions = {}): Promise<void> {
+    const operands = allReduceOperands(tensor, options);
+    await this.#later(options, (native, timeoutMs) => native.allReduce(...operands, timeoutMs));
   }
 
-  allReduceSync(tensor: TypedArray, options: AllReduceOptions = {}): void {
-    const dtype = checkedDTypeOf(tensor);
-    const op = checkedReduceOp(options.op ?? ReduceOp.SUM, dtype);
-    const timeoutMs = this.#timeoutOf(options);
-    this.#now(() => {
-      this.#native.allReduceSync(tensor, nativeDType[dtype], op, timeoutMs);
+  allReduceSync(tensor: TypedArray, options: Options.AllReduceOptions = {}): void {
+    const operands = allReduceOperands(tensor, options);
+    this.#now(options, (native, timeoutMs) => {
+      native.allReduceSync(...operands, timeoutMs);
     });
   }
 
-  async broadcast(tensor: TypedArray, options: BroadcastOptions = {}): Promise<void> {
-    const dtype = checkedDTypeOf(tensor);
-    const src = checkedRank('src', options.src ?? 0, this.size);
-    const timeoutMs = this.#timeoutOf(options);
-    await this.#later(() => this.#native.broadcast(tensor, nativeDType[dtype], src, timeoutMs));
+  async reduce(tensor: TypedArray, options: Options.ReduceOptions = {}): Promise<void> {
+    const operands = reduceOperands(this, tensor, options);
+    await this.#later(options, (native, timeoutMs) => native.reduce(...operands, timeoutMs));
   }
 
-  broadcastSync(tensor: TypedArray, options: BroadcastOptions = {}): void {
-    const dtype = checkedDTypeOf(tensor);
-    const src = checkedRank('src', options.src ?? 0, this.size);
-    const timeoutMs = this.#timeoutOf(options);
-    this.#now(() => {
-      this.#native.broadcastSync(tensor, nativeDType[dtype], src, timeoutMs);
+  reduceSync(tensor: TypedArray, options: Options.ReduceOptions = {}): void {
+    const operands = reduceOperands(this, tensor, options);
+    this.#now(options, (native, timeoutMs) => {
+      native.reduceSync(...operands, timeoutMs);
     });
+  }
+
+  async reduceScatter(
+    output: TypedArray,
+    input: TensorByRank,
+    options: Options.ReduceScatterOptions = {},
+  ): Promise<void> {
+    const operands = reduceScatterOperands(this, output, input, options);
+    await this.#later(options, (native, timeoutMs) => native.reduceScatter(...operands, timeoutMs));
+  }
+
+  reduceScatterSync(
+    output: TypedArray,
+    input: TensorByRank,
+    options: Options.ReduceScatterOptions = {},
+  ): void {
+    const operands = reduceScatterOperands(this, output, input, options);
+    this.#now(options, (native, timeoutMs) => {
+      native.reduceScatterSync(...operands, timeoutMs);
+    });
+  }
+
+  async broadcast(tensor: TypedArray, options: Options.BroadcastOptions = {}): Promise<void> {
+    const operands = broadcastOperands(this, tensor, options);
+    await this.#later(options, (native, timeoutMs) => native.broadcast(...operands, timeoutMs));
+  }
+
+  broadcastSync(tensor: TypedArray, options: Options.BroadcastOptions = {}): void {
+    const operands = broadcastOperands(this, tensor, options);
+    this.#now(options, (native, timeoutMs) => {
+      native.broadcastSync(...operands, timeoutMs);
+    });
+  }
+
+  async allGather(output: TensorByRank, input: TypedArray, options: CollectiveOptions = {}): Promise<void> {
+    await this.#exchangeLater(allGatherExchange(this, output, input), options);
+  }
+
+  allGatherSync(output: TensorByRank, input: TypedArray, options: CollectiveOptions = {}): void {
+    this.#exchangeNow(allGatherExchange(this, output, input), options);
+  }
+
+  async gather(input: TypedArray, options: Options.GatherOptions = {}): Promise<void> {
+    await this.#exchangeLater(gatherExchange(this, input, options), options);
+  }
+
+  gatherSync(input: TypedArray, options: Options.GatherOptions = {}): void {
+    this.#exchangeNow(gatherExchange(this, input, options), options);
+  }
+
+  async scatter(output: TypedArray, options: Options.ScatterOptions = {}): Promise<void> {
+    await this.#exchangeLater(scatterExchange(this, output, options), options);
+  }
+
+  scatterSync(output: TypedArray, options: Options.ScatterOptions = {}): void {
+    this.#exchangeNow(scatterExchange(this, output, options), options);
+  }
+
+  async allToAll(
+    output: TensorByRank,
+    input: TensorByRank,
+    options: Options.AllToAllOptions = {},
+  ): Promise<void> {
+    await this.#exchangeLater(allToAllExchange(this, output, input, options), options);
+  }
+
+  allToAllSync(output: TensorByRank, input: TensorByRank, options: Options.AllToAllOptions = {}): void {
+    this.#exchangeNow(allToAllExchange(this, output, input, options), options);
+  }
+
+  async send(tensor: TypedArray, dst: number, options: Options.SendOptions = {}): Promise<void> {
+    await this.isend(tensor, dst, options).wait();
+  }
+
+  sendSync(tensor: TypedArray, dst: number, options: Options.SendOptions = {}): void {
+    const operands = sendOperands(this, tensor, dst, options);
+    const timeoutMs = this.#timeoutOf(options);
+    this.#refuseUnlessUsable();
+    this.#calls.now((native) => {
+      native.sendSync(...operands, timeoutMs);
+    });
+  }
+
+  isend(tensor: TypedArray, dst: number, options: Options.SendOptions = {}): Work {
+    const operands = sendOperands(this, tensor, dst, options);
+    const timeoutMs = this.#timeoutOf(options);
+    this.#refuseUnlessUsable();
+    return new PromisedWork(this.#calls.later((native) => native.send(...operands, timeoutMs)));
+  }
+
+  async recv(tensor: TypedArray, options: Options.RecvOptions = {}): Promise<number> {
+    return await this.irecv(tensor, options).wait();
+  }
+
+  recvSync(tensor: TypedArray, options: Options.RecvOptions = {}): number {
+    const operands = receiveOperands(this, tensor, options);
+    const timeoutMs = this.#timeoutOf(options);
+    this.#refuseUnlessUsable();
+    return this.#calls.now((native) => native.receiveSync(...operands, timeoutMs));
+  }
+
+  irecv(tensor: TypedArray, options: Options.RecvOptions = {}): Work<number> {
+    const operands = receiveOperands(this, tensor, options);
+    const timeoutMs = this.#timeoutOf(options);
+    this.#refuseUnlessUsable();
+    return new PromisedWork(this.#calls.later((native) => native.receive(...operands, timeoutMs)));
   }
 
   async barrier(options: CollectiveOptions = {}): Promise<void> {
-    const timeoutMs = this.#timeoutOf(options);
-    await this.#later(() => this.#native.barrier(false, timeoutMs));
+    await this.#later(options, (native, timeoutMs) => native.barrier(false, timeoutMs));
   }
 
   barrierSync(options: CollectiveOptions = {}): void {
-    const timeoutMs = this.#timeoutOf(options);
-    this.#now(() => {
-      this.#native.barrierSync(false, timeoutMs);
+    this.#now(options, (native, timeoutMs) => {
+      native.barrierSync(false, timeoutMs);
     });
   }
 
-  destroy(): Promise<void> {
-    this.#destroyed ??= this.#native.destroy(this.#timeoutMs).catch((error: unknown) => {
-      throw this.#translated(error);
+  async monitoredBarrier(options: CollectiveOptions = {}): Promise<void> {
+    await this.#later(options, (native, timeoutMs) => native.barrier(true, timeoutMs));
+  }
+
+  monitoredBarrierSync(options: CollectiveOptions = {}): void {
+    this.#now(options, (native, timeoutMs) => {
+      native.barrierSync(true, timeoutMs);
     });
+  }
+
+  broadcastObject<T>(object: T, options: Options.BroadcastObjectOptions = {}): Promise<T> {
+    return this.#travelLater(options, (carrier) => journeys.broadcastObject(carrier, object, options));
+  }
+
+  broadcastObjectSync<T>(object: T, options: Options.BroadcastObjectOptions = {}): T {
+    return this.#travelNow(options, (carrier) => journeys.broadcastObject(carrier, object, options));
+  }
+
+  allGatherObject<T>(object: T, options: CollectiveOptions = {}): Promise<T[]> {
+    return this.#travelLater(options, (carrier) => journeys.allGatherObject(carrier, object, options));
+  }
+
+  allGatherObjectSync<T>(object: T, options: CollectiveOptions = {}): T[] {
+    return this.#travelNow(options, (carrier) => journeys.allGatherObject(carrier, object, options));
+  }
+
+  gatherObject<T>(object: T, options: Options.GatherObjectOptions = {}): Promise<T[] | undefined> {
+    return this.#travelLater(options, (carrier) => journeys.gatherObject(carrier, object, options));
+  }
+
+  gatherObjectSync<T>(object: T, options: Options.GatherObjectOptions = {}): T[] | undefined {
+    return this.#travelNow(options, (carrier) => journeys.gatherObject(carrier, object, options));
+  }
+
+  scatterObject<T>(
+    objects: readonly T[] | undefined,
+    options: Options.ScatterObjectOptions = {},
+  ): Promise<T> {
+    return this.#travelLater(options, (carrier) => journeys.scatterObject(carrier, objects, options));
+  }
+
+  scatterObjectSync<T>(objects: readonly T[] | undefined, options: Options.ScatterObjectOptions = {}): T {
+    return this.#travelNow(options, (carrier) => journeys.scatterObject(carrier, objects, options));
+  }
+
+  destroy(): Promise<void> {
+    this.#destroyed ??= this.#turns.inOrder(() =>
+      this.#calls.later((native) => native.destroy(this.#timeoutMs)),
+    );
     return this.#destroyed;
+  }
+
+  #exchangeLater(exchange: Exchange, options: CollectiveOptions): Promise<void> {
+    const operands = exchangeOperands(exchange);
+    return this.#later(options, (native, timeoutMs) => native.exchange(...operands, timeoutMs));
+  }
+
+  #exchangeNow(exchange: Exchange, options: CollectiveOptions): void {
+    const operands = exchangeOperands(exchange);
+    this.#now(options, (native, timeoutMs) => {
+      native.exchangeSync(...operands, timeoutMs);
+    });
+  }
+
+  async #travelLater<Result>(
+    options: ObjectOptions,
+    journeyOf: (carrier: Carrier) => Journey<Result>,
+  ): Promise<Result> {
+    this.#checkObjectOptions(options);
+    this.#refuseUnlessUsable();
+    return await this.#turns.severalSteps(() => journeys.travelLater(journeyOf(this.#inThisTurn())));
+  }
+
+  #travelNow<Result>(options: ObjectOptions, journeyOf: (carrier: Carrier) => Journey<Result>): Result {
+    this.#checkObjectOptions(options);
+    return journeys.travelNow(journeyOf(journeys.carrierNow(this)));
+  }
+
+  /** Before the first step, since the others would go on to the second. */
+  #checkObjectOptions(options: ObjectOptions): void {
+    checkedRank('src', options.src ?? 0, this.size);
+    checkedRank('dst', options.dst ?? 0, this.size);
+    this.#timeoutOf(options);
+  }
+
+  /** The same group for what has its turn already. */
+  #inThisTurn(): GlooGroup {
+    const { rank, size, transport } = this;
+    this.#turnless ??= new GlooGroup(this.#calls, { rank, size, transport, timeoutMs: this.#timeoutMs });
+    return this.#turnless;
   }
 
   #timeoutOf(options: CollectiveOptions): number {
     return options.timeoutMs === undefined ? this.#timeoutMs : checkedTimeout(options.timeoutMs);
   }
 
-  #now<Result>(operate: () => Result): Result {
+  #now<Result>(
+    options: CollectiveOptions,
+    operate: (native: NativeProcessGroup, timeoutMs: number) => Result,
+  ): Result {
+    const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
-    try {
-      return operate();
-    } catch (error) {
-      throw this.#translated(error);
-    }
+    this.#turns.refuseWhileUnderWay();
+    return this.#calls.now((native) => operate(native, timeoutMs));
   }
 
-  async #later(operate: () => Promise<void>): Promise<void> {
+  async #later(
+    options: CollectiveOptions,
+    operate: (native: NativeProcessGroup, timeoutMs: number) => Promise<void>,
+  ): Promise<void> {
+    const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
-    try {
-      await operate();
-    } catch (error) {
-      throw this.#translated(error);
-    }
+    await this.#turns.inOrder(() => this.#calls.later((native) => operate(native, timeoutMs)));
   }
 
   #refuseUnlessUsable(): void {
-    if (this.#firstFailure) throw this.#firstFailure;
+    this.#calls.refuseAfterFailure();
     if (this.#destroyed) {
       throw new RingrunError(
         'ERR_GROUP_DESTROYED',
         'this group was destroyed: create another one, or destroy it later',
       );
     }
-  }
-
-  /** The addon repeats its first failure for whatever follows; so does the group, with one and the same error. */
-  #translated(error: unknown): unknown {
-    if (!isNativeFailure(error)) return error;
-    this.#firstFailure ??= translateFailure(error, this.#identities[this.rank], this.#identities);
-    return this.#firstFailure;
   }
 }

@@ -1,0 +1,136 @@
+import { nativeExchange } from '@ringrun/native';
+
+import type { DType, TypedArray } from '../dtype.ts';
+import { InvalidArgumentError } from '../errors.ts';
+import type { AllToAllOptions, GatherOptions, ScatterOptions, TensorByRank } from '../options.ts';
+import type { Place } from './arguments.ts';
+import { checkedDTypeOf, checkedRank, describeValue } from './arguments.ts';
+import type { Named } from './parts.ts';
+import { checkDType, dtypeOfParts, isList, listOfParts, partsBeside, splitParts } from './parts.ts';
+
+/** What goes to a rank, or comes from it; null for nothing. */
+type Block = TypedArray | null;
+
+/**
+ * A rank's part in a movement of data, as the addon takes it. The addon reads and writes the lists' arrays until the operation is over,
+ * so the lists are nobody else's.
+ */
+export interface Exchange {
+  /** One of `nativeExchange`. */
+  readonly op: number;
+  /** For each rank. */
+  readonly gives: Block[];
+  /** From each rank. */
+  readonly takes: Block[];
+  readonly dtype: DType;
+  /** Rank of `src` or `dst`, 0 where there is none. */
+  readonly root: number;
+}
+
+/** The functions below check the arguments of the methods of `ProcessGroup` that have their names. */
+
+export function allGatherExchange(place: Place, output: TensorByRank, input: TypedArray): Exchange {
+  const takes = partsBeside({ name: 'output', value: output }, { name: 'input', value: input }, place);
+  const gives = takes.map(() => input);
+  return exchangeOf(nativeExchange.allGather, gives, takes, checkedDTypeOf(input), 0);
+}
+
+export function gatherExchange(place: Place, input: TypedArray, options: GatherOptions): Exchange {
+  const dtype = checkedDTypeOf(input, 'input');
+  const root = checkedRank('dst', options.dst ?? 0, place.size);
+  const output = onRootOnly({ name: 'output', value: options.output }, 'dst', root, place);
+  const takes = output && partsBeside(output, { name: 'input', value: input }, place);
+  const gives = toRoot(input, root, place);
+  return exchangeOf(nativeExchange.gather, gives, takes ?? nothing(place), dtype, root);
+}
+
+export function scatterExchange(place: Place, output: TypedArray, options: ScatterOptions): Exchange {
+  const dtype = checkedDTypeOf(output, 'output');
+  const root = checkedRank('src', options.src ?? 0, place.size);
+  const input = onRootOnly({ name: 'input', value: options.input }, 'src', root, place);
+  const gives = input && partsBeside(input, { name: 'output', value: output }, place);
+  const takes = toRoot(output, root, place);
+  return exchangeOf(nativeExchange.scatter, gives ?? nothing(place), takes, dtype, root);
+}
+
+export function allToAllExchange(
+  place: Place,
+  output: TensorByRank,
+  input: TensorByRank,
+  options: AllToAllOptions,
+): Exchange {
+  checkAlike(output, input);
+  const dtype = dtypeOfParts({ name: 'input', value: input }, place);
+  const gives = sideOf('input', input, options.inputSplitSizes, dtype, place);
+  const takes = sideOf('output', output, options.outputSplitSizes, dtype, place);
+  const [given, taken] = [gives[place.rank].length, takes[place.rank].length];
+  if (given === taken) return exchangeOf(nativeExchange.allToAll, gives, takes, dtype, 0);
+  throw new InvalidArgumentError(
+    `rank ${place.rank}, which is this one, gives itself ${given} elements of input and takes ${taken} into output: expected as many`,
+  );
+}
+
+function checkAlike(output: TensorByRank, input: TensorByRank): void {
+  if (isList(output) === isList(input)) return;
+  const [list, other] = isList(output) ? ['output', 'input'] : ['input', 'output'];
+  throw new InvalidArgumentError(
+    `${list} is a list and ${other} is not: expected two lists, or two arrays (outputSplitSizes and inputSplitSizes say where they are divided)`,
+  );
+}
+
+function sideOf(
+  name: 'input' | 'output',
+  value: TensorByRank,
+  sizes: readonly number[] | undefined,
+  dtype: DType,
+  place: Place,
+): TypedArray[] {
+  const sizesName = `${name}SplitSizes`;
+  const expected = { dtype, from: 'input' };
+  if (!isList(value)) {
+    checkDType({ name, value }, expected);
+    return splitParts({ name, value }, { name: sizesName, value: sizes }, place);
+  }
+  if (sizes === undefined) return listOfParts({ name, value }, expected, place);
+  throw new InvalidArgumentError(
+    `${sizesName} was given with a list as ${name}, expected it with one array only: the list's arrays have lengths of their own`,
+  );
+}
+
+/** A gather's output or a scatter's input: everybody else's would be silently left alone. */
+function onRootOnly(
+  { name, value }: Named<TensorByRank | undefined>,
+  rootName: 'src' | 'dst',
+  root: number,
+  { rank, size }: Place,
+): Named<TensorByRank> | undefined {
+  if (rank === root && value !== undefined) return { name, value };
+  if (rank !== root && value === undefined) return undefined;
+  throw new InvalidArgumentError(
+    rank === root
+      ? `${name} is missing on rank ${rank}, which is ${rootName}: expected one array for all ${size} ranks, or a list with one for each`
+      : `${name} is ${describeValue(value)} on rank ${rank}, expected it on rank ${root} only, which is ${rootName}: leave it out here`,
+  );
+}
+
+function toRoot(tensor: TypedArray, root: number, place: Place): Block[] {
+  return nothing(place).map((none, rank) => (rank === root ? tensor : none));
+}
+
+function nothing({ size }: Place): null[] {
+  return Array.from({ length: size }, () => null);
+}
+
+function exchangeOf(
+  op: number,
+  gives: readonly Block[],
+  takes: readonly Block[],
+  dtype: DType,
+  root: number,
+): Exchange {
+  return { op, gives: gives.map(nullIfEmpty), takes: takes.map(nullIfEmpty), dtype, root };
+}
+
+function nullIfEmpty(block: Block): Block {
+  return block?.length === 0 ? null : block;
+}

@@ -1,0 +1,107 @@
+import type { NativeTensor } from '@ringrun/native';
+import { nativeDType } from '@ringrun/native';
+
+import type { TypedArray } from '../dtype.ts';
+import { InvalidArgumentError } from '../errors.ts';
+import type {
+  BroadcastOptions,
+  RecvOptions,
+  ReduceOpOption,
+  ReduceOptions,
+  SendOptions,
+  TensorByRank,
+} from '../options.ts';
+import { ReduceOp } from '../reduce-op.ts';
+import type { Place } from './arguments.ts';
+import { checkedDTypeOf, checkedPeer, checkedRank, checkedReduceOp, checkedTag } from './arguments.ts';
+import type { Exchange } from './exchanges.ts';
+import { partsBeside } from './parts.ts';
+
+/*
+ * The functions below check what the methods of `ProcessGroup` that have their names are given, and return it as the addon takes it: what comes
+ * before the timeout.
+ */
+
+type TensorOperand = [tensor: NativeTensor, dtype: number];
+
+/** In place of a sender: anyone. */
+const anyRank = -1;
+
+export function allReduceOperands(
+  tensor: TypedArray,
+  options: ReduceOpOption,
+): [...TensorOperand, reduceOp: number] {
+  const dtype = checkedDTypeOf(tensor);
+  return [tensor, nativeDType[dtype], checkedReduceOp(options.op ?? ReduceOp.SUM, dtype)];
+}
+
+export function reduceOperands(
+  { size }: Place,
+  tensor: TypedArray,
+  options: ReduceOptions,
+): [...TensorOperand, reduceOp: number, root: number] {
+  return [...allReduceOperands(tensor, options), checkedRank('dst', options.dst ?? 0, size)];
+}
+
+export function reduceScatterOperands(
+  place: Place,
+  output: TypedArray,
+  input: TensorByRank,
+  options: ReduceOpOption,
+): [output: NativeTensor, inputs: NativeTensor[], dtype: number, reduceOp: number] {
+  const dtype = checkedDTypeOf(output, 'output');
+  const op = checkedReduceOp(options.op ?? ReduceOp.SUM, dtype);
+  const inputs = partsBeside({ name: 'input', value: input }, { name: 'output', value: output }, place);
+  return [output, inputs, nativeDType[dtype], op];
+}
+
+export function broadcastOperands(
+  { size }: Place,
+  tensor: TypedArray,
+  options: BroadcastOptions,
+): [...TensorOperand, root: number] {
+  return [tensor, nativeDType[checkedDTypeOf(tensor)], checkedRank('src', options.src ?? 0, size)];
+}
+
+export function exchangeOperands({
+  op,
+  gives,
+  takes,
+  dtype,
+  root,
+}: Exchange): [
+  op: number,
+  gives: (NativeTensor | null)[],
+  takes: (NativeTensor | null)[],
+  dtype: number,
+  root: number,
+] {
+  return [op, gives, takes, nativeDType[dtype], root];
+}
+
+export function sendOperands(
+  place: Place,
+  tensor: TypedArray,
+  dst: number,
+  options: SendOptions,
+): [...TensorOperand, to: number, tag: number] {
+  const dtype = nativeDType[checkedDTypeOf(tensor)];
+  return [tensor, dtype, checkedPeer('dst', dst, place), checkedTag(options.tag ?? 0)];
+}
+
+export function receiveOperands(
+  place: Place,
+  tensor: TypedArray,
+  options: RecvOptions,
+): [...TensorOperand, from: number, tag: number] {
+  const dtype = nativeDType[checkedDTypeOf(tensor)];
+  const from = options.src === undefined ? checkedAnyone(place) : checkedPeer('src', options.src, place);
+  return [tensor, dtype, from, checkedTag(options.tag ?? 0)];
+}
+
+function checkedAnyone({ size }: Place): number {
+  if (size > 1) return anyRank;
+  throw new InvalidArgumentError(
+    'recv was called in a group of one, expected a group of two or more: nobody else is there to send',
+  );
+}

@@ -1,0 +1,137 @@
+import type { DType, TypedArray } from '../dtype.ts';
+import { InvalidArgumentError } from '../errors.ts';
+import type { TensorByRank } from '../options.ts';
+import type { Place } from './arguments.ts';
+import { checkedDTypeOf, describeValue } from './arguments.ts';
+
+/*
+ * The functions below turn an argument with a part for each rank into a fresh list of those parts, in the order of the ranks, or throw an
+ * `InvalidArgumentError` that calls the argument by its name.
+ */
+
+/** An argument, under the name that its caller knows. */
+export interface Named<Value> {
+  name: string;
+  value: Value;
+}
+
+export function isList(value: TensorByRank): value is readonly TypedArray[] {
+  return Array.isArray(value);
+}
+
+/** Parts beside `own`, an argument of the same operation that is as long as this rank's part. */
+export function partsBeside(parts: Named<TensorByRank>, own: Named<TypedArray>, place: Place): TypedArray[] {
+  const { name, value } = parts;
+  const dtype = checkedDTypeOf(own.value, own.name);
+  if (!isList(value)) return partsAsLongAs(own, { name, value }, place);
+  const list = listOfParts({ name, value }, { dtype, from: own.name }, place);
+  const { length } = list[place.rank];
+  if (length === own.value.length) return list;
+  throw new InvalidArgumentError(
+    `${name}[${place.rank}] is this rank's own part and has ${elements(length)}, expected ${own.value.length}, as many as ${own.name} has`,
+  );
+}
+
+function partsAsLongAs(own: Named<TypedArray>, whole: Named<TypedArray>, { size }: Place): TypedArray[] {
+  const { length } = own.value;
+  checkDType(whole, { dtype: checkedDTypeOf(own.value, own.name), from: own.name });
+  if (whole.value.length === size * length) {
+    return cut(
+      whole.value,
+      Array.from({ length: size }, () => length),
+    );
+  }
+  throw new InvalidArgumentError(
+    `${whole.name} has ${elements(whole.value.length)}, expected ${size * length}: ${size} ranks, ${elements(length)} of ${own.name} for each. ` +
+      'Where ranks have different lengths, give a list with an array for each rank',
+  );
+}
+
+/** The dtype of an argument that no other one says the dtype of. */
+export function dtypeOfParts({ name, value }: Named<TensorByRank>, place: Place): DType {
+  if (!isList(value)) return checkedDTypeOf(value, name);
+  checkListLength({ name, value }, place);
+  return checkedDTypeOf(value[0], `${name}[0]`);
+}
+
+/** A list's arrays. */
+export function listOfParts(
+  { name, value }: Named<readonly TypedArray[]>,
+  expected: { dtype: DType; from: string },
+  place: Place,
+): TypedArray[] {
+  checkListLength({ name, value }, place);
+  // A copy first: it has no holes, which forEach would pass over.
+  const list = [...value];
+  list.forEach((tensor, rank) => {
+    checkDType({ name: `${name}[${rank}]`, value: tensor }, expected);
+  });
+  return list;
+}
+
+function checkListLength({ name, value }: Named<readonly TypedArray[]>, { size }: Place): void {
+  if (value.length === size) return;
+  throw new InvalidArgumentError(
+    `${name} is a list of ${value.length}, expected ${size}: an array for each rank of the group`,
+  );
+}
+
+/** One array's parts: as long as the sizes say, equally long where there are none. */
+export function splitParts(
+  { name, value }: Named<TypedArray>,
+  sizes: Named<readonly number[] | undefined>,
+  place: Place,
+): TypedArray[] {
+  if (sizes.value === undefined) return equalParts({ name, value }, sizes.name, place);
+  const given = checkedSplitSizes({ name: sizes.name, value: sizes.value }, place);
+  const sum = given.reduce((total, one) => total + one, 0);
+  if (sum === value.length) return cut(value, given);
+  throw new InvalidArgumentError(
+    `${sizes.name} ${given.join(' + ')} make ${elements(sum)}, expected ${value.length}, as many as ${name} has`,
+  );
+}
+
+function equalParts({ name, value }: Named<TypedArray>, sizesName: string, { size }: Place): TypedArray[] {
+  if (value.length % size !== 0) {
+    throw new InvalidArgumentError(
+      `${name} has ${elements(value.length)}, expected a multiple of ${size}, an equal part for each rank: say with ${sizesName} how many each has`,
+    );
+  }
+  return cut(
+    value,
+    Array.from({ length: size }, () => value.length / size),
+  );
+}
+
+function checkedSplitSizes({ name, value }: Named<readonly number[]>, { size }: Place): readonly number[] {
+  const list: readonly unknown[] | undefined = Array.isArray(value) ? value : undefined;
+  if (list?.length === size && list.every(isCount)) return value;
+  const given = list ? `[${list.map(describeValue).join(', ')}]` : describeValue(value);
+  throw new InvalidArgumentError(
+    `${name} is ${given}, expected ${size} numbers of elements, one for each rank: integers from 0`,
+  );
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+export function checkDType(tensor: Named<TypedArray>, expected: { dtype: DType; from: string }): void {
+  const dtype = checkedDTypeOf(tensor.value, tensor.name);
+  if (dtype === expected.dtype) return;
+  throw new InvalidArgumentError(
+    `${tensor.name} has dtype ${dtype}, expected ${expected.dtype}, as ${expected.from} has`,
+  );
+}
+
+function cut(whole: TypedArray, lengths: readonly number[]): TypedArray[] {
+  let end = 0;
+  return lengths.map((length) => {
+    end += length;
+    return whole.subarray(end - length, end);
+  });
+}
+
+function elements(count: number): string {
+  return count === 1 ? '1 element' : `${count} elements`;
+}

@@ -1,0 +1,194 @@
+import type { TypedArray } from './dtype.ts';
+import { InvalidArgumentError, RingrunError } from './errors.ts';
+import type {
+  BroadcastObjectOptions,
+  CollectiveOptions,
+  GatherObjectOptions,
+  GatherOptions,
+  ScatterObjectOptions,
+  ScatterOptions,
+} from './options.ts';
+import { packObject, unpackObject } from './packing.ts';
+import type { ProcessGroup } from './process-group.ts';
+
+/**
+ * What carries objects: the collectives of a group, in one of their two forms. A `ProcessGroup` is a carrier.
+ *
+ * Lengths travel first, then bytes. A rank whose object cannot be packed sends a mark instead of the length, so that nobody waits for it
+ * and all ranks stop at the same place, ready for the next operation.
+ */
+export interface Carrier {
+  readonly rank: number;
+  readonly size: number;
+  broadcast(tensor: TypedArray, options: BroadcastObjectOptions): Promise<void> | void;
+  allGather(
+    output: TypedArray | readonly TypedArray[],
+    input: TypedArray,
+    options: CollectiveOptions,
+  ): Promise<void> | void;
+  gather(input: TypedArray, options: GatherOptions): Promise<void> | void;
+  scatter(output: TypedArray, options: ScatterOptions): Promise<void> | void;
+}
+
+/** An object on its way. Each step is one collective: yields its promise, or nothing when it is over already. */
+export type Journey<Result> = Generator<Promise<void> | void, Result, void>;
+
+export async function travelLater<Result>(journey: Journey<Result>): Promise<Result> {
+  for (;;) {
+    const step = journey.next();
+    if (step.done) return step.value;
+    await step.value;
+  }
+}
+
+/** For a carrier whose collectives are over when they return. */
+export function travelNow<Result>(journey: Journey<Result>): Result {
+  for (;;) {
+    const step = journey.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The `…Sync` forms of a group's collectives. */
+export function carrierNow(group: ProcessGroup): Carrier {
+  return {
+    rank: group.rank,
+    size: group.size,
+    broadcast: (tensor, options) => {
+      group.broadcastSync(tensor, options);
+    },
+    allGather: (output, input, options) => {
+      group.allGatherSync(output, input, options);
+    },
+    gather: (input, options) => {
+      group.gatherSync(input, options);
+    },
+    scatter: (output, options) => {
+      group.scatterSync(output, options);
+    },
+  };
+}
+
+export function* broadcastObject<T>(
+  carrier: Carrier,
+  object: T,
+  options: BroadcastObjectOptions,
+): Journey<T> {
+  const { src = 0 } = options;
+  const own = carrier.rank === src ? pack(object, 'object') : nothing;
+  const lengths = Float64Array.of(lengthOf(own));
+  yield carrier.broadcast(lengths, options);
+  requirePacked(own, lengths, [src]);
+  const bytes = carrier.rank === src ? own.bytes : new Uint8Array(lengths[0]);
+  yield carrier.broadcast(bytes, options);
+  return carrier.rank === src ? object : (unpackObject(bytes) as T);
+}
+
+export function* allGatherObject<T>(carrier: Carrier, object: T, options: CollectiveOptions): Journey<T[]> {
+  const own = pack(object, 'object');
+  const lengths = yield* everybodysLengths(carrier, own, options);
+  const output = arraysFor(lengths);
+  yield carrier.allGather(output, own.bytes, options);
+  return output.map((bytes) => unpackObject(bytes) as T);
+}
+
+export function* gatherObject<T>(
+  carrier: Carrier,
+  object: T,
+  options: GatherObjectOptions,
+): Journey<T[] | undefined> {
+  const { dst = 0 } = options;
+  const own = pack(object, 'object');
+  // Everybody's, not those of `dst` alone: all ranks have to know whether the bytes follow.
+  const lengths = yield* everybodysLengths(carrier, own, options);
+  if (carrier.rank !== dst) {
+    yield carrier.gather(own.bytes, options);
+    return undefined;
+  }
+  const output = arraysFor(lengths);
+  yield carrier.gather(own.bytes, { ...options, output });
+  return output.map((bytes) => unpackObject(bytes) as T);
+}
+
+export function* scatterObject<T>(
+  carrier: Carrier,
+  objects: readonly T[] | undefined,
+  options: ScatterObjectOptions,
+): Journey<T> {
+  const { src = 0 } = options;
+  const isSource = carrier.rank === src;
+  const own = isSource ? packEach(objects, carrier.size) : [];
+  const lengths = Float64Array.from({ length: carrier.size }, (_, rank) => lengthOf(own[rank] ?? nothing));
+  yield carrier.broadcast(lengths, options);
+  requirePacked(
+    own.find(({ problem }) => problem) ?? nothing,
+    lengths,
+    Array.from(lengths, () => src),
+  );
+  const bytes = new Uint8Array(lengths[carrier.rank]);
+  const input = own.map((cargo) => cargo.bytes);
+  yield carrier.scatter(bytes, isSource ? { ...options, input } : options);
+  return unpackObject(bytes) as T;
+}
+
+/** A packed object, or why there is none. */
+interface Cargo {
+  bytes: Uint8Array;
+  problem?: InvalidArgumentError;
+}
+
+const nothing: Cargo = { bytes: new Uint8Array() };
+
+/** In place of a length; lengths are float64, exact as far as arrays reach. */
+const notPacked = -1;
+
+function pack(object: unknown, name: string): Cargo {
+  try {
+    return { bytes: packObject(object, name) };
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return { ...nothing, problem: error };
+  }
+}
+
+function packEach(objects: unknown, size: number): Cargo[] {
+  if (Array.isArray(objects) && objects.length === size) {
+    return objects.map((object: unknown, rank) => pack(object, `objects[${rank}]`));
+  }
+  const given = Array.isArray(objects) ? `a list of ${objects.length}` : typeof objects;
+  const problem = new InvalidArgumentError(
+    `objects is ${given} on the rank that is src, expected a list of ${size}: an object for each rank`,
+  );
+  return Array.from({ length: size }, () => ({ ...nothing, problem }));
+}
+
+function lengthOf({ bytes, problem }: Cargo): number {
+  return problem ? notPacked : bytes.length;
+}
+
+function* everybodysLengths(
+  carrier: Carrier,
+  own: Cargo,
+  options: CollectiveOptions,
+): Generator<Promise<void> | void, Float64Array, void> {
+  const lengths = new Float64Array(carrier.size);
+  yield carrier.allGather(lengths, Float64Array.of(lengthOf(own)), { ...options });
+  requirePacked(own, lengths, [...lengths.keys()]);
+  return lengths;
+}
+
+/** `owners[i]`: rank whose object has `lengths[i]` bytes. */
+function requirePacked({ problem }: Cargo, lengths: Float64Array, owners: readonly number[]): void {
+  if (problem) throw problem;
+  const failed = new Set(owners.filter((_, i) => lengths[i] === notPacked));
+  if (failed.size === 0) return;
+  const who = `${failed.size === 1 ? 'rank' : 'ranks'} ${[...failed].join(', ')}`;
+  throw new RingrunError(
+    'ERR_OBJECT_NOT_PACKED',
+    `${who} of this group could not pack what was to be sent: the error there says what in it. Nothing was sent; the group can be used further`,
+  );
+}
+
+function arraysFor(lengths: Float64Array): Uint8Array[] {
+  return Array.from(lengths, (length) => new Uint8Array(length));
+}
