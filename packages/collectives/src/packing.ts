@@ -1,6 +1,22 @@
-import { Packr } from 'msgpackr';
+import { addExtension, Packr } from 'msgpackr';
 
+import { BFloat16Bits, Float16Bits } from './bits16.ts';
 import { InvalidArgumentError } from './errors.ts';
+
+/** Extensions are all of the process's that use this copy of msgpackr: for our own classes only, with numbers that nobody else takes first. */
+for (const [type, Bits] of [
+  [101, Float16Bits],
+  [102, BFloat16Bits],
+] as const) {
+  addExtension({
+    type,
+    Class: Bits,
+    pack: ({ buffer, byteOffset, byteLength }: InstanceType<typeof Bits>) =>
+      new Uint8Array(buffer, byteOffset, byteLength),
+    // A copy: elements of 16 bits cannot begin at every byte of a message.
+    unpack: (bytes: Uint8Array) => new Bits(Uint8Array.from(bytes).buffer),
+  });
+}
 
 /**
  * `structuredClone` keeps references and cycles, `moreTypes` the classes of typed arrays, Sets and Errors. An instance of any other class is its
@@ -17,9 +33,7 @@ const packr = new Packr({ structuredClone: true, moreTypes: true, useToJSON: fal
 export function packObject(object: unknown, name: string): Uint8Array {
   const obstacle = findObstacle(object, name);
   if (obstacle !== undefined) {
-    throw new InvalidArgumentError(
-      `${obstacle}, which has no value that another process could get: send data only, and leave it out`,
-    );
+    throw new InvalidArgumentError(`${obstacle}: leave it out, or send what it stands for`);
   }
   try {
     return packr.pack(object);
@@ -72,27 +86,28 @@ function pathOf({ step, parent }: Visit): string {
 }
 
 const classesWithoutValue = [Promise, WeakMap, WeakSet, WeakRef, SharedArrayBuffer];
-/** msgpackr writes them in a form that it does not read as what they were. */
+/** msgpackr writes instances of these so that it reads something else. */
 const classesThatChange = [AggregateError, Number, String, Boolean, BigInt];
-const typedArrayNames: readonly string[] = [
-  Buffer,
-  ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array],
-  ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
-].map(({ name }) => name);
+const classesOfArrays: readonly unknown[] = [
+  ...[Buffer, Float16Bits, BFloat16Bits, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array],
+  ...[Int32Array, Uint32Array, BigInt64Array, BigUint64Array, Float32Array, Float64Array, DataView],
+];
+
+const withoutValue = 'which has no value that another process could get';
+const changed = 'which would arrive as something else';
 
 function obstacleIn(value: unknown): string | undefined {
-  if (typeof value === 'function') return 'a function';
-  if (typeof value === 'symbol') return 'a symbol';
+  if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}, ${withoutValue}`;
   if (typeof value !== 'object' || value === null) return undefined;
-  const refused = [...classesWithoutValue, ...classesThatChange].find((one) => value instanceof one);
-  if (refused) return `an instance of ${refused.name}`;
-  const name = (value.constructor as { name?: string } | undefined)?.name ?? '';
-  if (isTypedArray(value) && !typedArrayNames.includes(name)) return `an array of class ${name}`;
-  return value instanceof Map && name !== 'Map' ? `a Map of class ${name}` : undefined;
+  const absent = classesWithoutValue.find((one) => value instanceof one);
+  if (absent) return `an instance of ${absent.name}, ${withoutValue}`;
+  return changes(value) ? `of class ${value.constructor.name}, ${changed}` : undefined;
 }
 
-function isTypedArray(value: unknown): boolean {
-  return ArrayBuffer.isView(value) && !(value instanceof DataView);
+function changes(value: object): boolean {
+  if (ArrayBuffer.isView(value)) return !classesOfArrays.includes(value.constructor);
+  if (value instanceof Map) return value.constructor !== Map;
+  return classesThatChange.some((one) => value instanceof one);
 }
 
 /** What of a value is packed, with the step to it. */
