@@ -12,13 +12,25 @@ export {
 } from '@ringrun/collectives';
 export type {
   AllReduceOptions,
+  AllToAllOptions,
+  BroadcastObjectOptions,
   BroadcastOptions,
   CollectiveOptions,
   DType,
+  GatherObjectOptions,
+  GatherOptions,
   ProcessGroup,
   RankIdentity,
+  RecvOptions,
+  ReduceOptions,
+  ReduceScatterOptions,
+  ScatterObjectOptions,
+  ScatterOptions,
+  SendOptions,
   Store,
+  TensorByRank,
   TypedArray,
+  Work,
 } from '@ringrun/collectives';
 export { installErrorRecord } from './errors/error-record.ts';
 export type { ErrorRecord } from './errors/error-record.ts';

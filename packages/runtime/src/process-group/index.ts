@@ -1,18 +1,18 @@
 export { readEnvironment } from './environment.ts';
 export type { EnvironmentSettings } from './environment.ts';
+export * from './collectives.ts';
 export {
-  allReduce,
-  allReduceSync,
-  barrier,
-  barrierSync,
-  broadcast,
-  broadcastSync,
   defaultGroup,
-  destroyProcessGroup,
   getBackend,
+  getGlobalRank,
+  getGroupRank,
+  getProcessGroupRanks,
   getRank,
   getWorldSize,
-  initProcessGroup,
-  isInitialized,
-} from './process-group.ts';
-export type { GroupOption, InitProcessGroupOptions } from './process-group.ts';
+  newGroup,
+} from './groups.ts';
+export type { GroupOption, NewGroupOptions } from './groups.ts';
+export * from './messages.ts';
+export * from './objects.ts';
+export { destroyProcessGroup, initProcessGroup, isInitialized } from './process-group.ts';
+export type { InitProcessGroupOptions } from './process-group.ts';

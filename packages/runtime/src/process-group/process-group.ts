@@ -1,16 +1,11 @@
 import { InvalidArgumentError, RingrunError, defaultTimeoutMs } from '@ringrun/collectives';
-import type {
-  AllReduceOptions,
-  BroadcastOptions,
-  CollectiveOptions,
-  ProcessGroup,
-  Store,
-  TypedArray,
-} from '@ringrun/collectives';
+import type { ProcessGroup, Store } from '@ringrun/collectives';
 import { installErrorRecord } from '../errors/error-record.ts';
 import { readEnvironment } from './environment.ts';
 import { openSession } from './session.ts';
 import type { Session } from './session.ts';
+import { currentState, enterState, readyState } from './state.ts';
+import { Subgroups } from './subgroups.ts';
 
 export interface InitProcessGroupOptions {
   /** `gloo`, the only one there is, unless given. */
@@ -27,18 +22,6 @@ export interface InitProcessGroupOptions {
   timeoutMs?: number;
 }
 
-/** Which group an operation runs in. */
-export interface GroupOption {
-  /** The default group unless given. */
-  group?: ProcessGroup;
-}
-
-type State =
-  | { phase: 'none' | 'starting' | 'destroyed' }
-  | { phase: 'ready'; session: Session }
-  | { phase: 'leaving'; left: Promise<void> };
-
-let state: State = { phase: 'none' };
 let generation = 0;
 
 /**
@@ -49,7 +32,8 @@ let generation = 0;
  * RingrunError `ERR_PORT_IN_USE`, `ERR_RANK_TAKEN`, `ERR_JOB_MISMATCH`, … after which it may be called again.
  */
 export async function initProcessGroup(options: InitProcessGroupOptions = {}): Promise<void> {
-  if (state.phase !== 'none' && state.phase !== 'destroyed') {
+  const before = currentState();
+  if (before.phase !== 'none' && before.phase !== 'destroyed') {
     throw new RingrunError(
       'ERR_ALREADY_INITIALIZED',
       'initProcessGroup was called a second time. Call it once per process, or await destroyProcessGroup() in between.',
@@ -58,99 +42,50 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
   checkChoices(options);
   const settings = readEnvironment(process.env, options);
   installErrorRecord();
-  const before = state;
-  state = { phase: 'starting' };
+  enterState({ phase: 'starting' });
   try {
     const { store, timeoutMs = defaultTimeoutMs } = options;
     const session = await openSession({ settings, store, timeoutMs, generation });
     generation += 1;
-    state = { phase: 'ready', session };
+    enterState({ phase: 'ready', session, subgroups: new Subgroups(session) });
     process.once('beforeExit', leaveAtExit);
   } catch (error) {
-    state = before;
+    enterState(before);
     throw error;
   }
 }
 
 /**
- * Ends the default group on this rank, after what is in flight (torch.distributed.destroy_process_group). A program that ends without
- * it does the same when it has nothing left to do; one that calls `process.exit` should await it before.
+ * Ends a group on this rank, after what is in flight in it (torch.distributed.destroy_process_group): each of its members calls it. Without a group,
+ * or with the default one, ends all: those of newGroup first, in the order in which they were made. Null, for a group in which this rank is not, is ignored.
+ *
+ * A program that ends without it does the same when it has nothing left to do; one that calls `process.exit` should await it before.
  */
-export async function destroyProcessGroup(): Promise<void> {
+export async function destroyProcessGroup(group?: ProcessGroup | null): Promise<void> {
+  const state = currentState();
   if (state.phase === 'leaving') return state.left;
-  if (state.phase !== 'ready') throw notInitialized('destroyProcessGroup');
+  const { session, subgroups } = readyState('destroyProcessGroup');
+  if (group === null) return;
+  if (group !== undefined && group !== session.group) return subgroups.destroy(group);
   process.removeListener('beforeExit', leaveAtExit);
-  const left = state.session.leave().finally(() => {
-    state = { phase: 'destroyed' };
+  const left = leave(session, subgroups).finally(() => {
+    enterState({ phase: 'destroyed' });
   });
-  state = { phase: 'leaving', left };
+  enterState({ phase: 'leaving', left });
   return left;
+}
+
+async function leave(session: Session, subgroups: Subgroups): Promise<void> {
+  try {
+    await subgroups.destroyAll();
+  } finally {
+    await session.leave();
+  }
 }
 
 /** Whether there is a default group now. */
 export function isInitialized(): boolean {
-  return state.phase === 'ready';
-}
-
-/** The group of all ranks that `initProcessGroup` made. Throws RingrunError `ERR_NOT_INITIALIZED` before and after. */
-export function defaultGroup(): ProcessGroup {
-  if (state.phase !== 'ready') throw notInitialized('The default process group');
-  return state.session.group;
-}
-
-/** This process among the group's, from 0. */
-export function getRank(group: ProcessGroup = defaultGroup()): number {
-  return group.rank;
-}
-
-/** Number of processes of the group. */
-export function getWorldSize(group: ProcessGroup = defaultGroup()): number {
-  return group.size;
-}
-
-/** What runs the group's collectives. */
-export function getBackend(group: ProcessGroup = defaultGroup()): 'gloo' {
-  return group.backend;
-}
-
-/** Reduces `tensor` over all ranks, in place on each of them; see `ProcessGroup`. */
-export async function allReduce(
-  tensor: TypedArray,
-  options: AllReduceOptions & GroupOption = {},
-): Promise<void> {
-  await groupOf(options).allReduce(tensor, options);
-}
-
-/** `allReduce` on the calling thread. */
-export function allReduceSync(tensor: TypedArray, options: AllReduceOptions & GroupOption = {}): void {
-  groupOf(options).allReduceSync(tensor, options);
-}
-
-/** Gives `tensor` the values of rank `src` (0 unless given) on every rank; see `ProcessGroup`. */
-export async function broadcast(
-  tensor: TypedArray,
-  options: BroadcastOptions & GroupOption = {},
-): Promise<void> {
-  await groupOf(options).broadcast(tensor, options);
-}
-
-/** `broadcast` on the calling thread. */
-export function broadcastSync(tensor: TypedArray, options: BroadcastOptions & GroupOption = {}): void {
-  groupOf(options).broadcastSync(tensor, options);
-}
-
-/** Resolves when every rank has called it. */
-export async function barrier(options: CollectiveOptions & GroupOption = {}): Promise<void> {
-  await groupOf(options).barrier(options);
-}
-
-/** `barrier` on the calling thread, which is blocked meanwhile. */
-export function barrierSync(options: CollectiveOptions & GroupOption = {}): void {
-  groupOf(options).barrierSync(options);
-}
-
-function groupOf({ group }: GroupOption): ProcessGroup {
-  return group ?? defaultGroup();
+  return currentState().phase === 'ready';
 }
 
 /** The event loop is empty: nobody will call destroyProcessGroup any more. */
@@ -183,16 +118,4 @@ function checkChoices(options: InitProcessGroupOptions): void {
       'initProcessGroup was given a store, so expected rank and worldSize beside it.',
     );
   }
-}
-
-function notInitialized(what: string): RingrunError {
-  const problem = {
-    none: 'there is no process group yet: await initProcessGroup() first',
-    starting: 'the process group is still being initialised: await the promise of initProcessGroup() first',
-    leaving: 'the process group is being destroyed: use it before destroyProcessGroup()',
-    destroyed:
-      'the process group was destroyed: use it before, or await initProcessGroup() again on every rank',
-    ready: 'the process group is ready',
-  }[state.phase];
-  return new RingrunError('ERR_NOT_INITIALIZED', `${what} was asked for, but ${problem}.`);
 }

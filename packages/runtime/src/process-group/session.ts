@@ -16,9 +16,14 @@ import { PrefixStore } from '../rendezvous/prefix-store.ts';
 import { connectStore } from '../rendezvous/store-client.ts';
 import type { EnvironmentSettings } from './environment.ts';
 
-/** A process's stay in a job: its group, and the way out. */
+/** A process's stay in a job: the group of all ranks, what further groups are formed with, and the way out. */
 export interface Session {
   readonly group: ProcessGroup;
+  /** Keys that this job has for itself, until the next `initProcessGroup`. `group/0` is the group of all ranks. */
+  readonly store: Store;
+  /** Milliseconds for meeting the ranks of a group, and for each of its operations. */
+  readonly timeoutMs: number;
+  readonly masterAddress: string;
   /** Destroys the group; whoever hosts the store stays (some seconds at most) until nobody needs it. */
   leave(): Promise<void>;
 }
@@ -59,7 +64,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         await found.release();
       }
     };
-    return { group, leave };
+    return { group, store, timeoutMs, masterAddress, leave };
   } catch (error) {
     await found.abandon();
     throw error;

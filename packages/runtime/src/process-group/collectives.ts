@@ -1,0 +1,157 @@
+import type {
+  AllReduceOptions,
+  AllToAllOptions,
+  BroadcastOptions,
+  CollectiveOptions,
+  GatherOptions,
+  ReduceOptions,
+  ReduceScatterOptions,
+  ScatterOptions,
+  TensorByRank,
+  TypedArray,
+} from '@ringrun/collectives';
+import { groupOf, rankInGroup } from './groups.ts';
+import type { GroupOption } from './groups.ts';
+
+/*
+ * Collectives of the default group, or of `group`. Shapes, defaults and errors are those of the methods of `ProcessGroup`, but for one thing: `src` and
+ * `dst` are ranks of the default group whatever the group, as in torch.distributed, and the group's ranks have to include them.
+ */
+
+/** Reduces `tensor` over the ranks, in place on each of them (torch.distributed.all_reduce). */
+export async function allReduce(
+  tensor: TypedArray,
+  options: AllReduceOptions & GroupOption = {},
+): Promise<void> {
+  await groupOf(options).allReduce(tensor, options);
+}
+
+/** `allReduce` on the calling thread. */
+export function allReduceSync(tensor: TypedArray, options: AllReduceOptions & GroupOption = {}): void {
+  groupOf(options).allReduceSync(tensor, options);
+}
+
+/** Reduces `tensor` over the ranks, in place on rank `dst` alone, 0 unless given (torch.distributed.reduce). */
+export async function reduce(tensor: TypedArray, options: ReduceOptions & GroupOption = {}): Promise<void> {
+  const group = groupOf(options);
+  await group.reduce(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
+}
+
+/** `reduce` on the calling thread. */
+export function reduceSync(tensor: TypedArray, options: ReduceOptions & GroupOption = {}): void {
+  const group = groupOf(options);
+  group.reduceSync(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
+}
+
+/** Reduces everybody's part of `input` for this rank into `output` (torch.distributed.reduce_scatter_tensor, reduce_scatter). */
+export async function reduceScatter(
+  output: TypedArray,
+  input: TensorByRank,
+  options: ReduceScatterOptions & GroupOption = {},
+): Promise<void> {
+  await groupOf(options).reduceScatter(output, input, options);
+}
+
+/** `reduceScatter` on the calling thread. */
+export function reduceScatterSync(
+  output: TypedArray,
+  input: TensorByRank,
+  options: ReduceScatterOptions & GroupOption = {},
+): void {
+  groupOf(options).reduceScatterSync(output, input, options);
+}
+
+/** Gives `tensor` the values of rank `src`, 0 unless given, on every rank (torch.distributed.broadcast). */
+export async function broadcast(
+  tensor: TypedArray,
+  options: BroadcastOptions & GroupOption = {},
+): Promise<void> {
+  const group = groupOf(options);
+  await group.broadcast(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
+}
+
+/** `broadcast` on the calling thread. */
+export function broadcastSync(tensor: TypedArray, options: BroadcastOptions & GroupOption = {}): void {
+  const group = groupOf(options);
+  group.broadcastSync(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
+}
+
+/** Everybody's `input` in `output`, on every rank (torch.distributed.all_gather_into_tensor, all_gather). */
+export async function allGather(
+  output: TensorByRank,
+  input: TypedArray,
+  options: CollectiveOptions & GroupOption = {},
+): Promise<void> {
+  await groupOf(options).allGather(output, input, options);
+}
+
+/** `allGather` on the calling thread. */
+export function allGatherSync(
+  output: TensorByRank,
+  input: TypedArray,
+  options: CollectiveOptions & GroupOption = {},
+): void {
+  groupOf(options).allGatherSync(output, input, options);
+}
+
+/** Everybody's `input` in the option `output` of rank `dst`, 0 unless given (torch.distributed.gather). */
+export async function gather(input: TypedArray, options: GatherOptions & GroupOption = {}): Promise<void> {
+  const group = groupOf(options);
+  await group.gather(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
+}
+
+/** `gather` on the calling thread. */
+export function gatherSync(input: TypedArray, options: GatherOptions & GroupOption = {}): void {
+  const group = groupOf(options);
+  group.gatherSync(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
+}
+
+/** A part of the option `input` of rank `src`, 0 unless given, in `output` on every rank (torch.distributed.scatter). */
+export async function scatter(output: TypedArray, options: ScatterOptions & GroupOption = {}): Promise<void> {
+  const group = groupOf(options);
+  await group.scatter(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
+}
+
+/** `scatter` on the calling thread. */
+export function scatterSync(output: TypedArray, options: ScatterOptions & GroupOption = {}): void {
+  const group = groupOf(options);
+  group.scatterSync(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
+}
+
+/** A part of every rank's `input` in every rank's `output` (torch.distributed.all_to_all_single, all_to_all). */
+export async function allToAll(
+  output: TensorByRank,
+  input: TensorByRank,
+  options: AllToAllOptions & GroupOption = {},
+): Promise<void> {
+  await groupOf(options).allToAll(output, input, options);
+}
+
+/** `allToAll` on the calling thread. */
+export function allToAllSync(
+  output: TensorByRank,
+  input: TensorByRank,
+  options: AllToAllOptions & GroupOption = {},
+): void {
+  groupOf(options).allToAllSync(output, input, options);
+}
+
+/** Resolves when every rank has called it (torch.distributed.barrier). */
+export async function barrier(options: CollectiveOptions & GroupOption = {}): Promise<void> {
+  await groupOf(options).barrier(options);
+}
+
+/** `barrier` on the calling thread, which is blocked meanwhile. */
+export function barrierSync(options: CollectiveOptions & GroupOption = {}): void {
+  groupOf(options).barrierSync(options);
+}
+
+/** A barrier under a name of its own in reports; at the timeout every rank is told all that are missing (torch.distributed.monitored_barrier). */
+export async function monitoredBarrier(options: CollectiveOptions & GroupOption = {}): Promise<void> {
+  await groupOf(options).monitoredBarrier(options);
+}
+
+/** `monitoredBarrier` on the calling thread, which is blocked meanwhile. */
+export function monitoredBarrierSync(options: CollectiveOptions & GroupOption = {}): void {
+  groupOf(options).monitoredBarrierSync(options);
+}

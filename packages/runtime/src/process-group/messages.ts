@@ -1,0 +1,56 @@
+import type { ProcessGroup, RecvOptions, SendOptions, TypedArray, Work } from '@ringrun/collectives';
+import { getGlobalRank, groupOf, rankInGroup } from './groups.ts';
+import type { GroupOption } from './groups.ts';
+
+/*
+ * Messages between two ranks of the default group, or of `group`, as the methods of `ProcessGroup` send them. `src`, `dst` and the sender that a receiver
+ * is told are ranks of the default group, as in torch.distributed.
+ */
+
+/** Sends `tensor` to rank `dst`; resolves when it may be used again (torch.distributed.send). */
+export async function send(
+  tensor: TypedArray,
+  dst: number,
+  options: SendOptions & GroupOption = {},
+): Promise<void> {
+  const group = groupOf(options);
+  await group.send(tensor, rankInGroup(group, 'dst', dst), options);
+}
+
+/** `send` on the calling thread. */
+export function sendSync(tensor: TypedArray, dst: number, options: SendOptions & GroupOption = {}): void {
+  const group = groupOf(options);
+  group.sendSync(tensor, rankInGroup(group, 'dst', dst), options);
+}
+
+/** Starts a `send` (torch.distributed.isend). */
+export function isend(tensor: TypedArray, dst: number, options: SendOptions & GroupOption = {}): Work {
+  const group = groupOf(options);
+  return group.isend(tensor, rankInGroup(group, 'dst', dst), options);
+}
+
+/** Receives into `tensor` from rank `src`, or from whoever sends first; resolves with the sender (torch.distributed.recv). */
+export async function recv(tensor: TypedArray, options: RecvOptions & GroupOption = {}): Promise<number> {
+  const group = groupOf(options);
+  return getGlobalRank(group, await group.recv(tensor, fromRankIn(group, options)));
+}
+
+/** `recv` on the calling thread. */
+export function recvSync(tensor: TypedArray, options: RecvOptions & GroupOption = {}): number {
+  const group = groupOf(options);
+  return getGlobalRank(group, group.recvSync(tensor, fromRankIn(group, options)));
+}
+
+/** Starts a `recv` (torch.distributed.irecv). */
+export function irecv(tensor: TypedArray, options: RecvOptions & GroupOption = {}): Work<number> {
+  const group = groupOf(options);
+  const work = group.irecv(tensor, fromRankIn(group, options));
+  return {
+    wait: async () => getGlobalRank(group, await work.wait()),
+    isCompleted: () => work.isCompleted(),
+  };
+}
+
+function fromRankIn(group: ProcessGroup, options: RecvOptions): RecvOptions {
+  return options.src === undefined ? options : { ...options, src: rankInGroup(group, 'src', options.src) };
+}

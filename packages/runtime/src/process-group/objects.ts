@@ -1,0 +1,92 @@
+import type {
+  BroadcastObjectOptions,
+  CollectiveOptions,
+  GatherObjectOptions,
+  ScatterObjectOptions,
+} from '@ringrun/collectives';
+import { groupOf, rankInGroup } from './groups.ts';
+import type { GroupOption } from './groups.ts';
+
+/*
+ * Objects among the ranks of the default group, or of `group`, as the methods of `ProcessGroup` move them. `src` and `dst` are ranks of the default group,
+ * as in torch.distributed; lists are in the order of the group's ranks.
+ */
+
+/** The object of rank `src`, 0 unless given, on every rank (torch.distributed.broadcast_object_list). */
+export async function broadcastObject<T>(
+  object: T,
+  options: BroadcastObjectOptions & GroupOption = {},
+): Promise<T> {
+  const group = groupOf(options);
+  return await group.broadcastObject(object, {
+    ...options,
+    src: rankInGroup(group, 'src', options.src ?? 0),
+  });
+}
+
+/** `broadcastObject` on the calling thread. */
+export function broadcastObjectSync<T>(object: T, options: BroadcastObjectOptions & GroupOption = {}): T {
+  const group = groupOf(options);
+  return group.broadcastObjectSync(object, {
+    ...options,
+    src: rankInGroup(group, 'src', options.src ?? 0),
+  });
+}
+
+/** Everybody's objects on every rank (torch.distributed.all_gather_object). */
+export async function allGatherObject<T>(
+  object: T,
+  options: CollectiveOptions & GroupOption = {},
+): Promise<T[]> {
+  return await groupOf(options).allGatherObject(object, options);
+}
+
+/** `allGatherObject` on the calling thread. */
+export function allGatherObjectSync<T>(object: T, options: CollectiveOptions & GroupOption = {}): T[] {
+  return groupOf(options).allGatherObjectSync(object, options);
+}
+
+/** Everybody's objects on rank `dst`, 0 unless given; elsewhere undefined (torch.distributed.gather_object). */
+export async function gatherObject<T>(
+  object: T,
+  options: GatherObjectOptions & GroupOption = {},
+): Promise<T[] | undefined> {
+  const group = groupOf(options);
+  return await group.gatherObject(object, {
+    ...options,
+    dst: rankInGroup(group, 'dst', options.dst ?? 0),
+  });
+}
+
+/** `gatherObject` on the calling thread. */
+export function gatherObjectSync<T>(
+  object: T,
+  options: GatherObjectOptions & GroupOption = {},
+): T[] | undefined {
+  const group = groupOf(options);
+  return group.gatherObjectSync(object, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
+}
+
+/** One of rank `src`'s objects on each rank, 0 unless given (torch.distributed.scatter_object_list). */
+export async function scatterObject<T>(
+  objects: readonly T[] | undefined,
+  options: ScatterObjectOptions & GroupOption = {},
+): Promise<T> {
+  const group = groupOf(options);
+  return await group.scatterObject(objects, {
+    ...options,
+    src: rankInGroup(group, 'src', options.src ?? 0),
+  });
+}
+
+/** `scatterObject` on the calling thread. */
+export function scatterObjectSync<T>(
+  objects: readonly T[] | undefined,
+  options: ScatterObjectOptions & GroupOption = {},
+): T {
+  const group = groupOf(options);
+  return group.scatterObjectSync(objects, {
+    ...options,
+    src: rankInGroup(group, 'src', options.src ?? 0),
+  });
+}
