@@ -3,10 +3,11 @@ import { addExtension, Packr } from 'msgpackr';
 import { BFloat16Bits, Float16Bits } from './bits16.ts';
 import { InvalidArgumentError } from './errors.ts';
 
-/** Extensions are all of the process's that use this copy of msgpackr: for our own classes only, with numbers that nobody else takes first. */
+/** Extensions are all of the process's that use this copy of msgpackr: for our own classes only, with numbers that msgpackr does
+ * not use itself. */
 for (const [type, Bits] of [
-  [101, Float16Bits],
-  [102, BFloat16Bits],
+  [33, Float16Bits],
+  [34, BFloat16Bits],
 ] as const) {
   addExtension({
     type,

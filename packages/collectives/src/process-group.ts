@@ -118,7 +118,8 @@ export interface ProcessGroup {
 
   /**
    * A message to rank `dst` (torch.distributed.send), outside of the order of the collectives. Messages to one rank with one tag are received in the order of the calls.
-   * Resolves when the tensor may be used again, which says nothing of its having been received.
+   * Resolves when the tensor may be used again: a long message's when its receiver takes it, a short one's at once. The `…Sync` forms of messages wait
+   * for their own message only.
    *
    * @throws InvalidArgumentError for this rank itself as `dst`, as torch.
    */
@@ -153,8 +154,8 @@ export interface ProcessGroup {
    * a copy. What the other ranks give is not looked at.
    *
    * Objects of this function and the next ones travel by value, as by `structuredClone`: numbers, strings, BigInts, undefined, arrays, plain
-   * objects, Map, Set, Date, RegExp, typed arrays and buffers, with references among them and cycles. An Error keeps its name, message and cause; an instance of another
-   * class arrives as a plain object of its fields; −0 arrives as 0.
+   * objects, Map, Set, Date, RegExp, typed arrays and buffers, with references among them and cycles. An Error keeps its name, message and cause; a Buffer arrives as a
+   * Uint8Array, an instance of another class as a plain object of its fields, −0 as 0. `timeoutMs` counts for each of two steps.
    *
    * @throws InvalidArgumentError for an object with a function, a symbol or another thing in it that has no value, saying where in it. The
    * others, who would wait for it, get a RingrunError `ERR_OBJECT_NOT_PACKED` that names the rank. The group can be used further.

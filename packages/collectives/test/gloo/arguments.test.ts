@@ -98,6 +98,74 @@ describe('a group of one', () => {
     ],
   ];
 
+  const messages: [string, () => unknown, RegExp][] = [
+    [
+      'a destination beyond the group',
+      () => group.isend(tensor, 1),
+      /dst is 1, expected a rank .* from 0 to 0/,
+    ],
+    ['itself as destination', () => group.isend(tensor, 0), /dst is 0, which is this rank itself/],
+    ['itself as source', () => group.irecv(tensor, { src: 0 }), /src is 0, which is this rank itself/],
+    [
+      'a receive from anyone where nobody else is',
+      () => group.irecv(tensor),
+      /recv was called in a group of one, expected .* two or more/,
+    ],
+    [
+      'a list as a message',
+      () => group.isend([tensor] as never, 0),
+      /tensor is a list of 1, expected one of Float32Array/,
+    ],
+  ];
+
+  test.each(messages)('refuses %s, at once', (_what, call, message) => {
+    expect(call).toThrow(InvalidArgumentError);
+    expect(call).toThrow(message);
+  });
+
+  const rejections: [string, () => Promise<unknown>, RegExp][] = [
+    ['reduce to nobody', () => group.reduce(tensor, { dst: 3 }), /dst is 3, expected .* from 0 to 0/],
+    [
+      'an average of integers in reduce',
+      () => group.reduce(new Int32Array(2), { op: 'AVG' }),
+      /op is AVG and the tensor's dtype int32/,
+    ],
+    [
+      'bits of floating point in reduceScatter',
+      () => group.reduceScatter(tensor, tensor, { op: 'BOR' }),
+      /op is BOR and the tensor's dtype float32/,
+    ],
+    [
+      'reduceScatter of too much',
+      () => group.reduceScatter(new Float32Array(2), tensor),
+      /input has 3 elements, expected 2: 1 ranks, 2 elements of output for each/,
+    ],
+    [
+      'allGather into too little',
+      () => group.allGather(new Float32Array(2), tensor),
+      /output has 2 elements, expected 3/,
+    ],
+    ['gather without output', () => group.gather(tensor), /output is missing on rank 0, which is dst/],
+    ['scatter without input', () => group.scatter(tensor), /input is missing on rank 0, which is src/],
+    ['send to itself', () => group.send(tensor, 0), /dst is 0, which is this rank itself/],
+    ['recv from a rank that is none', () => group.recv(tensor, { src: -1 }), /src is -1, expected a rank/],
+    ['a barrier without time', () => group.monitoredBarrier({ timeoutMs: 0 }), /timeoutMs is 0/],
+    ['an object from nobody', () => group.broadcastObject(1, { src: 1 }), /src is 1, expected a rank/],
+    ['objects to nobody', () => group.gatherObject(1, { dst: 0.5 }), /dst is 0\.5, expected a rank/],
+    ['an object without time', () => group.allGatherObject(1, { timeoutMs: -1 }), /timeoutMs is -1/],
+    [
+      'a function in an object',
+      () => group.broadcastObject({ hooks: [1, test] }),
+      /object\.hooks\[1\] is a function/,
+    ],
+  ];
+
+  test.each(rejections)('rejects %s', async (_what, call, message) => {
+    const rejected = call();
+    await expect(rejected).rejects.toThrow(InvalidArgumentError);
+    await expect(rejected).rejects.toThrow(message);
+  });
+
   const integerArrays = [Int8Array, Uint8Array, Int32Array, Uint32Array, BigInt64Array, BigUint64Array];
   const meaningless = [
     ...integerArrays.map((TensorClass) => ({ op: 'AVG' as const, TensorClass })),

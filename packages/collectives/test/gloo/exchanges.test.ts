@@ -1,0 +1,280 @@
+import { nativeExchange } from '@ringrun/native';
+import { describe, expect, test } from 'vitest';
+
+import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collectives';
+
+import {
+  allGatherExchange,
+  allToAllExchange,
+  gatherExchange,
+  scatterExchange,
+} from '../../src/gloo/exchanges.ts';
+import { reduceScatterOperands } from '../../src/gloo/operands.ts';
+
+/** Rank 1 of 3. */
+const place = { rank: 1, size: 3 };
+const numbers = (...values: number[]) => Float32Array.from(values);
+const upTo = (length: number) => Float32Array.from({ length }, (_, i) => i);
+const nobody = [null, null, null];
+
+describe('allGather', () => {
+  test('gives the input to everybody, and takes a part of the output from each', () => {
+    const [input, output] = [numbers(7, 8), upTo(6)];
+    const { op, gives, takes, dtype, root } = allGatherExchange(place, output, input);
+    expect([op, dtype, root]).toEqual([nativeExchange.allGather, 'float32', 0]);
+    expect(gives.every((one) => one === input)).toBe(true);
+    expect(takes).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
+    output[4] = 40;
+    expect(takes[2]).toEqual(numbers(40, 5));
+  });
+
+  test('takes lists of different lengths, and makes a list of its own of them', () => {
+    const output = [upTo(5), upTo(2), upTo(1)];
+    const { takes } = allGatherExchange(place, output, numbers(7, 8));
+    expect(takes).toEqual(output);
+    expect(takes).not.toBe(output);
+    takes.forEach((one, rank) => {
+      expect(one).toBe(output[rank]);
+    });
+  });
+
+  test('takes its own part of the output as input', () => {
+    const output = upTo(6);
+    const input = output.subarray(2, 4);
+    const { gives, takes } = allGatherExchange(place, output, input);
+    expect(takes[1]!.byteOffset).toBe(gives[1]!.byteOffset);
+  });
+
+  test('moves nothing where there is nothing', () => {
+    expect(allGatherExchange(place, [upTo(4), upTo(0), upTo(0)], upTo(0))).toMatchObject({
+      gives: nobody,
+      takes: [upTo(4), null, null],
+    });
+  });
+
+  test.each([Float16Bits, BFloat16Bits])('parts of $name are of its class', (Bits) => {
+    const { takes, dtype } = allGatherExchange(place, new Bits(6), new Bits(2));
+    expect(dtype).toBe(Bits === Float16Bits ? 'float16' : 'bfloat16');
+    for (const one of takes) expect(one).toBeInstanceOf(Bits);
+  });
+});
+
+describe('gather', () => {
+  test('gives its input to dst alone', () => {
+    const input = upTo(2);
+    expect(gatherExchange(place, input, { dst: 2 })).toEqual({
+      op: nativeExchange.gather,
+      gives: [null, null, input],
+      takes: nobody,
+      dtype: 'float32',
+      root: 2,
+    });
+  });
+
+  test('takes a part from each where it is dst', () => {
+    const output = [upTo(1), upTo(2), upTo(3)];
+    const { gives, takes } = gatherExchange(place, numbers(7, 8), { dst: 1, output });
+    expect(gives).toEqual([null, numbers(7, 8), null]);
+    expect(takes).toEqual(output);
+  });
+});
+
+describe('scatter', () => {
+  test('takes its output from src alone', () => {
+    const output = upTo(2);
+    expect(scatterExchange(place, output, {})).toEqual({
+      op: nativeExchange.scatter,
+      gives: nobody,
+      takes: [output, null, null],
+      dtype: 'float32',
+      root: 0,
+    });
+  });
+
+  test('gives a part to each where it is src', () => {
+    const { gives, takes } = scatterExchange(place, numbers(7, 8), { src: 1, input: upTo(6) });
+    expect(gives).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
+    expect(takes).toEqual([null, numbers(7, 8), null]);
+  });
+});
+
+describe('allToAll', () => {
+  test('divides arrays equally', () => {
+    const { op, gives, takes } = allToAllExchange(place, new Float32Array(3), upTo(3), {});
+    expect(op).toBe(nativeExchange.allToAll);
+    expect(gives).toEqual([numbers(0), numbers(1), numbers(2)]);
+    expect(takes).toEqual([numbers(0), numbers(0), numbers(0)]);
+  });
+
+  test('divides arrays as the sizes say', () => {
+    const { gives, takes } = allToAllExchange(place, upTo(8), upTo(5), {
+      inputSplitSizes: [0, 3, 2],
+      outputSplitSizes: [4, 3, 1],
+    });
+    expect(gives).toEqual([null, numbers(0, 1, 2), numbers(3, 4)]);
+    expect(takes).toEqual([numbers(0, 1, 2, 3), numbers(4, 5, 6), numbers(7)]);
+  });
+
+  test('takes lists', () => {
+    const input = [upTo(1), upTo(2), upTo(0)];
+    const output = [upTo(4), upTo(2), upTo(3)];
+    const { gives, takes } = allToAllExchange(place, output, input, {});
+    expect(gives).toEqual([upTo(1), upTo(2), null]);
+    expect(takes).toEqual(output);
+  });
+});
+
+describe('reduceScatter', () => {
+  test('has an input for each rank', () => {
+    const output = numbers(7, 8);
+    const [given, inputs] = reduceScatterOperands(place, output, upTo(6), {});
+    expect(given).toBe(output);
+    expect(inputs).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
+    expect(reduceScatterOperands(place, output, [upTo(5), upTo(2), upTo(0)], {})[1]).toEqual([
+      upTo(5),
+      upTo(2),
+      upTo(0),
+    ]);
+  });
+});
+
+const two = upTo(2);
+const sparse = new Array<Float32Array>(3);
+sparse[1] = two;
+
+test.each<[string, () => unknown, RegExp]>([
+  [
+    'an output that is too short',
+    () => allGatherExchange(place, upTo(5), two),
+    /^output has 5 elements, expected 6: 3 ranks, 2 elements of input for each\. .* give a list/,
+  ],
+  [
+    'an output of another dtype',
+    () => allGatherExchange(place, new Int32Array(6), two),
+    /^output has dtype int32, expected float32, as input has$/,
+  ],
+  [
+    'a list that is too short',
+    () => allGatherExchange(place, [two, two], two),
+    /^output is a list of 2, expected 3: an array for each rank of the group$/,
+  ],
+  [
+    'a list with another dtype in it',
+    () => allGatherExchange(place, [two, two, new Float64Array(2)], two),
+    /^output\[2\] has dtype float64, expected float32, as input has$/,
+  ],
+  [
+    'a list with something else in it',
+    () => allGatherExchange(place, [two, two, 'x' as never], two),
+    /^output\[2\] is 'x', expected one of Float32Array/,
+  ],
+  [
+    'a list with holes',
+    () => allGatherExchange(place, sparse, two),
+    /^output\[0\] is undefined, expected one of Float32Array/,
+  ],
+  [
+    'an own part that is too long',
+    () => allGatherExchange(place, [two, upTo(3), two], two),
+    /^output\[1\] is this rank's own part and has 3 elements, expected 2, as many as input has$/,
+  ],
+  [
+    'no input',
+    () => allGatherExchange(place, two, undefined as never),
+    /^input is undefined, expected one of/,
+  ],
+  ['no output', () => allGatherExchange(place, null as never, two), /^output is null, expected one of/],
+  [
+    'a plain Uint16Array',
+    () => allGatherExchange(place, new Uint16Array(6) as never, new Float16Bits(2)),
+    /^output is of class Uint16Array, .*new Float16Bits\(array\.buffer/,
+  ],
+  [
+    'an output of gather beside dst',
+    () => gatherExchange(place, two, { dst: 0, output: upTo(6) }),
+    /^output is of class Float32Array on rank 1, expected it on rank 0 only, which is dst: leave it out here$/,
+  ],
+  [
+    'no output of gather on dst',
+    () => gatherExchange(place, two, { dst: 1 }),
+    /^output is missing on rank 1, which is dst: expected one array for all 3 ranks, or a list with one for each$/,
+  ],
+  [
+    'an input of scatter beside src',
+    () => scatterExchange(place, two, { input: [two, two, two] }),
+    /^input is a list of 3 on rank 1, expected it on rank 0 only, which is src/,
+  ],
+  [
+    'no input of scatter on src',
+    () => scatterExchange(place, two, { src: 1 }),
+    /^input is missing on rank 1, which is src/,
+  ],
+  [
+    'a src that is none',
+    () => scatterExchange(place, two, { src: 3 }),
+    /^src is 3, expected a rank .* 0 to 2$/,
+  ],
+  [
+    'a dst that is none',
+    () => gatherExchange(place, two, { dst: '1' as never }),
+    /^dst is '1', expected a rank/,
+  ],
+  [
+    'an array that is no multiple',
+    () => allToAllExchange(place, upTo(3), upTo(4), {}),
+    /^input has 4 elements, expected a multiple of 3, .* inputSplitSizes/,
+  ],
+  [
+    'sizes that make something else',
+    () => allToAllExchange(place, upTo(3), upTo(4), { inputSplitSizes: [1, 1, 1] }),
+    /^inputSplitSizes 1 \+ 1 \+ 1 make 3 elements, expected 4, as many as input has$/,
+  ],
+  [
+    'sizes for too few',
+    () => allToAllExchange(place, upTo(4), upTo(3), { outputSplitSizes: [2, 2] }),
+    /^outputSplitSizes is \[2, 2\], expected 3 numbers of elements, one for each rank: integers from 0$/,
+  ],
+  [
+    'sizes below zero',
+    () => allToAllExchange(place, upTo(3), upTo(3), { outputSplitSizes: [-1, 3, 1] }),
+    /^outputSplitSizes is \[-1, 3, 1\], expected/,
+  ],
+  [
+    'sizes that are no list',
+    () => allToAllExchange(place, upTo(3), upTo(3), { inputSplitSizes: 1 as never }),
+    /^inputSplitSizes is 1, expected 3 numbers/,
+  ],
+  [
+    'sizes beside a list',
+    () => allToAllExchange(place, [two, two, two], [two, two, two], { inputSplitSizes: [2, 2, 2] }),
+    /^inputSplitSizes was given with a list as input/,
+  ],
+  [
+    'a list and an array',
+    () => allToAllExchange(place, [two, two, two], upTo(6), {}),
+    /^output is a list and input is not: expected two lists, or two arrays/,
+  ],
+  [
+    'no list of the right length',
+    () => allToAllExchange(place, [], [], {}),
+    /^input is a list of 0, expected 3: an array for each rank/,
+  ],
+  [
+    'an output of allToAll with another dtype',
+    () => allToAllExchange(place, new Int8Array(3), upTo(3), {}),
+    /^output has dtype int8, expected float32, as input has$/,
+  ],
+  [
+    'different own parts',
+    () => allToAllExchange(place, [two, upTo(1), two], [two, two, two], {}),
+    /^rank 1, which is this one, gives itself 2 elements of input and takes 1 into output/,
+  ],
+  [
+    'an input of reduceScatter that is too long',
+    () => reduceScatterOperands(place, two, upTo(7), {}),
+    /^input has 7 elements, expected 6: 3 ranks, 2 elements of output for each/,
+  ],
+])('%s is refused', (_what, call, message) => {
+  expect(call).toThrow(InvalidArgumentError);
+  expect(call).toThrow(message);
+});
