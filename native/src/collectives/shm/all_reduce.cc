@@ -18,7 +18,7 @@ constexpr std::size_t kInPlaceBytes = 2048;
 //
 //   small              1 step       every rank reads size × bytes
 //   registered memory  2 steps      every rank reads and writes bytes (its share of every slice): no copy
-//   anything else      2 per piece  the same, and a copy in and out
+//   anything else      2 per piece  the same, and a copy of the others' shares in and out
 void ShmCollectives::allReduce(const Call& call, void* data) {
   const std::size_t bytes = call.fingerprint.bytes();
   if (size_ == 1) return;
@@ -27,8 +27,10 @@ void ShmCollectives::allReduce(const Call& call, void* data) {
   const bool isEager = bytes <= kEagerBytes;
   auto* const values = static_cast<std::uint8_t*>(data);
   arena_.post(call, placement);
-  if (!placement.isRegistered()) {
-    std::memcpy(isEager ? arena_.payloadOf(rank_) : arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
+  if (isEager && !placement.isRegistered()) std::memcpy(arena_.payloadOf(rank_), values, bytes);
+  if (!isEager && !placement.isRegistered()) {
+    const std::size_t count = std::min(bytes, kPieceBytes) / bytesPerElement(call.fingerprint.dtype);
+    stageSharesOfOthers(call.fingerprint, count, values);
   }
   arena_.arrive(call);
 
@@ -51,26 +53,39 @@ void ShmCollectives::allReduceInPlace(const Call& call) {
   arena_.step(call);
 }
 
-// The halves of staging alternate: while somebody still copies the result of one piece out, the next is copied into
-// the other half.
+// What a rank reduces itself stays in its array: only the others' shares of a piece are copied into staging, and only
+// theirs come out of it. The halves of staging alternate: while somebody still copies the result of one piece out, the
+// next is copied into the other half.
 void ShmCollectives::allReduceStaged(const Call& call, std::uint8_t* data, bool firstPieceIsStaged) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
   const std::size_t bytes = call.fingerprint.bytes();
   for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
-    const std::size_t length = std::min(kPieceBytes, bytes - begin);
+    const std::size_t count = std::min(kPieceBytes, bytes - begin) / elementBytes;
+    std::uint8_t* const piece = data + begin;
     if (begin > 0 || !firstPieceIsStaged) {
-      std::memcpy(arena_.stagingOf(rank_), data + begin, length);
+      stageSharesOfOthers(call.fingerprint, count, piece);
       arena_.step(call);
     }
-    const std::size_t count = length / elementBytes;
     const Range mine = shareOf(rank_, call.fingerprint, count);
-    const Slices slices = slicesOf(size_, [&](int rank) { return arena_.stagingOf(rank) + mine.begin * elementBytes; });
-    void* const result = slices[static_cast<std::size_t>(rank_)];
-    reduceSlices(call.fingerprint, slices, &result, 1, mine.length());
+    const std::size_t offset = mine.begin * elementBytes;
+    const Slices slices =
+        slicesOf(size_, [&](int rank) { return (rank == rank_ ? piece : arena_.stagingOf(rank)) + offset; });
+    void* const results[] = {piece + offset, arena_.stagingOf(rank_) + offset};
+    reduceSlices(call.fingerprint, slices, results, 2, mine.length());
     arena_.step(call);
-    collectShares(call.fingerprint, count, data + begin);
+    for (int rank = 0; rank < size_; ++rank) {
+      if (rank != rank_) collectShareOf(rank, call.fingerprint, count, piece);
+    }
     arena_.nextStaging();
   }
+}
+
+void ShmCollectives::stageSharesOfOthers(const Fingerprint& fingerprint, std::size_t count, const std::uint8_t* piece) const {
+  const std::size_t elementBytes = bytesPerElement(fingerprint.dtype);
+  const Range mine = shareOf(rank_, fingerprint, count);
+  const std::size_t end = mine.end * elementBytes;
+  std::memcpy(arena_.stagingOf(rank_), piece, mine.begin * elementBytes);
+  std::memcpy(arena_.stagingOf(rank_) + end, piece + end, count * elementBytes - end);
 }
 
 }  // namespace ringrun

@@ -62,7 +62,9 @@ void ShmCollectives::reducePiece(const Call& call, std::uint8_t* data, std::size
   if (isRegistered(root)) return reduceShare(call.fingerprint, begin, length, registeredArrayOf(root) + begin);
   reduceShare(call.fingerprint, begin, length, arena_.stagingOf(rank_));
   arena_.step(call);
-  if (rank_ == root) collectShares(call.fingerprint, length / bytesPerElement(call.fingerprint.dtype), data + begin);
+  if (rank_ != root) return;
+  const std::size_t count = length / bytesPerElement(call.fingerprint.dtype);
+  for (int owner = 0; owner < size_; ++owner) collectShareOf(owner, call.fingerprint, count, data + begin);
 }
 
 // This rank's share of the bytes [begin, begin + length) of every array goes to the same place of `piece`.

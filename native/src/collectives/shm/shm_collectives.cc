@@ -28,14 +28,11 @@ Range ShmCollectives::shareOf(int rank, const Fingerprint& fingerprint, std::siz
   return splitEvenly(count, static_cast<std::size_t>(size_), static_cast<std::size_t>(rank), lineOfElements);
 }
 
-// Of a piece of `count` elements, whose shares their ranks have reduced in their own staging.
-void ShmCollectives::collectShares(const Fingerprint& fingerprint, std::size_t count, std::uint8_t* data) const {
+void ShmCollectives::collectShareOf(int owner, const Fingerprint& fingerprint, std::size_t count, std::uint8_t* piece) const {
   const std::size_t elementBytes = bytesPerElement(fingerprint.dtype);
-  for (int rank = 0; rank < size_; ++rank) {
-    const Range share = shareOf(rank, fingerprint, count);
-    const std::size_t offset = share.begin * elementBytes;
-    std::memcpy(data + offset, arena_.stagingOf(rank) + offset, share.length() * elementBytes);
-  }
+  const Range share = shareOf(owner, fingerprint, count);
+  const std::size_t offset = share.begin * elementBytes;
+  std::memcpy(piece + offset, arena_.stagingOf(owner) + offset, share.length() * elementBytes);
 }
 
 }  // namespace ringrun

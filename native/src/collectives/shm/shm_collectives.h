@@ -85,7 +85,9 @@ class ShmCollectives : public Collectives {
   std::uint8_t* registeredArrayOf(int rank) const;
 
   Range shareOf(int rank, const Fingerprint& fingerprint, std::size_t count) const;
-  void collectShares(const Fingerprint& fingerprint, std::size_t count, std::uint8_t* data) const;
+  // In and out of staging, of a piece of `count` elements: what others will reduce, and what `owner` has reduced.
+  void stageSharesOfOthers(const Fingerprint& fingerprint, std::size_t count, const std::uint8_t* piece) const;
+  void collectShareOf(int owner, const Fingerprint& fingerprint, std::size_t count, std::uint8_t* piece) const;
 
   int rank_;
   int size_;
