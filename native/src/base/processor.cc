@@ -5,6 +5,22 @@
 #endif
 
 namespace ringrun {
+namespace {
+
+// A thread moves at most this often: where every processor is taken, moving does not help.
+constexpr Milliseconds kMoveInterval{2};
+
+}  // namespace
+
+bool Elbowroom::makeFrom(std::uint32_t theirs) {
+  const std::uint32_t here = currentProcessor();
+  if (here == kUnknownProcessor || theirs != here) return true;
+  const auto now = Clock::now();
+  if (now < nextMove_) return false;
+  nextMove_ = now + kMoveInterval;
+  moveToAnotherProcessor();
+  return true;
+}
 
 #ifdef __linux__
 

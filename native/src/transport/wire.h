@@ -14,7 +14,7 @@
 
 namespace ringrun {
 
-constexpr std::uint16_t kWireVersion = 1;
+constexpr std::uint16_t kWireVersion = 2;
 
 constexpr std::uint32_t kHelloMagic = 0x31485252;    // "RRH1"
 constexpr std::uint32_t kControlMagic = 0x31435252;  // "RRC1"
@@ -80,8 +80,10 @@ struct DataHeader {
   std::uint32_t part = 0;  // place of this message in its operation, counted by the algorithm
   Fingerprint fingerprint;
   std::uint64_t bytes = 0;  // that follow
+  std::uint32_t processor = 0;  // that the sender ran on: of use to ranks of the same machine
+  std::uint32_t reserved = 0;
 };
-static_assert(sizeof(DataHeader) == 40, "wire format");
+static_assert(sizeof(DataHeader) == 48, "wire format");
 
 // What travels on a connection for messages between two ranks: notes from the side that dialled, grants back.
 enum class NoteType : std::uint16_t {

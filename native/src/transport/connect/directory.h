@@ -25,6 +25,11 @@ class Directory {
     return topology_.shareMemory(rank_, peer) ? Carrier::LocalSocket : Carrier::Tcp;
   }
 
+  // Whether the other rank runs on this machine, whatever it shares.
+  bool isHere(int peer) const {
+    return topology_.shareMemory(rank_, peer) || endpointOf(peer).address == endpointOf(rank_).address;
+  }
+
   // Ranks of this rank's host, itself among them.
   const Team& neighbours() const { return topology_.ranksOn(topology_.hostOf(rank_)); }
 

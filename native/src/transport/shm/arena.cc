@@ -7,7 +7,6 @@
 
 #include "base/failure.h"
 #include "base/futex.h"
-#include "base/processor.h"
 #include "base/usable_cpus.h"
 #include "base/wait.h"
 #include "transport/connect/dial.h"
@@ -18,9 +17,6 @@ namespace {
 
 // Some 20 to 50 µs: longer than a peer that is on its way needs, shorter than anybody else would miss the processor.
 constexpr int kSpins = 1000;
-
-// A thread moves at most this often: where every processor is taken, moving does not help.
-constexpr Milliseconds kMoveInterval{10};
 
 }  // namespace
 
@@ -89,26 +85,13 @@ bool Arena::hasReached(int peer) const {
 
 void Arena::await(int peer, const Call& call) {
   if (hasReached(peer)) return;
-  if (spins_ > 0 && !sharesProcessorWith(peer)) {
+  if (spins_ > 0 && elbowroom_.makeFrom(areas_[peer].processor.load(std::memory_order_relaxed))) {
     for (int i = 0; i < spins_; ++i) {
       pauseBriefly();
       if (hasReached(peer)) return;
     }
   }
   sleepUntilReached(peer, call);
-}
-
-// Two ranks that wait for each other in turn never run at the same time, so the scheduler sees no reason to take them
-// off the one processor that they may have begun on; each step then costs two context switches. The one that waits
-// makes room.
-bool Arena::sharesProcessorWith(int peer) {
-  const std::uint32_t here = currentProcessor();
-  if (here == kUnknownProcessor || areas_[peer].processor.load(std::memory_order_relaxed) != here) return false;
-  const auto now = Clock::now();
-  if (now < nextMove_) return true;
-  nextMove_ = now + kMoveInterval;
-  moveToAnotherProcessor();
-  return false;
 }
 
 void Arena::sleepUntilReached(int peer, const Call& call) {

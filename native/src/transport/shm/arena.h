@@ -4,6 +4,7 @@
 
 #include "base/mapping.h"
 #include "base/operation.h"
+#include "base/processor.h"
 #include "transport/control/mesh.h"
 #include "transport/shm/layout.h"
 
@@ -52,7 +53,6 @@ class Arena {
   void publish();
   bool hasReached(int peer) const;
   void await(int peer, const Call& call);
-  bool sharesProcessorWith(int peer);
   void sleepUntilReached(int peer, const Call& call);
   void checkAgreementWith(int peer, const Call& call) const;
   void checkAgreementWithThoseHere(const Call& call) const;
@@ -65,7 +65,7 @@ class Arena {
   int spins_;
   Mapping memory_;
   RankArea* areas_ = nullptr;
-  Clock::time_point nextMove_{};
+  Elbowroom elbowroom_;
   std::uint32_t step_ = 0;         // this rank's, as published
   std::uint32_t turn_ = 0;         // of posts and payloads; one per operation
   std::uint32_t stagingTurn_ = 0;  // of staging halves; one per piece

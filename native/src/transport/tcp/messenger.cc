@@ -48,7 +48,8 @@ Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh
       directory_(directory),
       acceptor_(acceptor),
       mesh_(mesh),
-      connections_(static_cast<std::size_t>(size_)) {}
+      connections_(static_cast<std::size_t>(size_)),
+      processors_(static_cast<std::size_t>(size_), kUnknownProcessor) {}
 
 void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
   begin(call, sends, receives);
@@ -59,15 +60,17 @@ void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, c
     if (isComplete()) return;
     if (advanced) {
       idle = 0;
-    } else if (++idle > spins_) {
-      if (idle == spins_ + 1) lastProgress = Clock::now();
-      waitForReadiness(call);
-      throwIfHopeless(call, lastProgress);
+      continue;
     }
+    if (++idle == 1) lastProgress = Clock::now();
+    if (idle <= spins_ && (idle > 1 || hasElbowroom())) continue;
+    waitForReadiness(call);
+    throwIfHopeless(call, lastProgress);
   }
 }
 
 void Messenger::begin(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+  const std::uint32_t processor = currentProcessor();
   sending_.clear();
   receiving_.clear();
   for (const auto& message : sends) {
@@ -75,6 +78,7 @@ void Messenger::begin(const Call& call, const std::vector<Outgoing>& sends, cons
     sending.header.part = message.part;
     sending.header.fingerprint = call.fingerprint;
     sending.header.bytes = message.bytes;
+    sending.header.processor = processor;
     sending_.push_back(sending);
   }
   for (const auto& message : receives) receiving_.push_back({message, {}});
@@ -161,7 +165,10 @@ bool Messenger::advance(Receiving& receiving, const Call& call) {
   if (got == 0) throwEndOf(peer, "its data connection ended, " + progress());
   const bool hadHeader = receiving.done >= sizeof receiving.header;
   receiving.done += static_cast<std::size_t>(got);
-  if (!hadHeader && receiving.done >= sizeof receiving.header) checkHeader(receiving, call);
+  if (!hadHeader && receiving.done >= sizeof receiving.header) {
+    checkHeader(receiving, call);
+    if (directory_.isHere(peer)) processors_[static_cast<std::size_t>(peer)] = receiving.header.processor;
+  }
   return true;
 }
 
@@ -181,6 +188,19 @@ void Messenger::checkHeader(const Receiving& receiving, const Call& call) const 
                       std::to_string(receiving.message.part) + " of " + std::to_string(receiving.message.bytes) +
                       " bytes: do all ranks run the same ringrun?");
   }
+}
+
+// Whether this thread runs elsewhere than those of this machine that it waits for; so that it may spin.
+bool Messenger::hasElbowroom() {
+  bool enough = true;
+  const auto makeFrom = [&](int peer) { enough &= elbowroom_.makeFrom(processors_[static_cast<std::size_t>(peer)]); };
+  for (const auto& sending : sending_) {
+    if (!sending.complete()) makeFrom(sending.message.to);
+  }
+  for (const auto& receiving : receiving_) {
+    if (!receiving.complete()) makeFrom(receiving.message.from);
+  }
+  return enough;
 }
 
 void Messenger::waitForReadiness(const Call& call) {

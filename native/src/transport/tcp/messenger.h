@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/operation.h"
+#include "base/processor.h"
 #include "base/unique_fd.h"
 #include "transport/connect/acceptor.h"
 #include "transport/connect/directory.h"
@@ -83,6 +84,7 @@ class Messenger {
   bool advance(Sending& sending);
   bool advance(Receiving& receiving, const Call& call);
   void checkHeader(const Receiving& receiving, const Call& call) const;
+  bool hasElbowroom();
   void waitForReadiness(const Call& call);
   void throwIfHopeless(const Call& call, Clock::time_point lastProgress);
   void throwIfEnded(int peer, Clock::duration idle);
@@ -96,6 +98,9 @@ class Messenger {
   Acceptor& acceptor_;
   ControlMesh& mesh_;
   std::vector<UniqueFd> connections_;
+  // Where each rank of this machine ran when it sent its last message; kUnknownProcessor for all others.
+  std::vector<std::uint32_t> processors_;
+  Elbowroom elbowroom_;
   // Of the transfer under way; members so that their memory is reused.
   std::vector<Sending> sending_;
   std::vector<Receiving> receiving_;
