@@ -3,11 +3,134 @@ import { describe, test } from 'vitest';
 import { runRanks } from './fixtures/ranks.ts';
 
 const lengths = [0, 1, 7, 1000, 65_537, 300_000];
+/** Where every rank has something for every other. */
+const lengthsOfBlocks = (size: number) => (size > 4 ? lengths.slice(0, -1) : lengths);
+
+const allElsewhere = (size: number) => Array.from({ length: size }, (_, rank) => rank);
 
 describe.each([2, 3, 4, 5, 7, 8])('over TCP, %d ranks', (size) => {
-  const hosts = Array.from({ length: size }, (_, rank) => rank);
-  for (const s of ['everyAllReduce', 'everyReduce', 'everyReduceScatter', 'everyExchange', 'exchangeOfOverlappingBlocks'])
-  test(s, async () => {
-    await runRanks(hosts, s, { lengths: size > 4 ? lengths.slice(0, 5) : lengths, dtypes: ['float32', 'uint8'] });
+  const hosts = allElsewhere(size);
+
+  test('allReduce gives everybody the sums and averages of a formula', async () => {
+    await runRanks(hosts, 'everyAllReduce', { lengths });
+  });
+
+  test('reduce gives them to the root, and leaves what the others have', async () => {
+    await runRanks(hosts, 'everyReduce', { lengths });
+  });
+
+  test('reduceScatter gives every rank its part, of equal and of unequal lengths, in the order of the ranks', async () => {
+    await runRanks(hosts, 'everyReduceScatter', { lengths: lengthsOfBlocks(size), inRankOrder: true });
+  });
+
+  test('allGather, gather, scatter and allToAll move every block to its place', async () => {
+    await runRanks(hosts, 'everyExchange', { lengths: lengthsOfBlocks(size), dtypes: ['float32', 'uint8'] });
+  });
+
+  test('blocks that are given may overlap', async () => {
+    await runRanks(hosts, 'exchangeOfOverlappingBlocks', { lengths: lengthsOfBlocks(size) });
+  });
+});
+
+test.each([2, 4])(
+  'over TCP, %d ranks: an input may be overwritten as soon as its operation has returned',
+  async (size) => {
+    await runRanks(allElsewhere(size), 'inputsAreFreeAfterwards', { rounds: 100 });
+  },
+);
+
+/** Sums that round are added in an order of the algorithm's own: equal on all ranks, and next time. */
+async function expectEqualSums(size: number, algorithm: string): Promise<void> {
+  const args = { lengths: lengthsOfBlocks(size), algorithm };
+  const first = await runRanks(allElsewhere(size), 'irregularSums', args);
+  const again = await runRanks(allElsewhere(size), 'irregularSums', args);
+  expect(again).toEqual(first);
+  for (const { allReduce } of first) expect(allReduce).toEqual(first[0]['allReduce']);
+}
+
+describe.each([
+  { algorithm: '', scenarios: [] },
+  { algorithm: 'direct', scenarios: ['everyAllReduce', 'everyReduce'] },
+  { algorithm: 'ring', scenarios: ['everyAllReduce'] },
+  { algorithm: 'halving-doubling', scenarios: ['everyAllReduce'] },
+  { algorithm: 'binomial-tree', scenarios: ['everyReduce'] },
+])("reductions by '$algorithm'", ({ algorithm, scenarios }) => {
+  test.each([2, 3, 4, 5, 7, 8])(
+    'on %d ranks are those of a formula, rounded once, and equal everywhere and every time',
+    async (size) => {
+      const hosts = allElsewhere(size);
+      for (const scenario of scenarios) await runRanks(hosts, scenario, { lengths, algorithm });
+      await runRanks(hosts, 'sumsRoundedOnce', { lengths: [0, 1, 1000, 65_537], algorithm });
+      await expectEqualSums(size, algorithm);
+    },
+  );
+});
+
+describe.each(['direct', 'ring', 'bruck', 'pairwise'])("exchanges by '%s'", (algorithm) => {
+  test.each([2, 3, 5, 8])('on %d ranks move every block to its place', async (size) => {
+    await runRanks(allElsewhere(size), 'everyExchange', {
+      lengths: [0, 1, 1000, 20_000],
+      dtypes: ['uint8'],
+      algorithm,
+    });
+  });
+});
+
+describe.each([2, 3, 5])('%d ranks that disagree over TCP', (size) => {
+  const hosts = allElsewhere(size);
+  const last = size - 1;
+
+  test.each([1000, 200_000])(
+    'about a block of %d elements are all told which one, and nothing changes',
+    async (length) => {
+      const message = new RegExp(
+        `rank 0 gives ${(length + 1).toLocaleString('en')} elements to rank ${last}, which expects`,
+      );
+      for (const report of await runRanks(hosts, 'exchangeThatDisagrees', { length })) {
+        expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });
+        expect(report['ranks']).toMatchObject([{ rank: 0 }, { rank: last }]);
+        expect(report['message']).toMatch(message);
+      }
+    },
+  );
+
+  test.each([1000, 200_000])(
+    'about inputs of %d elements are all told which ones, and nothing changes',
+    async (length) => {
+      for (const report of await runRanks(hosts, 'reduceScatterThatDisagrees', { length })) {
+        expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });
+        expect(report['ranks']).toMatchObject(hosts.map((rank) => ({ rank })));
+        expect(report['message']).toMatch(
+          /the input for rank 0 has [\d,]+ elements on rank 0 and [\d,]+ on rank 1/,
+        );
+      }
+    },
+  );
+
+  test.each([1000, 200_000])(
+    'about the root of %d elements are told both, and nothing changes',
+    async (length) => {
+      for (const { ranks, ...report } of await runRanks(hosts, 'reduceThatDisagrees', { length })) {
+        expect(report).toMatchObject({ code: 'MISMATCH', untouched: true });
+        const seen = (ranks as { seenIn: string }[])
+          .map(({ seenIn }) => /to rank \d/.exec(seenIn)?.[0])
+          .sort();
+        expect(seen).toEqual(['to rank 0', 'to rank 1']);
+      }
+    },
+  );
+
+  // Somebody's first message is of another operation each time, and as long as the one that is awaited.
+  test.each([
+    { odd: 'broadcast', all: 'allReduce', algorithm: '' },
+    { odd: 'allReduce', all: 'broadcast', algorithm: '' },
+    { odd: 'allReduce', all: 'reduceScatter', algorithm: 'halving-doubling' },
+    { odd: 'broadcast', all: 'reduceScatter', algorithm: 'chain' },
+  ])('about $odd and $all ($algorithm) are all told, and nothing changes', async (operations) => {
+    for (const length of [10, 1000, 200_000]) {
+      for (const report of await runRanks(hosts, 'operationsThatDisagree', { length, ...operations })) {
+        expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });
+      }
+    }
   });
 });

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+
+import { loadNative, nativeDType } from '@ringrun/native';
+
+const native = loadNative();
+
+/** As in native/src/base/operation.h. */
+const ops = {
+  barrier: 1,
+  allReduce: 2,
+  broadcast: 3,
+  allocate: 4,
+  destroy: 5,
+  reduce: 7,
+  reduceScatter: 8,
+  allGather: 9,
+  gather: 10,
+  scatter: 11,
+  allToAll: 12,
+  monitoredBarrier: 13,
+};
+type Op = keyof typeof ops;
+
+interface Case {
+  op: Op;
+  bytes: number;
+  ranks: number;
+  medium?: 'shm' | 'tcp';
+  dtype?: keyof typeof nativeDType;
+  forced?: string;
+}
+
+const chosen = ({ op, bytes, ranks, medium = 'tcp', dtype = 'float32', forced = '' }: Case) =>
+  native.chooseAlgorithm(ops[op], medium, nativeDType[dtype], bytes, ranks, forced);
+
+const large = 64 * 1024 * 1024;
+
+describe('the table of algorithms', () => {
+  test.each<Case & { expected: string }>([
+    { op: 'allReduce', bytes: 4, ranks: 2, expected: 'direct' },
+    { op: 'allReduce', bytes: 65_536, ranks: 2, expected: 'direct' },
+    { op: 'allReduce', bytes: 65_537, ranks: 2, expected: 'ring' },
+    { op: 'allReduce', bytes: 65_536, ranks: 3, expected: 'ring' },
+    { op: 'allReduce', bytes: 65_536, ranks: 8, expected: 'halving-doubling' },
+    { op: 'allReduce', bytes: 4, ranks: 1000, expected: 'halving-doubling' },
+    { op: 'allReduce', bytes: large, ranks: 8, expected: 'ring' },
+    { op: 'allReduce', bytes: large, ranks: 8, dtype: 'float16', expected: 'direct' },
+    { op: 'reduce', bytes: 4, ranks: 8, expected: 'binomial-tree' },
+    { op: 'reduce', bytes: 4, ranks: 8, dtype: 'bfloat16', expected: 'direct' },
+    { op: 'reduce', bytes: large, ranks: 8, expected: 'direct' },
+    { op: 'broadcast', bytes: 65_536, ranks: 8, expected: 'binomial-tree' },
+    { op: 'broadcast', bytes: 65_537, ranks: 8, expected: 'chain' },
+    { op: 'allGather', bytes: 4, ranks: 8, expected: 'direct' },
+    { op: 'allGather', bytes: 4, ranks: 9, expected: 'bruck' },
+    { op: 'allGather', bytes: large, ranks: 9, expected: 'ring' },
+    { op: 'allToAll', bytes: 4, ranks: 9, expected: 'direct' },
+    { op: 'allToAll', bytes: large, ranks: 9, expected: 'pairwise' },
+    { op: 'barrier', bytes: 0, ranks: 9, expected: 'dissemination' },
+    { op: 'allReduce', bytes: large, ranks: 9, medium: 'shm', expected: 'flat' },
+  ])('$op of $bytes bytes on $ranks ranks ($medium, $dtype): $expected', ({ expected, ...one }) => {
+    expect(chosen(one)).toBe(expected);
+  });
+
+  test('has an answer for every operation, size and number of ranks, and all answers have names', () => {
+    const names = native.algorithmNames();
+    for (const op of Object.keys(ops) as Op[]) {
+      for (const medium of ['shm', 'tcp'] as const) {
+        for (const bytes of [0, 1, 1000, 100_000, large]) {
+          for (const ranks of [2, 3, 9, 100]) expect(names).toContain(chosen({ op, medium, bytes, ranks }));
+        }
+      }
+    }
+  });
+});
+
+describe('an algorithm that was asked for', () => {
+  test('is used by the operations that have it, and by no others', () => {
+    expect(chosen({ op: 'allReduce', bytes: large, ranks: 8, forced: 'halving-doubling' })).toBe(
+      'halving-doubling',
+    );
+    expect(chosen({ op: 'allGather', bytes: 4, ranks: 2, forced: 'bruck' })).toBe('bruck');
+    expect(chosen({ op: 'allReduce', bytes: large, ranks: 8, forced: 'bruck' })).toBe('ring');
+    expect(chosen({ op: 'allReduce', bytes: large, ranks: 8, medium: 'shm', forced: 'ring' })).toBe('flat');
+  });
+
+  test('has one of these names', () => {
+    expect(native.algorithmNames()).toEqual([
+      'flat',
+      'direct',
+      'ring',
+      'halving-doubling',
+      'binomial-tree',
+      'chain',
+      'dissemination',
+      'bruck',
+      'pairwise',
+      'hierarchical',
+    ]);
+    expect(() => chosen({ op: 'allReduce', bytes: 4, ranks: 2, forced: 'rings' })).toThrow(
+      /no algorithm is called 'rings'/,
+    );
+  });
+});
