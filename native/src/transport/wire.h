@@ -77,7 +77,7 @@ static_assert(sizeof(SegmentBody) == 8, "wire format");
 // Before every tensor's bytes on a data connection.
 struct DataHeader {
   std::uint32_t magic = kDataMagic;
-  std::uint32_t part = 0;  // place of this message in its operation, counted by the algorithm
+  std::uint32_t part = 0;  // messages that the sender sent this rank before, in this operation and team
   Fingerprint fingerprint;
   std::uint64_t bytes = 0;  // that follow
   std::uint32_t processor = 0;  // that the sender ran on: of use to ranks of the same machine

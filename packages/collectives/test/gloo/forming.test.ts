@@ -44,6 +44,33 @@ describe('the transport', () => {
   });
 });
 
+describe('the algorithm', () => {
+  const messagesOf = async (envOf: (rank: number) => NodeJS.ProcessEnv) => {
+    const reports = await reportsOf(2, 'forming', { env: { RINGRUN_TRANSPORT: 'tcp' }, envOf });
+    return reports as { name?: string; message?: string }[];
+  };
+
+  test('has to be one that there is', async () => {
+    for (const { name, message } of await messagesOf(() => ({ RINGRUN_ALGORITHM: 'butterfly' }))) {
+      expect(name).toBe('InvalidArgumentError');
+      expect(message).toMatch(/RINGRUN_ALGORITHM is 'butterfly', expected one of .*ring, halving-doubling/);
+    }
+  });
+
+  test('has to be the same on all ranks', async () => {
+    const reports = await messagesOf((rank) => ({ RINGRUN_ALGORITHM: rank === 0 ? 'ring' : '' }));
+    for (const { name, message } of reports) {
+      expect(name).toBe('InvalidArgumentError');
+      expect(message).toMatch(/rank 0 .* algorithm ring, rank 1 .* algorithm auto/);
+    }
+  });
+
+  test('may be asked for', async () => {
+    for (const report of await messagesOf(() => ({ RINGRUN_ALGORITHM: 'ring' })))
+      expect(report).toMatchObject({ transport: 'tcp', sum: 1 });
+  });
+});
+
 test('ranks that never come are named', async () => {
   const reports = await reportsOf(3, 'forming', { args: { absent: 1, timeoutMs: 700 } });
   for (const report of [reports[0], reports[2]]) {
