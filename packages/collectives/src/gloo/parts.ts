@@ -42,7 +42,7 @@ function partsAsLongAs(own: Named<TypedArray>, whole: Named<TypedArray>, { size 
     );
   }
   throw new InvalidArgumentError(
-    `${whole.name} has ${elements(whole.value.length)}, expected ${size * length}: ${size} ranks, ${elements(length)} of ${own.name} for each. ` +
+    `${whole.name} has ${elements(whole.value.length)}, expected ${size * length}: ${counted(size, 'rank')}, ${elements(length)} of ${own.name} for each. ` +
       'Where ranks have different lengths, give a list with an array for each rank',
   );
 }
@@ -133,5 +133,9 @@ function cut(whole: TypedArray, lengths: readonly number[]): TypedArray[] {
 }
 
 function elements(count: number): string {
-  return count === 1 ? '1 element' : `${count} elements`;
+  return counted(count, 'element');
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

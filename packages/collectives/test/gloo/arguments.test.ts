@@ -138,7 +138,7 @@ describe('a group of one', () => {
     [
       'reduceScatter of too much',
       () => group.reduceScatter(new Float32Array(2), tensor),
-      /input has 3 elements, expected 2: 1 ranks, 2 elements of output for each/,
+      /input has 3 elements, expected 2: 1 rank, 2 elements of output for each/,
     ],
     [
       'allGather into too little',
