@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { beforeEach, expect, test, vi } from 'vitest';
+import * as dist from '../../src/process-group/index.ts';
 import {
   allReduce,
   allReduceSync,
@@ -14,6 +15,7 @@ import {
   getWorldSize,
   initProcessGroup,
   isInitialized,
+  newGroup,
 } from '../../src/process-group/index.ts';
 import type { InitProcessGroupOptions } from '../../src/process-group/index.ts';
 
@@ -28,6 +30,8 @@ test('before the group exists every function says what to call first', async () 
   }
   await expect(allReduce(new Float32Array(1))).rejects.toMatchObject({ code: 'ERR_NOT_INITIALIZED' });
   await expect(destroyProcessGroup()).rejects.toMatchObject({ code: 'ERR_NOT_INITIALIZED' });
+  await expect(newGroup()).rejects.toMatchObject({ code: 'ERR_NOT_INITIALIZED' });
+  expect(() => dist.getGroupRank(null, 0)).toThrow(/await initProcessGroup\(\) first/);
 });
 
 test('choices that do not exist are refused, and change nothing', async () => {
@@ -68,4 +72,107 @@ test('a world of one computes, refuses a second start, and can be ended and begu
     expect(isInitialized()).toBe(false);
     expect(() => getRank()).toThrow(/was destroyed/);
   }
+});
+
+test('a world of one has groups of one', async () => {
+  await initProcessGroup();
+  const group = (await newGroup([0], { timeoutMs: 5000 }))!;
+  const other = (await newGroup())!;
+  expect(group).not.toBe(other);
+  expect([getRank(group), getWorldSize(group), getBackend(group)]).toEqual([0, 1, 'gloo']);
+  expect(dist.getProcessGroupRanks(group)).toEqual([0]);
+  expect(dist.getProcessGroupRanks()).toEqual([0]);
+  expect([dist.getGroupRank(group, 0), dist.getGlobalRank(group, 0)]).toEqual([0, 0]);
+  const values = Float32Array.of(1, 2);
+  await allReduce(values, { group });
+  await broadcast(values, { group: other, src: 0 });
+  expect([...values]).toEqual([1, 2]);
+  expect(await dist.broadcastObject({ a: 1 }, { group })).toEqual({ a: 1 });
+
+  await destroyProcessGroup(group);
+  await expect(allReduce(values, { group })).rejects.toMatchObject({ code: 'ERR_GROUP_DESTROYED' });
+  await expect(broadcast(values, { group })).rejects.toThrow(/none of this process group/);
+  await expect(destroyProcessGroup(group)).rejects.toThrow(/none of this process group/);
+  await allReduce(values, { group: other });
+  await destroyProcessGroup();
+  await expect(other.barrier()).rejects.toMatchObject({ code: 'ERR_GROUP_DESTROYED' });
+});
+
+test('bad ranks are refused, and count as no call', async () => {
+  await initProcessGroup();
+  await expect(newGroup([])).rejects.toThrow(/ranks are \[\], expected/);
+  await expect(newGroup([0, 0])).rejects.toThrow(/0 is twice/);
+  await expect(newGroup([1])).rejects.toThrow(/integers from 0 to 0/);
+  await expect(newGroup([0], { timeoutMs: 0 })).rejects.toThrow(/timeoutMs is 0/);
+  expect(await newGroup([0])).not.toBeNull();
+  await destroyProcessGroup();
+});
+
+test('a rank outside of the default group is told who is in the group', async () => {
+  await initProcessGroup();
+  const values = new Float32Array(1);
+  await expect(broadcast(values, { src: 1 })).rejects.toThrow(
+    /^src is 1, expected a rank of the default group that is in this group: rank 0\.$/,
+  );
+  await expect(dist.reduce(values, { dst: -1 })).rejects.toThrow(/^dst is -1, expected/);
+  await expect(dist.gatherObject(1, { dst: 2 })).rejects.toThrow(/^dst is 2, expected/);
+  await expect(dist.send(values, 1)).rejects.toThrow(/^dst is 1, expected/);
+  expect(() => dist.irecv(values, { src: 1 })).toThrow(/^src is 1, expected/);
+  await destroyProcessGroup();
+});
+
+test('every operation of a group in which this rank is not says so', async () => {
+  await initProcessGroup();
+  const values = new Float32Array(1);
+  const options = { group: null };
+  const operations: Record<string, () => unknown> = {
+    allReduce: () => dist.allReduce(values, options),
+    reduce: () => dist.reduce(values, options),
+    reduceScatter: () => dist.reduceScatter(values, values, options),
+    broadcast: () => dist.broadcast(values, options),
+    allGather: () => dist.allGather(values, values, options),
+    gather: () => dist.gather(values, { ...options, output: values }),
+    scatter: () => dist.scatter(values, { ...options, input: values }),
+    allToAll: () => dist.allToAll(values, values, options),
+    barrier: () => dist.barrier(options),
+    monitoredBarrier: () => dist.monitoredBarrier(options),
+    send: () => dist.send(values, 0, options),
+    recv: () => dist.recv(values, options),
+    broadcastObject: () => dist.broadcastObject(1, options),
+    allGatherObject: () => dist.allGatherObject(1, options),
+    gatherObject: () => dist.gatherObject(1, options),
+    scatterObject: () => dist.scatterObject([1], options),
+  };
+  for (const [name, operate] of Object.entries(operations)) {
+    await expect(operate(), name).rejects.toMatchObject({ code: 'ERR_NOT_IN_GROUP' });
+  }
+  const refusal = /this rank, 0 of 1, is not in it/;
+  expect(() => dist.isend(values, 0, options)).toThrow(refusal);
+  expect(() => dist.irecv(values, options)).toThrow(refusal);
+  expect(() => dist.getProcessGroupRanks(null)).toThrow(refusal);
+  expect([getRank(null), getWorldSize(null)]).toEqual([-1, -1]);
+  await destroyProcessGroup(null);
+  expect(isInitialized()).toBe(true);
+  await destroyProcessGroup();
+});
+
+test('every operation of a world of one gives back what it was given', async () => {
+  await initProcessGroup();
+  const given = Float32Array.of(1, 2);
+  for (const sync of ['', 'Sync'] as const) {
+    const output = () => new Float32Array(2);
+    const outputs = Array.from({ length: 5 }, output);
+    await dist[`reduce${sync}`](outputs[0]);
+    await dist[`reduceScatter${sync}`](outputs[0], given);
+    await dist[`allGather${sync}`](outputs[1], given);
+    await dist[`gather${sync}`](given, { output: outputs[2] });
+    await dist[`scatter${sync}`](outputs[3], { input: [given] });
+    await dist[`allToAll${sync}`](outputs[4], given, { inputSplitSizes: [2] });
+    for (const one of outputs) expect([...one]).toEqual([1, 2]);
+    await dist[`monitoredBarrier${sync}`]();
+    expect(await dist[`allGatherObject${sync}`]({ given })).toEqual([{ given }]);
+    expect(await dist[`gatherObject${sync}`]({ given })).toEqual([{ given }]);
+    expect(await dist[`scatterObject${sync}`]([{ given }])).toEqual({ given });
+  }
+  await destroyProcessGroup();
 });

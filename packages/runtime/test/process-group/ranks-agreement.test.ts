@@ -1,0 +1,59 @@
+import { HashStore, InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
+import { expect, test } from 'vitest';
+import { agreeOnRanks } from '../../src/process-group/ranks-agreement.ts';
+import { PrefixStore } from '../../src/rendezvous/prefix-store.ts';
+
+/** What each rank ends with: undefined, or an error. `said[rank]`: the ranks that it names. */
+function outcomes(said: readonly (readonly number[])[], worldSize = said.length, timeoutMs = 5000) {
+  const store = new PrefixStore('group/2', new HashStore());
+  return Promise.all(
+    said.map((ranks, rank) =>
+      agreeOnRanks(store, { rank, worldSize, number: 2, ranks }, timeoutMs).catch((error: unknown) => error),
+    ),
+  );
+}
+
+test('ranks that say the same agree, those that are not in the group too', async () => {
+  const ranks = [0, 2];
+  expect(await outcomes([ranks, ranks, ranks])).toEqual([undefined, undefined, undefined]);
+});
+
+test('nobody goes on before everybody has come', async () => {
+  const store = new HashStore();
+  const order: string[] = [];
+  const call = async (rank: number) => {
+    await agreeOnRanks(store, { rank, worldSize: 2, number: 1, ranks: [0] }, 5000);
+    order.push(`rank ${rank} goes on`);
+  };
+  const first = call(0);
+  await store.wait(['member/0']);
+  order.push('rank 1 comes');
+  await Promise.all([first, call(1)]);
+  expect(order[0]).toBe('rank 1 comes');
+  expect(order.slice(1).sort()).toEqual(['rank 0 goes on', 'rank 1 goes on']);
+});
+
+test('where one says something else all are told both sides', async () => {
+  const errors = await outcomes([
+    [0, 1],
+    [0, 1],
+    [1, 2],
+  ]);
+  for (const error of errors) {
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect((error as Error).message).toMatch(
+      /^Call 2 of newGroup was made with ranks 0-1 by rank 0 and with ranks 1-2 by rank 2: expected the same ranks/,
+    );
+  }
+});
+
+test('ranks that never call it are named', async () => {
+  const [zero, one] = await outcomes([[0], [0]], 4, 100);
+  for (const error of [zero, one]) {
+    expect(error).toBeInstanceOf(StoreTimeoutError);
+    expect((error as StoreTimeoutError).missingKeys).toEqual(['member/2', 'member/3']);
+  }
+  expect((one as Error).message).toMatch(
+    /^Rank 1 of 4 waited .* in call 2 of newGroup for ranks 2-3 to join\./,
+  );
+});

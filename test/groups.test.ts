@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { launch } from './support/command.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const results = temporaryFolder();
+const size = 4;
+
+/** What each of 4 ranks found in a scenario of fixtures/groups.js, by rank. */
+async function ranks(scenario: string, transport = 'shm'): Promise<Record<string, unknown>[]> {
+  const folder = mkdtempSync(join(results, `${scenario}-`));
+  const args = ['--nproc', String(size), 'test/fixtures/groups.js', scenario, folder];
+  const ended = await launch(args, { env: { RINGRUN_TRANSPORT: transport } }).ended;
+  expect(ended).toMatchObject({ code: 0, timedOut: false, left: [] });
+  return Array.from({ length: size }, (_, rank) => {
+    const text = readFileSync(join(folder, `${rank}.json`), 'utf8');
+    return JSON.parse(text) as Record<string, unknown>;
+  });
+}
+
+test.each(['shm', 'tcp'])(
+  '%s: groups of even and odd ranks work beside each other, and count as torch counts',
+  async (transport) => {
+    const found = await ranks('evenAndOdd', transport);
+    for (const [rank, one] of found.entries()) {
+      const [first, last] = rank % 2 === 0 ? [0, 2] : [1, 3];
+      expect(one).toEqual({
+        other: null,
+        places: [rank === first ? 0 : 1, 2, rank],
+        members: [first, last],
+        globalRanks: [first, last],
+        groupRanks: [0, 1],
+        sums: [first + last, 6, last, rank === last ? first + last : rank],
+        object: { from: last },
+        objects: [`rank ${first}`, `rank ${last}`],
+        gathered: rank === last ? [first, last] : null,
+        notInside: expect.stringMatching(
+          `^InvalidArgumentError: src is ${(last + 1) % size}, expected a rank .* ranks ${first} and ${last}\\.$`,
+        ) as string,
+        byDefault:
+          rank === 1
+            ? (expect.stringMatching(
+                /^InvalidArgumentError: src is 0, expected a rank .*: ranks 1 and 3\.$/,
+              ) as string)
+            : 'none',
+        notMember: expect.stringMatching(
+          `^RingrunError: The group is null: this rank, ${rank} of 4,`,
+        ) as string,
+      });
+    }
+  },
+);
+
+test('messages in a group name ranks of the default group', async () => {
+  const found = await ranks('messages');
+  expect(found[1]).toEqual({ received: [3, 3], senders: [3] });
+  expect(found[3]).toEqual({ received: [1, 1], senders: [1] });
+});
+
+test('a group is destroyed by its members alone, and the rest with the default group', async () => {
+  const members = [[0, 1], [1, 2, 3], [0, 1, 2, 3], [3]];
+  for (const [rank, found] of (await ranks('destroyed')).entries()) {
+    expect(found).toEqual({
+      all: 4,
+      after: members.map((ones) =>
+        ones.includes(rank) ? (expect.stringMatching(/this group was destroyed/) as string) : null,
+      ),
+      isInitialized: false,
+      rank,
+    });
+  }
+});
+
+test('ranks that mean different groups are all told, and can go on', async () => {
+  const found = await ranks('disagreement');
+  for (const { error } of found) {
+    expect(error).toMatch(
+      /^InvalidArgumentError: Call 1 of newGroup was made with ranks .* by rank \d and with/,
+    );
+    expect(error).toContain('ranks 0-1 by rank');
+    expect(error).toContain('ranks 0 and 3 by rank');
+  }
+  expect(found.map(({ sum }) => sum)).toEqual([3, 1, 2, 3]);
+});
+
+test('a rank that never calls newGroup is named, at the timeout', async () => {
+  const found = await ranks('absence');
+  for (const { error } of found.slice(0, 3)) {
+    expect(error).toMatch(
+      /^StoreTimeoutError: Rank \d of 4 waited .* in call 1 of newGroup for rank 3 to join/,
+    );
+  }
+});
