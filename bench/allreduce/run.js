@@ -1,5 +1,5 @@
-// All-reduce of two processes on one host, ringrun beside its peers and two limits, in turns: `npm run bench:allreduce -- [--rounds 3] [--most BYTES]
-// [--json FILE]`. PyTorch takes part when the system's python has torch, Open MPI when there is mpicc (`apt-get install python3-torch
+// All-reduce of processes on one host, ringrun beside its peers and two limits, in turns: `npm run bench:allreduce -- [--ranks 2] [--rounds 3]
+// [--most BYTES] [--json FILE]`. The limits are those of two ranks, and take part where there are two. PyTorch takes part when the system's python has torch, Open MPI when there is mpicc (`apt-get install python3-torch
 // openmpi-bin libopenmpi-dev`). Every round runs every contender over all sizes; a row is the median over all rounds.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,13 +13,15 @@ import { planOf } from './schedule.js';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const { values: options } = parseArgs({
   options: {
+    ranks: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
     most: { type: 'string', default: String(2 ** 28) },
     python: { type: 'string', default: '/usr/bin/python3' },
     json: { type: 'string' },
   },
 });
-const plan = planOf(Number(options.most));
+const ranks = Number(options.ranks);
+const plan = planOf(Number(options.most), ranks);
 const built = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
 
 const ringrun = (transport, memory, mode) => ({
@@ -27,15 +29,14 @@ const ringrun = (transport, memory, mode) => ({
   transport,
   mode,
   lines: () =>
-    onTwoRanks(process.execPath, [join(here, 'ringrun.js'), memory, mode, ...plan], {
+    onAllRanks(process.execPath, [join(here, 'ringrun.js'), memory, mode, ...plan], {
       RINGRUN_TRANSPORT: transport,
     }),
 });
 
 try {
   const contenders = [
-    limit('limit: adding in shared memory', 'shm', 'limit_shm.c'),
-    limit('limit: raw TCP exchange', 'tcp', 'limit_tcp.c'),
+    ...limits(),
     ...['sync', 'async'].flatMap((mode) => [
       ringrun('shm', 'registered', mode),
       ringrun('shm', 'any', mode),
@@ -78,7 +79,7 @@ function rowsOf({ name, transport, mode }, timesBySize) {
 
 function report(rows) {
   const names = [...new Set(rows.map(({ name, mode }) => `${name}, ${mode}`))];
-  console.log(`median µs of an all-reduce, float32 SUM, 2 ranks\n`);
+  console.log(`median µs of an all-reduce, float32 SUM, ${ranks} ranks\n`);
   console.log(`${'bytes'.padStart(11)}  ${names.map((_, i) => `[${i + 1}]`.padStart(10)).join('')}`);
   for (const bytes of new Set(rows.map((row) => row.bytes))) {
     const cells = names.map((name) => {
@@ -91,6 +92,14 @@ function report(rows) {
   if (options.json) writeFileSync(options.json, JSON.stringify(rows, null, 2));
 }
 
+function limits() {
+  if (ranks !== 2) return [];
+  return [
+    limit('limit: adding in shared memory', 'shm', 'limit_shm.c'),
+    limit('limit: raw TCP exchange', 'tcp', 'limit_tcp.c'),
+  ];
+}
+
 function limit(name, transport, source) {
   const program = compile('cc', ['-march=native'], source);
   return { name, transport, mode: 'sync', lines: async () => parse(await run(program, plan)) };
@@ -98,14 +107,14 @@ function limit(name, transport, source) {
 
 function gloo() {
   if (!isThere(options.python, ['-c', 'import torch'])) return [];
-  const lines = () => onTwoRanks(options.python, [join(here, 'gloo.py'), ...plan], { OMP_NUM_THREADS: '1' });
+  const lines = () => onAllRanks(options.python, [join(here, 'gloo.py'), ...plan], { OMP_NUM_THREADS: '1' });
   return [{ name: 'PyTorch gloo', transport: 'tcp', mode: 'sync', lines }];
 }
 
 function openMpi() {
   if (!isThere('mpicc', ['--version'])) return [];
   const program = compile('mpicc', [], 'mpi.c');
-  const start = ['--allow-run-as-root', '--oversubscribe', '-n', '2'];
+  const start = ['--allow-run-as-root', '--oversubscribe', '-n', String(ranks)];
   const over = (transport, layers) => ({
     name: 'Open MPI',
     transport,
@@ -118,14 +127,14 @@ function openMpi() {
   }));
 }
 
-async function onTwoRanks(command, args, environment) {
+async function onAllRanks(command, args, environment) {
   const port = await freePort();
   const outputs = await Promise.all(
-    [0, 1].map((rank) =>
+    Array.from({ length: ranks }, (_, rank) =>
       run(command, args, {
         ...environment,
         RANK: String(rank),
-        WORLD_SIZE: '2',
+        WORLD_SIZE: String(ranks),
         MASTER_ADDR: '127.0.0.1',
         MASTER_PORT: String(port),
       }),

@@ -1,6 +1,5 @@
 #include "transport/shm/arena.h"
 
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,17 +27,17 @@ Arena::Arena(ControlMesh& mesh, Team team, int place, const Call& call)
       spins_(size_ <= usableCpus() ? kSpins : 0) {
   const std::size_t bytes = sizeof(ArenaHeader) + team_.size() * sizeof(RankArea);
   memory_ = shareMemory(mesh, team_, rankAt(place_), bytes, call);
-  // Fresh memory is zero, which is where every step begins.
+  // Fresh memory is zero, which is where every counter begins.
+  header_ = reinterpret_cast<ArenaHeader*>(memory_.data());
   areas_ = reinterpret_cast<RankArea*>(memory_.data() + sizeof(ArenaHeader));
   if (place_ == 0) {
-    auto* header = new (memory_.data()) ArenaHeader;
-    header->size = static_cast<std::uint32_t>(size_);
-    header->bytes = bytes;
+    header_->magic = kArenaMagic;
+    header_->size = static_cast<std::uint32_t>(size_);
+    header_->bytes = bytes;
   }
   post(call, {});
   arrive(call);
-  const auto* header = reinterpret_cast<const ArenaHeader*>(memory_.data());
-  if (header->magic != kArenaMagic || header->size != static_cast<std::uint32_t>(size_) || header->bytes != bytes) {
+  if (header_->magic != kArenaMagic || header_->size != static_cast<std::uint32_t>(size_) || header_->bytes != bytes) {
     throw Failure(FailureCode::System, {},
                   "rank " + std::to_string(rankAt(0)) +
                       " laid out the shared memory differently: do all ranks run the same ringrun?");
@@ -54,28 +53,22 @@ void Arena::post(const Call& call, const Placement& placement) {
 
 void Arena::arrive(const Call& call) {
   publish();
-  for (int peer = 0; peer < size_; ++peer) {
-    if (peer == place_) continue;
-    await(peer, call);
-    checkAgreementWith(peer, call);
-  }
+  awaitAll(call, true);
 }
 
 void Arena::step(const Call& call) {
   publish();
-  for (int peer = 0; peer < size_; ++peer) {
-    if (peer != place_) await(peer, call);
-  }
+  awaitAll(call, false);
 }
 
-// The pair of publish() and sleepUntilReached() must not lose a wake-up: one writes the step and then looks for
-// sleepers, the other counts itself a sleeper and then looks at the step. With all four sequentially consistent, at
-// least one sees the other.
+// The pair of publish() and sleepUntilAllReached() must not lose a wake-up: one writes its step and then looks for
+// sleepers, the other counts itself a sleeper and then looks at the steps. With all of it sequentially consistent, at
+// least one sees the other. Of several ranks that publish at once the last one sees the steps of all.
 void Arena::publish() {
   RankArea& mine = areas_[place_];
   mine.processor.store(currentProcessor(), std::memory_order_relaxed);
   mine.step.store(++step_, std::memory_order_seq_cst);
-  if (mine.sleepers.load(std::memory_order_seq_cst) != 0) wakeAll(mine.step);
+  if (header_->sleepers.load(std::memory_order_seq_cst) != 0 && haveAllReached()) wakeEverybody();
 }
 
 bool Arena::hasReached(int peer) const {
@@ -83,39 +76,58 @@ bool Arena::hasReached(int peer) const {
   return static_cast<std::int32_t>(theirs - step_) >= 0;
 }
 
-void Arena::await(int peer, const Call& call) {
-  if (hasReached(peer)) return;
-  if (spins_ > 0 && elbowroom_.makeFrom(areas_[peer].processor.load(std::memory_order_relaxed))) {
-    for (int i = 0; i < spins_; ++i) {
-      pauseBriefly();
-      if (hasReached(peer)) return;
-    }
+bool Arena::haveAllReached() const {
+  for (int peer = 0; peer < size_; ++peer) {
+    if (!hasReached(peer)) return false;
   }
-  sleepUntilReached(peer, call);
+  return true;
 }
 
-void Arena::sleepUntilReached(int peer, const Call& call) {
-  RankArea& awaited = areas_[peer];
+// Looks at each peer once it is there, so that ranks which disagree need not wait for the others.
+void Arena::awaitAll(const Call& call, bool checksAgreement) {
+  int next = 0;
+  const auto advance = [&] {
+    for (; next < size_ && hasReached(next); ++next) {
+      if (checksAgreement) checkAgreementWith(next, call);
+    }
+    return next == size_;
+  };
+  if (advance()) return;
+  if (spins_ > 0 && elbowroom_.makeFrom(areas_[next].processor.load(std::memory_order_relaxed))) {
+    for (int i = 0; i < spins_; ++i) {
+      pauseBriefly();
+      if (advance()) return;
+    }
+  }
+  sleepUntilAllReached(call);
+  advance();
+}
+
+void Arena::sleepUntilAllReached(const Call& call) {
   const auto began = Clock::now();
   for (;;) {
-    awaited.sleepers.fetch_add(1, std::memory_order_seq_cst);
-    const std::uint32_t seen = awaited.step.load(std::memory_order_seq_cst);
-    if (static_cast<std::int32_t>(seen - step_) < 0) {
-      sleepWhile(awaited.step, seen, call.deadline.leftWithin(kLivenessInterval));
-    }
-    awaited.sleepers.fetch_sub(1, std::memory_order_seq_cst);
-    if (hasReached(peer)) return;
-
+    header_->sleepers.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint32_t seen = header_->wakeups.load(std::memory_order_seq_cst);
+    if (!haveAllReached()) sleepWhile(header_->wakeups, seen, call.deadline.leftWithin(kLivenessInterval));
+    header_->sleepers.fetch_sub(1, std::memory_order_seq_cst);
+    if (haveAllReached()) return;
     mesh_.receive();
     // A peer may publish its step and end before this rank looks: what it published counts.
-    if (hasReached(peer)) return;
-    mesh_.throwIfFailedBy(call.fingerprint.sequence);
-    if (mesh_.hasEnded(rankAt(peer))) throw mesh_.whyEnded(rankAt(peer));
-    checkAgreementWithThoseHere(call);
-    if (Clock::now() - began >= kLivenessInterval) mesh_.tellStatus(call.fingerprint);
-    if (call.deadline.passed()) throwTimeout();
-    throwIfOver(call, rankAt(peer), "");
+    if (haveAllReached()) return;
+    lookAround(call, began);
   }
+}
+
+// Throws what ends the wait.
+void Arena::lookAround(const Call& call, Clock::time_point began) {
+  mesh_.throwIfFailedBy(call.fingerprint.sequence);
+  for (int peer = 0; peer < size_; ++peer) {
+    if (!hasReached(peer) && mesh_.hasEnded(rankAt(peer))) throw mesh_.whyEnded(rankAt(peer));
+  }
+  checkAgreementWithThoseHere(call);
+  if (Clock::now() - began >= kLivenessInterval) mesh_.tellStatus(call.fingerprint);
+  if (call.deadline.passed()) throwTimeout();
+  throwIfOver(call, rankAt(place_), "");
 }
 
 void Arena::checkAgreementWith(int peer, const Call& call) const {
@@ -147,7 +159,8 @@ void Arena::throwTimeout() const {
 }
 
 void Arena::wakeEverybody() const {
-  for (int peer = 0; peer < size_; ++peer) wakeAll(areas_[peer].step);
+  header_->wakeups.fetch_add(1, std::memory_order_seq_cst);
+  wakeAll(header_->wakeups);
 }
 
 }  // namespace ringrun

@@ -52,8 +52,10 @@ class Arena {
   int rankAt(int place) const { return team_[static_cast<std::size_t>(place)]; }
   void publish();
   bool hasReached(int peer) const;
-  void await(int peer, const Call& call);
-  void sleepUntilReached(int peer, const Call& call);
+  bool haveAllReached() const;
+  void awaitAll(const Call& call, bool checksAgreement);
+  void sleepUntilAllReached(const Call& call);
+  void lookAround(const Call& call, Clock::time_point began);
   void checkAgreementWith(int peer, const Call& call) const;
   void checkAgreementWithThoseHere(const Call& call) const;
   [[noreturn]] void throwTimeout() const;
@@ -64,6 +66,7 @@ class Arena {
   int size_;
   int spins_;
   Mapping memory_;
+  ArenaHeader* header_ = nullptr;
   RankArea* areas_ = nullptr;
   Elbowroom elbowroom_;
   std::uint32_t step_ = 0;         // this rank's, as published

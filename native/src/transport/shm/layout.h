@@ -10,7 +10,7 @@
 //
 //   [ArenaHeader, one page] [RankArea of the host's first rank] [RankArea of its second] …
 //
-// Who may write: a rank writes its own area only, except `sleepers`, which those who wait for it count. Everybody
+// Who may write: a rank writes its own area only; everybody the counters in the header. Everybody
 // reads all. What orders it: a rank writes its posts, payload and staging, then adds 1 to `step` (release); whoever
 // has seen that step (acquire) sees what was written before it. All ranks carry out the same steps in the same order,
 // so "step ≥ mine" means that a peer has come as far as I have. Everything written between steps exists twice and is
@@ -31,10 +31,15 @@ constexpr std::size_t kEagerBytes = 8192;
 constexpr std::size_t kPieceBytes = 512 * 1024;
 
 struct ArenaHeader {
-  std::uint32_t magic = kArenaMagic;
-  std::uint32_t size = 0;  // ranks of the host
-  std::uint64_t bytes = 0;
-  std::uint8_t unused[kPageBytes - 16] = {};
+  std::uint32_t magic;
+  std::uint32_t size;  // ranks of the host
+  std::uint64_t bytes;
+  // A rank that waits counts itself a sleeper, and sleeps until `wakeups` changes (a futex word). Whoever publishes the
+  // step that the last one was missing, and finds sleepers, adds to it and wakes them: once for a step, not once for
+  // each rank that comes to it.
+  alignas(kLineBytes) std::atomic<std::uint32_t> sleepers;  // offset 64
+  std::atomic<std::uint32_t> wakeups;                       // offset 68
+  std::uint8_t unused[kPageBytes - 72];
 };
 static_assert(sizeof(ArenaHeader) == kPageBytes, "shared layout");
 
@@ -62,9 +67,8 @@ struct Turn {
 static_assert(sizeof(Turn) == kLineBytes + kEagerBytes, "shared layout");
 
 struct alignas(kPageBytes) RankArea {
-  std::atomic<std::uint32_t> step;      // offset 0; a futex word; wraps around
-  std::atomic<std::uint32_t> sleepers;  // offset 4; waiters that need a wake-up call
-  std::atomic<std::uint32_t> processor;  // offset 8; where the rank ran when it published its step
+  std::atomic<std::uint32_t> step;       // offset 0; wraps around
+  std::atomic<std::uint32_t> processor;  // offset 4; where the rank ran when it published its step
   alignas(kLineBytes) Turn turns[2];     // offset 64
   alignas(kPageBytes) std::uint8_t staging[2][kPieceBytes];
 };
