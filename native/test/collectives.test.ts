@@ -80,7 +80,8 @@ describe.each(settings)('$size ranks that disagree about some of $length element
     const to = (root: number) => `reduce #1 (float32, ${count(length)} elements, SUM, to rank ${root})`;
     reports.forEach(({ ranks, ...report }, rank) => {
       expect(report).toMatchObject({ code: 'MISMATCH', operation: to(rank === 0 ? 0 : 1), untouched: true });
-      expect((ranks as { seenIn: string }[]).map(({ seenIn }) => seenIn).sort()).toEqual([to(0), to(1)]);
+      const sides = new Set((ranks as { seenIn: string }[]).map(({ seenIn }) => seenIn));
+      expect([...sides].sort()).toEqual([to(0), to(1)]);
     });
   });
 });
