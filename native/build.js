@@ -1,7 +1,8 @@
 // Compiles the addon: native/src → native/build/ringrun.node. Plain JavaScript and a C++ compiler; nothing is downloaded.
 //
-//   node native/build.js          what has changed since the last time
-//   node native/build.js --clean  everything
+//   node native/build.js                what has changed since the last time
+//   node native/build.js --clean        everything
+//   node native/build.js --into FOLDER  FOLDER/ringrun.node, with objects of its own; for RINGRUN_NATIVE
 //
 // $CXX names the compiler, $CXXFLAGS adds to its flags (such as -fsanitize=address).
 import { spawn, spawnSync } from 'node:child_process';
@@ -18,12 +19,16 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const sourceFolder = join(root, 'src');
-const buildFolder = join(root, 'build');
+const { values: options } = parseArgs({
+  options: { clean: { type: 'boolean' }, into: { type: 'string', default: join(root, 'build') } },
+});
+const buildFolder = resolve(options.into);
 const binary = join(buildFolder, 'ringrun.node');
 
 /** Compilers tried in turn where $CXX does not name one. */
@@ -136,7 +141,7 @@ async function compileAll(compiler, flags, jobs) {
 }
 
 async function build() {
-  if (process.argv.includes('--clean')) rmSync(buildFolder, { recursive: true, force: true });
+  if (options.clean) rmSync(buildFolder, { recursive: true, force: true });
   const compiler = findCompiler();
   const flags = flagsOf();
   const objectFolder = objectFolderOf(compiler, flags);
