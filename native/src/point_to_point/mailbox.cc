@@ -118,7 +118,9 @@ void Mailbox::claim(Posted receive, std::list<Message>::iterator message) {
     message->receive = std::move(receive);
     return;
   }
-  std::memcpy(receive.letter.data, message->elements.data(), message->elements.size());
+  // No elements have no address, and memcpy must not be given that even for no bytes.
+  const auto& elements = message->elements;
+  if (!elements.empty()) std::memcpy(receive.letter.data, elements.data(), elements.size());
   unclaimed_.erase(message);
   receive.letter.done(std::nullopt, id.first);
 }
