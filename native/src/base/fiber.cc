@@ -36,6 +36,7 @@
 #ifdef RINGRUN_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #ifdef RINGRUN_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
@@ -58,7 +59,7 @@ class Stack {
     void* address = ::mmap(nullptr, guardBytes_ + kStackBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (address == MAP_FAILED) throwSystem("mmap", errno, "the stack of an operation");
     base_ = static_cast<std::uint8_t*>(address);
-    if (::mprotect(bottom(), kStackBytes, PROT_READ | PROT_WRITE) == 0) return;
+    if (::mprotect(bottom(), kStackBytes, PROT_READ | PROT_WRITE) == 0) return remember();
     const int error = errno;
     ::munmap(base_, guardBytes_ + kStackBytes);
     throwSystem("mprotect", error, "the stack of an operation");
@@ -67,16 +68,26 @@ class Stack {
   Stack& operator=(const Stack&) = delete;
 
   ~Stack() {
-#ifdef RINGRUN_ADDRESS_SANITIZER
-    // Whatever is mapped here next begins without the marks of the frames that were never left.
-    __asan_unpoison_memory_region(bottom(), kStackBytes);
-#endif
+    forget();
     ::munmap(base_, guardBytes_ + kStackBytes);
   }
 
   std::uint8_t* bottom() const { return base_ + guardBytes_; }
 
  private:
+#ifdef RINGRUN_ADDRESS_SANITIZER
+  // What a paused operation holds is not lost: the process may exit before it goes on.
+  void remember() { __lsan_register_root_region(bottom(), kStackBytes); }
+  // Whatever is mapped here next begins without the marks of the frames that were never left.
+  void forget() {
+    __lsan_unregister_root_region(bottom(), kStackBytes);
+    __asan_unpoison_memory_region(bottom(), kStackBytes);
+  }
+#else
+  void remember() {}
+  void forget() {}
+#endif
+
   std::size_t guardBytes_;
   std::uint8_t* base_ = nullptr;
 };
