@@ -6,29 +6,36 @@ const lengths = [0, 1, 7, 1000, 65_537, 300_000];
 /** Where every rank has something for every other. */
 const lengthsOfBlocks = (size: number) => (size > 4 ? lengths.slice(0, -1) : lengths);
 
+/** All memory is alike to TCP. */
+const kinds = ['plain'];
+
 const allElsewhere = (size: number) => Array.from({ length: size }, (_, rank) => rank);
 
 describe.each([2, 3, 4, 5, 7, 8])('over TCP, %d ranks', (size) => {
   const hosts = allElsewhere(size);
 
   test('allReduce gives everybody the sums and averages of a formula', async () => {
-    await runRanks(hosts, 'everyAllReduce', { lengths });
+    await runRanks(hosts, 'everyAllReduce', { lengths, kinds });
   });
 
   test('reduce gives them to the root, and leaves what the others have', async () => {
-    await runRanks(hosts, 'everyReduce', { lengths });
+    await runRanks(hosts, 'everyReduce', { lengths, kinds });
   });
 
   test('reduceScatter gives every rank its part, of equal and of unequal lengths, in the order of the ranks', async () => {
-    await runRanks(hosts, 'everyReduceScatter', { lengths: lengthsOfBlocks(size), inRankOrder: true });
+    await runRanks(hosts, 'everyReduceScatter', { lengths: lengthsOfBlocks(size), kinds, inRankOrder: true });
   });
 
   test('allGather, gather, scatter and allToAll move every block to its place', async () => {
-    await runRanks(hosts, 'everyExchange', { lengths: lengthsOfBlocks(size), dtypes: ['float32', 'uint8'] });
+    await runRanks(hosts, 'everyExchange', {
+      lengths: lengthsOfBlocks(size),
+      kinds,
+      dtypes: ['float32', 'uint8'],
+    });
   });
 
   test('blocks that are given may overlap', async () => {
-    await runRanks(hosts, 'exchangeOfOverlappingBlocks', { lengths: lengthsOfBlocks(size) });
+    await runRanks(hosts, 'exchangeOfOverlappingBlocks', { lengths: lengthsOfBlocks(size), kinds });
   });
 });
 
@@ -59,7 +66,7 @@ describe.each([
     'on %d ranks are those of a formula, rounded once, and equal everywhere and every time',
     async (size) => {
       const hosts = allElsewhere(size);
-      for (const scenario of scenarios) await runRanks(hosts, scenario, { lengths, algorithm });
+      for (const scenario of scenarios) await runRanks(hosts, scenario, { lengths, kinds, algorithm });
       await runRanks(hosts, 'sumsRoundedOnce', { lengths: [0, 1, 1000, 65_537], algorithm });
       await expectEqualSums(size, algorithm);
     },
@@ -112,10 +119,8 @@ describe.each([2, 3, 5])('%d ranks that disagree over TCP', (size) => {
     async (length) => {
       for (const { ranks, ...report } of await runRanks(hosts, 'reduceThatDisagrees', { length })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true });
-        const seen = (ranks as { seenIn: string }[])
-          .map(({ seenIn }) => /to rank \d/.exec(seenIn)?.[0])
-          .sort();
-        expect(seen).toEqual(['to rank 0', 'to rank 1']);
+        const seen = (ranks as { seenIn: string }[]).map(({ seenIn }) => /to rank \d/.exec(seenIn)?.[0]);
+        expect(new Set(seen)).toEqual(new Set(['to rank 0', 'to rank 1']));
       }
     },
   );

@@ -40,8 +40,8 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kAnySize = std::numeric_limits<std::uint64_t>::max();
 constexpr int kAnyRanks = std::numeric_limits<int>::max();
 
-// Of an operation's rows the first that fits is taken. Where algorithms differ in steps and in bytes, few steps win while an
-// array is small, few bytes when it is large.
+// Of an operation's rows the first that fits is taken. Where algorithms differ in steps and in bytes, few steps win
+// while an array is small, few bytes when it is large.
 constexpr Row kTable[] = {
     // In shared memory everybody reads what everybody has; there are no steps to save.
     {Op::AllReduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
@@ -97,8 +97,8 @@ bool isFor(const Row& row, Op op, Medium medium) { return row.op == op && row.me
 
 bool fits(const Row& row, const Situation& situation) {
   const bool isSixteenBits = situation.dtype == DType::Float16 || situation.dtype == DType::BFloat16;
-  return isFor(row, situation.op, situation.medium) && (row.elements == Elements::Any || isSixteenBits) && situation.bytes <= row.upToBytes &&
-         situation.ranks <= row.upToRanks;
+  return isFor(row, situation.op, situation.medium) && (row.elements == Elements::Any || isSixteenBits) &&
+         situation.bytes <= row.upToBytes && situation.ranks <= row.upToRanks;
 }
 
 }  // namespace
@@ -128,9 +128,10 @@ bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm) {
 
 Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced) {
   if (forced && hasAlgorithm(situation.op, situation.medium, *forced)) return *forced;
-  const auto row = std::find_if(std::begin(kTable), std::end(kTable), [&](const Row& one) { return fits(one, situation); });
-  if (row == std::end(kTable)) throw std::logic_error("operation " + std::to_string(static_cast<int>(situation.op)) + " has no algorithm");
-  return row->algorithm;
+  for (const Row& row : kTable) {
+    if (fits(row, situation)) return row.algorithm;
+  }
+  throw std::logic_error("operation " + std::to_string(static_cast<int>(situation.op)) + " has no algorithm");
 }
 
 }  // namespace ringrun

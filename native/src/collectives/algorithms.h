@@ -44,8 +44,8 @@ struct Situation {
 // Whether the operation can be carried out that way.
 bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm);
 
-// `forced` where the operation has it over this medium, else what the table says. Every operation that moves data or waits for
-// everybody has an algorithm.
+// `forced` where the operation has it over this medium, else what the table says. Every operation that moves data or
+// waits for everybody has an algorithm.
 Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced);
 
 }  // namespace ringrun

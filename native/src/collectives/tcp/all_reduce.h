@@ -8,9 +8,9 @@
 
 namespace ringrun {
 
-// The `count` elements of `data` become the combination of everybody's, with the same bytes on every rank of the team and in
-// every run. In each of these a rank knows that all of the team agree before it writes to `data`; docs/algorithms.md
-// has their costs side by side.
+// The `count` elements of `data` become the combination of everybody's, with the same bytes on every rank of the team
+// and in every run. In each of these a rank knows that all of the team agree before it writes to `data`;
+// docs/algorithms.md has their costs side by side.
 
 // By the algorithm of that name; partial results of 16-bit floating-point numbers travel as float32.
 void allReduce(Communicator& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count);

@@ -41,9 +41,7 @@ void chunksToTheirOwners(Communicator& team, const Combination& combination, voi
     terms.reduceInto(own + terms.segment(team.place(), s).begin * combination.elementBytes(), s);
   }
   Spans blocks;
-  for (const Block& chunk : chunks) {
-    blocks.push_back({static_cast<std::uint8_t*>(chunk.data), static_cast<std::size_t>(chunk.count) * combination.elementBytes()});
-  }
+  for (const Block& chunk : chunks) blocks.push_back(spanOf(chunk, combination.dtype));
   ringAllGather(team, blocks);
 }
 

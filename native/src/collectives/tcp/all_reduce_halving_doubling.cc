@@ -101,8 +101,9 @@ class Vertex {
 
 }  // namespace
 
-// Recursive halving (a reduce-scatter), then recursive doubling (an all-gather): 2 log₂ vertices steps, in which every vertex
-// sends 2(vertices − 1)/vertices × bytes; surplus ranks and those that stand for them send bytes more, in 2 more steps.
+// Recursive halving (a reduce-scatter), then recursive doubling (an all-gather): 2 log₂ vertices steps, in which every
+// vertex sends 2(vertices − 1)/vertices × bytes; surplus ranks and those that stand for them send bytes more, in 2 more
+// steps.
 //
 //   4 ranks    0        1        2        3
 //   halving    ab ↔ 1   cd ↔ 0   ab ↔ 3   cd ↔ 2     what a rank keeps, and with whom it shares

@@ -56,10 +56,10 @@ class Landings {
   std::uint8_t* memory_;
 };
 
-// Ring reduce-scatter: in step s of size − 1 the rank at place r sends chunk r − s − 1 to the right and receives chunk r − s − 2
-// from the left (modulo size), to which it adds its own term. The last step completes the chunk of its own place, which has
-// been at every rank, and every rank has compared fingerprints with the one before it: from here on all agree, and the
-// caller's memory may be written.
+// Ring reduce-scatter: in step s of size − 1 the rank at place r sends chunk r − s − 1 to the right and receives chunk
+// r − s − 2 from the left (modulo size), to which it adds its own term. The last step completes the chunk of its own
+// place, which has been at every rank, and every rank has compared fingerprints with the one before it: from here on
+// all agree, and the caller's memory may be written.
 //
 //   4 ranks    sends 0  1  2  3
 //   step 0           d  a  b  c     term of one rank
@@ -79,7 +79,8 @@ void reduceChunksInRing(Communicator& team, const Combination& combination, std:
       std::uint8_t* const into = landings.of(step, chunks.chunk(received), in);
       const std::uint8_t* const from =
           step == 0 ? data + out.begin * elementBytes : landings.of(step - 1, chunks.chunk(sent), out);
-      team.transfer({{team.above(), from, out.length() * elementBytes}}, {{team.below(), into, in.length() * elementBytes}});
+      team.transfer({{team.above(), from, out.length() * elementBytes}},
+                    {{team.below(), into, in.length() * elementBytes}});
       if (step < lastStep) {
         combination.combine({into, own}, into, in.length());
       } else {

@@ -21,7 +21,8 @@ void reportUp(Communicator& team, const TreePlace& tree) {
 }
 
 // In step s a rank receives segment s and passes on segment s − 1; the root has all of them from the beginning. A rank
-// hears from its parent for the first time when the first segment comes, so it looks at the header before it takes the rest.
+// hears from its parent for the first time when the first segment comes, so it looks at the header before it takes the
+// rest.
 void sendDown(Communicator& team, const TreePlace& tree, const Span& values) {
   // One at least, which tells even those who wait for nothing that all agree.
   const std::size_t segments = std::max<std::size_t>(segmentsIn(values.bytes, kSegmentBytes), 1);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/operation.h"
+#include "collectives/blocks.h"
 #include "collectives/tcp/scratch.h"
 #include "transport/tcp/messenger.h"
 #include "transport/topology.h"
@@ -18,9 +19,13 @@ struct Span {
 };
 using Spans = std::vector<Span>;
 
+inline Span spanOf(const Block& block, DType dtype) {
+  return {static_cast<std::uint8_t*>(block.data), static_cast<std::size_t>(block.count) * bytesPerElement(dtype)};
+}
+
 // A team in the course of one operation: what an algorithm runs over. Algorithms know the ranks by their places in the
-// team, in whose order a ring goes round, and never ask which other ranks there are: the same ring runs over a group, or over one
-// rank of each host.
+// team, in whose order a ring goes round, and never ask which other ranks there are: the same ring runs over a group,
+// or over one rank of each host.
 //
 // All that it is given outlives it; this rank is in the team, and not alone.
 class Communicator {

@@ -4,7 +4,8 @@
 
 namespace ringrun {
 
-void reduceTo(Communicator& team, Algorithm algorithm, int root, const Combination& combination, void* data, std::size_t count) {
+void reduceTo(Communicator& team, Algorithm algorithm, int root, const Combination& combination, void* data,
+              std::size_t count) {
   if (algorithm != Algorithm::BinomialTree) return directReduce(team, root, combination, data, count);
   if (!isReducedInFloat32(combination.dtype)) return binomialTreeReduce(team, root, combination, data, count);
   const InFloat32 wide(team, combination, data, count);

@@ -12,7 +12,8 @@ namespace ringrun {
 // change. All ranks have agreed.
 
 // By the algorithm of that name; partial results of 16-bit floating-point numbers travel as float32.
-void reduceTo(Communicator& team, Algorithm algorithm, int root, const Combination& combination, void* data, std::size_t count);
+void reduceTo(Communicator& team, Algorithm algorithm, int root, const Combination& combination, void* data,
+              std::size_t count);
 
 // Every term goes straight to one rank that reduces it, in the order of the team, and from there to the root.
 void directReduce(Communicator& team, int root, const Combination& combination, void* data, std::size_t count);

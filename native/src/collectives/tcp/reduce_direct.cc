@@ -62,8 +62,8 @@ class DirectReduce {
 
 }  // namespace
 
-// Direct reduce-scatter, then a gather to the root, segment by segment: 2 steps for each. Every rank sends bytes once, but
-// the root, which sends what it does not reduce itself.
+// Direct reduce-scatter, then a gather to the root, segment by segment: 2 steps for each. Every rank sends bytes once,
+// but the root, which sends what it does not reduce itself.
 void directReduce(Communicator& team, int root, const Combination& combination, void* data, std::size_t count) {
   DirectReduce part(team, root, combination, data, count);
   for (std::size_t s = 0; s < part.segments(); ++s) part.carryOut(s);

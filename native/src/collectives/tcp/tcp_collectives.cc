@@ -22,9 +22,7 @@ Combination combinationOf(const Fingerprint& fingerprint, int ranks) {
 
 Spans spansOf(const Blocks& blocks, DType dtype) {
   Spans spans;
-  for (const Block& block : blocks) {
-    spans.push_back({static_cast<std::uint8_t*>(block.data), static_cast<std::size_t>(block.count) * bytesPerElement(dtype)});
-  }
+  for (const Block& block : blocks) spans.push_back(spanOf(block, dtype));
   return spans;
 }
 

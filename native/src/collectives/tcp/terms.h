@@ -10,8 +10,8 @@
 
 namespace ringrun {
 
-// A direct reduce-scatter, a segment at a time: each rank sends every other its terms of what that one reduces, and reduces
-// what it has everybody's terms of, in the order of the team and at once, so that nothing is rounded twice.
+// A direct reduce-scatter, a segment at a time: each rank sends every other its terms of what that one reduces, and
+// reduces what it has everybody's terms of, in the order of the team and at once, so that nothing is rounded twice.
 class Terms {
  public:
   // `parts[place]`: this rank's terms of what that place reduces; all ranks know all their lengths.
