@@ -1,0 +1,81 @@
+// Which cases there are, and in which form, memory and with which root each is carried out: the same on every rank.
+import { bytesPerElement, reduceOpsFor } from '@ringrun/collectives';
+
+import { memoryKinds } from './memory.js';
+
+const dtypes = Object.keys(bytesPerElement);
+
+/** Elements of each rank's part; from `shared` on, of all ranks' parts together. */
+const small = [0, 1, 7, 1000];
+const large = [65_537, 1_000_000];
+const shared = 1_000_000;
+
+export const largestPart = ({ size }) =>
+  Math.max(...[...small, ...large].map((length) => partOf(length, size)));
+
+const partOf = (length, size) => (length < shared ? length : Math.ceil(length / size));
+
+/** In the short form, large arrays are reduced in a few ways only: one for each width of element, and every kind of arithmetic. */
+const largeReductions = [
+  ['float32', 'SUM'],
+  ['bfloat16', 'AVG'],
+  ['int64', 'MAX'],
+  ['uint8', 'BXOR'],
+];
+const largeMovements = ['float64', 'uint8'];
+
+/** Every dtype and op, at every length. */
+export function reductionCases({ size, extent }) {
+  const isWanted = (length, dtype, op) =>
+    extent === 'full' ||
+    small.includes(length) ||
+    largeReductions.some(([one, its]) => one === dtype && its === op);
+  return dtypes.flatMap((dtype) =>
+    reduceOpsFor(dtype).flatMap((op) =>
+      lengthsFor((length) => isWanted(length, dtype, op)).flatMap((length) =>
+        inMemories(extent, { dtype, op, length, part: partOf(length, size), size }),
+      ),
+    ),
+  );
+}
+
+/** Every dtype at every length. */
+export function movementCases({ size, extent }) {
+  const isWanted = (length, dtype) =>
+    extent === 'full' || small.includes(length) || largeMovements.includes(dtype);
+  return dtypes.flatMap((dtype) =>
+    lengthsFor((length) => isWanted(length, dtype)).flatMap((length) =>
+      inMemories(extent, { dtype, length, part: partOf(length, size), size }),
+    ),
+  );
+}
+
+const lengthsFor = (isWanted) => [...small, ...large].filter(isWanted);
+
+/** Small arrays in every kind of memory in the full form; else the kinds take turns, which `Turns` hands out. */
+function inMemories(extent, one) {
+  if (extent !== 'full' || !small.includes(one.length)) return [one];
+  return memoryKinds.map((kind) => ({ ...one, kind }));
+}
+
+/** Turns of what a case does not name, in an order without a pattern, so that every combination comes up. */
+export class Turns {
+  #state = 1;
+
+  /** `form`: of the call, on this rank. Most cases mix both: what runs on the calling thread meets what runs on the native one. */
+  next({ rank, size }, { kind }) {
+    const form = this.#oneOf(['Sync', '', rank % 2 === 0 ? 'Sync' : '', rank % 2 === 0 ? '' : 'Sync']);
+    const turn = { form, root: this.#below(size), inPlace: this.#below(2) === 1, tag: this.#below(2 ** 31) };
+    return { ...turn, kind: kind ?? this.#oneOf(memoryKinds) };
+  }
+
+  /** From a linear congruence, whose upper bits are the better ones. */
+  #below(end) {
+    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((this.#state / 2 ** 32) * end);
+  }
+
+  #oneOf(list) {
+    return list[this.#below(list.length)];
+  }
+}

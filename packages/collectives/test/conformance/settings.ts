@@ -1,0 +1,32 @@
+const sizes = [1, 2, 3, 4, 7, 8];
+
+/**
+ * By rank, the host that it says it is on: equal and unequal numbers of ranks, hosts side by side and in turns, and three of them. (Two ranks are on
+ * one host or on two.)
+ */
+const mixtures = [
+  [0, 1, 0],
+  [0, 0, 1, 1],
+  [0, 0, 0, 1, 1, 1, 2],
+  [0, 1, 0, 1, 0, 1, 0, 1],
+];
+
+export interface Setting {
+  transport: string;
+  size: number;
+  /** What rank `rank` is told. */
+  envOf: (rank: number) => NodeJS.ProcessEnv;
+}
+
+const overOneTransport = ['shm', 'tcp'].flatMap((transport) =>
+  sizes.map((size): Setting => ({ transport, size, envOf: () => ({ RINGRUN_TRANSPORT: transport }) })),
+);
+
+const overBoth = mixtures.map((hosts): Setting => ({
+  transport: 'mixed',
+  size: hosts.length,
+  envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${hosts[rank]}` }),
+}));
+
+/** Every transport and number of ranks. */
+export const settings = [...overOneTransport, ...overBoth];

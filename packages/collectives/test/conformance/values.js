@@ -1,0 +1,149 @@
+// What the ranks give, and what the collectives must make of it. Element `i` of every array is a formula that repeats with a period, so that
+// expected values are worked out naively, once per period, and compared as bytes.
+import { Buffer } from 'node:buffer';
+
+import { bytesPerElement, typedArrayClass } from '@ringrun/collectives';
+
+/** A prime, so that no algorithm's chunk, segment or slot is a multiple of it: what lands at a wrong place is seen. */
+const period = 251;
+
+/** What goes to different ranks differs by where in the period it begins. */
+const phaseFor = (to) => (to * 13) % period;
+
+const wrapOf = {
+  int8: (value) => BigInt.asIntN(8, value),
+  uint8: (value) => BigInt.asUintN(8, value),
+  int32: (value) => BigInt.asIntN(32, value),
+  uint32: (value) => BigInt.asUintN(32, value),
+  int64: (value) => BigInt.asIntN(64, value),
+  uint64: (value) => BigInt.asUintN(64, value),
+};
+
+/** 16-bit formats are computed with in float32, and rounded when they become elements. */
+const roundOf = {
+  float32: Math.fround,
+  float64: (value) => value,
+  float16: Math.fround,
+  bfloat16: Math.fround,
+};
+
+/** Over the whole range, so that sums wrap around and signs matter; odd on every rank or on none, so that products do not become 0. */
+const integerTerm = (at, rank) => BigInt(at * 7 + rank * 10 + 1) * 0x9e3779b97f4a7c15n;
+
+/**
+ * Up to 6 significant bits, exact in every dtype, times 2^0 to 2^6: sums over 8 ranks are exact in float32, whatever their order, and take more
+ * bits than a 16-bit format has. So these must be rounded once. A NaN on the last rank, an infinity on the first.
+ */
+function addend(at, rank, size) {
+  if (at === 5 && rank === size - 1) return NaN;
+  if (at === 11 && rank === 0) return Infinity;
+  return ((((at * 5 + rank * 37) % 101) - 50) / 4) * 2 ** ((at + rank) % 7);
+}
+
+/** 3 significant bits, of which 8 ranks' product has 24: exact in float32. */
+function factor(at, rank, size) {
+  if (at === 5 && rank === size - 1) return NaN;
+  return (((at * 3 + rank * 5) % 8) * 2 - 7) / 4;
+}
+
+const isInteger = (dtype) => dtype in wrapOf;
+
+/** Element `at` of the period of what `rank` has, in the numbers that its dtype is computed with: BigInt for integers. */
+function termAt({ dtype, op, size }, at, rank) {
+  if (isInteger(dtype)) return wrapOf[dtype](integerTerm(at, rank));
+  return op === 'PRODUCT' ? factor(at, rank, size) : addend(at, rank, size);
+}
+
+const combine = {
+  SUM: (left, right) => left + right,
+  AVG: (left, right) => left + right,
+  PRODUCT: (left, right) => left * right,
+  MIN: (left, right) => (right < left || Number.isNaN(right) ? right : left),
+  MAX: (left, right) => (right > left || Number.isNaN(right) ? right : left),
+  BAND: (left, right) => left & right,
+  BOR: (left, right) => left | right,
+  BXOR: (left, right) => left ^ right,
+};
+
+function reducedAt({ dtype, op, size }, at) {
+  const terms = Array.from({ length: size }, (_, rank) => termAt({ dtype, op, size }, at, rank));
+  const result = terms.reduce(combine[op]);
+  if (isInteger(dtype)) return wrapOf[dtype](result);
+  return roundOf[dtype](op === 'AVG' ? result / size : result);
+}
+
+function elementsOf(dtype, values) {
+  const Class = typedArrayClass[dtype];
+  if (bytesPerElement[dtype] === 2) return Class.fromFloat32(values);
+  return Class.from(
+    isInteger(dtype) && bytesPerElement[dtype] < 8 ? values.map(Number) : values,
+    (value) => value,
+  );
+}
+
+const known = new Map();
+
+/** The bytes of one period of `valueAt`, from `phase` on. */
+function patternOf(name, dtype, phase, valueAt) {
+  const key = `${name}/${dtype}/${phase}`;
+  if (!known.has(key)) {
+    const values = Array.from({ length: period }, (_, i) => valueAt((i + phase) % period));
+    known.set(key, bytesOf(elementsOf(dtype, values)));
+  }
+  return known.get(key);
+}
+
+/** A pattern is what an array holds, all of it: bytes to repeat. `op`: what the array is reduced with, if at all. `to`: whom it is for, if only one. */
+export function patternOfTerms({ dtype, op, size }, from, to = 0) {
+  const formula = op === 'PRODUCT' ? 'factors' : 'addends';
+  return patternOf(`${formula} of ${from} among ${size}`, dtype, phaseFor(to), (at) =>
+    termAt({ dtype, op, size }, at, from),
+  );
+}
+
+/** Everybody's terms as one, by definition. */
+export function patternOfReduction({ dtype, op, size }, to = 0) {
+  return patternOf(`${op} among ${size}`, dtype, phaseFor(to), (at) => reducedAt({ dtype, op, size }, at));
+}
+
+/** The same memory, as bytes. */
+export function bytesOf(array) {
+  return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
+}
+
+export function fillWith(array, pattern) {
+  if (array.length > 0) bytesOf(array).fill(pattern);
+  return array;
+}
+
+/** What comparing goes through at a time: fits a core's cache. */
+const stretchBytes = 128 * 1024;
+
+/** Undefined where the array holds the pattern; else the first element that does not, in words. */
+export function differenceFrom(pattern, array) {
+  const bytes = bytesOf(array);
+  const step = Math.min(Math.ceil(stretchBytes / pattern.length) * pattern.length, bytes.length);
+  const expected = Buffer.alloc(step, pattern);
+  for (let begin = 0; begin < bytes.length; begin += step) {
+    const found = bytes.subarray(begin, begin + step);
+    if (!found.equals(expected.subarray(0, found.length)))
+      return firstDifference(array, pattern, begin / array.BYTES_PER_ELEMENT);
+  }
+  return undefined;
+}
+
+function firstDifference(array, pattern, begin) {
+  const Class = array.constructor;
+  const elements = (bytes) => new Class(Uint8Array.from(bytes).buffer);
+  const expected = elements(pattern);
+  const isWrong = (i) =>
+    bitsOf(array.subarray(i, i + 1)) !== bitsOf(expected.subarray(i % expected.length).subarray(0, 1));
+  let at = begin;
+  while (!isWrong(at)) at++;
+  const shown = (part) => `${String(numbersOf(part)[0])} (${bitsOf(part)})`;
+  const wanted = expected.subarray(at % expected.length).subarray(0, 1);
+  return `element ${at} of ${array.length} is ${shown(array.subarray(at, at + 1))}, expected ${shown(wanted)}`;
+}
+
+const bitsOf = (array) => bytesOf(array).toString('hex');
+const numbersOf = (array) => array.toFloat32?.() ?? array;
