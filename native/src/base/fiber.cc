@@ -59,10 +59,12 @@ class Stack {
     void* address = ::mmap(nullptr, guardBytes_ + kStackBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (address == MAP_FAILED) throwSystem("mmap", errno, "the stack of an operation");
     base_ = static_cast<std::uint8_t*>(address);
-    if (::mprotect(bottom(), kStackBytes, PROT_READ | PROT_WRITE) == 0) return remember();
-    const int error = errno;
-    ::munmap(base_, guardBytes_ + kStackBytes);
-    throwSystem("mprotect", error, "the stack of an operation");
+    if (::mprotect(bottom(), kStackBytes, PROT_READ | PROT_WRITE) != 0) {
+      const int error = errno;
+      ::munmap(base_, guardBytes_ + kStackBytes);
+      throwSystem("mprotect", error, "the stack of an operation");
+    }
+    remember();
   }
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
