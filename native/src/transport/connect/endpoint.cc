@@ -37,6 +37,13 @@ std::string hexOf(const Token& token) {
 
 namespace {
 
+#ifdef TCP_KEEPIDLE
+// A connection on which nothing arrives: probes after 5 s, then every 2 s; the fifth without an answer ends it.
+constexpr int kIdleSeconds = 5;
+constexpr int kProbeSeconds = 2;
+constexpr int kProbes = 5;
+#endif
+
 void setOption(int fd, int level, int option, int value, const char* name) {
   if (::setsockopt(fd, level, option, &value, sizeof value) != 0) throwSystem("setsockopt", errno, name);
 }
@@ -51,9 +58,19 @@ void prepareConnection(int fd, Carrier carrier) {
   setOption(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
   setOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE");
 #ifdef TCP_KEEPIDLE
-  setOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5, "TCP_KEEPIDLE");
-  setOption(fd, IPPROTO_TCP, TCP_KEEPINTVL, 2, "TCP_KEEPINTVL");
-  setOption(fd, IPPROTO_TCP, TCP_KEEPCNT, 5, "TCP_KEEPCNT");
+  setOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds, "TCP_KEEPIDLE");
+  setOption(fd, IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds, "TCP_KEEPINTVL");
+  setOption(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes, "TCP_KEEPCNT");
+#endif
+}
+
+void endWhenUnanswered(int fd, Carrier carrier) {
+#ifdef TCP_USER_TIMEOUT
+  constexpr int kMilliseconds = 1000 * (kIdleSeconds + kProbes * kProbeSeconds);
+  if (carrier == Carrier::Tcp) setOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kMilliseconds, "TCP_USER_TIMEOUT");
+#else
+  static_cast<void>(fd);
+  static_cast<void>(carrier);
 #endif
 }
 

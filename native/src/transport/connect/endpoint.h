@@ -28,7 +28,12 @@ Token randomToken();
 std::string hexOf(const Token& token);
 
 // Connections go through pollSockets(), never through a call that blocks; small messages leave at once; a host that
-// vanishes without a word is noticed by keep-alive probes after 15 s. Throws Failure.
+// vanishes while nothing is under way to it is noticed by keep-alive probes after 15 s. Throws Failure.
 void prepareConnection(int fd, Carrier carrier);
+
+// A host that vanishes while something is under way to it, too, is noticed after 15 s: the kernel sends no probes then, and repeats what
+// was not acknowledged for a quarter of an hour. Only for connections that carry little: a window that stays closed for so long,
+// because the other rank computes and does not read, ends a connection too. Throws Failure.
+void endWhenUnanswered(int fd, Carrier carrier);
 
 }  // namespace ringrun

@@ -90,7 +90,9 @@ std::vector<InvolvedRank> ControlMesh::absent() const {
   return missing;
 }
 
+// What is sent on it is so little that it always fits into the window, whether the peer reads or not.
 void ControlMesh::admit(int peer, UniqueFd fd) {
+  endWhenUnanswered(fd.get(), directory_.carrierTo(peer));
   peers_[peer].fd = std::move(fd);
   peers_[peer].presence = Presence::Present;
 }
