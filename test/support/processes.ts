@@ -18,7 +18,7 @@ export function processesWith(name: string, value: string): RunningProcess[] {
 }
 
 /** Ends them with SIGKILL. */
-export function killAll(processes: readonly RunningProcess[]): void {
+export function killAll(processes: readonly Pick<RunningProcess, 'pid'>[]): void {
   for (const { pid } of processes) {
     try {
       process.kill(pid, 'SIGKILL');

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { hostsProblem } from './support/hosts-problem.ts';
+import { connectHosts } from './support/hosts.ts';
+import { startOnHosts } from './support/ranks-on-hosts.ts';
+import type { RankOnHost } from './support/ranks-on-hosts.ts';
+
+const problem = hostsProblem();
+
+/** What each rank printed in JSON, when all have ended well. */
+async function reportsOf<Report>(ranks: readonly RankOnHost[]): Promise<Report[]> {
+  const ends = await Promise.all(ranks.map(({ command }) => command.ended));
+  return ends.map(({ stdout, ...ended }) => {
+    expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+    return JSON.parse(stdout) as Report;
+  });
+}
+
+/** Of the host on which the rank is. */
+interface Traffic {
+  sent: number;
+  received: number;
+}
+
+interface Report {
+  transport: string;
+  /** All-reduces in memory of the process, and in that of the group. */
+  plain: Traffic & { wrong: number; hash: string };
+  registered: Traffic & { wrong: number; hash: string };
+  broadcast: Traffic & { wrong: number };
+}
+
+/** To 3%. */
+function expectBytes(counted: number, expected: number): void {
+  expect(Math.abs(counted - expected) / expected, `${counted} bytes, expected ${expected}`).toBeLessThan(
+    0.03,
+  );
+}
+
+describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${problem}` : ''}`, () => {
+  describe.each([
+    { count: 2, perHost: 2, transport: 'mixed' },
+    { count: 3, perHost: 1, transport: 'tcp' },
+  ])('$count hosts with $perHost rank(s) each', ({ count, perHost, transport }) => {
+    // veth interfaces count what TCP hands down, with one header for up to 64 KiB that are never cut into packets: headers are 0.1%, whatever
+    // the MTU, where Ethernet has 4.5%.
+    test(`use ${transport}, get equal values, and send as little as an all-reduce and a broadcast can`, async () => {
+      // No whole number of segments, and divided by neither hosts nor ranks.
+      const bytes = 4 * 4_000_003;
+      using network = connectHosts(count);
+      const reports = await reportsOf<Report>(
+        startOnHosts(network, { perHost, args: ['traffic.js', bytes] }),
+      );
+      for (const { transport: used, plain, registered, broadcast } of reports) {
+        expect(used).toBe(transport);
+        for (const { sent, received, ...values } of [plain, registered]) {
+          expect(values).toEqual({ wrong: 0, hash: reports[0].plain.hash });
+          for (const counted of [sent, received]) expectBytes(counted, (2 * bytes * (count - 1)) / count);
+        }
+        expect(broadcast.wrong).toBe(0);
+      }
+      const firstOfEach = reports.filter((_, rank) => rank % perHost === 0);
+      const sentInAll = firstOfEach.reduce((sum, { broadcast }) => sum + broadcast.sent, 0);
+      expectBytes(sentInAll, bytes * (count - 1));
+      for (const { broadcast } of firstOfEach) expect(broadcast.sent).toBeLessThan(1.03 * bytes);
+    });
+
+    // Packets of 9,000 bytes, since those of 1,500 with their headers leave at most 95.6% for the elements.
+    test('keep a link of 1 Gbit/s busy to 90% with an all-reduce of 64 MB', async () => {
+      const [bytes, bitsPerSecond] = [64e6, 1e9];
+      using network = connectHosts(count, { bitsPerSecond, mtu: 9000 });
+      const ranks = startOnHosts(network, { perHost, args: ['link-use.js', bytes, 5] });
+      const [seconds] = await reportsOf<number[]>(ranks);
+      const median = seconds.toSorted((a, b) => a - b)[2];
+      const fraction = (2 * bytes * (count - 1)) / count / (bitsPerSecond / 8) / median;
+      expect(fraction, `of the link, in ${seconds.join(', ')} s`).toBeGreaterThanOrEqual(0.9);
+      // More would mean that the link is not what it should be.
+      expect(fraction).toBeLessThan(1);
+    });
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { hostsProblem } from './support/hosts-problem.ts';
+import { connectHosts } from './support/hosts.ts';
+import type { Host, Network } from './support/hosts.ts';
+import { startOnHosts } from './support/ranks-on-hosts.ts';
+import type { Job, RankOnHost } from './support/ranks-on-hosts.ts';
+
+const problem = hostsProblem();
+
+/** Resolves when all ranks work, which they do until something ends them. */
+async function startWorking(
+  network: Network,
+  { timeoutMs, ...job }: Omit<Job, 'args'> & { timeoutMs: number },
+): Promise<RankOnHost[]> {
+  const ranks = startOnHosts(network, { ...job, args: ['endless-sums.js', timeoutMs] });
+  await Promise.all(ranks.map(({ command }) => command.sees(/^rank \d adds up$/m)));
+  return ranks;
+}
+
+interface Loss {
+  /** Those that a rank does not reach any more. */
+  lost: readonly Host[];
+  /** Words before the first rank that is named. */
+  error: 'PeerDiedError: ' | 'CollectiveTimeoutError: .* Missing: ';
+  withinSeconds: number;
+}
+
+/** Resolves when all have ended with an error that names a rank of a lost host, and what was under way. */
+async function expectToEnd(
+  ranks: readonly RankOnHost[],
+  { lost, error, withinSeconds }: Loss,
+): Promise<void> {
+  const startedAt = performance.now();
+  const names = lost.map(({ name }) => name).join('|');
+  const naming = new RegExp(`^${error}rank \\d \\(host (${names}), pid \\d+`, 'm');
+  await Promise.all(
+    ranks.map(async ({ command }) => {
+      const { code, stderr, timedOut, left } = await command.ended;
+      expect((performance.now() - startedAt) / 1000).toBeLessThan(withinSeconds);
+      expect({ code, timedOut, left }).toEqual({ code: 1, timedOut: false, left: [] });
+      expect(stderr).toMatch(naming);
+      expect(stderr).toMatch(/^\w+Error: .*allReduce #\d+ \(float32, 250,000 elements, SUM\)/m);
+    }),
+  );
+}
+
+describe.skipIf(problem)(`lost hosts${problem ? `: skipped, ${problem}` : ''}`, () => {
+  test.each([
+    { count: 2, perHost: 2, victim: 'host1' },
+    { count: 3, perHost: 1, victim: 'host0' },
+  ])('$victim of $count is killed: the ranks of all others name it', async ({ count, perHost, victim }) => {
+    using network = connectHosts(count);
+    const ranks = await startWorking(network, { perHost, timeoutMs: 60_000 });
+    const lost = network.hosts.find(({ name }) => name === victim)!;
+    lost.killProcesses();
+    const others = ranks.filter(({ host }) => host !== lost);
+    await expectToEnd(others, { lost: [lost], error: 'PeerDiedError: ', withinSeconds: 5 });
+  });
+
+  // Nothing tells a kernel that the other one is out of reach: it gives up after 15 s without an answer.
+  test('a link is cut: the ranks on both sides name each other, at the timeout or as soon as nobody answers', async () => {
+    using network = connectHosts(2);
+    const [inTime, inVain] = await Promise.all([
+      startWorking(network, { perHost: 1, timeoutMs: 3000 }),
+      startWorking(network, { perHost: 2, timeoutMs: 60_000, masterPort: 29501 }),
+    ]);
+    const [here, there] = network.hosts;
+    there.cutLink();
+    const expectEnds = (ranks: RankOnHost[], loss: Omit<Loss, 'lost'>) =>
+      [here, there].map((lost) =>
+        expectToEnd(
+          ranks.filter(({ host }) => host !== lost),
+          { lost: [lost], ...loss },
+        ),
+      );
+    await Promise.all([
+      ...expectEnds(inTime, { error: 'CollectiveTimeoutError: .* Missing: ', withinSeconds: 6 }),
+      ...expectEnds(inVain, { error: 'PeerDiedError: ', withinSeconds: 30 }),
+    ]);
+  });
+});

@@ -1,0 +1,28 @@
+import type { Command } from './command.ts';
+import type { Host, Network } from './hosts.ts';
+
+export interface RankOnHost {
+  rank: number;
+  host: Host;
+  command: Command;
+}
+
+export interface Job {
+  perHost: number;
+  /** A script of fixtures/, and its arguments. */
+  args: readonly (string | number)[];
+  /** 29500 unless given. */
+  masterPort?: number;
+}
+
+/** Starts a script as without a launcher, `perHost` times on every host: the first ranks on the first host, on which rank 0 is the master. */
+export function startOnHosts({ hosts }: Network, { perHost, args, masterPort = 29500 }: Job): RankOnHost[] {
+  const env = { WORLD_SIZE: hosts.length * perHost, MASTER_ADDR: hosts[0].address, MASTER_PORT: masterPort };
+  const [script, ...rest] = args.map(String);
+  return hosts
+    .flatMap((host) => new Array<Host>(perHost).fill(host))
+    .map((host, rank) => {
+      const command = host.node([`test/fixtures/${script}`, ...rest], { env: { ...env, RANK: rank } });
+      return { rank, host, command };
+    });
+}
