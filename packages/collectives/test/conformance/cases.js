@@ -5,15 +5,15 @@ import { memoryKinds } from './memory.js';
 
 const dtypes = Object.keys(bytesPerElement);
 
-/** Elements of each rank's part; from `shared` on, of all ranks' parts together. */
 const small = [0, 1, 7, 1000];
 const large = [65_537, 1_000_000];
-const shared = 1_000_000;
+export const largest = 1_000_000;
+
+/** Elements that one rank has for another, where there is an array with a part for each: of the largest array, a share, since each rank has several. */
+const partOf = (length, size) => (length < largest ? length : Math.ceil(length / size));
 
 export const largestPart = ({ size }) =>
   Math.max(...[...small, ...large].map((length) => partOf(length, size)));
-
-const partOf = (length, size) => (length < shared ? length : Math.ceil(length / size));
 
 /** In the short form, large arrays are reduced in a few ways only: one for each width of element, and every kind of arithmetic. */
 const largeReductions = [
@@ -52,9 +52,9 @@ export function movementCases({ size, extent }) {
 
 const lengthsFor = (isWanted) => [...small, ...large].filter(isWanted);
 
-/** Small arrays in every kind of memory in the full form; else the kinds take turns, which `Turns` hands out. */
+/** All but the largest arrays in every kind of memory in the full form; else the kinds take turns, which `Turns` hands out. */
 function inMemories(extent, one) {
-  if (extent !== 'full' || !small.includes(one.length)) return [one];
+  if (extent !== 'full' || one.length === largest) return [one];
   return memoryKinds.map((kind) => ({ ...one, kind }));
 }
 

@@ -1,10 +1,19 @@
 import { expect, test } from 'vitest';
 
+import { bytesPerElement, reduceOpsFor } from '@ringrun/collectives';
+import type { DType } from '@ringrun/collectives';
+
 import { runRanks } from '../fixtures/ranks.ts';
 import { requestedExtent } from './extent.ts';
 import { settings } from './settings.ts';
 
+/** By collective. */
+type Summary = Record<string, { cases: number; hash: string }>;
+
 const extent = requestedExtent();
+const dtypes = Object.keys(bytesPerElement) as DType[];
+const reductions = dtypes.flatMap((dtype) => reduceOpsFor(dtype));
+const lengths = { short: 4, full: 6 }[extent];
 const limitMs = { short: 60_000, full: 600_000 }[extent];
 
 test.each(settings)(
@@ -13,6 +22,9 @@ test.each(settings)(
   async ({ transport, size, envOf }) => {
     const reports = await runRanks(size, 'conformance', { args: { extent, timeoutMs: limitMs }, envOf });
     for (const report of reports) expect(report).toEqual(reports[0]);
-    expect(reports[0]['transport']).toBe(transport);
+    const { transport: used, summary } = reports[0] as { transport: string; summary: Summary };
+    expect(used).toBe(transport);
+    expect(summary['allReduce'].cases).toBeGreaterThan(reductions.length * lengths);
+    expect(summary['allToAll'].cases).toBeGreaterThan(dtypes.length * lengths);
   },
 );

@@ -9,9 +9,9 @@ export const messages = {
     const { group, memory, rank, size } = world;
     if (size === 1) return [];
     const [next, before] = [(rank + 1) % size, (rank + size - 1) % size];
-    const sent = memory.take(one.dtype, one.part, one.kind, { peer: next, giving: true });
+    const sent = memory.take(one.dtype, one.length, one.kind, { peer: next, giving: true });
     fillWith(sent, patternOfTerms(one, rank));
-    const received = memory.take(one.dtype, one.part, one.kind, { peer: before, giving: false });
+    const received = memory.take(one.dtype, one.length, one.kind, { peer: before, giving: false });
     const exchange = one.form === 'Sync' ? exchangeNow : one.inPlace ? exchangeAwaited : exchangeStarted;
     assert.equal(await exchange(group, { sent, next, received, before, tag: one.tag }), before);
     memory.assertHolds(

@@ -10,7 +10,7 @@ export const movements = {
   broadcast: async (world, one) => {
     const { memory, rank } = world;
     const giving = rank === one.root;
-    const tensor = memory.take(one.dtype, one.part, one.kind, { giving });
+    const tensor = memory.take(one.dtype, one.length, one.kind, { giving });
     if (giving) fillWith(tensor, patternOfTerms(one, rank));
     await world.call('broadcast', tensor, { src: one.root });
     memory.assertHolds(new Map([[tensor, patternOfTerms(one, one.root)]]));

@@ -7,7 +7,7 @@ const unequalLength = (length, to) => (to % 3 === 1 ? 0 : length + ((to * 3) % 8
 export const reductions = {
   allReduce: async (world, one) => {
     const { memory, rank } = world;
-    const tensor = memory.take(one.dtype, one.part, one.kind, { giving: true });
+    const tensor = memory.take(one.dtype, one.length, one.kind, { giving: true });
     fillWith(tensor, patternOfTerms(one, rank));
     await world.call('allReduce', tensor, { op: one.op });
     memory.assertHolds(new Map([[tensor, patternOfReduction(one)]]));
@@ -16,7 +16,7 @@ export const reductions = {
 
   reduce: async (world, one) => {
     const { memory, rank } = world;
-    const tensor = memory.take(one.dtype, one.part, one.kind, { giving: true });
+    const tensor = memory.take(one.dtype, one.length, one.kind, { giving: true });
     const own = patternOfTerms(one, rank);
     fillWith(tensor, own);
     await world.call('reduce', tensor, { op: one.op, dst: one.root });
