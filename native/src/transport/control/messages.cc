@@ -7,6 +7,7 @@
 namespace ringrun {
 namespace {
 
+constexpr char kReportedBy[] = "reported by rank ";
 constexpr std::size_t kMostTextBytes = 1000;
 constexpr std::size_t kMostInvolved = 1000;
 
@@ -65,7 +66,10 @@ DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int report
   const bool aboutOthers =
       code == FailureCode::PeerDied || code == FailureCode::Timeout || code == FailureCode::Mismatch;
   if (aboutOthers) {
-    return {Failure(code, std::move(ranks), "reported by rank " + std::to_string(reporter) + ": " + text), abort.sequence};
+    // Who passes on what it was told is not who saw it: the first reporter is named already.
+    const bool isHearsay = text.rfind(kReportedBy, 0) == 0;
+    const std::string source = isHearsay ? "" : kReportedBy + std::to_string(reporter) + ": ";
+    return {Failure(code, std::move(ranks), source + text), abort.sequence};
   }
   return {Failure(FailureCode::PeerDied, {{reporter, {}}}, "it gave up: " + text), abort.sequence};
 }
