@@ -1,0 +1,41 @@
+import { hostname } from 'node:os';
+
+import { expect, test } from 'vitest';
+
+import { settings } from '../conformance/settings.ts';
+import { startRanks } from '../fixtures/ranks.ts';
+
+interface Failure {
+  name: string;
+  message: string;
+  operation: string;
+  failedAt: number;
+}
+
+const ofFour = settings.filter(({ size }) => size === 4);
+const cases = ofFour.flatMap((setting) => [10, 100_000].map((length) => ({ ...setting, length })));
+
+test.each(cases)(
+  'a rank that is killed during any kind of operation over $transport is named to everybody within 2 s ($length elements)',
+  async ({ size, envOf, length }) => {
+    await using group = await startRanks(size, 'everyOperationUntilFailure', { args: { length }, envOf });
+    await Promise.all(group.ranks.map(({ reported }) => reported('running')));
+    const victim = group.ranks[1];
+    victim.process.kill('SIGKILL');
+    const killedAt = Date.now();
+    for (const survivor of group.ranks.filter((one) => one !== victim)) {
+      const { errors } = (await survivor.reported('errors')) as { errors: Record<string, Failure> };
+      expect(Object.keys(errors)).toHaveLength(15);
+      for (const [kind, error] of Object.entries(errors)) {
+        expect({ kind, ...error }).toMatchObject({
+          name: 'PeerDiedError',
+          peer: { rank: victim.rank, host: hostname(), pid: victim.pid },
+        });
+        expect(error.message).toContain(`rank 1 (host ${hostname()}, pid ${victim.pid}) is gone`);
+        expect(error.operation).toMatch(/^[a-z]\w+( #\d+)? \(|^\w*[bB]arrier #\d+$/);
+        expect(error.failedAt - killedAt).toBeLessThan(2000);
+      }
+      expect(await survivor.ended).toEqual({ code: 0, signal: null });
+    }
+  },
+);

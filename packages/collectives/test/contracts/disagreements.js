@@ -1,0 +1,158 @@
+// Three ranks that do not mean the same operation, each in its own way.
+import assert from 'node:assert/strict';
+
+import { BFloat16Bits, Float16Bits } from '@ringrun/collectives';
+
+import { formGroup } from '../fixtures/groups.js';
+
+/** Nobody may have written to an array that holds this in every element. */
+const untouched = 7;
+
+/** One group for each of args.cases (names of `calls`), in which every rank makes its call. Reports what each rank gets, by case. */
+export async function disagreements({ rank, size, store, args, report }) {
+  const found = {};
+  for (const name of args.cases) {
+    const group = await formGroup({ rank, size, store }, name);
+    found[name] = await refusal(group, calls[name], args.length);
+  }
+  await report({ found });
+}
+disagreements.formsGroupItself = true;
+
+async function refusal(group, call, length) {
+  const arrays = [];
+  const array = (elements, Class = Float32Array) => {
+    arrays.push(new Class(elements).fill(untouched));
+    return arrays.at(-1);
+  };
+  const operate = call({ group, rank: group.rank, length, array });
+  const error = await operate().then(
+    () => ({ name: 'none' }),
+    (reason) => reason,
+  );
+  const again = await group.barrier().catch((reason) => reason);
+  // Where it is destroy that failed, it says so again.
+  await group.destroy().catch((reason) => assert.equal(reason, error));
+  return {
+    name: error.name,
+    message: error.message,
+    untouched: arrays.every((one) => one.every((element) => element === untouched)),
+    refusesMore: again === error,
+  };
+}
+
+const ranks = [0, 1, 2];
+const other = (rank, one, another) => (rank === 1 ? another : one);
+
+/** By name: what a rank calls, with arrays that are as long as `length`, or nearly. */
+const calls = {
+  op: ({ group, rank, length, array }) => {
+    const tensor = array(length);
+    return () => group.allReduce(tensor, { op: other(rank, 'SUM', 'MAX') });
+  },
+  average: ({ group, rank, length, array }) => {
+    const tensor = array(length);
+    return () => group.reduce(tensor, { op: other(rank, 'SUM', 'AVG') });
+  },
+  opOfParts: ({ group, rank, length, array }) => {
+    const [output, input] = [array(length), array(3 * length)];
+    return () => group.reduceScatter(output, input, { op: ['SUM', 'MIN', 'PRODUCT'][rank] });
+  },
+  dtype: ({ group, rank, length, array }) => {
+    const tensor = array(length, other(rank, Float32Array, Int32Array));
+    return () => group.allReduce(tensor);
+  },
+  dtypeOf16Bits: ({ group, rank, length, array }) => {
+    const tensor = array(length, other(rank, Float16Bits, BFloat16Bits));
+    return () => group.broadcast(tensor);
+  },
+  dtypeOfParts: ({ group, rank, length, array }) => {
+    const Class = [Float32Array, Int32Array, Uint32Array][rank];
+    const [output, input] = [array(3 * length, Class), array(length, Class)];
+    return () => group.allGather(output, input);
+  },
+  count: ({ group, rank, length, array }) => {
+    const tensor = array(length + rank);
+    return () => group.allReduce(tensor);
+  },
+  countOfReduce: ({ group, rank, length, array }) => {
+    const tensor = array(length + rank);
+    return () => group.reduce(tensor);
+  },
+  countOfBroadcast: ({ group, rank, length, array }) => {
+    const tensor = array(length + rank);
+    return () => group.broadcast(tensor);
+  },
+  rootOfBroadcast: ({ group, rank, length, array }) => {
+    const tensor = array(length);
+    return () => group.broadcast(tensor, { src: rank });
+  },
+  rootOfReduce: ({ group, rank, length, array }) => {
+    const tensor = array(length);
+    return () => group.reduce(tensor, { dst: rank });
+  },
+  rootOfGather: ({ group, rank, length, array }) => {
+    const [input, output] = [array(length), array(3 * length)];
+    return () => group.gather(input, { dst: rank, output });
+  },
+  rootOfScatter: ({ group, rank, length, array }) => {
+    const [output, input] = [array(length), array(3 * length)];
+    return () => group.scatter(output, { src: rank, input });
+  },
+  partsOfAllGather: ({ group, rank, length, array }) => {
+    const [output, input] = [array(3 * (length + rank)), array(length + rank)];
+    return () => group.allGather(output, input);
+  },
+  listsOfAllGather: ({ group, rank, length, array }) => {
+    const output = ranks.map((from) => array(from === 0 ? length + rank : length));
+    const input = array(length);
+    return () => group.allGather(output, input);
+  },
+  partsOfReduceScatter: ({ group, rank, length, array }) => {
+    const [output, input] = [array(length + rank), array(3 * (length + rank))];
+    return () => group.reduceScatter(output, input);
+  },
+  listsOfReduceScatter: ({ group, rank, length, array }) => {
+    const input = ranks.map((to) => array(to === 2 ? length + 2 - rank : length));
+    const output = array(length);
+    return () => group.reduceScatter(output, input);
+  },
+  partsOfAllToAll: ({ group, rank, length, array }) => {
+    const [output, input] = [array(3 * (length + rank)), array(3 * (length + rank))];
+    return () => group.allToAll(output, input);
+  },
+  splitsOfAllToAll: ({ group, rank, length, array }) => {
+    const [output, input] = [array(3 * length), array(3 * length)];
+    // Rank 1 gives the others more and less than they expect.
+    const inputSplitSizes = other(rank, undefined, [length + 1, length, length - 1]);
+    return () => group.allToAll(output, input, inputSplitSizes && { inputSplitSizes });
+  },
+  partsOfGather: ({ group, rank, length, array }) => {
+    const [input, output] = [array(length + rank), array(3 * length)];
+    return () => group.gather(input, rank === 0 ? { output } : {});
+  },
+  partsOfScatter: ({ group, rank, length, array }) => {
+    const [output, input] = [array(length + rank), array(3 * length)];
+    return () => group.scatter(output, rank === 0 ? { input } : {});
+  },
+  operation: ({ group, rank, length, array }) => {
+    const tensor = array(length);
+    return [() => group.allReduce(tensor), () => group.broadcast(tensor), () => group.barrier()][rank];
+  },
+  operationOfParts: ({ group, rank, length, array }) => {
+    const [output, input, part] = [array(3 * length), array(3 * length), array(length)];
+    const operations = [
+      () => group.allToAll(output, input),
+      () => group.allGather(output, part),
+      () => group.reduceScatter(part, input),
+    ];
+    return operations[rank];
+  },
+  monitored: ({ group, rank }) => {
+    return () => other(rank, group.barrier.bind(group), group.monitoredBarrier.bind(group))();
+  },
+  destroy: ({ group, rank, length, array }) => {
+    const tensor = array(length);
+    return () => (rank === 1 ? group.destroy() : group.allReduce(tensor));
+  },
+};

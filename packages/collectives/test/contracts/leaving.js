@@ -1,0 +1,39 @@
+// A rank that has destroyed its group before the others have taken what it sent.
+import assert from 'node:assert/strict';
+
+/** Short enough to be sent at once, and long enough to wait for the receiver. */
+const lengths = [1, 500_000];
+
+const valueOf = (from, to) => 1 + from * 10 + to;
+const filled = (length, value) => new Float32Array(length).fill(value);
+
+/** Rank 0 begins everything and destroys the group at once, before the others have begun anything. */
+export async function leaveFirst({ group, rank, size, store, report }) {
+  const others = Array.from({ length: size - 1 }, (_, i) => i + 1);
+  const gathered = filled(size * 1000, -1);
+  const sum = filled(500_000, rank);
+  if (rank === 0) {
+    const begun = others.flatMap((to) =>
+      lengths.map((length, tag) => group.send(filled(length, valueOf(0, to)), to, { tag })),
+    );
+    begun.push(group.allReduce(sum), group.gather(filled(1000, rank), { output: gathered }));
+    const destroyed = group.destroy();
+    await store.set('rank 0 has left', '');
+    await Promise.all(begun);
+    await destroyed;
+    assert.ok(gathered.every((value, i) => value === Math.floor(i / 1000)));
+  } else {
+    await store.wait(['rank 0 has left']);
+    // The long one first: it is the one that its sender has to be there for.
+    for (const tag of [1, 0]) {
+      const received = filled(lengths[tag], -1);
+      assert.equal(await group.recv(received, { src: 0, tag }), 0);
+      assert.ok(received.every((value) => value === valueOf(0, rank)));
+    }
+    await group.allReduce(sum);
+    await group.gather(filled(1000, rank));
+    await group.destroy();
+  }
+  assert.ok(sum.every((value) => value === (size * (size - 1)) / 2));
+  await report({ done: true });
+}

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+
+import { settings } from '../conformance/settings.ts';
+import { runRanks } from '../fixtures/ranks.ts';
+
+test.each(settings.filter(({ size }) => size === 3))(
+  'a rank that destroys its group first over $transport takes nothing from the others, messages neither',
+  async ({ size, envOf }) => {
+    const reports = await runRanks(size, 'leaveFirst', { envOf });
+    for (const report of reports) expect(report).toEqual({ done: true });
+  },
+);

@@ -1,0 +1,136 @@
+// Operations that are under way together: in one group, and in groups that share ranks.
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers';
+
+import { formGroup } from '../fixtures/groups.js';
+
+/** What a rank has for a rank in its operation number `turn`: exact in float32, and different for each of them. */
+const termOf = (turn, from, to = 0) => (turn % 1000) * 256 + from * 16 + to;
+
+/** Short ones and long ones, in no order. */
+const lengths = [3, 70_000, 0, 1000, 1, 5000];
+
+/** Each begins the operation `turn` of a group, and resolves when its result has been looked at. `places` are the group's ranks. */
+const operations = [
+  async (group, places, turn, length) => {
+    const tensor = filled(length, termOf(turn, group.rank));
+    await group.allReduce(tensor);
+    assertFilled(tensor, sumOf(places.map((from) => termOf(turn, from))), turn);
+  },
+  async (group, places, turn, length) => {
+    const src = turn % group.size;
+    const tensor = filled(length, termOf(turn, group.rank));
+    await group.broadcast(tensor, { src });
+    assertFilled(tensor, termOf(turn, src), turn);
+  },
+  async (group, places, turn, length) => {
+    const output = places.map(() => filled(length, -1));
+    await group.allGather(output, filled(length, termOf(turn, group.rank)));
+    output.forEach((part, from) => assertFilled(part, termOf(turn, from), turn));
+  },
+  async (group, places, turn, length) => {
+    const output = filled(length, -1);
+    const input = places.map((to) => filled(length, termOf(turn, group.rank, to)));
+    await group.reduceScatter(output, input);
+    assertFilled(output, sumOf(places.map((from) => termOf(turn, from, group.rank))), turn);
+  },
+  async (group) => {
+    await group.barrier();
+  },
+  async (group, places, turn, length) => {
+    const output = places.map(() => filled(length, -1));
+    const input = places.map((to) => filled(length, termOf(turn, group.rank, to)));
+    await group.allToAll(output, input);
+    output.forEach((part, from) => assertFilled(part, termOf(turn, from, group.rank), turn));
+  },
+  async (group, places, turn, length) => {
+    const dst = turn % group.size;
+    const tensor = filled(length, termOf(turn, group.rank));
+    await group.reduce(tensor, { dst });
+    const sum = sumOf(places.map((from) => termOf(turn, from)));
+    assertFilled(tensor, group.rank === dst ? sum : termOf(turn, group.rank), turn);
+  },
+];
+
+const filled = (length, value) => new Float32Array(length).fill(value);
+const sumOf = (numbers) => numbers.reduce((sum, one) => sum + one, 0);
+
+function assertFilled(array, value, turn) {
+  const wrong = array.findIndex((element) => element !== value);
+  if (wrong >= 0) assert.fail(`operation ${turn}: element ${wrong} is ${array[wrong]}, expected ${value}`);
+}
+
+/** Begins `count` operations of a group at once; resolves with their numbers, in the order in which they settled. */
+async function issueAtOnce(group, count) {
+  const places = Array.from({ length: group.size }, (_, place) => place);
+  const settled = [];
+  const turns = Array.from({ length: count }, async (_, turn) => {
+    const operate = operations[turn % operations.length];
+    await operate(group, places, turn, lengths[turn % lengths.length]);
+    settled.push(turn);
+  });
+  await Promise.all(turns);
+  return settled;
+}
+
+const upTo = (count) => Array.from({ length: count }, (_, i) => i);
+
+/** args.count operations of one group are under way at once. Reports turns of the event loop meanwhile. */
+export async function manyOutstanding({ group, args, report }) {
+  let isOver = false;
+  const turnsOfTheLoop = countTurns(() => isOver);
+  assert.deepEqual(await issueAtOnce(group, args.count), upTo(args.count));
+  isOver = true;
+  await group.destroy();
+  await report({ turns: await turnsOfTheLoop });
+}
+
+async function countTurns(isOver) {
+  for (let turns = 0; ; turns++) {
+    if (isOver()) return turns;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/**
+ * args.groups: lists of ranks, of which each that has this rank is a group here, as newGroup makes them. In all of them args.count operations are under way at
+ * once, begun in another order on every rank, and messages with equal tags.
+ */
+export async function groupsBesideEachOther({ rank, store, args, report }) {
+  const groups = [];
+  for (const [index, members] of args.groups.entries()) {
+    if (!members.includes(rank)) continue;
+    const place = { store, rank: members.indexOf(rank), size: members.length };
+    groups.push({ index, group: await formGroup(place, `group ${index}`) });
+  }
+  const inOrder = rank % 2 === 0 ? groups : (groups.toReversed?.() ?? [...groups].reverse());
+  const settled = await Promise.all(
+    inOrder.flatMap(({ index, group }) => [
+      issueAtOnce(group, args.count),
+      passMessages(group, index, args.count),
+    ]),
+  );
+  for (const turns of settled) assert.deepEqual(turns, upTo(args.count));
+  await Promise.all(groups.map(({ group }) => group.destroy()));
+  await report({ groups: groups.length });
+}
+groupsBesideEachOther.formsGroupItself = true;
+
+/** `count` messages to the next rank of the group, all with one tag. */
+async function passMessages(group, index, count) {
+  const [next, before] = [(group.rank + 1) % group.size, (group.rank + group.size - 1) % group.size];
+  const turns = upTo(count);
+  const valueOf = (from, turn) => index * 100_000 + from * 1000 + turn;
+  const sending = turns.map((turn) =>
+    group.send(Float32Array.of(valueOf(group.rank, turn)), next, { tag: 1 }),
+  );
+  const settled = [];
+  for (const turn of turns) {
+    const received = new Float32Array(1);
+    await group.recv(received, { src: before, tag: 1 });
+    assert.equal(received[0], valueOf(before, turn));
+    settled.push(turn);
+  }
+  await Promise.all(sending);
+  return settled;
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+
+import { requestedExtent } from '../conformance/extent.ts';
+import { settings } from '../conformance/settings.ts';
+import { runRanks } from '../fixtures/ranks.ts';
+
+const count = { short: 300, full: 3000 }[requestedExtent()];
+const ofSize = (wanted: number) => settings.filter(({ size }) => size === wanted);
+
+test.each(ofSize(3))(
+  'many operations under way at once over $transport settle in the order of their calls, while the event loop turns',
+  async ({ size, envOf }) => {
+    const reports = await runRanks(size, 'manyOutstanding', { args: { count }, envOf });
+    for (const { turns } of reports) expect(turns).toBeGreaterThan(0);
+  },
+);
+
+test.each(ofSize(4))(
+  'groups that share ranks work at the same time over $transport, each for itself',
+  async ({ size, envOf }) => {
+    const groups = [
+      [0, 2],
+      [1, 3],
+      [0, 1, 2, 3],
+      [0, 1, 3],
+      [2, 3],
+      [0, 1, 2, 3],
+    ];
+    const reports = await runRanks(size, 'groupsBesideEachOther', {
+      args: { groups, count: count / 5 },
+      envOf,
+    });
+    expect(reports.map((report) => report['groups'])).toEqual([4, 4, 4, 5]);
+  },
+);
