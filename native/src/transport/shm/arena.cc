@@ -1,6 +1,7 @@
 #include "transport/shm/arena.h"
 
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,10 @@ namespace {
 
 // Some 20 to 50 µs: longer than a peer that is on its way needs, shorter than anybody else would miss the processor.
 constexpr int kSpins = 1000;
+
+// Where ranks share processors, a waiting one lets others run this often before it sleeps: to be put to sleep and woken
+// takes longer than what they do between two steps of a small operation.
+constexpr int kYields = 50;
 
 }  // namespace
 
@@ -93,9 +98,14 @@ void Arena::awaitAll(const Call& call, bool checksAgreement) {
     return next == size_;
   };
   if (advance()) return;
-  if (spins_ > 0 && elbowroom_.makeFrom(areas_[next].processor.load(std::memory_order_relaxed))) {
-    for (int i = 0; i < spins_; ++i) {
-      pauseBriefly();
+  const bool isCrowded = spins_ == 0;
+  if (isCrowded || elbowroom_.makeFrom(areas_[next].processor.load(std::memory_order_relaxed))) {
+    for (int i = 0; i < (isCrowded ? kYields : spins_); ++i) {
+      if (isCrowded) {
+        std::this_thread::yield();
+      } else {
+        pauseBriefly();
+      }
       if (advance()) return;
     }
   }

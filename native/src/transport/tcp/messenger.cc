@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/failure.h"
@@ -18,6 +19,9 @@ namespace {
 
 // Attempts before sleeping in pollSockets(): some 20 µs, when every rank may have a processor of its own.
 constexpr int kSpins = 40;
+
+// Where ranks share processors, a waiting one lets others run this often before it sleeps.
+constexpr int kYields = 10;
 
 // An awaited peer has ended, and its data has been silent for this long: nothing more will come.
 constexpr Milliseconds kGraceAfterEnd{5000};
@@ -44,7 +48,7 @@ int remainingParts(iovec* parts, void* header, std::size_t headerBytes, void* da
 Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh& mesh)
     : rank_(directory.rank()),
       size_(directory.size()),
-      spins_(size_ <= usableCpus() ? kSpins : 0),
+      isCrowded_(size_ > usableCpus()),
       directory_(directory),
       acceptor_(acceptor),
       mesh_(mesh),
@@ -63,7 +67,11 @@ void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, c
       continue;
     }
     if (++idle == 1) lastProgress = Clock::now();
-    if (idle <= spins_ && (idle > 1 || hasElbowroom())) continue;
+    if (isCrowded_ && idle <= kYields) {
+      std::this_thread::yield();
+      continue;
+    }
+    if (!isCrowded_ && idle <= kSpins && (idle > 1 || hasElbowroom())) continue;
     waitForReadiness(call);
     throwIfHopeless(call, lastProgress);
   }

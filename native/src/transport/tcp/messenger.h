@@ -93,7 +93,7 @@ class Messenger {
 
   int rank_;
   int size_;
-  int spins_;
+  bool isCrowded_;  // ranks share processors
   const Directory& directory_;
   Acceptor& acceptor_;
   ControlMesh& mesh_;
