@@ -32,6 +32,6 @@ inline Range segmentOf(const Range& whole, std::size_t most, std::size_t part) {
 }
 
 // In how many of those ranges `count` elements lie.
-inline std::size_t segmentsIn(std::size_t count, std::size_t most) { return (count + most - 1) / most; }
+inline std::size_t segmentsIn(std::size_t count, std::size_t most) { return count / most + (count % most > 0 ? 1 : 0); }
 
 }  // namespace ringrun

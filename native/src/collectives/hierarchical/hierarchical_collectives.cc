@@ -22,6 +22,11 @@ Team everybodyOf(const Topology& topology) {
   return team;
 }
 
+void narrowRange(DType dtype, const void* from, void* to, const Range& range) {
+  auto* const narrowed = static_cast<std::uint8_t*>(to) + range.begin * bytesPerElement(dtype);
+  narrow(dtype, static_cast<const float*>(from) + range.begin, narrowed, range.length());
+}
+
 }  // namespace
 
 HierarchicalCollectives::HierarchicalCollectives(Connections& connections, std::optional<Algorithm> forced, const Call& call)
@@ -69,31 +74,37 @@ void HierarchicalCollectives::allReduce(const Call& call, void* data) {
   combine(call, data, static_cast<std::size_t>(call.fingerprint.count));
 }
 
-// That all agree is known, before anybody's array changes, to each rank that has combined its share across hosts: its
-// neighbours had arrived, and so had those of every rank in its team.
+// That all agree is known, before anybody's array changes, to each rank that has combined a range of its share across
+// hosts: its neighbours had arrived, and so had those of every rank in its team. While a range travels between hosts,
+// the next one is reduced inside the host, and the one before spread in it.
 void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t count) {
   const Shares shares = sharesOf(call.fingerprint.dtype, count);
   const std::size_t length = shares.of(place_).length();
-  void* complete = partial_.of(length * bytesPerElement(partialDType(shares.dtype)));
-  host_.reduceShares(call, shares, data, complete);
-  if (place_ < shares.owners) complete = combineAcrossHosts(call, length);
-  host_.spreadShares(call, shares, complete, data);
+  const bool isNarrow = partialDType(shares.dtype) != shares.dtype;
+  void* const partial = partial_.of(length * bytesPerElement(partialDType(shares.dtype)));
+  void* const complete = isNarrow ? narrowed_.of(length * bytesPerElement(shares.dtype)) : partial;
+  Overlapped inHost;
+  inHost.beforeUse = [&](const Range& range) { host_.reduceInShare(call, shares, range, partial); };
+  inHost.whenComplete = [&](const Range& range) {
+    if (isNarrow) narrowRange(shares.dtype, partial, complete, range);
+    host_.spreadFromShare(shares, range, complete);
+  };
+  host_.beginShares(call, shares, data, partial);
+  if (place_ < shares.owners) combineAcrossHosts(call, partial, length, inHost);
+  host_.endShares(call, shares, complete, data);
 }
 
-// This rank's share, complete.
-void* HierarchicalCollectives::combineAcrossHosts(const Call& call, std::size_t count) {
+// This rank's share becomes complete.
+void HierarchicalCollectives::combineAcrossHosts(const Call& call, void* partial, std::size_t count,
+                                                 const Overlapped& inHost) {
   const Fingerprint& fingerprint = call.fingerprint;
   const DType dtype = partialDType(fingerprint.dtype);
-  void* const partial = partial_.of(count * bytesPerElement(dtype));
   const Team team = teamAt(place_);
   Communicator across(messenger_, call, team, scratch_);
   const auto ranks = static_cast<std::size_t>(topology_.size());
   const Combination combination{dtype, fingerprint.reduceOp, divisorOf(fingerprint.reduceOp, ranks)};
-  ringrun::allReduce(across, choose(Op::AllReduce, dtype, count * bytesPerElement(dtype)), combination, partial, count);
-  if (dtype == fingerprint.dtype) return partial;
-  void* const narrowed = narrowed_.of(count * bytesPerElement(fingerprint.dtype));
-  narrow(fingerprint.dtype, static_cast<const float*>(partial), narrowed, count);
-  return narrowed;
+  const Algorithm algorithm = choose(Op::AllReduce, dtype, count * bytesPerElement(dtype));
+  ringrun::allReduce(across, algorithm, combination, partial, count, inHost);
 }
 
 void HierarchicalCollectives::reduce(const Call& call, void* data) {

@@ -5,6 +5,7 @@
 #include "collectives/algorithms.h"
 #include "collectives/collectives.h"
 #include "collectives/shm/shm_collectives.h"
+#include "collectives/tcp/all_reduce.h"
 #include "collectives/tcp/scratch.h"
 #include "collectives/tcp/tcp_collectives.h"
 #include "transport/connections.h"
@@ -39,7 +40,7 @@ class HierarchicalCollectives : public Collectives {
   Team leadersFor(int root) const;
   Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
   void combine(const Call& call, void* data, std::size_t count);
-  void* combineAcrossHosts(const Call& call, std::size_t count);
+  void combineAcrossHosts(const Call& call, void* partial, std::size_t count, const Overlapped& inHost);
 
   const Topology& topology_;
   Messenger& messenger_;

@@ -6,9 +6,10 @@
 #include "collectives/shm/slices.h"
 #include "reduce/widen.h"
 
-// The two halves of an all-reduce between which a rank may do something with its share. As in allReduce, registered
-// memory is read and written where it lies, and everything else goes through staging, with one step for each piece:
-// who writes to a half of staging again has seen everybody a step further than the piece that was there.
+// The parts of an all-reduce between which a rank may do something with its share. As in allReduce, registered memory
+// is read and written where it lies: its owner alone does either with a share, so that needs no step in between.
+// Everything else goes through staging, with one step for each piece: who writes to a half of staging again has seen
+// everybody a step further than the piece that was there.
 
 namespace ringrun {
 namespace {
@@ -46,7 +47,7 @@ Range Shares::of(int place) const {
   return splitEvenly(count, static_cast<std::size_t>(owners), static_cast<std::size_t>(place), lineOfElements);
 }
 
-void ShmCollectives::reduceShares(const Call& call, const Shares& shares, const void* data, void* partial) {
+void ShmCollectives::beginShares(const Call& call, const Shares& shares, const void* data, void* partial) {
   const std::size_t elementBytes = bytesPerElement(shares.dtype);
   const std::size_t bytes = shares.count * elementBytes;
   const auto* const values = static_cast<const std::uint8_t*>(data);
@@ -57,10 +58,7 @@ void ShmCollectives::reduceShares(const Call& call, const Shares& shares, const 
   arena_.arrive(call);
 
   const int registered = ranksRegistered();
-  if (registered == size_) {
-    const auto arrayOf = [&](int rank) { return registeredArrayOf(rank); };
-    return reducePart(call.fingerprint, arrayOf, {0, shares.count}, share, partial);
-  }
+  if (registered == size_) return;
   for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
     const std::size_t length = std::min(kPieceBytes, bytes - begin);
     if (begin > 0 || registered > 0) {
@@ -71,6 +69,14 @@ void ShmCollectives::reduceShares(const Call& call, const Shares& shares, const 
     reducePart(call.fingerprint, pieceOf, {begin / elementBytes, (begin + length) / elementBytes}, share, partial);
     arena_.nextStaging();
   }
+}
+
+void ShmCollectives::reduceInShare(const Call& call, const Shares& shares, const Range& range, void* partial) const {
+  if (ranksRegistered() < size_) return;
+  const Range share = shares.of(rank_);
+  const Range held{share.begin + range.begin, share.begin + range.end};
+  const std::size_t offset = held.begin * bytesPerElement(shares.dtype);
+  reducePart(call.fingerprint, [&](int rank) { return registeredArrayOf(rank) + offset; }, held, share, partial);
 }
 
 // What of the share lies in `held`, the elements that begin at `locate(rank)` on each rank.
@@ -87,17 +93,22 @@ void ShmCollectives::reducePart(const Fingerprint& fingerprint, Locate locate, c
   reduceInFloat32(fingerprint, inputs, reinterpret_cast<float*>(output), part.length());
 }
 
-void ShmCollectives::spreadShares(const Call& call, const Shares& shares, const void* complete, void* data) {
+void ShmCollectives::spreadFromShare(const Shares& shares, const Range& range, const void* complete) const {
+  if (ranksRegistered() < size_ || range.length() == 0) return;
+  const std::size_t elementBytes = bytesPerElement(shares.dtype);
+  const std::size_t offset = (shares.of(rank_).begin + range.begin) * elementBytes;
+  const auto* const values = static_cast<const std::uint8_t*>(complete) + range.begin * elementBytes;
+  for (int rank = 0; rank < size_; ++rank) {
+    std::memcpy(registeredArrayOf(rank) + offset, values, range.length() * elementBytes);
+  }
+}
+
+void ShmCollectives::endShares(const Call& call, const Shares& shares, const void* complete, void* data) {
+  if (ranksRegistered() == size_) return arena_.step(call);
   const std::size_t elementBytes = bytesPerElement(shares.dtype);
   const std::size_t bytes = shares.count * elementBytes;
   const auto* const values = static_cast<const std::uint8_t*>(complete);
   const Range share = shares.of(rank_);
-  if (ranksRegistered() == size_) {
-    for (int rank = 0; rank < size_; ++rank) {
-      std::memcpy(registeredArrayOf(rank) + share.begin * elementBytes, values, share.length() * elementBytes);
-    }
-    return arena_.step(call);
-  }
   for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {
     const Range piece{begin / elementBytes, std::min(bytes, begin + kPieceBytes) / elementBytes};
     const Range mine = overlapOf(piece, share);

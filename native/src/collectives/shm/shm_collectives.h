@@ -43,14 +43,19 @@ class ShmCollectives : public Collectives {
   Allocation allocate(const Call& call) override;
   void wakeNeighbours() noexcept override;
 
-  // An all-reduce in two halves, between which others may have their say. All ranks have the same fingerprint when the
-  // first half returns; it changes nothing.
+  // An all-reduce in parts, between which others may have their say: beginShares; for each range of the own share,
+  // which counts from 0, reduceInShare and later spreadFromShare; endShares. With registered memory each does its part;
+  // otherwise everything goes through staging in the first and in the last, and nothing is left to the two in between.
+  //
+  // All ranks have the same fingerprint when the first returns. Arrays change from the first spreadFromShare on.
 
-  // The own share of everybody's `data`, reduced but for AVG's division, goes to `partial`, in partialDType().
-  void reduceShares(const Call& call, const Shares& shares, const void* data, void* partial);
+  // `partial` will hold the own share of everybody's `data`, reduced but for AVG's division, in partialDType().
+  void beginShares(const Call& call, const Shares& shares, const void* data, void* partial);
+  void reduceInShare(const Call& call, const Shares& shares, const Range& range, void* partial) const;
 
   // Everybody's `data` becomes the shares that their owners have in `complete`.
-  void spreadShares(const Call& call, const Shares& shares, const void* complete, void* data);
+  void spreadFromShare(const Shares& shares, const Range& range, const void* complete) const;
+  void endShares(const Call& call, const Shares& shares, const void* complete, void* data);
 
   // broadcast() from the rank at this place, whatever the fingerprint says.
   void broadcastFrom(int root, const Call& call, void* data);

@@ -1,6 +1,17 @@
+#include <algorithm>
+
+#include "collectives/split.h"
 #include "collectives/tcp/all_gather.h"
 
 namespace ringrun {
+namespace {
+
+Span segmentOf(const Span& block, std::size_t segmentBytes, std::size_t s) {
+  const Range range = ringrun::segmentOf({0, block.bytes}, segmentBytes, s);
+  return {block.data + range.begin, range.length()};
+}
+
+}  // namespace
 
 // size − 1 steps, in each of which every rank passes to the right what came from the left in the step before, beginning
 // with its own: Σ bytes − the block of its right neighbour, sent by each.
@@ -9,15 +20,22 @@ namespace ringrun {
 //   step 0           a  b  c  d
 //   step 1           d  a  b  c
 //   step 2           c  d  a  b
-void ringAllGather(Communicator& team, const Spans& blocks) {
+void ringAllGather(Communicator& team, const Spans& blocks, std::size_t segmentBytes,
+                   const std::function<void(const Span&)>& arrived) {
   for (int step = 0; step < team.size() - 1; ++step) {
-    const Span& out = blocks[static_cast<std::size_t>(team.below(step))];
-    const Span& in = blocks[static_cast<std::size_t>(team.below(step + 1))];
-    std::vector<Communicator::Send> sends;
-    std::vector<Communicator::Receive> receives;
-    if (out.bytes > 0) sends.push_back({team.above(), out.data, out.bytes});
-    if (in.bytes > 0) receives.push_back({team.below(), in.data, in.bytes});
-    team.transfer(sends, receives);
+    const Span& sent = blocks[static_cast<std::size_t>(team.below(step))];
+    const Span& received = blocks[static_cast<std::size_t>(team.below(step + 1))];
+    const std::size_t segments = segmentsIn(std::max(sent.bytes, received.bytes), segmentBytes);
+    for (std::size_t s = 0; s < segments; ++s) {
+      const Span out = segmentOf(sent, segmentBytes, s);
+      const Span in = segmentOf(received, segmentBytes, s);
+      std::vector<Communicator::Send> sends;
+      std::vector<Communicator::Receive> receives;
+      if (out.bytes > 0) sends.push_back({team.above(), out.data, out.bytes});
+      if (in.bytes > 0) receives.push_back({team.below(), in.data, in.bytes});
+      team.transfer(sends, receives);
+      if (arrived) arrived(in);
+    }
   }
 }
 

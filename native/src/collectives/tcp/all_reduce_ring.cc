@@ -11,6 +11,9 @@ namespace {
 // until it is reduced.
 constexpr std::size_t kSegmentBytes = 256 * 1024;
 
+// The same where nothing is reduced.
+constexpr std::size_t kGatheredBytes = 1024 * 1024;
+
 // A *chunk* for each place of the team, cut into segments: equally many in all, so that all ranks count the same steps.
 class Chunks {
  public:
@@ -65,7 +68,8 @@ class Landings {
 //   step 0           d  a  b  c     term of one rank
 //   step 1           c  d  a  b     of two
 //   step 2           b  c  d  a     of three; the receiver's is the last
-void reduceChunksInRing(Communicator& team, const Combination& combination, std::uint8_t* data, const Chunks& chunks) {
+void reduceChunksInRing(Communicator& team, const Combination& combination, std::uint8_t* data, const Chunks& chunks,
+                        const Overlapped& overlapped) {
   const std::size_t elementBytes = combination.elementBytes();
   const Landings landings(team, chunks, elementBytes);
   const int lastStep = team.size() - 2;
@@ -79,12 +83,15 @@ void reduceChunksInRing(Communicator& team, const Combination& combination, std:
       std::uint8_t* const into = landings.of(step, chunks.chunk(received), in);
       const std::uint8_t* const from =
           step == 0 ? data + out.begin * elementBytes : landings.of(step - 1, chunks.chunk(sent), out);
+      if (step == 0) overlapped.beforeUse(out);
+      overlapped.beforeUse(in);
       team.transfer({{team.above(), from, out.length() * elementBytes}},
                     {{team.below(), into, in.length() * elementBytes}});
       if (step < lastStep) {
         combination.combine({into, own}, into, in.length());
       } else {
         combination.complete({into, own}, own, in.length());
+        overlapped.whenComplete(in);
       }
     }
   }
@@ -97,17 +104,21 @@ void reduceChunksInRing(Communicator& team, const Combination& combination, std:
 //
 // Order of reduction in a chunk: along the ring, beginning right of its owner; equal on every run, and done once for
 // all ranks.
-void ringAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count) {
+void ringAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count,
+                   const Overlapped& overlapped) {
   auto* const values = static_cast<std::uint8_t*>(data);
   const std::size_t elementBytes = combination.elementBytes();
   const Chunks chunks(count, team.size(), elementBytes);
-  reduceChunksInRing(team, combination, values, chunks);
+  reduceChunksInRing(team, combination, values, chunks, overlapped);
   Spans blocks;
   for (int place = 0; place < team.size(); ++place) {
     const Range chunk = chunks.chunk(place);
     blocks.push_back({values + chunk.begin * elementBytes, chunk.length() * elementBytes});
   }
-  ringAllGather(team, blocks);
+  ringAllGather(team, blocks, kGatheredBytes, [&](const Span& arrived) {
+    const std::size_t begin = static_cast<std::size_t>(arrived.data - values) / elementBytes;
+    overlapped.whenComplete({begin, begin + arrived.bytes / elementBytes});
+  });
 }
 
 }  // namespace ringrun
