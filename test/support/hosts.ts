@@ -2,18 +2,13 @@ import type { Command, CommandOptions } from './command.ts';
 import { Namespace } from './namespace.ts';
 import { start } from './start.ts';
 
-/** What connects a host with the switch. */
-export interface Link {
-  /** Bytes of the largest IP packet; 1500 as in Ethernet unless given. */
-  mtu?: number;
-  /** What the host can send; as much as the kernel can copy unless given. */
-  bitsPerSecond?: number;
-}
-
 /** Hosts that are joined by a switch and reach nothing else. Disposing ends what still runs on them, and removes them. */
 export interface Network extends Disposable {
   readonly hosts: readonly Host[];
 }
+
+/** Of Ethernet. */
+const bytesPerPacket = 1500;
 
 /** What may leave at once after a pause: two of the largest segments that TCP hands down, 1 ms at 1 Gbit/s. */
 const burstBytes = 128 * 1024;
@@ -23,8 +18,10 @@ let networks = 0;
 /**
  * Builds `count` hosts: host0 at 10.0.0.1, host1 at 10.0.0.2, …. Hosts and switch are namespaces of their own, so nothing of this machine's network is
  * touched.
+ *
+ * @param bitsPerSecond What each host can send, headers included; as much as the kernel can copy unless given.
  */
-export function connectHosts(count: number, link: Link = {}): Network {
+export function connectHosts(count: number, bitsPerSecond?: number): Network {
   networks += 1;
   const name = `ringrun-${process.pid}-${networks}`;
   const namespaces: Namespace[] = [];
@@ -38,10 +35,8 @@ export function connectHosts(count: number, link: Link = {}): Network {
   };
   try {
     const middle = new Switch(add('switch'));
-    const hosts = Array.from(
-      { length: count },
-      (_, place) => new Host(add(`host${place}`), middle, place, link),
-    );
+    const hosts = Array.from({ length: count }, (_, place) => new Host(add(`host${place}`), middle, place));
+    if (bitsPerSecond !== undefined) for (const host of hosts) host.limit(bitsPerSecond);
     return { hosts, [Symbol.dispose]: remove };
   } catch (error) {
     remove();
@@ -59,9 +54,9 @@ class Switch {
   }
 
   /** Both ends of the cable are made where they belong. The end at the host is `eth0`. */
-  plugIn(port: number, host: Namespace, mtu: number): void {
+  plugIn(port: number, host: Namespace): void {
     this.#namespace.ip(
-      `link add name port${port} mtu ${mtu} type veth peer name eth0 mtu ${mtu} netns ${host.name}`,
+      `link add name port${port} mtu ${bytesPerPacket} type veth peer name eth0 mtu ${bytesPerPacket} netns ${host.name}`,
       `link set port${port} master bridge up`,
     );
   }
@@ -78,19 +73,23 @@ export class Host {
   readonly #namespace: Namespace;
   readonly #unplug: () => void;
 
-  constructor(namespace: Namespace, middle: Switch, place: number, { mtu = 1500, bitsPerSecond }: Link) {
+  constructor(namespace: Namespace, middle: Switch, place: number) {
     this.name = `host${place}`;
     this.address = `10.0.0.${place + 1}`;
     this.#namespace = namespace;
     this.#unplug = () => {
       middle.unplug(place);
     };
-    middle.plugIn(place, namespace, mtu);
+    middle.plugIn(place, namespace);
     namespace.ip('link set lo up', `address add ${this.address}/24 dev eth0`, 'link set eth0 up');
-    namespace.set('net/ipv4/tcp_congestion_control', 'reno');
-    if (bitsPerSecond !== undefined) {
-      namespace.tc(`qdisc add dev eth0 root tbf rate ${bitsPerSecond}bit burst ${burstBytes} latency 50ms`);
-    }
+  }
+
+  /** Every kernel has Reno. BBR, the default of some machines, leaves 6% of the link idle while it probes, whatever is sent. */
+  limit(bitsPerSecond: number): void {
+    this.#namespace.set('net/ipv4/tcp_congestion_control', 'reno');
+    this.#namespace.tc(
+      `qdisc add dev eth0 root tbf rate ${bitsPerSecond}bit burst ${burstBytes} latency 50ms`,
+    );
   }
 
   /** Starts `node` with these arguments on this host. */
