@@ -1,5 +1,6 @@
 // The same operations again and again, and what the process holds meanwhile.
 import { memoryUsage } from 'node:process';
+import { setImmediate } from 'node:timers';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -8,15 +9,16 @@ import { operationNames, operationOn } from './operations.js';
 /** Rounds between those on long arrays. */
 const longEvery = 50;
 
-/** args.marks: numbers of operations of all kinds, after each of which the memory is looked at. Reports bytes by mark. */
+/** args.marks: numbers of operations of all kinds, after each of which the memory is looked at. Reports the resident bytes by mark. */
 export async function memoryAfterOperations({ group, args, report }) {
   const [short, long] = [10, 30_000].map((length) => rounds(group, length));
+  const residentBytes = residentBytesOf();
   const bytes = [];
   let operations = 0;
   for (const mark of args.marks) {
     for (let round = 0; operations < mark; round++)
       operations += await (round % longEvery === 0 ? long : short)();
-    bytes.push(residentBytes());
+    bytes.push(await residentBytes());
   }
   await group.destroy();
   await report({ bytes });
@@ -41,9 +43,18 @@ function rounds(group, length) {
   };
 }
 
-/** Without what nobody holds any more. */
-function residentBytes() {
+/** Makes the process's memory tell; the function resolves with resident bytes, without what nobody holds any more. */
+function residentBytesOf() {
+  // V8 would double its young generation now and then, and keep the pages: more than what is looked for here.
+  setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
-  return memoryUsage.rss();
+  const collectGarbage = runInNewContext('gc');
+  return async () => {
+    for (let collection = 0; collection < 3; collection++) {
+      collectGarbage();
+      // Finalizers, which release more, run in the next turn of the event loop.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return memoryUsage.rss();
+  };
 }
