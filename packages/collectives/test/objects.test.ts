@@ -51,13 +51,6 @@ describe('a group of one', () => {
 
 const transports = ['shm', 'tcp'];
 
-test.each(transports.flatMap((transport) => [2, 3].map((size) => ({ transport, size }))))(
-  'objects of different lengths reach every rank over $transport on $size ranks, in every form',
-  async ({ transport, size }) => {
-    await runRanks(size, 'objectsEveryWay', { env: { RINGRUN_TRANSPORT: transport } });
-  },
-);
-
 test.each(transports)(
   'what cannot be sent stops every rank, over %s, and names the rank',
   async (transport) => {

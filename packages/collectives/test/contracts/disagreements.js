@@ -1,4 +1,4 @@
-// Three ranks that do not mean the same operation, each in its own way.
+// Three ranks that do not mean the same operation: each means another one, or one is the odd one out.
 import assert from 'node:assert/strict';
 
 import { BFloat16Bits, Float16Bits } from '@ringrun/collectives';
@@ -8,24 +8,24 @@ import { formGroup } from '../fixtures/groups.js';
 /** Nobody may have written to an array that holds this in every element. */
 const untouched = 7;
 
-/** One group for each of args.cases (names of `calls`), in which every rank makes its call. Reports what each rank gets, by case. */
+/** One group for each of args.cases (names of `calls`), in which every rank makes its call. args.odd: rank that differs where only one does. Reports what each rank gets, by case. */
 export async function disagreements({ rank, size, store, args, report }) {
   const found = {};
   for (const name of args.cases) {
     const group = await formGroup({ rank, size, store }, name);
-    found[name] = await refusal(group, calls[name], args.length);
+    found[name] = await refusal(group, calls[name], args);
   }
   await report({ found });
 }
 disagreements.formsGroupItself = true;
 
-async function refusal(group, call, length) {
+async function refusal(group, call, { length, odd }) {
   const arrays = [];
   const array = (elements, Class = Float32Array) => {
     arrays.push(new Class(elements).fill(untouched));
     return arrays.at(-1);
   };
-  const operate = call({ group, rank: group.rank, length, array });
+  const operate = call({ group, rank: group.rank, isOdd: group.rank === odd, odd, length, array });
   const error = await operate().then(
     () => ({ name: 'none' }),
     (reason) => reason,
@@ -42,28 +42,27 @@ async function refusal(group, call, length) {
 }
 
 const ranks = [0, 1, 2];
-const other = (rank, one, another) => (rank === 1 ? another : one);
 
 /** By name: what a rank calls, with arrays that are as long as `length`, or nearly. */
 const calls = {
-  op: ({ group, rank, length, array }) => {
+  op: ({ group, isOdd, length, array }) => {
     const tensor = array(length);
-    return () => group.allReduce(tensor, { op: other(rank, 'SUM', 'MAX') });
+    return () => group.allReduce(tensor, { op: isOdd ? 'MAX' : 'SUM' });
   },
-  average: ({ group, rank, length, array }) => {
+  average: ({ group, isOdd, length, array }) => {
     const tensor = array(length);
-    return () => group.reduce(tensor, { op: other(rank, 'SUM', 'AVG') });
+    return () => group.reduce(tensor, { op: isOdd ? 'AVG' : 'SUM' });
   },
   opOfParts: ({ group, rank, length, array }) => {
     const [output, input] = [array(length), array(3 * length)];
     return () => group.reduceScatter(output, input, { op: ['SUM', 'MIN', 'PRODUCT'][rank] });
   },
-  dtype: ({ group, rank, length, array }) => {
-    const tensor = array(length, other(rank, Float32Array, Int32Array));
+  dtype: ({ group, isOdd, length, array }) => {
+    const tensor = array(length, isOdd ? Int32Array : Float32Array);
     return () => group.allReduce(tensor);
   },
-  dtypeOf16Bits: ({ group, rank, length, array }) => {
-    const tensor = array(length, other(rank, Float16Bits, BFloat16Bits));
+  dtypeOf16Bits: ({ group, isOdd, length, array }) => {
+    const tensor = array(length, isOdd ? BFloat16Bits : Float16Bits);
     return () => group.broadcast(tensor);
   },
   dtypeOfParts: ({ group, rank, length, array }) => {
@@ -121,11 +120,11 @@ const calls = {
     const [output, input] = [array(3 * (length + rank)), array(3 * (length + rank))];
     return () => group.allToAll(output, input);
   },
-  splitsOfAllToAll: ({ group, rank, length, array }) => {
+  splitsOfAllToAll: ({ group, rank, isOdd, length, array }) => {
     const [output, input] = [array(3 * length), array(3 * length)];
-    // Rank 1 gives the others more and less than they expect.
-    const inputSplitSizes = other(rank, undefined, [length + 1, length, length - 1]);
-    return () => group.allToAll(output, input, inputSplitSizes && { inputSplitSizes });
+    // The odd one gives the next rank more than that expects, and the one after it less.
+    const inputSplitSizes = ranks.map((to) => length + (isOdd ? [0, 1, -1][(to - rank + 3) % 3] : 0));
+    return () => group.allToAll(output, input, { inputSplitSizes });
   },
   partsOfGather: ({ group, rank, length, array }) => {
     const [input, output] = [array(length + rank), array(3 * length)];
@@ -148,11 +147,12 @@ const calls = {
     ];
     return operations[rank];
   },
-  monitored: ({ group, rank }) => {
-    return () => other(rank, group.barrier.bind(group), group.monitoredBarrier.bind(group))();
-  },
-  destroy: ({ group, rank, length, array }) => {
+  monitored:
+    ({ group, isOdd }) =>
+    () =>
+      isOdd ? group.monitoredBarrier() : group.barrier(),
+  destroy: ({ group, isOdd, length, array }) => {
     const tensor = array(length);
-    return () => (rank === 1 ? group.destroy() : group.allReduce(tensor));
+    return () => (isOdd ? group.destroy() : group.allReduce(tensor));
   },
 };

@@ -81,8 +81,19 @@ export async function manyOutstanding({ group, args, report }) {
   const turnsOfTheLoop = countTurns(() => isOver);
   assert.deepEqual(await issueAtOnce(group, args.count), upTo(args.count));
   isOver = true;
+  await callBehindOthers(group);
   await group.destroy();
   await report({ turns: await turnsOfTheLoop });
+}
+
+/** What runs on the calling thread comes after what is under way, on the same array too. */
+async function callBehindOthers(group) {
+  const tensor = filled(300_000, group.rank + 1);
+  const sum = (group.size * (group.size + 1)) / 2;
+  const underWay = group.allReduce(tensor);
+  group.allReduceSync(tensor, { op: 'AVG' });
+  assertFilled(tensor, sum, 'on the calling thread');
+  await underWay;
 }
 
 async function countTurns(isOver) {

@@ -62,41 +62,16 @@ describe.each(transports)('a rank that is stopped, over %s', (transport) => {
   });
 });
 
-describe.each(transports)('ranks that disagree, over %s', (transport) => {
-  test.each([
-    { what: 'length', length: 1000, odd: 1, sides: ['1,000 elements', '1,001 elements'] },
-    { what: 'length', length: 500_000, odd: 2, sides: ['500,000 elements', '500,001 elements'] },
-    { what: 'op', length: 1000, odd: 2, sides: ['SUM', 'AVG'] },
-    { what: 'op', length: 500_000, odd: 0, sides: ['SUM', 'AVG'] },
-    { what: 'op', op: 'MAX', length: 1000, odd: 1, sides: ['SUM', 'MAX'] },
-    { what: 'dtype', length: 1000, odd: 1, sides: ['float32, 1,000', 'int32, 1,000'] },
-    { what: 'dtype', length: 500_000, odd: 2, sides: ['float32, 500,000', 'int32, 500,000'] },
-    { what: 'dtypeOfBroadcast', length: 1000, odd: 0, sides: ['float32, 1,000', 'int32, 1,000'] },
-    { what: 'operation', length: 1000, odd: 0, sides: ['allReduce #2', 'broadcast #2'] },
-    { what: 'operation', length: 500_000, odd: 1, sides: ['allReduce #2', 'broadcast #2'] },
-    { what: 'source', length: 1000, odd: 2, sides: ['from rank 0', 'from rank 1'] },
-    { what: 'destroy', length: 1000, odd: 1, sides: ['barrier #2', 'destroy #2'] },
-  ])(
-    'about $what ($length elements) all see both sides, with their data untouched',
-    async ({ sides, ...args }) => {
-      await using group = await startRanks(3, 'mismatch', { args, env: { RINGRUN_TRANSPORT: transport } });
-      for (const { reported, pid } of group.ranks) {
-        const error = await reported('name');
-        expect(error).toMatchObject({
-          name: 'CollectiveMismatchError',
-          code: 'ERR_COLLECTIVE_MISMATCH',
-          untouched: true,
-          sameAgain: true,
-        });
-        for (const side of sides) expect(error['message']).toContain(side);
-        expect(pid).toBeGreaterThan(0);
-      }
-      const odd = group.ranks[args.odd];
-      expect((await group.ranks[0].reported('name'))['message']).toContain(
-        `rank ${odd.rank} (host ${hostname()}, pid ${odd.pid})`,
-      );
-    },
-  );
+test.each(transports)('monitoredBarrier over %s names all ranks that are missing', async (transport) => {
+  await using group = await startRanks(4, 'missedBarrier', {
+    args: { absent: [1, 3], timeoutMs: 1500 },
+    env: { RINGRUN_TRANSPORT: transport },
+  });
+  for (const rank of [0, 2]) {
+    const report = await group.ranks[rank].reported('missing');
+    expect(report).toMatchObject({ name: 'CollectiveTimeoutError', missing: [1, 3] });
+    expect(report['message']).toMatch(/^monitoredBarrier #1 did not complete within 1500 ms/);
+  }
 });
 
 test.each(transports)(
