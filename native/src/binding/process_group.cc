@@ -76,6 +76,12 @@ struct ProcessGroup::Pending {
   bool detaches = false;
   std::optional<OperationFailure> failure;
   std::optional<int> sender;  // what a receive resolves with
+
+  // An environment that is ending lets go of everything by itself, and must not be asked to.
+  void leaveReferencesToEnvironment() {
+    array.SuppressDestruct();
+    group.SuppressDestruct();
+  }
 };
 
 Napi::Function ProcessGroup::define(Napi::Env env) {
@@ -345,10 +351,10 @@ void ProcessGroup::keepAlive(Napi::Env env) {
   if (pending_++ == 0) settlement_.Ref(env);
 }
 
-// `env` is empty when the environment is ending: promises are of no use any more, and neither are references.
+// `env` is empty when the environment is ending: promises are of no use any more.
 void ProcessGroup::settle(Napi::Env env, Napi::Function, ProcessGroup* self, Pending* pending) {
-  if (env == nullptr) return;
   const std::unique_ptr<Pending> settled(pending);
+  if (env == nullptr) return settled->leaveReferencesToEnvironment();
   if (--self->pending_ == 0) self->settlement_.Unref(env);
   if (settled->detaches) self->detachAllocations();
   if (settled->failure) {
