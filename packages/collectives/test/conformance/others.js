@@ -9,7 +9,7 @@ import { bytesOf } from './values.js';
 const dtypes = Object.keys(bytesPerElement);
 
 /** Memory of every dtype is zeroed, and reduced where it lies. */
-export async function allocations({ group, size }) {
+export async function allocations({ group }) {
   for (const dtype of dtypes) {
     for (const length of [0, 1, 1000]) {
       const array = group.allocateSync(dtype, length);
@@ -21,21 +21,18 @@ export async function allocations({ group, size }) {
       assert.ok(bytesOf(array).every((byte) => byte === 1));
     }
   }
-  assert.equal(group.size, size);
 }
 
 /** Everybody counts itself before a barrier; nobody may see less than everybody after it. */
 export async function barriers({ group, size, store }) {
   const forms = ['barrier', 'barrierSync', 'monitoredBarrier', 'monitoredBarrierSync'];
-  for (const form of [...forms, ...forms]) {
-    const key = `${form} ${await countOf(store, `${form} of rank ${group.rank}`)}`;
+  for (const [round, form] of [...forms, ...forms].entries()) {
+    const key = `barrier ${round}`;
     await store.add(key, 1);
     await group[form]();
     assert.equal(Number(Buffer.from(await store.get(key)).toString()), size);
   }
 }
-
-const countOf = async (store, key) => Number(await store.add(key, 1));
 
 /** Different for each rank, in length too. */
 const objectOf = (rank) => ({

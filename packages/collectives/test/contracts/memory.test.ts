@@ -30,6 +30,8 @@ test.each(settings.filter(({ size }) => size === 2))(
       envOf,
     });
     for (const { bytes } of reports as { bytes: number[] }[])
-      expect(stretches * steadyGrowth(bytes)).toBeLessThan(mostBytes);
+      expect(stretches * steadyGrowth(bytes), `bytes at each mark: ${bytes.join(', ')}`).toBeLessThan(
+        mostBytes,
+      );
   },
 );
