@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 
 import { runRanks } from './fixtures/ranks.ts';
 
-const lengths = [0, 1, 7, 1000, 65_537, 300_000];
+const lengths = [0, 1, 7, 1000, 65_537];
 /** Around the sizes at which the algorithms change. */
 const turningPoints = [256, 1024, 2048, 2049];
 
 const oneHost = (size: number) => Array.from({ length: size }, () => 0);
 
-describe.each([1, 2, 3, 4, 7])('in shared memory, %d ranks', (size) => {
+describe.each([1, 2, 7])('in shared memory, %d ranks', (size) => {
   const hosts = oneHost(size);
 
   test('allReduce gives everybody the sums and averages of a formula', async () => {
@@ -38,7 +38,7 @@ describe.each([1, 2, 3, 4, 7])('in shared memory, %d ranks', (size) => {
   });
 });
 
-const settings = [2, 3].flatMap((size) => [1000, 200_000].map((length) => ({ size, length })));
+const settings = [3].flatMap((size) => [1000, 200_000].map((length) => ({ size, length })));
 
 describe.each(settings)('$size ranks that disagree about some of $length elements', ({ size, length }) => {
   const hosts = oneHost(size);

@@ -2,41 +2,17 @@ import { describe, expect, test } from 'vitest';
 
 import { runRanks } from './fixtures/ranks.ts';
 
-const lengths = [0, 1, 7, 1000, 65_537, 300_000];
-/** Where every rank has something for every other. */
-const lengthsOfBlocks = (size: number) => (size > 4 ? lengths.slice(0, -1) : lengths);
+const lengths = [0, 1, 7, 1000, 65_537];
 
 /** All memory is alike to TCP. */
 const kinds = ['plain'];
 
 const allElsewhere = (size: number) => Array.from({ length: size }, (_, rank) => rank);
 
-describe.each([2, 3, 4, 5, 7, 8])('over TCP, %d ranks', (size) => {
-  const hosts = allElsewhere(size);
+// What the table chooses is in the conformance suite of packages/collectives; here are its alternatives, and what is TCP's own.
 
-  test('allReduce gives everybody the sums and averages of a formula', async () => {
-    await runRanks(hosts, 'everyAllReduce', { lengths, kinds });
-  });
-
-  test('reduce gives them to the root, and leaves what the others have', async () => {
-    await runRanks(hosts, 'everyReduce', { lengths, kinds });
-  });
-
-  test('reduceScatter gives every rank its part, of equal and of unequal lengths, in the order of the ranks', async () => {
-    await runRanks(hosts, 'everyReduceScatter', { lengths: lengthsOfBlocks(size), kinds, inRankOrder: true });
-  });
-
-  test('allGather, gather, scatter and allToAll move every block to its place', async () => {
-    await runRanks(hosts, 'everyExchange', {
-      lengths: lengthsOfBlocks(size),
-      kinds,
-      dtypes: ['float32', 'uint8'],
-    });
-  });
-
-  test('blocks that are given may overlap', async () => {
-    await runRanks(hosts, 'exchangeOfOverlappingBlocks', { lengths: lengthsOfBlocks(size), kinds });
-  });
+test('over TCP, blocks that are given may overlap', async () => {
+  await runRanks(allElsewhere(3), 'exchangeOfOverlappingBlocks', { lengths, kinds });
 });
 
 test.each([2, 4])(
@@ -48,7 +24,7 @@ test.each([2, 4])(
 
 /** Sums that round are added in an order of the algorithm's own: equal on all ranks, and next time. */
 async function expectEqualSums(size: number, algorithm: string): Promise<void> {
-  const args = { lengths: lengthsOfBlocks(size), algorithm };
+  const args = { lengths, algorithm };
   const first = await runRanks(allElsewhere(size), 'irregularSums', args);
   const again = await runRanks(allElsewhere(size), 'irregularSums', args);
   expect(again).toEqual(first);
@@ -62,7 +38,7 @@ describe.each([
   { algorithm: 'halving-doubling', scenarios: ['everyAllReduce'] },
   { algorithm: 'binomial-tree', scenarios: ['everyReduce'] },
 ])("reductions by '$algorithm'", ({ algorithm, scenarios }) => {
-  test.each([2, 3, 4, 5, 7, 8])(
+  test.each([3, 4, 7])(
     'on %d ranks are those of a formula, rounded once, and equal everywhere and every time',
     async (size) => {
       const hosts = allElsewhere(size);
@@ -74,7 +50,7 @@ describe.each([
 });
 
 describe.each(['direct', 'ring', 'bruck', 'pairwise'])("exchanges by '%s'", (algorithm) => {
-  test.each([2, 3, 5, 8])('on %d ranks move every block to its place', async (size) => {
+  test.each([3, 8])('on %d ranks move every block to its place', async (size) => {
     await runRanks(allElsewhere(size), 'everyExchange', {
       lengths: [0, 1, 1000, 20_000],
       dtypes: ['uint8'],
@@ -83,7 +59,7 @@ describe.each(['direct', 'ring', 'bruck', 'pairwise'])("exchanges by '%s'", (alg
   });
 });
 
-describe.each([2, 3, 5])('%d ranks that disagree over TCP', (size) => {
+describe.each([2, 3])('%d ranks that disagree over TCP', (size) => {
   const hosts = allElsewhere(size);
   const last = size - 1;
 
