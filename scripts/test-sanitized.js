@@ -59,7 +59,7 @@ const sanitizers = {
 };
 
 const filesOfBoth = [
-  ...['collectives', 'mixed', 'tcp'].map((name) => `native/test/${name}.test.ts`),
+  ...['collectives', 'tcp'].map((name) => `native/test/${name}.test.ts`),
   ...['collectives', 'failures', 'forming', 'groups', 'messages'].map(
     (name) => `packages/collectives/test/gloo/${name}.test.ts`,
   ),
