@@ -244,7 +244,7 @@ test('a store that ends is noticed by those who wait, within seconds, and by tho
 });
 
 test('another store in the place of the first is not taken for it', async () => {
-  const first = await StoreServer.bind({ host, port: 0 });
+  const first = await StoreServer.bind({ host, port: await freePort() });
   const store = await open(first.port);
   const waiting = store.get('never').catch((e: unknown) => e);
   await store.check([]);
