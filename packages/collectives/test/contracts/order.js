@@ -1,6 +1,5 @@
 // Operations that are under way together: in one group, and in groups that share ranks.
 import assert from 'node:assert/strict';
-import { setImmediate } from 'node:timers';
 
 import { formGroup } from '../fixtures/groups.js';
 
@@ -75,15 +74,20 @@ async function issueAtOnce(group, count) {
 
 const upTo = (count) => Array.from({ length: count }, (_, i) => i);
 
-/** args.count operations of one group are under way at once. Reports turns of the event loop meanwhile. */
-export async function manyOutstanding({ group, args, report }) {
-  let isOver = false;
-  const turnsOfTheLoop = countTurns(() => isOver);
-  assert.deepEqual(await issueAtOnce(group, args.count), upTo(args.count));
-  isOver = true;
+/**
+ * args.count operations of one group are under way at once. The last rank begins when the others have said so in the store, which takes
+ * the event loops of ranks whose operations cannot go on yet.
+ */
+export async function manyOutstanding({ group, rank, size, store, args, report }) {
+  const isLast = rank === size - 1;
+  const keys = upTo(size - 1).map((other) => `rank ${other} waits`);
+  if (isLast) await store.wait(keys);
+  const settled = issueAtOnce(group, args.count);
+  if (!isLast) await store.set(keys[rank], '');
+  assert.deepEqual(await settled, upTo(args.count));
   await callBehindOthers(group);
   await group.destroy();
-  await report({ turns: await turnsOfTheLoop });
+  await report({ done: true });
 }
 
 /** What runs on the calling thread comes after what is under way, on the same array too. */
@@ -94,13 +98,6 @@ async function callBehindOthers(group) {
   group.allReduceSync(tensor, { op: 'AVG' });
   assertFilled(tensor, sum, 'on the calling thread');
   await underWay;
-}
-
-async function countTurns(isOver) {
-  for (let turns = 0; ; turns++) {
-    if (isOver()) return turns;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }
 
 /**
