@@ -22,6 +22,10 @@ constexpr int kSpins = 1000;
 // takes longer than what they do between two steps of a small operation.
 constexpr int kYields = 50;
 
+// Before it yields it spins some 2 µs, unless somebody who has not come yet needs this processor for that. Of four ranks
+// on two processors each then changes hands 0.9 times an operation instead of 1.5, at 1.7 µs each.
+constexpr int kSpinsBesideOthers = 50;
+
 }  // namespace
 
 Arena::Arena(ControlMesh& mesh, Team team, int place, const Call& call)
@@ -29,7 +33,7 @@ Arena::Arena(ControlMesh& mesh, Team team, int place, const Call& call)
       team_(std::move(team)),
       place_(place),
       size_(static_cast<int>(team_.size())),
-      spins_(size_ <= usableCpus() ? kSpins : 0) {
+      isCrowded_(size_ > usableCpus()) {
   const std::size_t bytes = sizeof(ArenaHeader) + team_.size() * sizeof(RankArea);
   memory_ = shareMemory(mesh, team_, rankAt(place_), bytes, call);
   // Fresh memory is zero, which is where every counter begins.
@@ -98,19 +102,33 @@ void Arena::awaitAll(const Call& call, bool checksAgreement) {
     return next == size_;
   };
   if (advance()) return;
-  const bool isCrowded = spins_ == 0;
-  if (isCrowded || elbowroom_.makeFrom(areas_[next].processor.load(std::memory_order_relaxed))) {
-    for (int i = 0; i < (isCrowded ? kYields : spins_); ++i) {
-      if (isCrowded) {
-        std::this_thread::yield();
-      } else {
-        pauseBriefly();
-      }
+  const auto spin = [&](int spins) {
+    for (int i = 0; i < spins; ++i) {
+      pauseBriefly();
+      if (advance()) return true;
+    }
+    return false;
+  };
+  if (!isCrowded_) {
+    if (elbowroom_.makeFrom(processorOf(next)) && spin(kSpins)) return;
+  } else {
+    for (int i = 0; i < kYields; ++i) {
+      if (!isAnyMissingHere() && spin(kSpinsBesideOthers)) return;
+      std::this_thread::yield();
       if (advance()) return;
     }
   }
   sleepUntilAllReached(call);
   advance();
+}
+
+// Whether this thread may be in the way of a rank that has not come yet.
+bool Arena::isAnyMissingHere() const {
+  const std::uint32_t here = currentProcessor();
+  for (int peer = 0; peer < size_; ++peer) {
+    if (!hasReached(peer) && processorOf(peer) == here) return true;
+  }
+  return false;
 }
 
 void Arena::sleepUntilAllReached(const Call& call) {

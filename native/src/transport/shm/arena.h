@@ -15,8 +15,8 @@ namespace ringrun {
 //
 // Used by one thread of each process at a time: the one that runs the group's current operation.
 //
-// A waiting rank spins for some microseconds when every rank of the host has a processor of its own, then sleeps in
-// the kernel until the step that it waits for changes, looking every kLivenessInterval at the control connections,
+// A waiting rank spins for some microseconds when every rank of the host has a processor of its own, and otherwise lets
+// the others have the processor that they share; then it sleeps in the kernel until the step that it waits for changes, looking every kLivenessInterval at the control connections,
 // the deadline and the cancellation.
 class Arena {
  public:
@@ -53,6 +53,8 @@ class Arena {
   void publish();
   bool hasReached(int peer) const;
   bool haveAllReached() const;
+  bool isAnyMissingHere() const;
+  std::uint32_t processorOf(int place) const { return areas_[place].processor.load(std::memory_order_relaxed); }
   void awaitAll(const Call& call, bool checksAgreement);
   void sleepUntilAllReached(const Call& call);
   void lookAround(const Call& call, Clock::time_point began);
@@ -64,7 +66,7 @@ class Arena {
   Team team_;
   int place_;
   int size_;
-  int spins_;
+  bool isCrowded_;  // ranks share processors
   Mapping memory_;
   ArenaHeader* header_ = nullptr;
   RankArea* areas_ = nullptr;
