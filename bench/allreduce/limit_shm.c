@@ -53,8 +53,7 @@ int main(int argc, char** argv) {
     float *a = arrays[step][0], *b = arrays[step][1];
     const long count = bytes / sizeof(float), middle = count / 2;
     double* times = malloc(repetitions * sizeof(double));
-    const long warm_up = repetitions < 20 ? repetitions : 20;
-    for (long i = -warm_up; i < repetitions; ++i) {
+    for (long i = -repetitions; i < repetitions; ++i) {
       const double start = now_us();
       barrier(shared, rank, ++turn);
       add_half(a, b, rank ? middle : 0, rank ? count : middle);

@@ -12,8 +12,7 @@ int main(int argc, char** argv) {
     sscanf(argv[step], "%ld:%ld", &bytes, &repetitions);
     float* data = calloc(bytes / sizeof(float), sizeof(float));
     double* times = malloc(repetitions * sizeof(double));
-    const long warmUp = repetitions < 20 ? repetitions : 20;
-    for (long i = -warmUp; i < repetitions; ++i) {
+    for (long i = -repetitions; i < repetitions; ++i) {
       const double start = MPI_Wtime();
       MPI_Allreduce(MPI_IN_PLACE, data, bytes / sizeof(float), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
       if (i >= 0) times[i] = (MPI_Wtime() - start) * 1e6;

@@ -7,7 +7,10 @@ export function repetitions(bytes, ranks) {
   return Math.min(2000, Math.max(5, Math.floor(4e8 / ranks / (bytes + 50_000))));
 }
 
-/** The plan as the contenders take it on their command lines: `bytes:repetitions` for each size. */
+/**
+ * The plan as the contenders take it on their command lines: `bytes:repetitions` for each size. Each repeats a size as often once more before
+ * it measures: caches, connections and compiled code are then those of a job that runs. (PyTorch 20 times: it compiles nothing, and takes milliseconds where ranks share processors.)
+ */
 export function planOf(most, ranks) {
   return sizes.filter((bytes) => bytes <= most).map((bytes) => `${bytes}:${repetitions(bytes, ranks)}`);
 }
