@@ -15,7 +15,7 @@ Endpoint endpointOf(const Napi::Object& object) {
   Endpoint endpoint;
   endpoint.socketName = object.Get("socketName").ToString();
   endpoint.address = object.Get("address").ToString();
-  endpoint.port = static_cast<std::uint16_t>(object.Get("port").ToNumber().Uint32Value());
+  endpoint.port = static_cast<std::uint16_t>(object.Get("port").As<Napi::Number>().Uint32Value());
   const std::string hex = object.Get("token").ToString();
   for (std::size_t i = 0; i < kTokenBytes && 2 * i + 1 < hex.size(); ++i) {
     endpoint.token[i] = static_cast<std::uint8_t>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
@@ -23,7 +23,7 @@ Endpoint endpointOf(const Napi::Object& object) {
   return endpoint;
 }
 
-ReduceOp reduceOpOf(const Napi::Value& number) { return static_cast<ReduceOp>(number.ToNumber().Uint32Value()); }
+ReduceOp reduceOpOf(const Napi::Value& number) { return static_cast<ReduceOp>(number.As<Napi::Number>().Uint32Value()); }
 
 Block blockOf(const Napi::Value& array, DType dtype) {
   if (array.IsNull()) return {};
@@ -45,10 +45,10 @@ Letter letterOf(Op op, const Napi::CallbackInfo& info) {
   letter.fingerprint.op = op;
   letter.fingerprint.dtype = elements.dtype;
   letter.fingerprint.count = elements.count;
-  letter.fingerprint.root = static_cast<std::uint32_t>(info[2].ToNumber().Int32Value());
-  letter.fingerprint.sequence = info[3].ToNumber().Uint32Value();
+  letter.fingerprint.root = static_cast<std::uint32_t>(info[2].As<Napi::Number>().Int32Value());
+  letter.fingerprint.sequence = info[3].As<Napi::Number>().Uint32Value();
   letter.data = elements.data;
-  letter.timeoutMs = info[4].ToNumber();
+  letter.timeoutMs = info[4].As<Napi::Number>();
   return letter;
 }
 
@@ -112,7 +112,7 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
 
 ProcessGroup::ProcessGroup(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<ProcessGroup>(info),
-      group_(info[0].ToNumber().Int32Value(), info[1].ToNumber().Int32Value()),
+      group_(info[0].As<Napi::Number>().Int32Value(), info[1].As<Napi::Number>().Int32Value()),
       settlement_(Settlement::New(info.Env(), "ringrun", 0, 1, this)),
       queue_(std::make_unique<SerialQueue>()),
       messages_(std::make_unique<SerialQueue>()) {
@@ -161,10 +161,10 @@ Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
   for (std::uint32_t i = 0; i < cards.Length(); ++i) {
     const auto card = cards.Get(i).As<Napi::Object>();
     endpoints.push_back(endpointOf(card));
-    hosts.push_back(card.Get("host").ToNumber());
+    hosts.push_back(card.Get("host").As<Napi::Number>());
   }
   const std::optional<Algorithm> forced = algorithmOf(info[1]);
-  const double timeoutMs = info[2].ToNumber();
+  const double timeoutMs = info[2].As<Napi::Number>();
   return later(info.Env(),
                [this, topology = Topology(hosts), endpoints = std::move(endpoints), forced, timeoutMs] {
                  return group_.connect(topology, endpoints, forced, timeoutMs);
@@ -174,8 +174,8 @@ Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
 
 Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
   const DType dtype = dtypeOf(info[0]);
-  const auto count = static_cast<std::uint64_t>(info[1].ToNumber().Int64Value());
-  const double timeoutMs = info[2].ToNumber();
+  const auto count = static_cast<std::uint64_t>(info[1].As<Napi::Number>().Int64Value());
+  const double timeoutMs = info[2].As<Napi::Number>();
   const Fingerprint fingerprint = group_.issue(Op::Allocate, ReduceOp::None, dtype, 0, count);
   Allocation allocation;
   now(info.Env(), [&] {
@@ -204,15 +204,15 @@ ProcessGroup::Work ProcessGroup::workOf(const Fingerprint& fingerprint, double t
 // (tensor, dtype, reduceOp, timeoutMs)
 ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(group_.issue(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count), info[3].ToNumber(),
+  return workOf(group_.issue(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
 }
 
 // (tensor, dtype, reduceOp, root, timeoutMs)
 ProcessGroup::Work ProcessGroup::reduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(group_.issue(Op::Reduce, reduceOpOf(info[2]), elements.dtype, info[3].ToNumber(), elements.count),
-                info[4].ToNumber(),
+  return workOf(group_.issue(Op::Reduce, reduceOpOf(info[2]), elements.dtype, info[3].As<Napi::Number>(), elements.count),
+                info[4].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.reduce(call, data); });
 }
 
@@ -221,7 +221,7 @@ ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info)
   const DType dtype = dtypeOf(info[2]);
   const Elements elements = elementsOf(info[0], dtype);
   const Block output{elements.data, elements.count};
-  return workOf(group_.issue(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0), info[4].ToNumber(),
+  return workOf(group_.issue(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0), info[4].As<Napi::Number>(),
                 [output, inputs = blocksOf(info[1], dtype)](Collectives& collectives, const Call& call) {
                   collectives.reduceScatter(call, inputs, output);
                 });
@@ -230,16 +230,16 @@ ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info)
 // (tensor, dtype, root, timeoutMs)
 ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(group_.issue(Op::Broadcast, ReduceOp::None, elements.dtype, info[2].ToNumber(), elements.count),
-                info[3].ToNumber(),
+  return workOf(group_.issue(Op::Broadcast, ReduceOp::None, elements.dtype, info[2].As<Napi::Number>(), elements.count),
+                info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.broadcast(call, data); });
 }
 
 // (op, gives, takes, dtype, root, timeoutMs)
 ProcessGroup::Work ProcessGroup::exchangeOf(const Napi::CallbackInfo& info) {
-  const auto op = static_cast<Op>(info[0].ToNumber().Uint32Value());
+  const auto op = static_cast<Op>(info[0].As<Napi::Number>().Uint32Value());
   const DType dtype = dtypeOf(info[3]);
-  return workOf(group_.issue(op, ReduceOp::None, dtype, info[4].ToNumber(), 0), info[5].ToNumber(),
+  return workOf(group_.issue(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0), info[5].As<Napi::Number>(),
                 [exchange = Exchange{blocksOf(info[1], dtype), blocksOf(info[2], dtype)}](
                     Collectives& collectives, const Call& call) { collectives.exchange(call, exchange); });
 }
@@ -247,7 +247,7 @@ ProcessGroup::Work ProcessGroup::exchangeOf(const Napi::CallbackInfo& info) {
 // (monitored, timeoutMs)
 ProcessGroup::Work ProcessGroup::barrierOf(const Napi::CallbackInfo& info) {
   const Op op = info[0].ToBoolean() ? Op::MonitoredBarrier : Op::Barrier;
-  return workOf(group_.issue(op, ReduceOp::None, DType::None, 0, 0), info[1].ToNumber(),
+  return workOf(group_.issue(op, ReduceOp::None, DType::None, 0, 0), info[1].As<Napi::Number>(),
                 [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
 }
 
@@ -263,7 +263,7 @@ void ProcessGroup::synchronous(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ProcessGroup::destroy(const Napi::CallbackInfo& info) {
-  const double timeoutMs = info[0].ToNumber();
+  const double timeoutMs = info[0].As<Napi::Number>();
   const Fingerprint fingerprint = group_.issue(Op::Destroy, ReduceOp::None, DType::None, 0, 0);
   return later(info.Env(), [this, fingerprint, timeoutMs] { return group_.destroy(fingerprint, timeoutMs); },
                info.Env().Undefined(), true);

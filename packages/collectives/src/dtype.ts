@@ -50,17 +50,17 @@ export const typedArrayClass: { readonly [T in DType]: new (buffer: ArrayBuffer)
   bfloat16: BFloat16Bits,
 };
 
-const dtypeOfTag: Readonly<Record<string, DType>> = {
-  Float32Array: 'float32',
-  Float64Array: 'float64',
-  Int8Array: 'int8',
-  Uint8Array: 'uint8',
-  Int32Array: 'int32',
-  Uint32Array: 'uint32',
-  BigInt64Array: 'int64',
-  BigUint64Array: 'uint64',
-  Float16Array: 'float16',
-};
+const dtypeOfTag: ReadonlyMap<string | undefined, DType> = new Map([
+  ['Float32Array', 'float32'],
+  ['Float64Array', 'float64'],
+  ['Int8Array', 'int8'],
+  ['Uint8Array', 'uint8'],
+  ['Int32Array', 'int32'],
+  ['Uint32Array', 'uint32'],
+  ['BigInt64Array', 'int64'],
+  ['BigUint64Array', 'uint64'],
+  ['Float16Array', 'float16'],
+]);
 
 /**
  * The dtype of a typed array, told by its class (a Buffer is a Uint8Array); undefined for anything that collectives do not
@@ -74,5 +74,5 @@ export function dtypeOf(value: unknown): DType | undefined {
   };
   // The language's own name of the class: `instanceof` fails for arrays of another realm, as in a vm context.
   if (tag === 'Uint16Array') return dtype === 'float16' || dtype === 'bfloat16' ? dtype : undefined;
-  return tag !== undefined && Object.hasOwn(dtypeOfTag, tag) ? dtypeOfTag[tag] : undefined;
+  return dtypeOfTag.get(tag);
 }

@@ -41,12 +41,12 @@ function cureFor(tensor: unknown): string {
 
 /** An op that has a meaning for the dtype. */
 export function checkedReduceOp(op: ReduceOp, dtype: DType): number {
+  if (reduceOpsFor(dtype).includes(op)) return nativeReduceOp[op];
   if (!Object.hasOwn(nativeReduceOp, op)) {
     throw new InvalidArgumentError(
       `op is ${describeValue(op)}, expected one of ReduceOp: ${Object.keys(nativeReduceOp).join(', ')}`,
     );
   }
-  if (reduceOpsFor(dtype).includes(op)) return nativeReduceOp[op];
   const others = dtypes.filter((other) => reduceOpsFor(other).includes(op));
   throw new InvalidArgumentError(
     `op is ${op} and the tensor's dtype ${dtype}: ${whyMeaningless(op)}. ` +

@@ -67,14 +67,15 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async allReduce(tensor: TypedArray, options: Options.AllReduceOptions = {}): Promise<void> {
-    const operands = allReduceOperands(tensor, options);
-    await this.#later(options, (native, timeoutMs) => native.allReduce(...operands, timeoutMs));
+    const [data, dtype, op] = allReduceOperands(tensor, options);
+    await this.#later(options, (native, timeoutMs) => native.allReduce(data, dtype, op, timeoutMs));
   }
 
+  // Its operands are named rather than spread: a spread costs a tenth of the shortest call.
   allReduceSync(tensor: TypedArray, options: Options.AllReduceOptions = {}): void {
-    const operands = allReduceOperands(tensor, options);
+    const [data, dtype, op] = allReduceOperands(tensor, options);
     this.#now(options, (native, timeoutMs) => {
-      native.allReduceSync(...operands, timeoutMs);
+      native.allReduceSync(data, dtype, op, timeoutMs);
     });
   }
 
