@@ -205,7 +205,7 @@ export interface NativeBinding {
    */
   chooseAlgorithm(
     op: number,
-    medium: 'shm' | 'tcp',
+    medium: 'shm' | 'tcp' | 'loopback',
     dtype: number,
     bytes: number,
     ranks: number,

@@ -25,7 +25,7 @@ interface Case {
   op: Op;
   bytes: number;
   ranks: number;
-  medium?: 'shm' | 'tcp';
+  medium?: 'shm' | 'tcp' | 'loopback';
   dtype?: keyof typeof nativeDType;
   forced?: string;
 }
@@ -57,6 +57,11 @@ describe('the table of algorithms', () => {
     { op: 'allToAll', bytes: large, ranks: 9, expected: 'pairwise' },
     { op: 'barrier', bytes: 0, ranks: 9, expected: 'dissemination' },
     { op: 'allReduce', bytes: large, ranks: 9, medium: 'shm', expected: 'flat' },
+    { op: 'allReduce', bytes: 4, ranks: 4, expected: 'direct' },
+    { op: 'allReduce', bytes: 4, ranks: 4, medium: 'loopback', expected: 'recursive-doubling' },
+    { op: 'allReduce', bytes: 4, ranks: 3, medium: 'loopback', expected: 'direct' },
+    { op: 'allReduce', bytes: 65_537, ranks: 8, medium: 'loopback', expected: 'halving-doubling' },
+    { op: 'broadcast', bytes: 4, ranks: 8, medium: 'loopback', expected: 'binomial-tree' },
   ])('$op of $bytes bytes on $ranks ranks ($medium, $dtype): $expected', ({ expected, ...one }) => {
     expect(chosen(one)).toBe(expected);
   });
@@ -64,7 +69,7 @@ describe('the table of algorithms', () => {
   test('has an answer for every operation, size and number of ranks, and all answers have names', () => {
     const names = native.algorithmNames();
     for (const op of Object.keys(ops) as Op[]) {
-      for (const medium of ['shm', 'tcp'] as const) {
+      for (const medium of ['shm', 'tcp', 'loopback'] as const) {
         for (const bytes of [0, 1, 1000, 100_000, large]) {
           for (const ranks of [2, 3, 9, 100]) expect(names).toContain(chosen({ op, medium, bytes, ranks }));
         }
@@ -89,6 +94,7 @@ describe('an algorithm that was asked for', () => {
       'direct',
       'ring',
       'halving-doubling',
+      'recursive-doubling',
       'binomial-tree',
       'chain',
       'dissemination',

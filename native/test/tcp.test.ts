@@ -36,6 +36,7 @@ describe.each([
   { algorithm: 'direct', scenarios: ['everyAllReduce', 'everyReduce'] },
   { algorithm: 'ring', scenarios: ['everyAllReduce'] },
   { algorithm: 'halving-doubling', scenarios: ['everyAllReduce'] },
+  { algorithm: 'recursive-doubling', scenarios: ['everyAllReduce'] },
   { algorithm: 'binomial-tree', scenarios: ['everyReduce'] },
 ])("reductions by '$algorithm'", ({ algorithm, scenarios }) => {
   test.each([3, 4, 7])(
@@ -106,6 +107,7 @@ describe.each([2, 3])('%d ranks that disagree over TCP', (size) => {
     { odd: 'broadcast', all: 'allReduce', algorithm: '' },
     { odd: 'allReduce', all: 'broadcast', algorithm: '' },
     { odd: 'allReduce', all: 'reduceScatter', algorithm: 'halving-doubling' },
+    { odd: 'allReduce', all: 'reduceScatter', algorithm: 'recursive-doubling' },
     { odd: 'broadcast', all: 'reduceScatter', algorithm: 'chain' },
   ])('about $odd and $all ($algorithm) are all told, and nothing changes', async (operations) => {
     for (const length of [10, 1000, 200_000]) {

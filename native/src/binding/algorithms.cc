@@ -14,6 +14,11 @@ std::optional<Algorithm> algorithmOf(const Napi::Value& name) {
   return algorithm;
 }
 
+Medium mediumNamed(const std::string& name) {
+  if (name == "shm") return Medium::SharedMemory;
+  return name == "loopback" ? Medium::Loopback : Medium::Tcp;
+}
+
 Napi::Value algorithmNamesOf(const Napi::CallbackInfo& info) {
   Napi::Array names = Napi::Array::New(info.Env());
   std::uint32_t i = 0;
@@ -23,11 +28,11 @@ Napi::Value algorithmNamesOf(const Napi::CallbackInfo& info) {
 
 Napi::Value chooseAlgorithmOf(const Napi::CallbackInfo& info) {
   Situation situation;
-  situation.op = static_cast<Op>(info[0].ToNumber().Uint32Value());
-  situation.medium = info[1].ToString().Utf8Value() == "shm" ? Medium::SharedMemory : Medium::Tcp;
+  situation.op = static_cast<Op>(info[0].As<Napi::Number>().Uint32Value());
+  situation.medium = mediumNamed(info[1].ToString());
   situation.dtype = dtypeOf(info[2]);
-  situation.bytes = static_cast<std::uint64_t>(info[3].ToNumber().Int64Value());
-  situation.ranks = info[4].ToNumber();
+  situation.bytes = static_cast<std::uint64_t>(info[3].As<Napi::Number>().Int64Value());
+  situation.ranks = info[4].As<Napi::Number>();
   return Napi::String::New(info.Env(), nameOf(chooseAlgorithm(situation, algorithmOf(info[5]))));
 }
 

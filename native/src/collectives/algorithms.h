@@ -15,6 +15,7 @@ enum class Algorithm : std::uint8_t {
   Direct,
   Ring,
   HalvingDoubling,
+  RecursiveDoubling,
   BinomialTree,
   Chain,
   Dissemination,
@@ -28,8 +29,9 @@ const char* nameOf(Algorithm algorithm);
 std::optional<Algorithm> algorithmNamed(const std::string& name);
 std::vector<std::string> algorithmNames();
 
-// What the ranks have in common.
-enum class Medium : std::uint8_t { SharedMemory, Tcp };
+// What the ranks have in common. Loopback is TCP within one machine: there is no distance between the ranks, and what a
+// message costs is the time of the processors that they share. Whatever is for Tcp is for Loopback too.
+enum class Medium : std::uint8_t { SharedMemory, Tcp, Loopback };
 
 // What a choice depends on: all of it is equal on all ranks, and so is the choice.
 struct Situation {

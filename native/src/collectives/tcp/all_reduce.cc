@@ -4,17 +4,30 @@
 
 namespace ringrun {
 
-void allReduce(Communicator& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count) {
-  if (algorithm != Algorithm::Ring && algorithm != Algorithm::HalvingDoubling) {
-    return directAllReduce(team, combination, data, count);
+namespace {
+
+// Nothing, for an algorithm that does not pass partial results on.
+using PassOn = void (*)(Communicator& team, const Combination& combination, void* data, std::size_t count);
+PassOn passingOn(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::RecursiveDoubling: return recursiveDoublingAllReduce;
+    case Algorithm::HalvingDoubling: return halvingDoublingAllReduce;
+    case Algorithm::Ring:
+      return [](Communicator& team, const Combination& combination, void* data, std::size_t count) {
+        ringAllReduce(team, combination, data, count);
+      };
+    default: return nullptr;
   }
-  const auto passOn = [&](const Combination& terms, void* values) {
-    if (algorithm == Algorithm::Ring) return ringAllReduce(team, terms, values, count);
-    halvingDoublingAllReduce(team, terms, values, count);
-  };
-  if (!isReducedInFloat32(combination.dtype)) return passOn(combination, data);
+}
+
+}  // namespace
+
+void allReduce(Communicator& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count) {
+  const PassOn passOn = passingOn(algorithm);
+  if (passOn == nullptr) return directAllReduce(team, combination, data, count);
+  if (!isReducedInFloat32(combination.dtype)) return passOn(team, combination, data, count);
   const InFloat32 wide(team, combination, data, count);
-  passOn(wide.combination(), wide.data());
+  passOn(team, wide.combination(), wide.data(), count);
   wide.narrowInto(data);
 }
 

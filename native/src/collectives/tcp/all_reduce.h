@@ -34,7 +34,8 @@ void allReduce(Communicator& team, Algorithm algorithm, const Combination& combi
 // Every term goes straight to who reduces it, in the order of the team.
 void directAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count);
 
-// Partial results travel in these two.
+// Partial results travel in these.
+void recursiveDoublingAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count);
 void halvingDoublingAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count);
 void ringAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count,
                    const Overlapped& overlapped = {});

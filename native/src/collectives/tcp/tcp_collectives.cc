@@ -45,13 +45,16 @@ void move(const Span& from, const Span& to) {
 }  // namespace
 
 TcpCollectives::TcpCollectives(Connections& connections, std::optional<Algorithm> forced)
-    : messenger_(connections.messenger()), everybody_(static_cast<std::size_t>(connections.size())), forced_(forced) {
+    : messenger_(connections.messenger()),
+      medium_(connections.directory().isOneMachine() ? Medium::Loopback : Medium::Tcp),
+      everybody_(static_cast<std::size_t>(connections.size())),
+      forced_(forced) {
   std::iota(everybody_.begin(), everybody_.end(), 0);
 }
 
 Algorithm TcpCollectives::choose(const Fingerprint& fingerprint, std::uint64_t bytes) const {
   const int ranks = static_cast<int>(everybody_.size());
-  return chooseAlgorithm({fingerprint.op, Medium::Tcp, fingerprint.dtype, bytes, ranks}, forced_);
+  return chooseAlgorithm({fingerprint.op, medium_, fingerprint.dtype, bytes, ranks}, forced_);
 }
 
 void TcpCollectives::allReduce(const Call& call, void* data) {

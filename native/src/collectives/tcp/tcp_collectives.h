@@ -30,6 +30,7 @@ class TcpCollectives : public Collectives {
   Algorithm choose(const Fingerprint& fingerprint, std::uint64_t bytes) const;
 
   Messenger& messenger_;
+  Medium medium_;
   Team everybody_;
   std::optional<Algorithm> forced_;
   Scratch scratch_;

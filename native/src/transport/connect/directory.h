@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,12 @@ class Directory {
   // Whether the other rank runs on this machine, whatever it shares.
   bool isHere(int peer) const {
     return topology_.shareMemory(rank_, peer) || endpointOf(peer).address == endpointOf(rank_).address;
+  }
+
+  // Whether all ranks run on this machine; all of them say the same.
+  bool isOneMachine() const {
+    const auto isBesideFirst = [&](const Endpoint& one) { return one.address == endpoints_.front().address; };
+    return topology_.isOneHost() || std::all_of(endpoints_.begin(), endpoints_.end(), isBesideFirst);
   }
 
   // Ranks of this rank's host, itself among them.
