@@ -16,8 +16,8 @@ namespace ringrun {
 // Used by one thread of each process at a time: the one that runs the group's current operation.
 //
 // A waiting rank spins for some microseconds when every rank of the host has a processor of its own, and otherwise lets
-// the others have the processor that they share; then it sleeps in the kernel until the step that it waits for changes, looking every kLivenessInterval at the control connections,
-// the deadline and the cancellation.
+// the others have the processor that they share; then it sleeps in the kernel until the step that it waits for changes,
+// looking every kLivenessInterval at the control connections, the deadline and the cancellation.
 class Arena {
  public:
   // A collective: every rank of `team`, the host's, calls it; this one is at `place`. Throws Failure.
