@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,7 +51,8 @@ int main(int argc, char** argv) {
   for (int step = 1; step < argc; ++step) {
     long bytes, repetitions;
     read_step(argv[step], &bytes, &repetitions);
-    char* out = calloc(bytes, 1);
+    char* out = malloc(bytes);
+    memset(out, 1, bytes);  // else it is one page of zeros, which never leaves the cache
     char* in = calloc(bytes, 1);
     double* times = malloc(repetitions * sizeof(double));
     for (long i = -repetitions; i < repetitions; ++i) {

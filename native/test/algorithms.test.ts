@@ -38,8 +38,8 @@ const large = 64 * 1024 * 1024;
 describe('the table of algorithms', () => {
   test.each<Case & { expected: string }>([
     { op: 'allReduce', bytes: 4, ranks: 2, expected: 'direct' },
-    { op: 'allReduce', bytes: 65_536, ranks: 2, expected: 'direct' },
-    { op: 'allReduce', bytes: 65_537, ranks: 2, expected: 'ring' },
+    { op: 'allReduce', bytes: 524_288, ranks: 2, expected: 'direct' },
+    { op: 'allReduce', bytes: 524_289, ranks: 2, expected: 'ring' },
     { op: 'allReduce', bytes: 65_536, ranks: 3, expected: 'ring' },
     { op: 'allReduce', bytes: 65_536, ranks: 8, expected: 'halving-doubling' },
     { op: 'allReduce', bytes: 4, ranks: 1000, expected: 'halving-doubling' },

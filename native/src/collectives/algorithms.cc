@@ -60,7 +60,8 @@ constexpr Row kTable[] = {
 
     // Numbers of 16 bits lose most where partial results are passed on; reduced at once, they travel in 16 bits too.
     {Op::AllReduce, Medium::Tcp, Elements::SixteenBitFloats, kAnySize, kAnyRanks, Algorithm::Direct},
-    {Op::AllReduce, Medium::Tcp, Elements::Any, 64 * kKiB, 2, Algorithm::Direct},
+    // Two ranks send as much in one step as a ring does in two; beyond this the ring's chunks stay in the cache.
+    {Op::AllReduce, Medium::Tcp, Elements::Any, 512 * kKiB, 2, Algorithm::Direct},
     {Op::AllReduce, Medium::Tcp, Elements::Any, 16 * kKiB, 3, Algorithm::Direct},
     // Within a machine few messages are better than few steps: 45 µs against 64 on 4 ranks that share two processors, 127
     // against 318 on 8.

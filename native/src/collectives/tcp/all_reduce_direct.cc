@@ -8,8 +8,10 @@
 namespace ringrun {
 namespace {
 
-// Up to this many bytes received per rank, it does not matter that everybody gets and reduces everything.
-constexpr std::size_t kEverythingBytes = 64 * 1024;
+// Everybody may get and reduce everything while what each receives stays in the cache, and this much of it, at most, is
+// more than would have to travel.
+constexpr std::size_t kEverythingBytes = 512 * 1024;
+constexpr std::size_t kMoreThanNeededBytes = 48 * 1024;
 
 // 1 step, (size − 1) × bytes sent by each rank.
 void everythingToEverybody(Communicator& team, const Combination& combination, void* data, std::size_t count) {
@@ -48,8 +50,12 @@ void chunksToTheirOwners(Communicator& team, const Combination& combination, voi
 }  // namespace
 
 void directAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count) {
-  const std::size_t received = count * combination.elementBytes() * static_cast<std::size_t>(team.size() - 1);
-  if (received <= kEverythingBytes) return everythingToEverybody(team, combination, data, count);
+  const auto size = static_cast<std::size_t>(team.size());
+  const std::size_t received = (size - 1) * count * combination.elementBytes();
+  const std::size_t needed = received / size * 2;
+  if (received <= kEverythingBytes && received <= needed + kMoreThanNeededBytes) {
+    return everythingToEverybody(team, combination, data, count);
+  }
   chunksToTheirOwners(team, combination, data, count);
 }
 
