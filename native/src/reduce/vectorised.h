@@ -85,20 +85,41 @@ struct VectorOf<T, 1> {
   using Type = T;
 };
 
+// Where arrays begin. Of a fixed count they are copied: what is stored to an array might otherwise change where the next
+// one begins, for all that the compiler knows, and every pointer would be loaded anew for every vector.
+template <typename Pointer, std::size_t Count>
+struct Beginnings {
+  explicit RINGRUN_INLINE Beginnings(const Pointer* given) {
+    for (std::size_t k = 0; k < Count; ++k) pointers[k] = given[k];
+  }
+  RINGRUN_INLINE Pointer operator[](std::size_t k) const { return pointers[k]; }
+
+  Pointer pointers[Count];
+};
+
+template <typename Pointer>
+struct Beginnings<Pointer, 0> {
+  explicit RINGRUN_INLINE Beginnings(const Pointer* given) : pointers(given) {}
+  RINGRUN_INLINE Pointer operator[](std::size_t k) const { return pointers[k]; }
+
+  const Pointer* pointers;
+};
+
 // Reduces vectors at one place of every input, from element `begin` for as long as whole vectors are left; returns
-// where it ended. Fixed counts let the compiler keep pointers in registers; 0: as many as the reduction says.
+// where it ended. Counts are fixed, or 0: as many as the reduction says.
 template <typename T, typename Operator, std::size_t Lanes, std::size_t Inputs, std::size_t Outputs>
 RINGRUN_INLINE std::size_t reduceVectors(const Reduction& r, std::size_t begin) {
   using Vector = typename VectorOf<T, Lanes>::Type;
   const std::size_t inputCount = Inputs != 0 ? Inputs : r.inputCount;
   const std::size_t outputCount = Outputs != 0 ? Outputs : r.outputCount;
-  const auto* const* inputs = reinterpret_cast<const T* const*>(r.inputs);
-  auto* const* outputs = reinterpret_cast<T* const*>(r.outputs);
+  const Beginnings<const T*, Inputs> inputs(reinterpret_cast<const T* const*>(r.inputs));
+  const Beginnings<T*, Outputs> outputs(reinterpret_cast<T* const*>(r.outputs));
+  const std::size_t count = r.count;
   constexpr bool kMayDivide = std::is_same_v<Operator, Sum> && std::is_floating_point_v<T>;
   const bool divides = r.divisor != 1;
   const Vector divisor = static_cast<T>(r.divisor) - Vector{};
   std::size_t i = begin;
-  for (; i + Lanes <= r.count; i += Lanes) {
+  for (; i + Lanes <= count; i += Lanes) {
     Vector result;
     std::memcpy(&result, inputs[0] + i, sizeof result);
     for (std::size_t k = 1; k < inputCount; ++k) {
