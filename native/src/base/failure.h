@@ -42,6 +42,19 @@ struct OperationFailure {
   double timeoutMs;
 };
 
+// The failure that `act` meets, or nothing.
+template <typename Act>
+std::optional<Failure> failureOf(const Act& act) {
+  try {
+    act();
+  } catch (const Failure& met) {
+    return met;
+  } catch (const std::exception& error) {  // out of memory
+    return Failure(FailureCode::System, {}, error.what());
+  }
+  return std::nullopt;
+}
+
 // "connect to 10.0.0.2:4711: Connection refused (errno 111)"
 std::string describeSystemError(const std::string& call, int error, const std::string& about);
 

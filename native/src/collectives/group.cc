@@ -48,16 +48,14 @@ std::optional<OperationFailure> Group::connect(const Topology& topology, const s
   Fingerprint fingerprint;
   fingerprint.op = Op::Connect;
   const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_};
-  try {
+  const std::optional<Failure> failure = failureOf([&] {
     connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints), takeListeners(topology), call);
     collectives_ = createCollectives(*connections_, forced, call);
     mailbox_ = std::make_unique<Mailbox>(*connections_, cancelled_);
-  } catch (const Failure& failure) {
-    if (connections_) connections_->mesh().abort(failure, fingerprint.sequence);
-    failure_ = OperationFailure{failure, fingerprint, timeoutMs};
-  } catch (const std::exception& error) {  // out of memory
-    failure_ = OperationFailure{Failure(FailureCode::System, {}, error.what()), fingerprint, timeoutMs};
-  }
+  });
+  if (!failure) return std::nullopt;
+  if (connections_) connections_->mesh().abort(*failure, fingerprint.sequence);
+  failure_ = OperationFailure{*failure, fingerprint, timeoutMs};
   return failure_;
 }
 
@@ -89,14 +87,7 @@ void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double 
 }
 
 void Group::runMailbox() {
-  std::optional<Failure> failure;
-  try {
-    mailbox_->run();
-  } catch (const Failure& met) {
-    failure = met;
-  } catch (const std::exception& error) {  // out of memory
-    failure = Failure(FailureCode::System, {}, error.what());
-  }
+  const std::optional<Failure> failure = failureOf([&] { mailbox_->run(); });
   if (failure) fail(*failure, mailbox_->failedLetter(), mailbox_->failedTimeoutMs());
   if (failure_) mailbox_->end(*failure_);
 }
@@ -109,7 +100,10 @@ std::optional<OperationFailure> Group::destroy(const Fingerprint& fingerprint, d
     if (!failure) connections_->mesh().leave();
   }
   close();
-  if (!failure_) failure_ = OperationFailure{Failure(FailureCode::Closed, {}, "the group was destroyed"), fingerprint, timeoutMs};
+  if (!failure_) {
+    const Failure closed(FailureCode::Closed, {}, "the group was destroyed");
+    failure_ = OperationFailure{closed, fingerprint, timeoutMs};
+  }
   return failure;
 }
 

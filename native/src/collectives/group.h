@@ -53,14 +53,8 @@ class Group {
   template <typename Operate>
   std::optional<OperationFailure> run(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
     if (failure_) return failure_;
-    std::optional<Failure> failure;
-    try {
-      operate(*collectives_, Call{fingerprint, Deadline::after(timeoutMs), cancelled_});
-    } catch (const Failure& met) {
-      failure = met;
-    } catch (const std::exception& error) {  // out of memory
-      failure = Failure(FailureCode::System, {}, error.what());
-    }
+    const std::optional<Failure> failure = failureOf(
+        [&] { operate(*collectives_, Call{fingerprint, Deadline::after(timeoutMs), cancelled_}); });
     if (failure) fail(*failure, fingerprint, timeoutMs);
     // Peers in the middle of a message wake up. Not in fail(), which may run while an operation uses them.
     if (failure_) connections_->messenger().closeAll();
@@ -75,8 +69,9 @@ class Group {
 
   bool isExchangingMessages() const { return mailbox_ && mailbox_->isBusy(); }
 
-  // Waits for messages that are under way, and for everybody to come here, says farewell and closes. Closes too when that fails, and without waiting when
-  // the group was never connected or had failed before, which is then no failure of this call.
+  // Waits for messages that are under way, and for everybody to come here, says farewell and closes. Closes too when
+  // that fails, and without waiting when the group was never connected or had failed before, which is then no failure
+  // of this call.
   std::optional<OperationFailure> destroy(const Fingerprint& fingerprint, double timeoutMs);
 
   // Ends what is under way within kLivenessInterval, with FailureCode::Closed.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace ringrun {
 
@@ -15,6 +16,12 @@ Topology::Topology(const std::vector<int>& hosts) {
     placeOnHost_.push_back(static_cast<int>(neighbours.size()));
     neighbours.push_back(static_cast<int>(rank));
   }
+}
+
+Team Topology::everybody() const {
+  Team team(hostOf_.size());
+  std::iota(team.begin(), team.end(), 0);
+  return team;
 }
 
 int Topology::fewestOnOneHost() const {

@@ -19,6 +19,8 @@ class Topology {
   int hostOf(int rank) const { return hostOf_[static_cast<std::size_t>(rank)]; }
   bool shareMemory(int a, int b) const { return hostOf(a) == hostOf(b); }
 
+  Team everybody() const;
+
   // In ascending order.
   const Team& ranksOn(int host) const { return ranksOn_[static_cast<std::size_t>(host)]; }
 

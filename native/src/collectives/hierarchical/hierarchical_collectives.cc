@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "collectives/agreement.h"
 #include "collectives/tcp/agree.h"
@@ -15,12 +14,6 @@ namespace {
 
 // Up to this size one connection per host is enough, and fewer messages are faster.
 constexpr std::size_t kOneOwnerBytes = 64 * 1024;
-
-Team everybodyOf(const Topology& topology) {
-  Team team(static_cast<std::size_t>(topology.size()));
-  std::iota(team.begin(), team.end(), 0);
-  return team;
-}
 
 void narrowRange(DType dtype, const void* from, void* to, const Range& range) {
   auto* const narrowed = static_cast<std::uint8_t*>(to) + range.begin * bytesPerElement(dtype);
@@ -118,7 +111,7 @@ void HierarchicalCollectives::reduce(const Call& call, void* data) {
 
 void HierarchicalCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
   if (ignoresHosts(call.fingerprint.op)) return everybody_.reduceScatter(call, inputs, output);
-  const Team all = everybodyOf(topology_);
+  const Team all = topology_.everybody();
   Communicator team(messenger_, call, all, scratch_);
   checkReduceScatter(call.fingerprint, team.size(), agreeOnRows(team, rowOf(inputs, rank_, output)));
 
@@ -147,9 +140,8 @@ void HierarchicalCollectives::broadcast(const Call& call, void* data) {
   const int leader = leaders[static_cast<std::size_t>(topology_.hostOf(rank_))];
   if (rank_ == leader) {
     Communicator across(messenger_, call, leaders, scratch_);
-    const bool isChain = choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes()) == Algorithm::Chain;
-    const auto run = isChain ? chainBroadcast : binomialTreeBroadcast;
-    run(across, rootHost, {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
+    ringrun::broadcast(across, choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes()), rootHost,
+                       {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
   }
   host_.broadcastFrom(topology_.placeOnHost(leader), call, data);
 }

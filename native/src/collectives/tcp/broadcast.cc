@@ -64,4 +64,9 @@ void chainBroadcast(Communicator& team, int root, const Span& values) {
   broadcastDown(team, placeInChain(team.place(), team.size(), root), values);
 }
 
+void broadcast(Communicator& team, Algorithm algorithm, int root, const Span& values) {
+  const auto run = algorithm == Algorithm::Chain ? chainBroadcast : binomialTreeBroadcast;
+  run(team, root, values);
+}
+
 }  // namespace ringrun

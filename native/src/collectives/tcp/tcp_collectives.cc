@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "collectives/agreement.h"
 #include "collectives/tcp/agree.h"
@@ -47,10 +46,8 @@ void move(const Span& from, const Span& to) {
 TcpCollectives::TcpCollectives(Connections& connections, std::optional<Algorithm> forced)
     : messenger_(connections.messenger()),
       medium_(connections.directory().isOneMachine() ? Medium::Loopback : Medium::Tcp),
-      everybody_(static_cast<std::size_t>(connections.size())),
-      forced_(forced) {
-  std::iota(everybody_.begin(), everybody_.end(), 0);
-}
+      everybody_(connections.topology().everybody()),
+      forced_(forced) {}
 
 Algorithm TcpCollectives::choose(const Fingerprint& fingerprint, std::uint64_t bytes) const {
   const int ranks = static_cast<int>(everybody_.size());
@@ -82,9 +79,8 @@ void TcpCollectives::reduceScatter(const Call& call, const Blocks& inputs, const
 void TcpCollectives::broadcast(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
   Communicator team = everybodyIn(call);
-  const bool isChain = choose(fingerprint, fingerprint.bytes()) == Algorithm::Chain;
-  const auto run = isChain ? chainBroadcast : binomialTreeBroadcast;
-  run(team, static_cast<int>(fingerprint.root), {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
+  ringrun::broadcast(team, choose(fingerprint, fingerprint.bytes()), static_cast<int>(fingerprint.root),
+                     {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
 }
 
 void TcpCollectives::exchange(const Call& call, const Exchange& exchange) {
