@@ -8,7 +8,8 @@ import { connectStore } from '../../src/rendezvous/store-client.ts';
 import type { ConnectStoreOptions } from '../../src/rendezvous/store-client.ts';
 import { StoreServer } from '../../src/rendezvous/store-server.ts';
 import { decodeReply } from '../../src/rendezvous/wire.ts';
-import { freePort, start } from './processes.ts';
+import { freePort } from '../../../../test/support/free-port.ts';
+import { start } from './processes.ts';
 
 const host = '127.0.0.1';
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');

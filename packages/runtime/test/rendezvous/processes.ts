@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
@@ -61,28 +60,4 @@ export function start(script: URL, env: Record<string, string | number>, args: s
       look();
     });
   return { pid: child.pid!, output: () => written, sees, ended, kill: (signal) => child.kill(signal) };
-}
-
-/** Below the ports that Linux hands out by itself (32768 and up), which another process may get before this one is bound again. */
-const ports = { least: 10_000, most: 30_000 };
-
-/** A port of 127.0.0.1 on which nobody listens. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = ports.least + Math.floor(Math.random() * (ports.most - ports.least));
-    if (await isFree(port)) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(port, '127.0.0.1', () =>
-      server.close(() => {
-        resolve(true);
-      }),
-    );
-    server.on('error', () => {
-      resolve(false);
-    });
-  });
 }
