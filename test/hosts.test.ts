@@ -73,6 +73,7 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
       const [seconds] = await reportsOf<number[]>(ranks);
       const median = seconds.toSorted((a, b) => a - b)[2];
       const fraction = (2 * bytes * (count - 1)) / count / (bitsPerSecond / 8) / median;
+      console.log(`${count} hosts with ${perHost} rank(s) each: ${(100 * fraction).toFixed(1)}% of the link`);
       expect(fraction, `of the link, in ${seconds.join(', ')} s`).toBeGreaterThanOrEqual(0.9);
       // More would mean that the link is not what it should be.
       expect(fraction).toBeLessThan(1);
