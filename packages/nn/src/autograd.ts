@@ -1,10 +1,19 @@
-import { compileTrainingStep } from './compiler/compile.ts';
+import { compileTrainingStep } from './compiler/training-step.ts';
 import { isScalar } from './compiler/differentiate.ts';
 import { NnError } from './errors.ts';
 import { describeType, type Value } from './graph/node.ts';
 
+/** The pass that was begun last. They take turns, since they write to the same gradients, and each adds to what the one before has left. */
+let last: Promise<unknown> = Promise.resolve();
+
 /** Runs forward and backward for a loss, delivers the gradients, and resolves with the loss's number. */
-export async function backward(loss: Value): Promise<number> {
+export function backward(loss: Value): Promise<number> {
+  const pass = last.then(() => backwardNow(loss));
+  last = pass.catch(() => undefined);
+  return pass;
+}
+
+async function backwardNow(loss: Value): Promise<number> {
   if (!isScalar(loss)) {
     throw new NnError(
       'ERR_BACKWARD',
@@ -22,11 +31,12 @@ export async function backward(loss: Value): Promise<number> {
   const earlier = parameters.map(({ grad }) => grad?.slice());
   const places = parameters.map((parameter) => parameter.gradientPlace());
   const lossOutput = new Float32Array(1);
-  await step.run(lossOutput, places);
-  for (const [position, parameter] of parameters.entries()) {
-    accumulate(places[position], earlier[position]);
-    parameter.gradientWritten();
-  }
+  await step.run(lossOutput, places, (written) => {
+    for (const position of written) {
+      accumulate(places[position], earlier[position]);
+      parameters[position].gradientWritten();
+    }
+  });
   for (const parameter of parameters) await parameter.backwardDone();
   return lossOutput[0];
 }

@@ -30,6 +30,11 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     this.#hasGradient = false;
   }
 
+  /** The bucket in which the gradient is averaged, where that begins before the backward pass ends. */
+  get gradientGroup(): number {
+    return this.gradientSink?.groupOf(this) ?? 0;
+  }
+
   gradientPlace(): Float32Array {
     if (this.gradientSink !== undefined) return this.gradientSink.placeOf(this);
     this.#ownGradient ??= new Float32Array(this.data.length);

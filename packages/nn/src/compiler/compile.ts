@@ -3,59 +3,23 @@ import type { Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import type { Value } from '../graph/node.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
-import { expand } from '../ops/shape.ts';
-import { constant } from '../ops/source.ts';
-import { differentiate } from './differentiate.ts';
 import { emitModel } from './emit.ts';
+import { oncePerKey } from './once-per-key.ts';
 import { rewrite } from './rewrite.ts';
-import { batchInnermost } from './rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 
-/** Programs by the structure of their graphs: a training loop builds an equal graph at every step and compiles it once. */
-const programs = new Map<string, Promise<Program>>();
+/** By the structure of their graphs. */
+const programs = oncePerKey<Program>();
 
 /** Computes values from the leaves' present contents, into the given arrays. */
 export async function evaluate(values: readonly Value[], outputs: readonly TensorData[]): Promise<void> {
   const { leaves, key } = structureOf(values);
-  const program = await compiledOnce(`values ${key}`, () =>
-    compile(leaves, rewrite(values, [reluAfterMaxPool])),
-  );
+  const program = await programs(`values ${key}`, () => compile(leaves, rewrite(values, [reluAfterMaxPool])));
   await program.run(arraysOf(leaves), outputs);
 }
 
-/** A graph whose outputs are a loss and its gradients, ready to run on the arrays of one forward call. */
-export interface TrainingStep {
-  /** The trainable leaves, in the order of the gradients: the last one used in the forward pass first. */
-  readonly trainable: readonly Leaf[];
-  /** Runs forward, loss and backward; writes the loss and each gradient into its array. */
-  run(loss: Float32Array, gradients: readonly Float32Array[]): Promise<void>;
-}
-
-export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
-  const { leaves, key } = structureOf([loss]);
-  const trainable = leaves.filter(({ source }) => source.parameter !== undefined).reverse();
-  const program = await compiledOnce(`training ${key}`, () => {
-    const [rewritten] = rewrite(rewrite([loss], [reluAfterMaxPool]), batchInnermost);
-    const gradients = differentiate(rewritten);
-    // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
-    const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
-    return compile(leaves, [rewritten, ...trainable.map(gradientOf)]);
-  });
-  return {
-    trainable,
-    run: (lossOutput, gradients) => program.run(arraysOf(leaves), [lossOutput, ...gradients]),
-  };
-}
-
-function compiledOnce(key: string, build: () => Promise<Program>): Promise<Program> {
-  const known = programs.get(key);
-  if (known !== undefined) return known;
-  const program = build();
-  programs.set(key, program);
-  return program;
-}
-
-function compile(leaves: readonly Leaf[], outputs: readonly Value[]): Promise<Program> {
+/** A program that takes the leaves' arrays, in their order, and gives the outputs. */
+export function compile(leaves: readonly Leaf[], outputs: readonly Value[]): Promise<Program> {
   return onnxruntimeExecutor.compile({
     model: emitModel(leaves, outputs),
     inputs: leaves.map(({ value }) => value),
@@ -63,7 +27,8 @@ function compile(leaves: readonly Leaf[], outputs: readonly Value[]): Promise<Pr
   });
 }
 
-function arraysOf(leaves: readonly Leaf[]): TensorData[] {
+/** What a run takes of the leaves of one graph. */
+export function arraysOf(leaves: readonly Leaf[]): TensorData[] {
   return leaves.map(({ source }) => source.data);
 }
 
@@ -80,7 +45,7 @@ export async function compileUpdate(
 ): Promise<Update> {
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const program = await compiledOnce(`update ${key}`, () => compile(leaves, values));
+  const program = await programs(`update ${key}`, () => compile(leaves, values));
   const inputs = arraysOf(leaves);
   const outputs = assignments.map(({ into }) => into);
   return () => program.run(inputs, outputs);

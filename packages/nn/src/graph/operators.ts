@@ -13,6 +13,8 @@ export interface Source {
 export interface GradientReceiver {
   /** What earlier backward passes left, to be added to; undefined when a new gradient begins. */
   readonly grad: Float32Array | undefined;
+  /** Gradients of one group are asked for together, and those of a lower group before those of a higher one. */
+  readonly gradientGroup: number;
   /** The array that the backward pass writes. */
   gradientPlace(): Float32Array;
   /** Told when the gradient is in its place. */

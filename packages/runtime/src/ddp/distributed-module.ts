@@ -36,6 +36,12 @@ export interface GradientSink {
   /** The array, of the parameter's number of elements, into which every backward pass writes this parameter's gradient. */
   placeOf(parameter: DistributedParameter): Float32Array;
 
+  /**
+   * Parameters whose gradients are wanted at the same time have one number; those of lower numbers are wanted first, so that the sink can begin with
+   * them while the rest of the backward pass computes.
+   */
+  groupOf(parameter: DistributedParameter): number;
+
   /** Told once per backward pass for each parameter, when its gradient is in its place. */
   gradientReady(parameter: DistributedParameter): void;
 

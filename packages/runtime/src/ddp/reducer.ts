@@ -15,6 +15,8 @@ interface Bucket {
 
 interface Place {
   readonly bucket: Bucket;
+  /** Of the bucket, in the order in which buckets are reduced. */
+  readonly index: number;
   /** Of the parameter in the bucket. */
   readonly position: number;
   readonly gradient: Float32Array;
@@ -49,13 +51,24 @@ export class Reducer implements GradientSink {
     this.#group = group;
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
-    this.#buckets = assignBuckets(bytes, firstCap, cap).map((positions) =>
-      this.#allocate(positions.map((position) => order[position])),
+    this.#buckets = assignBuckets(bytes, firstCap, cap).map((positions, index) =>
+      this.#allocate(
+        index,
+        positions.map((position) => order[position]),
+      ),
     );
   }
 
   placeOf(parameter: DistributedParameter): Float32Array {
     return this.#placeOf(parameter).gradient;
+  }
+
+  /**
+   * A bucket for itself where its all-reduce goes over a network, which takes time but hardly a processor. In shared memory it takes less time than a
+   * backward pass in two parts does more than one in one, and takes it from the same processors.
+   */
+  groupOf(parameter: DistributedParameter): number {
+    return this.#group.transport === 'shm' ? 0 : this.#placeOf(parameter).index;
   }
 
   gradientReady(parameter: DistributedParameter): void {
@@ -83,7 +96,7 @@ export class Reducer implements GradientSink {
     this.#awaitNextPass();
   }
 
-  #allocate(parameters: readonly DistributedParameter[]): Bucket {
+  #allocate(index: number, parameters: readonly DistributedParameter[]): Bucket {
     const length = parameters.reduce((sum, { data }) => sum + data.length, 0);
     const data = this.#group.allocateSync('float32', length + parameters.length);
     const uses = data.subarray(length);
@@ -91,7 +104,7 @@ export class Reducer implements GradientSink {
     let offset = 0;
     for (const [position, parameter] of parameters.entries()) {
       const end = offset + parameter.data.length;
-      this.#places.set(parameter, { bucket, position, gradient: data.subarray(offset, end) });
+      this.#places.set(parameter, { bucket, index, position, gradient: data.subarray(offset, end) });
       offset = end;
     }
     return bucket;

@@ -1,0 +1,71 @@
+import type { Value } from '../graph/node.ts';
+import { structureOf, type Leaf } from '../graph/structure.ts';
+import { expand } from '../ops/shape.ts';
+import { constant } from '../ops/source.ts';
+import { arraysOf, compile } from './compile.ts';
+import { differentiate } from './differentiate.ts';
+import { oncePerKey } from './once-per-key.ts';
+import { rewrite } from './rewrite.ts';
+import { batchInnermost } from './rewrites/batch-innermost/index.ts';
+import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
+import { SegmentedProgram } from './segmented-program.ts';
+
+/** By the structure of their forward graphs, and the groups of their gradients. */
+const programs = oncePerKey<SegmentedProgram>();
+
+/** A graph whose outputs are a loss and its gradients, ready to run on the arrays of one forward call. */
+export interface TrainingStep {
+  /** The trainable leaves, in the order of the gradients: by their groups, and in each the last one used in the forward pass first. */
+  readonly trainable: readonly Leaf[];
+  /**
+   * Runs forward, loss and backward; writes the loss and each gradient into its array. Tells the positions of gradients as soon as they are
+   * written, group by group.
+   */
+  run(
+    loss: Float32Array,
+    gradients: readonly Float32Array[],
+    written: (positions: readonly number[]) => void,
+  ): Promise<void>;
+}
+
+export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
+  const { leaves, key } = structureOf([loss]);
+  const groupOf = ({ source }: Leaf) => source.parameter!.gradientGroup;
+  const trainable = leaves
+    .filter(({ source }) => source.parameter !== undefined)
+    .reverse()
+    .sort((a, b) => groupOf(a) - groupOf(b));
+  const parts = positionsByGroup(trainable.map(groupOf));
+  const groups = leaves.map(({ source }) => source.parameter?.gradientGroup).join();
+  const program = await programs(`${key} ${groups}`, () => {
+    const [rewritten] = rewrite(rewrite([loss], [reluAfterMaxPool]), batchInnermost);
+    const gradients = differentiate(rewritten);
+    // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
+    const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
+    const wanted = parts.map((positions) => positions.map((position) => gradientOf(trainable[position])));
+    return SegmentedProgram.compile(leaves, withFirst(rewritten, wanted), compile);
+  });
+  return {
+    trainable,
+    run: (lossOutput, gradients, written) => {
+      const outputs = parts.map((positions) => positions.map((position) => gradients[position]));
+      return program.run(arraysOf(leaves), withFirst(lossOutput, outputs), (part) => {
+        written(parts[part]);
+      });
+    },
+  };
+}
+
+/** Positions of equal numbers, which stand side by side. */
+function positionsByGroup(groups: readonly number[]): number[][] {
+  const parts = new Map<number, number[]>();
+  for (const [position, group] of groups.entries()) {
+    parts.set(group, [...(parts.get(group) ?? []), position]);
+  }
+  return [...parts.values()];
+}
+
+/** The loss is the first thing that the first part gives. */
+function withFirst<T>(first: T, parts: readonly (readonly T[])[]): T[][] {
+  return [[first, ...(parts[0] ?? [])], ...parts.slice(1).map((part) => [...part])];
+}

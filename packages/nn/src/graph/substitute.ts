@@ -1,0 +1,17 @@
+import { createNode, type Value } from './node.ts';
+import { topologicalOrder } from './topology.ts';
+
+/** The outputs of a graph in which other values stand for some; what does not depend on those is kept as it is. */
+export function substitute(outputs: readonly Value[], replacements: ReadonlyMap<Value, Value>): Value[] {
+  const replaced = new Map(replacements);
+  const current = (value: Value): Value => replaced.get(value) ?? value;
+  for (const node of topologicalOrder(outputs)) {
+    const inputs = node.inputs.map(current);
+    if (inputs.every((input, position) => input === node.inputs[position])) continue;
+    const rebuilt = createNode(node.op, inputs, node.attributes, node.outputs);
+    for (const [index, output] of node.outputs.entries()) {
+      if (!replacements.has(output)) replaced.set(output, rebuilt.outputs[index]);
+    }
+  }
+  return outputs.map(current);
+}
