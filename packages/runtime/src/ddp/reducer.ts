@@ -31,6 +31,7 @@ interface Place {
  */
 export class Reducer implements GradientSink {
   readonly #group: ProcessGroup;
+  readonly #overlaps: boolean;
   readonly #buckets: readonly Bucket[];
   readonly #places = new Map<DistributedParameter, Place>();
   #started: Promise<void>[] = [];
@@ -41,14 +42,17 @@ export class Reducer implements GradientSink {
    * @param parameters in the order of definition; backward passes reach them in about the reverse
    * @param firstCap bytes of the first bucket
    * @param cap bytes of every other bucket
+   * @param overlaps whether the library shall deliver gradients bucket by bucket
    */
   constructor(
     group: ProcessGroup,
     parameters: readonly DistributedParameter[],
     firstCap: number,
     cap: number,
+    overlaps: boolean,
   ) {
     this.#group = group;
+    this.#overlaps = overlaps;
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
     this.#buckets = assignBuckets(bytes, firstCap, cap).map((positions, index) =>
@@ -63,12 +67,9 @@ export class Reducer implements GradientSink {
     return this.#placeOf(parameter).gradient;
   }
 
-  /**
-   * A bucket for itself where its all-reduce goes over a network, which takes time but hardly a processor. In shared memory it takes less time than a
-   * backward pass in two parts does more than one in one, and takes it from the same processors.
-   */
+  /** A bucket for itself, unless nothing is to be done before the backward pass is over. */
   groupOf(parameter: DistributedParameter): number {
-    return this.#group.transport === 'shm' ? 0 : this.#placeOf(parameter).index;
+    return this.#overlaps ? this.#placeOf(parameter).index : 0;
   }
 
   gradientReady(parameter: DistributedParameter): void {

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { hostsProblem } from './support/hosts-problem.ts';
+import { connectHosts } from './support/hosts.ts';
+import { startOnHosts } from './support/ranks-on-hosts.ts';
+
+const problem = hostsProblem();
+const measures = process.env['RINGRUN_MEASURE'] === '1';
+
+interface Way {
+  times: number[];
+  sent: number[];
+  digest: string;
+}
+
+const medianOf = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+describe.skipIf(problem)(
+  `two hosts on a link of 1 Gbit/s, 25 MB of gradients${problem ? `: skipped, ${problem}` : ''}`,
+  () => {
+    // 25 MB take 0.2 s each way, which is about what the backward pass takes.
+    async function measure(batch: number, rounds: number) {
+      using network = connectHosts(2, 1e9);
+      const ranks = startOnHosts(network, { perHost: 1, args: ['overlap.js', batch, rounds] });
+      const ends = await Promise.all(ranks.map(({ command }) => command.ended));
+      return ends.map(({ stdout, ...ended }) => {
+        expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+        return JSON.parse(stdout) as { overlapped: Way; apart: Way };
+      });
+    }
+
+    test('have been sent in part when the last gradient is there, and not without overlap', async () => {
+      const [first, second] = await measure(256, 2);
+      expect(second.overlapped.digest).toBe(first.overlapped.digest);
+      expect(second.apart.digest).toBe(first.apart.digest);
+      const oneBucket = 4e6;
+      // On the rank that came to its first bucket second: until then the other one waits.
+      for (const [step, sent] of first.overlapped.sent.entries()) {
+        expect(Math.max(sent, second.overlapped.sent[step])).toBeGreaterThan(oneBucket);
+      }
+      expect(Math.max(...first.apart.sent, ...second.apart.sent)).toBeLessThan(oneBucket);
+    });
+
+    // A measurement, so not for a machine that does something else: `npm run bench:overlap`.
+    test.runIf(measures)('a step takes at most 0.75 of one without overlap', async () => {
+      const [{ overlapped, apart }] = await measure(512, 7);
+      const [with_, without] = [medianOf(overlapped.times), medianOf(apart.times)];
+      const ratio = with_ / without;
+      console.log(
+        `${with_.toFixed(0)} ms with overlap, ${without.toFixed(0)} ms without: ${ratio.toFixed(2)}`,
+      );
+      expect(ratio).toBeLessThanOrEqual(0.75);
+    });
+  },
+);
