@@ -1,0 +1,111 @@
+// Training steps of two processes, ringrun beside PyTorch DDP over gloo, and beside itself without communication, in turns:
+// `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2] [--rounds 3] [--json FILE]`. PyTorch is python3-torch of the system's python
+// (`apt-get install python3-torch libopenblas0-pthread`); without it ringrun is measured alone. A row is the median of all steps of all rounds on rank 0.
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { freePort, median, run } from '../support.js';
+import { models } from './models.js';
+
+const { values: options } = parseArgs({
+  options: {
+    models: { type: 'string', default: Object.keys(models).join() },
+    batch: { type: 'string', default: '64' },
+    ranks: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '3' },
+    python: { type: 'string', default: '/usr/bin/python3' },
+    json: { type: 'string' },
+  },
+});
+const [ranks, batch, rounds] = [options.ranks, options.batch, options.rounds].map(Number);
+
+const ringrun = (name, mode) => ({
+  name,
+  train: (model) => onAllRanks(process.execPath, ['ringrun.js', mode, model, batch, models[model].steps]),
+});
+const pytorch = {
+  name: 'PyTorch DDP (gloo)',
+  train: (model) => onAllRanks(options.python, ['pytorch.py', model, batch, models[model].steps]),
+};
+const contenders = [
+  ringrun('ringrun DDP', 'ddp'),
+  ringrun('ringrun, no communication', 'alone'),
+  ...(hasTorch() ? [pytorch] : []),
+];
+
+const rows = [];
+for (const model of options.models.split(',')) {
+  const reports = new Map(contenders.map(({ name }) => [name, []]));
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const { name, train } of contenders) reports.get(name).push(await train(model));
+    console.error(`${model}: round ${round} of ${rounds} done`);
+  }
+  const own = contenders.map(({ name }) => rowOf(name, model, reports.get(name)));
+  print(model, own);
+  rows.push(...own);
+}
+if (options.json) writeFileSync(options.json, JSON.stringify(rows, null, 2));
+
+function rowOf(name, model, reports) {
+  const stepMs = median(reports.flatMap(({ times }) => times));
+  const isKnown = reports[0].computeMs !== null;
+  const computeMs = isKnown ? median(reports.map((report) => report.computeMs)) : null;
+  const waitMs = isKnown ? median(reports.map((report) => report.waitMs)) : null;
+  const meanMs = median(reports.map(({ times }) => times.reduce((sum, time) => sum + time) / times.length));
+  return {
+    name,
+    model,
+    ranks,
+    batch,
+    imagesPerSec: (1000 * ranks * batch) / stepMs,
+    stepMs,
+    computeMs,
+    waitMs,
+    otherMs: isKnown ? meanMs - computeMs - waitMs : null,
+    memoryBytes: Math.max(...reports.map(({ memory }) => memory)),
+  };
+}
+
+function print(model, own) {
+  console.log(`${model}: ${ranks} ranks, batch ${batch} per rank, medians`);
+  const head = ['images/s', 'step ms', 'compute', 'wait', 'other', 'MB', '× ringrun'];
+  console.log(`${''.padEnd(26)}${head.map((word) => word.padStart(11)).join('')}`);
+  for (const row of own) {
+    const numbers = [
+      row.imagesPerSec,
+      row.stepMs,
+      row.computeMs,
+      row.waitMs,
+      row.otherMs,
+      row.memoryBytes / 1e6,
+    ];
+    const cells = numbers.map((number) => (number === null ? '-' : number.toPrecision(4)).padStart(11));
+    console.log(
+      `${row.name.padEnd(26)}${cells.join('')}${`${(row.stepMs / own[0].stepMs).toFixed(2)}`.padStart(11)}`,
+    );
+  }
+}
+
+async function onAllRanks(command, [script, ...args]) {
+  const port = await freePort();
+  const file = fileURLToPath(new URL(script, import.meta.url));
+  const outputs = await Promise.all(
+    Array.from({ length: ranks }, (_, rank) =>
+      run(command, [file, ...args.map(String)], {
+        RANK: String(rank),
+        WORLD_SIZE: String(ranks),
+        MASTER_ADDR: '127.0.0.1',
+        MASTER_PORT: String(port),
+        OMP_NUM_THREADS: '1',
+      }),
+    ),
+  );
+  return JSON.parse(outputs[0].trim().split('\n').at(-1));
+}
+
+function hasTorch() {
+  const found = spawnSync(options.python, ['-c', 'import torch']).status === 0;
+  if (!found) console.error(`${options.python} has no torch: ringrun is measured alone`);
+  return found;
+}
