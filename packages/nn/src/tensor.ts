@@ -3,9 +3,13 @@ import { evaluate } from './compiler/compile.ts';
 import { newArray, type ArrayOf, type DType, type TensorData } from './dtype.ts';
 import { NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
+import { normalizeAxis } from './ops/axes.ts';
 import * as elementwise from './ops/elementwise.ts';
-import { reduceMean, reduceSum } from './ops/reduction.ts';
-import { reshape, transpose } from './ops/shape.ts';
+import * as functions from './ops/functions.ts';
+import { product } from './ops/linear-algebra.ts';
+import { reduceMax, reduceMean, reduceSum } from './ops/reduction.ts';
+import { concat, flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
+import { logSoftmax, softmax } from './ops/softmax.ts';
 import { constant, input } from './ops/source.ts';
 
 /**
@@ -65,6 +69,63 @@ export class Tensor {
     return new Tensor(elementwise.relu(this.value));
   }
 
+  sqrt(): Tensor {
+    return new Tensor(functions.sqrt(this.value));
+  }
+
+  /** Each element to a power, which becomes part of the compiled graph. */
+  pow(exponent: number): Tensor {
+    return new Tensor(functions.pow(this.value, exponent));
+  }
+
+  abs(): Tensor {
+    return new Tensor(functions.abs(this.value));
+  }
+
+  tanh(): Tensor {
+    return new Tensor(functions.tanh(this.value));
+  }
+
+  /** 1 / (1 + exp(−x)) */
+  sigmoid(): Tensor {
+    return new Tensor(functions.sigmoid(this.value));
+  }
+
+  /** The error function, 2/√π · ∫₀ˣ exp(−t²) dt. */
+  erf(): Tensor {
+    return new Tensor(functions.erf(this.value));
+  }
+
+  /** Larger of two, elementwise (torch.maximum); where they are equal each takes half of the gradient. */
+  maximum(other: Tensor | number): Tensor {
+    return new Tensor(
+      elementwise.neg(elementwise.min(elementwise.neg(this.value), elementwise.neg(valueOf(other)))),
+    );
+  }
+
+  /** Smaller of two, elementwise (torch.minimum); where they are equal each takes half of the gradient. */
+  minimum(other: Tensor | number): Tensor {
+    return new Tensor(elementwise.min(this.value, valueOf(other)));
+  }
+
+  /**
+   * Product of matrices (torch.matmul): [M, K] and [K, N] give [M, N]. Dimensions before these broadcast; a vector on the left is a
+   * row, one on the right a column, and the result is without it.
+   */
+  matmul(other: Tensor): Tensor {
+    return new Tensor(product(this.value, other.value));
+  }
+
+  /** exp x / Σ exp x along `dim` (torch.softmax). */
+  softmax(dim: number): Tensor {
+    return new Tensor(softmax(this.value, dim));
+  }
+
+  /** x − log Σ exp x along `dim` (torch.log_softmax). */
+  logSoftmax(dim: number): Tensor {
+    return new Tensor(logSoftmax(this.value, dim));
+  }
+
   /** Sum over `axes`, all of them unless given; negative ones count from the last. */
   sum(axes?: readonly number[], keepdims = false): Tensor {
     return new Tensor(reduceSum(this.value, axes, keepdims));
@@ -72,6 +133,16 @@ export class Tensor {
 
   mean(axes?: readonly number[], keepdims = false): Tensor {
     return new Tensor(reduceMean(this.value, axes, keepdims));
+  }
+
+  /** Largest element over `axes`, all of them unless given (torch.amax); equal ones share the gradient. */
+  amax(axes?: readonly number[], keepdims = false): Tensor {
+    return new Tensor(reduceMax(this.value, axes, keepdims));
+  }
+
+  /** Smallest element over `axes`, all of them unless given (torch.amin); equal ones share the gradient. */
+  amin(axes?: readonly number[], keepdims = false): Tensor {
+    return new Tensor(elementwise.neg(reduceMax(elementwise.neg(this.value), axes, keepdims)));
   }
 
   /** The same elements under another shape; one dimension may be -1: what remains (torch.Tensor.view). */
@@ -82,6 +153,23 @@ export class Tensor {
   /** Axis `i` of the result is axis `axes[i]` of this tensor (torch.Tensor.permute). */
   permute(...axes: number[]): Tensor {
     return new Tensor(transpose(this.value, axes));
+  }
+
+  /** Two axes exchanged (torch.Tensor.transpose); negative ones count from the last. */
+  transpose(dim0: number, dim1: number): Tensor {
+    const [a, b] = [dim0, dim1].map((dim) => normalizeAxis('transpose', dim, this.value));
+    const order = [...this.shape.keys()];
+    return new Tensor(transpose(this.value, order.with(a, b).with(b, a)));
+  }
+
+  /** The dimensions from `startDim` to `endDim` made one (torch.Tensor.flatten); all of them unless given. */
+  flatten(startDim = 0, endDim = -1): Tensor {
+    return new Tensor(flatten(this.value, startDim, endDim));
+  }
+
+  /** A dimension of 1 put in before `dim` (torch.Tensor.unsqueeze). */
+  unsqueeze(dim: number): Tensor {
+    return new Tensor(unsqueeze(this.value, dim));
   }
 
   /** The elements, row-major, in a new array. */
@@ -132,6 +220,28 @@ export function tensor(data: Float32Array | BigInt64Array, shape: readonly numbe
   const dtype = data instanceof Float32Array ? 'float32' : 'int64';
   requireLength(data, dtype, shape);
   return new Tensor(input(dtype, shape, { data }));
+}
+
+/**
+ * Tensors one after the other along a dimension (torch.cat); they have equal shapes but for that dimension.
+ *
+ * @param dim 0 unless given; a negative one counts from the last
+ */
+export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
+  return new Tensor(
+    concat(
+      tensors.map(({ value }) => value),
+      dim,
+    ),
+  );
+}
+
+/** Tensors of one shape along a new dimension `dim` (torch.stack): two of [3, 4] give [2, 3, 4]. */
+export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
+  return cat(
+    tensors.map((tensor) => tensor.unsqueeze(dim)),
+    dim,
+  );
 }
 
 export function requireLength(data: ArrayOf[DType], dtype: DType, shape: readonly number[]): void {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { F, manualSeed, nn, optim, Parameter, tensor, type Tensor } from '../src/index.ts';
+import { cat, F, manualSeed, nn, optim, Parameter, stack, tensor, type Tensor } from '../src/index.ts';
 import { fill, fillClasses, fillCoarse } from './fill.ts';
 import { MnistCnn } from './mnist-cnn.ts';
 import { expectClose } from './numeric.ts';
@@ -87,6 +87,41 @@ const operators: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
   logSoftmax: (a) => F.logSoftmax(a, 1),
   'logSoftmax of an inner axis': (a) => F.logSoftmax(a, -2),
   nllLoss: (a) => F.nllLoss(a, tensor(fillClasses(6, 4, 1))),
+  sqrt: (a) => a.add(1.25).sqrt(),
+  'pow 2': (a) => a.pow(2),
+  'pow 3': (a) => a.pow(3),
+  'pow -1': (a) => a.add(1.25).pow(-1),
+  'pow 1.7': (a) => a.add(1.25).pow(1.7),
+  'pow 0': (a) => a.pow(0).add(a),
+  abs: (a) => a.abs(),
+  erf: (a) => a.mul(2).erf(),
+  maximum: (a, b) => a.maximum(b),
+  minimum: (a, b) => a.minimum(b),
+  amax: (a) => a.amax([0, 2]),
+  amin: (a) => a.amin([1], true),
+  sigmoid: (a) => F.sigmoid(a.mul(5)),
+  tanh: (a) => F.tanh(a.mul(3)),
+  leakyRelu: (a) => F.leakyRelu(a),
+  'leakyRelu of another slope': (a) => F.leakyRelu(a, 0.3),
+  gelu: (a) => F.gelu(a.mul(3)),
+  'gelu by tanh': (a) => F.gelu(a.mul(3), { approximate: 'tanh' }),
+  silu: (a) => F.silu(a.mul(3)),
+  softmax: (a) => F.softmax(a, 1),
+  'softmax of an inner axis': (a) => F.softmax(a, -2),
+  matmul: (a, b) => a.matmul(b),
+  'matmul of vectors': (a, b) => a.matmul(b),
+  'matmul, vector first': (a, b) => a.matmul(b),
+  'matmul, vector second': (a, b) => a.matmul(b),
+  'matmul, one matrix for all': (a, b) => a.matmul(b),
+  'matmul that broadcasts': (a, b) => a.matmul(b),
+  transpose: (a) => a.transpose(0, -1),
+  'flatten of some': (a) => a.flatten(1, -2),
+  'flatten of all': (a) => a.flatten(),
+  unsqueeze: (a) => a.unsqueeze(-1),
+  cat: (...all) => cat(all, -1),
+  stack: (...all) => stack(all, 1),
+  'linear of many rows': (x, w, b) => F.linear(x, w, b),
+  'linear of a vector': (x, w, b) => F.linear(x, w, b),
   conv2d: (x, w, b) => F.conv2d(x, w, b),
   'conv2d without bias': (x, w) => F.conv2d(x, w),
   'conv2d 1x1': (x, w, b) => F.conv2d(x, w, b),

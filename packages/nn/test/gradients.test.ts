@@ -5,19 +5,29 @@ import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv, convTranspose } from '../src/ops/convolution.ts';
 import { noGradient } from '../src/ops/definition.ts';
 import * as elementwise from '../src/ops/elementwise.ts';
+import { abs, erf, leakyRelu, pow, sigmoid, sign, softplus, sqrt, tanh } from '../src/ops/functions.ts';
 import { operators } from '../src/ops/index.ts';
 import { gatherElements, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { maxPool } from '../src/ops/pooling.ts';
-import { reduceMean, reduceSum } from '../src/ops/reduction.ts';
+import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
 import { concat, expand, pad, reshape, slice, split, transpose } from '../src/ops/shape.ts';
-import { logSoftmax, negativeLogLikelihood } from '../src/ops/softmax.ts';
+import { logSoftmax, negativeLogLikelihood, softmax } from '../src/ops/softmax.ts';
 import { constant, constantTensor, input } from '../src/ops/source.ts';
 import { checkGradients, checkValues, type Differentiable } from './check-gradients.ts';
 import { fill } from './fill.ts';
 
 /** Operators of integers, and piecewise constant ones. */
-const withoutGradient = ['Input', 'Constant', 'Greater', 'GreaterOrEqual', 'Cast', 'OneHot'] as const;
+const withoutGradient = [
+  'Input',
+  'Constant',
+  'Greater',
+  'GreaterOrEqual',
+  'Equal',
+  'Sign',
+  'Cast',
+  'OneHot',
+] as const;
 type WithGradient = Exclude<OpName, (typeof withoutGradient)[number]>;
 
 const of = (build: Differentiable['build'], ...leaves: Differentiable['leaves']): Differentiable => ({
@@ -51,10 +61,25 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   Mul: broadcasting(elementwise.mul),
   Div: broadcasting((a, b) => elementwise.div(a, elementwise.add(b, constant(2.5)))),
   Max: broadcasting(elementwise.max),
+  Min: broadcasting(elementwise.min),
   Neg: unary(elementwise.neg),
   Exp: unary(elementwise.exp),
   Log: unary((a) => elementwise.log(elementwise.add(a, constant(1.5)))),
   Relu: unary((a) => elementwise.relu(elementwise.add(a, constant(0.5)))),
+  Sqrt: unary((a) => sqrt(elementwise.add(a, constant(1.5)))),
+  Pow: {
+    'a broken power': of((a) => [pow(elementwise.add(a, constant(1.5)), 1.7)], [3, 5]),
+    'a negative power': of((a) => [pow(elementwise.add(a, constant(1.5)), -2)], [3, 5]),
+    'a whole power of negative numbers': of((a) => [pow(a, 4)], [3, 5]),
+    'a product beside it': of((a) => [pow(a, 3), pow(a, 4)], [7]),
+    'the constant 1': of((a) => [elementwise.add(a, pow(a, 0))], [3]),
+  },
+  Abs: unary(abs),
+  Erf: unary((a) => erf(elementwise.mul(a, constant(2)))),
+  Tanh: unary((a) => tanh(elementwise.mul(a, constant(2)))),
+  Sigmoid: unary((a) => sigmoid(elementwise.mul(a, constant(3)))),
+  Softplus: unary((a) => softplus(elementwise.mul(a, constant(5)))),
+  LeakyRelu: unary((a) => leakyRelu(a, 0.125)),
   Where: {
     'equal shapes': of((a, b) => [elementwise.where(elementwise.greater(a, b), a, b)], [3, 4], [3, 4]),
     broadcast: of((a, b) => [elementwise.where(column, a, b)], [4], [2, 1, 1]),
@@ -89,6 +114,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
 
   ReduceSum: reductionCases(reduceSum),
   ReduceMean: reductionCases(reduceMean),
+  ReduceMax: reductionCases(reduceMax),
 
   Gemm: Object.fromEntries(
     [false, true].flatMap((transA) =>
@@ -105,6 +131,10 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   ),
   MatMul: {
     'two products': of((a, b) => [matmul(a, b)], [2, 3, 4], [2, 4, 5]),
+    'one product': of((a, b) => [matmul(a, b)], [3, 4], [4, 5]),
+    'one matrix, many': of((a, b) => [matmul(a, b)], [3, 4], [2, 4, 5]),
+    'many, one matrix': of((a, b) => [matmul(a, b)], [2, 3, 3, 4], [4, 5]),
+    'leading dimensions that broadcast': of((a, b) => [matmul(a, b)], [3, 1, 2, 4], [1, 2, 4, 5]),
   },
 
   Conv: {
@@ -169,6 +199,10 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   GatherElements: { 'an element twice': of((x) => [gatherElements(x, integers(4, 1, 1, 0))], [5]) },
   ScatterElements: { 'a place twice': of((x) => [scatterElements(integers(4, 1, 1, 0), x, 6)], [4]) },
 
+  Softmax: {
+    'the last axis': of((x) => [softmax(x, -1)], [3, 5]),
+    'an inner axis': of((x) => [softmax(x, 1)], [2, 3, 4]),
+  },
   LogSoftmax: {
     'the last axis': of((x) => [logSoftmax(x, -1)], [3, 5]),
     'an inner axis': of((x) => [logSoftmax(x, 1)], [2, 3, 4]),
@@ -225,6 +259,10 @@ describe('values of operators without a gradient', () => {
     ['Greater', elementwise.greater(equalElements, constant(-1))],
     ['GreaterOrEqual', elementwise.greaterOrEqual(x, y)],
     ['GreaterOrEqual', elementwise.greaterOrEqual(equalElements, constant(-1))],
+    ['Equal', elementwise.equal(equalElements, constant(-1))],
+    ['Equal', elementwise.equal(integers(3, 1, 2), integers(3, 2, 2))],
+    ['Sign', sign(elementwise.sub(x, y))],
+    ['Sign', sign(constantTensor([3], [0, -0, 2]))],
     ['Cast', elementwise.cast(elementwise.greater(x, y), 'float32')],
     ['Cast', elementwise.cast(elementwise.mul(x, constant(10)), 'int64')],
     ['OneHot', oneHot(integers(2, 0, 3), 4, -0.25)],

@@ -51,9 +51,20 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Exp: elementwise(Math.exp),
   Log: elementwise(Math.log),
   Relu: elementwise((a) => Math.max(a, 0)),
+  Sqrt: elementwise(Math.sqrt),
+  Pow: (node, inputs) => elementwise((a) => a ** node.attributes.exponent)(node, inputs),
+  Abs: elementwise(Math.abs),
+  Sign: elementwise(Math.sign),
+  Erf: elementwise(erf),
+  Tanh: elementwise(Math.tanh),
+  Sigmoid: elementwise((a) => 1 / (1 + Math.exp(-a))),
+  Softplus: elementwise((a) => Math.log1p(Math.exp(a))),
+  LeakyRelu: (node, inputs) => elementwise((a) => (a > 0 ? a : node.attributes.alpha * a))(node, inputs),
   Max: elementwise(Math.max),
+  Min: elementwise(Math.min),
   Greater: elementwise((a, b) => Number(a > b)),
   GreaterOrEqual: elementwise((a, b) => Number(a >= b)),
+  Equal: elementwise((a, b) => Number(a === b)),
   Where: elementwise((condition, a, b) => (condition === 1 ? a : b)),
   Cast: ({ attributes: { to } }, [x]) => [
     x.data.map((element) =>
@@ -103,6 +114,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     const count = axes.reduce((product, axis) => product * x.shape[axis], 1);
     return [sumOver(x, axes).map((sum) => sum / count)];
   },
+  ReduceMax: ({ attributes: { axes } }, [x]) => [reduceOver(x, axes, -Infinity, Math.max)],
 
   Gemm: ({ outputs: [y], attributes: { transA, transB } }, [a, b, c]) => {
     const inner = a.shape[transA ? 0 : 1];
@@ -118,9 +130,13 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     ];
   },
   MatMul: ({ outputs: [y] }, [a, b]) => [
-    tabulate(y.shape, ([g, row, column]) =>
-      sum(a.shape[2], (k) => element(a, [g, row, k]) * element(b, [g, k, column])),
-    ),
+    tabulate(y.shape, (index) => {
+      const [row, column] = index.slice(-2);
+      const leading = index.slice(0, -2);
+      const of = (matrix: Reference, ...place: number[]) =>
+        element(matrix, [...leading.slice(index.length - matrix.shape.length), ...place]);
+      return sum(a.shape.at(-1)!, (k) => of(a, row, k) * of(b, k, column));
+    }),
   ],
 
   Conv: ({ outputs: [y], attributes }, [image, weight, bias]) => {
@@ -164,6 +180,12 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   GatherElements: (_, [data, positions]) => [positions.data.map((place) => data.data[place])],
   ScatterElements: ({ outputs: [y] }, [positions, updates]) => [scattered(y.shape, positions, updates)],
 
+  Softmax: ({ attributes: { axis } }, [x]) => {
+    const exponentials = x.data.map(Math.exp);
+    const total = sumOver({ shape: x.shape, data: exponentials }, [axis]);
+    const kept = { shape: x.shape.with(axis, 1), data: total };
+    return [broadcast(kept, x.shape).map((sumOfExp, place) => exponentials[place] / sumOfExp)];
+  },
   LogSoftmax: ({ attributes: { axis } }, [x]) => {
     const total = sumOver({ shape: x.shape, data: x.data.map(Math.exp) }, [axis]);
     const kept = { shape: x.shape.with(axis, 1), data: total };
@@ -219,15 +241,36 @@ function forEachTap(
   });
 }
 
-function sumOver({ shape, data }: Reference, axes: Operators['ReduceSum']['axes']): Float64Array {
+function sumOver(x: Reference, axes: Operators['ReduceSum']['axes']): Float64Array {
+  return reduceOver(x, axes, 0, (sum, element) => sum + element);
+}
+
+function reduceOver(
+  { shape, data }: Reference,
+  axes: Operators['ReduceSum']['axes'],
+  start: number,
+  combine: (result: number, element: number) => number,
+): Float64Array {
   const kept = shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
-  const result = new Float64Array(kept.reduce((size, dimension) => size * dimension, 1));
+  const result = new Float64Array(kept.reduce((size, dimension) => size * dimension, 1)).fill(start);
   let place = 0;
   forEachIndex(shape, (index) => {
-    result[offset(kept, index)] += data[place];
+    const into = offset(kept, index);
+    result[into] = combine(result[into], data[place]);
     place += 1;
   });
   return result;
+}
+
+/** The error function to double precision for |x| ≤ 3, by its Taylor series. */
+function erf(x: number): number {
+  let term = x;
+  let total = x;
+  for (let n = 1; n < 100; n += 1) {
+    term *= (-x * x) / n;
+    total += term / (2 * n + 1);
+  }
+  return (2 / Math.sqrt(Math.PI)) * total;
 }
 
 function scattered(shape: readonly number[], positions: Reference, updates: Reference): Float64Array {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
-import { ArgumentError, F, nn, Parameter, ShapeError, tensor, type Tensor } from '../src/index.ts';
+import { ArgumentError, F, nn, Parameter, ShapeError, stack, tensor, type Tensor } from '../src/index.ts';
 import { sizeOf } from '../src/graph/node.ts';
 import { matmul } from '../src/ops/linear-algebra.ts';
 import { concat, slice, split } from '../src/ops/shape.ts';
@@ -27,7 +27,9 @@ describe('shapes that do not fit are refused where they are written, in both the
     ['view with two open dimensions', () => of(2, 3).view(-1, -1), ['float32[2,3]', '[-1,-1]', 'only one']],
     ['permute', () => of(2, 3).permute(0, 0), ['[0,0]', 'float32[2,3]']],
     ['linear', () => F.linear(of(2, 3), of(5, 4)), ['float32[2,3]', 'float32[5,4] transposed', '3 and 4']],
-    ['linear of a vector', () => F.linear(of(3), of(5, 3)), ['float32[3]']],
+    ['linear of a vector', () => F.linear(of(3), of(5, 4)), ['float32[3]', 'float32[5,4]']],
+    ['linear of many rows', () => F.linear(of(2, 3, 4), of(5, 3)), ['float32[2,3,4]', 'float32[5,3]']],
+    ['linear of a number', () => F.linear(of(), of(5, 1)), ['float32[]', 'float32[5,1]']],
     ['linear, bias', () => F.linear(of(2, 3), of(5, 3), of(4)), ['float32[4]', '5 columns']],
     [
       'conv2d, channels',
@@ -54,6 +56,21 @@ describe('shapes that do not fit are refused where they are written, in both the
     ['logSoftmax', () => F.logSoftmax(of(2, 3), -3), ['axis -3', 'float32[2,3]']],
     ['nllLoss, rows', () => F.nllLoss(of(2, 3), integers(4)), ['float32[2,3]', 'int64[4]']],
     ['nllLoss, labels of float32', () => F.nllLoss(of(2, 3), of(2)), ['float32[2,3]', 'float32[2]']],
+    ['matmul of a number', () => of().matmul(of(2)), ['matmul', 'float32[]', 'float32[2]']],
+    ['matmul of many', () => of(2, 3, 4).matmul(of(3, 4)), ['float32[2,3,4]', 'float32[3,4]']],
+    [
+      'matmul, leading dimensions',
+      () => of(2, 3, 4).matmul(of(3, 4, 5)),
+      ['float32[2,3,4]', 'float32[3,4,5]'],
+    ],
+    ['amax of nothing', () => of(2, 0).amax([1]), ['float32[2,0]', 'no elements']],
+    ['tanh of integers', () => integers(2).tanh(), ['Tanh', 'int64[2]']],
+    ['pow of integers', () => integers(2).pow(2), ['Pow', 'int64[2]']],
+    ['softmax', () => of(2, 3).softmax(2), ['axis 2', 'float32[2,3]']],
+    ['transpose', () => of(2, 3).transpose(0, 2), ['transpose', 'axis 2', 'float32[2,3]']],
+    ['flatten', () => of(2, 3, 4).flatten(2, 1), ['startDim 2', 'endDim 1', 'float32[2,3,4]']],
+    ['unsqueeze', () => of(2, 3).unsqueeze(3), ['place 3', 'float32[2,3]', '-3 to 2']],
+    ['stack', () => stack([of(2, 3), of(3, 2)]), ['float32[1,2,3]', 'float32[1,3,2]']],
     ['matmul', () => matmul(of(2, 3, 4).value, of(2, 3, 4).value), ['float32[2,3,4]']],
     ['concat', () => concat([of(2, 3).value, of(3, 3).value], 1), ['float32[2,3]', 'float32[3,3]', 'axis 1']],
     ['concat of nothing', () => concat([], 0), ['given none']],

@@ -56,10 +56,28 @@ export interface Operators {
   Exp: None;
   Log: None;
   Relu: None;
+  Sqrt: None;
+  /** x to a power that is part of the program. */
+  Pow: { exponent: number };
+  Abs: None;
+  /** −1, 0 or 1. */
+  Sign: None;
+  /** 2/√π · ∫₀ˣ exp(−t²) dt */
+  Erf: None;
+  Tanh: None;
+  /** 1 / (1 + exp(−x)) */
+  Sigmoid: None;
+  /** log(1 + exp x), without overflow. */
+  Softplus: None;
+  /** x where it is positive, alpha·x elsewhere. */
+  LeakyRelu: { alpha: number };
   /** Larger of two. */
   Max: None;
+  /** Smaller of two. */
+  Min: None;
   Greater: None;
   GreaterOrEqual: None;
+  Equal: None;
   /** Inputs: condition (bool), value where it holds, value elsewhere. */
   Where: None;
   Cast: { to: DType };
@@ -76,10 +94,11 @@ export interface Operators {
 
   ReduceSum: { axes: readonly number[]; keepdims: boolean };
   ReduceMean: { axes: readonly number[]; keepdims: boolean };
+  ReduceMax: { axes: readonly number[]; keepdims: boolean };
 
   /** A·B + C for matrices, with A or B transposed on request; C may be left out. */
   Gemm: { transA: boolean; transB: boolean };
-  /** [G,M,K] times [G,K,N]: G matrix products. */
+  /** […,M,K] times […,K,N]: matrix products, over leading dimensions that broadcast. */
   MatMul: None;
   /** Inputs: data [N,C,H,W], weight [M,C/group,kH,kW], optional bias [M]. */
   Conv: ConvAttributes;
@@ -95,6 +114,7 @@ export interface Operators {
   /** Inputs: positions [m] (int64), updates [m]; output [size]: each update added at its position. */
   ScatterElements: { size: number };
 
+  Softmax: { axis: number };
   LogSoftmax: { axis: number };
   /** Inputs: log-probabilities [N,C], classes [N] (int64); output: their mean, negated. */
   NegativeLogLikelihoodLoss: None;

@@ -1,4 +1,4 @@
-import { logSoftmax, relu } from '../functional.ts';
+import { logSoftmax, relu } from '../functional/activation.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 

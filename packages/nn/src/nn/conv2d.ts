@@ -1,5 +1,6 @@
 import { ArgumentError } from '../errors.ts';
-import { conv2d, pairOf, type Conv2dOptions, type Pair } from '../functional.ts';
+import { conv2d, type Conv2dOptions } from '../functional/convolution.ts';
+import { pairOf, type Pair } from '../functional/pair.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';

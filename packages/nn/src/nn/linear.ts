@@ -1,4 +1,4 @@
-import { linear } from '../functional.ts';
+import { linear } from '../functional/linear.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
@@ -10,7 +10,7 @@ export interface LinearOptions {
   bias?: boolean;
 }
 
-/** x·Wᵀ + b (torch.nn.Linear): [N, inFeatures] to [N, outFeatures]. Weight and bias start uniform in ±1/√inFeatures. */
+/** x·Wᵀ + b (torch.nn.Linear): […, inFeatures] to […, outFeatures]. Weight and bias start uniform in ±1/√inFeatures. */
 export class Linear extends Module {
   /** [outFeatures, inFeatures] */
   readonly weight: Parameter;

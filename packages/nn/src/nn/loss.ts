@@ -1,4 +1,4 @@
-import { nllLoss } from '../functional.ts';
+import { nllLoss } from '../functional/loss.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 

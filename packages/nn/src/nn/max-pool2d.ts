@@ -1,4 +1,5 @@
-import { maxPool2d, type MaxPool2dOptions, type Pair } from '../functional.ts';
+import { type Pair } from '../functional/pair.ts';
+import { maxPool2d, type MaxPool2dOptions } from '../functional/pooling.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 

@@ -6,7 +6,7 @@ import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './definition.ts';
 import { constant } from './source.ts';
 
-type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Greater' | 'GreaterOrEqual';
+type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min' | 'Greater' | 'GreaterOrEqual' | 'Equal';
 type Unary = 'Neg' | 'Exp' | 'Log' | 'Relu';
 
 export const add = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Add', a, b));
@@ -17,8 +17,10 @@ export const mul = (a: Value, b: Value): Value => {
 };
 export const div = (a: Value, b: Value): Value => binary('Div', a, b);
 export const max = (a: Value, b: Value): Value => binary('Max', a, b);
+export const min = (a: Value, b: Value): Value => binary('Min', a, b);
 export const greater = (a: Value, b: Value): Value => binary('Greater', a, b, 'bool');
 export const greaterOrEqual = (a: Value, b: Value): Value => binary('GreaterOrEqual', a, b, 'bool');
+export const equal = (a: Value, b: Value): Value => binary('Equal', a, b, 'bool');
 export const neg = (a: Value): Value => unary('Neg', a);
 export const exp = (a: Value): Value => unary('Exp', a);
 export const log = (a: Value): Value => unary('Log', a);
@@ -65,8 +67,19 @@ export const elementwise: OperatorFamily<Binary | Unary | 'Where' | 'Cast'> = {
       return [fit(toFirst, a), fit(sub(d, toFirst), b)];
     },
   },
+  Min: {
+    emit: emitPlain,
+    // Where the two are equal each takes half, as in torch.minimum.
+    gradient: ({ inputs: [a, b] }, [d]) => {
+      if (d === undefined) return [];
+      const first = add(cast(greater(b, a), 'float32'), cast(greaterOrEqual(b, a), 'float32'));
+      const toFirst = mul(d, mul(first, constant(0.5)));
+      return [fit(toFirst, a), fit(sub(d, toFirst), b)];
+    },
+  },
   Greater: { emit: emitPlain, gradient: noGradient },
   GreaterOrEqual: { emit: emitPlain, gradient: noGradient },
+  Equal: { emit: emitPlain, gradient: noGradient },
 
   Neg: { emit: emitPlain, gradient: (_, [d]) => [d && neg(d)] },
   Exp: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && mul(d, y)] },

@@ -3,25 +3,27 @@ import type { OpName } from '../graph/operators.ts';
 import { convolution } from './convolution.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
 import { elementwise } from './elementwise.ts';
+import { functions } from './functions.ts';
 import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
 import { pooling } from './pooling.ts';
 import { reductions } from './reduction.ts';
 import { shaping } from './shape.ts';
-import { softmax } from './softmax.ts';
+import { softmaxes } from './softmax.ts';
 import { sources } from './source.ts';
 
 /** How every operator is written in ONNX and what its gradient is. An operator without an entry does not compile. */
 export const operators: OperatorFamily<OpName> = {
   ...sources,
   ...elementwise,
+  ...functions,
   ...shaping,
   ...reductions,
   ...linearAlgebra,
   ...convolution,
   ...pooling,
   ...indexing,
-  ...softmax,
+  ...softmaxes,
 };
 
 export function definitionOf(node: Node): OperatorDefinition<OpName> {

@@ -1,8 +1,8 @@
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, type Value } from '../graph/node.ts';
-import { sumToShape } from './broadcast.ts';
+import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, type OperatorFamily } from './definition.ts';
-import { transpose } from './shape.ts';
+import { reshape, transpose } from './shape.ts';
 
 export interface Transposition {
   transA?: boolean;
@@ -27,24 +27,76 @@ export function gemm(a: Value, b: Value, c?: Value, transposition: Transposition
   return createValue('Gemm', inputs, { transA, transB }, { dtype: 'float32', shape: [rows, columns] });
 }
 
-/** G products of matrices: [G, M, K] and [G, K, N] give [G, M, N]. */
+/** Products of matrices: […, M, K] and […, K, N] give […, M, N]; the dimensions before broadcast. */
 export function matmul(a: Value, b: Value): Value {
-  const [groups, rows, inner] = a.shape;
-  const columns = b.shape[2];
-  const fits = a.shape.length === 3 && b.shape.length === 3 && b.shape[0] === groups && b.shape[1] === inner;
-  if (!fits) {
+  const [rows, inner] = a.shape.slice(-2);
+  const [innerB, columns] = b.shape.slice(-2);
+  const matrices = [a, b].every(({ dtype, shape }) => dtype === 'float32' && shape.length >= 2);
+  if (!matrices || inner !== innerB || !leadingBroadcast(a.shape, b.shape)) {
     throw new ShapeError(
-      `MatMul: takes [G,M,K] and [G,K,N], given ${describeType(a)} and ${describeType(b)}.`,
+      `MatMul: takes float32[…,M,K] and float32[…,K,N] whose leading dimensions broadcast, given ${describeType(a)} and ${describeType(b)}.`,
     );
   }
-  return createValue('MatMul', [a, b], {}, { dtype: 'float32', shape: [groups, rows, columns] });
+  const leading = (value: Value): Value => ({ ...value, shape: value.shape.slice(0, -2) });
+  const shape = [...broadcastShape('MatMul', leading(a), leading(b)), rows, columns];
+  return createValue('MatMul', [a, b], {}, { dtype: 'float32', shape });
+}
+
+function leadingBroadcast(a: readonly number[], b: readonly number[]): boolean {
+  return a
+    .slice(0, -2)
+    .toReversed()
+    .every((size, fromEnd) => size === 1 || [1, size, undefined].includes(b.slice(0, -2).at(-1 - fromEnd)));
+}
+
+/**
+ * torch.matmul: a vector on the left is a row and one on the right a column, which the result is without; a matrix on the right of
+ * many rows takes them all in one product.
+ */
+export function product(a: Value, b: Value): Value {
+  const innerB = b.shape.length === 1 ? b.shape[0] : b.shape.at(-2);
+  if (a.shape.length === 0 || a.shape.at(-1) !== innerB) {
+    throw new ShapeError(
+      `matmul: takes […,M,K] or [K] and […,K,N] or [K], given ${describeType(a)} and ${describeType(b)}.`,
+    );
+  }
+  const left = a.shape.length === 1 ? reshape(a, [1, a.shape[0]]) : a;
+  const right = b.shape.length === 1 ? reshape(b, [b.shape[0], 1]) : b;
+  const full =
+    right.shape.length === 2 && left.shape.length > 2
+      ? overRows(left, (rows) => matmul(rows, right))
+      : matmul(left, right);
+  const shape = full.shape.filter((_, axis) => {
+    const fromEnd = full.shape.length - axis;
+    return !(fromEnd === 2 && a.shape.length === 1) && !(fromEnd === 1 && b.shape.length === 1);
+  });
+  return reshape(full, shape);
+}
+
+/**
+ * A function of the rows of a matrix, applied to the rows of a value of any rank: […, K] is seen as [rows, K], and [rows, N] becomes
+ * […, N]. The first dimension is left open, so that an exported model takes every batch size.
+ */
+export function overRows(value: Value, compute: (rows: Value) => Value): Value {
+  const { shape } = value;
+  if (shape.length === 2) return compute(value);
+  const leading = shape.slice(0, -1);
+  const open = sizeOf(shape) > 0 && shape.length > 1;
+  const rows = compute(reshape(value, [open ? -1 : sizeOf(leading), shape.at(-1)!]));
+  const whole = [...leading, rows.shape[1]];
+  return reshape(rows, open && rows.shape[1] > 0 ? whole.with(0, -1) : whole);
 }
 
 export const linearAlgebra: OperatorFamily<'Gemm' | 'MatMul'> = {
   MatMul: {
     emit: emitPlain,
     gradient: ({ inputs: [a, b] }, [d]) =>
-      d === undefined ? [] : [matmul(d, transpose(b, [0, 2, 1])), matmul(transpose(a, [0, 2, 1]), d)],
+      d === undefined
+        ? []
+        : [
+            sumToShape(matmul(d, transposedMatrices(b)), a.shape),
+            sumToShape(matmul(transposedMatrices(a), d), b.shape),
+          ],
   },
   Gemm: {
     emit: (graph, { attributes: { transA, transB } }, inputs, outputs) => {
@@ -63,6 +115,13 @@ export const linearAlgebra: OperatorFamily<'Gemm' | 'MatMul'> = {
     },
   },
 };
+
+/** The last two axes exchanged. */
+function transposedMatrices(value: Value): Value {
+  const rank = value.shape.length;
+  const leading = Array.from({ length: rank - 2 }, (_, axis) => axis);
+  return transpose(value, [...leading, rank - 1, rank - 2]);
+}
 
 function orient(matrix: Value, transposed: boolean): readonly [rows: number, columns: number] {
   const [rows, columns] = matrix.shape;

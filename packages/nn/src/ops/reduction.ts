@@ -4,11 +4,11 @@ import type { OpName, Operators } from '../graph/operators.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { normalizeAxes } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
-import { mul } from './elementwise.ts';
+import { cast, div, greaterOrEqual, mul } from './elementwise.ts';
 import { constant } from './source.ts';
 import { expand, reshape } from './shape.ts';
 
-type Reduction = 'ReduceSum' | 'ReduceMean';
+type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax';
 
 /** Sum over some axes; all of them when none are named. */
 export const reduceSum = (value: Value, axes?: readonly number[], keepdims = false): Value =>
@@ -16,6 +16,10 @@ export const reduceSum = (value: Value, axes?: readonly number[], keepdims = fal
 
 export const reduceMean = (value: Value, axes?: readonly number[], keepdims = false): Value =>
   reduce('ReduceMean', value, axes, keepdims);
+
+/** Largest element along some axes. */
+export const reduceMax = (value: Value, axes?: readonly number[], keepdims = false): Value =>
+  reduce('ReduceMax', value, axes, keepdims);
 
 export const reductions: OperatorFamily<Reduction> = {
   ReduceSum: {
@@ -29,12 +33,23 @@ export const reductions: OperatorFamily<Reduction> = {
       return [d && mul(spread(d, x, attributes.axes), constant(1 / count))];
     },
   },
+  ReduceMax: {
+    emit: emitReduction,
+    // Equal maxima share the gradient, as in torch.amax.
+    gradient: ({ inputs: [x], outputs: [y], attributes: { axes } }, [d]) => {
+      if (d === undefined) return [];
+      const largest = cast(greaterOrEqual(x, spread(y, x, axes)), 'float32');
+      const shared = div(keepAxes(d, x, axes), reduceSum(largest, axes, true));
+      return [mul(largest, shared)];
+    },
+  },
 };
 
 function reduce(op: Reduction, value: Value, given: readonly number[] | undefined, keepdims: boolean): Value {
   if (value.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(value)}.`);
   const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(op, given, value);
-  if (given === undefined && sizeOf(value.shape) === 0) {
+  const empty = op === 'ReduceMax' ? axes.some((axis) => value.shape[axis] === 0) : given === undefined;
+  if (empty && sizeOf(value.shape) === 0) {
     throw new ShapeError(`${op}: ${describeType(value)} has no elements.`);
   }
   const shape = keepdims
@@ -45,8 +60,15 @@ function reduce(op: Reduction, value: Value, given: readonly number[] | undefine
 
 /** Repeats a reduced gradient along the axes that were reduced. */
 function spread(gradient: Value, like: Value, axes: readonly number[]): Value {
-  const kept = like.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
-  return expand(reshape(gradient, kept), like.shape);
+  return expand(keepAxes(gradient, like, axes), like.shape);
+}
+
+/** A reduced value with the axes that were reduced in it, as 1. */
+function keepAxes(reduced: Value, like: Value, axes: readonly number[]): Value {
+  return reshape(
+    reduced,
+    like.shape.map((size, axis) => (axes.includes(axis) ? 1 : size)),
+  );
 }
 
 function emitReduction<Op extends OpName & Reduction>(

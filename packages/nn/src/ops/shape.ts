@@ -14,6 +14,32 @@ export function reshape(value: Value, shape: readonly number[]): Value {
   return createValue('Reshape', [value], { shape }, { dtype: value.dtype, shape: resolved });
 }
 
+/** The dimensions from one to another made one. */
+export function flatten(value: Value, startDim: number, endDim: number): Value {
+  if (value.shape.length === 0) return reshape(value, [1]);
+  const [start, end] = [startDim, endDim].map((axis) => normalizeAxis('flatten', axis, value));
+  if (start > end) {
+    throw new ShapeError(
+      `flatten: startDim ${startDim} comes after endDim ${endDim} in ${describeType(value)}.`,
+    );
+  }
+  const { shape } = value;
+  const flat = [...shape.slice(0, start), sizeOf(shape.slice(start, end + 1)), ...shape.slice(end + 1)];
+  // An open first dimension, so that an exported model takes every batch size.
+  return reshape(value, sizeOf(shape) === 0 ? flat : flat.with(0, -1));
+}
+
+/** A dimension of 1 put in before an axis. */
+export function unsqueeze(value: Value, dim: number): Value {
+  const rank = value.shape.length;
+  if (!Number.isInteger(dim) || dim < -rank - 1 || dim > rank) {
+    throw new ShapeError(
+      `unsqueeze: there is no place ${dim} in ${describeType(value)}; places go from ${-rank - 1} to ${rank}.`,
+    );
+  }
+  return reshape(value, value.shape.toSpliced(dim < 0 ? dim + rank + 1 : dim, 0, 1));
+}
+
 /** Axis `i` of the result is axis `perm[i]` of the value. */
 export function transpose(value: Value, perm: readonly number[]): Value {
   const sorted = [...perm].sort((a, b) => a - b);

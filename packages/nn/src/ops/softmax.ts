@@ -6,6 +6,14 @@ import { exp, mul, sub } from './elementwise.ts';
 import { oneHot } from './indexing.ts';
 import { reduceSum } from './reduction.ts';
 
+/** exp x / Σ exp x along an axis. */
+export function softmax(value: Value, givenAxis: number): Value {
+  if (value.dtype !== 'float32')
+    throw new ShapeError(`Softmax: takes float32, given ${describeType(value)}.`);
+  const axis = normalizeAxis('Softmax', givenAxis, value);
+  return createValue('Softmax', [value], { axis }, value);
+}
+
 /** x − log Σ exp x along an axis. */
 export function logSoftmax(value: Value, givenAxis: number): Value {
   if (value.dtype !== 'float32')
@@ -32,7 +40,16 @@ export function negativeLogLikelihood(logProbabilities: Value, classes: Value): 
   return createValue('NegativeLogLikelihoodLoss', [logProbabilities, classes], {}, type);
 }
 
-export const softmax: OperatorFamily<'LogSoftmax' | 'NegativeLogLikelihoodLoss'> = {
+export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLikelihoodLoss'> = {
+  Softmax: {
+    emit: (graph, { attributes: { axis } }, inputs, outputs) => {
+      graph.node('Softmax', inputs, outputs, { axis });
+    },
+    gradient: ({ outputs: [y], attributes: { axis } }, [d]) => {
+      if (d === undefined) return [];
+      return [mul(y, sub(d, reduceSum(mul(d, y), [axis], true)))];
+    },
+  },
   LogSoftmax: {
     emit: (graph, { attributes: { axis } }, inputs, outputs) => {
       graph.node('LogSoftmax', inputs, outputs, { axis });

@@ -1,0 +1,66 @@
+import { ArgumentError } from '../errors.ts';
+import { add, mul } from '../ops/elementwise.ts';
+import {
+  erf,
+  leakyRelu as leakyReluOf,
+  pow,
+  sigmoid as sigmoidOf,
+  tanh as tanhOf,
+} from '../ops/functions.ts';
+import { constant } from '../ops/source.ts';
+import { Tensor } from '../tensor.ts';
+
+/** max(x, 0), elementwise (torch.nn.functional.relu). */
+export function relu(input: Tensor): Tensor {
+  return input.relu();
+}
+
+/** x where it is positive, negativeSlope·x elsewhere (torch.nn.functional.leaky_relu). */
+export function leakyRelu(input: Tensor, negativeSlope = 0.01): Tensor {
+  return new Tensor(leakyReluOf(input.value, negativeSlope));
+}
+
+export interface GELUOptions {
+  /** 'none': x·Φ(x) by the error function; 'tanh': by a hyperbolic tangent that comes near it. 'none' unless given. */
+  approximate?: 'none' | 'tanh';
+}
+
+/** x·Φ(x), Φ the standard normal distribution (torch.nn.functional.gelu; Hendrycks and Gimpel, 2016). */
+export function gelu({ value: x }: Tensor, { approximate = 'none' }: GELUOptions = {}): Tensor {
+  const half = mul(x, constant(0.5));
+  switch (approximate) {
+    case 'none':
+      return new Tensor(mul(half, add(erf(mul(x, constant(Math.SQRT1_2))), constant(1))));
+    case 'tanh': {
+      const cubic = add(x, mul(pow(x, 3), constant(0.044715)));
+      return new Tensor(mul(half, add(tanhOf(mul(cubic, constant(Math.sqrt(2 / Math.PI)))), constant(1))));
+    }
+    default:
+      throw new ArgumentError(`gelu: approximate must be 'none' or 'tanh', given '${String(approximate)}'.`);
+  }
+}
+
+/** x·sigmoid(x) (torch.nn.functional.silu), which is also called swish. */
+export function silu({ value: x }: Tensor): Tensor {
+  return new Tensor(mul(x, sigmoidOf(x)));
+}
+
+/** 1 / (1 + exp(−x)) (torch.nn.functional.sigmoid). */
+export function sigmoid(input: Tensor): Tensor {
+  return input.sigmoid();
+}
+
+/** Hyperbolic tangent (torch.nn.functional.tanh). */
+export function tanh(input: Tensor): Tensor {
+  return input.tanh();
+}
+
+/** exp x / Σ exp x along `dim` (torch.nn.functional.softmax). */
+export function softmax(input: Tensor, dim: number): Tensor {
+  return input.softmax(dim);
+}
+
+/** x − log Σ exp x along `dim` (torch.nn.functional.log_softmax). */
+export function logSoftmax(input: Tensor, dim: number): Tensor {
+  return input.logSoftmax(dim);
+}

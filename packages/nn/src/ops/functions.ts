@@ -1,0 +1,81 @@
+import { ShapeError } from '../errors.ts';
+import { createValue, describeType, type Value } from '../graph/node.ts';
+import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
+import { div, exp, greater, mul, neg, sub, where } from './elementwise.ts';
+import { constant } from './source.ts';
+
+// Functions of one operand, elementwise, beside those of elementwise.ts, which other operators' gradients are made of.
+
+type Plain = 'Sqrt' | 'Abs' | 'Sign' | 'Erf' | 'Tanh' | 'Sigmoid' | 'Softplus';
+
+export const sqrt = (x: Value): Value => plain('Sqrt', x);
+export const abs = (x: Value): Value => plain('Abs', x);
+export const sign = (x: Value): Value => plain('Sign', x);
+export const erf = (x: Value): Value => plain('Erf', x);
+export const tanh = (x: Value): Value => plain('Tanh', x);
+export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
+export const softplus = (x: Value): Value => plain('Softplus', x);
+
+/** x to a power. Where products, a quotient or a root give the same they are the faster way to it. */
+export function pow(x: Value, exponent: number): Value {
+  requireFloat('Pow', x);
+  if (exponent === 1) return x;
+  if (exponent === 2) return mul(x, x);
+  if (exponent === 3) return mul(mul(x, x), x);
+  if (exponent === 0.5) return sqrt(x);
+  if (exponent === -1) return div(constant(1), x);
+  return createValue('Pow', [x], { exponent }, x);
+}
+
+/** x where it is positive, alpha·x elsewhere. */
+export function leakyRelu(x: Value, alpha: number): Value {
+  requireFloat('LeakyRelu', x);
+  return createValue('LeakyRelu', [x], { alpha }, x);
+}
+
+export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
+  Sqrt: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && div(d, mul(y, constant(2)))] },
+  Pow: {
+    emit: (graph, { attributes: { exponent } }, inputs, outputs) => {
+      graph.node('Pow', [...inputs, graph.constant('float32', [], [exponent])], outputs);
+    },
+    // x⁰ is 1 everywhere; the formula would make 0·∞ of its slope at 0.
+    gradient: ({ inputs: [x], attributes: { exponent } }, [d]) => [
+      exponent === 0 ? undefined : d && mul(d, mul(pow(x, exponent - 1), constant(exponent))),
+    ],
+  },
+  Abs: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, sign(x))] },
+  Sign: { emit: emitPlain, gradient: noGradient },
+  Erf: {
+    emit: emitPlain,
+    gradient: ({ inputs: [x] }, [d]) => [
+      d && mul(d, mul(exp(neg(mul(x, x))), constant(2 / Math.sqrt(Math.PI)))),
+    ],
+  },
+  Tanh: {
+    emit: emitPlain,
+    gradient: ({ outputs: [y] }, [d]) => [d && mul(d, sub(constant(1), mul(y, y)))],
+  },
+  Sigmoid: {
+    emit: emitPlain,
+    gradient: ({ outputs: [y] }, [d]) => [d && mul(d, mul(y, sub(constant(1), y)))],
+  },
+  Softplus: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, sigmoid(x))] },
+  LeakyRelu: {
+    emit: (graph, { attributes: { alpha } }, inputs, outputs) => {
+      graph.node('LeakyRelu', inputs, outputs, { alpha: { float: alpha } });
+    },
+    gradient: ({ inputs: [x], attributes: { alpha } }, [d]) => [
+      d && where(greater(x, constant(0)), d, mul(d, constant(alpha))),
+    ],
+  },
+};
+
+function plain(op: Plain, x: Value): Value {
+  requireFloat(op, x);
+  return createValue(op, [x], {}, x);
+}
+
+function requireFloat(op: string, x: Value): void {
+  if (x.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(x)}.`);
+}
