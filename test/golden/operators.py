@@ -140,6 +140,14 @@ OPERATORS = {
     "maxPool2d padded": ([(2, 3, 6, 5)], lambda x: F.max_pool2d(x, 2, padding=1)),
     "maxPool2d overlapping and padded": ([(2, 2, 5, 6)], lambda x: F.max_pool2d(x, (3, 2), 1, (1, 0))),
     "maxPool2d windows apart": ([(1, 2, 8, 9)], lambda x: F.max_pool2d(x, 2, 3)),
+    "avgPool2d": ([(2, 3, 6, 4)], lambda x: F.avg_pool2d(x, 2)),
+    "avgPool2d with a rest": ([(2, 3, 7, 5)], lambda x: F.avg_pool2d(x, (2, 3))),
+    "avgPool2d overlapping and padded": ([(2, 2, 7, 6)], lambda x: F.avg_pool2d(x, (3, 2), (2, 1), (1, 1))),
+    "avgPool2d without counting padding": ([(2, 2, 7, 6)], lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False)),
+    "adaptiveAvgPool2d to one": ([(2, 3, 5, 7)], lambda x: F.adaptive_avg_pool2d(x, 1)),
+    "adaptiveAvgPool2d to a divisor": ([(2, 3, 6, 4)], lambda x: F.adaptive_avg_pool2d(x, (3, 2))),
+    "adaptiveAvgPool2d to any size": ([(2, 3, 7, 5)], lambda x: F.adaptive_avg_pool2d(x, (3, 4))),
+    "adaptiveAvgPool2d to a larger size": ([(2, 3, 2, 5)], lambda x: F.adaptive_avg_pool2d(x, (3, 7))),
 }
 
 # The same over inputs of three levels, where maxima are equal.

@@ -140,6 +140,15 @@ const operators: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
   'maxPool2d padded': (x) => F.maxPool2d(x, 2, { padding: 1 }),
   'maxPool2d overlapping and padded': (x) => F.maxPool2d(x, [3, 2], { stride: 1, padding: [1, 0] }),
   'maxPool2d windows apart': (x) => F.maxPool2d(x, 2, { stride: 3 }),
+  avgPool2d: (x) => F.avgPool2d(x, 2),
+  'avgPool2d with a rest': (x) => F.avgPool2d(x, [2, 3]),
+  'avgPool2d overlapping and padded': (x) => F.avgPool2d(x, [3, 2], { stride: [2, 1], padding: 1 }),
+  'avgPool2d without counting padding': (x) =>
+    F.avgPool2d(x, 3, { stride: 2, padding: 1, countIncludePad: false }),
+  'adaptiveAvgPool2d to one': (x) => F.adaptiveAvgPool2d(x, 1),
+  'adaptiveAvgPool2d to a divisor': (x) => F.adaptiveAvgPool2d(x, [3, 2]),
+  'adaptiveAvgPool2d to any size': (x) => F.adaptiveAvgPool2d(x, [3, 4]),
+  'adaptiveAvgPool2d to a larger size': (x) => F.adaptiveAvgPool2d(x, [3, 7]),
 };
 
 async function checkOperator({ name, inputs, output, gradients }: OperatorCase, fillInput: typeof fill) {

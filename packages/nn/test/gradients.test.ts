@@ -9,7 +9,7 @@ import { abs, erf, leakyRelu, pow, sigmoid, sign, softplus, sqrt, tanh } from '.
 import { operators } from '../src/ops/index.ts';
 import { gatherElements, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
-import { maxPool } from '../src/ops/pooling.ts';
+import { adaptiveAveragePool, averagePool, maxPool } from '../src/ops/pooling.ts';
 import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
 import { concat, expand, pad, reshape, slice, split, transpose } from '../src/ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood, softmax } from '../src/ops/softmax.ts';
@@ -193,6 +193,17 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     overlapping: of((x) => [pool(x, [3, 3], [2, 2])], [2, 3, 7, 5]),
     'overlapping along one axis, padded': of((x) => [pool(x, [3, 2], [1, 2], [1, 0, 1, 0])], [2, 2, 5, 6]),
   },
+  AveragePool: {
+    'windows that tile': of((x) => [averages(x, [2, 2], [2, 2])], [2, 3, 6, 4]),
+    'windows that overlap, with a rest': of((x) => [averages(x, [3, 2], [2, 1])], [2, 3, 8, 5]),
+    'windows apart': of((x) => [averages(x, [2, 1], [3, 2])], [1, 2, 8, 9]),
+    'padding that counts': of((x) => [averages(x, [3, 2], [2, 2], [1, 1, 1, 1])], [2, 2, 7, 5]),
+    'padding that does not count': of(
+      (x) => [averages(x, [3, 2], [2, 1], [1, 1, 1, 1], false)],
+      [2, 2, 7, 5],
+    ),
+    'adaptive, to parts of a size': of((x) => [adaptiveAveragePool(x, [3, 1])], [2, 3, 6, 5]),
+  },
   MaxUnpool: {
     'scattered places': of((x) => [unpool(x, [5, 0, 2, 10, 13, 12, 18, 23], [1, 2, 3, 4])], [1, 2, 2, 2]),
   },
@@ -231,6 +242,16 @@ function pool(
   pads: readonly [number, number, number, number] = [0, 0, 0, 0],
 ): Value {
   return maxPool(x, { kernelShape, strides, pads });
+}
+
+function averages(
+  x: Value,
+  kernelShape: readonly [number, number],
+  strides: readonly [number, number],
+  pads: readonly [number, number, number, number] = [0, 0, 0, 0],
+  countIncludePad = true,
+): Value {
+  return averagePool(x, { kernelShape, strides, pads, countIncludePad });
 }
 
 function unpool(x: Value, positions: readonly number[], shape: readonly number[]): Value {

@@ -176,6 +176,20 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     });
     return [positions.map((place) => x.data[place]), positions];
   },
+  AveragePool: ({ outputs: [y], attributes: { kernelShape, strides, pads, countIncludePad } }, [x]) => [
+    tabulate(y.shape, ([n, channel, row, column]) => {
+      let [total, count] = [0, 0];
+      for (let i = 0; i < kernelShape[0]; i += 1) {
+        for (let j = 0; j < kernelShape[1]; j += 1) {
+          const [py, px] = [row * strides[0] + i - pads[0], column * strides[1] + j - pads[1]];
+          const inside = py >= 0 && py < x.shape[2] && px >= 0 && px < x.shape[3];
+          if (inside) total += element(x, [n, channel, py, px]);
+          if (inside || countIncludePad) count += 1;
+        }
+      }
+      return total / count;
+    }),
+  ],
   MaxUnpool: ({ outputs: [y] }, [values, positions]) => [scattered(y.shape, positions, values)],
   GatherElements: (_, [data, positions]) => [positions.data.map((place) => data.data[place])],
   ScatterElements: ({ outputs: [y] }, [positions, updates]) => [scattered(y.shape, positions, updates)],

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors.ts';
-import { maxPool } from '../ops/pooling.ts';
+import { adaptiveAveragePool, averagePool, maxPool } from '../ops/pooling.ts';
 import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair } from './pair.ts';
 
@@ -14,11 +14,40 @@ export interface MaxPool2dOptions {
 export function maxPool2d(input: Tensor, kernelSize: Pair, options: MaxPool2dOptions = {}): Tensor {
   const kernelShape = requireAtLeast('maxPool2d: kernelSize', 1, kernelSize);
   const strides = requireAtLeast('maxPool2d: stride', 1, options.stride ?? kernelSize);
-  const [top, left] = requireAtLeast('maxPool2d: padding', 0, options.padding ?? 0);
-  if (top * 2 > kernelShape[0] || left * 2 > kernelShape[1]) {
+  const pads = padsOf('maxPool2d', options.padding ?? 0, kernelShape);
+  return new Tensor(maxPool(input.value, { kernelShape, strides, pads }));
+}
+
+export interface AvgPool2dOptions extends MaxPool2dOptions {
+  /** Whether padding counts as elements that are 0, or not at all; true unless given. */
+  countIncludePad?: boolean;
+}
+
+/** Mean of each window of [N, C, H, W] (torch.nn.functional.avg_pool2d, with ceil_mode off). */
+export function avgPool2d(input: Tensor, kernelSize: Pair, options: AvgPool2dOptions = {}): Tensor {
+  const kernelShape = requireAtLeast('avgPool2d: kernelSize', 1, kernelSize);
+  const strides = requireAtLeast('avgPool2d: stride', 1, options.stride ?? kernelSize);
+  const pads = padsOf('avgPool2d', options.padding ?? 0, kernelShape);
+  const { countIncludePad = true } = options;
+  return new Tensor(averagePool(input.value, { kernelShape, strides, pads, countIncludePad }));
+}
+
+/**
+ * Means over windows that cover images of any size (torch.nn.functional.adaptive_avg_pool2d): [N, C, H, W] to [N, C, ...outputSize].
+ * Of H rows, window i of h takes those from ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉.
+ */
+export function adaptiveAvgPool2d(input: Tensor, outputSize: Pair): Tensor {
+  const size = requireAtLeast('adaptiveAvgPool2d: outputSize', 1, outputSize);
+  return new Tensor(adaptiveAveragePool(input.value, size));
+}
+
+/** ONNX's list of pads, the same on opposite sides. */
+function padsOf(name: string, padding: Pair, window: readonly [number, number]) {
+  const [top, left] = requireAtLeast(`${name}: padding`, 0, padding);
+  if (top * 2 > window[0] || left * 2 > window[1]) {
     throw new ArgumentError(
-      `maxPool2d: padding ${top}x${left} is more than half of the window ${kernelShape.join('x')}.`,
+      `${name}: padding ${top}x${left} is more than half of the window ${window.join('x')}.`,
     );
   }
-  return new Tensor(maxPool(input.value, { kernelShape, strides, pads: [top, left, top, left] }));
+  return [top, left, top, left] as const;
 }

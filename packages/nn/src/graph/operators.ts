@@ -106,6 +106,8 @@ export interface Operators {
   ConvTranspose: ConvAttributes & { outputPadding: readonly [number, number] };
   /** Two outputs: the maxima, and their flat positions (int64) for MaxUnpool. */
   MaxPool: PoolAttributes;
+  /** Means of windows; with `countIncludePad` padding counts as elements that are 0. */
+  AveragePool: PoolAttributes & { countIncludePad: boolean };
   /** Inputs: values, positions, as from MaxPool; zeros elsewhere. Windows must not overlap. */
   MaxUnpool: { shape: readonly number[] };
 

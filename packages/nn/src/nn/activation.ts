@@ -1,4 +1,14 @@
-import { logSoftmax, relu } from '../functional/activation.ts';
+import {
+  gelu,
+  leakyRelu,
+  logSoftmax,
+  relu,
+  sigmoid,
+  silu,
+  softmax,
+  tanh,
+  type GELUOptions,
+} from '../functional/activation.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 
@@ -6,6 +16,69 @@ import { Module } from './module.ts';
 export class ReLU extends Module {
   forward(input: Tensor): Tensor {
     return relu(input);
+  }
+}
+
+/** x where it is positive, negativeSlope·x elsewhere (torch.nn.LeakyReLU). */
+export class LeakyReLU extends Module {
+  readonly #negativeSlope: number;
+
+  constructor(negativeSlope = 0.01) {
+    super();
+    this.#negativeSlope = negativeSlope;
+  }
+
+  forward(input: Tensor): Tensor {
+    return leakyRelu(input, this.#negativeSlope);
+  }
+}
+
+/** x·Φ(x), Φ the standard normal distribution (torch.nn.GELU). */
+export class GELU extends Module {
+  readonly #options: GELUOptions;
+
+  constructor(options: GELUOptions = {}) {
+    super();
+    this.#options = options;
+  }
+
+  forward(input: Tensor): Tensor {
+    return gelu(input, this.#options);
+  }
+}
+
+/** x·sigmoid(x) (torch.nn.SiLU). */
+export class SiLU extends Module {
+  forward(input: Tensor): Tensor {
+    return silu(input);
+  }
+}
+
+/** 1 / (1 + exp(−x)) (torch.nn.Sigmoid). */
+export class Sigmoid extends Module {
+  forward(input: Tensor): Tensor {
+    return sigmoid(input);
+  }
+}
+
+/** Hyperbolic tangent (torch.nn.Tanh). */
+export class Tanh extends Module {
+  forward(input: Tensor): Tensor {
+    return tanh(input);
+  }
+}
+
+/** exp x / Σ exp x along `dim` (torch.nn.Softmax). */
+export class Softmax extends Module {
+  readonly #dim: number;
+
+  constructor(dim: number) {
+    super();
+    this.#dim = dim;
+  }
+
+  forward(input: Tensor): Tensor {
+    return softmax(input, this.#dim);
   }
 }
 

@@ -1,9 +1,14 @@
 import { ShapeError } from '../errors.ts';
 import { createNode, createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
-import type { PoolAttributes } from '../graph/operators.ts';
+import type { Operators, PoolAttributes } from '../graph/operators.ts';
+import { convTranspose } from './convolution.ts';
 import { type OperatorFamily } from './definition.ts';
+import { div } from './elementwise.ts';
 import { gatherElements, scatterElements } from './indexing.ts';
-import { reshape } from './shape.ts';
+import { matmul } from './linear-algebra.ts';
+import { reduceMean } from './reduction.ts';
+import { expand, reshape, transpose } from './shape.ts';
+import { constant, constantTensor } from './source.ts';
 
 /**
  * Largest element of each window, as torch.nn.functional.max_pool2d.
@@ -12,23 +17,47 @@ import { reshape } from './shape.ts';
  * @returns [N, C, floor((H + pads − kH) / stride) + 1, …]
  */
 export function maxPool(data: Value, attributes: PoolAttributes): Value {
-  if (data.dtype !== 'float32' || data.shape.length !== 4) {
-    throw new ShapeError(`MaxPool: takes float32 with 4 dimensions (NCHW), given ${describeType(data)}.`);
-  }
-  const { kernelShape, strides, pads } = attributes;
-  const [n, channels, ...spatial] = data.shape;
-  const output = spatial.map((size, axis) => {
-    const room = size + pads[axis] + pads[axis + 2] - kernelShape[axis];
-    if (room < 0) {
-      throw new ShapeError(
-        `MaxPool: a window of ${kernelShape.join('x')} is larger than the padded input ${describeType(data)}.`,
-      );
-    }
-    return Math.floor(room / strides[axis]) + 1;
-  });
-  const shape = [n, channels, ...output];
+  const shape = pooledShape('MaxPool', data, attributes);
   const types = [{ dtype: 'float32', shape } as const, { dtype: 'int64', shape } as const];
   return createNode('MaxPool', [data], attributes, types).outputs[0];
+}
+
+/** Mean of each window, as torch.nn.functional.avg_pool2d; shapes as in `maxPool`. */
+export function averagePool(data: Value, attributes: Operators['AveragePool']): Value {
+  const shape = pooledShape('AveragePool', data, attributes);
+  return createValue('AveragePool', [data], attributes, { dtype: 'float32', shape });
+}
+
+/**
+ * Means of windows that cover an image of any size, as torch.nn.functional.adaptive_avg_pool2d: of H rows, window i of h takes
+ * those from ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉.
+ *
+ * @param data [N, C, H, W]
+ * @returns [N, C, ...size]
+ */
+export function adaptiveAveragePool(data: Value, size: readonly [height: number, width: number]): Value {
+  requireImages('AdaptiveAveragePool', data);
+  const [height, width] = data.shape.slice(2);
+  if (size[0] === 1 && size[1] === 1) return reduceMean(data, [2, 3], true);
+  if (height % size[0] === 0 && width % size[1] === 0) {
+    const window = [height / size[0], width / size[1]] as const;
+    const attributes = { kernelShape: window, strides: window, pads: [0, 0, 0, 0] } as const;
+    return averagePool(data, { ...attributes, countIncludePad: true });
+  }
+  // Each axis is a linear map, whose matrix has a row of equal weights for each window.
+  const rows = windowMeans(height, size[0]);
+  const columns = transpose(windowMeans(width, size[1]), [1, 0]);
+  return matmul(rows, matmul(data, columns));
+}
+
+/** [windows, length] */
+function windowMeans(length: number, windows: number): Value {
+  const weights = Array.from({ length: windows }, (_, window) => {
+    const start = Math.floor((window * length) / windows);
+    const end = Math.ceil(((window + 1) * length) / windows);
+    return Array.from({ length }, (_, place) => (place >= start && place < end ? 1 / (end - start) : 0));
+  });
+  return constantTensor([windows, length], weights.flat());
 }
 
 /** Whether no element lies in two windows. */
@@ -36,7 +65,7 @@ export function windowsAreDisjoint({ kernelShape, strides }: PoolAttributes): bo
   return strides[0] >= kernelShape[0] && strides[1] >= kernelShape[1];
 }
 
-export const pooling: OperatorFamily<'MaxPool' | 'MaxUnpool'> = {
+export const pooling: OperatorFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool'> = {
   MaxPool: {
     emit: (graph, { attributes: { kernelShape, strides, pads } }, inputs, [maxima, positions]) => {
       // Asking for the positions costs ten times the maxima alone, so they are named only where they are read.
@@ -53,6 +82,31 @@ export const pooling: OperatorFamily<'MaxPool' | 'MaxUnpool'> = {
       return [reshape(scatterElements(flat(positions), flat(d), size), shape)];
     },
   },
+  AveragePool: {
+    emit: (graph, { attributes: { kernelShape, strides, pads, countIncludePad } }, inputs, outputs) => {
+      const count_include_pad = Number(countIncludePad);
+      graph.node('AveragePool', inputs, outputs, {
+        kernel_shape: kernelShape,
+        strides,
+        pads,
+        count_include_pad,
+      });
+    },
+    // A convolution of each channel with a kernel of ones, divided by the elements of each window; hence its transpose.
+    gradient: ({ inputs: [x], attributes }, [d]) => {
+      if (d === undefined) return [];
+      const { kernelShape, strides, pads } = attributes;
+      const [n, channels, height, width] = x.shape;
+      const channelwise = reshape(div(d, elementsOfWindows(x, attributes)), [
+        n * channels,
+        1,
+        ...d.shape.slice(2),
+      ]);
+      const ones = expand(constant(1), [1, 1, ...kernelShape]);
+      const window = { strides, pads, dilations: [1, 1], group: 1 } as const;
+      return [reshape(convTranspose(channelwise, ones, window, [height, width]), x.shape)];
+    },
+  },
   MaxUnpool: {
     emit: (graph, { attributes: { shape } }, inputs, outputs) => {
       // With the output's shape given, ONNX asks for a kernel shape and does not use it.
@@ -64,6 +118,43 @@ export const pooling: OperatorFamily<'MaxPool' | 'MaxUnpool'> = {
     ],
   },
 };
+
+/** How many elements each mean of `averagePool` is over: one number, or [oH, oW] of them. */
+function elementsOfWindows(data: Value, attributes: Operators['AveragePool']): Value {
+  const { kernelShape, strides, pads, countIncludePad } = attributes;
+  if (countIncludePad || pads.every((pad) => pad === 0)) return constant(kernelShape[0] * kernelShape[1]);
+  const [rows, columns] = pooledShape('AveragePool', data, attributes)
+    .slice(2)
+    .map((count, axis) =>
+      Array.from({ length: count }, (_, position) => {
+        const start = position * strides[axis] - pads[axis];
+        return Math.min(start + kernelShape[axis], data.shape[axis + 2]) - Math.max(start, 0);
+      }),
+    );
+  const counts = rows.flatMap((row) => columns.map((column) => row * column));
+  return constantTensor([rows.length, columns.length], counts);
+}
+
+function pooledShape(op: string, data: Value, { kernelShape, strides, pads }: PoolAttributes): number[] {
+  requireImages(op, data);
+  const [n, channels, ...spatial] = data.shape;
+  const output = spatial.map((size, axis) => {
+    const room = size + pads[axis] + pads[axis + 2] - kernelShape[axis];
+    if (room < 0) {
+      throw new ShapeError(
+        `${op}: a window of ${kernelShape.join('x')} is larger than the padded input ${describeType(data)}.`,
+      );
+    }
+    return Math.floor(room / strides[axis]) + 1;
+  });
+  return [n, channels, ...output];
+}
+
+function requireImages(op: string, data: Value): void {
+  if (data.dtype !== 'float32' || data.shape.length !== 4) {
+    throw new ShapeError(`${op}: takes float32 with 4 dimensions (NCHW), given ${describeType(data)}.`);
+  }
+}
 
 function flat(value: Value): Value {
   return reshape(value, [sizeOf(value.shape)]);

@@ -1,0 +1,56 @@
+import { type Pair } from '../functional/pair.ts';
+import {
+  adaptiveAvgPool2d,
+  avgPool2d,
+  maxPool2d,
+  type AvgPool2dOptions,
+  type MaxPool2dOptions,
+} from '../functional/pooling.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+
+/** Largest element of each window (torch.nn.MaxPool2d); the stride is the window's size unless given. */
+export class MaxPool2d extends Module {
+  readonly #kernelSize: Pair;
+  readonly #options: MaxPool2dOptions;
+
+  constructor(kernelSize: Pair, options: MaxPool2dOptions = {}) {
+    super();
+    this.#kernelSize = kernelSize;
+    this.#options = options;
+  }
+
+  forward(input: Tensor): Tensor {
+    return maxPool2d(input, this.#kernelSize, this.#options);
+  }
+}
+
+/** Mean of each window (torch.nn.AvgPool2d); the stride is the window's size unless given. */
+export class AvgPool2d extends Module {
+  readonly #kernelSize: Pair;
+  readonly #options: AvgPool2dOptions;
+
+  constructor(kernelSize: Pair, options: AvgPool2dOptions = {}) {
+    super();
+    this.#kernelSize = kernelSize;
+    this.#options = options;
+  }
+
+  forward(input: Tensor): Tensor {
+    return avgPool2d(input, this.#kernelSize, this.#options);
+  }
+}
+
+/** Means over windows that cover an image of any size (torch.nn.AdaptiveAvgPool2d): [N, C, H, W] to [N, C, ...outputSize]. */
+export class AdaptiveAvgPool2d extends Module {
+  readonly #outputSize: Pair;
+
+  constructor(outputSize: Pair) {
+    super();
+    this.#outputSize = outputSize;
+  }
+
+  forward(input: Tensor): Tensor {
+    return adaptiveAvgPool2d(input, this.#outputSize);
+  }
+}

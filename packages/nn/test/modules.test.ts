@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { F, manualSeed, nn, tensor, type Tensor } from '../src/index.ts';
+import { fill } from './fill.ts';
+import './one-thread.ts';
+
+const of = (shape: readonly number[], seed = 1): Tensor => tensor(fill(shape, seed), shape);
+const names = (module: nn.Module) => [...module.namedParameters()].map(([name]) => name);
+
+describe('a module computes what its function does, with the same options', () => {
+  const images = of([2, 3, 6, 5]);
+  test.each<[string, nn.Layer, Tensor]>([
+    ['ReLU', new nn.ReLU(), F.relu(images)],
+    ['LeakyReLU', new nn.LeakyReLU(), F.leakyRelu(images, 0.01)],
+    ['LeakyReLU of another slope', new nn.LeakyReLU(0.3), F.leakyRelu(images, 0.3)],
+    ['GELU', new nn.GELU(), F.gelu(images)],
+    ['GELU by tanh', new nn.GELU({ approximate: 'tanh' }), F.gelu(images, { approximate: 'tanh' })],
+    ['SiLU', new nn.SiLU(), F.silu(images)],
+    ['Sigmoid', new nn.Sigmoid(), F.sigmoid(images)],
+    ['Tanh', new nn.Tanh(), F.tanh(images)],
+    ['Softmax', new nn.Softmax(1), F.softmax(images, 1)],
+    ['LogSoftmax', new nn.LogSoftmax(-1), F.logSoftmax(images, 3)],
+    ['Flatten', new nn.Flatten(), F.flatten(images)],
+    ['Flatten of some', new nn.Flatten(0, 2), images.view(36, 5)],
+    [
+      'MaxPool2d',
+      new nn.MaxPool2d(3, { stride: 2, padding: 1 }),
+      F.maxPool2d(images, 3, { stride: 2, padding: 1 }),
+    ],
+    [
+      'AvgPool2d',
+      new nn.AvgPool2d([3, 2], { stride: 1, padding: [1, 1], countIncludePad: false }),
+      F.avgPool2d(images, [3, 2], { stride: 1, padding: [1, 1], countIncludePad: false }),
+    ],
+    ['AdaptiveAvgPool2d', new nn.AdaptiveAvgPool2d([4, 2]), F.adaptiveAvgPool2d(images, [4, 2])],
+  ])('%s', async (_, module, expected) => {
+    const output = module.forward(images);
+    expect(output.shape).toEqual(expected.shape);
+    expect(await output.array()).toEqual(await expected.array());
+    expect(names(module)).toEqual([]);
+  });
+});
+
+describe('Sequential', () => {
+  const make = () =>
+    new nn.Sequential(
+      new nn.Conv2d(1, 2, 3),
+      new nn.ReLU(),
+      new nn.Sequential(new nn.Flatten(), new nn.Linear(8, 3)),
+    );
+
+  test('applies its parts in order, with the parameters that they draw in order', async () => {
+    manualSeed(3);
+    const model = make();
+    manualSeed(3);
+    const [conv, linear] = [new nn.Conv2d(1, 2, 3), new nn.Linear(8, 3)];
+    const images = of([2, 1, 4, 4]);
+    const expected = linear.forward(F.flatten(F.relu(conv.forward(images))));
+    expect(await model.forward(images).array()).toEqual(await expected.array());
+  });
+
+  test("names its parts by their positions, as torch's state dict does", () => {
+    expect(names(make())).toEqual(['0.weight', '0.bias', '2.1.weight', '2.1.bias']);
+    expect(make().length).toBe(3);
+    expect(make()[1]).toBeInstanceOf(nn.ReLU);
+  });
+
+  test('without parts gives its input', () => {
+    const input = of([2, 2]);
+    expect(new nn.Sequential().forward(input)).toBe(input);
+  });
+});
