@@ -1,5 +1,6 @@
 import type { DistributedParameter, GradientSink } from 'ringrun';
 import type { GradientReceiver, Source } from './graph/operators.ts';
+import { describeType } from './graph/node.ts';
 import { input } from './ops/source.ts';
 import { requireLength, Tensor } from './tensor.ts';
 
@@ -11,6 +12,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   gradientSink: GradientSink | undefined;
   #ownGradient: Float32Array | undefined;
   #hasGradient = false;
+  #path: string | undefined;
 
   constructor(data: Float32Array, shape: readonly number[]) {
     requireLength(data, 'float32', shape);
@@ -33,6 +35,21 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   /** The bucket in which the gradient is averaged, where that begins before the backward pass ends. */
   get gradientGroup(): number {
     return this.gradientSink?.groupOf(this) ?? 0;
+  }
+
+  /** Where the parameter is in a model, as `conv1.weight`; undefined before a module has listed it. For messages. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** Told by a module that lists the parameter. The path from the whole model is the longest one. */
+  listedAs(path: string): void {
+    if (this.#path === undefined || path.length > this.#path.length) this.#path = path;
+  }
+
+  /** The parameter as messages name it: its path and its type. */
+  describe(): string {
+    return `${this.#path === undefined ? 'a parameter' : `parameter ${this.#path}`} (${describeType(this)})`;
   }
 
   gradientPlace(): Float32Array {

@@ -239,7 +239,7 @@ describe('SGD', () => {
     const bias = new Parameter(fill([3], 2), [3]);
     const optimizer = new optim.SGD([weight, bias], options[name]);
     for (let step = 0; step < 5; step += 1) {
-      if (step === 3) optimizer.lr = 0.05;
+      if (step === 3) optimizer.paramGroups[0].lr = 0.05;
       const target = tensor(fill([6, 3], 20 + step), [6, 3]);
       const error = F.linear(tensor(fill([6, 4], 10 + step), [6, 4]), weight, bias).sub(target);
       optimizer.zeroGrad();

@@ -26,7 +26,7 @@ describe('a training loop', () => {
     expect(compile).toHaveBeenCalled();
     compile.mockClear();
     for (let seed = 2; seed < 5; seed += 1) {
-      optimizer.lr /= 2;
+      optimizer.paramGroups[0].lr /= 2;
       await step(model, optimizer, 4, seed);
     }
     expect(compile).not.toHaveBeenCalled();

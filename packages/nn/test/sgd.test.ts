@@ -60,7 +60,7 @@ describe('step', () => {
     const optimizer = new optim.SGD([x], { lr: 1 });
     await backward(x, 1);
     await optimizer.step();
-    optimizer.lr = 0.25;
+    optimizer.paramGroups[0].lr = 0.25;
     await optimizer.step();
     expect(x.data[0]).toBe(-1.25);
   });
@@ -73,6 +73,8 @@ describe('refused', () => {
     ['momentum must be at least 0, given -0.1', { momentum: -0.1 }],
     ['weightDecay must be at least 0, given -2', { weightDecay: -2 }],
     ['nesterov needs a momentum', { nesterov: true }],
+    ['nesterov needs a momentum above 0 and no dampening', { nesterov: true, momentum: 1, dampening: 0.5 }],
+    ['dampening must be a number, given NaN', { dampening: NaN }],
   ])('%s', (message, options) => {
     const create = () => new optim.SGD([vector(1)], options);
     expect(create).toThrow(ArgumentError);

@@ -15,6 +15,8 @@ export interface GradientReceiver {
   readonly grad: Float32Array | undefined;
   /** Gradients of one group are asked for together, and those of a lower group before those of a higher one. */
   readonly gradientGroup: number;
+  /** Where the parameter is in a model, as `conv1.weight`, if that is known. */
+  readonly path: string | undefined;
   /** The array that the backward pass writes. */
   gradientPlace(): Float32Array;
   /** Told when the gradient is in its place. */

@@ -14,6 +14,7 @@ export abstract class Module implements DistributedModule {
     for (const [name, property] of Object.entries(this) as [string, unknown][]) {
       if (property instanceof Parameter && !seen.has(property)) {
         seen.add(property);
+        property.listedAs(prefix + name);
         yield [prefix + name, property];
       } else if (property instanceof Module) {
         yield* property.namedParameters(`${prefix}${name}.`, seen);

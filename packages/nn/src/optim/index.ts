@@ -1,2 +1,7 @@
-export { Optimizer, type UpdateInputs, type UpdateOutputs } from './optimizer.ts';
-export { SGD, type SGDOptions } from './sgd.ts';
+export { Adadelta, type AdadeltaOptions, type AdadeltaSettings } from './adadelta.ts';
+export { Adam, AdamW, type AdamOptions, type AdamSettings } from './adam.ts';
+export { Optimizer, type CommonSettings } from './optimizer.ts';
+export type { OptimizerParameters, ParamGroup, ParamGroupOptions } from './param-groups.ts';
+export { RMSprop, type RMSpropOptions, type RMSpropSettings } from './rmsprop.ts';
+export type { Moment, Rule, UpdateInputs, UpdateOutputs } from './rule.ts';
+export { SGD, type SGDOptions, type SGDSettings } from './sgd.ts';

@@ -1,105 +1,159 @@
-import { compileUpdate, type Update } from '../compiler/compile.ts';
 import { ArgumentError, NnError } from '../errors.ts';
-import type { Value } from '../graph/node.ts';
-import { input } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
+import { compileCohorts, definedNames, type Cohort, type CohortsUpdate } from './cohort.ts';
+import { claim, disclaim, requireFree } from './owners.ts';
+import {
+  asGroups,
+  completeGroup,
+  requireInOneGroup,
+  type OptimizerParameters,
+  type ParamGroup,
+  type ParamGroupOptions,
+} from './param-groups.ts';
+import { ParameterState } from './parameter-state.ts';
+import type { Rule } from './rule.ts';
 
-/** Values that a rule reads and writes for one parameter, all of its shape. */
-export interface UpdateInputs {
-  readonly parameter: Value;
-  readonly gradient: Value;
-  /** The optimizer's own arrays, zero before the first step. */
-  readonly state: readonly Value[];
-}
-
-/** What the parameter and the states become. */
-export interface UpdateOutputs {
-  readonly parameter: Value;
-  readonly state: readonly Value[];
+/** What every optimizer has a setting for. */
+export interface CommonSettings {
+  /** Learning rate. */
+  lr: number;
 }
 
 /**
  * Changes parameters by their gradients (torch.optim.Optimizer).
  *
- * A subclass writes its rule as a graph over one parameter. All parameters' updates are compiled into one program that works in place.
+ * A subclass brings its rule as a graph over one parameter. All parameters' updates are compiled into one program that works in place and
+ * reads the settings' numbers as inputs: changing a number costs nothing, changing what is computed (momentum from 0 to 0.9, say)
+ * compiles anew.
  */
-export abstract class Optimizer {
-  readonly #parameters: readonly Parameter[];
-  readonly #statesPerParameter: number;
-  readonly #states = new Map<Parameter, readonly Float32Array[]>();
-  readonly #updates = new Map<string, Promise<Update>>();
+export abstract class Optimizer<Settings extends CommonSettings = CommonSettings> {
+  /** The groups, whose settings may be changed between steps: `optimizer.paramGroups[0].lr = 0.01`. */
+  readonly paramGroups: readonly ParamGroup<Settings>[];
+  /** Settings of groups that do not have their own. */
+  readonly defaults: Readonly<Settings>;
+  readonly #groups: ParamGroup<Settings>[] = [];
+  readonly #rule: Rule<Settings>;
+  readonly #states = new Map<Parameter, ParameterState>();
+  readonly #updates = new Map<string, Promise<CohortsUpdate>>();
+  #released = false;
 
-  /** @param statesPerParameter arrays that the rule keeps for each parameter */
-  constructor(parameters: Iterable<Parameter>, statesPerParameter: number) {
-    this.#parameters = [...new Set(parameters)];
-    this.#statesPerParameter = statesPerParameter;
-    if (this.#parameters.length === 0) {
-      throw new ArgumentError('Optimizer: got no parameters; pass model.parameters().');
-    }
+  /** @param defaults every setting, for groups that do not say otherwise */
+  constructor(rule: Rule<Settings>, parameters: OptimizerParameters<Settings>, defaults: Settings) {
+    this.#rule = rule;
+    this.defaults = structuredClone(defaults);
+    this.paramGroups = this.#groups;
+    this.#addGroups(asGroups(rule.name, parameters));
+  }
+
+  /**
+   * One more group (torch.optim.Optimizer.add_param_group), such as layers that are trained from now on.
+   *
+   * @throws ArgumentError when another group or another optimizer has one of the parameters; nothing is added then
+   */
+  addParamGroup(group: ParamGroupOptions<Settings>): void {
+    this.#requireHeld();
+    this.#addGroups([group]);
   }
 
   /** Forgets the gradients of all parameters; the next backward pass starts new ones. */
   zeroGrad(): void {
-    for (const parameter of this.#parameters) parameter.zeroGrad();
+    for (const parameter of this.#states.keys()) parameter.zeroGrad();
   }
 
   /** Updates every parameter that has a gradient, in place. */
   async step(): Promise<void> {
-    const concerned = this.#parameters.filter(({ grad }) => grad !== undefined);
-    if (concerned.length === 0) {
+    this.#requireHeld();
+    for (const group of this.#groups) this.#rule.check(group);
+    const cohorts = this.#groups.flatMap((group) => this.#cohortsOf(group));
+    if (cohorts.length === 0) {
       throw new NnError(
         'ERR_BACKWARD',
         'step: no parameter has a gradient; await loss.backward() comes first.',
       );
     }
-    this.beforeStep();
-    const update = await this.#updateOf(concerned);
-    await update();
+    const update = await this.#updateOf(cohorts);
+    await update(cohorts.map(({ coefficients }) => coefficients));
+    for (const { members } of cohorts) for (const { parameter } of members) this.#stateOf(parameter).count();
   }
 
-  /** The rule. Numbers that change from step to step are inputs over an array of the optimizer. */
-  protected abstract update(inputs: UpdateInputs): UpdateOutputs;
+  /**
+   * Gives the parameters up, so that another optimizer may take them. torch lets two optimizers share parameters; here that is refused,
+   * because two that do so by mistake train wrongly without a word.
+   */
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    disclaim(this.#states.keys());
+  }
 
-  /** Called at the start of every step, to set those arrays. */
-  protected abstract beforeStep(): void;
+  #addGroups(given: readonly ParamGroupOptions<Settings>[]): void {
+    const { name } = this.#rule;
+    const added = given.map((group) => completeGroup(name, this.defaults, group));
+    for (const group of added) this.#rule.check(group);
+    requireInOneGroup(name, [...this.#groups, ...added]);
+    const parameters = added.flatMap(({ params }) => params);
+    if (this.#groups.length === 0 && parameters.length === 0) {
+      throw new ArgumentError(`${name}: got no parameters; pass model.parameters().`);
+    }
+    requireFree(name, parameters);
+    claim(name, parameters);
+    this.#groups.push(...added);
+    for (const parameter of parameters) {
+      this.#states.set(parameter, new ParameterState(this.#states.size));
+    }
+  }
 
-  #updateOf(parameters: readonly Parameter[]): Promise<Update> {
-    // The gradient's place can change once, when a model is wrapped; the parameters with a gradient, at any step.
-    const key = parameters.map((parameter) => this.#identify(parameter)).join();
+  #requireHeld(): void {
+    if (!this.#released) return;
+    throw new ArgumentError(
+      `${this.#rule.name}: its parameters were given up by release(); make a new optimizer.`,
+    );
+  }
+
+  #stateOf(parameter: Parameter): ParameterState {
+    return this.#states.get(parameter)!;
+  }
+
+  /**
+   * The parameters of a group that have a gradient: one cohort as long as all of them have been updated equally often, else each for itself. So
+   * there are two programs at most for one set of parameters, whatever the counts.
+   */
+  #cohortsOf(group: ParamGroup<Settings>): Cohort[] {
+    const names = this.#rule.stateNames(group);
+    const concerned = group.params.filter(({ grad }) => grad !== undefined);
+    const members = concerned.map((parameter) => ({
+      parameter,
+      state: this.#stateOf(parameter).arraysFor(names, parameter.data.length),
+    }));
+    const moments = concerned.map((parameter) => this.#stateOf(parameter).moment);
+    if (moments.every(({ step, isFresh }) => step === moments[0].step && isFresh === moments[0].isFresh)) {
+      return members.length === 0
+        ? []
+        : [{ members, coefficients: this.#rule.coefficients(group, moments[0]) }];
+    }
+    return members.map((member, position) => ({
+      members: [member],
+      coefficients: this.#rule.coefficients(group, moments[position]),
+    }));
+  }
+
+  #updateOf(cohorts: readonly Cohort[]): Promise<CohortsUpdate> {
+    // Which parameters have a gradient can change at any step, and what is computed with the settings.
+    const key = cohorts.map((cohort) => this.#identify(cohort)).join(';');
     let update = this.#updates.get(key);
     if (update === undefined) {
-      update = compileUpdate(parameters.flatMap((parameter) => this.#assignments(parameter)));
+      update = compileCohorts(this.#rule, cohorts);
       this.#updates.set(key, update);
     }
     return update;
   }
 
-  #identify(parameter: Parameter): string {
-    return `${this.#parameters.indexOf(parameter)}${parameter.gradientSink === undefined ? '' : 's'}`;
-  }
-
-  #assignments(parameter: Parameter): { value: Value; into: Float32Array }[] {
-    const { shape, data } = parameter;
-    const leaf = (array: Float32Array) => input('float32', shape, { data: array });
-    const states = this.#statesOf(parameter);
-    const outputs = this.update({
-      parameter: leaf(data),
-      gradient: leaf(parameter.gradientPlace()),
-      state: states.map(leaf),
-    });
-    return [
-      { value: outputs.parameter, into: data },
-      ...outputs.state.map((value, index) => ({ value, into: states[index] })),
-    ];
-  }
-
-  #statesOf(parameter: Parameter): readonly Float32Array[] {
-    let states = this.#states.get(parameter);
-    if (states === undefined) {
-      const { length } = parameter.data;
-      states = Array.from({ length: this.#statesPerParameter }, () => new Float32Array(length));
-      this.#states.set(parameter, states);
-    }
-    return states;
+  #identify({ members, coefficients }: Cohort): string {
+    // The gradient's place can change once, when a model is wrapped.
+    const places = members.map(
+      ({ parameter }) =>
+        `${this.#stateOf(parameter).position}${parameter.gradientSink === undefined ? '' : 's'}`,
+    );
+    return `${places.join()}:${definedNames(coefficients).join()}:${Object.keys(members[0].state).join()}`;
   }
 }

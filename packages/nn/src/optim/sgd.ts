@@ -1,53 +1,82 @@
 import { ArgumentError } from '../errors.ts';
+import type { Value } from '../graph/node.ts';
 import { add, mul, sub } from '../ops/elementwise.ts';
-import { constant, input } from '../ops/source.ts';
-import type { Parameter } from '../parameter.ts';
-import { Optimizer, type UpdateInputs, type UpdateOutputs } from './optimizer.ts';
+import { Optimizer } from './optimizer.ts';
+import { completeSettings, type OptimizerParameters } from './param-groups.ts';
+import { requireAtLeastZero } from './require.ts';
+import type { Rule } from './rule.ts';
 
-export interface SGDOptions {
+export interface SGDSettings {
   /** Learning rate; torch 1.13 requires it, later versions default to 0.001, as here. */
-  lr?: number;
-  /** Fraction of the velocity that is kept; 0 unless given. */
-  momentum?: number;
-  /** L2 penalty; 0 unless given. */
-  weightDecay?: number;
-  /** Looks one step ahead; needs momentum. False unless given. */
-  nesterov?: boolean;
-}
-
-/** Stochastic gradient descent (torch.optim.SGD): v ← momentum·v + g, p ← p − lr·v. */
-export class SGD extends Optimizer {
-  /** May be changed between steps. */
   lr: number;
-  readonly #momentum: number;
-  readonly #weightDecay: number;
-  readonly #nesterov: boolean;
-  readonly #rate = new Float32Array(1);
+  /** Fraction of the velocity that is kept; 0 unless given. */
+  momentum: number;
+  /** Fraction of the gradient that the velocity does not take, from the second step on; 0 unless given. */
+  dampening: number;
+  /** L2 penalty; 0 unless given. */
+  weightDecay: number;
+  /** Looks one step ahead; needs momentum, and no dampening. False unless given. */
+  nesterov: boolean;
+}
 
-  constructor(parameters: Iterable<Parameter>, options: SGDOptions = {}) {
-    const { lr = 1e-3, momentum = 0, weightDecay = 0, nesterov = false } = options;
-    for (const [name, value] of Object.entries({ lr, momentum, weightDecay })) {
-      if (!(value >= 0)) throw new ArgumentError(`SGD: ${name} must be at least 0, given ${value}.`);
-    }
-    if (nesterov && momentum === 0) throw new ArgumentError('SGD: nesterov needs a momentum above 0.');
-    super(parameters, momentum === 0 ? 0 : 1);
-    this.lr = lr;
-    this.#momentum = momentum;
-    this.#weightDecay = weightDecay;
-    this.#nesterov = nesterov;
-  }
+export type SGDOptions = Partial<SGDSettings>;
 
-  protected override beforeStep(): void {
-    this.#rate[0] = this.lr;
-  }
-
-  protected override update({ parameter, gradient, state }: UpdateInputs): UpdateOutputs {
-    const rate = input('float32', [], { data: this.#rate });
-    const decay = this.#weightDecay;
-    const slope = decay === 0 ? gradient : add(gradient, mul(parameter, constant(decay)));
-    if (state.length === 0) return { parameter: sub(parameter, mul(slope, rate)), state: [] };
-    const faster = add(mul(state[0], constant(this.#momentum)), slope);
-    const direction = this.#nesterov ? add(slope, mul(faster, constant(this.#momentum))) : faster;
-    return { parameter: sub(parameter, mul(direction, rate)), state: [faster] };
+/** Stochastic gradient descent (torch.optim.SGD): v ← momentum·v + (1 − dampening)·g, p ← p − lr·v; the first v is g. */
+export class SGD extends Optimizer<SGDSettings> {
+  constructor(parameters: OptimizerParameters<SGDSettings>, options: SGDOptions = {}) {
+    super(rule, parameters, completeSettings('SGD', defaults, options));
   }
 }
+
+const defaults: SGDSettings = { lr: 1e-3, momentum: 0, dampening: 0, weightDecay: 0, nesterov: false };
+
+type Coefficients = Readonly<{
+  rate: number;
+  decay: number | undefined;
+  keep: number | undefined;
+  gain: number | undefined;
+  ahead: number | undefined;
+}>;
+
+type State = Readonly<{ momentumBuffer: Value | undefined }>;
+
+const rule: Rule<SGDSettings, Coefficients, State> = {
+  name: 'SGD',
+
+  check({ lr, momentum, dampening, weightDecay, nesterov }) {
+    requireAtLeastZero('SGD', { lr, momentum, weightDecay });
+    if (!Number.isFinite(dampening))
+      throw new ArgumentError(`SGD: dampening must be a number, given ${dampening}.`);
+    if (nesterov && (momentum === 0 || dampening !== 0)) {
+      throw new ArgumentError(
+        `SGD: nesterov needs a momentum above 0 and no dampening, given momentum ${momentum} and dampening ${dampening}.`,
+      );
+    }
+  },
+
+  stateNames: ({ momentum }) => (momentum === 0 ? [] : ['momentumBuffer']),
+
+  coefficients: ({ lr, momentum, dampening, weightDecay, nesterov }, { isFresh }) => ({
+    rate: lr,
+    decay: weightDecay === 0 ? undefined : weightDecay,
+    keep: momentum === 0 ? undefined : momentum,
+    // The velocity starts as the whole gradient.
+    gain: momentum === 0 || dampening === 0 ? undefined : isFresh ? 1 : 1 - dampening,
+    ahead: nesterov ? momentum : undefined,
+  }),
+
+  update({
+    parameter,
+    gradient,
+    state: { momentumBuffer },
+    coefficients: { rate, decay, keep, gain, ahead },
+  }) {
+    const slope = decay === undefined ? gradient : add(gradient, mul(parameter, decay));
+    if (momentumBuffer === undefined) {
+      return { parameter: sub(parameter, mul(slope, rate)), state: { momentumBuffer } };
+    }
+    const velocity = add(mul(momentumBuffer, keep!), gain === undefined ? slope : mul(slope, gain));
+    const direction = ahead === undefined ? velocity : add(slope, mul(velocity, ahead));
+    return { parameter: sub(parameter, mul(direction, rate)), state: { momentumBuffer: velocity } };
+  },
+};

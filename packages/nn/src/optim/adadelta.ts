@@ -1,0 +1,66 @@
+import type { Value } from '../graph/node.ts';
+import { add, div, mul, sub } from '../ops/elementwise.ts';
+import { sqrt } from '../ops/functions.ts';
+import { Optimizer } from './optimizer.ts';
+import { completeSettings, type OptimizerParameters } from './param-groups.ts';
+import { requireAtLeastZero, requireFraction } from './require.ts';
+import type { Rule } from './rule.ts';
+
+export interface AdadeltaSettings {
+  /** What the step is multiplied by; 1 unless given. */
+  lr: number;
+  /** Fraction of the running averages that is kept; 0.9 unless given. */
+  rho: number;
+  /** Added under both roots; 1e-6 unless given. */
+  eps: number;
+  /** L2 penalty; 0 unless given. */
+  weightDecay: number;
+}
+
+export type AdadeltaOptions = Partial<AdadeltaSettings>;
+
+/** Adadelta (torch.optim.Adadelta): v ← ρ·v + (1 − ρ)·g², Δ = g·√(u + eps)/√(v + eps), u ← ρ·u + (1 − ρ)·Δ², p ← p − lr·Δ. */
+export class Adadelta extends Optimizer<AdadeltaSettings> {
+  constructor(parameters: OptimizerParameters<AdadeltaSettings>, options: AdadeltaOptions = {}) {
+    super(rule, parameters, completeSettings('Adadelta', defaults, options));
+  }
+}
+
+const defaults: AdadeltaSettings = { lr: 1, rho: 0.9, eps: 1e-6, weightDecay: 0 };
+
+type Coefficients = Readonly<{
+  rate: number;
+  decay: number | undefined;
+  keep: number;
+  gain: number;
+  eps: number;
+}>;
+
+type State = Readonly<{ squareAvg: Value; accDelta: Value }>;
+
+const rule: Rule<AdadeltaSettings, Coefficients, State> = {
+  name: 'Adadelta',
+
+  check({ lr, rho, eps, weightDecay }) {
+    requireAtLeastZero('Adadelta', { lr, eps, weightDecay });
+    requireFraction('Adadelta', { rho });
+  },
+
+  stateNames: () => ['squareAvg', 'accDelta'],
+
+  coefficients: ({ lr, rho, eps, weightDecay }) => ({
+    rate: lr,
+    decay: weightDecay === 0 ? undefined : weightDecay,
+    keep: rho,
+    gain: 1 - rho,
+    eps,
+  }),
+
+  update({ parameter, gradient, state, coefficients: { rate, decay, keep, gain, eps } }) {
+    const slope = decay === undefined ? gradient : add(gradient, mul(parameter, decay));
+    const squareAvg = add(mul(state.squareAvg, keep), mul(mul(slope, gain), slope));
+    const delta = mul(div(sqrt(add(state.accDelta, eps)), sqrt(add(squareAvg, eps))), slope);
+    const accDelta = add(mul(state.accDelta, keep), mul(mul(delta, gain), delta));
+    return { parameter: sub(parameter, mul(delta, rate)), state: { squareAvg, accDelta } };
+  },
+};

@@ -1,0 +1,112 @@
+import type { Value } from '../graph/node.ts';
+import { add, div, max, mul, sub } from '../ops/elementwise.ts';
+import { sqrt } from '../ops/functions.ts';
+import { Optimizer } from './optimizer.ts';
+import { completeSettings, type OptimizerParameters } from './param-groups.ts';
+import { requireAtLeastZero, requireBelowOne } from './require.ts';
+import type { Moment, Rule, UpdateInputs, UpdateOutputs } from './rule.ts';
+
+export interface AdamSettings {
+  /** Learning rate; 0.001 unless given. */
+  lr: number;
+  /** Fractions of the running averages of g and of g² that are kept; [0.9, 0.999] unless given. */
+  betas: readonly [first: number, second: number];
+  /** Added to the denominator; 1e-8 unless given. */
+  eps: number;
+  /** L2 penalty in Adam, 0 unless given; fraction of lr by which weights shrink in AdamW, 0.01 unless given. */
+  weightDecay: number;
+  /** Divides by the largest average of g² so far. False unless given. */
+  amsgrad: boolean;
+}
+
+export type AdamOptions = Partial<AdamSettings>;
+
+/**
+ * Adam (torch.optim.Adam): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², and with the corrections for averages that started at 0
+ * p ← p − lr/(1 − β₁ᵗ) · m / (√v/√(1 − β₂ᵗ) + eps). t counts the updates of each parameter by itself.
+ */
+export class Adam extends Optimizer<AdamSettings> {
+  constructor(parameters: OptimizerParameters<AdamSettings>, options: AdamOptions = {}) {
+    super(adam, parameters, completeSettings('Adam', defaults, options));
+  }
+}
+
+/** Adam with weights that shrink by lr · weightDecay at every step, apart from the gradient (torch.optim.AdamW). */
+export class AdamW extends Optimizer<AdamSettings> {
+  constructor(parameters: OptimizerParameters<AdamSettings>, options: AdamOptions = {}) {
+    super(adamW, parameters, completeSettings('AdamW', { ...defaults, weightDecay: 1e-2 }, options));
+  }
+}
+
+const defaults: AdamSettings = { lr: 1e-3, betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, amsgrad: false };
+
+type Coefficients = Readonly<{
+  decay: number | undefined;
+  shrink: number | undefined;
+  keepFirst: number;
+  gainFirst: number;
+  keepSecond: number;
+  gainSecond: number;
+  root: number;
+  eps: number;
+  rate: number;
+}>;
+
+type State = Readonly<{ expAvg: Value; expAvgSq: Value; maxExpAvgSq: Value | undefined }>;
+
+const adam = ruleOf('Adam', ({ weightDecay }) => ({
+  decay: weightDecay === 0 ? undefined : weightDecay,
+  shrink: undefined,
+}));
+
+const adamW = ruleOf('AdamW', ({ lr, weightDecay }) => ({
+  decay: undefined,
+  shrink: weightDecay === 0 ? undefined : 1 - lr * weightDecay,
+}));
+
+function ruleOf(
+  name: string,
+  weightDecay: (settings: AdamSettings) => Pick<Coefficients, 'decay' | 'shrink'>,
+): Rule<AdamSettings, Coefficients, State> {
+  return {
+    name,
+    check({ lr, betas, eps, weightDecay }) {
+      requireAtLeastZero(name, { lr, eps, weightDecay });
+      requireBelowOne(name, { 'betas[0]': betas[0], 'betas[1]': betas[1] });
+    },
+    stateNames: ({ amsgrad }) => ['expAvg', 'expAvgSq', ...(amsgrad ? (['maxExpAvgSq'] as const) : [])],
+    coefficients: (settings, moment) => ({ ...weightDecay(settings), ...averages(settings, moment) }),
+    update,
+  };
+}
+
+function averages({ lr, betas: [first, second], eps }: AdamSettings, { step }: Moment) {
+  return {
+    keepFirst: first,
+    gainFirst: 1 - first,
+    keepSecond: second,
+    gainSecond: 1 - second,
+    root: Math.sqrt(1 - second ** step),
+    eps,
+    rate: lr / (1 - first ** step),
+  };
+}
+
+function update({
+  parameter,
+  gradient,
+  state,
+  coefficients,
+}: UpdateInputs<Coefficients, State>): UpdateOutputs<State> {
+  const { decay, shrink, keepFirst, gainFirst, keepSecond, gainSecond, root, eps, rate } = coefficients;
+  const slope = decay === undefined ? gradient : add(gradient, mul(parameter, decay));
+  const start = shrink === undefined ? parameter : mul(parameter, shrink);
+  const expAvg = add(mul(state.expAvg, keepFirst), mul(slope, gainFirst));
+  const expAvgSq = add(mul(state.expAvgSq, keepSecond), mul(mul(slope, gainSecond), slope));
+  const maxExpAvgSq = state.maxExpAvgSq && max(state.maxExpAvgSq, expAvgSq);
+  const denominator = add(div(sqrt(maxExpAvgSq ?? expAvgSq), root), eps);
+  return {
+    parameter: sub(start, div(mul(expAvg, rate), denominator)),
+    state: { expAvg, expAvgSq, maxExpAvgSq },
+  };
+}

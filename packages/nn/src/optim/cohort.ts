@@ -1,0 +1,81 @@
+import { compileUpdate } from '../compiler/compile.ts';
+import type { TensorData } from '../dtype.ts';
+import type { Value } from '../graph/node.ts';
+import { input } from '../ops/source.ts';
+import type { Parameter } from '../parameter.ts';
+import type { Coefficients, Rule } from './rule.ts';
+
+/** A parameter that is updated, and its states. */
+export interface Member {
+  readonly parameter: Parameter;
+  readonly state: Readonly<Record<string, Float32Array>>;
+}
+
+/** Parameters of one group that are updated with the same coefficients. */
+export interface Cohort {
+  readonly members: readonly Member[];
+  readonly coefficients: Coefficients;
+}
+
+/** Updates the members of the cohorts that it was compiled for, with the coefficients of the moment. */
+export type CohortsUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
+
+/** Compiles the updates of all cohorts into one program that works in place. */
+export async function compileCohorts(
+  { update }: Pick<Rule<object>, 'update'>,
+  cohorts: readonly Cohort[],
+): Promise<CohortsUpdate> {
+  const slots = cohorts.map(({ coefficients }) => slotsFor(coefficients));
+  const assignments = cohorts.flatMap(({ members }, position) =>
+    members.flatMap((member) => assignmentsOf(update, member, slots[position])),
+  );
+  const run = await compileUpdate(assignments);
+  return async (coefficients) => {
+    for (const [position, slot] of slots.entries()) {
+      for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
+    }
+    await run();
+  };
+}
+
+/** A coefficient's place, rounded to float32 there, and the value that reads it. */
+interface Slot {
+  readonly array: Float32Array;
+  readonly value: Value;
+}
+
+function slotsFor(coefficients: Coefficients): Readonly<Record<string, Slot>> {
+  return Object.fromEntries(
+    definedNames(coefficients).map((name) => {
+      const array = new Float32Array(1);
+      return [name, { array, value: input('float32', [], { data: array }) }];
+    }),
+  );
+}
+
+/** The coefficients that are part of the graph. */
+export function definedNames(coefficients: Coefficients): string[] {
+  return Object.keys(coefficients).filter((name) => coefficients[name] !== undefined);
+}
+
+function assignmentsOf(
+  update: Rule<object>['update'],
+  { parameter, state }: Member,
+  slots: Readonly<Record<string, Slot>>,
+): { value: Value; into: TensorData }[] {
+  const leaf = (data: Float32Array) => input('float32', parameter.shape, { data });
+  const outputs = update({
+    parameter: leaf(parameter.data),
+    gradient: leaf(parameter.gradientPlace()),
+    state: mapValues(state, leaf),
+    coefficients: mapValues(slots, ({ value }) => value),
+  });
+  return [
+    { value: outputs.parameter, into: parameter.data },
+    ...Object.entries(state).map(([name, into]) => ({ value: outputs.state[name]!, into })),
+  ];
+}
+
+function mapValues<A, B>(record: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}

@@ -1,0 +1,105 @@
+import { ArgumentError } from '../errors.ts';
+import { Parameter } from '../parameter.ts';
+
+/** Parameters and how they are updated (an entry of torch.optim.Optimizer.param_groups). Settings may be changed between steps. */
+export type ParamGroup<Settings extends object> = Settings & {
+  readonly params: readonly Parameter[];
+  /** The learning rate that schedulers start from; set by the first of them. */
+  initialLr?: number;
+};
+
+/** A group as it is given: settings that are left out are the optimizer's. */
+export type ParamGroupOptions<Settings extends object> = Partial<Settings> & {
+  params: Parameter | Iterable<Parameter>;
+};
+
+/** What an optimizer takes: parameters that share all settings, or groups of them. */
+export type OptimizerParameters<Settings extends object> =
+  Iterable<Parameter> | Iterable<ParamGroupOptions<Settings>>;
+
+/** The groups that were given; parameters alone are one group. */
+export function asGroups<Settings extends object>(
+  where: string,
+  given: OptimizerParameters<Settings>,
+): ParamGroupOptions<Settings>[] {
+  const elements: (Parameter | ParamGroupOptions<Settings>)[] = [...given];
+  const parameters = elements.filter((element) => element instanceof Parameter);
+  if (parameters.length === 0 && elements.length > 0) return elements as ParamGroupOptions<Settings>[];
+  if (parameters.length < elements.length) {
+    throw new ArgumentError(
+      `${where}: takes Parameters or groups { params, … }, given both (element ${elements.findIndex((element) => !(element instanceof Parameter))} ` +
+        'is no Parameter); put single parameters into a group too.',
+    );
+  }
+  if (parameters.length === 0)
+    throw new ArgumentError(`${where}: got no parameters; pass model.parameters().`);
+  return [{ params: parameters } as unknown as ParamGroupOptions<Settings>];
+}
+
+/** A group with every setting, of which none is shared with another group. */
+export function completeGroup<Settings extends object>(
+  where: string,
+  defaults: Settings,
+  { params, ...given }: ParamGroupOptions<Settings>,
+): ParamGroup<Settings> {
+  return {
+    ...completeSettings(where, defaults, given),
+    params: [...new Set(parametersOf(where, params))],
+  };
+}
+
+/** All settings, those that are not given (or undefined) from the defaults. Nothing is shared with either. */
+export function completeSettings<Settings extends object>(
+  where: string,
+  defaults: Settings,
+  given: object,
+): Settings {
+  const known = Object.keys(defaults);
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new ArgumentError(`${where}: knows no setting '${unknown}'; its settings are ${known.join(', ')}.`);
+  }
+  const settings = Object.entries(given).filter(([, value]) => value !== undefined);
+  return structuredClone({ ...defaults, ...Object.fromEntries(settings) });
+}
+
+function parametersOf(where: string, params: unknown): readonly Parameter[] {
+  if (params instanceof Parameter) return [params];
+  if (typeof params !== 'object' || params === null || !(Symbol.iterator in params)) {
+    throw new ArgumentError(
+      `${where}: a group is { params, … } with a list of Parameters, given ${describe(params)} as params.`,
+    );
+  }
+  const elements = [...(params as Iterable<unknown>)];
+  const stranger = elements.findIndex((element) => !(element instanceof Parameter));
+  if (stranger !== -1) {
+    throw new ArgumentError(
+      `${where}: element ${stranger} of params is ${describe(elements[stranger])}, no Parameter.`,
+    );
+  }
+  return elements as Parameter[];
+}
+
+function describe(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  return `an object of ${(value as { constructor?: { name?: string } }).constructor?.name ?? 'no class'}`;
+}
+
+/** Refuses a parameter that several groups would update. */
+export function requireInOneGroup(
+  where: string,
+  groups: readonly { readonly params: readonly Parameter[] }[],
+): void {
+  const groupOf = new Map<Parameter, number>();
+  for (const [position, { params }] of groups.entries()) {
+    for (const parameter of params) {
+      const earlier = groupOf.get(parameter);
+      if (earlier !== undefined) {
+        throw new ArgumentError(
+          `${where}: ${parameter.describe()} is in two parameter groups, ${earlier} and ${position}; leave it out of one.`,
+        );
+      }
+      groupOf.set(parameter, position);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import type { Value } from '../graph/node.ts';
+import { add, div, mul, sub } from '../ops/elementwise.ts';
+import { sqrt } from '../ops/functions.ts';
+import { Optimizer } from './optimizer.ts';
+import { completeSettings, type OptimizerParameters } from './param-groups.ts';
+import { requireAtLeastZero } from './require.ts';
+import type { Rule } from './rule.ts';
+
+export interface RMSpropSettings {
+  /** Learning rate; 0.01 unless given. */
+  lr: number;
+  /** Fraction of the running average of g² that is kept; 0.99 unless given. */
+  alpha: number;
+  /** Added to the denominator; 1e-8 unless given. */
+  eps: number;
+  /** L2 penalty; 0 unless given. */
+  weightDecay: number;
+  /** Fraction of the velocity that is kept; 0 unless given. */
+  momentum: number;
+  /** Divides by the standard deviation of g instead of its root mean square. False unless given. */
+  centered: boolean;
+}
+
+export type RMSpropOptions = Partial<RMSpropSettings>;
+
+/** RMSprop (torch.optim.RMSprop): v ← α·v + (1 − α)·g², p ← p − lr·g / (√v + eps). */
+export class RMSprop extends Optimizer<RMSpropSettings> {
+  constructor(parameters: OptimizerParameters<RMSpropSettings>, options: RMSpropOptions = {}) {
+    super(rule, parameters, completeSettings('RMSprop', defaults, options));
+  }
+}
+
+const defaults: RMSpropSettings = {
+  lr: 1e-2,
+  alpha: 0.99,
+  eps: 1e-8,
+  weightDecay: 0,
+  momentum: 0,
+  centered: false,
+};
+
+type Coefficients = Readonly<{
+  rate: number;
+  decay: number | undefined;
+  keepAverage: number;
+  gainAverage: number;
+  eps: number;
+  keep: number | undefined;
+}>;
+
+type State = Readonly<{
+  squareAvg: Value;
+  gradAvg: Value | undefined;
+  momentumBuffer: Value | undefined;
+}>;
+
+const rule: Rule<RMSpropSettings, Coefficients, State> = {
+  name: 'RMSprop',
+
+  check({ lr, alpha, eps, weightDecay, momentum }) {
+    requireAtLeastZero('RMSprop', { lr, alpha, eps, weightDecay, momentum });
+  },
+
+  stateNames: ({ momentum, centered }) => [
+    'squareAvg',
+    ...(centered ? (['gradAvg'] as const) : []),
+    ...(momentum === 0 ? [] : (['momentumBuffer'] as const)),
+  ],
+
+  coefficients: ({ lr, alpha, eps, weightDecay, momentum }) => ({
+    rate: lr,
+    decay: weightDecay === 0 ? undefined : weightDecay,
+    keepAverage: alpha,
+    gainAverage: 1 - alpha,
+    eps,
+    keep: momentum === 0 ? undefined : momentum,
+  }),
+
+  update({ parameter, gradient, state, coefficients: { rate, decay, keepAverage, gainAverage, eps, keep } }) {
+    const slope = decay === undefined ? gradient : add(gradient, mul(parameter, decay));
+    const squareAvg = add(mul(state.squareAvg, keepAverage), mul(mul(slope, gainAverage), slope));
+    const gradAvg = state.gradAvg && add(mul(state.gradAvg, keepAverage), mul(slope, gainAverage));
+    const variance = gradAvg === undefined ? squareAvg : sub(squareAvg, mul(gradAvg, gradAvg));
+    const denominator = add(sqrt(variance), eps);
+    const momentumBuffer =
+      state.momentumBuffer && add(mul(state.momentumBuffer, keep!), div(slope, denominator));
+    const change =
+      momentumBuffer === undefined ? div(mul(slope, rate), denominator) : mul(momentumBuffer, rate);
+    return { parameter: sub(parameter, change), state: { squareAvg, gradAvg, momentumBuffer } };
+  },
+};

@@ -1,0 +1,193 @@
+# What PyTorch's optimizers and schedulers compute, for packages/nn/test/optimizers-golden.test.ts and lr-scheduler.test.ts. Written with torch
+# 1.13.0 and numpy 1.24 (Debian's python3-torch):
+#
+#   /usr/bin/python3 test/golden/optimizers.py > test/golden/optimizers.json
+#
+# Computed in double precision from float32 inputs; elements of tensors are rounded to float32 at the end, learning rates are not.
+
+import json
+import re
+import warnings
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch.optim import lr_scheduler
+
+warnings.filterwarnings("ignore")
+
+
+def fill(shape, seed):
+    """fill of packages/nn/test/fill.ts, in float32."""
+    place = np.arange(1, int(np.prod(shape)) + 1, dtype=np.int64)
+    values = (place * (7919 + 104 * seed) % 10007) / 5003.5 - 1
+    return torch.from_numpy(values.astype(np.float32).reshape(shape))
+
+
+def elements(tensor):
+    """The shortest decimals that float32 reads as these numbers."""
+    return [float(str(np.float32(x))) for x in tensor.detach().double().flatten()]
+
+
+def camel(name):
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
+
+
+def camel_keys(settings):
+    return {camel(name): value for name, value in settings.items()}
+
+
+# Class, and settings that optimizers-golden.test.ts gets in camelCase.
+OPTIMIZERS = [
+    ("SGD", dict(lr=0.1)),
+    ("SGD", dict(lr=0.1, momentum=0.9)),
+    ("SGD", dict(lr=0.1, momentum=0.9, dampening=0.3)),
+    ("SGD", dict(lr=0.1, momentum=0.9, nesterov=True)),
+    ("SGD", dict(lr=0.1, momentum=0.8, dampening=0.5, weight_decay=0.2)),
+    ("Adam", dict()),
+    ("Adam", dict(lr=0.05)),
+    ("Adam", dict(lr=0.05, betas=(0.7, 0.95), eps=1e-3)),
+    ("Adam", dict(lr=0.05, weight_decay=0.3)),
+    ("Adam", dict(lr=0.05, amsgrad=True, betas=(0.5, 0.6))),
+    ("AdamW", dict(lr=0.05)),
+    ("AdamW", dict(lr=0.05, weight_decay=0.5, betas=(0.8, 0.9))),
+    ("AdamW", dict(lr=0.05, weight_decay=0, amsgrad=True, betas=(0.5, 0.6))),
+    ("RMSprop", dict()),
+    ("RMSprop", dict(lr=0.02, alpha=0.8, eps=1e-4, weight_decay=0.1)),
+    ("RMSprop", dict(lr=0.02, momentum=0.7)),
+    ("RMSprop", dict(lr=0.02, alpha=0.9, momentum=0.7, centered=True)),
+    ("Adadelta", dict()),
+    ("Adadelta", dict(lr=2.0, rho=0.7, eps=1e-3, weight_decay=0.1)),
+]
+
+STEPS = 12
+
+
+def optimizer_case(name, settings):
+    """
+    Parameters and states of a linear layer after 12 steps of regression. The bias is in a group of its own with half the rate and other weight
+    decay; a scale takes part in two of three steps only; the first group's rate halves at the seventh step.
+    """
+    weight = fill((3, 4), 1).double().requires_grad_()
+    bias = fill((3,), 2).double().requires_grad_()
+    scale = (fill((3,), 3).double() + 1.5).requires_grad_()
+    kind = getattr(torch.optim, name)
+    optimizer = kind([{"params": [weight, scale]}, {"params": [bias], "lr": 0.03, "weight_decay": 0.05}], **settings)
+    for step in range(STEPS):
+        if step == 6:
+            optimizer.param_groups[0]["lr"] /= 2
+        output = F.linear(fill((6, 4), 10 + step).double(), weight, bias)
+        if step % 3 != 1:
+            output = output * scale
+        error = output - fill((6, 3), 30 + step).double()
+        optimizer.zero_grad(set_to_none=True)
+        (error * error).mean().backward()
+        optimizer.step()
+    states = [optimizer.state[p] for p in (weight, scale, bias)]
+    return {
+        "optimizer": name,
+        "settings": camel_keys(settings),
+        "parameters": [elements(p) for p in (weight, scale, bias)],
+        "states": [
+            {
+                camel(key): float(value) if key == "step" else elements(value)
+                for key, value in state.items()
+                if value is not None
+            }
+            for state in states
+        ],
+    }
+
+
+# Name: optimizer, function of it that makes the scheduler, number of steps. lr-scheduler.test.ts has the same under the same names.
+def sgd():
+    groups = [{"params": [torch.zeros(1)]}, {"params": [torch.zeros(1)], "lr": 0.02}]
+    return torch.optim.SGD(groups, lr=0.5, momentum=0.9)
+
+
+def adam():
+    return torch.optim.Adam([torch.zeros(1)], lr=0.5)
+
+
+def warm_up_then_cosine(optimizer):
+    warm_up = lr_scheduler.LinearLR(optimizer, start_factor=0.1, total_iters=4)
+    cosine = lr_scheduler.CosineAnnealingLR(optimizer, 8, eta_min=0.001)
+    return lr_scheduler.SequentialLR(optimizer, [warm_up, cosine], [4])
+
+
+def three_after_another(optimizer):
+    schedulers = [
+        lr_scheduler.ExponentialLR(optimizer, 0.5),
+        lr_scheduler.StepLR(optimizer, 2, gamma=0.3),
+        lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch)),
+    ]
+    return lr_scheduler.SequentialLR(optimizer, schedulers, [3, 8])
+
+
+SCHEDULES = {
+    "LambdaLR": (sgd, lambda o: lr_scheduler.LambdaLR(o, lambda epoch: 0.95**epoch), 10),
+    "LambdaLR, one for each group": (
+        sgd,
+        lambda o: lr_scheduler.LambdaLR(o, [lambda epoch: 1 / (epoch + 1), lambda epoch: epoch // 3]),
+        10,
+    ),
+    "StepLR": (sgd, lambda o: lr_scheduler.StepLR(o, 3), 10),
+    "StepLR with gamma": (sgd, lambda o: lr_scheduler.StepLR(o, 4, gamma=0.7), 13),
+    "MultiStepLR": (sgd, lambda o: lr_scheduler.MultiStepLR(o, [2, 5, 5, 9], gamma=0.5), 12),
+    "ExponentialLR": (sgd, lambda o: lr_scheduler.ExponentialLR(o, 0.9), 10),
+    "LinearLR": (sgd, lambda o: lr_scheduler.LinearLR(o), 8),
+    "LinearLR with options": (
+        sgd,
+        lambda o: lr_scheduler.LinearLR(o, start_factor=0.8, end_factor=0.2, total_iters=6),
+        9,
+    ),
+    "CosineAnnealingLR": (sgd, lambda o: lr_scheduler.CosineAnnealingLR(o, 5), 23),
+    "CosineAnnealingLR with etaMin": (sgd, lambda o: lr_scheduler.CosineAnnealingLR(o, 7, eta_min=0.01), 16),
+    "OneCycleLR": (sgd, lambda o: lr_scheduler.OneCycleLR(o, 0.4, total_steps=20), 20),
+    "OneCycleLR, linear, three phases": (
+        sgd,
+        lambda o: lr_scheduler.OneCycleLR(
+            o,
+            [0.4, 0.1],
+            epochs=5,
+            steps_per_epoch=4,
+            pct_start=0.4,
+            anneal_strategy="linear",
+            three_phase=True,
+            base_momentum=0.7,
+            max_momentum=0.8,
+            div_factor=10,
+            final_div_factor=100,
+        ),
+        20,
+    ),
+    "OneCycleLR of Adam": (adam, lambda o: lr_scheduler.OneCycleLR(o, 0.4, total_steps=11, pct_start=0.5), 11),
+    "OneCycleLR without momentum": (
+        adam,
+        lambda o: lr_scheduler.OneCycleLR(o, 0.4, total_steps=11, cycle_momentum=False),
+        11,
+    ),
+    "SequentialLR": (sgd, warm_up_then_cosine, 14),
+    "SequentialLR of three": (sgd, three_after_another, 14),
+}
+
+
+def schedule(make_optimizer, make_scheduler, steps):
+    """Rates and momenta of all groups before the first step and after each."""
+    optimizer = make_optimizer()
+    scheduler = make_scheduler(optimizer)
+    rates, momenta = [], []
+    for step in range(steps + 1):
+        if step > 0:
+            optimizer.step()
+            scheduler.step()
+        rates.append(scheduler.get_last_lr())
+        momenta.append([g["momentum"] if "momentum" in g else g["betas"][0] for g in optimizer.param_groups])
+    return {"rates": rates, "momenta": momenta}
+
+
+fixture = {
+    "optimizers": [optimizer_case(*case) for case in OPTIMIZERS],
+    "schedules": {name: schedule(*case) for name, case in SCHEDULES.items()},
+}
+print(json.dumps(fixture, separators=(",", ":")))
