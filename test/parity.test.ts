@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { launch } from './support/command.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+type Losses = Record<string, Record<string, number[][]>>;
+const golden = JSON.parse(readFileSync(new URL('golden/ddp_losses.json', import.meta.url), 'utf8')) as Losses;
+
+describe('the losses of 50 steps on two ranks are those of PyTorch DDP', () => {
+  const folder = temporaryFolder();
+  const cases = Object.entries(golden).flatMap(([model, byOptimizer]) =>
+    Object.entries(byOptimizer).map(([optimizer, expected]) => ({ model, optimizer, expected })),
+  );
+  test('that were trained', async () => {
+    const { ended } = launch(['--nproc', '2', 'test/fixtures/parity.js', folder]);
+    expect(await ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+  });
+
+  test.each(cases)('$model, $optimizer', ({ model, optimizer, expected }) => {
+    for (const [rank, losses] of expected.entries()) {
+      const report = JSON.parse(readFileSync(join(folder, `${rank}.json`), 'utf8')) as Record<
+        string,
+        Record<string, number[]>
+      >;
+      const found = report[model][optimizer];
+      expect(found).toHaveLength(losses.length);
+      const worst = Math.max(...losses.map((loss, step) => Math.abs(found[step] - loss) / loss));
+      expect(worst, `rank ${rank}`).toBeLessThan(1e-4);
+      // Parameters that stayed where they were would agree as well.
+      expect(losses.at(-1)!).toBeLessThan(losses[0]);
+    }
+  });
+});
