@@ -6,4 +6,5 @@ export { exportOnnx, type ExportOptions } from './onnx/export.ts';
 export * as optim from './optim/index.ts';
 export { Parameter } from './parameter.ts';
 export { manualSeed } from './random/generator.ts';
-export { cat, stack, Tensor, tensor } from './tensor.ts';
+export { cat, stack, tensor, Tensor } from './tensor.ts';
+export type { StoredTensor } from './stored-tensor.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { test } from 'vitest';
-import { F, optim, Parameter, tensor } from '../src/index.ts';
+import { expect, test } from 'vitest';
+import { F, optim, Parameter, tensor, type StoredTensor } from '../src/index.ts';
 import { fill } from './fill.ts';
 import { expectClose } from './numeric.ts';
 import './one-thread.ts';
@@ -29,17 +29,25 @@ type AnyOptimizer = new (
   options: object,
 ) => optim.Optimizer<Settings>;
 
-test.each(golden.optimizers)('$optimizer $settings', async ({ optimizer: name, settings, ...expected }) => {
+/** `optimizer_case` of optimizers.py. With `resumeAt` a second optimizer takes over before that step, by the first one's state dict. */
+async function train({ optimizer: name, settings }: OptimizerCase, resumeAt?: number) {
   const weight = new Parameter(fill([3, 4], 1), [3, 4]);
   const bias = new Parameter(fill([3], 2), [3]);
   const scale = new Parameter(
     fill([3], 3).map((element) => element + 1.5),
     [3],
   );
-  const groups = [{ params: [weight, scale] }, { params: [bias], lr: 0.03, weightDecay: 0.05 }];
-  const optimizer = new (optim[name] as unknown as AnyOptimizer)(groups, settings);
+  const groups = () => [{ params: [weight, scale] }, { params: [bias], lr: 0.03, weightDecay: 0.05 }];
+  const Kind = optim[name] as unknown as AnyOptimizer;
+  let optimizer = new Kind(groups(), settings);
   for (let step = 0; step < steps; step += 1) {
     if (step === 6) optimizer.paramGroups[0].lr /= 2;
+    if (step === resumeAt) {
+      const saved = structuredClone(optimizer.stateDict());
+      optimizer.release();
+      optimizer = new Kind(groups(), { lr: 7 });
+      optimizer.loadStateDict(saved);
+    }
     const target = tensor(fill([6, 3], 30 + step), [6, 3]);
     const output = F.linear(tensor(fill([6, 4], 10 + step), [6, 4]), weight, bias);
     const error = (step % 3 === 1 ? output : output.mul(scale)).sub(target);
@@ -47,8 +55,29 @@ test.each(golden.optimizers)('$optimizer $settings', async ({ optimizer: name, s
     await error.mul(error).mean().backward();
     await optimizer.step();
   }
+  return { parameters: [weight, scale, bias], optimizer };
+}
 
-  for (const [position, parameter] of [weight, scale, bias].entries()) {
-    expectClose(`parameter ${position}`, parameter.data, expected.parameters[position], tolerance);
+test.each(golden.optimizers)('$optimizer $settings', async (golden) => {
+  const { parameters, optimizer } = await train(golden);
+  const { state } = optimizer.stateDict();
+  for (const [position, { data }] of parameters.entries()) {
+    expectClose(`parameter ${position}`, data, golden.parameters[position], tolerance);
+    const { step, ...tensors } = state[position];
+    const { step: expectedStep = position === 1 ? 8 : 12, ...expected } = golden.states[position];
+    expect(step).toBe(expectedStep);
+    expect(Object.keys(tensors).sort()).toEqual(Object.keys(expected).sort());
+    for (const [name, stored] of Object.entries(tensors)) {
+      const { data: elements } = stored as StoredTensor;
+      expectClose(`${name} of parameter ${position}`, elements, expected[name] as number[], tolerance);
+    }
   }
+});
+
+test.each(golden.optimizers)('$optimizer $settings, resumed', async (golden) => {
+  const [whole, resumed] = [await train(golden), await train(golden, 5)];
+  for (const [position, { data }] of resumed.parameters.entries()) {
+    expect([...data]).toEqual([...whole.parameters[position].data]);
+  }
+  expect(resumed.optimizer.stateDict()).toEqual(whole.optimizer.stateDict());
 });

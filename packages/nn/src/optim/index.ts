@@ -5,3 +5,4 @@ export type { OptimizerParameters, ParamGroup, ParamGroupOptions } from './param
 export { RMSprop, type RMSpropOptions, type RMSpropSettings } from './rmsprop.ts';
 export type { Moment, Rule, UpdateInputs, UpdateOutputs } from './rule.ts';
 export { SGD, type SGDOptions, type SGDSettings } from './sgd.ts';
+export type { OptimizerStateDict, ParameterStateDict, StoredGroup } from './state-dict.ts';

@@ -12,6 +12,7 @@ import {
 } from './param-groups.ts';
 import { ParameterState } from './parameter-state.ts';
 import type { Rule } from './rule.ts';
+import { checkStateDict, type OptimizerStateDict } from './state-dict.ts';
 
 /** What every optimizer has a setting for. */
 export interface CommonSettings {
@@ -84,6 +85,45 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     if (this.#released) return;
     this.#released = true;
     disclaim(this.#states.keys());
+  }
+
+  /**
+   * A copy of settings and states (torch.optim.Optimizer.state_dict). Parameters have numbers in it, in the order of the groups; their elements are in
+   * the model's state dict.
+   */
+  stateDict(): OptimizerStateDict<Settings> {
+    const state: OptimizerStateDict['state'] = {};
+    for (const group of this.#groups) {
+      const names = this.#rule.stateNames(group);
+      for (const parameter of group.params) {
+        const saved = this.#stateOf(parameter).save(names, parameter.shape, parameter.data.length);
+        if (saved !== undefined) state[this.#stateOf(parameter).position] = saved;
+      }
+    }
+    const paramGroups = this.#groups.map(({ params, ...settings }) => ({
+      ...structuredClone(settings),
+      params: params.map((parameter) => this.#stateOf(parameter).position),
+    }));
+    return { state, paramGroups: paramGroups as unknown as OptimizerStateDict<Settings>['paramGroups'] };
+  }
+
+  /**
+   * Takes over settings and states that `stateDict` gave, of an optimizer of the same class over parameters of the same shapes in the same groups
+   * (torch.optim.Optimizer.load_state_dict). The arrays are copied.
+   *
+   * @throws ArgumentError that names everything that differs; nothing is changed then
+   */
+  loadStateDict(dict: OptimizerStateDict<Settings>): void {
+    this.#requireHeld();
+    const loaded = checkStateDict(this.#rule, this.#groups, dict);
+    for (const [position, { settings, states }] of loaded.entries()) {
+      const group = this.#groups[position];
+      delete group.initialLr;
+      Object.assign(group, settings);
+      for (const [place, parameter] of group.params.entries()) this.#stateOf(parameter).load(states[place]);
+    }
+    // They would write the arrays of before.
+    this.#updates.clear();
   }
 
   #addGroups(given: readonly ParamGroupOptions<Settings>[]): void {

@@ -1,5 +1,6 @@
 import { ArgumentError } from '../errors.ts';
 import { Parameter } from '../parameter.ts';
+import { describeValue } from '../stored-tensor.ts';
 
 /** Parameters and how they are updated (an entry of torch.optim.Optimizer.param_groups). Settings may be changed between steps. */
 export type ParamGroup<Settings extends object> = Settings & {
@@ -67,22 +68,17 @@ function parametersOf(where: string, params: unknown): readonly Parameter[] {
   if (params instanceof Parameter) return [params];
   if (typeof params !== 'object' || params === null || !(Symbol.iterator in params)) {
     throw new ArgumentError(
-      `${where}: a group is { params, … } with a list of Parameters, given ${describe(params)} as params.`,
+      `${where}: a group is { params, … } with a list of Parameters, given ${describeValue(params)} as params.`,
     );
   }
   const elements = [...(params as Iterable<unknown>)];
   const stranger = elements.findIndex((element) => !(element instanceof Parameter));
   if (stranger !== -1) {
     throw new ArgumentError(
-      `${where}: element ${stranger} of params is ${describe(elements[stranger])}, no Parameter.`,
+      `${where}: element ${stranger} of params is ${describeValue(elements[stranger])}, no Parameter.`,
     );
   }
   return elements as Parameter[];
-}
-
-function describe(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value);
-  return `an object of ${(value as { constructor?: { name?: string } }).constructor?.name ?? 'no class'}`;
 }
 
 /** Refuses a parameter that several groups would update. */

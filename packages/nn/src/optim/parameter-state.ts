@@ -1,8 +1,10 @@
+import { store, type StoredTensor } from '../stored-tensor.ts';
 import type { Moment } from './rule.ts';
+import type { ParameterStateDict } from './state-dict.ts';
 
 /** What an optimizer remembers of one parameter. */
 export class ParameterState {
-  /** Number of the parameter, counted through all groups. */
+  /** Number of the parameter, counted through all groups in the order in which they came. */
   readonly position: number;
   #steps = 0;
   #isFresh = false;
@@ -31,5 +33,23 @@ export class ParameterState {
   count(): void {
     this.#steps += 1;
     this.#isFresh = false;
+  }
+
+  /** A copy, or undefined before the first update. */
+  save(names: readonly string[], shape: readonly number[], length: number): ParameterStateDict | undefined {
+    if (this.#steps === 0) return undefined;
+    const arrays = Object.entries(this.arraysFor(names, length));
+    const tensors = arrays.map(([name, data]) => [name, store(shape, data)]);
+    return { ...Object.fromEntries(tensors), step: this.#steps } as ParameterStateDict;
+  }
+
+  /** Becomes what was saved, in arrays of its own, or what it was in the beginning. */
+  load(saved: ParameterStateDict | undefined): void {
+    const { step, ...tensors } = saved ?? { step: 0 };
+    this.#steps = step;
+    this.#isFresh = false;
+    this.#arrays = Object.fromEntries(
+      Object.entries(tensors as Record<string, StoredTensor>).map(([name, { data }]) => [name, data.slice()]),
+    );
   }
 }

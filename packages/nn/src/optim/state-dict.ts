@@ -1,0 +1,139 @@
+import { ArgumentError } from '../errors.ts';
+import { describeValue, misfit, type StoredTensor } from '../stored-tensor.ts';
+import type { ParamGroup } from './param-groups.ts';
+import type { Rule } from './rule.ts';
+
+/** What an optimizer knows at one moment, in torch's layout: plain objects, numbers and arrays of which nothing is shared. */
+export interface OptimizerStateDict<Settings extends object = object> {
+  /** By the number of the parameter; a parameter that was never updated has none. */
+  state: Record<number, ParameterStateDict>;
+  paramGroups: StoredGroup<Settings>[];
+}
+
+/** `step`, the number of updates, and the rule's arrays under torch's names in camelCase, such as `expAvg`. */
+export type ParameterStateDict = Record<string, number | StoredTensor> & { step: number };
+
+/** A group's settings, and the numbers of its parameters, counted through all groups. */
+export type StoredGroup<Settings extends object> = Settings & { params: number[]; initialLr?: number };
+
+/** What is loaded, checked: for each group its settings, and for each of its parameters the state, if there is one. */
+export interface CheckedGroup<Settings extends object> {
+  readonly settings: Settings & { initialLr?: number };
+  readonly states: readonly (ParameterStateDict | undefined)[];
+}
+
+/**
+ * Compares a state dict with the optimizer that is to load it.
+ *
+ * @throws ArgumentError that names everything that differs
+ */
+export function checkStateDict<Settings extends object>(
+  rule: Rule<Settings>,
+  groups: readonly ParamGroup<Settings>[],
+  dict: OptimizerStateDict<Settings>,
+): CheckedGroup<Settings>[] {
+  requireLayout(rule.name, dict);
+  const differences = [
+    ...differentSizes(groups, dict),
+    ...groups.flatMap((group, position) => {
+      const stored = dict.paramGroups.at(position);
+      return stored === undefined ? [] : differentGroup(rule, group, position, stored, dict.state);
+    }),
+    ...strayStates(dict),
+  ];
+  if (differences.length > 0) {
+    throw new ArgumentError(
+      `${rule.name}: the state dict does not fit this optimizer: ${differences.join('; ')}. Nothing was loaded.`,
+    );
+  }
+  return dict.paramGroups.map(({ params, ...settings }) => ({
+    settings: structuredClone(settings) as unknown as Settings,
+    states: params.map((number) => (number in dict.state ? dict.state[number] : undefined)),
+  }));
+}
+
+function requireLayout(name: string, dict: unknown): void {
+  const { state, paramGroups } = (dict ?? {}) as Record<string, unknown>;
+  const fits = typeof state === 'object' && state !== null && Array.isArray(paramGroups);
+  if (!fits || paramGroups.some((group) => !Array.isArray((group as { params?: unknown } | null)?.params))) {
+    throw new ArgumentError(
+      `${name}: a state dict is { state, paramGroups: [{ params: […], … }] }, as stateDict() gives it; given ${describeValue(dict)}.`,
+    );
+  }
+}
+
+function differentSizes(
+  groups: readonly { readonly params: readonly unknown[] }[],
+  { paramGroups }: OptimizerStateDict,
+): string[] {
+  const sizes = (all: readonly { readonly params: readonly unknown[] }[]) =>
+    all.map(({ params }) => params.length);
+  const [own, stored] = [sizes(groups), sizes(paramGroups)];
+  if (own.join() === stored.join()) return [];
+  return [`its groups have [${stored.join()}] parameters, the optimizer's [${own.join()}]`];
+}
+
+function differentGroup<Settings extends object>(
+  rule: Rule<Settings>,
+  group: ParamGroup<Settings>,
+  position: number,
+  stored: StoredGroup<Settings>,
+  states: OptimizerStateDict['state'],
+): string[] {
+  const names = ({ params: _, initialLr: __, ...settings }: ParamGroup<Settings> | StoredGroup<Settings>) =>
+    Object.keys(settings);
+  const wrongNames = differentNames(names(stored), names(group)).map(
+    (difference) => `group ${position} ${difference}`,
+  );
+  if (wrongNames.length > 0) return wrongNames;
+  const refused = refusalOf(() => {
+    rule.check(stored);
+  });
+  if (refused !== undefined) return [`group ${position}: ${refused}`];
+  return group.params.flatMap(({ shape }, place) => {
+    const number = stored.params.at(place);
+    if (number === undefined || !(number in states)) return [];
+    return differentState(rule.stateNames(stored), shape, states[number]).map(
+      (difference) => `the state of parameter ${number} ${difference}`,
+    );
+  });
+}
+
+function differentState(
+  names: readonly string[],
+  shape: readonly number[],
+  { step, ...tensors }: ParameterStateDict,
+): string[] {
+  const wrongNames = differentNames(Object.keys(tensors), names);
+  const misfits = names
+    .filter((name) => name in tensors)
+    .map((name) => [name, misfit(tensors[name], shape)])
+    .filter(([, difference]) => difference !== undefined)
+    .map((words) => words.join(' '));
+  const wrongStep = Number.isInteger(step) && step >= 0 ? [] : [`has ${step} as its step`];
+  return [...wrongNames, ...misfits, ...wrongStep];
+}
+
+function differentNames(given: readonly string[], expected: readonly string[]): string[] {
+  const missing = expected.filter((name) => !given.includes(name));
+  const unknown = given.filter((name) => !expected.includes(name));
+  return [
+    ...(missing.length > 0 ? [`lacks ${missing.join(', ')}`] : []),
+    ...(unknown.length > 0 ? [`has ${unknown.join(', ')}, which this optimizer does not keep`] : []),
+  ];
+}
+
+function strayStates({ state, paramGroups }: OptimizerStateDict): string[] {
+  const known = new Set(paramGroups.flatMap(({ params }) => params.map(String)));
+  const strays = Object.keys(state).filter((number) => !known.has(number));
+  return strays.length === 0 ? [] : [`it has states of parameters ${strays.join()}, which are in no group`];
+}
+
+function refusalOf(check: () => void): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message.replace(/\.$/, '');
+  }
+}
