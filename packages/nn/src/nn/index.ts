@@ -6,3 +6,4 @@ export { NLLLoss } from './loss.ts';
 export { Module } from './module.ts';
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
 export { Sequential, type Layer } from './sequential.ts';
+export type { IncompatibleKeys, ModuleStateDict, StoredTensors } from './state-dict.ts';

@@ -1,0 +1,135 @@
+import type { DistributedTensor } from 'ringrun';
+import { describe, expect, test } from 'vitest';
+import { ArgumentError, nn, Parameter, type StoredTensor } from '../src/index.ts';
+
+/** A part with a parameter and two buffers. */
+class Scale extends nn.Module {
+  readonly weight = new Parameter(Float32Array.of(1, 2), [2]);
+  readonly runningMean = { shape: [2], data: Float32Array.of(5, 6) };
+  readonly numBatchesTracked = { shape: [], data: Float32Array.of(7) };
+
+  override *namedBuffers(): Generator<[string, DistributedTensor]> {
+    yield ['runningMean', this.runningMean];
+    yield ['numBatchesTracked', this.numBatchesTracked];
+  }
+}
+
+class Net extends nn.Module {
+  readonly conv1 = new nn.Conv2d(1, 2, 3);
+  readonly scale = new Scale();
+  readonly outputLayer = new nn.Linear(2, 3, { bias: false });
+
+  override *namedBuffers(): Generator<[string, DistributedTensor]> {
+    for (const [name, buffer] of this.scale.namedBuffers()) yield [`scale.${name}`, buffer];
+  }
+}
+
+const keys = [
+  'conv1.weight',
+  'conv1.bias',
+  'scale.weight',
+  'scale.running_mean',
+  'scale.num_batches_tracked',
+  'output_layer.weight',
+];
+
+test('has torch’s keys, shapes and copies of the elements', () => {
+  const net = new Net();
+  const state = net.stateDict();
+  expect([...state.keys()]).toEqual(keys);
+  expect(state.get('conv1.weight')).toEqual({ shape: [2, 1, 3, 3], data: net.conv1.weight.data });
+  expect(state.get('scale.running_mean')).toEqual({ shape: [2], data: Float32Array.of(5, 6) });
+  expect(state.get('scale.num_batches_tracked')).toEqual({ shape: [], data: Float32Array.of(7) });
+  net.scale.runningMean.data.fill(0);
+  expect(state.get('scale.running_mean')!.data).toEqual(Float32Array.of(5, 6));
+});
+
+test.each(['Map', 'record'])('a %s is loaded into the arrays that there are, as a copy', (form) => {
+  const [from, to] = [new Net(), new Net()];
+  from.scale.runningMean.data.set([8, 9]);
+  const { data } = to.conv1.weight;
+  const state = from.stateDict();
+  expect(to.loadStateDict(form === 'Map' ? state : Object.fromEntries(state))).toEqual({
+    missingKeys: [],
+    unexpectedKeys: [],
+  });
+  state.get('conv1.weight')!.data.fill(0);
+  expect(to.conv1.weight.data).toBe(data);
+  expect(to.stateDict()).toEqual(from.stateDict());
+});
+
+test('not strict, keys of one side only are left alone and told', () => {
+  const net = new Net();
+  const before = net.stateDict();
+  const state = {
+    'scale.weight': { shape: [2], data: Float32Array.of(3, 4) },
+    'fc.weight': before.get('conv1.bias')!,
+  };
+  expect(net.loadStateDict(state, { strict: false })).toEqual({
+    missingKeys: keys.filter((key) => key !== 'scale.weight'),
+    unexpectedKeys: ['fc.weight'],
+  });
+  expect(net.stateDict()).toEqual(before.set('scale.weight', state['scale.weight']));
+});
+
+describe('refused, with nothing changed:', () => {
+  function refusal(spoil: (state: Map<string, StoredTensor>) => void, options?: { strict: boolean }): string {
+    const net = new Net();
+    const before = net.stateDict();
+    const state = new Net().stateDict();
+    state.set('scale.weight', { shape: [2], data: Float32Array.of(8, 8) });
+    spoil(state);
+    let message = '';
+    try {
+      net.loadStateDict(state, options);
+    } catch (error) {
+      expect(error).toBeInstanceOf(ArgumentError);
+      message = (error as Error).message;
+    }
+    expect(net.stateDict()).toEqual(before);
+    return message;
+  }
+
+  test('missing and unexpected keys and other shapes, all at once', () => {
+    const message = refusal((state) => {
+      state.delete('conv1.bias');
+      state.delete('scale.running_mean');
+      state.set('fc.weight', { shape: [1], data: new Float32Array(1) });
+      state.set('output_layer.weight', { shape: [2, 3], data: new Float32Array(6) });
+    });
+    expect(message).toContain('missing: conv1.bias, scale.running_mean; unexpected: fc.weight; ');
+    expect(message).toContain(
+      'output_layer.weight is float32[2,3], expected float32[3,2]. Nothing was loaded.',
+    );
+  });
+
+  test('other shapes even when not strict', () => {
+    const message = refusal(
+      (state) => state.set('conv1.bias', { shape: [2, 1], data: new Float32Array(2) }),
+      { strict: false },
+    );
+    expect(message).toContain('conv1.bias is float32[2,1], expected float32[2]');
+  });
+
+  test('an array that does not fill its shape', () => {
+    const message = refusal((state) => state.set('conv1.bias', { shape: [2], data: new Float32Array(3) }));
+    expect(message).toContain('conv1.bias has 3 elements for float32[2]');
+  });
+
+  test('what holds no array', () => {
+    const message = refusal((state) => state.set('conv1.bias', [1, 2] as unknown as StoredTensor));
+    expect(message).toContain('conv1.bias is no { shape, data: Float32Array }, but an object of Array');
+  });
+
+  test('what is no state dict', () => {
+    expect(() => new Net().loadStateDict(null as unknown as Map<string, StoredTensor>)).toThrow('given null');
+  });
+
+  test('two properties with one key', () => {
+    class Twins extends nn.Module {
+      readonly aB = new Parameter(new Float32Array(1), [1]);
+      readonly a_b = new Parameter(new Float32Array(1), [1]);
+    }
+    expect(() => new Twins().stateDict()).toThrow('two properties have the key a_b, one of them a_b');
+  });
+});
