@@ -1,0 +1,25 @@
+import { ArgumentError } from '../../errors.ts';
+import type { Optimizer } from '../optimizer.ts';
+import { requireAtLeastZero } from '../require.ts';
+import { LRScheduler } from './lr-scheduler.ts';
+import type { StepLROptions } from './step-lr.ts';
+
+/** The rate times gamma at each of some epochs (torch.optim.lr_scheduler.MultiStepLR). */
+export class MultiStepLR extends LRScheduler {
+  /** @param milestones the epochs; one that is named twice counts twice */
+  constructor(optimizer: Optimizer, milestones: readonly number[], { gamma = 0.1 }: StepLROptions = {}) {
+    requireMilestones('MultiStepLR', milestones);
+    requireAtLeastZero('MultiStepLR', { gamma });
+    super(optimizer, ({ epoch, lr }) => lr * gamma ** milestones.filter((at) => at === epoch).length);
+  }
+}
+
+/** Refuses what are no epochs in ascending order. */
+export function requireMilestones(where: string, milestones: readonly number[]): void {
+  const ascend = milestones.every((at, i) => Number.isInteger(at) && at >= (i === 0 ? 0 : milestones[i - 1]));
+  if (!ascend) {
+    throw new ArgumentError(
+      `${where}: milestones must be epochs in ascending order, given [${milestones.join()}].`,
+    );
+  }
+}

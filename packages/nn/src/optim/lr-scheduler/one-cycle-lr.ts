@@ -1,0 +1,127 @@
+import { ArgumentError } from '../../errors.ts';
+import { requirePositiveInteger } from '../../nn/require.ts';
+import type { Optimizer } from '../optimizer.ts';
+import { requireAtLeastZero, requireFraction } from '../require.ts';
+import { forEachGroup, hasMomentum, LRScheduler, type Schedule } from './lr-scheduler.ts';
+
+export interface OneCycleLROptions {
+  /** Steps of the whole cycle; or `epochs` times `stepsPerEpoch`. */
+  totalSteps?: number;
+  epochs?: number;
+  stepsPerEpoch?: number;
+  /** Part of the steps in which the rate rises; 0.3 unless given. */
+  pctStart?: number;
+  /** The way from one rate to another: half a cosine unless given. */
+  annealStrategy?: 'cos' | 'linear';
+  /** Whether momentum, or the first beta, falls while the rate rises, and rises while it falls; true unless given. */
+  cycleMomentum?: boolean;
+  /** Momentum at the highest rate, for all groups or for each; 0.85 unless given. */
+  baseMomentum?: number | readonly number[];
+  /** Momentum at the start and the end, for all groups or for each; 0.95 unless given. */
+  maxMomentum?: number | readonly number[];
+  /** The first rate is maxLr / divFactor; 25 unless given. */
+  divFactor?: number;
+  /** The last rate is the first one / finalDivFactor; 10,000 unless given. */
+  finalDivFactor?: number;
+  /** Whether the rate falls to the first one as fast as it rose, and then in a phase of its own to the last. False unless given. */
+  threePhase?: boolean;
+}
+
+/**
+ * From a low rate up to `maxLr` and down to a far lower one, once (torch.optim.lr_scheduler.OneCycleLR). `step` follows every batch.
+ * The groups' own rates are replaced.
+ */
+export class OneCycleLR extends LRScheduler {
+  /** @param maxLr the highest rate, for all groups or for each */
+  constructor(optimizer: Optimizer, maxLr: number | readonly number[], options: OneCycleLROptions) {
+    const { cycleMomentum = true, baseMomentum = 0.85, maxMomentum = 0.95 } = options;
+    const { divFactor = 25, finalDivFactor = 1e4 } = options;
+    const highest = forEachGroup('OneCycleLR', optimizer, maxLr);
+    const slowest = forEachGroup('OneCycleLR', optimizer, baseMomentum);
+    const fastest = forEachGroup('OneCycleLR', optimizer, maxMomentum);
+    highest.forEach((rate) => {
+      requireAtLeastZero('OneCycleLR', { maxLr: rate });
+    });
+    requireAtLeastZero('OneCycleLR', { divFactor, finalDivFactor });
+    const course = courseOf(options);
+    if (cycleMomentum && !hasMomentum(optimizer)) {
+      throw new ArgumentError(
+        'OneCycleLR: the optimizer has neither momentum nor betas; pass cycleMomentum: false.',
+      );
+    }
+    const first = highest.map((rate) => rate / divFactor);
+    for (const [group, settings] of optimizer.paramGroups.entries()) settings.initialLr = first[group];
+    const rate: Schedule = ({ epoch, group }) =>
+      course(epoch, { first: first[group], middle: highest[group], last: first[group] / finalDivFactor });
+    const momentum: Schedule = ({ epoch, group }) =>
+      course(epoch, { first: fastest[group], middle: slowest[group], last: fastest[group] });
+    super(optimizer, rate, cycleMomentum ? momentum : undefined);
+  }
+}
+
+/** What a number is at the start of the cycle, where the rate is highest, and at the end. */
+interface Corners {
+  readonly first: number;
+  readonly middle: number;
+  readonly last: number;
+}
+
+/** The way from one corner to another. */
+interface Phase {
+  readonly end: number;
+  readonly from: keyof Corners;
+  readonly to: keyof Corners;
+}
+
+type Course = (step: number, corners: Corners) => number;
+
+function courseOf(options: OneCycleLROptions): Course {
+  const { pctStart = 0.3, annealStrategy = 'cos', threePhase = false } = options;
+  const totalSteps = totalStepsOf(options);
+  requireFraction('OneCycleLR', { pctStart });
+  const anneal = strategies[annealStrategy] as (typeof strategies)['cos'] | undefined;
+  if (anneal === undefined) {
+    throw new ArgumentError(`OneCycleLR: annealStrategy is 'cos' or 'linear', given '${annealStrategy}'.`);
+  }
+  const phases = phasesOf(pctStart, totalSteps, threePhase);
+  return (step, corners) => {
+    if (step > totalSteps) {
+      throw new ArgumentError(
+        `OneCycleLR: step ${step} of a cycle of ${totalSteps} steps; make it longer by totalSteps, or epochs and stepsPerEpoch.`,
+      );
+    }
+    const found = phases.findIndex(({ end }) => step <= end);
+    const position = found === -1 ? phases.length - 1 : found;
+    const { end, from, to } = phases[position];
+    const start = position === 0 ? 0 : phases[position - 1].end;
+    // A first phase of no length is over when it begins.
+    const part = end === start ? 1 : (step - start) / (end - start);
+    return anneal(corners[from], corners[to], part);
+  };
+}
+
+/** Steps are counted from 0: a phase of n steps ends at n − 1. */
+function phasesOf(pctStart: number, totalSteps: number, threePhase: boolean): readonly Phase[] {
+  const rise: Phase = { end: pctStart * totalSteps - 1, from: 'first', to: 'middle' };
+  const end = totalSteps - 1;
+  if (!threePhase) return [rise, { end, from: 'middle', to: 'last' }];
+  const fall: Phase = { end: 2 * pctStart * totalSteps - 2, from: 'middle', to: 'first' };
+  return [rise, fall, { end, from: 'first', to: 'last' }];
+}
+
+const strategies = {
+  cos: (from: number, to: number, part: number) => to + ((from - to) / 2) * (Math.cos(Math.PI * part) + 1),
+  linear: (from: number, to: number, part: number) => (to - from) * part + from,
+} as const;
+
+function totalStepsOf({ totalSteps, epochs, stepsPerEpoch }: OneCycleLROptions): number {
+  if (totalSteps !== undefined) {
+    requirePositiveInteger('OneCycleLR', { totalSteps });
+    return totalSteps;
+  }
+  if (epochs === undefined || stepsPerEpoch === undefined) {
+    throw new ArgumentError('OneCycleLR: needs totalSteps, or epochs and stepsPerEpoch.');
+  }
+  requirePositiveInteger('OneCycleLR', { epochs, stepsPerEpoch });
+  return epochs * stepsPerEpoch;
+}

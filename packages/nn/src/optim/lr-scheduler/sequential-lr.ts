@@ -1,0 +1,87 @@
+import { ArgumentError } from '../../errors.ts';
+import type { Optimizer } from '../optimizer.ts';
+import { LRScheduler, requireOptimizer, type LRSchedulerState } from './lr-scheduler.ts';
+import { requireMilestones } from './multi-step-lr.ts';
+
+export interface SequentialLRState {
+  lastEpoch: number;
+  schedulers: LRSchedulerState[];
+}
+
+/**
+ * Schedulers one after another (torch.optim.lr_scheduler.SequentialLR): the second one begins at epoch `milestones[0]`, with the
+ * groups' first rates, and so on.
+ */
+export class SequentialLR {
+  readonly optimizer: Optimizer;
+  readonly #schedulers: readonly LRScheduler[];
+  readonly #milestones: readonly number[];
+  #lastEpoch = 0;
+
+  /** @param milestones one fewer than schedulers */
+  constructor(optimizer: Optimizer, schedulers: readonly LRScheduler[], milestones: readonly number[]) {
+    requireOptimizer('SequentialLR', optimizer);
+    const stranger = schedulers.findIndex(
+      (scheduler) => !(scheduler instanceof LRScheduler) || scheduler.optimizer !== optimizer,
+    );
+    if (stranger !== -1) {
+      throw new ArgumentError(`SequentialLR: scheduler ${stranger} is not one of this optimizer.`);
+    }
+    if (schedulers.length === 0 || milestones.length !== schedulers.length - 1) {
+      throw new ArgumentError(
+        `SequentialLR: takes one milestone between every two schedulers, given ${schedulers.length} schedulers and ${milestones.length} milestones.`,
+      );
+    }
+    requireMilestones('SequentialLR', milestones);
+    this.optimizer = optimizer;
+    this.#schedulers = [...schedulers];
+    this.#milestones = [...milestones];
+    this.#current().startOver();
+  }
+
+  step(): void {
+    this.#lastEpoch += 1;
+    if (this.#milestones.includes(this.#lastEpoch)) this.#current().startOver();
+    else this.#current().step();
+  }
+
+  getLastLr(): number[] {
+    return this.#current().getLastLr();
+  }
+
+  stateDict(): SequentialLRState {
+    return {
+      lastEpoch: this.#lastEpoch,
+      schedulers: this.#schedulers.map((scheduler) => scheduler.stateDict()),
+    };
+  }
+
+  /** @throws ArgumentError when it is of another number of schedulers or groups; nothing is changed then */
+  loadStateDict(state: SequentialLRState): void {
+    requireState(state, this.#schedulers.length);
+    const before = this.#schedulers.map((scheduler) => scheduler.stateDict());
+    try {
+      this.#load(state.schedulers);
+    } catch (error) {
+      this.#load(before);
+      throw error;
+    }
+    this.#lastEpoch = state.lastEpoch;
+  }
+
+  #load(states: readonly LRSchedulerState[]): void {
+    for (const [position, scheduler] of this.#schedulers.entries()) scheduler.loadStateDict(states[position]);
+  }
+
+  #current(): LRScheduler {
+    return this.#schedulers[this.#milestones.filter((milestone) => milestone <= this.#lastEpoch).length];
+  }
+}
+
+function requireState(state: SequentialLRState | null | undefined, count: number): void {
+  const schedulers: unknown = state?.schedulers;
+  if (Number.isInteger(state?.lastEpoch) && Array.isArray(schedulers) && schedulers.length === count) return;
+  throw new ArgumentError(
+    `SequentialLR: its state is { lastEpoch, schedulers } of ${count} schedulers, given ${JSON.stringify(state)}.`,
+  );
+}

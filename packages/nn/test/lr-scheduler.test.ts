@@ -1,0 +1,259 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ArgumentError, optim, Parameter } from '../src/index.ts';
+import { expectClose } from './numeric.ts';
+
+const { lrScheduler } = optim;
+
+// PyTorch's schedules, as `test/golden/optimizers.py` wrote them.
+
+interface Golden {
+  /** Rates and momenta of all groups before the first step and after each. */
+  readonly schedules: Readonly<
+    Record<
+      string,
+      { readonly rates: readonly (readonly number[])[]; readonly momenta: readonly (readonly number[])[] }
+    >
+  >;
+}
+
+const fixture = new URL('../../../test/golden/optimizers.json', import.meta.url);
+const golden = JSON.parse(readFileSync(fixture, 'utf8')) as Golden;
+
+/** Both sides compute in double; the recursive forms add up roundings. */
+const tolerance = 1e-12;
+
+const one = () => new Parameter(new Float32Array(1), [1]);
+const sgd = () => new optim.SGD([{ params: one() }, { params: one(), lr: 0.02 }], { lr: 0.5, momentum: 0.9 });
+const adam = () => new optim.Adam([one()], { lr: 0.5 });
+
+type Scheduler = optim.lrScheduler.LRScheduler | optim.lrScheduler.SequentialLR;
+
+/** The schedulers of optimizers.py, under the names there. */
+const schedulers: Readonly<
+  Record<
+    string,
+    readonly [optimizer: () => optim.Optimizer, create: (optimizer: optim.Optimizer) => Scheduler]
+  >
+> = {
+  LambdaLR: [sgd, (o) => new lrScheduler.LambdaLR(o, (epoch) => 0.95 ** epoch)],
+  'LambdaLR, one for each group': [
+    sgd,
+    (o) => new lrScheduler.LambdaLR(o, [(epoch) => 1 / (epoch + 1), (epoch) => Math.floor(epoch / 3)]),
+  ],
+  StepLR: [sgd, (o) => new lrScheduler.StepLR(o, 3)],
+  'StepLR with gamma': [sgd, (o) => new lrScheduler.StepLR(o, 4, { gamma: 0.7 })],
+  MultiStepLR: [sgd, (o) => new lrScheduler.MultiStepLR(o, [2, 5, 5, 9], { gamma: 0.5 })],
+  ExponentialLR: [sgd, (o) => new lrScheduler.ExponentialLR(o, 0.9)],
+  LinearLR: [sgd, (o) => new lrScheduler.LinearLR(o)],
+  'LinearLR with options': [
+    sgd,
+    (o) => new lrScheduler.LinearLR(o, { startFactor: 0.8, endFactor: 0.2, totalIters: 6 }),
+  ],
+  CosineAnnealingLR: [sgd, (o) => new lrScheduler.CosineAnnealingLR(o, 5)],
+  'CosineAnnealingLR with etaMin': [sgd, (o) => new lrScheduler.CosineAnnealingLR(o, 7, { etaMin: 0.01 })],
+  OneCycleLR: [sgd, (o) => new lrScheduler.OneCycleLR(o, 0.4, { totalSteps: 20 })],
+  'OneCycleLR, linear, three phases': [
+    sgd,
+    (o) =>
+      new lrScheduler.OneCycleLR(o, [0.4, 0.1], {
+        epochs: 5,
+        stepsPerEpoch: 4,
+        pctStart: 0.4,
+        annealStrategy: 'linear',
+        threePhase: true,
+        baseMomentum: 0.7,
+        maxMomentum: 0.8,
+        divFactor: 10,
+        finalDivFactor: 100,
+      }),
+  ],
+  'OneCycleLR of Adam': [adam, (o) => new lrScheduler.OneCycleLR(o, 0.4, { totalSteps: 11, pctStart: 0.5 })],
+  'OneCycleLR without momentum': [
+    adam,
+    (o) => new lrScheduler.OneCycleLR(o, 0.4, { totalSteps: 11, cycleMomentum: false }),
+  ],
+  SequentialLR: [
+    sgd,
+    (o) =>
+      new lrScheduler.SequentialLR(
+        o,
+        [
+          new lrScheduler.LinearLR(o, { startFactor: 0.1, totalIters: 4 }),
+          new lrScheduler.CosineAnnealingLR(o, 8, { etaMin: 0.001 }),
+        ],
+        [4],
+      ),
+  ],
+  'SequentialLR of three': [
+    sgd,
+    (o) =>
+      new lrScheduler.SequentialLR(
+        o,
+        [
+          new lrScheduler.ExponentialLR(o, 0.5),
+          new lrScheduler.StepLR(o, 2, { gamma: 0.3 }),
+          new lrScheduler.LambdaLR(o, (epoch) => 1 / (1 + epoch)),
+        ],
+        [3, 8],
+      ),
+  ],
+};
+
+const momentaOf = ({ paramGroups }: optim.Optimizer) =>
+  (paramGroups as readonly { momentum?: number; betas?: readonly number[] }[]).map(
+    ({ momentum, betas }) => momentum ?? betas![0],
+  );
+const ratesOf = ({ paramGroups }: optim.Optimizer) => paramGroups.map(({ lr }) => lr);
+
+describe('as torch', () => {
+  test('the fixture has every schedule', () => {
+    expect(Object.keys(golden.schedules)).toEqual(Object.keys(schedulers));
+  });
+
+  test.each(Object.entries(schedulers))('%s', (name, [createOptimizer, create]) => {
+    const { rates, momenta } = golden.schedules[name];
+    const optimizer = createOptimizer();
+    const scheduler = create(optimizer);
+    for (const [step, expected] of rates.entries()) {
+      if (step > 0) scheduler.step();
+      expectClose(`rates after step ${step}`, ratesOf(optimizer), expected, tolerance, 1);
+      expect(scheduler.getLastLr()).toEqual(ratesOf(optimizer));
+      expectClose(`momenta after step ${step}`, momentaOf(optimizer), momenta[step], tolerance);
+    }
+  });
+
+  test.each(Object.entries(schedulers))('%s, resumed', (name, [createOptimizer, create]) => {
+    const { rates } = golden.schedules[name];
+    const [first, second] = [createOptimizer(), createOptimizer()];
+    const stopped = create(first);
+    for (let step = 1; step <= 5; step += 1) stopped.step();
+    const resumed = create(second);
+    second.loadStateDict(structuredClone(first.stateDict()));
+    resumed.loadStateDict(JSON.parse(JSON.stringify(stopped.stateDict())) as never);
+    expect(resumed.getLastLr()).toEqual(stopped.getLastLr());
+    for (let step = 6; step < rates.length; step += 1) {
+      resumed.step();
+      expectClose(`rates after step ${step}`, ratesOf(second), rates[step], tolerance, 1);
+    }
+  });
+});
+
+test('two schedules on one optimizer multiply', () => {
+  const optimizer = adam();
+  const schedulers = [new lrScheduler.ExponentialLR(optimizer, 0.5), new lrScheduler.StepLR(optimizer, 2)];
+  for (let step = 0; step < 2; step += 1) for (const scheduler of schedulers) scheduler.step();
+  expect(optimizer.paramGroups[0].lr).toBeCloseTo(0.5 * 0.25 * 0.1, 12);
+});
+
+test('what getLastLr and stateDict give is a copy', () => {
+  const scheduler = new lrScheduler.StepLR(adam(), 3);
+  scheduler.getLastLr()[0] = 9;
+  scheduler.stateDict().baseLrs[0] = 9;
+  expect(scheduler.stateDict()).toEqual({ lastEpoch: 0, baseLrs: [0.5], lastLr: [0.5] });
+});
+
+describe('refused', () => {
+  const create = {
+    step: (stepSize: number, gamma: number) => () => new lrScheduler.StepLR(adam(), stepSize, { gamma }),
+    oneCycle:
+      (options: optim.lrScheduler.OneCycleLROptions, maxLr: number | number[] = 1) =>
+      () =>
+        new lrScheduler.OneCycleLR(sgd(), maxLr, options),
+  };
+  test.each<[string, () => unknown]>([
+    ['StepLR: stepSize must be a positive integer, given 0', create.step(0, 1)],
+    ['StepLR: gamma must be at least 0, given -1', create.step(1, -1)],
+    [
+      'milestones must be epochs in ascending order, given [3,2]',
+      () => new lrScheduler.MultiStepLR(adam(), [3, 2]),
+    ],
+    ['ExponentialLR: gamma must be at least 0, given NaN', () => new lrScheduler.ExponentialLR(adam(), NaN)],
+    ['LinearLR: startFactor must be above 0', () => new lrScheduler.LinearLR(adam(), { startFactor: 0 })],
+    [
+      'LinearLR: endFactor must lie between 0 and 1, given 2',
+      () => new lrScheduler.LinearLR(adam(), { endFactor: 2 }),
+    ],
+    [
+      'CosineAnnealingLR: tMax must be a positive integer',
+      () => new lrScheduler.CosineAnnealingLR(adam(), 2.5),
+    ],
+    [
+      'LambdaLR: takes one value or 2, one for each group, given 1',
+      () => new lrScheduler.LambdaLR(sgd(), [() => 1]),
+    ],
+    [
+      'LambdaLR: gives group 1 a learning rate of NaN at step 0',
+      () => new lrScheduler.LambdaLR(sgd(), [() => 1, () => NaN]),
+    ],
+    ['OneCycleLR: needs totalSteps, or epochs and stepsPerEpoch', create.oneCycle({ epochs: 3 })],
+    ['OneCycleLR: totalSteps must be a positive integer', create.oneCycle({ totalSteps: -1 })],
+    ['OneCycleLR: pctStart must lie between 0 and 1', create.oneCycle({ totalSteps: 1, pctStart: 30 })],
+    ['takes one value or 2, one for each group, given 3', create.oneCycle({ totalSteps: 1 }, [1, 2, 3])],
+    [
+      "annealStrategy is 'cos' or 'linear', given 'exp'",
+      create.oneCycle({ totalSteps: 1, annealStrategy: 'exp' as 'cos' }),
+    ],
+    [
+      'neither momentum nor betas; pass cycleMomentum: false',
+      () => new lrScheduler.OneCycleLR(new optim.Adadelta([one()]), 1, { totalSteps: 5 }),
+    ],
+    [
+      'StepLR: its first argument is an Optimizer',
+      () => new lrScheduler.StepLR(one() as unknown as optim.Optimizer, 1),
+    ],
+    [
+      'scheduler 1 is not one of this optimizer',
+      () => {
+        const [a, b] = [adam(), adam()];
+        return new lrScheduler.SequentialLR(
+          a,
+          [new lrScheduler.LinearLR(a), new lrScheduler.LinearLR(b)],
+          [1],
+        );
+      },
+    ],
+    [
+      'given 1 schedulers and 1 milestones',
+      () => {
+        const optimizer = adam();
+        return new lrScheduler.SequentialLR(optimizer, [new lrScheduler.LinearLR(optimizer)], [1]);
+      },
+    ],
+  ])('%s', (message, build) => {
+    expect(build).toThrow(ArgumentError);
+    expect(build).toThrow(message);
+  });
+
+  test('a step behind the end of a cycle, which changes nothing', () => {
+    const optimizer = sgd();
+    const scheduler = new lrScheduler.OneCycleLR(optimizer, 1, { totalSteps: 2 });
+    scheduler.step();
+    scheduler.step();
+    const before = [optimizer.stateDict(), scheduler.stateDict()];
+    expect(() => {
+      scheduler.step();
+    }).toThrow('OneCycleLR: step 3 of a cycle of 2 steps');
+    expect([optimizer.stateDict(), scheduler.stateDict()]).toEqual(before);
+  });
+
+  test('a state of other groups or schedulers, which changes nothing', () => {
+    const optimizer = sgd();
+    const [linear, step] = [new lrScheduler.LinearLR(optimizer), new lrScheduler.StepLR(optimizer, 1)];
+    const both = new lrScheduler.SequentialLR(optimizer, [linear, step], [2]);
+    const other = new lrScheduler.StepLR(adam(), 1).stateDict();
+    const before = both.stateDict();
+    expect(() => {
+      linear.loadStateDict(other);
+    }).toThrow('LinearLR: its state is { lastEpoch, baseLrs, lastLr } with 2 rates');
+    const { schedulers } = structuredClone(before);
+    schedulers[0].lastEpoch = 7;
+    expect(() => {
+      both.loadStateDict({ lastEpoch: 1, schedulers: [schedulers[0], other] });
+    }).toThrow('StepLR: its state');
+    expect(() => {
+      both.loadStateDict({ lastEpoch: 1, schedulers: [] });
+    }).toThrow('of 2 schedulers');
+    expect(both.stateDict()).toEqual(before);
+  });
+});
