@@ -1,5 +1,5 @@
-# What PyTorch's optimizers and schedulers compute, for packages/nn/test/optimizers-golden.test.ts and lr-scheduler.test.ts. Written with torch
-# 1.13.0 and numpy 1.24 (Debian's python3-torch):
+# What PyTorch's optimizers, schedulers and clipping compute, for optimizers-golden.test.ts, lr-scheduler.test.ts and clip-grad.test.ts of
+# packages/nn/test. Written with torch 1.13.0 and numpy 1.24 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/optimizers.py > test/golden/optimizers.json
 #
@@ -186,7 +186,18 @@ def schedule(make_optimizer, make_scheduler, steps):
     return {"rates": rates, "momenta": momenta}
 
 
+def clipped(max_norm, norm_type):
+    """Norm of the gradients fill((3, 4), 1) and fill((5,), 2), and what is left of them."""
+    parameters = [torch.zeros(shape, dtype=torch.double).requires_grad_() for shape in [(3, 4), (2,), (5,)]]
+    for parameter, seed in zip(parameters[::2], (1, 2)):
+        parameter.grad = fill(parameter.shape, seed).double()
+    norm = torch.nn.utils.clip_grad_norm_(parameters, max_norm, norm_type)
+    gradients = [elements(p.grad) for p in parameters[::2]]
+    return {"maxNorm": max_norm, "normType": str(norm_type), "norm": float(norm), "gradients": gradients}
+
+
 fixture = {
+    "clipGradNorm": [clipped(*case) for case in [(1, 2), (0.5, 1), (2, 3), (0.25, float("inf")), (100, 2), (0, 2)]],
     "optimizers": [optimizer_case(*case) for case in OPTIMIZERS],
     "schedules": {name: schedule(*case) for name, case in SCHEDULES.items()},
 }

@@ -1,0 +1,1 @@
+export { clipGradNorm, clipGradValue, type ClipGradNormOptions } from './clip-grad.ts';

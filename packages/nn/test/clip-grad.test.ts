@@ -1,0 +1,113 @@
+import type { GradientSink } from 'ringrun';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ArgumentError, nn, Parameter, tensor } from '../src/index.ts';
+import { fill } from './fill.ts';
+import { expectClose } from './numeric.ts';
+import './one-thread.ts';
+
+const { clipGradNorm, clipGradValue } = nn.utils;
+
+/** A parameter with a gradient. */
+async function withGradient(gradient: Float32Array): Promise<Parameter> {
+  const parameter = new Parameter(new Float32Array(gradient.length), [gradient.length]);
+  await parameter.mul(tensor(gradient)).sum().backward();
+  return parameter;
+}
+const without = () => new Parameter(new Float32Array(2), [2]);
+
+interface Case {
+  readonly maxNorm: number;
+  readonly normType: string;
+  readonly norm: number;
+  readonly gradients: readonly (readonly number[])[];
+}
+const fixture = new URL('../../../test/golden/optimizers.json', import.meta.url);
+const golden = JSON.parse(readFileSync(fixture, 'utf8')) as { readonly clipGradNorm: readonly Case[] };
+
+test.each(golden.clipGradNorm)('clipGradNorm to $maxNorm, p = $normType, as torch', async (expected) => {
+  const parameters = [await withGradient(fill([12], 1)), without(), await withGradient(fill([5], 2))];
+  const normType = expected.normType === 'inf' ? Infinity : Number(expected.normType);
+  expect(clipGradNorm(parameters, expected.maxNorm, { normType })).toBeCloseTo(expected.norm, 12);
+  for (const [position, gradients] of expected.gradients.entries()) {
+    const { grad } = parameters[2 * position];
+    // clip to 0 leaves zeros, of which each must be one.
+    expectClose(`gradient ${position}`, grad!, gradients, 1e-6);
+  }
+});
+
+describe('clipGradNorm', () => {
+  test('sums in double', async () => {
+    const gradient = new Float32Array(3_000_000).fill(1e-3);
+    gradient[0] = 1000;
+    const exact = Math.sqrt(gradient.reduce((sum, element) => sum + element * element, 0));
+    expect(clipGradNorm(await withGradient(gradient), Infinity)).toBeCloseTo(exact, 9);
+  });
+
+  test('takes one parameter, counts one that is named twice once, and gives 0 without gradients', async () => {
+    const parameter = await withGradient(Float32Array.of(3, 4));
+    expect(clipGradNorm(parameter, 10)).toBe(5);
+    expect(clipGradNorm([parameter, parameter], 2.5)).toBe(5);
+    expectClose('gradient', parameter.grad!, [1.5, 2], 1e-6);
+    expect(clipGradNorm([without()], 1)).toBe(0);
+  });
+
+  test('changes the gradient in the bucket where it lies', async () => {
+    const bucket = Float32Array.of(7, 0, 0, 7);
+    const parameter = without();
+    const sink: GradientSink = {
+      placeOf: () => bucket.subarray(1, 3),
+      gradientReady: () => undefined,
+      backwardDone: () => Promise.resolve(),
+    };
+    parameter.gradientSink = sink;
+    await parameter
+      .mul(tensor(Float32Array.of(30, 40)))
+      .sum()
+      .backward();
+    expect(clipGradNorm([parameter], 5)).toBe(50);
+    expectClose('bucket', bucket, [7, 3, 4, 7], 1e-6);
+  });
+
+  test.each([NaN, Infinity])(
+    'a gradient of %s is an error on request, which changes nothing',
+    async (element) => {
+      const parameter = await withGradient(Float32Array.of(3, element));
+      expect(() => clipGradNorm(parameter, 1, { errorIfNonfinite: true })).toThrow(
+        expect.objectContaining({
+          code: 'ERR_NONFINITE',
+          message: expect.stringContaining(`norm of all gradients is ${element}`) as string,
+        }) as Error,
+      );
+      expect(parameter.grad).toEqual(Float32Array.of(3, element));
+      expect(clipGradNorm(parameter, 1)).toBe(element);
+      expect(parameter.grad![1]).toBeNaN();
+    },
+  );
+
+  test.each<[string, number, number]>([
+    ['maxNorm must be at least 0, given -1', -1, 2],
+    ['maxNorm must be at least 0, given NaN', NaN, 2],
+    ['normType must be above 0, given 0', 1, 0],
+  ])('refuses: %s', async (message, maxNorm, normType) => {
+    const parameter = await withGradient(Float32Array.of(3, 4));
+    const clip = () => clipGradNorm(parameter, maxNorm, { normType });
+    expect(clip).toThrow(ArgumentError);
+    expect(clip).toThrow(message);
+    expect(parameter.grad).toEqual(Float32Array.of(3, 4));
+  });
+});
+
+describe('clipGradValue', () => {
+  test('cuts every element and leaves NaN', async () => {
+    const parameter = await withGradient(Float32Array.of(-3, -0.5, 0.25, Infinity, NaN));
+    clipGradValue([without(), parameter], 0.5);
+    expect(parameter.grad).toEqual(Float32Array.of(-0.5, -0.5, 0.25, 0.5, NaN));
+  });
+
+  test('refuses a value below 0', () => {
+    expect(() => {
+      clipGradValue([], -1);
+    }).toThrow('clipValue must be at least 0, given -1');
+  });
+});
