@@ -1,7 +1,8 @@
 import { compileTrainingStep } from './compiler/training-step.ts';
 import { isScalar } from './compiler/differentiate.ts';
 import { NnError } from './errors.ts';
-import { describeType, type Value } from './graph/node.ts';
+import { describeType, isNode, type Value } from './graph/node.ts';
+import { topologicalOrder } from './graph/topology.ts';
 
 /** The pass that was begun last. They take turns, since they write to the same gradients, and each adds to what the one before has left. */
 let last: Promise<unknown> = Promise.resolve();
@@ -23,10 +24,7 @@ async function backwardNow(loss: Value): Promise<number> {
   const step = await compileTrainingStep(loss);
   const parameters = step.trainable.map(({ source }) => source.parameter!);
   if (parameters.length === 0) {
-    throw new NnError(
-      'ERR_BACKWARD',
-      'backward: the loss depends on no Parameter, so there is no gradient to compute.',
-    );
+    throw new NnError('ERR_BACKWARD', whyNothingIsTrained(loss));
   }
   const earlier = parameters.map(({ grad }) => grad?.slice());
   const places = parameters.map((parameter) => parameter.gradientPlace());
@@ -39,6 +37,15 @@ async function backwardNow(loss: Value): Promise<number> {
   });
   for (const parameter of parameters) await parameter.backwardDone();
   return lossOutput[0];
+}
+
+function whyNothingIsTrained(loss: Value): string {
+  const depends = topologicalOrder([loss]).some(
+    (node) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
+  );
+  return depends
+    ? 'backward: the loss leads to Parameters only through noGrad or detach(), which keep no way back; compute it outside of them.'
+    : 'backward: the loss depends on no Parameter, so there is no gradient to compute.';
 }
 
 function accumulate(gradient: Float32Array, earlier: Float32Array | undefined): void {

@@ -3,6 +3,7 @@ import { evaluate } from './compiler/compile.ts';
 import { newArray, type ArrayOf, type DType, type TensorData } from './dtype.ts';
 import { NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
+import { asRecorded } from './no-grad.ts';
 import { normalizeAxis } from './ops/axes.ts';
 import * as elementwise from './ops/elementwise.ts';
 import * as functions from './ops/functions.ts';
@@ -25,7 +26,7 @@ export class Tensor {
   #item: number | undefined;
 
   constructor(value: Value) {
-    this.value = value;
+    this.value = asRecorded(value);
   }
 
   get dtype(): DType {
@@ -170,6 +171,11 @@ export class Tensor {
   /** A dimension of 1 put in before `dim` (torch.Tensor.unsqueeze). */
   unsqueeze(dim: number): Tensor {
     return new Tensor(unsqueeze(this.value, dim));
+  }
+
+  /** The same tensor without a way back to the parameters (torch.Tensor.detach): `backward` gives no gradient through it. */
+  detach(): Tensor {
+    return new Tensor(elementwise.detach(this.value));
   }
 
   /** The elements, row-major, in a new array. */

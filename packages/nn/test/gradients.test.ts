@@ -21,6 +21,7 @@ import { fill } from './fill.ts';
 const withoutGradient = [
   'Input',
   'Constant',
+  'Identity',
   'Greater',
   'GreaterOrEqual',
   'Equal',
@@ -276,6 +277,7 @@ describe('values of operators without a gradient', () => {
   test.each<[(typeof withoutGradient)[number], Value]>([
     ['Input', x],
     ['Constant', constantTensor([2, 2], [0.1, -2, 3e-20, 4e20])],
+    ['Identity', elementwise.detach(x)],
     ['Greater', elementwise.greater(x, y)],
     ['Greater', elementwise.greater(equalElements, constant(-1))],
     ['GreaterOrEqual', elementwise.greaterOrEqual(x, y)],

@@ -43,6 +43,7 @@ function ruleOf(node: Node): Rule<OpName> {
 const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Constant: ({ attributes }) => [Float64Array.from(attributes.values, Math.fround)],
 
+  Identity: elementwise((a) => a),
   Add: elementwise((a, b) => a + b),
   Sub: elementwise((a, b) => a - b),
   Mul: elementwise((a, b) => a * b),

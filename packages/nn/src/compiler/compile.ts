@@ -6,6 +6,7 @@ import { structureOf, type Leaf } from '../graph/structure.ts';
 import { emitModel } from './emit.ts';
 import { oncePerKey } from './once-per-key.ts';
 import { rewrite } from './rewrite.ts';
+import { detachedAlready } from './rewrites/detached-already.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 
 /** By the structure of their graphs. */
@@ -14,7 +15,9 @@ const programs = oncePerKey<Program>();
 /** Computes values from the leaves' present contents, into the given arrays. */
 export async function evaluate(values: readonly Value[], outputs: readonly TensorData[]): Promise<void> {
   const { leaves, key } = structureOf(values);
-  const program = await programs(`values ${key}`, () => compile(leaves, rewrite(values, [reluAfterMaxPool])));
+  const program = await programs(`values ${key}`, () =>
+    compile(leaves, rewrite(values, [detachedAlready, reluAfterMaxPool])),
+  );
   await program.run(arraysOf(leaves), outputs);
 }
 

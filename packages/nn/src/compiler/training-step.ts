@@ -1,5 +1,6 @@
-import type { Value } from '../graph/node.ts';
+import { isNode, type Value } from '../graph/node.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
+import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { arraysOf, compile } from './compile.ts';
@@ -32,7 +33,7 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
   const { leaves, key } = structureOf([loss]);
   const groupOf = ({ source }: Leaf) => source.parameter!.gradientGroup;
   const trainable = leaves
-    .filter(({ source }) => source.parameter !== undefined)
+    .filter(isTrainableBy(loss))
     .reverse()
     .sort((a, b) => groupOf(a) - groupOf(b));
   const parts = positionsByGroup(trainable.map(groupOf));
@@ -54,6 +55,12 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
       });
     },
   };
+}
+
+/** Whether a leaf is a parameter to which a way leads back from the loss, not only such as are cut off by Identity. */
+function isTrainableBy(loss: Value): (leaf: Leaf) => boolean {
+  const reached = new Set(topologicalOrder([loss], (node) => !isNode(node, 'Identity')));
+  return ({ value, source }) => source.parameter !== undefined && reached.has(value.node);
 }
 
 /** Positions of equal numbers, which stand side by side. */

@@ -50,6 +50,9 @@ export interface Operators {
   /** Float32 numbers that are part of the program: few, and known when the graph is compiled. */
   Constant: { shape: readonly number[]; values: readonly number[] };
 
+  /** The same value, through which no gradient flows back (detach, noGrad). */
+  Identity: None;
+
   Add: None;
   Sub: None;
   Mul: None;

@@ -1,7 +1,14 @@
 import type { Node, Value } from './node.ts';
 
-/** Every node that the outputs depend on, each after those it depends on. Equal graphs give equal orders. */
-export function topologicalOrder(outputs: readonly Value[]): Node[] {
+/**
+ * Every node that the outputs depend on, each after those it depends on. Equal graphs give equal orders.
+ *
+ * @param followed whether the walk goes on to a node's inputs; always unless given
+ */
+export function topologicalOrder(
+  outputs: readonly Value[],
+  followed: (node: Node) => boolean = () => true,
+): Node[] {
   const order: Node[] = [];
   const seen = new Set<Node>();
   // A stack of its own: a deep network would overflow the call stack.
@@ -13,7 +20,7 @@ export function topologicalOrder(outputs: readonly Value[]): Node[] {
     } else if (!seen.has(node)) {
       seen.add(node);
       pending.push({ node, expanded: true });
-      for (const input of node.inputs.toReversed()) {
+      for (const input of followed(node) ? node.inputs.toReversed() : []) {
         if (!seen.has(input.node)) pending.push({ node: input.node, expanded: false });
       }
     }

@@ -24,6 +24,8 @@ export const equal = (a: Value, b: Value): Value => binary('Equal', a, b, 'bool'
 export const neg = (a: Value): Value => unary('Neg', a);
 export const exp = (a: Value): Value => unary('Exp', a);
 export const log = (a: Value): Value => unary('Log', a);
+/** The value without a way back to the parameters. */
+export const detach = (a: Value): Value => createValue('Identity', [a], {}, a);
 export const relu = (a: Value): Value => unary('Relu', a);
 
 /** `whenTrue` where the condition holds, else `whenFalse`; the three broadcast. */
@@ -42,7 +44,9 @@ export function cast(value: Value, to: DType): Value {
   return value.dtype === to ? value : createValue('Cast', [value], { to }, { dtype: to, shape: value.shape });
 }
 
-export const elementwise: OperatorFamily<Binary | Unary | 'Where' | 'Cast'> = {
+export const elementwise: OperatorFamily<Binary | Unary | 'Identity' | 'Where' | 'Cast'> = {
+  Identity: { emit: emitPlain, gradient: noGradient },
+
   Add: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d, b)] },
   Sub: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d && neg(d), b)] },
   Mul: {
