@@ -1,3 +1,4 @@
+export type { BackwardOptions } from './autograd.ts';
 export type { ArrayOf, DType, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors.ts';
 export * as F from './functional/index.ts';

@@ -1,4 +1,4 @@
-import { backward } from './autograd.ts';
+import { backward, type BackwardOptions } from './autograd.ts';
 import { evaluate } from './compiler/compile.ts';
 import { newArray, type ArrayOf, type DType, type TensorData } from './dtype.ts';
 import { NnError, ShapeError } from './errors.ts';
@@ -198,8 +198,11 @@ export class Tensor {
    * Computes the gradient of this loss (one number) for every parameter that it depends on, as torch.Tensor.backward: gradients add
    * to those of earlier backward passes until `zeroGrad`. Resolves when the optimizer may use them; under
    * DistributedDataParallel, when they are averaged over all ranks.
+   *
+   * @throws NnError (ERR_BACKWARD) for what is no loss: several numbers, no way to a parameter, a second time; (ERR_NONFINITE) where
+   * `detectAnomaly` finds NaN or infinity. No gradient is changed then.
    */
-  async backward(): Promise<void> {
+  async backward(options: BackwardOptions = {}): Promise<void> {
     if (this.#backwardCalled) {
       throw new NnError(
         'ERR_BACKWARD',
@@ -208,7 +211,7 @@ export class Tensor {
     }
     this.#backwardCalled = true;
     try {
-      this.#item = await backward(this.value);
+      this.#item = await backward(this.value, options);
     } catch (error) {
       this.#backwardCalled = false;
       throw error;

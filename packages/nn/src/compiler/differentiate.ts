@@ -1,4 +1,4 @@
-import { isNode, sizeOf, type Value } from '../graph/node.ts';
+import { isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { add } from '../ops/elementwise.ts';
 import { definitionOf } from '../ops/index.ts';
@@ -10,8 +10,13 @@ import { constant } from '../ops/source.ts';
  *
  * The forward order is walked backwards; when a node is reached, all that depends on it has delivered its part, so the sum of the
  * parts is the node's gradient. Only nodes on a path to a trainable leaf are visited.
+ *
+ * @param visited told of each node with the gradients that its inputs have so far
  */
-export function differentiate(loss: Value): Map<Value, Value> {
+export function differentiate(
+  loss: Value,
+  visited?: (node: Node, gradients: readonly Value[]) => void,
+): Map<Value, Value> {
   const order = topologicalOrder([loss]);
   const trainable = valuesDependingOnTrainable(order);
   const gradients = new Map<Value, Value>([[loss, expand(constant(1), loss.shape)]]);
@@ -26,6 +31,10 @@ export function differentiate(loss: Value): Map<Value, Value> {
       const known = gradients.get(input);
       gradients.set(input, known === undefined ? part : add(known, part));
     }
+    visited?.(
+      node,
+      node.inputs.map((input) => gradients.get(input)).filter((gradient) => gradient !== undefined),
+    );
   }
   return new Map(
     [...gradients].filter(
