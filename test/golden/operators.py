@@ -32,6 +32,13 @@ def fill_classes(count, depth, seed):
     return torch.from_numpy((7 * np.arange(count) + seed) % depth)
 
 
+def ignoring(count, depth, seed):
+    """Classes, of which every third is to be ignored."""
+    classes = fill_classes(count, depth, seed)
+    classes[::3] = -100
+    return classes
+
+
 def shortest(number):
     """The shortest decimal that float32 reads as this number."""
     return float(str(np.float32(number)))
@@ -75,6 +82,27 @@ OPERATORS = {
     "logSoftmax": ([(3, 5)], lambda a: F.log_softmax(a, 1)),
     "logSoftmax of an inner axis": ([(2, 3, 4)], lambda a: F.log_softmax(a, -2)),
     "nllLoss": ([(6, 4)], lambda a: F.nll_loss(a, fill_classes(6, 4, 1))),
+    "nllLoss, weighted, ignoring, mean": ([(6, 4)], lambda a: F.nll_loss(a, ignoring(6, 4, 1), fill((4,), 9).double() + 1.5, reduction="mean")),
+    "crossEntropy, everything, mean": ([(6, 4)], lambda a: F.cross_entropy(a, ignoring(6, 4, 1), fill((4,), 9).double() + 1.5, label_smoothing=0.2, reduction="mean")),
+    "crossEntropy of probabilities, mean": ([(6, 4), (6, 4)], lambda a, p: F.cross_entropy(a, p + 1.5, fill((4,), 9).double() + 1.5, label_smoothing=0.2, reduction="mean")),
+    "mseLoss, mean": ([(3, 5), (3, 5)], lambda a, b: F.mse_loss(a, b, reduction="mean")),
+    "binaryCrossEntropyWithLogits, everything, mean": ([(3, 4)], lambda a: F.binary_cross_entropy_with_logits(9 * a, fill((3, 4), 8).double() / 2 + 0.5, fill((4,), 9).double() + 1.5, pos_weight=fill((4,), 9).double() + 1.5 + 1, reduction="mean")),
+    "nllLoss, weighted, ignoring, sum": ([(6, 4)], lambda a: F.nll_loss(a, ignoring(6, 4, 1), fill((4,), 9).double() + 1.5, reduction="sum")),
+    "crossEntropy, everything, sum": ([(6, 4)], lambda a: F.cross_entropy(a, ignoring(6, 4, 1), fill((4,), 9).double() + 1.5, label_smoothing=0.2, reduction="sum")),
+    "crossEntropy of probabilities, sum": ([(6, 4), (6, 4)], lambda a, p: F.cross_entropy(a, p + 1.5, fill((4,), 9).double() + 1.5, label_smoothing=0.2, reduction="sum")),
+    "mseLoss, sum": ([(3, 5), (3, 5)], lambda a, b: F.mse_loss(a, b, reduction="sum")),
+    "binaryCrossEntropyWithLogits, everything, sum": ([(3, 4)], lambda a: F.binary_cross_entropy_with_logits(9 * a, fill((3, 4), 8).double() / 2 + 0.5, fill((4,), 9).double() + 1.5, pos_weight=fill((4,), 9).double() + 1.5 + 1, reduction="sum")),
+    "nllLoss, weighted, ignoring, none": ([(6, 4)], lambda a: F.nll_loss(a, ignoring(6, 4, 1), fill((4,), 9).double() + 1.5, reduction="none")),
+    "crossEntropy, everything, none": ([(6, 4)], lambda a: F.cross_entropy(a, ignoring(6, 4, 1), fill((4,), 9).double() + 1.5, label_smoothing=0.2, reduction="none")),
+    "crossEntropy of probabilities, none": ([(6, 4), (6, 4)], lambda a, p: F.cross_entropy(a, p + 1.5, fill((4,), 9).double() + 1.5, label_smoothing=0.2, reduction="none")),
+    "mseLoss, none": ([(3, 5), (3, 5)], lambda a, b: F.mse_loss(a, b, reduction="none")),
+    "binaryCrossEntropyWithLogits, everything, none": ([(3, 4)], lambda a: F.binary_cross_entropy_with_logits(9 * a, fill((3, 4), 8).double() / 2 + 0.5, fill((4,), 9).double() + 1.5, pos_weight=fill((4,), 9).double() + 1.5 + 1, reduction="none")),
+    "nllLoss of another index to ignore": ([(6, 4)], lambda a: F.nll_loss(a, fill_classes(6, 4, 1), ignore_index=2)),
+    "nllLoss of images": ([(2, 4, 3, 5)], lambda a: F.nll_loss(a, ignoring(30, 4, 2).view(2, 3, 5))),
+    "crossEntropy": ([(6, 4)], lambda a: F.cross_entropy(a, fill_classes(6, 4, 1))),
+    "crossEntropy of images, smoothed": ([(2, 4, 3, 5)], lambda a: F.cross_entropy(a, ignoring(30, 4, 2).view(2, 3, 5), label_smoothing=0.1)),
+    "crossEntropy of probabilities in images": ([(2, 4, 3), (2, 4, 3)], lambda a, p: F.cross_entropy(a, p)),
+    "binaryCrossEntropyWithLogits": ([(3, 4), (3, 4)], F.binary_cross_entropy_with_logits),
     "sqrt": ([(3, 5)], lambda a: (a + 1.25).sqrt()),
     "pow 2": ([(3, 5)], lambda a: a.pow(2)),
     "pow 3": ([(3, 5)], lambda a: a.pow(3)),

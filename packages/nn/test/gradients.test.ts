@@ -208,8 +208,22 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   MaxUnpool: {
     'scattered places': of((x) => [unpool(x, [5, 0, 2, 10, 13, 12, 18, 23], [1, 2, 3, 4])], [1, 2, 2, 2]),
   },
-  GatherElements: { 'an element twice': of((x) => [gatherElements(x, integers(4, 1, 1, 0))], [5]) },
-  ScatterElements: { 'a place twice': of((x) => [scatterElements(integers(4, 1, 1, 0), x, 6)], [4]) },
+  GatherElements: {
+    'an element twice': of((x) => [gatherElements(x, integers(4, 1, 1, 0))], [5]),
+    'one of each row': of((x) => [gatherElements(x, reshape(integers(4, 1, 1), [3, 1]), 1)], [3, 5]),
+    'along an inner axis': of(
+      (x) => [gatherElements(x, reshape(integers(2, 1, 1, 0, 2, 2), [2, 1, 3]), 1)],
+      [2, 3, 3],
+    ),
+  },
+  ScatterElements: {
+    'a place twice': of((x) => [scatterElements(integers(4, 1, 1, 0), x, 6)], [4]),
+    'one of each row': of((x) => [scatterElements(reshape(integers(4, 1, 1), [3, 1]), x, 5, 1)], [3, 1]),
+    'rows, one of them twice': of(
+      (x) => [scatterElements(expand(reshape(integers(3, 1, 3), [3, 1]), [3, 2]), x, 4)],
+      [3, 2],
+    ),
+  },
 
   Softmax: {
     'the last axis': of((x) => [softmax(x, -1)], [3, 5]),

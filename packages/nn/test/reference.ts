@@ -192,8 +192,16 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     }),
   ],
   MaxUnpool: ({ outputs: [y] }, [values, positions]) => [scattered(y.shape, positions, values)],
-  GatherElements: (_, [data, positions]) => [positions.data.map((place) => data.data[place])],
-  ScatterElements: ({ outputs: [y] }, [positions, updates]) => [scattered(y.shape, positions, updates)],
+  GatherElements: ({ attributes: { axis } }, [data, positions]) => [
+    tabulate(positions.shape, (index) => element(data, index.with(axis, element(positions, index)))),
+  ],
+  ScatterElements: ({ outputs: [y], attributes: { axis } }, [positions, updates]) => {
+    const result = new Float64Array(y.shape.reduce((size, dimension) => size * dimension, 1));
+    forEachIndex(updates.shape, (index) => {
+      result[offset(y.shape, index.with(axis, element(positions, index)))] += element(updates, index);
+    });
+    return [result];
+  },
 
   Softmax: ({ attributes: { axis } }, [x]) => {
     const exponentials = x.data.map(Math.exp);

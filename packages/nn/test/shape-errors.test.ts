@@ -58,6 +58,38 @@ describe('shapes that do not fit are refused where they are written, in both the
     ['logSoftmax', () => F.logSoftmax(of(2, 3), -3), ['axis -3', 'float32[2,3]']],
     ['nllLoss, rows', () => F.nllLoss(of(2, 3), integers(4)), ['float32[2,3]', 'int64[4]']],
     ['nllLoss, labels of float32', () => F.nllLoss(of(2, 3), of(2)), ['float32[2,3]', 'float32[2]']],
+    [
+      'nllLoss of images',
+      () => F.nllLoss(of(2, 3, 4), integers(2, 3)),
+      ['nllLoss', 'float32[2,3,4]', 'int64[2,3]'],
+    ],
+    [
+      'crossEntropy',
+      () => F.crossEntropy(of(2, 3), integers(3)),
+      ['crossEntropy', 'float32[2,3]', 'int64[3]'],
+    ],
+    ['crossEntropy of a vector', () => F.crossEntropy(of(3), integers(1)), ['float32[3]', 'int64[1]']],
+    [
+      'crossEntropy, probabilities',
+      () => F.crossEntropy(of(2, 3), of(2, 4)),
+      ['crossEntropy', 'float32[2,3]', 'float32[2,4]'],
+    ],
+    [
+      'crossEntropy, weight',
+      () => F.crossEntropy(of(2, 3), integers(2), { weight: of(2) }),
+      ['crossEntropy', 'float32[3]', 'float32[2]'],
+    ],
+    ['mseLoss', () => F.mseLoss(of(2, 3), of(3)), ['mseLoss', 'float32[2,3]', 'float32[3]']],
+    [
+      'binaryCrossEntropyWithLogits',
+      () => F.binaryCrossEntropyWithLogits(of(2, 1), of(2)),
+      ['binaryCrossEntropyWithLogits', 'float32[2,1]', 'float32[2]'],
+    ],
+    [
+      'binaryCrossEntropyWithLogits, posWeight',
+      () => F.binaryCrossEntropyWithLogits(of(2, 1), of(2, 1), { posWeight: of(3) }),
+      ['posWeight', 'float32[2,1]', 'float32[3]'],
+    ],
     ['matmul of a number', () => of().matmul(of(2)), ['matmul', 'float32[]', 'float32[2]']],
     ['matmul of many', () => of(2, 3, 4).matmul(of(3, 4)), ['float32[2,3,4]', 'float32[3,4]']],
     [
@@ -104,6 +136,31 @@ describe('arguments that cannot work', () => {
       'gelu',
       () => F.gelu(of(2), { approximate: 'sigmoid' as 'tanh' }),
       "must be 'none' or 'tanh', given 'sigmoid'",
+    ],
+    [
+      'nllLoss',
+      () => F.nllLoss(of(2, 3), integers(2), { ignoreIndex: 0.5 }),
+      'ignoreIndex must be an integer',
+    ],
+    [
+      'mseLoss',
+      () => F.mseLoss(of(2), of(2), { reduction: 'average' as 'mean' }),
+      "reduction must be 'mean', 'sum' or 'none', given 'average'",
+    ],
+    [
+      'nllLoss',
+      () => F.nllLoss(of(2, 3), integers(2), { reduction: 'average' as 'mean' }),
+      "reduction must be 'mean', 'sum' or 'none', given 'average'",
+    ],
+    [
+      'crossEntropy',
+      () => F.crossEntropy(of(2, 3), integers(2), { labelSmoothing: 1.5 }),
+      'labelSmoothing must be from 0 to 1, given 1.5',
+    ],
+    [
+      'crossEntropy',
+      () => F.crossEntropy(of(2, 3), tensor(BigInt64Array.of(1n, 3n)), { ignoreIndex: 2 }),
+      'target 3 in row 1 is not a class from 0 to 2, nor ignoreIndex (2)',
     ],
     ['Sequential', () => new nn.Sequential(undefined as unknown as nn.Layer), 'part 0 is not a Module'],
     ['Conv2d', () => new nn.Conv2d(3, 4, 3, { groups: 2 }), '2 groups must divide inChannels (3)'],

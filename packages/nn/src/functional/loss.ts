@@ -1,26 +1,241 @@
-import { ArgumentError } from '../errors.ts';
-import { isNode } from '../graph/node.ts';
-import { negativeLogLikelihood } from '../ops/softmax.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType, isNode, sizeOf, type Value } from '../graph/node.ts';
+import { broadcastShape } from '../ops/broadcast.ts';
+import { add, cast, div, equal, mul, neg, sub, where } from '../ops/elementwise.ts';
+import { softplus } from '../ops/functions.ts';
+import { gatherElements } from '../ops/indexing.ts';
+import { reduceMean, reduceSum } from '../ops/reduction.ts';
+import { reshape, unsqueeze } from '../ops/shape.ts';
+import { logSoftmax, negativeLogLikelihood } from '../ops/softmax.ts';
+import { constant } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 
-/**
- * Mean of −logProbabilities[n, target[n]] (torch.nn.functional.nll_loss): [N, C] and int64 [N] give a scalar.
- *
- * @throws ArgumentError for a target that is not a class from 0 to C − 1
- */
-export function nllLoss(logProbabilities: Tensor, target: Tensor): Tensor {
-  requireClasses(target, logProbabilities.shape[1]);
-  return new Tensor(negativeLogLikelihood(logProbabilities.value, target.value));
+/** What becomes of the losses of all elements: their mean (by weight, where classes have one), their sum, or each by itself. */
+export type Reduction = 'mean' | 'sum' | 'none';
+
+export interface ReductionOptions {
+  /** 'mean' unless given. */
+  reduction?: Reduction;
 }
 
-/** ONNX takes a negative class as counted from the last, and would learn the wrong thing from it. */
-function requireClasses({ value: { node } }: Tensor, count: number): void {
-  if (!isNode(node, 'Input')) return;
-  for (const [row, label] of node.attributes.source.data.entries()) {
-    if (label < 0 || label >= count) {
+export interface NLLLossOptions extends ReductionOptions {
+  /** [C]: what each class counts; 1 unless given. */
+  weight?: Tensor | undefined;
+  /** A target that takes no part in the loss; −100 unless given. */
+  ignoreIndex?: number;
+}
+
+export interface CrossEntropyOptions extends NLLLossOptions {
+  /** Fraction of a target that is spread evenly over all classes, from 0 to 1; 0 unless given. */
+  labelSmoothing?: number;
+}
+
+export interface BCEWithLogitsOptions extends ReductionOptions {
+  /** What each element counts; broadcasts to the input. 1 unless given. */
+  weight?: Tensor | undefined;
+  /** What a positive target counts; broadcasts to the input. 1 unless given. */
+  posWeight?: Tensor | undefined;
+}
+
+/**
+ * −logProbabilities[n, target[n]], reduced (torch.nn.functional.nll_loss).
+ *
+ * @param logProbabilities [N, C] or [N, C, …]
+ * @param target int64 [N] or [N, …], classes from 0 to C − 1, or `ignoreIndex`
+ * @throws ArgumentError for a target that is neither
+ */
+export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
+  return classLoss('nllLoss', logProbabilities.value, target.value, { ...options, labelSmoothing: 0 });
+}
+
+/**
+ * nllLoss of logSoftmax(logits) along dimension 1 (torch.nn.functional.cross_entropy).
+ *
+ * @param logits [N, C] or [N, C, …]
+ * @param target int64 [N] or [N, …] as of `nllLoss`; or float32 probabilities of the logits' shape, to which `ignoreIndex` does not apply
+ * @throws ArgumentError for a target that is neither a class nor `ignoreIndex`
+ */
+export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  const { labelSmoothing = 0 } = options;
+  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
+    throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, given ${labelSmoothing}.`);
+  }
+  if (target.dtype === 'float32') return probabilityLoss(logits.value, target.value, options);
+  requireTargets('crossEntropy', logits.value, target.value);
+  return classLoss('crossEntropy', logSoftmax(logits.value, 1), target.value, { ...options, labelSmoothing });
+}
+
+/** (input − target)², reduced (torch.nn.functional.mse_loss); equal shapes. */
+export function mseLoss(
+  input: Tensor,
+  target: Tensor,
+  { reduction = 'mean' }: ReductionOptions = {},
+): Tensor {
+  requireEqualShapes('mseLoss', input, target);
+  const difference = sub(input.value, target.value);
+  return reduced('mseLoss', mul(difference, difference), reduction);
+}
+
+/**
+ * −(posWeight·t·log σ(x) + (1 − t)·log(1 − σ(x))), times the weight, reduced (torch.nn.functional.binary_cross_entropy_with_logits).
+ * Written as (1 − t)·x + (1 + (posWeight − 1)·t)·log(1 + exp(−x)), it holds for logits of every size.
+ *
+ * @param logits float32 of any shape
+ * @param target float32 of the same shape, from 0 to 1
+ */
+export function binaryCrossEntropyWithLogits(
+  logits: Tensor,
+  target: Tensor,
+  { weight, posWeight, reduction = 'mean' }: BCEWithLogitsOptions = {},
+): Tensor {
+  requireEqualShapes('binaryCrossEntropyWithLogits', logits, target);
+  requireBroadcast('weight', weight, logits);
+  requireBroadcast('posWeight', posWeight, logits);
+  const [x, t] = [logits.value, target.value];
+  const one = constant(1);
+  const counted = posWeight && add(mul(sub(posWeight.value, one), t), one);
+  const tail = softplus(neg(x));
+  const each = add(mul(sub(one, t), x), counted ? mul(counted, tail) : tail);
+  const losses = weight ? mul(each, weight.value) : each;
+  return reduced('binaryCrossEntropyWithLogits', losses, reduction);
+}
+
+type ClassLossOptions = NLLLossOptions & { labelSmoothing: number };
+
+/** The loss of classes: (1 − s)·w[t]·(−x[t]) + s/C·Σ w·(−x), s the label smoothing; the mean divides by Σ w[t]. */
+function classLoss(name: string, x: Value, target: Value, options: ClassLossOptions): Tensor {
+  const { weight, ignoreIndex = -100, reduction = 'mean', labelSmoothing } = options;
+  requireTargets(name, x, target);
+  requireWeight(name, weight, x);
+  if (!Number.isInteger(ignoreIndex)) {
+    throw new ArgumentError(`${name}: ignoreIndex must be an integer, given ${ignoreIndex}.`);
+  }
+  const classesAlone = requireClasses(name, target, x.shape[1], ignoreIndex);
+  const plain = classesAlone && weight === undefined && labelSmoothing === 0 && x.shape.length === 2;
+  if (plain && reduction === 'mean') return new Tensor(negativeLogLikelihood(x, target));
+
+  const [zero, one] = [constant(0), constant(1)];
+  const ignored = equal(target, int64(ignoreIndex));
+  // An ignored target need not be a place in x; what is read there instead is thrown away.
+  const places = where(ignored, int64(0), target);
+  const perTarget = (value: Value) => reshape(value, target.shape);
+  const picked = perTarget(gatherElements(x, unsqueeze(places, 1), 1));
+  const counts = weight
+    ? perTarget(gatherElements(weight.value, reshape(places, [sizeOf(target.shape)])))
+    : one;
+  let losses = neg(mul(picked, counts));
+  if (labelSmoothing > 0) {
+    const spread = neg(reduceSum(weight ? mul(x, alongClasses(weight.value, x)) : x, [1]));
+    const share = constant(labelSmoothing / x.shape[1]);
+    losses = add(mul(losses, constant(1 - labelSmoothing)), mul(spread, share));
+  }
+  losses = where(ignored, zero, losses);
+  if (reduction !== 'mean') return reduced(name, losses, reduction);
+  return new Tensor(div(reduceSum(losses), reduceSum(where(ignored, zero, counts))));
+}
+
+/** The loss of probabilities: −Σ w·t·logSoftmax(x) over the classes; the mean is over everything else. */
+function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOptions): Tensor {
+  const { weight, reduction = 'mean', labelSmoothing = 0 } = options;
+  if (logits.shape.length < 2 || logits.shape.join() !== target.shape.join()) {
+    throw new ShapeError(
+      `crossEntropy: takes float32[N,C,…] and probabilities of the same shape, or classes int64[N,…], given ${describeType(logits)} and ${describeType(target)}.`,
+    );
+  }
+  requireWeight('crossEntropy', weight, logits);
+  const share = constant(labelSmoothing / logits.shape[1]);
+  const smooth = add(mul(target, constant(1 - labelSmoothing)), share);
+  const products = mul(logSoftmax(logits, 1), labelSmoothing > 0 ? smooth : target);
+  const weighted = weight ? mul(products, alongClasses(weight.value, logits)) : products;
+  return reduced('crossEntropy', neg(reduceSum(weighted, [1])), reduction);
+}
+
+function reduced(name: string, losses: Value, reduction: Reduction): Tensor {
+  switch (reduction) {
+    case 'mean':
+      return new Tensor(reduceMean(losses));
+    case 'sum':
+      return new Tensor(reduceSum(losses));
+    case 'none':
+      return new Tensor(losses);
+    default:
       throw new ArgumentError(
-        `nllLoss: target ${label} in row ${row} is not a class from 0 to ${count - 1}; the log-probabilities have ${count} columns.`,
+        `${name}: reduction must be 'mean', 'sum' or 'none', given '${String(reduction)}'.`,
+      );
+  }
+}
+
+/** A scalar of int64; exact up to 2²⁴, beyond which no number of classes goes. */
+function int64(value: number): Value {
+  return cast(constant(value), 'int64');
+}
+
+/** [C] seen as [1, C, 1, …], as many dimensions as `like` has. */
+function alongClasses(weight: Value, like: Value): Value {
+  return reshape(
+    weight,
+    like.shape.map((size, axis) => (axis === 1 ? size : 1)),
+  );
+}
+
+function requireTargets(name: string, x: Value, target: Value): void {
+  const expected = x.shape.toSpliced(1, 1).join();
+  if (
+    x.dtype !== 'float32' ||
+    x.shape.length < 2 ||
+    target.dtype !== 'int64' ||
+    target.shape.join() !== expected
+  ) {
+    throw new ShapeError(
+      `${name}: takes float32[N,C] or [N,C,…] and int64[N] or [N,…], given ${describeType(x)} and ${describeType(target)}.`,
+    );
+  }
+}
+
+function requireWeight(name: string, weight: Tensor | undefined, x: Value): void {
+  if (weight === undefined) return;
+  if (weight.dtype !== 'float32' || weight.shape.join() !== `${x.shape[1]}`) {
+    throw new ShapeError(
+      `${name}: takes a weight for each class, float32[${x.shape[1]}] for ${describeType(x)}, given ${describeType(weight)}.`,
+    );
+  }
+}
+
+/**
+ * ONNX takes a negative class as counted from the last, and would learn the wrong thing from it.
+ *
+ * @returns whether every target is known to be a class; false where one is ignored, or is not known before the graph runs
+ */
+function requireClasses(name: string, { node }: Value, count: number, ignoreIndex: number): boolean {
+  if (!isNode(node, 'Input')) return false;
+  let classesAlone = true;
+  for (const [place, element] of node.attributes.source.data.entries()) {
+    const label = Number(element);
+    if (label === ignoreIndex) {
+      classesAlone = false;
+    } else if (label < 0 || label >= count) {
+      throw new ArgumentError(
+        `${name}: target ${label} in row ${place} is not a class from 0 to ${count - 1}, nor ignoreIndex (${ignoreIndex}); there are ${count} classes.`,
       );
     }
+  }
+  return classesAlone;
+}
+
+function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tensor): void {
+  if (weight === undefined) return;
+  const name = `binaryCrossEntropyWithLogits, ${what}`;
+  if (broadcastShape(name, logits.value, weight.value).join() !== logits.shape.join()) {
+    throw new ShapeError(
+      `${name}: ${describeType(weight)} is larger than the logits, ${describeType(logits)}.`,
+    );
+  }
+}
+
+function requireEqualShapes(name: string, input: Tensor, target: Tensor): void {
+  if (input.dtype !== 'float32' || target.dtype !== 'float32' || input.shape.join() !== target.shape.join()) {
+    throw new ShapeError(
+      `${name}: takes two of float32 and of one shape, given ${describeType(input)} and ${describeType(target)}.`,
+    );
   }
 }

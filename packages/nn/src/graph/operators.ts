@@ -116,10 +116,10 @@ export interface Operators {
   /** Inputs: values, positions, as from MaxPool; zeros elsewhere. Windows must not overlap. */
   MaxUnpool: { shape: readonly number[] };
 
-  /** Inputs: data [n], positions [m] (int64); output [m]: the elements there. */
-  GatherElements: None;
-  /** Inputs: positions [m] (int64), updates [m]; output [size]: each update added at its position. */
-  ScatterElements: { size: number };
+  /** Inputs: data, positions (int64); output like the positions: the element of data at the same index but for the axis, there at the position. */
+  GatherElements: { axis: number };
+  /** Inputs: positions (int64), updates, of one shape; output with `size` along the axis: each update added at its position, in their order. */
+  ScatterElements: { axis: number; size: number };
 
   Softmax: { axis: number };
   LogSoftmax: { axis: number };

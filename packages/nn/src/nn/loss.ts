@@ -1,10 +1,68 @@
-import { nllLoss } from '../functional/loss.ts';
+import {
+  binaryCrossEntropyWithLogits,
+  crossEntropy,
+  mseLoss,
+  nllLoss,
+  type BCEWithLogitsOptions,
+  type CrossEntropyOptions,
+  type NLLLossOptions,
+  type ReductionOptions,
+} from '../functional/loss.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 
-/** Mean negative log-likelihood (torch.nn.NLLLoss). */
+/** Negative log-likelihood (torch.nn.NLLLoss): see `F.nllLoss`. */
 export class NLLLoss extends Module {
+  readonly #options: NLLLossOptions;
+
+  constructor(options: NLLLossOptions = {}) {
+    super();
+    this.#options = options;
+  }
+
   forward(logProbabilities: Tensor, target: Tensor): Tensor {
-    return nllLoss(logProbabilities, target);
+    return nllLoss(logProbabilities, target, this.#options);
+  }
+}
+
+/** Cross entropy of logits and classes, or probabilities (torch.nn.CrossEntropyLoss): see `F.crossEntropy`. */
+export class CrossEntropyLoss extends Module {
+  readonly #options: CrossEntropyOptions;
+
+  constructor(options: CrossEntropyOptions = {}) {
+    super();
+    this.#options = options;
+  }
+
+  forward(logits: Tensor, target: Tensor): Tensor {
+    return crossEntropy(logits, target, this.#options);
+  }
+}
+
+/** Squared error (torch.nn.MSELoss): see `F.mseLoss`. */
+export class MSELoss extends Module {
+  readonly #options: ReductionOptions;
+
+  constructor(options: ReductionOptions = {}) {
+    super();
+    this.#options = options;
+  }
+
+  forward(input: Tensor, target: Tensor): Tensor {
+    return mseLoss(input, target, this.#options);
+  }
+}
+
+/** Cross entropy of logits and yes or no (torch.nn.BCEWithLogitsLoss): see `F.binaryCrossEntropyWithLogits`. */
+export class BCEWithLogitsLoss extends Module {
+  readonly #options: BCEWithLogitsOptions;
+
+  constructor(options: BCEWithLogitsOptions = {}) {
+    super();
+    this.#options = options;
+  }
+
+  forward(logits: Tensor, target: Tensor): Tensor {
+    return binaryCrossEntropyWithLogits(logits, target, this.#options);
   }
 }

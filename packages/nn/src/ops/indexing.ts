@@ -1,15 +1,20 @@
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
-import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
+import { createValue, describeType, type Value } from '../graph/node.ts';
+import { noGradient, type OperatorFamily } from './definition.ts';
 
-/** The elements of `data` [n] at `positions` [m]; gives [m]. */
-export function gatherElements(data: Value, positions: Value): Value {
-  return createValue('GatherElements', [data, positions], {}, { dtype: data.dtype, shape: positions.shape });
+/**
+ * The elements of `data` at `positions` along an axis (torch.gather): of [n] at [m], [m]; along axis 1, of [N, C] at [N, 1], one of each
+ * row.
+ */
+export function gatherElements(data: Value, positions: Value, axis = 0): Value {
+  const type = { dtype: data.dtype, shape: positions.shape };
+  return createValue('GatherElements', [data, positions], { axis }, type);
 }
 
-/** Zeros [size], with `updates` [m] added at `positions` [m]. */
-export function scatterElements(positions: Value, updates: Value, size: number): Value {
-  return createValue('ScatterElements', [positions, updates], { size }, { dtype: 'float32', shape: [size] });
+/** Zeros, `size` of them along the axis, with `updates` added at `positions`, which has their shape. */
+export function scatterElements(positions: Value, updates: Value, size: number, axis = 0): Value {
+  const type = { dtype: 'float32', shape: updates.shape.with(axis, size) } as const;
+  return createValue('ScatterElements', [positions, updates], { axis, size }, type);
 }
 
 /** `value` at the class of each row and 0 elsewhere: classes [N] (int64) give [N, depth]. */
@@ -23,22 +28,28 @@ export function oneHot(classes: Value, depth: number, value: number): Value {
 
 export const indexing: OperatorFamily<'GatherElements' | 'ScatterElements' | 'OneHot'> = {
   GatherElements: {
-    emit: emitPlain,
-    gradient: ({ inputs: [data, positions] }, [d]) => [
-      d && scatterElements(positions, d, sizeOf(data.shape)),
+    emit: (graph, { attributes: { axis } }, inputs, outputs) => {
+      graph.node('GatherElements', inputs, outputs, { axis });
+    },
+    gradient: ({ inputs: [data, positions], attributes: { axis } }, [d]) => [
+      d && scatterElements(positions, d, data.shape[axis], axis),
     ],
   },
   ScatterElements: {
-    emit: (graph, { attributes: { size } }, [positions, updates], outputs) => {
+    // onnxruntime adds one update after the other, on one thread: equal inputs give equal bits.
+    emit: (graph, { outputs: [{ shape }], attributes: { axis } }, [positions, updates], outputs) => {
       const zeros = graph.freshName('zeros');
       graph.node(
         'Expand',
-        [graph.constant('float32', [1], [0]), graph.constant('int64', [1], [size])],
+        [graph.constant('float32', [1], [0]), graph.constant('int64', [shape.length], shape)],
         [zeros],
       );
-      graph.node('ScatterElements', [zeros, positions, updates], outputs, { axis: 0, reduction: 'add' });
+      graph.node('ScatterElements', [zeros, positions, updates], outputs, { axis, reduction: 'add' });
     },
-    gradient: ({ inputs: [positions] }, [d]) => [undefined, d && gatherElements(d, positions)],
+    gradient: ({ inputs: [positions], attributes: { axis } }, [d]) => [
+      undefined,
+      d && gatherElements(d, positions, axis),
+    ],
   },
   OneHot: {
     emit: (graph, { attributes: { depth, value } }, inputs, outputs) => {
