@@ -138,6 +138,11 @@ OPERATORS = {
     "stack": ([(2, 3), (2, 3)], lambda *all: torch.stack(all, 1)),
     "linear of many rows": ([(2, 3, 5), (4, 5), (4,)], F.linear),
     "linear of a vector": ([(5,), (4, 5), (4,)], F.linear),
+    "layerNorm": ([(3, 2, 5), (5,), (5,)], lambda x, w, b: F.layer_norm(x, (5,), w, b)),
+    "layerNorm of two dimensions": ([(3, 2, 5)], lambda x: F.layer_norm(x, (2, 5), eps=0.1)),
+    "embedding": ([(5, 3)], lambda w: F.embedding(fill_classes(6, 5, 1).view(2, 3) // 2, w)),
+    "embedding with padding": ([(5, 3)], lambda w: F.embedding(fill_classes(6, 5, 1) // 2, w, padding_idx=-4)),
+    "conv2d same": ([(2, 3, 6, 7), (4, 3, 3, 2), (4,)], lambda x, w, b: F.conv2d(x, w, b, padding="same", dilation=(1, 3))),
     "conv2d": ([(2, 3, 6, 7), (4, 3, 3, 2), (4,)], F.conv2d),
     "conv2d without bias": ([(2, 3, 5, 5), (4, 3, 3, 3)], F.conv2d),
     "conv2d 1x1": ([(2, 3, 4, 5), (4, 3, 1, 1), (4,)], F.conv2d),
@@ -224,11 +229,22 @@ def initial_parameters():
         nn.Conv2d(1, 20, 5),
         nn.Conv2d(6, 4, (3, 2), groups=2, bias=False),
         nn.Linear(7, 3),
+        nn.Embedding(7, 5, padding_idx=3),
+        nn.LayerNorm((2, 3)),
+        nn.Embedding(3, 4),
+        nn.Embedding(3, 5),
         *[nn.Linear(inputs, 2) for inputs in range(1, 300)],
     ]
     first = modules[0].weight.detach().flatten()[:4]
     parameters = [parameter for module in modules for parameter in module.parameters()]
     return {"first": [shortest(x) for x in first], "sha256": bits(parameters)}
+
+
+def normal_numbers():
+    """Normal numbers of all lengths in turn, the short ones from the doubles of one stream, whose second numbers wait for the next call."""
+    torch.manual_seed(5)
+    tensors = [torch.empty(size).normal_(0.5, 0.02) for size in (3, 2, 16, 5, 17, 100000, 15, 31)]
+    return {"first": [shortest(x) for x in tensors[0]], "sha256": bits(tensors)}
 
 
 class Net(nn.Module):
@@ -303,6 +319,7 @@ fixture = {
     "operators": list(operator_cases(OPERATORS, fill)),
     "tied": list(operator_cases(TIED, fill_coarse)),
     "initialParameters": initial_parameters(),
+    "normalNumbers": normal_numbers(),
     "mnist": [mnist(32, 10), mnist(8, 3)],
     "sgd": {name: sgd(options) for name, options in SGD.items()},
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { cat, F, manualSeed, nn, optim, Parameter, stack, tensor, type Tensor } from '../src/index.ts';
+import { defaultGenerator } from '../src/random/generator.ts';
 import { fill, fillClasses, fillCoarse } from './fill.ts';
 import { MnistCnn } from './mnist-cnn.ts';
 import { expectClose } from './numeric.ts';
@@ -23,10 +24,16 @@ interface OperatorCase {
   readonly gradients: readonly Summary[];
 }
 
+interface Bits {
+  readonly first: readonly number[];
+  readonly sha256: string;
+}
+
 interface Golden {
   readonly operators: readonly OperatorCase[];
   readonly tied: readonly OperatorCase[];
-  readonly initialParameters: { readonly first: readonly number[]; readonly sha256: string };
+  readonly initialParameters: Bits;
+  readonly normalNumbers: Bits;
   readonly mnist: readonly {
     readonly batch: number;
     readonly initial: string;
@@ -220,6 +227,19 @@ const operators: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
   stack: (...all) => stack(all, 1),
   'linear of many rows': (x, w, b) => F.linear(x, w, b),
   'linear of a vector': (x, w, b) => F.linear(x, w, b),
+  layerNorm: (x, w, b) => F.layerNorm(x, [5], w, b),
+  'layerNorm of two dimensions': (x) => F.layerNorm(x, [2, 5], undefined, undefined, { eps: 0.1 }),
+  embedding: (w) =>
+    F.embedding(
+      tensor(
+        fillClasses(6, 5, 1).map((row) => row / 2n),
+        [2, 3],
+      ),
+      w,
+    ),
+  'embedding with padding': (w) =>
+    F.embedding(tensor(fillClasses(6, 5, 1).map((row) => row / 2n)), w, { paddingIdx: -4 }),
+  'conv2d same': (x, w, b) => F.conv2d(x, w, b, { padding: 'same', dilation: [1, 3] }),
   conv2d: (x, w, b) => F.conv2d(x, w, b),
   'conv2d without bias': (x, w) => F.conv2d(x, w),
   'conv2d 1x1': (x, w, b) => F.conv2d(x, w, b),
@@ -289,11 +309,23 @@ test('after manualSeed(1), initial parameters are the bits of torch', () => {
     new nn.Conv2d(1, 20, 5),
     new nn.Conv2d(6, 4, [3, 2], { groups: 2, bias: false }),
     new nn.Linear(7, 3),
+    new nn.Embedding(7, 5, { paddingIdx: 3 }),
+    new nn.LayerNorm([2, 3]),
+    new nn.Embedding(3, 4),
+    new nn.Embedding(3, 5),
     ...Array.from({ length: 299 }, (_, k) => new nn.Linear(k + 1, 2)),
   ];
   const [first] = dataOf(modules);
   expect([...first.subarray(0, 4)]).toEqual(golden.initialParameters.first.map(Math.fround));
   expect(bits(dataOf(modules))).toBe(golden.initialParameters.sha256);
+});
+
+test('normal numbers are the bits of torch', () => {
+  manualSeed(5);
+  const arrays = [3, 2, 16, 5, 17, 100_000, 15, 31].map((size) => new Float32Array(size));
+  for (const array of arrays) defaultGenerator.fillNormal(array, 0.5, 0.02);
+  expect([...arrays[0]]).toEqual(golden.normalNumbers.first.map(Math.fround));
+  expect(bits(arrays)).toBe(golden.normalNumbers.sha256);
 });
 
 describe('the MNIST CNN under SGD with momentum', () => {

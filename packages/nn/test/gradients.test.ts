@@ -7,8 +7,9 @@ import { noGradient } from '../src/ops/definition.ts';
 import * as elementwise from '../src/ops/elementwise.ts';
 import { abs, erf, leakyRelu, pow, sigmoid, sign, softplus, sqrt, tanh } from '../src/ops/functions.ts';
 import { operators } from '../src/ops/index.ts';
-import { gatherElements, oneHot, scatterElements } from '../src/ops/indexing.ts';
+import { gather, gatherElements, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
+import { normalize } from '../src/ops/normalization.ts';
 import { adaptiveAveragePool, averagePool, maxPool } from '../src/ops/pooling.ts';
 import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
 import { concat, expand, pad, reshape, slice, split, transpose } from '../src/ops/shape.ts';
@@ -117,6 +118,19 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   ReduceMean: reductionCases(reduceMean),
   ReduceMax: reductionCases(reduceMax),
 
+  Normalize: {
+    'the last axis': of((x) => [normalize(x, [-1], 1e-5).normalized], [3, 7]),
+    'all but channels': of((x) => [normalize(x, [0, 2, 3], 1e-5).normalized], [3, 2, 5, 3]),
+    'with an epsilon that counts': of((x) => [normalize(x, [0], 0.25).normalized], [5, 3]),
+    'the moments': of(
+      (x) => {
+        const { normalized, mean, variance } = normalize(x, [0, 2], 1e-3);
+        return [normalized, mean, variance];
+      },
+      [3, 2, 5],
+    ),
+  },
+
   Gemm: Object.fromEntries(
     [false, true].flatMap((transA) =>
       [false, true].flatMap((transB) => {
@@ -207,6 +221,10 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   },
   MaxUnpool: {
     'scattered places': of((x) => [unpool(x, [5, 0, 2, 10, 13, 12, 18, 23], [1, 2, 3, 4])], [1, 2, 2, 2]),
+  },
+  Gather: {
+    'rows, one of them twice': of((x) => [gather(x, integers(4, 1, 1, 0))], [5, 3]),
+    'rows in a matrix': of((x) => [gather(x, reshape(integers(2, 0, 1, 1, 4, 2), [2, 3]))], [5, 3]),
   },
   GatherElements: {
     'an element twice': of((x) => [gatherElements(x, integers(4, 1, 1, 0))], [5]),

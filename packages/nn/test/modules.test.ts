@@ -40,6 +40,44 @@ describe('a module computes what its function does, with the same options', () =
   });
 });
 
+describe('LayerNorm', () => {
+  test('has a weight of ones and a bias of zeros, which it applies', async () => {
+    const norm = new nn.LayerNorm([2, 3]);
+    expect(names(norm)).toEqual(['weight', 'bias']);
+    expect([...norm.weight!.data, ...norm.bias!.data]).toEqual([1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]);
+    norm.weight!.data.set(fill([6], 3));
+    norm.bias!.data.set(fill([6], 4));
+    const input = of([4, 2, 3]);
+    const expected = F.layerNorm(input, [2, 3], of([2, 3], 3), of([2, 3], 4));
+    expect(await norm.forward(input).array()).toEqual(await expected.array());
+  });
+
+  test('without them normalizes alone', async () => {
+    const norm = new nn.LayerNorm(5, { elementwiseAffine: false, eps: 0.5 });
+    expect(names(norm)).toEqual([]);
+    const expected = F.layerNorm(of([3, 5]), [5], undefined, undefined, { eps: 0.5 });
+    expect(await norm.forward(of([3, 5])).array()).toEqual(await expected.array());
+  });
+});
+
+describe('Embedding', () => {
+  test('draws a normal table, whose padding row is 0 and stays so', async () => {
+    const table = new nn.Embedding(400, 50, { paddingIdx: -2 });
+    const { data } = table.weight;
+    expect([...data.subarray(398 * 50, 399 * 50)]).toEqual(Array(50).fill(0));
+    const mean = data.reduce((sum, x) => sum + x, 0) / data.length;
+    const variance = data.reduce((sum, x) => sum + (x - mean) ** 2, 0) / data.length;
+    expect(Math.abs(mean)).toBeLessThan(0.05);
+    expect(Math.abs(variance - 1)).toBeLessThan(0.05);
+
+    const output = table.forward(tensor(BigInt64Array.of(398n, 3n, 3n, 398n), [2, 2]));
+    expect(output.shape).toEqual([2, 2, 50]);
+    await output.sum().backward();
+    const { grad } = table.weight;
+    expect([grad![398 * 50], grad![3 * 50], grad![4 * 50]]).toEqual([0, 2, 0]);
+  });
+});
+
 describe('Sequential', () => {
   const make = () =>
     new nn.Sequential(

@@ -117,6 +117,18 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   },
   ReduceMax: ({ attributes: { axes } }, [x]) => [reduceOver(x, axes, -Infinity, Math.max)],
 
+  Normalize: ({ outputs: [y], attributes: { axes, epsilon } }, [x]) => {
+    const count = axes.reduce((product, axis) => product * x.shape[axis], 1);
+    const kept = y.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+    const moment = (data: Float64Array) => sumOver({ shape: x.shape, data }, axes).map((sum) => sum / count);
+    const spread = (data: Float64Array) => broadcast({ shape: kept, data }, x.shape);
+    const mean = moment(x.data);
+    const centered = x.data.map((element, place) => element - spread(mean)[place]);
+    const variance = moment(centered.map((element) => element ** 2));
+    const wide = spread(variance);
+    return [centered.map((element, place) => element / Math.sqrt(wide[place] + epsilon)), mean, variance];
+  },
+
   Gemm: ({ outputs: [y], attributes: { transA, transB } }, [a, b, c]) => {
     const inner = a.shape[transA ? 0 : 1];
     const bias = c as Reference | undefined;
@@ -192,6 +204,9 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     }),
   ],
   MaxUnpool: ({ outputs: [y] }, [values, positions]) => [scattered(y.shape, positions, values)],
+  Gather: ({ outputs: [y] }, [table, rows]) => [
+    tabulate(y.shape, (index) => element(table, [element(rows, index.slice(0, -1)), index.at(-1)!])),
+  ],
   GatherElements: ({ attributes: { axis } }, [data, positions]) => [
     tabulate(positions.shape, (index) => element(data, index.with(axis, element(positions, index)))),
   ],

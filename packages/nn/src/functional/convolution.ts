@@ -1,3 +1,4 @@
+import { ArgumentError } from '../errors.ts';
 import { conv } from '../ops/convolution.ts';
 import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair } from './pair.ts';
@@ -5,8 +6,8 @@ import { requireAtLeast, type Pair } from './pair.ts';
 export interface Conv2dOptions {
   /** 1 unless given. */
   stride?: Pair;
-  /** Zeros on each side; 0 unless given. */
-  padding?: Pair;
+  /** Zeros on each side; or 'same': as many as keep the image's size, for a stride of 1, one more at the end where they are odd. 0 unless given. */
+  padding?: Pair | 'same';
   /** Distance between kernel elements; 1 unless given. */
   dilation?: Pair;
   /** Blocks of channels that do not see each other; 1 unless given. */
@@ -22,13 +23,31 @@ export interface Conv2dOptions {
  */
 export function conv2d(input: Tensor, weight: Tensor, bias?: Tensor, options: Conv2dOptions = {}): Tensor {
   const strides = requireAtLeast('conv2d: stride', 1, options.stride ?? 1);
-  const [top, left] = requireAtLeast('conv2d: padding', 0, options.padding ?? 0);
   const dilations = requireAtLeast('conv2d: dilation', 1, options.dilation ?? 1);
   const attributes = {
     strides,
-    pads: [top, left, top, left],
+    pads: padsOf(options.padding ?? 0, weight, strides, dilations),
     dilations,
     group: options.groups ?? 1,
   } as const;
   return new Tensor(conv(input.value, weight.value, bias?.value, attributes));
+}
+
+/** ONNX's [top, left, bottom, right]. */
+function padsOf(
+  padding: Pair | 'same',
+  weight: Tensor,
+  strides: readonly number[],
+  dilations: readonly number[],
+): readonly [number, number, number, number] {
+  if (padding !== 'same') {
+    const [top, left] = requireAtLeast('conv2d: padding', 0, padding);
+    return [top, left, top, left];
+  }
+  if (strides.some((stride) => stride !== 1)) {
+    throw new ArgumentError(`conv2d: padding 'same' goes with a stride of 1, given ${strides.join('x')}.`);
+  }
+  const [rows, columns] = dilations.map((dilation, axis) => dilation * ((weight.shape[axis + 2] ?? 1) - 1));
+  const [top, left] = [Math.floor(rows / 2), Math.floor(columns / 2)];
+  return [top, left, rows - top, columns - left];
 }

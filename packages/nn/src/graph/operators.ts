@@ -101,6 +101,12 @@ export interface Operators {
   ReduceMean: { axes: readonly number[]; keepdims: boolean };
   ReduceMax: { axes: readonly number[]; keepdims: boolean };
 
+  /**
+   * Outputs: (x − mean) / √(variance + epsilon), the mean, the variance, both over the axes, which stay as 1. ONNX has it for the last axes
+   * only (LayerNormalization), so it is written as several nodes.
+   */
+  Normalize: { axes: readonly number[]; epsilon: number };
+
   /** A·B + C for matrices, with A or B transposed on request; C may be left out. */
   Gemm: { transA: boolean; transB: boolean };
   /** […,M,K] times […,K,N]: matrix products, over leading dimensions that broadcast. */
@@ -116,6 +122,8 @@ export interface Operators {
   /** Inputs: values, positions, as from MaxPool; zeros elsewhere. Windows must not overlap. */
   MaxUnpool: { shape: readonly number[] };
 
+  /** Inputs: table [V,D], rows (int64); output [...rows,D]. A padding row gets no gradient. */
+  Gather: { paddingRow?: number };
   /** Inputs: data, positions (int64); output like the positions: the element of data at the same index but for the axis, there at the position. */
   GatherElements: { axis: number };
   /** Inputs: positions (int64), updates, of one shape; output with `size` along the axis: each update added at its position, in their order. */

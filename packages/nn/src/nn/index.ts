@@ -1,6 +1,8 @@
 export { GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh } from './activation.ts';
 export { Conv2d, type Conv2dModuleOptions } from './conv2d.ts';
+export { Embedding } from './embedding.ts';
 export { Flatten } from './flatten.ts';
+export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';
 export { BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss } from './loss.ts';
 export { Module } from './module.ts';

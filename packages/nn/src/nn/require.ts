@@ -7,3 +7,9 @@ export function requirePositiveInteger(where: string, values: Readonly<Record<st
     }
   }
 }
+
+export function requirePositive(where: string, values: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (!(value > 0)) throw new ArgumentError(`${where}: ${name} must be above 0, given ${value}.`);
+  }
+}

@@ -6,6 +6,7 @@ import { elementwise } from './elementwise.ts';
 import { functions } from './functions.ts';
 import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
+import { normalization } from './normalization.ts';
 import { pooling } from './pooling.ts';
 import { reductions } from './reduction.ts';
 import { shaping } from './shape.ts';
@@ -19,6 +20,7 @@ export const operators: OperatorFamily<OpName> = {
   ...functions,
   ...shaping,
   ...reductions,
+  ...normalization,
   ...linearAlgebra,
   ...convolution,
   ...pooling,

@@ -1,6 +1,9 @@
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, type Value } from '../graph/node.ts';
+import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
+import { cast, equal, where } from './elementwise.ts';
+import { expand, reshape } from './shape.ts';
+import { constant } from './source.ts';
 
 /**
  * The elements of `data` at `positions` along an axis (torch.gather): of [n] at [m], [m]; along axis 1, of [N, C] at [N, 1], one of each
@@ -17,6 +20,13 @@ export function scatterElements(positions: Value, updates: Value, size: number, 
   return createValue('ScatterElements', [positions, updates], { axis, size }, type);
 }
 
+/** Rows of a table [V, D]: [...rows, D]. What comes from the padding row sends no gradient there. */
+export function gather(table: Value, rows: Value, paddingRow?: number): Value {
+  const attributes = paddingRow === undefined ? {} : { paddingRow };
+  const type = { dtype: table.dtype, shape: [...rows.shape, table.shape[1]] };
+  return createValue('Gather', [table, rows], attributes, type);
+}
+
 /** `value` at the class of each row and 0 elsewhere: classes [N] (int64) give [N, depth]. */
 export function oneHot(classes: Value, depth: number, value: number): Value {
   if (classes.dtype !== 'int64' || classes.shape.length !== 1) {
@@ -26,7 +36,23 @@ export function oneHot(classes: Value, depth: number, value: number): Value {
   return createValue('OneHot', [classes], { depth, value }, { dtype: 'float32', shape });
 }
 
-export const indexing: OperatorFamily<'GatherElements' | 'ScatterElements' | 'OneHot'> = {
+export const indexing: OperatorFamily<'Gather' | 'GatherElements' | 'ScatterElements' | 'OneHot'> = {
+  Gather: {
+    emit: (graph, _, inputs, outputs) => {
+      graph.node('Gather', inputs, outputs, { axis: 0 });
+    },
+    gradient: ({ inputs: [table, rows], attributes: { paddingRow } }, [d]) => {
+      if (d === undefined) return [];
+      const [count, width] = table.shape;
+      const places = reshape(rows, [sizeOf(rows.shape), 1]);
+      const each = reshape(d, [sizeOf(rows.shape), width]);
+      const trained =
+        paddingRow === undefined
+          ? each
+          : where(equal(places, cast(constant(paddingRow), 'int64')), constant(0), each);
+      return [scatterElements(expand(places, each.shape), trained, count)];
+    },
+  },
   GatherElements: {
     emit: (graph, { attributes: { axis } }, inputs, outputs) => {
       graph.node('GatherElements', inputs, outputs, { axis });

@@ -1,0 +1,51 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType, isNode } from '../graph/node.ts';
+import { gather } from '../ops/indexing.ts';
+import { Tensor } from '../tensor.ts';
+
+export interface EmbeddingOptions {
+  /** A row that is never trained: what it stands for fills up sequences of unequal length. Negative ones count from the last. */
+  paddingIdx?: number | undefined;
+}
+
+/**
+ * Rows of a table (torch.nn.functional.embedding). The gradient adds up in the order of the input, so equal inputs give equal bits.
+ *
+ * @param input int64 of any shape, rows from 0 to V − 1
+ * @param weight [V, D]
+ * @returns [...input, D]
+ * @throws ArgumentError for a row that there is not
+ */
+export function embedding(input: Tensor, weight: Tensor, { paddingIdx }: EmbeddingOptions = {}): Tensor {
+  if (input.dtype !== 'int64' || weight.dtype !== 'float32' || weight.shape.length !== 2) {
+    throw new ShapeError(
+      `embedding: takes rows int64[…] and a table float32[V,D], given ${describeType(input)} and ${describeType(weight)}.`,
+    );
+  }
+  const [count] = weight.shape;
+  requireRows(input, count);
+  return new Tensor(gather(weight.value, input.value, paddingRow('embedding', paddingIdx, count)));
+}
+
+/** The row counted from the first. */
+export function paddingRow(name: string, paddingIdx: number | undefined, count: number): number | undefined {
+  if (paddingIdx === undefined) return undefined;
+  if (!Number.isInteger(paddingIdx) || paddingIdx < -count || paddingIdx >= count) {
+    throw new ArgumentError(
+      `${name}: paddingIdx must be an integer from ${-count} to ${count - 1}, given ${paddingIdx}.`,
+    );
+  }
+  return paddingIdx < 0 ? paddingIdx + count : paddingIdx;
+}
+
+/** ONNX would count a negative row from the last. */
+function requireRows({ value: { node } }: Tensor, count: number): void {
+  if (!isNode(node, 'Input')) return;
+  for (const [place, row] of node.attributes.source.data.entries()) {
+    if (row < 0 || row >= count) {
+      throw new ArgumentError(
+        `embedding: ${row} in place ${place} is not a row from 0 to ${count - 1}; the table has ${count} rows.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { normalize } from '../ops/normalization.ts';
+import { Tensor } from '../tensor.ts';
+
+export interface NormalizationOptions {
+  /** Added to the variance; 1e-5 unless given. */
+  eps?: number;
+}
+
+/**
+ * (x − mean) / √(variance + eps)·weight + bias over the last dimensions (torch.nn.functional.layer_norm; Ba, Kiros and Hinton, 2016).
+ *
+ * @param input […, ...normalizedShape]
+ * @param weight of the normalized shape; 1 unless given
+ * @param bias of the normalized shape; 0 unless given
+ */
+export function layerNorm(
+  input: Tensor,
+  normalizedShape: readonly number[],
+  weight?: Tensor,
+  bias?: Tensor,
+  { eps = 1e-5 }: NormalizationOptions = {},
+): Tensor {
+  const expected = normalizedShape.join();
+  const count = normalizedShape.length;
+  if (count === 0 || input.shape.length < count || input.shape.slice(-count).join() !== expected) {
+    throw new ShapeError(
+      `layerNorm: takes float32[…,${expected}], as the normalized shape is [${expected}], given ${describeType(input)}.`,
+    );
+  }
+  for (const [name, given] of Object.entries({ weight, bias })) {
+    if (given !== undefined && given.shape.join() !== expected) {
+      throw new ShapeError(
+        `layerNorm: ${name} must be float32[${expected}], as the normalized shape is, given ${describeType(given)}.`,
+      );
+    }
+  }
+  const axes = normalizedShape.map((_, axis) => axis - count);
+  const normalized = new Tensor(normalize(input.value, axes, eps).normalized);
+  const scaled = weight ? normalized.mul(weight) : normalized;
+  return bias ? scaled.add(bias) : scaled;
+}

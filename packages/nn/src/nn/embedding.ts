@@ -1,0 +1,32 @@
+import { embedding, paddingRow, type EmbeddingOptions } from '../functional/embedding.ts';
+import { defaultGenerator } from '../random/generator.ts';
+import { Parameter } from '../parameter.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requirePositiveInteger } from './require.ts';
+
+/**
+ * A table of vectors (torch.nn.Embedding): int64 of any shape to [..., embeddingDim]. It starts normal, of mean 0 and deviation 1, and the padding
+ * row at 0, where it stays.
+ */
+export class Embedding extends Module {
+  /** [numEmbeddings, embeddingDim] */
+  readonly weight: Parameter;
+  readonly #paddingIdx: number | undefined;
+
+  constructor(numEmbeddings: number, embeddingDim: number, { paddingIdx }: EmbeddingOptions = {}) {
+    super();
+    requirePositiveInteger('Embedding', { numEmbeddings, embeddingDim });
+    this.#paddingIdx = paddingRow('Embedding', paddingIdx, numEmbeddings);
+    const data = new Float32Array(numEmbeddings * embeddingDim);
+    defaultGenerator.fillNormal(data, 0, 1);
+    if (this.#paddingIdx !== undefined) {
+      data.fill(0, this.#paddingIdx * embeddingDim, (this.#paddingIdx + 1) * embeddingDim);
+    }
+    this.weight = new Parameter(data, [numEmbeddings, embeddingDim]);
+  }
+
+  forward(input: Tensor): Tensor {
+    return embedding(input, this.weight, { paddingIdx: this.#paddingIdx });
+  }
+}

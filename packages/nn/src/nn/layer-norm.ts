@@ -1,0 +1,38 @@
+import { layerNorm, type NormalizationOptions } from '../functional/normalization.ts';
+import { filledWith } from '../init/constant.ts';
+import type { Parameter } from '../parameter.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requirePositive, requirePositiveInteger } from './require.ts';
+
+export interface LayerNormOptions extends NormalizationOptions {
+  /** Whether a weight (1 at the start) and a bias (0) are learned; true unless given. */
+  elementwiseAffine?: boolean;
+}
+
+/** Normalizes over the last dimensions (torch.nn.LayerNorm): see `F.layerNorm`. */
+export class LayerNorm extends Module {
+  /** [...normalizedShape] */
+  readonly weight: Parameter | undefined;
+  /** [...normalizedShape] */
+  readonly bias: Parameter | undefined;
+  readonly #shape: readonly number[];
+  readonly #eps: number;
+
+  /** @param normalizedShape the last dimensions of every input; one number for the last one alone */
+  constructor(normalizedShape: number | readonly number[], options: LayerNormOptions = {}) {
+    super();
+    const { eps = 1e-5, elementwiseAffine = true } = options;
+    const shape = typeof normalizedShape === 'number' ? [normalizedShape] : [...normalizedShape];
+    for (const dimension of shape) requirePositiveInteger('LayerNorm', { normalizedShape: dimension });
+    requirePositive('LayerNorm', { eps });
+    this.#shape = shape;
+    this.#eps = eps;
+    this.weight = elementwiseAffine ? filledWith(1, shape) : undefined;
+    this.bias = elementwiseAffine ? filledWith(0, shape) : undefined;
+  }
+
+  forward(input: Tensor): Tensor {
+    return layerNorm(input, this.#shape, this.weight, this.bias, { eps: this.#eps });
+  }
+}

@@ -1,0 +1,69 @@
+import { ShapeError } from '../errors.ts';
+import { createNode, describeType, type Value } from '../graph/node.ts';
+import { normalizeAxes } from './axes.ts';
+import { type MaybeValue, type OperatorFamily } from './definition.ts';
+import { add, div, mul, sub } from './elementwise.ts';
+import { sqrt } from './functions.ts';
+import { reduceMean } from './reduction.ts';
+import { expand } from './shape.ts';
+import { constant } from './source.ts';
+
+/** A value of mean 0 and variance 1 over some axes, and what it was brought there by; the moments keep the axes, as 1. */
+export interface Normalized {
+  readonly normalized: Value;
+  readonly mean: Value;
+  /** Of the elements as they are: divided by their number. */
+  readonly variance: Value;
+}
+
+/** (x − mean) / √(variance + epsilon), mean and variance over the axes. */
+export function normalize(value: Value, givenAxes: readonly number[], epsilon: number): Normalized {
+  if (value.dtype !== 'float32')
+    throw new ShapeError(`Normalize: takes float32, given ${describeType(value)}.`);
+  const axes = normalizeAxes('Normalize', givenAxes, value);
+  const moment = {
+    dtype: value.dtype,
+    shape: value.shape.map((size, axis) => (axes.includes(axis) ? 1 : size)),
+  };
+  const node = createNode('Normalize', [value], { axes, epsilon }, [value, moment, moment]);
+  const [normalized, mean, variance] = node.outputs;
+  return { normalized, mean, variance };
+}
+
+export const normalization: OperatorFamily<'Normalize'> = {
+  Normalize: {
+    emit: (graph, { attributes: { axes, epsilon } }, [x], outputs) => {
+      const [normalized, mean, variance] = outputs.map(
+        (name, index) => name || graph.freshName(`moment${index}`),
+      );
+      const axesInput = graph.constant('int64', [axes.length], axes);
+      const keep = { keepdims: 1, noop_with_empty_axes: 1 };
+      const [centered, squares, shifted, deviation] = ['centered', 'squares', 'shifted', 'deviation'].map(
+        (name) => graph.freshName(name),
+      );
+      graph.node('ReduceMean', [x, axesInput], [mean], keep);
+      graph.node('Sub', [x, mean], [centered]);
+      graph.node('Mul', [centered, centered], [squares]);
+      graph.node('ReduceMean', [squares, axesInput], [variance], keep);
+      graph.node('Add', [variance, graph.constant('float32', [], [epsilon])], [shifted]);
+      graph.node('Sqrt', [shifted], [deviation]);
+      graph.node('Div', [centered, deviation], [normalized]);
+    },
+    // With y the normalized value, s = √(variance + ε) and m the mean over the axes: dx = (dy − m(dy) − y·m(dy·y)) / s.
+    gradient: ({ inputs: [x], outputs: [y, , variance], attributes: { axes, epsilon } }, gradients) => {
+      const [dNormalized, dMean, dVariance] = gradients;
+      const deviation = sqrt(add(variance, constant(epsilon)));
+      const count = constant(axes.reduce((product, axis) => product * x.shape[axis], 1));
+      const mean = (value: Value) => reduceMean(value, axes, true);
+      const parts: MaybeValue[] = [
+        dNormalized &&
+          div(sub(sub(dNormalized, mean(dNormalized)), mul(y, mean(mul(dNormalized, y)))), deviation),
+        dMean && expand(div(dMean, count), x.shape),
+        // x − mean is y·s.
+        dVariance && mul(y, div(mul(mul(dVariance, deviation), constant(2)), count)),
+      ];
+      const delivered = parts.filter((part) => part !== undefined);
+      return [delivered.reduce((sum, part) => add(sum, part))];
+    },
+  },
+};
