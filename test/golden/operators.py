@@ -247,6 +247,13 @@ def normal_numbers():
     return {"first": [shortest(x) for x in tensors[0]], "sha256": bits(tensors)}
 
 
+def dropouts():
+    """What dropout makes of ones, by several probabilities one after the other."""
+    torch.manual_seed(6)
+    tensors = [F.dropout(torch.ones(1001), p) for p in (0.5, 0.3, 0.9, 0.0, 1.0)]
+    return {"first": [shortest(x) for x in tensors[0][:8]], "sha256": bits(tensors)}
+
+
 class Net(nn.Module):
     """The CNN of Kubeflow's MNIST example."""
 
@@ -320,6 +327,7 @@ fixture = {
     "tied": list(operator_cases(TIED, fill_coarse)),
     "initialParameters": initial_parameters(),
     "normalNumbers": normal_numbers(),
+    "dropouts": dropouts(),
     "mnist": [mnist(32, 10), mnist(8, 3)],
     "sgd": {name: sgd(options) for name, options in SGD.items()},
 }

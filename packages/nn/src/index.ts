@@ -1,4 +1,5 @@
 export type { BackwardOptions } from './autograd.ts';
+export { BufferTensor } from './buffer-tensor.ts';
 export type { ArrayOf, DType, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors.ts';
 export * as F from './functional/index.ts';

@@ -71,7 +71,7 @@ export class Tensor {
   }
 
   sqrt(): Tensor {
-    return new Tensor(functions.sqrt(this.value));
+    return new Tensor(elementwise.sqrt(this.value));
   }
 
   /** Each element to a power, which becomes part of the compiled graph. */

@@ -34,6 +34,7 @@ interface Golden {
   readonly tied: readonly OperatorCase[];
   readonly initialParameters: Bits;
   readonly normalNumbers: Bits;
+  readonly dropouts: Bits;
   readonly mnist: readonly {
     readonly batch: number;
     readonly initial: string;
@@ -326,6 +327,15 @@ test('normal numbers are the bits of torch', () => {
   for (const array of arrays) defaultGenerator.fillNormal(array, 0.5, 0.02);
   expect([...arrays[0]]).toEqual(golden.normalNumbers.first.map(Math.fround));
   expect(bits(arrays)).toBe(golden.normalNumbers.sha256);
+});
+
+test('dropout after manualSeed(6) drops what torch drops', async () => {
+  manualSeed(6);
+  const ones = tensor(new Float32Array(1001).fill(1));
+  const arrays: Float32Array[] = [];
+  for (const p of [0.5, 0.3, 0.9, 0, 1]) arrays.push((await F.dropout(ones, p).array()) as Float32Array);
+  expect([...arrays[0].subarray(0, 8)]).toEqual(golden.dropouts.first.map(Math.fround));
+  expect(bits(arrays)).toBe(golden.dropouts.sha256);
 });
 
 describe('the MNIST CNN under SGD with momentum', () => {

@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
-import { ArgumentError, F, nn, Parameter, ShapeError, stack, tensor, type Tensor } from '../src/index.ts';
+import {
+  ArgumentError,
+  BufferTensor,
+  F,
+  nn,
+  Parameter,
+  ShapeError,
+  stack,
+  tensor,
+  type Tensor,
+} from '../src/index.ts';
 import { sizeOf } from '../src/graph/node.ts';
 import { matmul } from '../src/ops/linear-algebra.ts';
 import { concat, slice, split } from '../src/ops/shape.ts';
@@ -83,6 +93,8 @@ describe('shapes that do not fit are refused where they are written, in both the
     ['layerNorm, weight', () => F.layerNorm(of(2, 3), [3], of(2)), ['weight', 'float32[3]', 'float32[2]']],
     ['embedding of floats', () => F.embedding(of(2), of(4, 3)), ['float32[2]', 'float32[4,3]']],
     ['embedding, table', () => F.embedding(integers(2), of(4)), ['int64[2]', 'float32[4]']],
+    ['dropout of integers', () => F.dropout(integers(2)), ['dropout', 'int64[2]']],
+    ['BufferTensor', () => new BufferTensor(new Float32Array(3), [2, 2]), ['float32[2,2]', 'has 3']],
     ['mseLoss', () => F.mseLoss(of(2, 3), of(3)), ['mseLoss', 'float32[2,3]', 'float32[3]']],
     [
       'binaryCrossEntropyWithLogits',
@@ -185,6 +197,8 @@ describe('arguments that cannot work', () => {
       () => F.conv2d(of(1, 1, 5, 5), of(1, 1, 3, 3), undefined, { padding: 'same', stride: 2 }),
       "padding 'same' goes with a stride of 1, given 2x2",
     ],
+    ['dropout', () => F.dropout(of(2), 1.5), 'p must be from 0 to 1, given 1.5'],
+    ['Dropout', () => new nn.Dropout(-0.1), 'p must be from 0 to 1, given -0.1'],
     ['Sequential', () => new nn.Sequential(undefined as unknown as nn.Layer), 'part 0 is not a Module'],
     ['Conv2d', () => new nn.Conv2d(3, 4, 3, { groups: 2 }), '2 groups must divide inChannels (3)'],
     ['Conv2d', () => new nn.Conv2d(0, 4, 3), 'inChannels must be a positive integer, given 0'],

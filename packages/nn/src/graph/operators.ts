@@ -60,8 +60,8 @@ export interface Operators {
   Neg: None;
   Exp: None;
   Log: None;
-  Relu: None;
   Sqrt: None;
+  Relu: None;
   /** x to a power that is part of the program. */
   Pow: { exponent: number };
   Abs: None;

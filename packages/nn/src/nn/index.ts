@@ -1,11 +1,13 @@
 export { GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh } from './activation.ts';
 export { Conv2d, type Conv2dModuleOptions } from './conv2d.ts';
+export { Dropout } from './dropout.ts';
 export { Embedding } from './embedding.ts';
 export { Flatten } from './flatten.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';
 export { BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss } from './loss.ts';
 export { Module } from './module.ts';
+export { ModuleList } from './module-list.ts';
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
 export { Sequential, type Layer } from './sequential.ts';
 export type { IncompatibleKeys, ModuleStateDict, StoredTensors } from './state-dict.ts';

@@ -1,4 +1,6 @@
-import type { DistributedModule, DistributedTensor } from 'ringrun';
+import type { DistributedModule } from 'ringrun';
+import { BufferTensor } from '../buffer-tensor.ts';
+import { ArgumentError } from '../errors.ts';
 import { Parameter } from '../parameter.ts';
 import {
   loadTensors,
@@ -10,22 +12,28 @@ import {
 } from './state-dict.ts';
 
 /**
- * A part of a network (torch.nn.Module): its parameters and its parts are its properties, and `forward`, which every subclass
- * writes, says how it computes.
+ * A part of a network (torch.nn.Module): its parameters, its buffers and its parts are its properties, and `forward`, which every
+ * subclass writes, says how it computes.
  */
 export abstract class Module implements DistributedModule {
-  /** Every parameter of this module and its parts, named by the path of properties: `conv1.weight`. A parameter that is used twice is listed once. */
+  /** Whether the module computes as in training, where some do otherwise than in evaluation; `train` and `eval` set it. */
+  training = true;
+
+  /**
+   * Every parameter of this module and its parts, named by the path of properties: `conv1.weight`. A module's own come before those of its parts, as in
+   * torch. A parameter that is used twice is listed once.
+   */
   *namedParameters(
     prefix = '',
     seen = new Set<Parameter>(),
   ): Generator<[name: string, parameter: Parameter]> {
-    for (const [name, property] of Object.entries(this) as [string, unknown][]) {
-      if (property instanceof Parameter && !seen.has(property)) {
-        seen.add(property);
-        property.listedAs(prefix + name);
-        yield [prefix + name, property];
-      } else if (property instanceof Module) {
-        yield* property.namedParameters(`${prefix}${name}.`, seen);
+    for (const [path, module] of this.namedModules(prefix)) {
+      for (const [name, property] of propertiesOf(module)) {
+        if (property instanceof Parameter && !seen.has(property)) {
+          seen.add(property);
+          property.listedAs(join(path, name));
+          yield [join(path, name), property];
+        }
       }
     }
   }
@@ -35,9 +43,56 @@ export abstract class Module implements DistributedModule {
     for (const [, parameter] of this.namedParameters()) yield parameter;
   }
 
-  /** State that is not trained. None of the modules here has any. */
-  *namedBuffers(): Generator<[name: string, buffer: DistributedTensor]> {
-    // Nothing to yield.
+  /** State that is not trained, listed as parameters are. */
+  *namedBuffers(
+    prefix = '',
+    seen = new Set<BufferTensor>(),
+  ): Generator<[name: string, buffer: BufferTensor]> {
+    for (const [path, module] of this.namedModules(prefix)) {
+      for (const [name, property] of propertiesOf(module)) {
+        if (property instanceof BufferTensor && !seen.has(property)) {
+          seen.add(property);
+          yield [join(path, name), property];
+        }
+      }
+    }
+  }
+
+  /** The parts that are properties of this module itself. */
+  *namedChildren(): Generator<[name: string, child: Module]> {
+    for (const [name, property] of propertiesOf(this)) {
+      if (property instanceof Module) {
+        yield [name, property];
+      } else if (Array.isArray(property) && property.some((element) => element instanceof Module)) {
+        throw new ArgumentError(
+          `${this.constructor.name}: the modules in the array '${name}' would not be found; make it a nn.ModuleList.`,
+        );
+      }
+    }
+  }
+
+  *children(): Generator<Module> {
+    for (const [, child] of this.namedChildren()) yield child;
+  }
+
+  /** This module, by the name '' unless told otherwise, and after it all of its parts, by their paths; each once. */
+  *namedModules(prefix = '', seen = new Set<Module>()): Generator<[name: string, module: Module]> {
+    if (seen.has(this)) return;
+    seen.add(this);
+    yield [prefix, this];
+    for (const [name, child] of this.namedChildren()) yield* child.namedModules(join(prefix, name), seen);
+  }
+
+  /** Has this module and all of its parts compute as in training, or in evaluation (torch.nn.Module.train). */
+  train(mode = true): this {
+    this.training = mode;
+    for (const child of this.children()) child.train(mode);
+    return this;
+  }
+
+  /** `train(false)`: dropout lets everything through, and batch normalization uses its running statistics. */
+  eval(): this {
+    return this.train(false);
   }
 
   /**
@@ -64,4 +119,12 @@ export abstract class Module implements DistributedModule {
   zeroGrad(): void {
     for (const parameter of this.parameters()) parameter.zeroGrad();
   }
+}
+
+function propertiesOf(module: Module): [name: string, property: unknown][] {
+  return Object.entries(module);
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
 }

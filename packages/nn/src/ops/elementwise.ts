@@ -7,7 +7,7 @@ import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './d
 import { constant } from './source.ts';
 
 type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min' | 'Greater' | 'GreaterOrEqual' | 'Equal';
-type Unary = 'Neg' | 'Exp' | 'Log' | 'Relu';
+type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt' | 'Relu';
 
 export const add = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Add', a, b));
 export const sub = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Sub', a, b));
@@ -24,6 +24,7 @@ export const equal = (a: Value, b: Value): Value => binary('Equal', a, b, 'bool'
 export const neg = (a: Value): Value => unary('Neg', a);
 export const exp = (a: Value): Value => unary('Exp', a);
 export const log = (a: Value): Value => unary('Log', a);
+export const sqrt = (a: Value): Value => unary('Sqrt', a);
 /** The value without a way back to the parameters. */
 export const detach = (a: Value): Value => createValue('Identity', [a], {}, a);
 export const relu = (a: Value): Value => unary('Relu', a);
@@ -88,6 +89,7 @@ export const elementwise: OperatorFamily<Binary | Unary | 'Identity' | 'Where' |
   Neg: { emit: emitPlain, gradient: (_, [d]) => [d && neg(d)] },
   Exp: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && mul(d, y)] },
   Log: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && div(d, x)] },
+  Sqrt: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && div(d, mul(y, constant(2)))] },
   Relu: {
     emit: emitPlain,
     // The output is positive where the input is, and is at hand anyway. At 0 the gradient is 0, as torch's.

@@ -1,14 +1,13 @@
 import { ShapeError } from '../errors.ts';
 import { createValue, describeType, type Value } from '../graph/node.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
-import { div, exp, greater, mul, neg, sub, where } from './elementwise.ts';
+import { div, exp, greater, mul, neg, sqrt, sub, where } from './elementwise.ts';
 import { constant } from './source.ts';
 
 // Functions of one operand, elementwise, beside those of elementwise.ts, which other operators' gradients are made of.
 
-type Plain = 'Sqrt' | 'Abs' | 'Sign' | 'Erf' | 'Tanh' | 'Sigmoid' | 'Softplus';
+type Plain = 'Abs' | 'Sign' | 'Erf' | 'Tanh' | 'Sigmoid' | 'Softplus';
 
-export const sqrt = (x: Value): Value => plain('Sqrt', x);
 export const abs = (x: Value): Value => plain('Abs', x);
 export const sign = (x: Value): Value => plain('Sign', x);
 export const erf = (x: Value): Value => plain('Erf', x);
@@ -34,7 +33,6 @@ export function leakyRelu(x: Value, alpha: number): Value {
 }
 
 export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
-  Sqrt: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && div(d, mul(y, constant(2)))] },
   Pow: {
     emit: (graph, { attributes: { exponent } }, inputs, outputs) => {
       graph.node('Pow', [...inputs, graph.constant('float32', [], [exponent])], outputs);

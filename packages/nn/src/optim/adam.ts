@@ -1,6 +1,5 @@
 import type { Value } from '../graph/node.ts';
-import { add, div, max, mul, sub } from '../ops/elementwise.ts';
-import { sqrt } from '../ops/functions.ts';
+import { add, div, max, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
 import { completeSettings, type OptimizerParameters } from './param-groups.ts';
 import { requireAtLeastZero, requireBelowOne } from './require.ts';

@@ -1,0 +1,34 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType, sizeOf } from '../graph/node.ts';
+import { defaultGenerator } from '../random/generator.ts';
+import { Tensor, tensor } from '../tensor.ts';
+
+export interface DropoutOptions {
+  /** Whether elements are dropped at all; true unless given. */
+  training?: boolean;
+}
+
+/**
+ * Each element 0 at a probability of p, else divided by 1 − p, so that the expectation stays (torch.nn.functional.dropout;
+ * Hinton et al., 2012).
+ *
+ * What is dropped is drawn at this call, from the default generator, into an array that the graph reads: every call is the same
+ * program. After the same seed torch on the CPU drops the same elements, unless it is built with Intel's MKL.
+ *
+ * @param p 0.5 unless given
+ */
+export function dropout(input: Tensor, p = 0.5, { training = true }: DropoutOptions = {}): Tensor {
+  requireProbability('dropout', p);
+  if (input.dtype !== 'float32') {
+    throw new ShapeError(`dropout: takes float32, given ${describeType(input)}.`);
+  }
+  if (!training) return input;
+  const mask = new Float32Array(sizeOf(input.shape));
+  // At p = 1 nothing is kept, and there is nothing to divide by 0.
+  defaultGenerator.fillBernoulli(mask, 1 - p, p === 1 ? 0 : 1 / (1 - p));
+  return input.mul(tensor(mask, input.shape));
+}
+
+export function requireProbability(name: string, p: number): void {
+  if (!(p >= 0 && p <= 1)) throw new ArgumentError(`${name}: p must be from 0 to 1, given ${p}.`);
+}

@@ -1,0 +1,29 @@
+import { ArgumentError } from '../errors.ts';
+import { Module } from './module.ts';
+
+/** Modules in a list, found as parts of the module that has the list (torch.nn.ModuleList): a parameter of the first is named `0.weight`. */
+export class ModuleList<M extends Module = Module> extends Module implements Iterable<M> {
+  readonly [position: number]: M;
+
+  constructor(modules: Iterable<M> = []) {
+    super();
+    for (const module of modules) this.append(module);
+  }
+
+  get length(): number {
+    return Object.values(this).filter((property) => property instanceof Module).length;
+  }
+
+  /** Adds a module at the end. */
+  append(module: M): this {
+    if (!(module instanceof Module)) {
+      throw new ArgumentError(`ModuleList: part ${this.length} is not a Module, which each must be.`);
+    }
+    Object.assign(this, { [this.length]: module });
+    return this;
+  }
+
+  *[Symbol.iterator](): Generator<M> {
+    for (let position = 0; position < this.length; position += 1) yield this[position];
+  }
+}
