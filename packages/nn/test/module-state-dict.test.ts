@@ -1,27 +1,17 @@
-import type { DistributedTensor } from 'ringrun';
 import { describe, expect, test } from 'vitest';
-import { ArgumentError, nn, Parameter, type StoredTensor } from '../src/index.ts';
+import { ArgumentError, BufferTensor, nn, Parameter, type StoredTensor } from '../src/index.ts';
 
 /** A part with a parameter and two buffers. */
 class Scale extends nn.Module {
   readonly weight = new Parameter(Float32Array.of(1, 2), [2]);
-  readonly runningMean = { shape: [2], data: Float32Array.of(5, 6) };
-  readonly numBatchesTracked = { shape: [], data: Float32Array.of(7) };
-
-  override *namedBuffers(): Generator<[string, DistributedTensor]> {
-    yield ['runningMean', this.runningMean];
-    yield ['numBatchesTracked', this.numBatchesTracked];
-  }
+  readonly runningMean = new BufferTensor(Float32Array.of(5, 6));
+  readonly numBatchesTracked = new BufferTensor(Float32Array.of(7), []);
 }
 
 class Net extends nn.Module {
   readonly conv1 = new nn.Conv2d(1, 2, 3);
   readonly scale = new Scale();
   readonly outputLayer = new nn.Linear(2, 3, { bias: false });
-
-  override *namedBuffers(): Generator<[string, DistributedTensor]> {
-    for (const [name, buffer] of this.scale.namedBuffers()) yield [`scale.${name}`, buffer];
-  }
 }
 
 const keys = [
