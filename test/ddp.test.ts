@@ -42,6 +42,28 @@ test('ranks that draw different parameters all have those of rank 0 when they ar
   for (const { after } of found) expect(after).toEqual(zero.before);
 });
 
+interface Refusal {
+  code: string;
+  message: string;
+  unchanged: boolean;
+}
+
+test('a model that differs on one rank is refused on every rank, with both sides, and nothing has changed', async () => {
+  const found = await ranks<Record<string, Refusal>>(3, 'refuse');
+  const sides = {
+    shape: 'parameter 2: ranks 0, 1 have hidden.weight [5, 36]; rank 2 has hidden.weight [6, 36].',
+    name: 'parameter 2: ranks 0, 1 have extra.weight [1, 1]; rank 2 has other.weight [1, 1].',
+    count: 'parameter 2: ranks 0, 1 have extra.weight [1, 1]; rank 2 has none (2 parameters in all).',
+    buffer: 'buffer 0: ranks 0, 1 have mean [2]; rank 2 has mean [3].',
+  };
+  for (const refusals of found) {
+    for (const [kind, side] of Object.entries(sides)) {
+      expect(refusals[kind]).toMatchObject({ code: 'ERR_MODEL_MISMATCH', unchanged: true });
+      expect(refusals[kind].message).toContain(side);
+    }
+  }
+});
+
 test.each(['shm', 'tcp'])(
   '%s: two ranks of batch 8 train as one process of batch 16 does, with gradients in one bucket and in one each',
   async (transport) => {

@@ -2,6 +2,7 @@ import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
 import { defaultBucketCapMb, firstBucketCapMb } from './buckets.ts';
 import type { DistributedModule, DistributedTensor } from './distributed-module.ts';
+import { requireSameModel } from './model-agreement.ts';
 import { Reducer } from './reducer.ts';
 
 /** A model that computes: `forward` takes and gives what its library calls tensors. */
@@ -25,7 +26,7 @@ export interface DistributedDataParallelOptions {
 /**
  * Trains one model on every rank's own data (torch.nn.parallel.DistributedDataParallel).
  *
- * The constructor, a collective, gives every rank the parameters and buffers of rank 0. From then on `await loss.backward()` resolves when the gradients
+ * The constructor, a collective, gives every rank the parameters and buffers of rank 0, once all ranks' models have the same names and shapes. From then on `await loss.backward()` resolves when the gradients
  * are the average over all ranks, so that equal optimizers keep the parameters bit-identical.
  *
  * Create the optimizer from the same parameters, before or after wrapping; their arrays stay.
@@ -40,6 +41,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
       throw new InvalidArgumentError(`bucketCapMb must be a number of MiB above 0, given ${bucketCapMb}.`);
     }
     const group = options.processGroup ?? defaultGroup();
+    requireSameModel(group, module);
     const parameters = [...module.namedParameters()].map(([, parameter]) => parameter);
     if (parameters.length === 0) {
       throw new InvalidArgumentError(

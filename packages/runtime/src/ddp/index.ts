@@ -10,3 +10,4 @@ export type {
   DistributedTensor,
   GradientSink,
 } from './distributed-module.ts';
+export { ModelMismatchError } from './model-agreement.ts';
