@@ -122,6 +122,36 @@ test('a layer that no rank uses has no gradient, so that the optimizer leaves it
   expect(found[1].digest).toBe(found[0].digest);
 });
 
+interface NoSync {
+  value: string;
+  failed: string;
+  before: number[][];
+  after: number[][];
+  last: number[];
+}
+
+test('gradients accumulate on each rank inside noSync, and the first pass outside averages the sums', async () => {
+  const found = await ranks<NoSync>(2, 'noSync');
+  // Each element of a bias has half of its pass's factor for a gradient.
+  expect(found.map(({ before }) => before)).toEqual([
+    [
+      [1.5, 1.5],
+      [1, 1],
+    ],
+    [[15, 15], []],
+  ]);
+  const [average, averageOfSecond] = [(1.5 + 15 + 2 + 20) / 2, 1 / 2];
+  for (const { value, failed, after, last } of found) {
+    expect({ value, failed }).toEqual({ value: 'value', failed: 'inside' });
+    expect(after).toEqual([
+      [average, average],
+      [averageOfSecond, averageOfSecond],
+    ]);
+    // Two more averages of 1/2 and 5: an error inside does not leave the ranks accumulating.
+    expect(last).toEqual([average + 5.5, average + 5.5]);
+  }
+});
+
 test.each(['shm', 'tcp'])("%s: gradients lie in the group's buffers, averaged", async (transport) => {
   const found = await ranks(2, 'places', transport);
   const averaged = { gradientIsPlace: true, gradients: new Array(8).fill(1.5) };

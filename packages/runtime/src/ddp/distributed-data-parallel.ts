@@ -34,6 +34,7 @@ export interface DistributedDataParallelOptions {
 export class DistributedDataParallel<M extends ForwardModule> {
   /** The wrapped model, for its own methods, for saving and for evaluation. */
   readonly module: M;
+  readonly #reducer: Reducer;
 
   constructor(module: M, options: DistributedDataParallelOptions = {}) {
     const { bucketCapMb = defaultBucketCapMb } = options;
@@ -55,15 +56,26 @@ export class DistributedDataParallel<M extends ForwardModule> {
       [...module.namedBuffers()].map(([, buffer]) => buffer),
     );
     const cap = bucketCapMb * 2 ** 20;
-    const firstCap = Math.min(firstBucketCapMb * 2 ** 20, cap);
-    const overlaps = options.overlap ?? group.transport !== 'shm';
-    const reducer = new Reducer(group, parameters, firstCap, cap, overlaps);
-    for (const parameter of parameters) parameter.gradientSink = reducer;
+    this.#reducer = new Reducer(group, parameters, Math.min(firstBucketCapMb * 2 ** 20, cap), cap);
+    for (const parameter of parameters) parameter.gradientSink = this.#reducer;
   }
 
   /** The wrapped model's forward. */
   forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
     return this.module.forward(...inputs) as ReturnType<M['forward']>;
+  }
+
+  /**
+   * Backward passes inside of `run` add their gradients up on this rank alone (torch's DDP.no_sync); every rank does so for the same passes. The first pass
+   * outside averages over the ranks what each has accumulated, its own gradient included: the result is the average over the ranks of the ranks' sums, as if each
+   * pass had been averaged by itself, for one exchange. Parameters that only passes inside have used are averaged with the others.
+   *
+   * Call `optimizer.step()` after a pass outside: before, the ranks' gradients differ. Calls may be nested.
+   *
+   * @returns what `run` resolves with; a pass counts as inside when it delivers its first gradient there, so await it there
+   */
+  noSync<Result>(run: () => Promise<Result>): Promise<Result> {
+    return this.#reducer.accumulating(run);
   }
 
   namedParameters(): ReturnType<M['namedParameters']> {

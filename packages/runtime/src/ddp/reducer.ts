@@ -1,26 +1,19 @@
 import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { allocateBucket, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
 import type { DistributedParameter, GradientSink } from './distributed-module.ts';
 
-/** Gradients that lie side by side and are averaged by one all-reduce. */
-interface Bucket {
-  /** The gradients, and behind them `uses`. */
-  readonly data: Float32Array;
-  readonly parameters: readonly DistributedParameter[];
-  /** For each parameter 1 where this rank's loss depends on it, else 0. Averaged with the gradients, it is 0 where no rank's does. */
-  readonly uses: Float32Array;
-  /** Gradients of the present backward pass that are not there yet. */
-  missing: Set<DistributedParameter>;
-}
-
+/** Where a parameter's gradient lies. */
 interface Place {
   readonly bucket: Bucket;
   /** Of the bucket, in the order in which buckets are reduced. */
   readonly index: number;
   /** Of the parameter in the bucket. */
   readonly position: number;
-  readonly gradient: Float32Array;
 }
+
+/** What a backward pass does with its gradients: averages them, or leaves them to a later one. */
+type Pass = 'averages' | 'accumulates';
 
 /**
  * Averages gradients over the ranks while they become ready (torch's c10d::Reducer). Buckets lie in the group's shared memory, so that a gradient is
@@ -35,8 +28,10 @@ export class Reducer implements GradientSink {
   readonly #buckets: readonly Bucket[];
   readonly #places = new Map<DistributedParameter, Place>();
   #started: Promise<void>[] = [];
-  #backwardUnderWay = false;
+  #pass: Pass | undefined;
   #averaging = false;
+  /** Calls of `accumulating` that are under way. */
+  #accumulators = 0;
 
   /**
    * @param parameters in the order of definition; backward passes reach them in about the reverse
@@ -56,15 +51,22 @@ export class Reducer implements GradientSink {
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
     this.#buckets = assignBuckets(bytes, firstCap, cap).map((positions, index) =>
-      this.#allocate(
+      allocateBucket(
+        group,
         index,
         positions.map((position) => order[position]),
       ),
     );
+    for (const bucket of this.#buckets) {
+      for (const [position, parameter] of bucket.parameters.entries()) {
+        this.#places.set(parameter, { bucket, position });
+      }
+    }
   }
 
   placeOf(parameter: DistributedParameter): Float32Array {
-    return this.#placeOf(parameter).gradient;
+    const { bucket, position } = this.#placeOf(parameter);
+    return bucket.places[position];
   }
 
   /** A bucket for itself, unless nothing is to be done before the backward pass is over. */
@@ -80,42 +82,47 @@ export class Reducer implements GradientSink {
       );
     }
     const { bucket, position } = this.#placeOf(parameter);
-    this.#backwardUnderWay = true;
+    this.#pass ??= this.#accumulators > 0 ? 'accumulates' : 'averages';
     bucket.uses[position] = 1;
     bucket.missing.delete(parameter);
-    this.#startCompleteBuckets();
+    if (this.#pass === 'averages') this.#startCompleteBuckets();
   }
 
   /** Called again before the next backward pass, it has nothing to do. */
   async backwardDone(): Promise<void> {
-    if (!this.#backwardUnderWay) return;
-    const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
-    for (const parameter of unused) this.#contributeNothing(parameter);
-    this.#startCompleteBuckets();
-    await this.#average();
-    for (const parameter of unused) if (this.#isUsedByAnyRank(parameter)) parameter.gradientWritten();
+    if (this.#pass === 'averages') await this.#averagePass();
     this.#awaitNextPass();
   }
 
-  #allocate(index: number, parameters: readonly DistributedParameter[]): Bucket {
-    const length = parameters.reduce((sum, { data }) => sum + data.length, 0);
-    const data = this.#group.allocateSync('float32', length + parameters.length);
-    const uses = data.subarray(length);
-    const bucket: Bucket = { data, parameters, uses, missing: new Set(parameters) };
-    let offset = 0;
-    for (const [position, parameter] of parameters.entries()) {
-      const end = offset + parameter.data.length;
-      this.#places.set(parameter, { bucket, index, position, gradient: data.subarray(offset, end) });
-      offset = end;
+  /** Backward passes that begin while `run` is under way leave their gradients where they are. */
+  async accumulating<Result>(run: () => Promise<Result>): Promise<Result> {
+    this.#accumulators += 1;
+    try {
+      return await run();
+    } finally {
+      this.#accumulators -= 1;
     }
-    return bucket;
   }
 
-  /** This rank's loss does not depend on the parameter, another's may. What earlier passes have accumulated is the same on all ranks, and so is its average. */
-  #contributeNothing(parameter: DistributedParameter): void {
-    const { bucket, position, gradient } = this.#placeOf(parameter);
-    if (parameter.grad === undefined) gradient.fill(0);
-    bucket.uses[position] = 0;
+  async #averagePass(): Promise<void> {
+    const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
+    for (const parameter of unused) this.#contributeWhatIsThere(parameter);
+    this.#startCompleteBuckets();
+    await this.#average();
+    for (const parameter of unused) if (this.#isUsedByAnyRank(parameter)) parameter.gradientWritten();
+    for (const { uses } of this.#buckets) uses.fill(0);
+  }
+
+  /**
+   * This rank's loss does not depend on the parameter, another's may. Earlier passes may have left a gradient: averaged, then it is the same on all ranks,
+   * and so is its average; or accumulated on this rank alone, then `uses` says so already.
+   */
+  #contributeWhatIsThere(parameter: DistributedParameter): void {
+    const { bucket, position } = this.#placeOf(parameter);
+    if (parameter.grad === undefined) {
+      bucket.places[position].fill(0);
+      bucket.uses[position] = 0;
+    }
     bucket.missing.delete(parameter);
   }
 
@@ -136,7 +143,7 @@ export class Reducer implements GradientSink {
   #awaitNextPass(): void {
     for (const bucket of this.#buckets) bucket.missing = new Set(bucket.parameters);
     this.#started = [];
-    this.#backwardUnderWay = false;
+    this.#pass = undefined;
   }
 
   #startCompleteBuckets(): void {

@@ -23,12 +23,12 @@ class PlainParameter implements DistributedParameter {
 
 /** Four parameters of 2, 3, 4 and 5 elements, two of which share each bucket; and the all-reduces that were started, which end when told. */
 function fourParameters() {
-  const started: { length: number; end: () => void }[] = [];
+  const started: { length: number; tail: number[]; end: () => void }[] = [];
   const group = {
     allocateSync: (_: string, length: number) => new Float32Array(length),
-    allReduce: ({ length }: Float32Array) =>
+    allReduce: (data: Float32Array) =>
       new Promise<void>((end) => {
-        started.push({ length, end });
+        started.push({ length: data.length, tail: [...data.slice(-2)], end });
       }),
   } as unknown as ProcessGroup;
   const parameters = [2, 3, 4, 5].map((length) => new PlainParameter(length));
@@ -38,6 +38,7 @@ function fourParameters() {
     reducer,
     parameters,
     lengths: () => started.map(({ length }) => length),
+    uses: () => started.map(({ tail }) => tail),
     endAll: () => {
       for (const { end } of started) end();
     },
@@ -92,4 +93,30 @@ test('a pass that begins before the gradients of the one before are averaged is 
   endAll();
   await done;
   parameters[0].gradientWritten();
+});
+
+test('passes that accumulate reduce nothing; what they used counts as used in the next that averages', async () => {
+  const { reducer, parameters, lengths, endAll, uses } = fourParameters();
+  const [a, b] = parameters;
+  await reducer.accumulating(async () => {
+    await reducer.accumulating(async () => {
+      a.gradientWritten();
+      await reducer.backwardDone();
+    });
+    b.gradientWritten();
+    await reducer.backwardDone();
+  });
+  expect(lengths()).toEqual([]);
+  b.grad = undefined;
+  parameters[3].gradientWritten();
+  const done = reducer.backwardDone();
+  // Of d and c, then of b, whose gradient has been forgotten, and a.
+  expect(uses()).toEqual([
+    [1, 0],
+    [0, 1],
+  ]);
+  endAll();
+  await done;
+  for (const parameter of parameters) parameter.gradientWritten();
+  expect(lengths()).toEqual([first, second, first, second]);
 });
