@@ -8,17 +8,22 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 const script = 'test/fixtures/ddp.js';
 const results = temporaryFolder();
 
-/** What each rank of `size` found in a scenario of fixtures/ddp.js, by rank. */
-async function ranks<Result>(size: number, scenario: string, transport = 'shm'): Promise<Result[]> {
+/** What each rank of `size` found in a scenario of fixtures/ddp.js, by rank. `stderr`: what the job writes there. */
+async function ranks<Result>(
+  size: number,
+  scenario: string,
+  { transport = 'shm', stderr = '' }: { transport?: string; stderr?: unknown } = {},
+): Promise<Result[]> {
   const folder = mkdtempSync(join(results, `${scenario}-`));
   await endsWell(
     launch(['--nproc', String(size), script, scenario, folder], { env: { RINGRUN_TRANSPORT: transport } }),
+    stderr,
   );
   return Array.from({ length: size }, (_, rank) => read(folder, rank) as Result);
 }
 
-async function endsWell(command: Command): Promise<void> {
-  expect(await command.ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+async function endsWell(command: Command, stderr: unknown = ''): Promise<void> {
+  expect(await command.ended).toMatchObject({ code: 0, stderr, timedOut: false, left: [] });
 }
 
 function read(folder: string, name: string | number): unknown {
@@ -70,7 +75,7 @@ test.each(['shm', 'tcp'])(
     await endsWell(node([script, 'alone', results]));
     const alone = read(results, 'alone') as BeforeAndAfter;
     expect(furthest(alone.after, alone.before)).toBeGreaterThan(0.1);
-    const found = await ranks<Record<'oneBucket' | 'manyBuckets', number[]>>(2, 'train', transport);
+    const found = await ranks<Record<'oneBucket' | 'manyBuckets', number[]>>(2, 'train', { transport });
     for (const { oneBucket, manyBuckets } of found) {
       expect(furthest(oneBucket, alone.after)).toBeLessThan(1e-5);
       expect(furthest(manyBuckets, alone.after)).toBeLessThan(1e-5);
@@ -93,6 +98,8 @@ test('a parameter that was changed by hand is found on every rank, and the rank 
 
 interface TwoHeads extends BeforeAndAfter {
   digest: string;
+  unused: string[];
+  hasGradient: boolean;
 }
 
 test('a layer that one rank leaves out of every second loss is trained by the other, on both', async () => {
@@ -104,6 +111,7 @@ test('a layer that one rank leaves out of every second loss is trained by the ot
     bias -= 0.1 * velocity;
   }
   expect(found[0].after.at(-1)).toBeCloseTo(bias, 5);
+  expect(found[0].unused).toEqual([]);
   expect(found[1]).toEqual(found[0]);
 });
 
@@ -116,9 +124,17 @@ test('what a layer has accumulated in one backward pass stays, when one rank lea
   ]);
 });
 
-test('a layer that no rank uses has no gradient, so that the optimizer leaves it as it is', async () => {
-  const found = await ranks<TwoHeads>(2, 'unusedEverywhere');
-  for (const { before, after } of found) expect(after).toEqual(before);
+test('a layer that no rank uses has no gradient, so that the optimizer leaves it as it is, and is named once', async () => {
+  const line = 'ringrun: sometimes.weight, sometimes.bias took no part in the loss of any rank in step 1,';
+  const said = expect.stringMatching(new RegExp(`^${line}[^\n]*\n$`)) as unknown;
+  const found = await ranks<TwoHeads>(2, 'unusedEverywhere', { stderr: said });
+  for (const { before, after, unused, hasGradient } of found) {
+    expect(after).toEqual(before);
+    expect({ unused, hasGradient }).toEqual({
+      unused: ['sometimes.weight', 'sometimes.bias'],
+      hasGradient: false,
+    });
+  }
   expect(found[1].digest).toBe(found[0].digest);
 });
 
@@ -153,7 +169,7 @@ test('gradients accumulate on each rank inside noSync, and the first pass outsid
 });
 
 test.each(['shm', 'tcp'])("%s: gradients lie in the group's buffers, averaged", async (transport) => {
-  const found = await ranks(2, 'places', transport);
+  const found = await ranks(2, 'places', { transport });
   const averaged = { gradientIsPlace: true, gradients: new Array(8).fill(1.5) };
   for (const place of found) {
     expect(place).toEqual({

@@ -4,6 +4,7 @@ import { defaultBucketCapMb, firstBucketCapMb } from './buckets.ts';
 import type { DistributedModule, DistributedTensor } from './distributed-module.ts';
 import { requireSameModel } from './model-agreement.ts';
 import { Reducer } from './reducer.ts';
+import { UnusedParameters } from './unused-parameters.ts';
 
 /** A model that computes: `forward` takes and gives what its library calls tensors. */
 export interface ForwardModule extends DistributedModule {
@@ -35,6 +36,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
   /** The wrapped model, for its own methods, for saving and for evaluation. */
   readonly module: M;
   readonly #reducer: Reducer;
+  readonly #unused: UnusedParameters;
 
   constructor(module: M, options: DistributedDataParallelOptions = {}) {
     const { bucketCapMb = defaultBucketCapMb } = options;
@@ -56,7 +58,14 @@ export class DistributedDataParallel<M extends ForwardModule> {
       [...module.namedBuffers()].map(([, buffer]) => buffer),
     );
     const cap = bucketCapMb * 2 ** 20;
-    this.#reducer = new Reducer(group, parameters, Math.min(firstBucketCapMb * 2 ** 20, cap), cap);
+    this.#unused = new UnusedParameters(module.namedParameters(), group.rank === 0 ? warn : () => undefined);
+    this.#reducer = new Reducer(group, parameters, {
+      firstCap: Math.min(firstBucketCapMb * 2 ** 20, cap),
+      cap,
+      afterAverage: ({ step, unused }) => {
+        this.#unused.record(step, unused);
+      },
+    });
     for (const parameter of parameters) parameter.gradientSink = this.#reducer;
   }
 
@@ -78,6 +87,14 @@ export class DistributedDataParallel<M extends ForwardModule> {
     return this.#reducer.accumulating(run);
   }
 
+  /**
+   * Names of the parameters on which no rank's loss depended in the last step, in the order of definition; the same on every rank. Their `grad` is as it was:
+   * undefined after `zeroGrad`, so that optimizers leave them out. Rank 0 says each name once on stderr.
+   */
+  get unusedParameters(): readonly string[] {
+    return this.#unused.last;
+  }
+
   namedParameters(): ReturnType<M['namedParameters']> {
     return this.module.namedParameters() as ReturnType<M['namedParameters']>;
   }
@@ -85,6 +102,10 @@ export class DistributedDataParallel<M extends ForwardModule> {
   namedBuffers(): ReturnType<M['namedBuffers']> {
     return this.module.namedBuffers() as ReturnType<M['namedBuffers']>;
   }
+}
+
+function warn(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
 function broadcastFromRank0(group: ProcessGroup, tensors: readonly DistributedTensor[]): void {

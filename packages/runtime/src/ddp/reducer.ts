@@ -12,6 +12,22 @@ interface Place {
   readonly position: number;
 }
 
+export interface ReducerSettings {
+  /** Bytes of the first bucket. */
+  firstCap: number;
+  /** Bytes of every other bucket. */
+  cap: number;
+  /** Called when a step's gradients are averaged; the backward pass ends when it has resolved. */
+  afterAverage?: (step: AveragedStep) => void | Promise<void>;
+}
+
+export interface AveragedStep {
+  /** The first one is 1; the same on every rank. */
+  step: number;
+  /** Parameters on which no rank's loss depends. */
+  unused: ReadonlySet<DistributedParameter>;
+}
+
 /** What a backward pass does with its gradients: averages them, or leaves them to a later one. */
 type Pass = 'averages' | 'accumulates';
 
@@ -30,24 +46,19 @@ export class Reducer implements GradientSink {
   #started: Promise<void>[] = [];
   #pass: Pass | undefined;
   #averaging = false;
+  #stepsAveraged = 0;
+  readonly #afterAverage: ReducerSettings['afterAverage'];
   /** Calls of `accumulating` that are under way. */
   #accumulators = 0;
 
-  /**
-   * @param parameters in the order of definition; backward passes reach them in about the reverse
-   * @param firstCap bytes of the first bucket
-   * @param cap bytes of every other bucket
-   * @param overlaps whether the library shall deliver gradients bucket by bucket
-   */
+  /** @param parameters in the order of definition; backward passes reach them in about the reverse */
   constructor(
     group: ProcessGroup,
     parameters: readonly DistributedParameter[],
-    firstCap: number,
-    cap: number,
-    overlaps: boolean,
+    { firstCap, cap, afterAverage }: ReducerSettings,
   ) {
     this.#group = group;
-    this.#overlaps = overlaps;
+    this.#afterAverage = afterAverage;
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
     this.#buckets = assignBuckets(bytes, firstCap, cap).map((positions, index) =>
@@ -109,8 +120,11 @@ export class Reducer implements GradientSink {
     for (const parameter of unused) this.#contributeWhatIsThere(parameter);
     this.#startCompleteBuckets();
     await this.#average();
-    for (const parameter of unused) if (this.#isUsedByAnyRank(parameter)) parameter.gradientWritten();
+    const unusedEverywhere = new Set(unused.filter((parameter) => !this.#isUsedByAnyRank(parameter)));
+    for (const parameter of unused) if (!unusedEverywhere.has(parameter)) parameter.gradientWritten();
     for (const { uses } of this.#buckets) uses.fill(0);
+    this.#stepsAveraged += 1;
+    await this.#afterAverage?.({ step: this.#stepsAveraged, unused: unusedEverywhere });
   }
 
   /**

@@ -32,7 +32,7 @@ function fourParameters() {
       }),
   } as unknown as ProcessGroup;
   const parameters = [2, 3, 4, 5].map((length) => new PlainParameter(length));
-  const reducer = new Reducer(group, parameters, 4 * (5 + 4), 4 * (3 + 2), true);
+  const reducer = new Reducer(group, parameters, { firstCap: 4 * (5 + 4), cap: 4 * (3 + 2) });
   for (const parameter of parameters) parameter.gradientSink = reducer;
   return {
     reducer,
