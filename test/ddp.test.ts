@@ -138,6 +138,21 @@ test('a layer that no rank uses has no gradient, so that the optimizer leaves it
   expect(found[1].digest).toBe(found[0].digest);
 });
 
+test('forward in training mode begins with the buffers of rank 0; in evaluation, inside noSync or switched off with the own', async () => {
+  const found = await ranks(3, 'buffers');
+  for (const [rank, buffers] of found.entries()) {
+    const own = rank + 1;
+    const kept = [own, own, 10 * own, 10 * own, 10 * own];
+    expect(buffers).toEqual({
+      wrapped: [1, 1, 1, 1, 1],
+      training: [1, 1, 10, 10, 10],
+      inNoSync: kept,
+      evaluating: kept,
+      off: kept,
+    });
+  }
+});
+
 interface NoSync {
   value: string;
   failed: string;

@@ -1,7 +1,8 @@
 import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
 import { defaultBucketCapMb, firstBucketCapMb } from './buckets.ts';
-import type { DistributedModule, DistributedTensor } from './distributed-module.ts';
+import { broadcastBuffers } from './buffers.ts';
+import type { DistributedModule } from './distributed-module.ts';
 import { requireSameModel } from './model-agreement.ts';
 import { Reducer } from './reducer.ts';
 import { UnusedParameters } from './unused-parameters.ts';
@@ -17,11 +18,10 @@ export interface DistributedDataParallelOptions {
   /** Size of a gradient bucket in MiB; 25 unless given. The first bucket has 1. */
   bucketCapMb?: number;
   /**
-   * Whether the all-reduce of a bucket starts while the rest of the backward pass computes, which cuts the compiled step at the buckets. Unless given, where
-   * the group reaches over a network: there an all-reduce takes time and hardly a processor. In shared memory it takes less time than the cuts
-   * cost, and from the same processors.
+   * Whether every forward of a model in training mode first gives all ranks the buffers of rank 0 (torch's broadcast_buffers); true unless given. Where it is
+   * false, each rank's running means are those of its own data. A model without buffers costs nothing either way.
    */
-  overlap?: boolean;
+  broadcastBuffers?: boolean;
 }
 
 /**
@@ -35,11 +35,13 @@ export interface DistributedDataParallelOptions {
 export class DistributedDataParallel<M extends ForwardModule> {
   /** The wrapped model, for its own methods, for saving and for evaluation. */
   readonly module: M;
+  readonly #group: ProcessGroup;
+  readonly #broadcastsBuffers: boolean;
   readonly #reducer: Reducer;
   readonly #unused: UnusedParameters;
 
   constructor(module: M, options: DistributedDataParallelOptions = {}) {
-    const { bucketCapMb = defaultBucketCapMb } = options;
+    const { bucketCapMb = defaultBucketCapMb, broadcastBuffers: broadcasts = true } = options;
     if (!(bucketCapMb > 0)) {
       throw new InvalidArgumentError(`bucketCapMb must be a number of MiB above 0, given ${bucketCapMb}.`);
     }
@@ -52,11 +54,10 @@ export class DistributedDataParallel<M extends ForwardModule> {
       );
     }
     this.module = module;
-    broadcastFromRank0(group, parameters);
-    broadcastFromRank0(
-      group,
-      [...module.namedBuffers()].map(([, buffer]) => buffer),
-    );
+    this.#group = group;
+    this.#broadcastsBuffers = broadcasts;
+    for (const { data } of parameters) group.broadcastSync(data, { src: 0 });
+    broadcastBuffers(group, module);
     const cap = bucketCapMb * 2 ** 20;
     this.#unused = new UnusedParameters(module.namedParameters(), group.rank === 0 ? warn : () => undefined);
     this.#reducer = new Reducer(group, parameters, {
@@ -69,8 +70,14 @@ export class DistributedDataParallel<M extends ForwardModule> {
     for (const parameter of parameters) parameter.gradientSink = this.#reducer;
   }
 
-  /** The wrapped model's forward. */
+  /**
+   * The wrapped model's forward. In training mode, outside of `noSync`, it is a collective for a model with buffers: see `broadcastBuffers`. Evaluate with
+   * `module.forward`, or in evaluation mode.
+   */
   forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
+    if (this.#broadcastsBuffers && this.module.training !== false && !this.#reducer.isAccumulating) {
+      broadcastBuffers(this.#group, this.module);
+    }
     return this.module.forward(...inputs) as ReturnType<M['forward']>;
   }
 
@@ -106,8 +113,4 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
 function warn(line: string): void {
   process.stderr.write(`${line}\n`);
-}
-
-function broadcastFromRank0(group: ProcessGroup, tensors: readonly DistributedTensor[]): void {
-  for (const { data } of tensors) group.broadcastSync(data, { src: 0 });
 }

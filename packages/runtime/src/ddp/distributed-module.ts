@@ -10,6 +10,9 @@ export interface DistributedModule {
 
   /** State that is not trained but belongs to the model, such as running means. */
   namedBuffers(): Iterable<readonly [name: string, buffer: DistributedTensor]>;
+
+  /** False while the model is evaluated, when ranks may differ in how often they call it (torch.nn.Module.training). A library without such a mode leaves it out. */
+  readonly training?: boolean;
 }
 
 /** A named array of a model, changed in place. */

@@ -93,7 +93,7 @@ export class Reducer implements GradientSink {
       );
     }
     const { bucket, position } = this.#placeOf(parameter);
-    this.#pass ??= this.#accumulators > 0 ? 'accumulates' : 'averages';
+    this.#pass ??= this.isAccumulating ? 'accumulates' : 'averages';
     bucket.uses[position] = 1;
     bucket.missing.delete(parameter);
     if (this.#pass === 'averages') this.#startCompleteBuckets();
@@ -113,6 +113,11 @@ export class Reducer implements GradientSink {
     } finally {
       this.#accumulators -= 1;
     }
+  }
+
+  /** Whether a backward pass that begins now leaves its gradients where they are. */
+  get isAccumulating(): boolean {
+    return this.#accumulators > 0;
   }
 
   async #averagePass(): Promise<void> {
