@@ -1,33 +1,15 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { launch, node } from './support/command.ts';
-import type { Command } from './support/command.ts';
+import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const script = 'test/fixtures/ddp.js';
-const results = temporaryFolder();
+const scenarios = new Scenarios('test/fixtures/ddp.js', temporaryFolder());
 
-/** What each rank of `size` found in a scenario of fixtures/ddp.js, by rank. `stderr`: what the job writes there. */
-async function ranks<Result>(
+function ranks<Result>(
   size: number,
   scenario: string,
-  { transport = 'shm', stderr = '' }: { transport?: string; stderr?: unknown } = {},
+  options?: { transport?: string; stderr?: unknown },
 ): Promise<Result[]> {
-  const folder = mkdtempSync(join(results, `${scenario}-`));
-  await endsWell(
-    launch(['--nproc', String(size), script, scenario, folder], { env: { RINGRUN_TRANSPORT: transport } }),
-    stderr,
-  );
-  return Array.from({ length: size }, (_, rank) => read(folder, rank) as Result);
-}
-
-async function endsWell(command: Command, stderr: unknown = ''): Promise<void> {
-  expect(await command.ended).toMatchObject({ code: 0, stderr, timedOut: false, left: [] });
-}
-
-function read(folder: string, name: string | number): unknown {
-  return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+  return scenarios.run(size, scenario, options);
 }
 
 function furthest(a: readonly number[], b: readonly number[]): number {
@@ -72,8 +54,7 @@ test('a model that differs on one rank is refused on every rank, with both sides
 test.each(['shm', 'tcp'])(
   '%s: two ranks of batch 8 train as one process of batch 16 does, with gradients in one bucket and in one each',
   async (transport) => {
-    await endsWell(node([script, 'alone', results]));
-    const alone = read(results, 'alone') as BeforeAndAfter;
+    const alone = await scenarios.runAlone<BeforeAndAfter>('alone');
     expect(furthest(alone.after, alone.before)).toBeGreaterThan(0.1);
     const found = await ranks<Record<'oneBucket' | 'manyBuckets', number[]>>(2, 'train', { transport });
     for (const { oneBucket, manyBuckets } of found) {

@@ -1,0 +1,48 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { launch, node } from './command.ts';
+import type { Command } from './command.ts';
+
+/** Runs the scenarios of a script of fixtures/ that ends with `runScenario`, and reads what its ranks leave behind. */
+export class Scenarios {
+  readonly #script: string;
+  readonly #results: string;
+
+  /** @param results a folder */
+  constructor(script: string, results: string) {
+    this.#script = script;
+    this.#results = results;
+  }
+
+  /** What each rank of `size` found in a scenario, by rank. `stderr`: what the whole job writes there, nothing unless given. */
+  async run<Result>(
+    size: number,
+    scenario: string,
+    { transport = 'shm', stderr = '' }: { transport?: string; stderr?: unknown } = {},
+  ): Promise<Result[]> {
+    const folder = this.#folderFor(scenario);
+    const args = ['--nproc', String(size), this.#script, scenario, folder];
+    await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport } }), stderr);
+    return Array.from({ length: size }, (_, rank) => read(folder, rank) as Result);
+  }
+
+  /** What a scenario of one process, without a group, found. */
+  async runAlone<Result>(scenario: string): Promise<Result> {
+    const folder = this.#folderFor(scenario);
+    await endsWell(node([this.#script, scenario, folder]), '');
+    return read(folder, scenario) as Result;
+  }
+
+  #folderFor(scenario: string): string {
+    return mkdtempSync(join(this.#results, `${scenario}-`));
+  }
+}
+
+async function endsWell(command: Command, stderr: unknown): Promise<void> {
+  expect(await command.ended).toMatchObject({ code: 0, stderr, timedOut: false, left: [] });
+}
+
+function read(folder: string, name: string | number): unknown {
+  return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+}
