@@ -1,5 +1,6 @@
 export { BFloat16Bits, Float16Bits } from './bits16.ts';
 export type { DType16 } from './bits16.ts';
+export { narrowFloat32, widenToFloat32 } from './conversions.ts';
 export * from './dtype.ts';
 export * from './errors.ts';
 export * from './gloo/index.ts';

@@ -17,6 +17,8 @@ export interface Bucket {
    * rank's has.
    */
   readonly uses: Float32Array;
+  /** What lies behind the gradients: `uses`. */
+  readonly tail: Float32Array;
   /** Gradients of the present backward pass that are not there yet. */
   missing: Set<DistributedParameter>;
 }
@@ -30,13 +32,15 @@ export function allocateBucket(
   const length = parameters.reduce((sum, { data }) => sum + data.length, 0);
   const data = group.allocateSync('float32', length + parameters.length);
   const gradients = data.subarray(0, length);
+  const tail = data.subarray(length);
   return {
     index,
     data,
     gradients,
     parameters,
     places: divide(gradients, parameters),
-    uses: data.subarray(length),
+    uses: tail.subarray(0, parameters.length),
+    tail,
     missing: new Set(parameters),
   };
 }

@@ -3,6 +3,7 @@ import { defaultGroup } from '../process-group/index.ts';
 import { defaultBucketCapMb, firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffers } from './buffers.ts';
 import type { DistributedModule } from './distributed-module.ts';
+import type { CommHook } from './hooks/index.ts';
 import { requireSameModel } from './model-agreement.ts';
 import { Reducer } from './reducer.ts';
 import { UnusedParameters } from './unused-parameters.ts';
@@ -92,6 +93,16 @@ export class DistributedDataParallel<M extends ForwardModule> {
    */
   noSync<Result>(run: () => Promise<Result>): Promise<Result> {
     return this.#reducer.accumulating(run);
+  }
+
+  /**
+   * Averages gradients by `hook` instead of one all-reduce per bucket (torch's register_comm_hook); every rank registers the same one, before training.
+   * `commHooks` has some that send less.
+   *
+   * @throws RingrunError `ERR_COMM_HOOK` for a second one, or one during a backward pass
+   */
+  registerCommHook(hook: CommHook): void {
+    this.#reducer.registerCommHook(hook);
   }
 
   /**

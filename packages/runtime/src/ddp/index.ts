@@ -11,3 +11,5 @@ export type {
   GradientSink,
 } from './distributed-module.ts';
 export { ModelMismatchError } from './model-agreement.ts';
+export * as commHooks from './hooks/index.ts';
+export type { CommHook, GradientBucket, PowerSgdOptions } from './hooks/index.ts';

@@ -11,6 +11,7 @@ interface Place {
   /** Of the parameter in the bucket. */
   readonly position: number;
 }
+import type { CommHook } from './hooks/index.ts';
 
 export interface ReducerSettings {
   /** Bytes of the first bucket. */
@@ -47,6 +48,7 @@ export class Reducer implements GradientSink {
   #pass: Pass | undefined;
   #averaging = false;
   #stepsAveraged = 0;
+  #commHook: CommHook | undefined;
   readonly #afterAverage: ReducerSettings['afterAverage'];
   /** Calls of `accumulating` that are under way. */
   #accumulators = 0;
@@ -97,6 +99,18 @@ export class Reducer implements GradientSink {
     bucket.uses[position] = 1;
     bucket.missing.delete(parameter);
     if (this.#pass === 'averages') this.#startCompleteBuckets();
+  }
+
+  /** @throws RingrunError `ERR_COMM_HOOK` where there is one already, or a backward pass is under way */
+  registerCommHook(hook: CommHook): void {
+    if (this.#commHook !== undefined || this.#pass !== undefined) {
+      const obstacle = this.#commHook === undefined ? 'during a backward pass' : 'a second time';
+      throw new RingrunError(
+        'ERR_COMM_HOOK',
+        `registerCommHook was called ${obstacle}. Call it once, after wrapping the model and before training.`,
+      );
+    }
+    this.#commHook = hook;
   }
 
   /** Called again before the next backward pass, it has nothing to do. */
@@ -166,10 +180,25 @@ export class Reducer implements GradientSink {
   }
 
   #startCompleteBuckets(): void {
-    for (const { missing, data } of this.#buckets.slice(this.#started.length)) {
-      if (missing.size > 0) return;
-      this.#started.push(this.#group.allReduce(data, { op: ReduceOp.AVG }));
+    for (const bucket of this.#buckets.slice(this.#started.length)) {
+      if (bucket.missing.size > 0) return;
+      this.#started.push(this.#reduce(bucket));
     }
+  }
+
+  /** A hook may need several collectives: those of two buckets must not meet in an order that chance decides. */
+  #reduce(bucket: Bucket): Promise<void> {
+    const hook = this.#commHook;
+    if (hook === undefined) return this.#group.allReduce(bucket.data, { op: ReduceOp.AVG });
+    return (this.#started.at(-1) ?? Promise.resolve()).then(() => this.#reduceBy(hook, bucket));
+  }
+
+  async #reduceBy(hook: CommHook, bucket: Bucket): Promise<void> {
+    const { index, gradients, parameters, places, tail } = bucket;
+    const isLast = index === this.#buckets.length - 1;
+    const tailReduced = this.#group.allReduce(tail, { op: ReduceOp.AVG });
+    const seen = { index, isLast, data: gradients, parameters, gradients: () => places };
+    await Promise.all([tailReduced, hook(seen, this.#group)]);
   }
 
   #placeOf(parameter: DistributedParameter): Place {

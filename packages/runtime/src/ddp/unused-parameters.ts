@@ -31,8 +31,8 @@ export class UnusedParameters {
     if (news.length === 0) return;
     for (const name of news) this.#told.add(name);
     this.#warn(
-      `ringrun: ${news.join(', ')} took no part in the loss of any rank in step ${step}, so the optimizer leaves ` +
-        `${news.length === 1 ? 'it' : 'them'} as ${news.length === 1 ? 'it is' : 'they are'}. Is it missing in forward? (said once per parameter)`,
+      `ringrun: ${news.join(', ')} took no part in the loss of any rank in step ${step}, and got no gradient. ` +
+        'Is something missing in forward? (said once per parameter)',
     );
   }
 }

@@ -1,0 +1,32 @@
+import { BFloat16Bits, Float16Bits, narrowFloat32, widenToFloat32 } from '@ringrun/collectives';
+import { expect, test } from 'vitest';
+
+/** Of every exponent, both signs, with fractions that are rounded up, down and to even; an odd number, so that a vector is left over. */
+const values = Float32Array.from({ length: 40_001 }, (_, i) => {
+  const fraction = 1 + (i % 97) / 96 + 2 ** -11 * (i % 3);
+  return (i % 2 === 0 ? 1 : -1) * fraction * 2 ** ((i % 250) - 125);
+});
+
+test.each([Float16Bits, BFloat16Bits])('%o: the numbers that JavaScript rounds to, and back', (Bits) => {
+  const bits = new Bits(values.length);
+  narrowFloat32(values, bits);
+  const expected = Bits.fromFloat32(values);
+  expect(Buffer.from(bits.buffer).equals(Buffer.from(expected.buffer))).toBe(true);
+  const wide = new Float32Array(values.length);
+  widenToFloat32(bits, wide);
+  expect(wide).toEqual(expected.toFloat32());
+});
+
+test('arrays of other lengths or kinds are refused, and nothing is written', () => {
+  const two = new Float16Bits(2);
+  expect(() => {
+    narrowFloat32(Float32Array.of(1, 2, 3), two);
+  }).toThrow(/given 3 numbers of float32 and 2 of float16, expected as many of both/);
+  expect(() => {
+    narrowFloat32(Float32Array.of(1, 2), new Uint16Array(2) as unknown as Float16Bits);
+  }).toThrow(/given arrays of float32 and no dtype, expected a Float32Array and/);
+  expect(() => {
+    widenToFloat32(two, new Float64Array(2) as unknown as Float32Array);
+  }).toThrow(/given arrays of float64 and float16/);
+  expect([...two]).toEqual([0, 0]);
+});

@@ -1,0 +1,4 @@
+export { allReduce } from './all-reduce.ts';
+export type { CommHook, GradientBucket } from './comm-hook.ts';
+export { bf16Compress, fp16Compress } from './compress.ts';
+export { powerSgd, type PowerSgdOptions } from './power-sgd.ts';

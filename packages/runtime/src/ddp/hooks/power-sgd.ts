@@ -1,0 +1,194 @@
+import { InvalidArgumentError, ReduceOp, type ProcessGroup } from '@ringrun/collectives';
+import { mersenne } from 'pure-rand/generator/mersenne';
+import { allReduce } from './all-reduce.ts';
+import type { CommHook, GradientBucket } from './comm-hook.ts';
+import { multiply, multiplyByTransposed, multiplyTransposed, orthogonalize, type Matrix } from './matrix.ts';
+
+/** Names and defaults are those of torch's PowerSGDState. Every rank gives the same. */
+export interface PowerSgdOptions {
+  /** Rank r of the approximation: more is closer, and costs r times the bytes; 1 unless given. */
+  matrixApproximationRank?: number;
+  /** Steps that are averaged exactly at first, while gradients change fast; 1,000 unless given. */
+  startPowerSgdIter?: number;
+  /** A gradient is compressed where that makes it more than this many times smaller; 2 unless given. */
+  minCompressionRate?: number;
+  /** Whether what was lost in a step is added to the next one's gradient; true unless given. */
+  useErrorFeedback?: boolean;
+  /** Whether an approximation begins where the last one ended; true unless given. */
+  warmStart?: boolean;
+  /** Of the first directions; 0 unless given. */
+  randomSeed?: number;
+}
+
+type Settings = Required<PowerSgdOptions>;
+
+/**
+ * Averages gradients as products of two thin matrices (Vogels et al. 2019, PowerSGD; torch: powerSGD_hook). A gradient of shape [n, …] is a matrix M [n, m], of which
+ * (n + m)·r numbers are sent instead of n·m: P = M·Q, averaged and made orthonormal; Q = Mᵀ·P, averaged; the result is P·Qᵀ, a step of
+ * power iteration towards the r largest singular vectors of the average. Gradients that this would not make much smaller, such as those of biases, are averaged exactly.
+ *
+ * Products are computed in JavaScript, some 3·r·n·m multiplications: worth it where the network is the bottleneck. One hook serves one model.
+ *
+ * @throws InvalidArgumentError for numbers that cannot work
+ */
+export function powerSgd(options: PowerSgdOptions = {}): CommHook {
+  const settings = checkedSettings(options);
+  const states = new WeakMap<Float32Array, BucketState>();
+  return (bucket, group) => {
+    const state = states.get(bucket.data) ?? new BucketState(bucket, settings);
+    states.set(bucket.data, state);
+    return state.average(bucket, group);
+  };
+}
+
+/** The parts of one bucket, and what is kept from step to step. */
+class BucketState {
+  readonly #settings: Settings;
+  readonly #matrices: readonly Approximation[];
+  /** Gradients that are averaged as they are. */
+  readonly #others: readonly Float32Array[];
+  readonly #othersTogether: Float32Array;
+  /** All P side by side, and all Q, so that each is one all-reduce. */
+  readonly #ps: Float32Array;
+  readonly #qs: Float32Array;
+  readonly #random: () => number;
+  #steps = 0;
+  #drawn = false;
+
+  constructor(bucket: GradientBucket, settings: Settings) {
+    this.#settings = settings;
+    const all = bucket.gradients().map((data, i) => matrixOf(data, bucket.parameters[i].shape));
+    const compressed = all.filter((matrix) => isWorthCompressing(matrix, settings));
+    this.#others = all.filter((matrix) => !compressed.includes(matrix)).map(({ data }) => data);
+    this.#othersTogether = new Float32Array(this.#others.reduce((sum, { length }) => sum + length, 0));
+    const ranks = compressed.map((matrix) => rankOf(matrix, settings));
+    this.#ps = new Float32Array(compressed.reduce((sum, { rows }, i) => sum + rows * ranks[i], 0));
+    this.#qs = new Float32Array(compressed.reduce((sum, { columns }, i) => sum + columns * ranks[i], 0));
+    this.#matrices = approximationsOver(compressed, ranks, this.#ps, this.#qs);
+    // Every bucket of every rank draws the same numbers; which they are matters little.
+    const generator = mersenne((settings.randomSeed + bucket.index) % 2 ** 32);
+    this.#random = () => generator.next() / 2 ** 31;
+  }
+
+  async average(bucket: GradientBucket, group: ProcessGroup): Promise<void> {
+    this.#steps += 1;
+    if (this.#steps <= this.#settings.startPowerSgdIter) return allReduce(bucket, group);
+    this.#chooseDirections();
+    for (const { matrix, error, p, q } of this.#matrices) {
+      if (this.#settings.useErrorFeedback) add(error, matrix.data);
+      error.set(matrix.data);
+      multiply(matrix, q, p);
+    }
+    await Promise.all([this.#averageOthers(group), group.allReduce(this.#ps, { op: ReduceOp.AVG })]);
+    for (const { matrix, p, q } of this.#matrices) {
+      orthogonalize(p);
+      multiplyTransposed(matrix, p, q);
+    }
+    await group.allReduce(this.#qs, { op: ReduceOp.AVG });
+    for (const { matrix, error, p, q } of this.#matrices) {
+      multiplyByTransposed(p, q, matrix);
+      subtract(matrix.data, error);
+    }
+  }
+
+  /** A direction in which there was no gradient comes out as 0, and would stay so: it is drawn anew. */
+  #chooseDirections(): void {
+    const draw = (values: Float32Array | Float64Array) => {
+      for (let i = 0; i < values.length; i += 1) values[i] = this.#random();
+    };
+    if (!this.#drawn || !this.#settings.warmStart) draw(this.#qs);
+    this.#drawn = true;
+    for (const { q } of this.#matrices) orthogonalize(q, draw);
+  }
+
+  async #averageOthers(group: ProcessGroup): Promise<void> {
+    let offset = 0;
+    for (const data of this.#others) {
+      this.#othersTogether.set(data, offset);
+      offset += data.length;
+    }
+    await group.allReduce(this.#othersTogether, { op: ReduceOp.AVG });
+    offset = 0;
+    for (const data of this.#others) {
+      data.set(this.#othersTogether.subarray(offset, offset + data.length));
+      offset += data.length;
+    }
+  }
+}
+
+/** A gradient and its factors. */
+interface Approximation {
+  readonly matrix: Matrix;
+  /** What the last step lost of this rank's gradient. */
+  readonly error: Float32Array;
+  readonly p: Matrix;
+  readonly q: Matrix;
+}
+
+function approximationsOver(
+  matrices: readonly Matrix[],
+  ranks: readonly number[],
+  ps: Float32Array,
+  qs: Float32Array,
+): Approximation[] {
+  const place = { p: 0, q: 0 };
+  const take = (from: Float32Array, of: 'p' | 'q', rows: number, columns: number): Matrix => {
+    const start = place[of];
+    place[of] += rows * columns;
+    return { rows, columns, data: from.subarray(start, place[of]) };
+  };
+  return matrices.map((matrix, i) => ({
+    matrix,
+    error: new Float32Array(matrix.data.length),
+    p: take(ps, 'p', matrix.rows, ranks[i]),
+    q: take(qs, 'q', matrix.columns, ranks[i]),
+  }));
+}
+
+function matrixOf(data: Float32Array, shape: readonly number[]): Matrix {
+  const rows = shape.length === 0 || data.length === 0 ? data.length : shape[0];
+  return { rows, columns: rows === 0 ? 0 : data.length / rows, data };
+}
+
+function rankOf({ rows, columns }: Matrix, { matrixApproximationRank }: Settings): number {
+  return Math.min(rows, columns, matrixApproximationRank);
+}
+
+function isWorthCompressing(matrix: Matrix, settings: Settings): boolean {
+  const { rows, columns } = matrix;
+  return (rows + columns) * rankOf(matrix, settings) * settings.minCompressionRate < rows * columns;
+}
+
+function checkedSettings(options: PowerSgdOptions): Settings {
+  const settings: Settings = {
+    matrixApproximationRank: 1,
+    startPowerSgdIter: 1000,
+    minCompressionRate: 2,
+    useErrorFeedback: true,
+    warmStart: true,
+    randomSeed: 0,
+    ...options,
+  };
+  const { matrixApproximationRank, startPowerSgdIter, minCompressionRate, randomSeed } = settings;
+  const least = { matrixApproximationRank: 1, startPowerSgdIter: 0, randomSeed: 0 };
+  for (const [name, value] of Object.entries({ matrixApproximationRank, startPowerSgdIter, randomSeed })) {
+    const lowest = least[name as keyof typeof least];
+    if (!Number.isSafeInteger(value) || value < lowest) {
+      throw new InvalidArgumentError(`powerSgd: ${name} must be an integer from ${lowest}, given ${value}.`);
+    }
+  }
+  if (!(minCompressionRate > 0)) {
+    throw new InvalidArgumentError(
+      `powerSgd: minCompressionRate must be above 0, given ${minCompressionRate}.`,
+    );
+  }
+  return settings;
+}
+
+function add(what: Float32Array, to: Float32Array): void {
+  for (let i = 0; i < to.length; i += 1) to[i] += what[i];
+}
+
+function subtract(what: Float32Array, from: Float32Array): void {
+  for (let i = 0; i < from.length; i += 1) from[i] -= what[i];
+}

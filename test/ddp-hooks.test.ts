@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import { Scenarios } from './support/scenarios.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const scenarios = new Scenarios('test/fixtures/ddp-hooks.js', temporaryFolder());
+
+function furthest(a: readonly number[], b: readonly number[]): number {
+  expect(a).toHaveLength(b.length);
+  return Math.max(...a.map((value, i) => Math.abs(value - b[i])));
+}
+
+function largest(values: readonly number[]): number {
+  return Math.max(...values.map(Math.abs));
+}
+
+type Compressed = Record<
+  'exact' | 'allReduce' | 'fp16' | 'fp16ManyBuckets' | 'bf16' | 'rank2' | 'rank2ManyBuckets',
+  number[]
+>;
+
+test.each(['shm', 'tcp'])(
+  '%s: compressed gradients are as close as their format allows, and the same on all ranks',
+  async (transport) => {
+    const found = await scenarios.run<Compressed>(2, 'compressed', { transport });
+    expect(found[1]).toEqual(found[0]);
+    const { exact, ...by } = found[0];
+    const scale = largest(exact);
+    expect(scale).toBeGreaterThan(1);
+    expect(by.allReduce).toEqual(exact);
+    // Each rank's number and the average are rounded to half a unit in the last place: 2^-11 and 2^-8 of their size, which is below 4.
+    for (const [name, unit] of [
+      ['fp16', 2 ** -11],
+      ['bf16', 2 ** -8],
+    ] as const) {
+      expect(furthest(by[name], exact)).toBeLessThanOrEqual(2 * 4 * unit);
+      expect(furthest(by[name], exact)).toBeGreaterThan(unit / 16);
+    }
+    expect(by.fp16ManyBuckets).toEqual(by.fp16);
+    // Two directions hold all of a gradient of rank 2. Found by other arithmetic, it has other last digits.
+    for (const gradients of [by.rank2, by.rank2ManyBuckets]) {
+      expect(furthest(gradients, exact)).toBeLessThan(1e-5 * scale);
+      expect(gradients).not.toEqual(exact);
+    }
+  },
+);
+
+interface ErrorFeedback {
+  exact: number[];
+  withFeedback: number[];
+  coldWithFeedback: number[];
+  without: number[];
+  late: number[][];
+}
+
+test('powerSgd: what one direction loses comes in later steps, and not without error feedback; the first steps are exact', async () => {
+  const found = await scenarios.run<ErrorFeedback>(2, 'errorFeedback');
+  expect(found[1]).toEqual(found[0]);
+  const { exact, withFeedback, coldWithFeedback, without, late } = found[0];
+  const scale = largest(exact);
+  expect(furthest(without, exact)).toBeGreaterThan(0.1 * scale);
+  // What is still owed after 64 steps is some gradients, whatever their number.
+  for (const mean of [withFeedback, coldWithFeedback]) {
+    expect(furthest(mean, exact)).toBeLessThan((6 / 64) * scale);
+  }
+  expect(late.slice(0, 2)).toEqual([exact, exact]);
+  expect(furthest(late[2], exact)).toBeGreaterThan(0.1 * scale);
+});
+
+interface OwnHook {
+  exact: number[];
+  doubled: number[];
+  calls: unknown[];
+}
+
+test('a hook gets one bucket after the other, and its result is the gradient', async () => {
+  const found = await scenarios.run<OwnHook>(2, 'own');
+  for (const { exact, doubled, calls } of found) {
+    expect(doubled).toEqual(exact.map((value) => 2 * value));
+    expect(calls).toEqual([
+      { index: 0, isLast: false, shapes: [[32]], lengths: [32, 32], alive: true },
+      '0 is over',
+      { index: 1, isLast: true, shapes: [[32, 16]], lengths: [512, 512], alive: true },
+      '1 is over',
+    ]);
+  }
+});
+
+test('a second hook is refused, and options that cannot work', async () => {
+  const [refusals] = await scenarios.run<string[]>(1, 'refused');
+  expect(refusals).toEqual([
+    expect.stringMatching(/^ERR_COMM_HOOK: registerCommHook was called a second time\. Call it once/),
+    'ERR_INVALID_ARGUMENT: powerSgd: matrixApproximationRank must be an integer from 1, given 0.',
+    'ERR_INVALID_ARGUMENT: powerSgd: startPowerSgdIter must be an integer from 0, given 1.5.',
+    'ERR_INVALID_ARGUMENT: powerSgd: minCompressionRate must be above 0, given -1.',
+  ]);
+});
