@@ -21,10 +21,13 @@ export class Scenarios {
     scenario: string,
     { transport = 'shm', stderr = '' }: { transport?: string; stderr?: unknown } = {},
   ): Promise<Result[]> {
-    const folder = this.#folderFor(scenario);
-    const args = ['--nproc', String(size), this.#script, scenario, folder];
-    await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport } }), stderr);
+    const folder = await this.#launch(size, scenario, transport, stderr);
     return Array.from({ length: size }, (_, rank) => read(folder, rank) as Result);
+  }
+
+  /** What rank 0 found, where the others leave nothing behind. */
+  async runFirst<Result>(size: number, scenario: string): Promise<Result> {
+    return read(await this.#launch(size, scenario, 'shm', ''), 0) as Result;
   }
 
   /** What a scenario of one process, without a group, found. */
@@ -32,6 +35,13 @@ export class Scenarios {
     const folder = this.#folderFor(scenario);
     await endsWell(node([this.#script, scenario, folder]), '');
     return read(folder, scenario) as Result;
+  }
+
+  async #launch(size: number, scenario: string, transport: string, stderr: unknown): Promise<string> {
+    const folder = this.#folderFor(scenario);
+    const args = ['--nproc', String(size), this.#script, scenario, folder];
+    await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport } }), stderr);
+    return folder;
   }
 
   #folderFor(scenario: string): string {

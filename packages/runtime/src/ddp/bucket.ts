@@ -5,7 +5,7 @@ import type { DistributedParameter } from './distributed-module.ts';
 export interface Bucket {
   /** Place in the order in which buckets are averaged. */
   readonly index: number;
-  /** The gradients, and behind them `uses`: what one all-reduce averages. In the group's memory. */
+  /** The gradients, and behind them `uses` and `weight`: what one all-reduce averages. In the group's memory. */
   readonly data: Float32Array;
   /** The gradients alone, side by side. */
   readonly gradients: Float32Array;
@@ -17,7 +17,9 @@ export interface Bucket {
    * rank's has.
    */
   readonly uses: Float32Array;
-  /** What lies behind the gradients: `uses`. */
+  /** One number: how much this rank's gradients count. Averaged, it says what to divide by. */
+  readonly weight: Float32Array;
+  /** What lies behind the gradients: `uses` and `weight`. */
   readonly tail: Float32Array;
   /** Gradients of the present backward pass that are not there yet. */
   missing: Set<DistributedParameter>;
@@ -30,7 +32,7 @@ export function allocateBucket(
   parameters: readonly DistributedParameter[],
 ): Bucket {
   const length = parameters.reduce((sum, { data }) => sum + data.length, 0);
-  const data = group.allocateSync('float32', length + parameters.length);
+  const data = group.allocateSync('float32', length + parameters.length + 1);
   const gradients = data.subarray(0, length);
   const tail = data.subarray(length);
   return {
@@ -40,6 +42,7 @@ export function allocateBucket(
     parameters,
     places: divide(gradients, parameters),
     uses: tail.subarray(0, parameters.length),
+    weight: tail.subarray(parameters.length),
     tail,
     missing: new Set(parameters),
   };
@@ -52,4 +55,17 @@ function divide(gradients: Float32Array, parameters: readonly DistributedParamet
     offset += data.length;
     return place;
   });
+}
+
+/** Lets the gradients count as much as `weight`. */
+export function weigh({ gradients, weight: own }: Bucket, weight: number): void {
+  own[0] = weight;
+  if (weight === 1) return;
+  for (let i = 0; i < gradients.length; i += 1) gradients[i] *= weight;
+}
+
+/** Makes an average over the ranks one over their weights. */
+export function divideByWeight({ gradients, weight: [mean] }: Bucket): void {
+  if (mean === 1) return;
+  for (let i = 0; i < gradients.length; i += 1) gradients[i] /= mean;
 }

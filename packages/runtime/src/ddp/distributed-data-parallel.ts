@@ -1,11 +1,20 @@
-import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
+import { InvalidArgumentError, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
 import { defaultBucketCapMb, firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffers } from './buffers.ts';
 import type { DistributedModule } from './distributed-module.ts';
 import type { CommHook } from './hooks/index.ts';
+import {
+  checkedBatchSize,
+  equalWeights,
+  rankWithMost,
+  samplesOf,
+  SampleWeights,
+  type JoinOptions,
+} from './join.ts';
 import { requireSameModel } from './model-agreement.ts';
-import { Reducer } from './reducer.ts';
+import { Reducer, type AveragedStep } from './reducer.ts';
+import { inStep } from './uneven-inputs.ts';
 import { UnusedParameters } from './unused-parameters.ts';
 
 /** A model that computes: `forward` takes and gives what its library calls tensors. */
@@ -28,8 +37,8 @@ export interface DistributedDataParallelOptions {
 /**
  * Trains one model on every rank's own data (torch.nn.parallel.DistributedDataParallel).
  *
- * The constructor, a collective, gives every rank the parameters and buffers of rank 0, once all ranks' models have the same names and shapes. From then on `await loss.backward()` resolves when the gradients
- * are the average over all ranks, so that equal optimizers keep the parameters bit-identical.
+ * The constructor, a collective, refuses models that differ between ranks in a name or shape, and gives every rank the parameters and buffers of rank 0. From
+ * then on `await loss.backward()` resolves when the gradients are the average over all ranks, so that equal optimizers keep the parameters bit-identical.
  *
  * Create the optimizer from the same parameters, before or after wrapping; their arrays stay.
  */
@@ -40,6 +49,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
   readonly #broadcastsBuffers: boolean;
   readonly #reducer: Reducer;
   readonly #unused: UnusedParameters;
+  #join: UnderWay | undefined;
 
   constructor(module: M, options: DistributedDataParallelOptions = {}) {
     const { bucketCapMb = defaultBucketCapMb, broadcastBuffers: broadcasts = true } = options;
@@ -64,9 +74,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#reducer = new Reducer(group, parameters, {
       firstCap: Math.min(firstBucketCapMb * 2 ** 20, cap),
       cap,
-      afterAverage: ({ step, unused }) => {
-        this.#unused.record(step, unused);
-      },
+      afterAverage: (step) => this.#endStep(step),
     });
     for (const parameter of parameters) parameter.gradientSink = this.#reducer;
   }
@@ -76,9 +84,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
    * `module.forward`, or in evaluation mode.
    */
   forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
-    if (this.#broadcastsBuffers && this.module.training !== false && !this.#reducer.isAccumulating) {
-      broadcastBuffers(this.#group, this.module);
-    }
+    if (this.module.training !== false) this.#beforeTrainingForward(inputs);
     return this.module.forward(...inputs) as ReturnType<M['forward']>;
   }
 
@@ -93,6 +99,91 @@ export class DistributedDataParallel<M extends ForwardModule> {
    */
   noSync<Result>(run: () => Promise<Result>): Promise<Result> {
     return this.#reducer.accumulating(run);
+  }
+
+  /**
+   * Trains with as many batches as each rank has (torch: with Join([model])): a collective. `run` is the loop; a rank whose loop has ended takes part in the
+   * steps of the others without gradients of its own, until all have ended. Without it, a rank that leaves its loop early gives the others an
+   * `UnevenInputsError`.
+   *
+   * Gradients are averaged over the samples of the ranks that still train: each rank's count is the first dimension of what `forward` was given since the last
+   * average, or what `setBatchSize` said, so that losses are means over the batch. In steps with equal batches on all ranks the gradients have the same bytes as
+   * without join. When all have ended, every rank has the parameters (and buffers, where they are broadcast) of the one with the most steps.
+   *
+   * Gradients are zeros then: begin what follows with `zeroGrad`.
+   *
+   * Inside, this model's steps must be the group's only collectives. Buffers are given to all ranks after each step, from the first rank that still trains.
+   * An error of `run` ends this rank's part at once, and the others get an error that names it.
+   *
+   * @returns what `run` resolves with
+   * @throws RingrunError `ERR_JOIN_UNDER_WAY` inside of another join of this model
+   */
+  async join<Result>(run: () => Promise<Result>, options: JoinOptions = {}): Promise<Result> {
+    if (this.#join !== undefined) {
+      throw new RingrunError(
+        'ERR_JOIN_UNDER_WAY',
+        'join was called inside of a join of the same model: one is enough.',
+      );
+    }
+    const weights = new SampleWeights(this.#group);
+    this.#join = { weights, trains: true };
+    this.#reducer.weigher = options.divideByInitialWorldSize ? equalWeights : weights;
+    try {
+      if (this.#broadcastsBuffers) broadcastBuffers(this.#group, this.module);
+      return await this.#trainThenFollow(run, this.#join, options);
+    } finally {
+      this.#join = undefined;
+      this.#reducer.weigher = undefined;
+    }
+  }
+
+  /**
+   * How many samples this rank's next average stands for, inside of `join`; unless it is called, the first dimension of `forward`'s first input. Outside of
+   * join it has no effect: ranks count equally there, as in torch.
+   *
+   * @throws InvalidArgumentError for anything but a number above 0
+   */
+  setBatchSize(samples: number): void {
+    const checked = checkedBatchSize(samples);
+    this.#join?.weights.fix(checked);
+  }
+
+  async #trainThenFollow<Result>(
+    run: () => Promise<Result>,
+    join: UnderWay,
+    { follow }: JoinOptions,
+  ): Promise<Result> {
+    const before = this.#reducer.steps;
+    const result = await run();
+    const own = this.#reducer.steps - before;
+    join.trains = false;
+    while (await this.#reducer.followStep()) await follow?.();
+    const src = await rankWithMost(this.#group, own);
+    if (src !== undefined) await this.#takeStateOf(src);
+    return result;
+  }
+
+  async #takeStateOf(src: number): Promise<void> {
+    for (const [, { data }] of this.module.namedParameters()) await this.#group.broadcast(data, { src });
+    if (this.#broadcastsBuffers) broadcastBuffers(this.#group, this.module, src);
+  }
+
+  #beforeTrainingForward(inputs: readonly unknown[]): void {
+    this.#join?.weights.saw(samplesOf(inputs));
+    if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
+    try {
+      broadcastBuffers(this.#group, this.module);
+    } catch (error) {
+      throw inStep(this.#reducer.steps + 1, error);
+    }
+  }
+
+  async #endStep({ step, unused }: AveragedStep): Promise<void> {
+    this.#unused.record(step, unused);
+    if (this.#join !== undefined && this.#broadcastsBuffers && hasBuffers(this.module)) {
+      const src = await rankWithMost(this.#group, this.#join.trains ? 1 : 0);
+      broadcastBuffers(this.#group, this.module, src);
+    }
   }
 
   /**
@@ -120,6 +211,18 @@ export class DistributedDataParallel<M extends ForwardModule> {
   namedBuffers(): ReturnType<M['namedBuffers']> {
     return this.module.namedBuffers() as ReturnType<M['namedBuffers']>;
   }
+}
+
+/** A join of this rank's. */
+interface UnderWay {
+  weights: SampleWeights;
+  /** Whether this rank still has batches. */
+  trains: boolean;
+}
+
+function hasBuffers(module: DistributedModule): boolean {
+  for (const _ of module.namedBuffers()) return true;
+  return false;
 }
 
 function warn(line: string): void {

@@ -13,3 +13,5 @@ export type {
 export { ModelMismatchError } from './model-agreement.ts';
 export * as commHooks from './hooks/index.ts';
 export type { CommHook, GradientBucket, PowerSgdOptions } from './hooks/index.ts';
+export type { JoinOptions } from './join.ts';
+export { UnevenInputsError } from './uneven-inputs.ts';

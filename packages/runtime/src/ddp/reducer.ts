@@ -1,5 +1,5 @@
 import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
-import { allocateBucket, type Bucket } from './bucket.ts';
+import { allocateBucket, divideByWeight, weigh, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
 import type { DistributedParameter, GradientSink } from './distributed-module.ts';
 
@@ -12,6 +12,7 @@ interface Place {
   readonly position: number;
 }
 import type { CommHook } from './hooks/index.ts';
+import { inStep } from './uneven-inputs.ts';
 
 export interface ReducerSettings {
   /** Bytes of the first bucket. */
@@ -29,6 +30,16 @@ export interface AveragedStep {
   unused: ReadonlySet<DistributedParameter>;
 }
 
+/** How much the ranks' gradients count in an average. */
+export interface Weigher {
+  /** Whether averages are over the weights, instead of over all ranks. */
+  readonly divides: boolean;
+  /** Of this rank in the step that begins. A collective of the first step of a join. */
+  weigh(): number;
+  /** Called in place of `weigh` by a rank that has run out: false where it is known that all have. */
+  anyoneTrains(): boolean;
+}
+
 /** What a backward pass does with its gradients: averages them, or leaves them to a later one. */
 type Pass = 'averages' | 'accumulates';
 
@@ -41,13 +52,15 @@ type Pass = 'averages' | 'accumulates';
  */
 export class Reducer implements GradientSink {
   readonly #group: ProcessGroup;
-  readonly #overlaps: boolean;
+  readonly #parameters: readonly DistributedParameter[];
   readonly #buckets: readonly Bucket[];
   readonly #places = new Map<DistributedParameter, Place>();
   #started: Promise<void>[] = [];
   #pass: Pass | undefined;
   #averaging = false;
-  #stepsAveraged = 0;
+  #steps = 0;
+  #weigher: Weigher | undefined;
+  #weight = 1;
   #commHook: CommHook | undefined;
   readonly #afterAverage: ReducerSettings['afterAverage'];
   /** Calls of `accumulating` that are under way. */
@@ -60,6 +73,7 @@ export class Reducer implements GradientSink {
     { firstCap, cap, afterAverage }: ReducerSettings,
   ) {
     this.#group = group;
+    this.#parameters = parameters;
     this.#afterAverage = afterAverage;
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
@@ -95,10 +109,46 @@ export class Reducer implements GradientSink {
       );
     }
     const { bucket, position } = this.#placeOf(parameter);
-    this.#pass ??= this.isAccumulating ? 'accumulates' : 'averages';
+    this.#pass ??= this.#beginPass();
     bucket.uses[position] = 1;
     bucket.missing.delete(parameter);
     if (this.#pass === 'averages') this.#startCompleteBuckets();
+  }
+
+  /** Steps whose gradients have been averaged, the same on every rank. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** Until it is set to undefined, ranks count by it. Without one, they count equally. */
+  set weigher(weigher: Weigher | undefined) {
+    this.#weigher = weigher;
+  }
+
+  /**
+   * Takes part, without gradients of its own, in a step of ranks that still train; its parameters get the step's gradients. False, without a step, where no
+   * rank trains any more: all are here then, as the weight of the first bucket says, and nobody goes on to the others.
+   */
+  async followStep(): Promise<boolean> {
+    if (this.#weigher?.anyoneTrains() === false) return false;
+    this.#pass = 'averages';
+    for (const { data } of this.#buckets) data.fill(0);
+    const trains = await this.#whileAveraging(() => this.#followBuckets());
+    if (trains) await this.#endStep(this.#parameters);
+    this.#awaitNextPass();
+    return trains;
+  }
+
+  async #followBuckets(): Promise<boolean> {
+    const hook = this.#commHook;
+    const [first, ...rest] = this.#buckets;
+    await this.#group.allReduce(hook === undefined ? first.data : first.tail, { op: ReduceOp.AVG });
+    if (first.weight[0] === 0) return false;
+    if (hook !== undefined) await this.#call(hook, first);
+    this.#started = [Promise.resolve()];
+    for (const bucket of rest) this.#started.push(this.#reduce(bucket));
+    await Promise.all(this.#started);
+    return true;
   }
 
   /** @throws RingrunError `ERR_COMM_HOOK` where there is one already, or a backward pass is under way */
@@ -134,16 +184,30 @@ export class Reducer implements GradientSink {
     return this.#accumulators > 0;
   }
 
+  #beginPass(): Pass {
+    if (this.isAccumulating) return 'accumulates';
+    this.#weight = this.#weigher?.weigh() ?? 1;
+    return 'averages';
+  }
+
   async #averagePass(): Promise<void> {
     const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
     for (const parameter of unused) this.#contributeWhatIsThere(parameter);
-    this.#startCompleteBuckets();
-    await this.#average();
-    const unusedEverywhere = new Set(unused.filter((parameter) => !this.#isUsedByAnyRank(parameter)));
-    for (const parameter of unused) if (!unusedEverywhere.has(parameter)) parameter.gradientWritten();
+    await this.#whileAveraging(async () => {
+      this.#startCompleteBuckets();
+      await Promise.all(this.#started);
+    });
+    await this.#endStep(unused);
+  }
+
+  /** @param absent parameters for which this rank had no gradient; those that others have used get one */
+  async #endStep(absent: readonly DistributedParameter[]): Promise<void> {
+    if (this.#weigher?.divides) for (const bucket of this.#buckets) divideByWeight(bucket);
+    for (const parameter of absent) if (this.#isUsedByAnyRank(parameter)) parameter.gradientWritten();
+    const unused = new Set(this.#parameters.filter((parameter) => !this.#isUsedByAnyRank(parameter)));
     for (const { uses } of this.#buckets) uses.fill(0);
-    this.#stepsAveraged += 1;
-    await this.#afterAverage?.({ step: this.#stepsAveraged, unused: unusedEverywhere });
+    this.#steps += 1;
+    await this.#afterAverage?.({ step: this.#steps, unused });
   }
 
   /**
@@ -159,10 +223,12 @@ export class Reducer implements GradientSink {
     bucket.missing.delete(parameter);
   }
 
-  async #average(): Promise<void> {
+  async #whileAveraging<Result>(average: () => Promise<Result>): Promise<Result> {
     this.#averaging = true;
     try {
-      await Promise.all(this.#started);
+      return await average();
+    } catch (error) {
+      throw inStep(this.#steps + 1, error);
     } finally {
       this.#averaging = false;
     }
@@ -182,6 +248,7 @@ export class Reducer implements GradientSink {
   #startCompleteBuckets(): void {
     for (const bucket of this.#buckets.slice(this.#started.length)) {
       if (bucket.missing.size > 0) return;
+      weigh(bucket, this.#weight);
       this.#started.push(this.#reduce(bucket));
     }
   }
@@ -194,11 +261,12 @@ export class Reducer implements GradientSink {
   }
 
   async #reduceBy(hook: CommHook, bucket: Bucket): Promise<void> {
-    const { index, gradients, parameters, places, tail } = bucket;
+    await Promise.all([this.#group.allReduce(bucket.tail, { op: ReduceOp.AVG }), this.#call(hook, bucket)]);
+  }
+
+  #call(hook: CommHook, { index, gradients, parameters, places }: Bucket): Promise<void> {
     const isLast = index === this.#buckets.length - 1;
-    const tailReduced = this.#group.allReduce(tail, { op: ReduceOp.AVG });
-    const seen = { index, isLast, data: gradients, parameters, gradients: () => places };
-    await Promise.all([tailReduced, hook(seen, this.#group)]);
+    return hook({ index, isLast, data: gradients, parameters, gradients: () => places }, this.#group);
   }
 
   #placeOf(parameter: DistributedParameter): Place {

@@ -28,7 +28,7 @@ function fourParameters() {
     allocateSync: (_: string, length: number) => new Float32Array(length),
     allReduce: (data: Float32Array) =>
       new Promise<void>((end) => {
-        started.push({ length: data.length, tail: [...data.slice(-2)], end });
+        started.push({ length: data.length, tail: [...data.slice(-3)], end });
       }),
   } as unknown as ProcessGroup;
   const parameters = [2, 3, 4, 5].map((length) => new PlainParameter(length));
@@ -45,9 +45,9 @@ function fourParameters() {
   };
 }
 
-// Behind the gradients of a bucket lie as many numbers as it has parameters.
-const first = 5 + 4 + 2;
-const second = 3 + 2 + 2;
+// Behind the gradients of a bucket lie as many numbers as it has parameters, and the rank's weight.
+const first = 5 + 4 + 2 + 1;
+const second = 3 + 2 + 2 + 1;
 
 test('a bucket is reduced when its last gradient is there, and not before those that come first', () => {
   const { parameters, lengths } = fourParameters();
@@ -112,8 +112,8 @@ test('passes that accumulate reduce nothing; what they used counts as used in th
   const done = reducer.backwardDone();
   // Of d and c, then of b, whose gradient has been forgotten, and a.
   expect(uses()).toEqual([
-    [1, 0],
-    [0, 1],
+    [1, 0, 1],
+    [0, 1, 1],
   ]);
   endAll();
   await done;

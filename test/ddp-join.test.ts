@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest';
+import { Scenarios } from './support/scenarios.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const scenarios = new Scenarios('test/fixtures/ddp-join.js', temporaryFolder());
+
+interface Epoch {
+  said: string;
+  values: number[];
+  digest: string;
+}
+
+function furthest(a: readonly number[], b: readonly number[]): number {
+  expect(a).toHaveLength(b.length);
+  return Math.max(...a.map((value, i) => Math.abs(value - b[i])));
+}
+
+/** Bit for bit: equal parameters on all ranks after each epoch. */
+function expectAgreement(found: readonly (readonly Epoch[])[]): void {
+  for (const epochs of found) expect(epochs).toEqual(found[0]);
+}
+
+test.each(['shm', 'tcp'])(
+  '%s: ranks with different numbers of batches, and samples in them, train as one process on all samples of each step',
+  async (transport) => {
+    const alone = await scenarios.runAlone<number[][]>('alone');
+    const found = await scenarios.run<Epoch[]>(4, 'uneven', { transport });
+    expectAgreement(found);
+    for (const [epoch, { said, values }] of found[0].entries()) {
+      expect(said).toBe(`epoch ${epoch}`);
+      expect(furthest(values, alone[epoch])).toBeLessThan(1e-5);
+    }
+    expect(furthest(alone[1], alone[0])).toBeGreaterThan(0.01);
+  },
+);
+
+test('equal batches give the same bytes with join and without', async () => {
+  const found = await scenarios.run<Record<'joined' | 'without', Epoch[]>>(4, 'even');
+  for (const { joined, without } of found) {
+    expect(joined).toEqual(without);
+    expect(joined).toEqual(found[0].joined);
+  }
+});
+
+test('without follow, parameters are equal after a join; momenta are not, which the next one shows', async () => {
+  const found = await scenarios.run<Epoch[]>(4, 'withoutFollow');
+  expectAgreement(found);
+  const alone = await scenarios.runAlone<number[][]>('alone');
+  expect(furthest(found[3][0].values, alone[0])).toBeLessThan(1e-5);
+  expect(furthest(found[3][1].values, alone[1])).toBeGreaterThan(1e-3);
+});
+
+test('many buckets and hooks of several collectives are followed too', async () => {
+  const found = await scenarios.run<Record<string, Epoch[]>>(4, 'otherWays');
+  const alone = await scenarios.runAlone<number[][]>('alone');
+  for (const [way, tolerance] of Object.entries({ manyBuckets: 1e-5, fp16: 1e-2, powerSgd: 1 })) {
+    expectAgreement(found.map((ways) => ways[way]));
+    expect(furthest(found[0][way][1].values, alone[1])).toBeLessThan(tolerance);
+  }
+});
+
+test('what gradients are divided by', async () => {
+  const found = await scenarios.run<Record<string, number[]>>(3, 'divisors');
+  const near = (values: number[]) => values.map((value) => expect.closeTo(value, 5) as number);
+  for (const by of found) {
+    expect(by).toEqual({
+      // Of 1, 2 and 4 samples, of 2 and 4, of 4.
+      bySamples: near([(1 * 1 + 2 * 2 + 4 * 3) / 7, (2 * 2 + 4 * 3) / 6, 3]),
+      bySetBatchSize: near([2, 2.5, 3]),
+      byInitialWorldSize: near([(1 + 2 + 3) / 3, (2 + 3) / 3, 3 / 3]),
+    });
+  }
+});
+
+test('buffers come from the first rank that still trains, and at the end from the one with the most steps', async () => {
+  const found = await scenarios.run<number[][]>(3, 'buffers');
+  for (const buffers of found) {
+    expect(buffers).toEqual([
+      [4, 0],
+      // Steps of rank 0, then 1, then 2.
+      [1 + 2 + 3, 0],
+    ]);
+  }
+});
+
+test('a join without any batch does nothing; a second one inside is refused, and a batch of no samples', async () => {
+  const found = await scenarios.run(2, 'nothing');
+  for (const nothing of found) {
+    expect(nothing).toEqual({
+      nested: 'ERR_JOIN_UNDER_WAY',
+      value: 'value',
+      size: 'setBatchSize: expected a number of samples above 0, given 0.',
+      same: true,
+    });
+  }
+});
+
+interface Problem {
+  name: string;
+  code: string;
+  message: string;
+  step: number;
+}
+
+const mending =
+  'run the loop inside of `await ddp.join(async () => { … })`, or give every rank as many batches';
+
+test.each([
+  ['leavesAndDestroys', 'destroy'],
+  ['leavesForBarrier', 'barrier'],
+])('%s: the others are told who, in which step, and how to mend it', async (scenario, operation) => {
+  const [problem, left] = await scenarios.run<Problem>(2, scenario);
+  expect(problem).toMatchObject({ name: 'UnevenInputsError', code: 'ERR_UNEVEN_INPUTS', step: 3 });
+  expect(problem.message).toMatch(
+    /^in step 3 of DistributedDataParallel the ranks called different operations\./,
+  );
+  expect(problem.message).toMatch(new RegExp(`rank 1 \\([^)]*\\): ${operation}`));
+  expect(problem.message).toContain(mending);
+  expect(left.code).toBe('ERR_COLLECTIVE_MISMATCH');
+});
+
+test('a rank that exits early is named too, with the step', async () => {
+  const problem = await scenarios.runFirst<Problem>(2, 'leavesByExit');
+  expect(problem).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });
+  expect(problem.message).toMatch(/^rank 1 \(.*needed in step 3 of DistributedDataParallel/);
+  expect(problem.message).toContain(mending);
+});
