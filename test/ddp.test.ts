@@ -66,14 +66,47 @@ test.each(['shm', 'tcp'])(
 );
 
 test('a parameter that was changed by hand is found on every rank, and the rank is named', async () => {
-  const found = await ranks<{ digest: string; ranks: number[]; name: string; message: string }>(
-    3,
-    'changedByHand',
-  );
-  for (const { digest, ranks: named, name, message } of found) {
+  const found = await ranks<{
+    digest: string;
+    ranks: number[];
+    tensor: string;
+    name: string;
+    message: string;
+  }>(3, 'changedByHand');
+  for (const { digest, ranks: named, tensor, name, message } of found) {
     expect(digest).toBe(found[0].digest);
-    expect({ name, named }).toEqual({ name: 'ParametersDivergedError', named: [2] });
+    expect({ name, named, tensor }).toEqual({
+      name: 'ParametersDivergedError',
+      named: [2],
+      tensor: 'hidden.bias',
+    });
     expect(message).toContain(`rank 0 has ${digest}, other values are on rank(s) 2.`);
+  }
+});
+
+test('parameters that diverge are noticed in the next step that compares, with the first that differs and its ranks', async () => {
+  const found = await ranks<Record<string, unknown>>(3, 'verifyEvery');
+  const notice = (step: number) => ({
+    step,
+    name: 'ParametersDivergedError',
+    message: expect.stringMatching(
+      new RegExp(
+        `^parameters differ in step ${step}: rank 0 has [0-9a-f]{64}, other values are on rank\\(s\\) 1, 2\\. ` +
+          'The first that differs is hidden\\.weight, on rank\\(s\\) 2\\. Every rank must',
+      ),
+    ) as unknown,
+  });
+  for (const settings of found) {
+    expect(settings).toEqual({
+      every2: notice(4),
+      every5: notice(5),
+      off: 'not noticed',
+      byDefault: 'not noticed',
+      refused: {
+        code: 'ERR_INVALID_ARGUMENT',
+        message: 'verifyEvery must be a whole number of steps, 0 for never, given 1.5.',
+      },
+    });
   }
 });
 

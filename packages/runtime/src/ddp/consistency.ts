@@ -1,49 +1,121 @@
 import { createHash } from 'node:crypto';
 import { RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
-import type { DistributedModule } from './distributed-module.ts';
+import type { DistributedModule, DistributedTensor } from './distributed-module.ts';
 
-/** Ranks whose parameters are not those of rank 0. */
+/** Ranks whose parameters are not those of the others. */
 export class ParametersDivergedError extends RingrunError {
+  /** That differ, in any tensor, from the reference: rank 0, or the first rank that was compared. */
   readonly ranks: readonly number[];
+  /** Name of the first parameter or buffer that differs. */
+  readonly tensor: string;
 
-  constructor(ranks: readonly number[], digest: string) {
+  constructor({ reference, digest, ranks, tensor, ranksOfTensor }: Divergence, step?: number) {
+    const when = step === undefined ? '' : ` in step ${step}`;
     super(
       'ERR_PARAMETERS_DIVERGED',
-      `parameters differ: rank 0 has ${digest}, other values are on rank(s) ${ranks.join(', ')}. ` +
+      `parameters differ${when}: rank ${reference} has ${digest}, other values are on rank(s) ${ranks.join(', ')}. ` +
+        `The first that differs is ${tensor}, on rank(s) ${ranksOfTensor.join(', ')}. ` +
         'Every rank must wrap its model in DistributedDataParallel, and change parameters only through an optimizer after loss.backward().',
     );
     this.ranks = ranks;
+    this.tensor = tensor;
   }
 }
 
+interface Divergence {
+  reference: number;
+  /** Of the reference rank. */
+  digest: string;
+  ranks: readonly number[];
+  tensor: string;
+  ranksOfTensor: readonly number[];
+}
+
+type NamedTensors = readonly (readonly [name: string, tensor: DistributedTensor])[];
+
 /** SHA-256 over the bytes of every parameter and buffer in their order, in hex. */
 export function parametersDigest(module: DistributedModule): string {
-  const hash = createHash('sha256');
-  for (const [, { data }] of [...module.namedParameters(), ...module.namedBuffers()]) {
-    hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-  }
-  return hash.digest('hex');
+  return digestOf(allTensorsOf(module)).toString('hex');
 }
 
 /**
  * Compares all parameters and buffers, bit by bit, over the ranks of a group; a collective. Resolves with their digest.
  *
- * @throws ParametersDivergedError on every rank, naming the ranks that differ from rank 0
+ * @throws ParametersDivergedError on every rank, naming the ranks that differ from rank 0, and the first tensor that does
  */
 export async function verifyIdenticalParameters(
   module: DistributedModule,
   group: ProcessGroup = defaultGroup(),
 ): Promise<string> {
-  const own = parametersDigest(module);
-  // Every half byte of a digest is exact as a float32.
-  const reference = Float32Array.from(own, (digit) => parseInt(digit, 16));
-  await group.broadcast(reference, { src: 0 });
-  const expected = Array.from(reference, (digit) => digit.toString(16)).join('');
-  const differs = new Float32Array(group.size);
-  differs[group.rank] = own === expected ? 0 : 1;
-  await group.allReduce(differs);
-  const ranks = [...differs.keys()].filter((rank) => differs[rank] !== 0);
-  if (ranks.length > 0) throw new ParametersDivergedError(ranks, expected);
-  return own;
+  return (await verifyIdentical(allTensorsOf(module), group)).toString('hex');
+}
+
+export interface VerifyOptions {
+  /** False on a rank that takes part without being compared; true unless given. */
+  counts?: boolean;
+  /** For messages. */
+  step?: number;
+}
+
+/** 32 bytes travel for each rank; digests of single tensors only where those of all together differ. Resolves with the own digest. */
+export async function verifyIdentical(
+  tensors: NamedTensors,
+  group: ProcessGroup,
+  { counts = true, step }: VerifyOptions = {},
+): Promise<Buffer> {
+  const own = digestOf(tensors);
+  const gathered = new Uint8Array(group.size * (own.length + 1));
+  await group.allGather(gathered, Uint8Array.of(counts ? 1 : 0, ...own));
+  const digests = digestsByRank(gathered, own.length + 1);
+  if (new Set(digests.filter((digest) => digest !== undefined)).size <= 1) return own;
+  const each = await group.allGatherObject(
+    tensors.map(([name, tensor]) => ({ name, digest: digestOf([[name, tensor]]).toString('hex') })),
+  );
+  throw new ParametersDivergedError(findDivergence(digests, each), step);
+}
+
+/** Digests in hex; undefined for ranks that do not count. */
+function digestsByRank(gathered: Uint8Array, bytesOfEach: number): (string | undefined)[] {
+  return Array.from({ length: gathered.length / bytesOfEach }, (_, rank) => {
+    const [counts, ...digest] = gathered.subarray(rank * bytesOfEach, (rank + 1) * bytesOfEach);
+    return counts === 1 ? Buffer.from(digest).toString('hex') : undefined;
+  });
+}
+
+/**
+ * @param digests of all tensors together, by rank, undefined for ranks that do not count; there are different ones
+ * @param each name and digest of every tensor, by rank
+ */
+export function findDivergence(
+  digests: readonly (string | undefined)[],
+  each: readonly (readonly { name: string; digest: string }[])[],
+): Divergence {
+  const reference = digests.findIndex((digest) => digest !== undefined);
+  const ranksWhere = (differs: (rank: number) => boolean) =>
+    [...digests.keys()].filter((rank) => digests[rank] !== undefined && differs(rank));
+  const positions = Math.max(...each.map(({ length }) => length));
+  for (let position = 0; position < positions; position += 1) {
+    const ofRank = (rank: number) => each[rank].at(position)?.digest;
+    const ranksOfTensor = ranksWhere((rank) => ofRank(rank) !== ofRank(reference));
+    if (ranksOfTensor.length === 0) continue;
+    const named = each[reference].at(position) ?? each[ranksOfTensor[0]][position];
+    const ranks = ranksWhere((rank) => digests[rank] !== digests[reference]);
+    return { reference, digest: digests[reference]!, ranks, tensor: named.name, ranksOfTensor };
+  }
+  throw new Error(
+    'Digests differ, and those of no tensor do: the parameters were changed while they were compared.',
+  );
+}
+
+function allTensorsOf(module: DistributedModule): NamedTensors {
+  return [...module.namedParameters(), ...module.namedBuffers()];
+}
+
+function digestOf(tensors: NamedTensors): Buffer {
+  const hash = createHash('sha256');
+  for (const [, { data }] of tensors) {
+    hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  }
+  return hash.digest();
 }
