@@ -167,6 +167,17 @@ test('forward in training mode begins with the buffers of rank 0; in evaluation,
   }
 });
 
+// That a wrapped model says nothing, every other test shows.
+test('training without the wrapper among several ranks is told once by each, and not in a world of one', async () => {
+  const line = (rank: number) =>
+    `ringrun: rank ${rank} of 2 computed gradients that nothing averages over the ranks, so each trains a model of its own. ` +
+    'Wrap the model: const ddp = new DistributedDataParallel(model). (said once per process)\n';
+  const either = [line(0) + line(1), line(1) + line(0)];
+  const stderr = expect.toSatisfy((text: string) => either.includes(text)) as unknown;
+  expect(await ranks(2, 'unwrapped', { stderr })).toEqual(['trained', 'trained']);
+  expect(await ranks(1, 'unwrapped')).toEqual(['trained']);
+});
+
 interface NoSync {
   value: string;
   failed: string;

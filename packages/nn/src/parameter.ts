@@ -3,6 +3,7 @@ import type { GradientReceiver, Source } from './graph/operators.ts';
 import { describeType } from './graph/node.ts';
 import { input } from './ops/source.ts';
 import { requireLength, Tensor } from './tensor.ts';
+import { tellOfUnaveragedGradient } from './unaveraged-gradient.ts';
 
 /** A trainable tensor (torch.nn.Parameter): its elements and its gradient live in arrays that stay where they are. */
 export class Parameter extends Tensor implements DistributedParameter, GradientReceiver {
@@ -60,7 +61,8 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
 
   gradientWritten(): void {
     this.#hasGradient = true;
-    this.gradientSink?.gradientReady(this);
+    if (this.gradientSink === undefined) tellOfUnaveragedGradient();
+    else this.gradientSink.gradientReady(this);
   }
 
   async backwardDone(): Promise<void> {

@@ -51,3 +51,9 @@ export interface GradientSink {
   /** Called at the end of a backward pass; resolves when every gradient in its place may be used by the optimizer. */
   backwardDone(): Promise<void>;
 }
+
+/**
+ * What a library calls when a gradient of a parameter without a `gradientSink` is in its place: `globalThis[Symbol.for('ringrun.unaveragedGradient')]`, where there is
+ * one. ringrun puts it there when it is loaded, and warns of training in a group without the wrapper; a registry, because libraries import only types of ringrun.
+ */
+export type UnaveragedGradientObserver = () => void;

@@ -1,3 +1,5 @@
+import { warnOfUnaveragedGradients } from './unaveraged-gradients.ts';
+
 export { ParametersDivergedError, parametersDigest, verifyIdenticalParameters } from './consistency.ts';
 export {
   DistributedDataParallel,
@@ -9,9 +11,12 @@ export type {
   DistributedParameter,
   DistributedTensor,
   GradientSink,
+  UnaveragedGradientObserver,
 } from './distributed-module.ts';
 export { ModelMismatchError } from './model-agreement.ts';
 export * as commHooks from './hooks/index.ts';
 export type { CommHook, GradientBucket, PowerSgdOptions } from './hooks/index.ts';
 export type { JoinOptions } from './join.ts';
 export { UnevenInputsError } from './uneven-inputs.ts';
+
+warnOfUnaveragedGradients();
