@@ -41,6 +41,7 @@ test('a model that differs on one rank is refused on every rank, with both sides
     shape: 'parameter 2: ranks 0, 1 have hidden.weight [5, 36]; rank 2 has hidden.weight [6, 36].',
     name: 'parameter 2: ranks 0, 1 have extra.weight [1, 1]; rank 2 has other.weight [1, 1].',
     count: 'parameter 2: ranks 0, 1 have extra.weight [1, 1]; rank 2 has none (2 parameters in all).',
+    option: 'option 0: ranks 0, 1 have bucketCapMb 25; rank 2 has bucketCapMb 3.',
     buffer: 'buffer 0: ranks 0, 1 have mean [2]; rank 2 has mean [3].',
   };
   for (const refusals of found) {

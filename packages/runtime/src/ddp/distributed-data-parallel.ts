@@ -1,20 +1,15 @@
 import { InvalidArgumentError, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
-import { defaultBucketCapMb, firstBucketCapMb } from './buckets.ts';
+import { firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffers } from './buffers.ts';
 import { verifyIdentical } from './consistency.ts';
 import type { DistributedModule } from './distributed-module.ts';
 import type { CommHook } from './hooks/index.ts';
-import {
-  checkedBatchSize,
-  equalWeights,
-  rankWithMost,
-  samplesOf,
-  SampleWeights,
-  type JoinOptions,
-} from './join.ts';
+import { Join, type JoinOptions } from './join.ts';
 import { requireSameModel } from './model-agreement.ts';
+import { checkedSettings, type DistributedDataParallelOptions, type Settings } from './options.ts';
 import { Reducer, type AveragedStep } from './reducer.ts';
+import { checkedBatchSize, samplesOf } from './sample-weights.ts';
 import { inStep } from './uneven-inputs.ts';
 import { UnusedParameters } from './unused-parameters.ts';
 
@@ -22,26 +17,6 @@ import { UnusedParameters } from './unused-parameters.ts';
 export interface ForwardModule extends DistributedModule {
   forward(...inputs: never[]): unknown;
 }
-
-export interface DistributedDataParallelOptions {
-  /** Ranks that train together; the default group unless given. */
-  processGroup?: ProcessGroup;
-  /** Size of a gradient bucket in MiB; 25 unless given. The first bucket has 1. */
-  bucketCapMb?: number;
-  /**
-   * Whether every forward of a model in training mode first gives all ranks the buffers of rank 0 (torch's broadcast_buffers); true unless given. Where it is
-   * false, each rank's running means are those of its own data. A model without buffers costs nothing either way.
-   */
-  broadcastBuffers?: boolean;
-  /**
-   * Every so many steps the ranks compare a digest of their parameters, and a difference is a `ParametersDivergedError` of `backward` that names the first parameter and
-   * the ranks; 0: never. 1,000 unless given: a difference makes no other noise than a worse model, and SHA-256 takes 0.6 ms for a million
-   * parameters, which is nothing beside 1,000 steps. Buffers are not compared: they differ within a step by nature, and `broadcastBuffers` makes them equal.
-   */
-  verifyEvery?: number;
-}
-
-const defaultVerifyEvery = 1000;
 
 /**
  * Trains one model on every rank's own data (torch.nn.parallel.DistributedDataParallel).
@@ -55,25 +30,17 @@ export class DistributedDataParallel<M extends ForwardModule> {
   /** The wrapped model, for its own methods, for saving and for evaluation. */
   readonly module: M;
   readonly #group: ProcessGroup;
+  readonly #settings: Settings;
+  /** Whether there is anything to broadcast, too. */
   readonly #broadcastsBuffers: boolean;
-  readonly #verifyEvery: number;
   readonly #reducer: Reducer;
   readonly #unused: UnusedParameters;
-  #join: UnderWay | undefined;
+  #join: Join | undefined;
 
   constructor(module: M, options: DistributedDataParallelOptions = {}) {
-    const { bucketCapMb = defaultBucketCapMb, broadcastBuffers: broadcasts = true } = options;
-    const { verifyEvery = defaultVerifyEvery } = options;
-    if (!(bucketCapMb > 0)) {
-      throw new InvalidArgumentError(`bucketCapMb must be a number of MiB above 0, given ${bucketCapMb}.`);
-    }
-    if (!Number.isSafeInteger(verifyEvery) || verifyEvery < 0) {
-      throw new InvalidArgumentError(
-        `verifyEvery must be a whole number of steps, 0 for never, given ${verifyEvery}.`,
-      );
-    }
+    const settings = checkedSettings(options);
     const group = options.processGroup ?? defaultGroup();
-    requireSameModel(group, module);
+    requireSameModel(group, module, settings);
     const parameters = [...module.namedParameters()].map(([, parameter]) => parameter);
     if (parameters.length === 0) {
       throw new InvalidArgumentError(
@@ -82,11 +49,11 @@ export class DistributedDataParallel<M extends ForwardModule> {
     }
     this.module = module;
     this.#group = group;
-    this.#broadcastsBuffers = broadcasts;
-    this.#verifyEvery = verifyEvery;
+    this.#settings = settings;
+    this.#broadcastsBuffers = settings.broadcastBuffers && hasBuffers(module);
     for (const { data } of parameters) group.broadcastSync(data, { src: 0 });
     broadcastBuffers(group, module);
-    const cap = bucketCapMb * 2 ** 20;
+    const cap = settings.bucketCapMb * 2 ** 20;
     this.#unused = new UnusedParameters(module.namedParameters(), group.rank === 0 ? warn : () => undefined);
     this.#reducer = new Reducer(group, parameters, {
       firstCap: Math.min(firstBucketCapMb * 2 ** 20, cap),
@@ -142,15 +109,14 @@ export class DistributedDataParallel<M extends ForwardModule> {
         'join was called inside of a join of the same model: one is enough.',
       );
     }
-    const weights = new SampleWeights(this.#group);
-    this.#join = { weights, trains: true };
-    this.#reducer.weigher = options.divideByInitialWorldSize ? equalWeights : weights;
+    this.#join = new Join(this.#group, this.#reducer);
     try {
       if (this.#broadcastsBuffers) broadcastBuffers(this.#group, this.module);
-      return await this.#trainThenFollow(run, this.#join, options);
+      const [result, furthest] = await this.#join.trainThenFollow(run, options);
+      if (furthest !== undefined) await this.#takeStateOf(furthest);
+      return result;
     } finally {
       this.#join = undefined;
-      this.#reducer.weigher = undefined;
     }
   }
 
@@ -163,51 +129,6 @@ export class DistributedDataParallel<M extends ForwardModule> {
   setBatchSize(samples: number): void {
     const checked = checkedBatchSize(samples);
     this.#join?.weights.fix(checked);
-  }
-
-  async #trainThenFollow<Result>(
-    run: () => Promise<Result>,
-    join: UnderWay,
-    { follow }: JoinOptions,
-  ): Promise<Result> {
-    const before = this.#reducer.steps;
-    const result = await run();
-    const own = this.#reducer.steps - before;
-    join.trains = false;
-    while (await this.#reducer.followStep()) await follow?.();
-    const src = await rankWithMost(this.#group, own);
-    if (src !== undefined) await this.#takeStateOf(src);
-    return result;
-  }
-
-  async #takeStateOf(src: number): Promise<void> {
-    for (const [, { data }] of this.module.namedParameters()) await this.#group.broadcast(data, { src });
-    if (this.#broadcastsBuffers) broadcastBuffers(this.#group, this.module, src);
-  }
-
-  #beforeTrainingForward(inputs: readonly unknown[]): void {
-    this.#join?.weights.saw(samplesOf(inputs));
-    if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
-    try {
-      broadcastBuffers(this.#group, this.module);
-    } catch (error) {
-      throw inStep(this.#reducer.steps + 1, error);
-    }
-  }
-
-  async #endStep({ step, unused }: AveragedStep): Promise<void> {
-    this.#unused.record(step, unused);
-    if (this.#join !== undefined && this.#broadcastsBuffers && hasBuffers(this.module)) {
-      const src = await rankWithMost(this.#group, this.#join.trains ? 1 : 0);
-      broadcastBuffers(this.#group, this.module, src);
-    }
-    if (this.#verifyEvery > 0 && step % this.#verifyEvery === 0) await this.#verify(step);
-  }
-
-  /** Before the optimizer moves them. A rank that has run out of batches has parameters of an earlier step. */
-  async #verify(step: number): Promise<void> {
-    const counts = this.#join?.trains ?? true;
-    await verifyIdentical([...this.module.namedParameters()], this.#group, { counts, step });
   }
 
   /**
@@ -235,13 +156,36 @@ export class DistributedDataParallel<M extends ForwardModule> {
   namedBuffers(): ReturnType<M['namedBuffers']> {
     return this.module.namedBuffers() as ReturnType<M['namedBuffers']>;
   }
-}
 
-/** A join of this rank's. */
-interface UnderWay {
-  weights: SampleWeights;
-  /** Whether this rank still has batches. */
-  trains: boolean;
+  async #takeStateOf(src: number): Promise<void> {
+    for (const [, { data }] of this.module.namedParameters()) await this.#group.broadcast(data, { src });
+    if (this.#broadcastsBuffers) broadcastBuffers(this.#group, this.module, src);
+  }
+
+  #beforeTrainingForward(inputs: readonly unknown[]): void {
+    this.#join?.weights.saw(samplesOf(inputs));
+    if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
+    try {
+      broadcastBuffers(this.#group, this.module);
+    } catch (error) {
+      throw inStep(this.#reducer.steps + 1, error);
+    }
+  }
+
+  async #endStep({ step, unused }: AveragedStep): Promise<void> {
+    this.#unused.record(step, unused);
+    if (this.#join !== undefined && this.#broadcastsBuffers) {
+      broadcastBuffers(this.#group, this.module, await this.#join.firstThatTrains());
+    }
+    const { verifyEvery } = this.#settings;
+    if (verifyEvery > 0 && step % verifyEvery === 0) await this.#verify(step);
+  }
+
+  /** Before the optimizer moves them. A rank that has run out of batches has parameters of an earlier step. */
+  async #verify(step: number): Promise<void> {
+    const counts = this.#join?.trains ?? true;
+    await verifyIdentical([...this.module.namedParameters()], this.#group, { counts, step });
+  }
 }
 
 function hasBuffers(module: DistributedModule): boolean {

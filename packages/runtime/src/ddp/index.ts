@@ -1,11 +1,7 @@
 import { warnOfUnaveragedGradients } from './unaveraged-gradients.ts';
 
 export { ParametersDivergedError, parametersDigest, verifyIdenticalParameters } from './consistency.ts';
-export {
-  DistributedDataParallel,
-  type DistributedDataParallelOptions,
-  type ForwardModule,
-} from './distributed-data-parallel.ts';
+export { DistributedDataParallel, type ForwardModule } from './distributed-data-parallel.ts';
 export type {
   DistributedModule,
   DistributedParameter,
@@ -17,6 +13,7 @@ export { ModelMismatchError } from './model-agreement.ts';
 export * as commHooks from './hooks/index.ts';
 export type { CommHook, GradientBucket, PowerSgdOptions } from './hooks/index.ts';
 export type { JoinOptions } from './join.ts';
+export type { DistributedDataParallelOptions } from './options.ts';
 export { UnevenInputsError } from './uneven-inputs.ts';
 
 warnOfUnaveragedGradients();

@@ -1,5 +1,6 @@
-import { InvalidArgumentError, ReduceOp, type ProcessGroup } from '@ringrun/collectives';
-import type { Weigher } from './reducer.ts';
+import type { ProcessGroup } from '@ringrun/collectives';
+import type { Reducer } from './reducer.ts';
+import { equalWeights, SampleWeights } from './sample-weights.ts';
 
 export interface JoinOptions {
   /**
@@ -14,72 +15,50 @@ export interface JoinOptions {
   follow?: () => void | Promise<void>;
 }
 
-/**
- * How much each rank's gradients count in a step, by its samples. The samples that count 1 are agreed on in the first step: the most that a rank has in it. So
- * equal batches count exactly 1, and their average has the same bytes as without weights.
- */
-export class SampleWeights implements Weigher {
-  readonly divides = true;
+/** One rank's part in training with uneven inputs. */
+export class Join {
+  readonly weights: SampleWeights;
   readonly #group: ProcessGroup;
-  #samples = 0;
-  #fixed: number | undefined;
-  /** 0 where no rank had any. */
-  #unit: number | undefined;
+  readonly #reducer: Reducer;
+  #trains = true;
 
-  constructor(group: ProcessGroup) {
+  constructor(group: ProcessGroup, reducer: Reducer) {
+    this.weights = new SampleWeights(group);
     this.#group = group;
+    this.#reducer = reducer;
   }
 
-  /** Of one forward call. Several before an average add up. */
-  saw(samples: number): void {
-    this.#samples += samples;
+  /** Whether this rank still has batches. */
+  get trains(): boolean {
+    return this.#trains;
   }
 
-  /** Of all until the next average, whatever forward calls see. */
-  fix(samples: number): void {
-    this.#fixed = samples;
-  }
-
-  /** Of a rank that trains. */
-  weigh(): number {
-    const own = this.#fixed ?? (this.#samples > 0 ? this.#samples : 1);
-    this.#samples = 0;
-    this.#fixed = undefined;
-    return own / this.#unitAmong(own);
-  }
-
-  anyoneTrains(): boolean {
-    return this.#unitAmong(0) > 0;
-  }
-
-  #unitAmong(own: number): number {
-    if (this.#unit === undefined) {
-      const most = Float64Array.of(own);
-      this.#group.allReduceSync(most, { op: ReduceOp.MAX });
-      this.#unit = most[0];
+  /** Runs this rank's loop, then follows the others to the end. Resolves with what the loop has given, and the rank whose state all are to take. */
+  async trainThenFollow<Result>(
+    run: () => Promise<Result>,
+    { divideByInitialWorldSize = false, follow }: JoinOptions,
+  ): Promise<[result: Result, furthest: number | undefined]> {
+    this.#reducer.weigher = divideByInitialWorldSize ? equalWeights : this.weights;
+    try {
+      const before = this.#reducer.steps;
+      const result = await run();
+      const own = this.#reducer.steps - before;
+      this.#trains = false;
+      while (await this.#reducer.followStep()) await follow?.();
+      return [result, await rankWithMost(this.#group, own)];
+    } finally {
+      this.#reducer.weigher = undefined;
     }
-    return this.#unit;
   }
-}
 
-/** Every rank that trains counts 1, and the sum is divided by the number of all. */
-export const equalWeights: Weigher = { divides: false, weigh: () => 1, anyoneTrains: () => true };
-
-/** @throws InvalidArgumentError for what is no number of samples */
-export function checkedBatchSize(samples: number): number {
-  if (samples > 0 && Number.isFinite(samples)) return samples;
-  throw new InvalidArgumentError(`setBatchSize: expected a number of samples above 0, given ${samples}.`);
-}
-
-/** The first dimension of forward's first input, where it has one. */
-export function samplesOf(inputs: readonly unknown[]): number {
-  const { shape } = (inputs[0] ?? {}) as { shape?: readonly unknown[] };
-  const samples = Array.isArray(shape) ? (shape as unknown[])[0] : undefined;
-  return typeof samples === 'number' ? samples : 0;
+  /** A collective of a step. */
+  async firstThatTrains(): Promise<number> {
+    return (await rankWithMost(this.#group, this.#trains ? 1 : 0)) ?? 0;
+  }
 }
 
 /** The first rank with a number that no other's exceeds; undefined where all numbers are equal. A collective. */
-export async function rankWithMost(group: ProcessGroup, own: number): Promise<number | undefined> {
+async function rankWithMost(group: ProcessGroup, own: number): Promise<number | undefined> {
   const numbers = new Float64Array(group.size);
   await group.allGather(numbers, Float64Array.of(own));
   const most = Math.max(...numbers);

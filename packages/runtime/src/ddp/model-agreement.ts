@@ -1,57 +1,51 @@
 import { RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import type { DistributedModule, DistributedTensor } from './distributed-module.ts';
+import type { Settings } from './options.ts';
 
-/** Ranks whose models differ in a parameter or a buffer: its name, its shape, or whether there is one at all. */
+/** Ranks whose models differ in a parameter or a buffer (its name, its shape, or whether there is one at all), or that wrap them with other options. */
 export class ModelMismatchError extends RingrunError {
   constructor(difference: string) {
     super(
       'ERR_MODEL_MISMATCH',
-      `DistributedDataParallel: the ranks' models differ. ${difference}. Every rank must build the same model, with parameters and buffers of the ` +
-        'same names and shapes in the same order. No model has changed.',
+      `DistributedDataParallel: the ranks' models or options differ. ${difference}. Every rank must build the same model, with parameters and buffers of the ` +
+        'same names and shapes in the same order, and give the same options. No model has changed.',
     );
   }
 }
 
-/** Names and shapes, in the order of the module. */
-export interface ModelOutline {
-  parameters: TensorOutline[];
-  buffers: TensorOutline[];
-}
+/** What all ranks must have alike, in words, in the order of the module. */
+export type Outline = Readonly<Record<Kind, readonly string[]>>;
 
-export interface TensorOutline {
-  name: string;
-  shape: readonly number[];
-}
+const kinds = ['parameter', 'buffer', 'option'] as const;
+type Kind = (typeof kinds)[number];
 
 /**
  * Compares what the ranks' models are made of; a collective (torch: _verify_param_shape_across_processes, which leaves out names).
  *
- * @throws ModelMismatchError on every rank, with the first parameter or buffer that differs, and who has what
+ * @throws ModelMismatchError on every rank, with the first parameter, buffer or option that differs, and who has what
  */
-export function requireSameModel(group: ProcessGroup, module: DistributedModule): void {
-  const difference = firstDifference(group.allGatherObjectSync(outlineOf(module)));
+export function requireSameModel(group: ProcessGroup, module: DistributedModule, settings: Settings): void {
+  const difference = firstDifference(
+    group.allGatherObjectSync<Outline>({
+      parameter: describeTensors(module.namedParameters()),
+      buffer: describeTensors(module.namedBuffers()),
+      option: Object.entries(settings).map(([name, value]) => `${name} ${value}`),
+    }),
+  );
   if (difference !== undefined) throw new ModelMismatchError(difference);
 }
 
-/** `Parameter 2: rank 0 has conv2.weight [64,32,3,3], ranks 1, 3 have …`; undefined where all ranks' outlines are equal. */
-export function firstDifference(outlines: readonly ModelOutline[]): string | undefined {
-  return (
-    firstDifferenceAmong(
-      'parameter',
-      outlines.map(({ parameters }) => parameters),
-    ) ??
-    firstDifferenceAmong(
-      'buffer',
-      outlines.map(({ buffers }) => buffers),
-    )
-  );
-}
-
-function firstDifferenceAmong(kind: string, lists: readonly TensorOutline[][]): string | undefined {
-  const longest = Math.max(...lists.map(({ length }) => length));
-  for (let position = 0; position < longest; position += 1) {
-    const sides = ranksBySide(lists.map((list) => describe(kind, list, position)));
-    if (sides.size > 1) return `The first that differs is ${kind} ${position}: ${describeSides(sides)}`;
+/** `The first that differs is parameter 2: rank 0 has conv2.weight [64, 32, 3, 3]; ranks 1, 3 have …`; undefined where all ranks' outlines are equal. */
+export function firstDifference(outlines: readonly Outline[]): string | undefined {
+  for (const kind of kinds) {
+    const lists = outlines.map((outline) => outline[kind]);
+    const longest = Math.max(...lists.map(({ length }) => length));
+    for (let position = 0; position < longest; position += 1) {
+      const sides = ranksBySide(
+        lists.map((list) => list.at(position) ?? `none (${list.length} ${kind}s in all)`),
+      );
+      if (sides.size > 1) return `The first that differs is ${kind} ${position}: ${describeSides(sides)}`;
+    }
   }
   return undefined;
 }
@@ -62,12 +56,6 @@ function ranksBySide(descriptions: readonly string[]): Map<string, number[]> {
   return sides;
 }
 
-function describe(kind: string, list: readonly TensorOutline[], position: number): string {
-  if (position >= list.length) return `none (${list.length} ${kind}s in all)`;
-  const { name, shape } = list[position];
-  return `${name} [${shape.join(', ')}]`;
-}
-
 function describeSides(sides: ReadonlyMap<string, readonly number[]>): string {
   const told = [...sides].map(([side, ranks]) =>
     ranks.length === 1 ? `rank ${ranks[0]} has ${side}` : `ranks ${ranks.join(', ')} have ${side}`,
@@ -75,10 +63,6 @@ function describeSides(sides: ReadonlyMap<string, readonly number[]>): string {
   return told.join('; ');
 }
 
-function outlineOf(module: DistributedModule): ModelOutline {
-  return { parameters: outlinesOf(module.namedParameters()), buffers: outlinesOf(module.namedBuffers()) };
-}
-
-function outlinesOf(tensors: Iterable<readonly [string, DistributedTensor]>): TensorOutline[] {
-  return Array.from(tensors, ([name, { shape }]) => ({ name, shape: [...shape] }));
+function describeTensors(tensors: Iterable<readonly [string, DistributedTensor]>): string[] {
+  return Array.from(tensors, ([name, { shape }]) => `${name} [${shape.join(', ')}]`);
 }

@@ -2,6 +2,8 @@ import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives'
 import { allocateBucket, divideByWeight, weigh, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
 import type { DistributedParameter, GradientSink } from './distributed-module.ts';
+import type { CommHook } from './hooks/index.ts';
+import { inStep } from './uneven-inputs.ts';
 
 /** Where a parameter's gradient lies. */
 interface Place {
@@ -11,8 +13,6 @@ interface Place {
   /** Of the parameter in the bucket. */
   readonly position: number;
 }
-import type { CommHook } from './hooks/index.ts';
-import { inStep } from './uneven-inputs.ts';
 
 export interface ReducerSettings {
   /** Bytes of the first bucket. */
@@ -133,22 +133,13 @@ export class Reducer implements GradientSink {
     if (this.#weigher?.anyoneTrains() === false) return false;
     this.#pass = 'averages';
     for (const { data } of this.#buckets) data.fill(0);
-    const trains = await this.#whileAveraging(() => this.#followBuckets());
-    if (trains) await this.#endStep(this.#parameters);
-    this.#awaitNextPass();
-    return trains;
-  }
-
-  async #followBuckets(): Promise<boolean> {
-    const hook = this.#commHook;
-    const [first, ...rest] = this.#buckets;
-    await this.#group.allReduce(hook === undefined ? first.data : first.tail, { op: ReduceOp.AVG });
-    if (first.weight[0] === 0) return false;
-    if (hook !== undefined) await this.#call(hook, first);
-    this.#started = [Promise.resolve()];
-    for (const bucket of rest) this.#started.push(this.#reduce(bucket));
-    await Promise.all(this.#started);
-    return true;
+    try {
+      const trains = await this.#whileAveraging(() => this.#followBuckets());
+      if (trains) await this.#endStep(this.#parameters);
+      return trains;
+    } finally {
+      this.#awaitNextPass();
+    }
   }
 
   /** @throws RingrunError `ERR_COMM_HOOK` where there is one already, or a backward pass is under way */
@@ -165,8 +156,11 @@ export class Reducer implements GradientSink {
 
   /** Called again before the next backward pass, it has nothing to do. */
   async backwardDone(): Promise<void> {
-    if (this.#pass === 'averages') await this.#averagePass();
-    this.#awaitNextPass();
+    try {
+      if (this.#pass === 'averages') await this.#averagePass();
+    } finally {
+      this.#awaitNextPass();
+    }
   }
 
   /** Backward passes that begin while `run` is under way leave their gradients where they are. */
@@ -182,6 +176,18 @@ export class Reducer implements GradientSink {
   /** Whether a backward pass that begins now leaves its gradients where they are. */
   get isAccumulating(): boolean {
     return this.#accumulators > 0;
+  }
+
+  async #followBuckets(): Promise<boolean> {
+    const hook = this.#commHook;
+    const [first, ...rest] = this.#buckets;
+    await this.#group.allReduce(hook === undefined ? first.data : first.tail, { op: ReduceOp.AVG });
+    if (first.weight[0] === 0) return false;
+    if (hook !== undefined) await this.#call(hook, first);
+    this.#started = [Promise.resolve()];
+    for (const bucket of rest) this.#started.push(this.#reduce(bucket));
+    await Promise.all(this.#started);
+    return true;
   }
 
   #beginPass(): Pass {
@@ -206,8 +212,8 @@ export class Reducer implements GradientSink {
     for (const parameter of absent) if (this.#isUsedByAnyRank(parameter)) parameter.gradientWritten();
     const unused = new Set(this.#parameters.filter((parameter) => !this.#isUsedByAnyRank(parameter)));
     for (const { uses } of this.#buckets) uses.fill(0);
+    await this.#whileAveraging(async () => this.#afterAverage?.({ step: this.#steps + 1, unused }));
     this.#steps += 1;
-    await this.#afterAverage?.({ step: this.#steps, unused });
   }
 
   /**

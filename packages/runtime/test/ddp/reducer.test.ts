@@ -1,7 +1,7 @@
 import type { ProcessGroup } from '@ringrun/collectives';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { DistributedParameter, GradientSink } from '../../src/ddp/distributed-module.ts';
-import { Reducer } from '../../src/ddp/reducer.ts';
+import { Reducer, type AveragedStep } from '../../src/ddp/reducer.ts';
 
 /** A parameter of `length` elements, as a library has it. */
 class PlainParameter implements DistributedParameter {
@@ -22,7 +22,7 @@ class PlainParameter implements DistributedParameter {
 }
 
 /** Four parameters of 2, 3, 4 and 5 elements, two of which share each bucket; and the all-reduces that were started, which end when told. */
-function fourParameters() {
+function fourParameters(afterAverage?: (step: AveragedStep) => Promise<void>) {
   const started: { length: number; tail: number[]; end: () => void }[] = [];
   const group = {
     allocateSync: (_: string, length: number) => new Float32Array(length),
@@ -32,7 +32,11 @@ function fourParameters() {
       }),
   } as unknown as ProcessGroup;
   const parameters = [2, 3, 4, 5].map((length) => new PlainParameter(length));
-  const reducer = new Reducer(group, parameters, { firstCap: 4 * (5 + 4), cap: 4 * (3 + 2) });
+  const reducer = new Reducer(group, parameters, {
+    firstCap: 4 * (5 + 4),
+    cap: 4 * (3 + 2),
+    ...(afterAverage && { afterAverage }),
+  });
   for (const parameter of parameters) parameter.gradientSink = reducer;
   return {
     reducer,
@@ -119,4 +123,29 @@ test('passes that accumulate reduce nothing; what they used counts as used in th
   await done;
   for (const parameter of parameters) parameter.gradientWritten();
   expect(lengths()).toEqual([first, second, first, second]);
+});
+
+test('what follows an average belongs to the pass; when it fails, the next pass averages again', async () => {
+  const numbers: number[] = [];
+  let fail: (reason: Error) => void = () => undefined;
+  const { reducer, parameters, lengths, endAll } = fourParameters(({ step }) => {
+    numbers.push(step);
+    return new Promise((_, reject) => {
+      fail = reject;
+    });
+  });
+  for (const pass of [1, 2]) {
+    for (const parameter of parameters) parameter.gradientWritten();
+    expect(lengths()).toHaveLength(2 * pass);
+    const done = reducer.backwardDone();
+    endAll();
+    await vi.waitFor(() => {
+      expect(numbers).toHaveLength(pass);
+    });
+    expect(() => {
+      parameters[0].gradientWritten();
+    }).toThrow(expect.objectContaining({ code: 'ERR_BACKWARD_UNDER_WAY' }));
+    fail(new Error('after the average'));
+    await expect(done).rejects.toThrow('after the average');
+  }
 });
