@@ -38,8 +38,8 @@ export class DistributedDataParallel<M extends ForwardModule> {
   #join: Join | undefined;
 
   constructor(module: M, options: DistributedDataParallelOptions = {}) {
-    const settings = checkedSettings(options);
     const group = options.processGroup ?? defaultGroup();
+    const settings = checkedSettings(options, group);
     requireSameModel(group, module, settings);
     const parameters = [...module.namedParameters()].map(([, parameter]) => parameter);
     if (parameters.length === 0) {
@@ -58,6 +58,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#reducer = new Reducer(group, parameters, {
       firstCap: Math.min(firstBucketCapMb * 2 ** 20, cap),
       cap,
+      overlaps: settings.overlap,
       afterAverage: (step) => this.#endStep(step),
     });
     for (const parameter of parameters) parameter.gradientSink = this.#reducer;

@@ -7,6 +7,12 @@ export interface DistributedDataParallelOptions {
   /** Size of a gradient bucket in MiB; 25 unless given. The first bucket has 1. */
   bucketCapMb?: number;
   /**
+   * Whether the all-reduce of a bucket starts while the rest of the backward pass computes, which cuts the compiled step at the buckets. Unless given, where
+   * the group reaches over a network: there an all-reduce takes time and hardly a processor. In shared memory it takes less time than the cuts cost, and
+   * from the same processors.
+   */
+  overlap?: boolean;
+  /**
    * Whether every forward of a model in training mode first gives all ranks the buffers of rank 0 (torch's broadcast_buffers); true unless given. Where it is
    * false, each rank's running means are those of its own data. A model without buffers costs nothing either way.
    */
@@ -23,8 +29,16 @@ export interface DistributedDataParallelOptions {
 export type Settings = Required<Omit<DistributedDataParallelOptions, 'processGroup'>>;
 
 /** @throws InvalidArgumentError for what cannot work */
-export function checkedSettings(options: DistributedDataParallelOptions): Settings {
-  const { bucketCapMb = defaultBucketCapMb, broadcastBuffers = true, verifyEvery = 1000 } = options;
+export function checkedSettings(
+  options: DistributedDataParallelOptions,
+  { transport }: Pick<ProcessGroup, 'transport'>,
+): Settings {
+  const {
+    bucketCapMb = defaultBucketCapMb,
+    overlap = transport !== 'shm',
+    broadcastBuffers = true,
+    verifyEvery = 1000,
+  } = options;
   if (!(bucketCapMb > 0)) {
     throw new InvalidArgumentError(`bucketCapMb must be a number of MiB above 0, given ${bucketCapMb}.`);
   }
@@ -33,5 +47,5 @@ export function checkedSettings(options: DistributedDataParallelOptions): Settin
       `verifyEvery must be a whole number of steps, 0 for never, given ${verifyEvery}.`,
     );
   }
-  return { bucketCapMb, broadcastBuffers, verifyEvery };
+  return { bucketCapMb, overlap, broadcastBuffers, verifyEvery };
 }

@@ -8,8 +8,6 @@ import { inStep } from './uneven-inputs.ts';
 /** Where a parameter's gradient lies. */
 interface Place {
   readonly bucket: Bucket;
-  /** Of the bucket, in the order in which buckets are reduced. */
-  readonly index: number;
   /** Of the parameter in the bucket. */
   readonly position: number;
 }
@@ -19,6 +17,8 @@ export interface ReducerSettings {
   firstCap: number;
   /** Bytes of every other bucket. */
   cap: number;
+  /** Whether the library shall deliver gradients bucket by bucket; false unless given. */
+  overlaps?: boolean;
   /** Called when a step's gradients are averaged; the backward pass ends when it has resolved. */
   afterAverage?: (step: AveragedStep) => void | Promise<void>;
 }
@@ -53,6 +53,7 @@ type Pass = 'averages' | 'accumulates';
 export class Reducer implements GradientSink {
   readonly #group: ProcessGroup;
   readonly #parameters: readonly DistributedParameter[];
+  readonly #overlaps: boolean;
   readonly #buckets: readonly Bucket[];
   readonly #places = new Map<DistributedParameter, Place>();
   #started: Promise<void>[] = [];
@@ -70,10 +71,11 @@ export class Reducer implements GradientSink {
   constructor(
     group: ProcessGroup,
     parameters: readonly DistributedParameter[],
-    { firstCap, cap, afterAverage }: ReducerSettings,
+    { firstCap, cap, overlaps = false, afterAverage }: ReducerSettings,
   ) {
     this.#group = group;
     this.#parameters = parameters;
+    this.#overlaps = overlaps;
     this.#afterAverage = afterAverage;
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
@@ -98,7 +100,7 @@ export class Reducer implements GradientSink {
 
   /** A bucket for itself, unless nothing is to be done before the backward pass is over. */
   groupOf(parameter: DistributedParameter): number {
-    return this.#overlaps ? this.#placeOf(parameter).index : 0;
+    return this.#overlaps ? this.#placeOf(parameter).bucket.index : 0;
   }
 
   gradientReady(parameter: DistributedParameter): void {
