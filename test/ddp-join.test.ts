@@ -79,6 +79,11 @@ test('what gradients are divided by', async () => {
   }
 });
 
+test('a world of one trains in a join too', async () => {
+  const [by] = await scenarios.run<Record<string, number[]>>(1, 'divisors');
+  expect(by).toEqual({ bySamples: [1], bySetBatchSize: [1], byInitialWorldSize: [1] });
+});
+
 test('buffers come from the first rank that still trains, and at the end from the one with the most steps', async () => {
   const found = await scenarios.run<number[][]>(3, 'buffers');
   for (const buffers of found) {

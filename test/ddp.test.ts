@@ -42,6 +42,7 @@ test('a model that differs on one rank is refused on every rank, with both sides
     name: 'parameter 2: ranks 0, 1 have extra.weight [1, 1]; rank 2 has other.weight [1, 1].',
     count: 'parameter 2: ranks 0, 1 have extra.weight [1, 1]; rank 2 has none (2 parameters in all).',
     option: 'option 0: ranks 0, 1 have bucketCapMb 25; rank 2 has bucketCapMb 3.',
+    dtype: 'buffer 0: ranks 0, 1 have count int64 [1]; rank 2 has count [1].',
     buffer: 'buffer 0: ranks 0, 1 have mean [2]; rank 2 has mean [3].',
   };
   for (const refusals of found) {
@@ -157,10 +158,10 @@ test('forward in training mode begins with the buffers of rank 0; in evaluation,
   const found = await ranks(3, 'buffers');
   for (const [rank, buffers] of found.entries()) {
     const own = rank + 1;
-    const kept = [own, own, 10 * own, 10 * own, 10 * own];
+    const kept = [own, own, 10 * own, 10 * own, 10 * own, own];
     expect(buffers).toEqual({
-      wrapped: [1, 1, 1, 1, 1],
-      training: [1, 1, 10, 10, 10],
+      wrapped: [1, 1, 1, 1, 1, 1],
+      training: [1, 1, 10, 10, 10, 1],
       inNoSync: kept,
       evaluating: kept,
       off: kept,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
-import type { DistributedModule, DistributedTensor } from './distributed-module.ts';
+import { bytesOf } from './buffers.ts';
+import type { DistributedBuffer, DistributedModule } from './distributed-module.ts';
 
 /** Ranks whose parameters are not those of the others. */
 export class ParametersDivergedError extends RingrunError {
@@ -32,7 +33,7 @@ interface Divergence {
   ranksOfTensor: readonly number[];
 }
 
-type NamedTensors = readonly (readonly [name: string, tensor: DistributedTensor])[];
+type NamedTensors = readonly (readonly [name: string, tensor: DistributedBuffer])[];
 
 /** SHA-256 over the bytes of every parameter and buffer in their order, in hex. */
 export function parametersDigest(module: DistributedModule): string {
@@ -114,8 +115,6 @@ function allTensorsOf(module: DistributedModule): NamedTensors {
 
 function digestOf(tensors: NamedTensors): Buffer {
   const hash = createHash('sha256');
-  for (const [, { data }] of tensors) {
-    hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-  }
+  for (const [, tensor] of tensors) hash.update(bytesOf(tensor));
   return hash.digest();
 }

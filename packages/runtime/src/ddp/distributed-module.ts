@@ -1,3 +1,5 @@
+import type { TypedArray } from '@ringrun/collectives';
+
 /**
  * What DistributedDataParallel asks of a model, whichever library it is written in.
  *
@@ -9,7 +11,7 @@ export interface DistributedModule {
   namedParameters(): Iterable<readonly [name: string, parameter: DistributedParameter]>;
 
   /** State that is not trained but belongs to the model, such as running means. */
-  namedBuffers(): Iterable<readonly [name: string, buffer: DistributedTensor]>;
+  namedBuffers(): Iterable<readonly [name: string, buffer: DistributedBuffer]>;
 
   /** False while the model is evaluated, when ranks may differ in how often they call it (torch.nn.Module.training). A library without such a mode leaves it out. */
   readonly training?: boolean;
@@ -20,6 +22,13 @@ export interface DistributedTensor {
   readonly shape: readonly number[];
   /** Row-major values. */
   readonly data: Float32Array;
+}
+
+/** State of a model, of any dtype, changed in place: a float32 running mean, an int64 count of batches. */
+export interface DistributedBuffer {
+  readonly shape: readonly number[];
+  /** Row-major values. */
+  readonly data: TypedArray;
 }
 
 export interface DistributedParameter extends DistributedTensor {

@@ -1,8 +1,8 @@
-import { RingrunError, type ProcessGroup } from '@ringrun/collectives';
-import type { DistributedModule, DistributedTensor } from './distributed-module.ts';
+import { dtypeOf, RingrunError, type ProcessGroup, type TypedArray } from '@ringrun/collectives';
+import type { DistributedBuffer, DistributedModule } from './distributed-module.ts';
 import type { Settings } from './options.ts';
 
-/** Ranks whose models differ in a parameter or a buffer (its name, its shape, or whether there is one at all), or that wrap them with other options. */
+/** Ranks whose models differ in a parameter or a buffer (its name, its shape, its dtype, or whether there is one at all), or that wrap them with other options. */
 export class ModelMismatchError extends RingrunError {
   constructor(difference: string) {
     super(
@@ -63,6 +63,15 @@ function describeSides(sides: ReadonlyMap<string, readonly number[]>): string {
   return told.join('; ');
 }
 
-function describeTensors(tensors: Iterable<readonly [string, DistributedTensor]>): string[] {
-  return Array.from(tensors, ([name, { shape }]) => `${name} [${shape.join(', ')}]`);
+function describeTensors(tensors: Iterable<readonly [string, DistributedBuffer]>): string[] {
+  return Array.from(
+    tensors,
+    ([name, { shape, data }]) => `${name}${dtypeBeside(data)} [${shape.join(', ')}]`,
+  );
+}
+
+/** float32, which nearly all are, is not mentioned. */
+function dtypeBeside(data: TypedArray): string {
+  const dtype = dtypeOf(data) ?? 'of no dtype';
+  return dtype === 'float32' ? '' : ` ${dtype}`;
 }

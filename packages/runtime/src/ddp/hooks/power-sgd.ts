@@ -79,12 +79,12 @@ class BucketState {
       error.set(matrix.data);
       multiply(matrix, q, p);
     }
-    await Promise.all([this.#averageOthers(group), group.allReduce(this.#ps, { op: ReduceOp.AVG })]);
+    await Promise.all([this.#averageOthers(group), average(this.#ps, group)]);
     for (const { matrix, p, q } of this.#matrices) {
       orthogonalize(p);
       multiplyTransposed(matrix, p, q);
     }
-    await group.allReduce(this.#qs, { op: ReduceOp.AVG });
+    await average(this.#qs, group);
     for (const { matrix, error, p, q } of this.#matrices) {
       multiplyByTransposed(p, q, matrix);
       subtract(matrix.data, error);
@@ -107,7 +107,7 @@ class BucketState {
       this.#othersTogether.set(data, offset);
       offset += data.length;
     }
-    await group.allReduce(this.#othersTogether, { op: ReduceOp.AVG });
+    await average(this.#othersTogether, group);
     offset = 0;
     for (const data of this.#others) {
       data.set(this.#othersTogether.subarray(offset, offset + data.length));
@@ -183,6 +183,11 @@ function checkedSettings(options: PowerSgdOptions): Settings {
     );
   }
   return settings;
+}
+
+/** Nothing is sent where no rank has anything: buckets are alike everywhere. */
+async function average(data: Float32Array, group: ProcessGroup): Promise<void> {
+  if (data.length > 0) await group.allReduce(data, { op: ReduceOp.AVG });
 }
 
 function add(what: Float32Array, to: Float32Array): void {

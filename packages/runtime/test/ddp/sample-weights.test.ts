@@ -1,0 +1,40 @@
+import { createGlooGroup, HashStore } from '@ringrun/collectives';
+import { expect, test } from 'vitest';
+import { equalWeights, samplesOf, SampleWeights } from '../../src/ddp/sample-weights.ts';
+
+async function weightsAlone(): Promise<SampleWeights> {
+  const group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1, timeoutMs: 10_000 });
+  return new SampleWeights(group);
+}
+
+test('samples add up until they are weighed; those of the first step count 1', async () => {
+  const weights = await weightsAlone();
+  weights.saw(4);
+  weights.saw(4);
+  expect(weights.weigh()).toBe(1);
+  weights.saw(2);
+  expect(weights.weigh()).toBe(2 / 8);
+  expect(weights.anyoneTrains()).toBe(true);
+  // A rank that does not say counts as one sample.
+  expect(weights.weigh()).toBe(1 / 8);
+  weights.saw(4);
+  weights.fix(16);
+  weights.saw(4);
+  expect(weights.weigh()).toBe(2);
+  expect(weights.weigh()).toBe(1 / 8);
+});
+
+test('when all have run out in the first step, nobody trains', async () => {
+  expect((await weightsAlone()).anyoneTrains()).toBe(false);
+  expect(equalWeights.anyoneTrains()).toBe(true);
+});
+
+test.each([
+  { inputs: [{ shape: [5, 2] }, { shape: [7] }], samples: 5 },
+  { inputs: [{ shape: [] }], samples: 0 },
+  { inputs: [new Float32Array(3)], samples: 0 },
+  { inputs: [null], samples: 0 },
+  { inputs: [], samples: 0 },
+])('$inputs has $samples samples', ({ inputs, samples }) => {
+  expect(samplesOf(inputs)).toBe(samples);
+});
