@@ -1,4 +1,4 @@
-import { explainAnomaly, isFinite } from './compiler/anomaly.ts';
+import { allFinite, explainAnomaly } from './compiler/anomaly.ts';
 import { compileTrainingStep } from './compiler/training-step.ts';
 import { isScalar } from './compiler/differentiate.ts';
 import { NnError } from './errors.ts';
@@ -48,7 +48,7 @@ async function backwardNow(loss: Value, { detectAnomaly = false }: BackwardOptio
   // Where gradients may turn out to be wrong, none is delivered before all have been seen.
   await step.run(lossOutput, places, detectAnomaly ? () => undefined : deliver);
   if (detectAnomaly) {
-    if (![lossOutput, ...places].every((numbers) => isFinite(numbers))) {
+    if (![lossOutput, ...places].every((numbers) => allFinite(numbers))) {
       for (const [position, gradient] of earlier.entries()) if (gradient) places[position].set(gradient);
       throw new NnError('ERR_NONFINITE', `backward: ${await explainAnomaly(loss)}`);
     }

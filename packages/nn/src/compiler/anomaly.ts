@@ -4,7 +4,7 @@ import { evaluate } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 
 /** Whether no element is NaN or infinite. */
-export function isFinite(numbers: Float32Array): boolean {
+export function allFinite(numbers: Float32Array): boolean {
   return numbers.every((number) => Number.isFinite(number));
 }
 
@@ -15,7 +15,7 @@ export function isFinite(numbers: Float32Array): boolean {
 export async function explainAnomaly(loss: Value): Promise<string> {
   const graph = withGradients(loss);
   const numbers = await computeAll(graph.order);
-  const bad = new Set([...numbers.keys()].filter((value) => !isFinite(numbers.get(value)!)));
+  const bad = new Set([...numbers.keys()].filter((value) => !allFinite(numbers.get(value)!)));
   const results = bad.has(loss) ? [loss] : [...graph.gradients.values()].filter((value) => bad.has(value));
   if (results.length === 0) {
     return (
