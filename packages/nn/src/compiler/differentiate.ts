@@ -48,7 +48,7 @@ function valuesDependingOnTrainable(order: ReturnType<typeof topologicalOrder>):
   for (const node of order) {
     const depends = isNode(node, 'Input')
       ? node.attributes.source.parameter !== undefined
-      : !isNode(node, 'Identity') && node.inputs.some((input) => dependent.has(input));
+      : node.inputs.some((input) => dependent.has(input));
     if (depends) for (const output of node.outputs) dependent.add(output);
   }
   return dependent;
