@@ -62,23 +62,21 @@ class ResNet18 extends nn.Module {
     super();
     this.conv1 = conv3x3(3, 64, 1);
     this.bn1 = new nn.BatchNorm2d(64);
-    this.blocks = [];
+    const blocks = [];
     let from = 64;
     for (const [stage, to] of [64, 128, 256, 512].entries()) {
       for (const place of [1, 2]) {
-        const block = new BasicBlock(from, to, place === 1 && stage > 0 ? 2 : 1);
-        this[`layer${stage + 1}_${place}`] = block;
-        this.blocks.push(block);
+        blocks.push(new BasicBlock(from, to, place === 1 && stage > 0 ? 2 : 1));
         from = to;
       }
     }
+    this.blocks = new nn.Sequential(...blocks);
     this.fc = new nn.Linear(512, 10);
   }
 
   forward(images) {
     const first = F.relu(this.bn1.forward(this.conv1.forward(images)));
-    const last = this.blocks.reduce((hidden, block) => block.forward(hidden), first);
-    return F.logSoftmax(this.fc.forward(last.mean([2, 3])), 1);
+    return F.logSoftmax(this.fc.forward(this.blocks.forward(first).mean([2, 3])), 1);
   }
 }
 

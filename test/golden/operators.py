@@ -254,6 +254,37 @@ def dropouts():
     return {"first": [shortest(x) for x in tensors[0][:8]], "sha256": bits(tensors)}
 
 
+# Options of torch.nn.BatchNorm1d or 2d and the shape of its inputs; golden.test.ts writes them in camelCase.
+BATCH_NORMS = {
+    "images": (nn.BatchNorm2d, dict(), (5, 3, 4, 2)),
+    "rows": (nn.BatchNorm1d, dict(momentum=0.3, eps=0.01), (5, 3)),
+    "sequences, mean of all batches": (nn.BatchNorm1d, dict(momentum=None), (2, 3, 7)),
+    "nothing learned": (nn.BatchNorm2d, dict(affine=False), (2, 3, 1, 3)),
+    "nothing tracked": (nn.BatchNorm2d, dict(track_running_stats=False), (2, 3, 3, 1)),
+}
+
+
+def batch_norm(make, options, shape):
+    """Outputs, gradients and state of three steps of training, and the output of evaluation after them."""
+    module = make(3, **options).double()
+    with torch.no_grad():
+        for seed, parameter in enumerate(module.parameters()):
+            parameter.copy_(fill((3,), 30 + seed))
+    steps = []
+    for step in range(3):
+        x = fill(shape, step).double().requires_grad_()
+        module.zero_grad()
+        output = module(x)
+        (output * fill(shape, 50).double()).sum().backward()
+        gradients = [x.grad, *[parameter.grad for parameter in module.parameters()]]
+        steps.append([summary(tensor) for tensor in [output, *gradients, *module.buffers()]])
+    module.eval()
+    x = fill(shape, 9).double().requires_grad_()
+    output = module(x)
+    (output * fill(shape, 50).double()).sum().backward()
+    return {"shape": shape, "steps": steps, "evaluation": [summary(output), summary(x.grad)]}
+
+
 class Net(nn.Module):
     """The CNN of Kubeflow's MNIST example."""
 
@@ -297,6 +328,43 @@ def mnist(batch, steps):
     }
 
 
+def network(steps):
+    """Losses of SGD on a network of normalized convolutions, its state afterwards, and its output in evaluation."""
+    torch.manual_seed(2)
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 8, 3, padding="same", bias=False),
+        nn.BatchNorm2d(8),
+        nn.SiLU(),
+        nn.AdaptiveAvgPool2d(2),
+        nn.Flatten(),
+        nn.LayerNorm(32),
+        nn.Linear(32, 10),
+    )
+    sha256 = bits(model.parameters())
+    model.double()
+    criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses = []
+    for step in range(steps):
+        loss = criterion(model(fill((16, 1, 12, 12), step).double()), fill_classes(16, 10, step))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(shortest(loss.item()))
+    model.eval()
+    return {
+        "initial": sha256,
+        "losses": losses,
+        "parameters": {name: summary(p) for name, p in model.named_parameters()},
+        "buffers": [summary(buffer) for buffer in model.buffers()],
+        "evaluation": summary(model(fill((16, 1, 12, 12), 77).double())),
+    }
+
+
 # Options of torch.optim.SGD; golden.test.ts writes them in camelCase.
 SGD = {
     "plain": dict(lr=0.1),
@@ -328,7 +396,9 @@ fixture = {
     "initialParameters": initial_parameters(),
     "normalNumbers": normal_numbers(),
     "dropouts": dropouts(),
+    "batchNorms": {name: batch_norm(*arguments) for name, arguments in BATCH_NORMS.items()},
     "mnist": [mnist(32, 10), mnist(8, 3)],
+    "network": network(5),
     "sgd": {name: sgd(options) for name, options in SGD.items()},
 }
 print(json.dumps(fixture, separators=(",", ":")))

@@ -35,6 +35,17 @@ interface Golden {
   readonly initialParameters: Bits;
   readonly normalNumbers: Bits;
   readonly dropouts: Bits;
+  readonly batchNorms: Readonly<
+    Record<
+      string,
+      {
+        readonly shape: readonly number[];
+        /** Of each: output, gradients of the input and the parameters, buffers. */
+        readonly steps: readonly (readonly Summary[])[];
+        readonly evaluation: readonly [output: Summary, gradient: Summary];
+      }
+    >
+  >;
   readonly mnist: readonly {
     readonly batch: number;
     readonly initial: string;
@@ -43,6 +54,13 @@ interface Golden {
     readonly gradients: readonly Readonly<Record<string, Summary>>[];
     readonly parameters: Readonly<Record<string, Summary>>;
   }[];
+  readonly network: {
+    readonly initial: string;
+    readonly losses: readonly number[];
+    readonly parameters: Readonly<Record<string, Summary>>;
+    readonly buffers: readonly Summary[];
+    readonly evaluation: Summary;
+  };
   readonly sgd: Readonly<Record<string, readonly [weight: Summary, bias: Summary]>>;
 }
 
@@ -338,6 +356,44 @@ test('dropout after manualSeed(6) drops what torch drops', async () => {
   expect(bits(arrays)).toBe(golden.dropouts.sha256);
 });
 
+describe('batch normalization', () => {
+  const modules: Readonly<Record<string, () => nn.BatchNorm1d | nn.BatchNorm2d>> = {
+    images: () => new nn.BatchNorm2d(3),
+    rows: () => new nn.BatchNorm1d(3, { momentum: 0.3, eps: 0.01 }),
+    'sequences, mean of all batches': () => new nn.BatchNorm1d(3, { momentum: null }),
+    'nothing learned': () => new nn.BatchNorm2d(3, { affine: false }),
+    'nothing tracked': () => new nn.BatchNorm2d(3, { trackRunningStats: false }),
+  };
+
+  async function run(module: nn.BatchNorm1d | nn.BatchNorm2d, shape: readonly number[], seed: number) {
+    const x = new Parameter(fill(shape, seed), shape);
+    module.zeroGrad();
+    const output = module.forward(x);
+    await output
+      .mul(tensor(fill(shape, 50), shape))
+      .sum()
+      .backward();
+    return [(await output.array()) as Float32Array, x.grad!];
+  }
+
+  test.each(Object.entries(golden.batchNorms))('%s', async (name, { shape, steps, evaluation }) => {
+    const module = modules[name]();
+    for (const [seed, { data }] of [...module.parameters()].entries()) data.set(fill([3], 30 + seed));
+    for (const [step, expected] of steps.entries()) {
+      const actual = await run(module, shape, step);
+      for (const { grad } of module.parameters()) actual.push(grad!);
+      for (const [, { data }] of module.namedBuffers()) actual.push(data);
+      expect(actual.length).toBe(expected.length);
+      for (const [place, summary] of expected.entries()) {
+        expectSummary(`step ${step}, array ${place}`, actual[place], summary);
+      }
+    }
+    const [output, gradient] = await run(module.eval(), shape, 9);
+    expectSummary('evaluation: output', output, evaluation[0]);
+    expectSummary('evaluation: gradient', gradient, evaluation[1]);
+  });
+});
+
 describe('the MNIST CNN under SGD with momentum', () => {
   test.each(golden.mnist)('$batch images a step', async ({ batch, initial, losses, ...expected }) => {
     manualSeed(1);
@@ -364,6 +420,43 @@ describe('the MNIST CNN under SGD with momentum', () => {
       expectSummary(name, data, expected.parameters[name]);
     }
   });
+});
+
+test('a network of normalized convolutions, laid out with the batch innermost, under SGD', async () => {
+  manualSeed(2);
+  const model = new nn.Sequential(
+    new nn.Conv2d(1, 4, 3),
+    new nn.BatchNorm2d(4),
+    new nn.ReLU(),
+    new nn.MaxPool2d(2),
+    new nn.Conv2d(4, 8, 3, { padding: 'same', bias: false }),
+    new nn.BatchNorm2d(8),
+    new nn.SiLU(),
+    new nn.AdaptiveAvgPool2d(2),
+    new nn.Flatten(),
+    new nn.LayerNorm(32),
+    new nn.Linear(32, 10),
+  );
+  const { initial, losses, parameters, buffers, evaluation } = golden.network;
+  expect(bits(dataOf([model]))).toBe(initial);
+  const images = (seed: number) => tensor(fill([16, 1, 12, 12], seed), [16, 1, 12, 12]);
+  const criterion = new nn.CrossEntropyLoss({ labelSmoothing: 0.1 });
+  const optimizer = new optim.SGD(model.parameters(), { lr: 0.05, momentum: 0.9 });
+  for (const [step, expectedLoss] of losses.entries()) {
+    const loss = criterion.forward(model.forward(images(step)), tensor(fillClasses(16, 10, step)));
+    optimizer.zeroGrad();
+    await loss.backward();
+    await optimizer.step();
+    expectClose(`loss of step ${step}`, [await loss.item()], [expectedLoss], tolerance);
+  }
+  const state = new Map(model.namedParameters());
+  expect([...state.keys()]).toEqual(Object.keys(parameters));
+  // The bias of a convolution before a normalization has a gradient of 0, of which rounding makes something.
+  for (const [name, { data }] of state) if (name !== '0.bias') expectSummary(name, data, parameters[name]);
+  for (const [place, [name, { data }]] of [...model.namedBuffers()].entries()) {
+    expectSummary(name, data, buffers[place]);
+  }
+  expectSummary('evaluation', (await model.eval().forward(images(77)).array()) as Float32Array, evaluation);
 });
 
 describe('SGD', () => {

@@ -95,6 +95,27 @@ describe('shapes that do not fit are refused where they are written, in both the
     ['embedding, table', () => F.embedding(integers(2), of(4)), ['int64[2]', 'float32[4]']],
     ['dropout of integers', () => F.dropout(integers(2)), ['dropout', 'int64[2]']],
     ['BufferTensor', () => new BufferTensor(new Float32Array(3), [2, 2]), ['float32[2,2]', 'has 3']],
+    ['batchNorm', () => F.batchNorm(of(3)), ['batchNorm', 'float32[3]']],
+    [
+      'batchNorm, weight',
+      () => F.batchNorm(of(2, 3), undefined, undefined, of(2), undefined, { training: true }),
+      ['weight must be float32[3]', 'float32[2,3]', 'float32[2]'],
+    ],
+    [
+      'batchNorm of one value',
+      () => F.batchNorm(of(1, 3), undefined, undefined, undefined, undefined, { training: true }),
+      ['more than 1 value per channel', 'float32[1,3]'],
+    ],
+    [
+      'BatchNorm2d',
+      () => new nn.BatchNorm2d(3).forward(of(2, 4, 5, 5)),
+      ['BatchNorm2d', 'C = 3', 'float32[2,4,5,5]'],
+    ],
+    [
+      'BatchNorm1d',
+      () => new nn.BatchNorm1d(3).forward(of(2, 3, 5, 5)),
+      ['BatchNorm1d', '[N,C,L]', 'float32[2,3,5,5]'],
+    ],
     ['mseLoss', () => F.mseLoss(of(2, 3), of(3)), ['mseLoss', 'float32[2,3]', 'float32[3]']],
     [
       'binaryCrossEntropyWithLogits',
@@ -199,6 +220,12 @@ describe('arguments that cannot work', () => {
     ],
     ['dropout', () => F.dropout(of(2), 1.5), 'p must be from 0 to 1, given 1.5'],
     ['Dropout', () => new nn.Dropout(-0.1), 'p must be from 0 to 1, given -0.1'],
+    [
+      'BatchNorm2d',
+      () => new nn.BatchNorm2d(3, { momentum: 2 }),
+      'BatchNorm2d: momentum must be from 0 to 1, or null, given 2',
+    ],
+    ['batchNorm', () => F.batchNorm(of(2, 3)), 'evaluation needs a running mean and variance'],
     ['Sequential', () => new nn.Sequential(undefined as unknown as nn.Layer), 'part 0 is not a Module'],
     ['Conv2d', () => new nn.Conv2d(3, 4, 3, { groups: 2 }), '2 groups must divide inChannels (3)'],
     ['Conv2d', () => new nn.Conv2d(0, 4, 3), 'inChannels must be a positive integer, given 0'],

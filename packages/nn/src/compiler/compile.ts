@@ -1,6 +1,7 @@
 import type { TensorData } from '../dtype.ts';
 import type { Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
 import { emitModel } from './emit.ts';
@@ -12,13 +13,15 @@ import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 /** By the structure of their graphs. */
 const programs = oncePerKey<Program>();
 
-/** Computes values from the leaves' present contents, into the given arrays. */
+/** Computes values from the leaves' present contents, into the given arrays, and brings about what the graph assigns. */
 export async function evaluate(values: readonly Value[], outputs: readonly TensorData[]): Promise<void> {
-  const { leaves, key } = structureOf(values);
+  const assignments = assignmentsOf(values);
+  const all = [...values, ...assignments.values];
+  const { leaves, key } = structureOf(all);
   const program = await programs(`values ${key}`, () =>
-    compile(leaves, rewrite(values, [detachedAlready, reluAfterMaxPool])),
+    compile(leaves, rewrite(all, [detachedAlready, reluAfterMaxPool])),
   );
-  await program.run(arraysOf(leaves), outputs);
+  await assignments.during((arrays) => program.run(arraysOf(leaves), [...outputs, ...arrays]));
 }
 
 /** A program that takes the leaves' arrays, in their order, and gives the outputs. */

@@ -1,3 +1,5 @@
+import type { TensorData } from '../dtype.ts';
+import { assignmentsOf } from '../graph/assignment.ts';
 import { isNode, type Value } from '../graph/node.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
@@ -19,8 +21,8 @@ export interface TrainingStep {
   /** The trainable leaves, in the order of the gradients: by their groups, and in each the last one used in the forward pass first. */
   readonly trainable: readonly Leaf[];
   /**
-   * Runs forward, loss and backward; writes the loss and each gradient into its array. Tells the positions of gradients as soon as they are
-   * written, group by group.
+   * Runs forward, loss and backward; writes the loss and each gradient into its array, and brings about what the graph assigns. Tells the
+   * positions of gradients as soon as they are written, group by group.
    */
   run(
     loss: Float32Array,
@@ -30,7 +32,9 @@ export interface TrainingStep {
 }
 
 export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
-  const { leaves, key } = structureOf([loss]);
+  const assignments = assignmentsOf([loss]);
+  const forward = [loss, ...assignments.values];
+  const { leaves, key } = structureOf(forward);
   const groupOf = ({ source }: Leaf) => source.parameter!.gradientGroup;
   const trainable = leaves
     .filter(isTrainableBy(loss))
@@ -39,20 +43,22 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
   const parts = positionsByGroup(trainable.map(groupOf));
   const groups = leaves.map(({ source }) => source.parameter?.gradientGroup).join();
   const program = await programs(`${key} ${groups}`, () => {
-    const [rewritten] = rewrite(rewrite([loss], [reluAfterMaxPool]), batchInnermost);
-    const gradients = differentiate(rewritten);
+    const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
+    const gradients = differentiate(rewritten[0]);
     // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
     const wanted = parts.map((positions) => positions.map((position) => gradientOf(trainable[position])));
-    return SegmentedProgram.compile(leaves, withFirst(rewritten, wanted), compile);
+    return SegmentedProgram.compile(leaves, withForward(rewritten, wanted), compile);
   });
   return {
     trainable,
     run: (lossOutput, gradients, written) => {
       const outputs = parts.map((positions) => positions.map((position) => gradients[position]));
-      return program.run(arraysOf(leaves), withFirst(lossOutput, outputs), (part) => {
-        written(parts[part]);
-      });
+      return assignments.during((arrays) =>
+        program.run(arraysOf(leaves), withForward<TensorData>([lossOutput, ...arrays], outputs), (part) => {
+          written(parts[part]);
+        }),
+      );
     },
   };
 }
@@ -72,7 +78,8 @@ function positionsByGroup(groups: readonly number[]): number[][] {
   return [...parts.values()];
 }
 
-/** The loss is the first thing that the first part gives. */
-function withFirst<T>(first: T, parts: readonly (readonly T[])[]): T[][] {
-  return [[first, ...(parts[0] ?? [])], ...parts.slice(1).map((part) => [...part])];
+/** What the forward pass gives is given by the first part, before its gradients. */
+function withForward<T>(forward: readonly T[], parts: readonly (readonly T[])[]): T[][] {
+  const [first = [], ...rest] = parts;
+  return [[...forward, ...first], ...rest.map((part) => [...part])];
 }

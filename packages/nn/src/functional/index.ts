@@ -1,4 +1,5 @@
 export * from './activation.ts';
+export { batchNorm, type BatchNormOptions } from './batch-norm.ts';
 export * from './convolution.ts';
 export { dropout, type DropoutOptions } from './dropout.ts';
 export { embedding, type EmbeddingOptions } from './embedding.ts';

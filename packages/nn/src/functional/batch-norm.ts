@@ -1,0 +1,139 @@
+import type { BufferTensor } from '../buffer-tensor.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { assignWhenRun, type Update } from '../graph/assignment.ts';
+import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
+import { normalize, type Normalized } from '../ops/normalization.ts';
+import { reshape } from '../ops/shape.ts';
+import { constant } from '../ops/source.ts';
+import { Tensor } from '../tensor.ts';
+import type { NormalizationOptions } from './normalization.ts';
+
+export interface BatchNormOptions extends NormalizationOptions {
+  /** Whether the batch's own statistics are used, and the running ones brought up to date; false unless given. */
+  training?: boolean;
+  /** How much of a running statistic each batch replaces; 0.1 unless given. */
+  momentum?: number;
+}
+
+/**
+ * (x − mean) / √(variance + eps)·weight + bias for each channel (torch.nn.functional.batch_norm; Ioffe and Szegedy, 2015).
+ *
+ * In training mean and variance are the batch's, and the running ones, where they are given, become (1 − momentum)·running +
+ * momentum·batch, with the batch's unbiased variance. That happens when the graph first runs (by `backward`, `item` or `array`), once for each
+ * call of this function. In evaluation the running ones are used and do not change.
+ *
+ * @param input [N, C] or [N, C, …]
+ * @param runningMean [C]; needed in evaluation
+ * @param runningVar [C]; needed in evaluation
+ * @param weight [C]; 1 unless given
+ * @param bias [C]; 0 unless given
+ */
+export function batchNorm(
+  input: Tensor,
+  runningMean?: BufferTensor,
+  runningVar?: BufferTensor,
+  weight?: Tensor,
+  bias?: Tensor,
+  { training = false, momentum = 0.1, eps = 1e-5 }: BatchNormOptions = {},
+): Tensor {
+  const tracked = runningMean && runningVar;
+  return normalizeBatch('batchNorm', {
+    input,
+    running: tracked && { mean: runningMean, variance: runningVar },
+    weight,
+    bias,
+    training,
+    momentum,
+    eps,
+  });
+}
+
+/** Statistics of all batches so far. */
+export interface RunningStatistics {
+  readonly mean: BufferTensor;
+  readonly variance: BufferTensor;
+  /** How many batches there were. */
+  readonly batches?: BufferTensor;
+}
+
+export interface BatchNormInputs {
+  readonly input: Tensor;
+  readonly running: RunningStatistics | undefined;
+  readonly weight: Tensor | undefined;
+  readonly bias: Tensor | undefined;
+  readonly training: boolean;
+  /** null: each batch counts as much as every other, by `running.batches`. */
+  readonly momentum: number | null;
+  readonly eps: number;
+}
+
+/** See `batchNorm`. */
+export function normalizeBatch(name: string, inputs: BatchNormInputs): Tensor {
+  const { input, running, weight, bias, training, eps } = inputs;
+  requireChannels(name, inputs);
+  const channels = (tensor: Tensor) => alongChannels(tensor.value, input.value);
+  if (!training) {
+    if (running === undefined) {
+      throw new ArgumentError(`${name}: evaluation needs a running mean and variance; there are none.`);
+    }
+    const deviation = sqrt(add(running.variance.value, constant(eps)));
+    const scale = new Tensor(div(weight ? weight.value : constant(1), deviation));
+    const offset = running.mean.mul(scale).neg();
+    const shift = bias ? bias.add(offset) : offset;
+    return new Tensor(add(mul(input.value, channels(scale)), channels(shift)));
+  }
+  const axes = [...input.shape.keys()].filter((axis) => axis !== 1);
+  const count = sizeOf(axes.map((axis) => input.shape[axis]));
+  if (count < 2) {
+    throw new ShapeError(
+      `${name}: training takes more than 1 value per channel, given ${describeType(input)}; use a larger batch, or eval().`,
+    );
+  }
+  const batch = normalize(input.value, axes, eps);
+  if (running) assignWhenRun(batch.normalized, updateOf(running, batch, count, inputs.momentum));
+  const scaled = weight ? mul(batch.normalized, channels(weight)) : batch.normalized;
+  return new Tensor(bias ? add(scaled, channels(bias)) : scaled);
+}
+
+function updateOf(
+  { mean, variance, batches }: RunningStatistics,
+  batch: Normalized,
+  count: number,
+  momentum: number | null,
+): Update {
+  const unbiased = mul(batch.variance, constant(count / (count - 1)));
+  return (read) => {
+    const after = batches && add(read(batches), constant(1));
+    const part = momentum === null ? div(constant(1), after!) : constant(momentum);
+    const moved = (running: BufferTensor, value: Value) => {
+      const kept = mul(read(running), sub(constant(1), part));
+      return [running, add(kept, mul(reshape(value, running.shape), part))] as const;
+    };
+    const counted = batches && after ? [[batches, after] as const] : [];
+    return [moved(mean, batch.mean), moved(variance, unbiased), ...counted];
+  };
+}
+
+/** [C] seen as [1, C, 1, …], as many dimensions as `like` has. */
+function alongChannels(value: Value, like: Value): Value {
+  return reshape(
+    value,
+    like.shape.map((size, axis) => (axis === 1 ? size : 1)),
+  );
+}
+
+function requireChannels(name: string, { input, running, weight, bias }: BatchNormInputs): void {
+  if (input.dtype !== 'float32' || input.shape.length < 2) {
+    throw new ShapeError(`${name}: takes float32[N,C] or [N,C,…], given ${describeType(input)}.`);
+  }
+  const [, channels] = input.shape;
+  const given = { runningMean: running?.mean, runningVar: running?.variance, weight, bias };
+  for (const [what, tensor] of Object.entries(given)) {
+    if (tensor !== undefined && tensor.shape.join() !== `${channels}`) {
+      throw new ShapeError(
+        `${name}: ${what} must be float32[${channels}], one number for each channel of ${describeType(input)}, given ${describeType(tensor)}.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { Node, Value } from './node.ts';
+import { topologicalOrder } from './topology.ts';
+
+/** An array that forward calls change, such as a running mean, and the leaf that reads it. */
+export interface Assignable {
+  readonly value: Value;
+  readonly data: Float32Array;
+}
+
+/** What arrays become; `read` gives what one holds by then, after the assignments of earlier forward calls in the same graph. */
+export type Update = (
+  read: (target: Assignable) => Value,
+) => readonly (readonly [target: Assignable, value: Value])[];
+
+interface Pending {
+  readonly update: Update;
+  /** In the order of the forward calls. */
+  readonly order: number;
+  done: boolean;
+}
+
+const pendingOf = new WeakMap<Node, Pending>();
+let attached = 0;
+
+/**
+ * Says what running a graph with this value is to assign. An eager framework assigns in the forward call; here that call computes nothing, so the
+ * assignment happens in the first run of a graph that the value is part of, for a loss and its gradients or for anything else, and never again.
+ */
+export function assignWhenRun({ node }: Value, update: Update): void {
+  attached += 1;
+  pendingOf.set(node, { update, order: attached, done: false });
+}
+
+/** The assignments that the next run of a graph brings about. */
+export interface Assignments {
+  /** What is assigned, to be computed by the same program as the graph. */
+  readonly values: readonly Value[];
+  /**
+   * Runs `compute`, which fills an array for each of the values, and assigns them. When it fails nothing has changed, and the next run assigns.
+   */
+  during(compute: (arrays: readonly Float32Array[]) => Promise<void>): Promise<void>;
+}
+
+export function assignmentsOf(outputs: readonly Value[]): Assignments {
+  const pending = topologicalOrder(outputs)
+    .flatMap((node) => pendingOf.get(node) ?? [])
+    .filter(({ done }) => !done)
+    .sort((a, b) => a.order - b.order);
+  const current = new Map<Assignable, Value>();
+  for (const { update } of pending) {
+    const assigned = update((target) => current.get(target) ?? target.value);
+    for (const [target, value] of assigned) current.set(target, value);
+  }
+  return {
+    values: [...current.values()],
+    during: (compute) => assignOnce(pending, [...current.keys()], compute),
+  };
+}
+
+async function assignOnce(
+  pending: readonly Pending[],
+  targets: readonly Assignable[],
+  compute: (arrays: readonly Float32Array[]) => Promise<void>,
+): Promise<void> {
+  // Another run of the same graph may have begun while this one was compiled.
+  const first = pending.every(({ done }) => !done);
+  const arrays = targets.map(({ data }) => new Float32Array(data.length));
+  for (const one of pending) one.done = true;
+  try {
+    await compute(arrays);
+  } catch (error) {
+    if (first) for (const one of pending) one.done = false;
+    throw error;
+  }
+  if (first) for (const [index, { data }] of targets.entries()) data.set(arrays[index]);
+}
