@@ -5,6 +5,7 @@ import * as ort from 'onnxruntime-node';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   ArgumentError,
+  cat,
   exportOnnx,
   F,
   manualSeed,
@@ -58,6 +59,45 @@ test('parameters are initializers under their names, as they are at that moment'
   );
   for (const [name, { data }] of parameters) {
     expect(Buffer.from(stored.get(name)!).equals(Buffer.from(data.buffer)), name).toBe(true);
+  }
+});
+
+test('layers of every kind leave the batch open', async () => {
+  class Mixed extends nn.Module {
+    readonly features = new nn.Sequential(
+      new nn.Conv2d(1, 4, 3, { padding: 'same' }),
+      new nn.BatchNorm2d(4),
+      new nn.GELU(),
+      new nn.AvgPool2d(2, { padding: 1, countIncludePad: false }),
+      new nn.AdaptiveAvgPool2d([3, 2]),
+    );
+    readonly norm = new nn.LayerNorm([3, 2]);
+    readonly rows = new nn.Linear(2, 5);
+    readonly head = new nn.Sequential(
+      new nn.Flatten(),
+      new nn.Dropout(),
+      new nn.Linear(60, 3),
+      new nn.Softmax(1),
+    );
+
+    forward(images: Tensor): Tensor {
+      const x = this.rows.forward(this.norm.forward(this.features.forward(images)));
+      const mixed = x.matmul(x.transpose(-1, -2)).matmul(x);
+      return this.head.forward(
+        cat([mixed.flatten(0, 1).view(-1, 4, 3, 5).tanh(), x], 1)
+          .amax([1], true)
+          .add(x),
+      );
+    }
+  }
+  const model = new Mixed();
+  const session = await ort.InferenceSession.create(exportOnnx(model, { inputShape: [2, 1, 7, 6] }));
+  for (const batch of [1, 5]) {
+    const shape = [batch, 1, 7, 6];
+    const data = fill(shape, batch);
+    const { output } = await session.run({ input: new ort.Tensor('float32', data, shape) });
+    const expected = (await model.eval().forward(tensor(data, shape)).array()) as Float32Array;
+    expectClose(`batch of ${batch}`, output.data as Float32Array, expected, 1e-6);
   }
 });
 

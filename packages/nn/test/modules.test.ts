@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { F, manualSeed, nn, tensor, type Tensor } from '../src/index.ts';
+import { F, manualSeed, nn, Parameter, tensor, type Tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
 import './one-thread.ts';
 
@@ -76,6 +76,21 @@ describe('Embedding', () => {
     const { grad } = table.weight;
     expect([grad![398 * 50], grad![3 * 50], grad![4 * 50]]).toEqual([0, 2, 0]);
   });
+});
+
+test('the gradient of an embedding adds up in the order of its input, bit for bit', async () => {
+  const table = new Parameter(new Float32Array(15), [5, 3]);
+  const rows = BigInt64Array.from({ length: 400 }, (_, place) => BigInt((7 * place) % 5));
+  const weights = fill([400, 3], 5);
+  await F.embedding(tensor(rows), table)
+    .mul(tensor(weights, [400, 3]))
+    .sum()
+    .backward();
+  const expected = new Float32Array(15);
+  for (const [place, weight] of weights.entries()) {
+    expected[Number(rows[Math.floor(place / 3)]) * 3 + (place % 3)] += weight;
+  }
+  expect(table.grad).toEqual(expected);
 });
 
 describe('Sequential', () => {
