@@ -2,7 +2,7 @@ import type { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { assignWhenRun, type Update } from '../graph/assignment.ts';
 import { describeType, sizeOf, type Value } from '../graph/node.ts';
-import { add, div, mul, sqrt, sub } from '../ops/elementwise.ts';
+import { add, div, mul, neg, sqrt, sub } from '../ops/elementwise.ts';
 import { normalize, type Normalized } from '../ops/normalization.ts';
 import { reshape } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
@@ -70,19 +70,11 @@ export interface BatchNormInputs {
 
 /** See `batchNorm`. */
 export function normalizeBatch(name: string, inputs: BatchNormInputs): Tensor {
-  const { input, running, weight, bias, training, eps } = inputs;
   requireChannels(name, inputs);
-  const channels = (tensor: Tensor) => alongChannels(tensor.value, input.value);
-  if (!training) {
-    if (running === undefined) {
-      throw new ArgumentError(`${name}: evaluation needs a running mean and variance; there are none.`);
-    }
-    const deviation = sqrt(add(running.variance.value, constant(eps)));
-    const scale = new Tensor(div(weight ? weight.value : constant(1), deviation));
-    const offset = running.mean.mul(scale).neg();
-    const shift = bias ? bias.add(offset) : offset;
-    return new Tensor(add(mul(input.value, channels(scale)), channels(shift)));
-  }
+  return new Tensor(inputs.training ? byBatch(name, inputs) : byRunningStatistics(name, inputs));
+}
+
+function byBatch(name: string, { input, running, weight, bias, momentum, eps }: BatchNormInputs): Value {
   const axes = [...input.shape.keys()].filter((axis) => axis !== 1);
   const count = sizeOf(axes.map((axis) => input.shape[axis]));
   if (count < 2) {
@@ -91,9 +83,22 @@ export function normalizeBatch(name: string, inputs: BatchNormInputs): Tensor {
     );
   }
   const batch = normalize(input.value, axes, eps);
-  if (running) assignWhenRun(batch.normalized, updateOf(running, batch, count, inputs.momentum));
-  const scaled = weight ? mul(batch.normalized, channels(weight)) : batch.normalized;
-  return new Tensor(bias ? add(scaled, channels(bias)) : scaled);
+  if (running) assignWhenRun(batch.normalized, updateOf(running, batch, count, momentum));
+  const scaled = weight ? mul(batch.normalized, alongChannels(weight.value, input.value)) : batch.normalized;
+  return bias ? add(scaled, alongChannels(bias.value, input.value)) : scaled;
+}
+
+/** One product and one sum over the input; the rest is over channels. */
+function byRunningStatistics(name: string, { input, running, weight, bias, eps }: BatchNormInputs): Value {
+  if (running === undefined) {
+    throw new ArgumentError(`${name}: evaluation needs a running mean and variance; there are none.`);
+  }
+  const deviation = sqrt(add(running.variance.value, constant(eps)));
+  const scale = div(weight ? weight.value : constant(1), deviation);
+  const offset = mul(running.mean.value, scale);
+  const shift = bias ? sub(bias.value, offset) : neg(offset);
+  const x = input.value;
+  return add(mul(x, alongChannels(scale, x)), alongChannels(shift, x));
 }
 
 function updateOf(

@@ -107,31 +107,35 @@ function classLoss(name: string, x: Value, target: Value, options: ClassLossOpti
   const { weight, ignoreIndex = -100, reduction = 'mean', labelSmoothing } = options;
   requireTargets(name, x, target);
   requireWeight(name, weight, x);
-  if (!Number.isInteger(ignoreIndex)) {
-    throw new ArgumentError(`${name}: ignoreIndex must be an integer, given ${ignoreIndex}.`);
-  }
   const classesAlone = requireClasses(name, target, x.shape[1], ignoreIndex);
   const plain = classesAlone && weight === undefined && labelSmoothing === 0 && x.shape.length === 2;
   if (plain && reduction === 'mean') return new Tensor(negativeLogLikelihood(x, target));
 
-  const [zero, one] = [constant(0), constant(1)];
   const ignored = equal(target, int64(ignoreIndex));
   // An ignored target need not be a place in x; what is read there instead is thrown away.
   const places = where(ignored, int64(0), target);
-  const perTarget = (value: Value) => reshape(value, target.shape);
-  const picked = perTarget(gatherElements(x, unsqueeze(places, 1), 1));
-  const counts = weight
-    ? perTarget(gatherElements(weight.value, reshape(places, [sizeOf(target.shape)])))
-    : one;
-  let losses = neg(mul(picked, counts));
-  if (labelSmoothing > 0) {
-    const spread = neg(reduceSum(weight ? mul(x, alongClasses(weight.value, x)) : x, [1]));
-    const share = constant(labelSmoothing / x.shape[1]);
-    losses = add(mul(losses, constant(1 - labelSmoothing)), mul(spread, share));
-  }
-  losses = where(ignored, zero, losses);
+  const counts = weight ? elementsAt(weight.value, places) : constant(1);
+  const picked = neg(mul(ofEachRow(x, places), counts));
+  const each = labelSmoothing === 0 ? picked : smoothed(picked, x, weight, labelSmoothing);
+  const losses = where(ignored, constant(0), each);
   if (reduction !== 'mean') return reduced(name, losses, reduction);
-  return new Tensor(div(reduceSum(losses), reduceSum(where(ignored, zero, counts))));
+  return new Tensor(div(reduceSum(losses), reduceSum(where(ignored, constant(0), counts))));
+}
+
+function smoothed(picked: Value, x: Value, weight: Tensor | undefined, labelSmoothing: number): Value {
+  const ofAllClasses = neg(reduceSum(weight ? mul(x, alongClasses(weight.value, x)) : x, [1]));
+  const share = mul(ofAllClasses, constant(labelSmoothing / x.shape[1]));
+  return add(mul(picked, constant(1 - labelSmoothing)), share);
+}
+
+/** Of [N, C, …], the element at the class that stands in places [N, …]. */
+function ofEachRow(x: Value, places: Value): Value {
+  return reshape(gatherElements(x, unsqueeze(places, 1), 1), places.shape);
+}
+
+/** The elements of [C] at places of any shape. */
+function elementsAt(values: Value, places: Value): Value {
+  return reshape(gatherElements(values, reshape(places, [sizeOf(places.shape)])), places.shape);
 }
 
 /** The loss of probabilities: −Σ w·t·logSoftmax(x) over the classes; the mean is over everything else. */
@@ -207,6 +211,9 @@ function requireWeight(name: string, weight: Tensor | undefined, x: Value): void
  * @returns whether every target is known to be a class; false where one is ignored, or is not known before the graph runs
  */
 function requireClasses(name: string, { node }: Value, count: number, ignoreIndex: number): boolean {
+  if (!Number.isInteger(ignoreIndex)) {
+    throw new ArgumentError(`${name}: ignoreIndex must be an integer, given ${ignoreIndex}.`);
+  }
   if (!isNode(node, 'Input')) return false;
   let classesAlone = true;
   for (const [place, element] of node.attributes.source.data.entries()) {

@@ -23,18 +23,10 @@ export abstract class Module implements DistributedModule {
    * Every parameter of this module and its parts, named by the path of properties: `conv1.weight`. A module's own come before those of its parts, as in
    * torch. A parameter that is used twice is listed once.
    */
-  *namedParameters(
-    prefix = '',
-    seen = new Set<Parameter>(),
-  ): Generator<[name: string, parameter: Parameter]> {
-    for (const [path, module] of this.namedModules(prefix)) {
-      for (const [name, property] of propertiesOf(module)) {
-        if (property instanceof Parameter && !seen.has(property)) {
-          seen.add(property);
-          property.listedAs(join(path, name));
-          yield [join(path, name), property];
-        }
-      }
+  *namedParameters(prefix = ''): Generator<[name: string, parameter: Parameter]> {
+    for (const [path, parameter] of listed(this, prefix, Parameter)) {
+      parameter.listedAs(path);
+      yield [path, parameter];
     }
   }
 
@@ -44,18 +36,8 @@ export abstract class Module implements DistributedModule {
   }
 
   /** State that is not trained, listed as parameters are. */
-  *namedBuffers(
-    prefix = '',
-    seen = new Set<BufferTensor>(),
-  ): Generator<[name: string, buffer: BufferTensor]> {
-    for (const [path, module] of this.namedModules(prefix)) {
-      for (const [name, property] of propertiesOf(module)) {
-        if (property instanceof BufferTensor && !seen.has(property)) {
-          seen.add(property);
-          yield [join(path, name), property];
-        }
-      }
-    }
+  *namedBuffers(prefix = ''): Generator<[name: string, buffer: BufferTensor]> {
+    yield* listed(this, prefix, BufferTensor);
   }
 
   /** The parts that are properties of this module itself. */
@@ -118,6 +100,22 @@ export abstract class Module implements DistributedModule {
   /** Forgets all gradients. */
   zeroGrad(): void {
     for (const parameter of this.parameters()) parameter.zeroGrad();
+  }
+}
+
+/** The properties of one class that a module and its parts have, by their paths; each once. */
+function* listed<T>(
+  root: Module,
+  prefix: string,
+  kind: abstract new (...inputs: never[]) => T,
+): Generator<[path: string, property: T]> {
+  const seen = new Set<T>();
+  for (const [path, module] of root.namedModules(prefix)) {
+    for (const [name, property] of propertiesOf(module)) {
+      if (!(property instanceof kind) || seen.has(property)) continue;
+      seen.add(property);
+      yield [join(path, name), property];
+    }
   }
 }
 
