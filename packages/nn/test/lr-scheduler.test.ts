@@ -146,6 +146,15 @@ test('two schedules on one optimizer multiply', () => {
   expect(optimizer.paramGroups[0].lr).toBeCloseTo(0.5 * 0.25 * 0.1, 12);
 });
 
+test('a group that is added later keeps its rate', () => {
+  const optimizer = adam();
+  const scheduler = new lrScheduler.ExponentialLR(optimizer, 0.5);
+  optimizer.addParamGroup({ params: [one()], lr: 3 });
+  scheduler.step();
+  expect(ratesOf(optimizer)).toEqual([0.25, 3]);
+  expect(scheduler.getLastLr()).toEqual([0.25]);
+});
+
 test('what getLastLr and stateDict give is a copy', () => {
   const scheduler = new lrScheduler.StepLR(adam(), 3);
   scheduler.getLastLr()[0] = 9;
@@ -165,7 +174,7 @@ describe('refused', () => {
     ['StepLR: stepSize must be a positive integer, given 0', create.step(0, 1)],
     ['StepLR: gamma must be at least 0, given -1', create.step(1, -1)],
     [
-      'milestones must be epochs in ascending order, given [3,2]',
+      'milestones must be epochs in ascending order from 0 on, given [3,2]',
       () => new lrScheduler.MultiStepLR(adam(), [3, 2]),
     ],
     ['ExponentialLR: gamma must be at least 0, given NaN', () => new lrScheduler.ExponentialLR(adam(), NaN)],
@@ -211,6 +220,14 @@ describe('refused', () => {
           [new lrScheduler.LinearLR(a), new lrScheduler.LinearLR(b)],
           [1],
         );
+      },
+    ],
+    [
+      'SequentialLR: milestones must be epochs in ascending order from 1 on, given [0]',
+      () => {
+        const optimizer = adam();
+        const schedulers = [new lrScheduler.LinearLR(optimizer), new lrScheduler.LinearLR(optimizer)];
+        return new lrScheduler.SequentialLR(optimizer, schedulers, [0]);
       },
     ],
     [

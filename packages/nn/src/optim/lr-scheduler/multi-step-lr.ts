@@ -14,12 +14,14 @@ export class MultiStepLR extends LRScheduler {
   }
 }
 
-/** Refuses what are no epochs in ascending order. */
-export function requireMilestones(where: string, milestones: readonly number[]): void {
-  const ascend = milestones.every((at, i) => Number.isInteger(at) && at >= (i === 0 ? 0 : milestones[i - 1]));
+/** Refuses what are no epochs in ascending order, from `first` on. */
+export function requireMilestones(where: string, milestones: readonly number[], first = 0): void {
+  const ascend = milestones.every(
+    (at, i) => Number.isInteger(at) && at >= (i === 0 ? first : milestones[i - 1]),
+  );
   if (!ascend) {
     throw new ArgumentError(
-      `${where}: milestones must be epochs in ascending order, given [${milestones.join()}].`,
+      `${where}: milestones must be epochs in ascending order from ${first} on, given [${milestones.join()}].`,
     );
   }
 }

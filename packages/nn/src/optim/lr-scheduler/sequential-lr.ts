@@ -32,7 +32,7 @@ export class SequentialLR {
         `SequentialLR: takes one milestone between every two schedulers, given ${schedulers.length} schedulers and ${milestones.length} milestones.`,
       );
     }
-    requireMilestones('SequentialLR', milestones);
+    requireMilestones('SequentialLR', milestones, 1);
     this.optimizer = optimizer;
     this.#schedulers = [...schedulers];
     this.#milestones = [...milestones];
