@@ -6,6 +6,7 @@ import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { Outbox } from './outbox.ts';
 import { describePortHolder, findPortHolder } from './port-holder.ts';
+import { probe } from './reachability.ts';
 import { StoreState } from './store-state.ts';
 import type { Outgoing } from './store-state.ts';
 import { decodeRequest, encodeReply, protocolName } from './wire.ts';
@@ -17,12 +18,17 @@ const lingerMs = 1000;
 /** Ranks that may be connecting at the same moment before the kernel makes them retry. */
 const backlog = 4096;
 
+/** Milliseconds that the port may take to be free again after that; microseconds are seen. */
+const mostToStopMs = 1000;
+
 /** The host of a store: one ROUTER socket in front of a `StoreState`. It keeps the process alive until it is closed. */
 export class StoreServer {
   /** `tcp://host:port` to connect to; the host is the one given to `bind`, the port the real one. */
   readonly endpoint: string;
   readonly port: number;
   readonly #socket: Router;
+  /** Where this process reaches it. */
+  readonly #place: HostPort;
   readonly #outbox: Outbox;
   readonly #state = new StoreState(randomUUID());
   readonly #served: Promise<void>;
@@ -31,6 +37,7 @@ export class StoreServer {
 
   private constructor(socket: Router, host: string, port: number) {
     this.#socket = socket;
+    this.#place = { host: host === '*' ? '127.0.0.1' : host, port };
     this.#outbox = new Outbox(socket);
     this.port = port;
     this.endpoint = `tcp://${formatHostPort({ host, port })}`;
@@ -72,6 +79,7 @@ export class StoreServer {
     clearTimeout(this.#timer);
     this.#socket.close();
     await this.#served;
+    await stopsListening(this.#place);
   }
 
   async #serve(): Promise<void> {
@@ -159,4 +167,10 @@ async function bindError(host: string, port: number, cause: unknown): Promise<Ri
       `End that process, or give this job a port of its own: MASTER_PORT=<a free port> on every rank.`,
     { cause },
   );
+}
+
+/** ZeroMQ closes on a thread of its own, some time after it was told to; whoever binds the port next must not meet the one that goes. */
+async function stopsListening(place: HostPort): Promise<void> {
+  const deadline = performance.now() + mostToStopMs;
+  while (performance.now() < deadline && (await probe(place)).kind === 'accepted');
 }
