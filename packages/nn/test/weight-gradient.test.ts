@@ -4,7 +4,13 @@ import { sizeOf } from '../src/graph/node.ts';
 import type { ConvAttributes } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv } from '../src/ops/convolution.ts';
-import { sideBySide, swapped, unfolded, weightGradient } from '../src/ops/convolution-weight-gradient.ts';
+import {
+  sideBySide,
+  swapped,
+  unfolded,
+  unfoldedGradient,
+  weightGradient,
+} from '../src/ops/convolution-weight-gradient.ts';
 import { mul } from '../src/ops/elementwise.ts';
 import { reduceSum } from '../src/ops/reduction.ts';
 import { input } from '../src/ops/source.ts';
@@ -56,6 +62,10 @@ const convolutions: Record<string, Convolution> = {
   'groups, many rows': { ...plain, image: [1, 16, 4, 4], weight: [4, 8, 2, 2], group: 2 },
 };
 
+function isNarrow({ weight, strides, pads }: Convolution): boolean {
+  return weight[3] === 1 && strides.every((stride) => stride === 1) && pads[1] + pads[3] === 0;
+}
+
 const formulations = {
   'weightGradient (its own choice)': { formulate: weightGradient, fits: () => true },
   swapped: { formulate: swapped, fits: ({ group }: Convolution) => group === 1 },
@@ -63,11 +73,8 @@ const formulations = {
     formulate: sideBySide,
     fits: ({ group, strides }: Convolution) => group === 1 && strides[0] === 1,
   },
-  unfolded: {
-    formulate: unfolded,
-    fits: ({ weight, strides, pads }: Convolution) =>
-      weight[3] === 1 && strides.every((stride) => stride === 1) && pads[1] + pads[3] === 0,
-  },
+  unfolded: { formulate: unfolded, fits: isNarrow },
+  unfoldedGradient: { formulate: unfoldedGradient, fits: isNarrow },
 };
 
 describe.each(Object.entries(formulations))('%s', (_, { formulate, fits }) => {

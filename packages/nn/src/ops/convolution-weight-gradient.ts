@@ -24,7 +24,9 @@ export function weightGradient(
   const { strides, pads, group } = attributes;
   const dense = strides[0] === 1 && strides[1] === 1;
   if (dense && width === 1 && pads[1] === 0 && pads[3] === 0) {
-    return unfolded(large, small, weightShape, attributes);
+    // The image with fewer rows is the one that is copied kH times.
+    const unfold = weightShape[0] / group < channels ? unfoldedGradient : unfolded;
+    return unfold(large, small, weightShape, attributes);
   }
   if (group > 1) return byGroup(large, small, weightShape, attributes);
   // Side by side, rows and channels of the weight must fill a vector register to be worth the rearranging.
@@ -103,6 +105,33 @@ export function unfolded(
   const gradients = reshape(small, [n * group, filters / group, pixels]);
   const products = matmul(gradients, transpose(columns, [0, 2, 1]));
   return reshape(reduceSum(reshape(products, [n, -1]), [0]), weightShape);
+}
+
+/**
+ * The same with the other image shifted, the gradient between zeros: M·kH × (H·W) × C. Where there are fewer filters than channels that is less to copy: for 6
+ * filters over 15 channels of [28,15,32,64] 2.9 ms, where `unfolded` takes 6.9.
+ */
+export function unfoldedGradient(
+  large: Value,
+  small: Value,
+  weightShape: readonly number[],
+  { pads, dilations, group }: ConvAttributes,
+): Value {
+  const [filters, channels, kernelHeight] = weightShape as [number, number, number, number];
+  const rows = pad(large, [0, 0, pads[0], 0], [0, 0, pads[2], 0]);
+  const [n, , height, width] = rows.shape as [number, number, number, number];
+  const pixels = height * width;
+  const perGroup = filters / group;
+  const shifted = Array.from({ length: kernelHeight }, (_, i) => {
+    const above = i * dilations[0];
+    const between = pad(small, [0, 0, above, 0], [0, 0, height - above - small.shape[2], 0]);
+    return reshape(between, [n * group * perGroup, 1, pixels]);
+  });
+  const gradients = reshape(concat(shifted, 1), [n * group, perGroup * kernelHeight, pixels]);
+  const image = reshape(rows, [n * group, channels, pixels]);
+  const products = matmul(gradients, transpose(image, [0, 2, 1]));
+  const sums = reduceSum(reshape(products, [n, -1]), [0]);
+  return reshape(transpose(reshape(sums, [filters, kernelHeight, channels]), [0, 2, 1]), weightShape);
 }
 
 function byGroup(
