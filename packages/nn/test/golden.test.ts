@@ -93,7 +93,41 @@ const ignoring = (count: number, depth: number, seed: number) =>
   fillClasses(count, depth, seed).map((label, place) => (place % 3 === 0 ? -100n : label));
 
 /** The functions of operators.py, under the names there. */
-const operators: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
+type Cases = Readonly<Record<string, (...inputs: Tensor[]) => Tensor>>;
+
+const lossesBy = (reduction: F.Reduction): Cases => ({
+  [`nllLoss, weighted, ignoring, ${reduction}`]: (a) =>
+    F.nllLoss(a, tensor(ignoring(6, 4, 1)), { weight: tensor(fill([4], 9)).add(1.5), reduction }),
+  [`crossEntropy, everything, ${reduction}`]: (a) =>
+    F.crossEntropy(a, tensor(ignoring(6, 4, 1)), {
+      weight: tensor(fill([4], 9)).add(1.5),
+      labelSmoothing: 0.2,
+      reduction,
+    }),
+  [`crossEntropy of probabilities, ${reduction}`]: (a, p) =>
+    F.crossEntropy(a, p.add(1.5), {
+      weight: tensor(fill([4], 9)).add(1.5),
+      labelSmoothing: 0.2,
+      reduction,
+    }),
+  [`mseLoss, ${reduction}`]: (a, b) => F.mseLoss(a, b, { reduction }),
+  [`binaryCrossEntropyWithLogits, everything, ${reduction}`]: (a) =>
+    F.binaryCrossEntropyWithLogits(
+      a.mul(9),
+      tensor(fill([3, 4], 8), [3, 4])
+        .div(2)
+        .add(0.5),
+      {
+        weight: tensor(fill([4], 9)).add(1.5),
+        posWeight: tensor(fill([4], 9))
+          .add(1.5)
+          .add(1),
+        reduction,
+      },
+    ),
+});
+
+const operators: Cases = {
   add: (a, b) => a.add(b),
   'add number': (a) => a.add(1.5),
   sub: (a, b) => a.sub(b),
@@ -117,93 +151,9 @@ const operators: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
   logSoftmax: (a) => F.logSoftmax(a, 1),
   'logSoftmax of an inner axis': (a) => F.logSoftmax(a, -2),
   nllLoss: (a) => F.nllLoss(a, tensor(fillClasses(6, 4, 1))),
-  'nllLoss, weighted, ignoring, mean': (a) =>
-    F.nllLoss(a, tensor(ignoring(6, 4, 1)), { weight: tensor(fill([4], 9)).add(1.5), reduction: 'mean' }),
-  'crossEntropy, everything, mean': (a) =>
-    F.crossEntropy(a, tensor(ignoring(6, 4, 1)), {
-      weight: tensor(fill([4], 9)).add(1.5),
-      labelSmoothing: 0.2,
-      reduction: 'mean',
-    }),
-  'crossEntropy of probabilities, mean': (a, p) =>
-    F.crossEntropy(a, p.add(1.5), {
-      weight: tensor(fill([4], 9)).add(1.5),
-      labelSmoothing: 0.2,
-      reduction: 'mean',
-    }),
-  'mseLoss, mean': (a, b) => F.mseLoss(a, b, { reduction: 'mean' }),
-  'binaryCrossEntropyWithLogits, everything, mean': (a) =>
-    F.binaryCrossEntropyWithLogits(
-      a.mul(9),
-      tensor(fill([3, 4], 8), [3, 4])
-        .div(2)
-        .add(0.5),
-      {
-        weight: tensor(fill([4], 9)).add(1.5),
-        posWeight: tensor(fill([4], 9))
-          .add(1.5)
-          .add(1),
-        reduction: 'mean',
-      },
-    ),
-  'nllLoss, weighted, ignoring, sum': (a) =>
-    F.nllLoss(a, tensor(ignoring(6, 4, 1)), { weight: tensor(fill([4], 9)).add(1.5), reduction: 'sum' }),
-  'crossEntropy, everything, sum': (a) =>
-    F.crossEntropy(a, tensor(ignoring(6, 4, 1)), {
-      weight: tensor(fill([4], 9)).add(1.5),
-      labelSmoothing: 0.2,
-      reduction: 'sum',
-    }),
-  'crossEntropy of probabilities, sum': (a, p) =>
-    F.crossEntropy(a, p.add(1.5), {
-      weight: tensor(fill([4], 9)).add(1.5),
-      labelSmoothing: 0.2,
-      reduction: 'sum',
-    }),
-  'mseLoss, sum': (a, b) => F.mseLoss(a, b, { reduction: 'sum' }),
-  'binaryCrossEntropyWithLogits, everything, sum': (a) =>
-    F.binaryCrossEntropyWithLogits(
-      a.mul(9),
-      tensor(fill([3, 4], 8), [3, 4])
-        .div(2)
-        .add(0.5),
-      {
-        weight: tensor(fill([4], 9)).add(1.5),
-        posWeight: tensor(fill([4], 9))
-          .add(1.5)
-          .add(1),
-        reduction: 'sum',
-      },
-    ),
-  'nllLoss, weighted, ignoring, none': (a) =>
-    F.nllLoss(a, tensor(ignoring(6, 4, 1)), { weight: tensor(fill([4], 9)).add(1.5), reduction: 'none' }),
-  'crossEntropy, everything, none': (a) =>
-    F.crossEntropy(a, tensor(ignoring(6, 4, 1)), {
-      weight: tensor(fill([4], 9)).add(1.5),
-      labelSmoothing: 0.2,
-      reduction: 'none',
-    }),
-  'crossEntropy of probabilities, none': (a, p) =>
-    F.crossEntropy(a, p.add(1.5), {
-      weight: tensor(fill([4], 9)).add(1.5),
-      labelSmoothing: 0.2,
-      reduction: 'none',
-    }),
-  'mseLoss, none': (a, b) => F.mseLoss(a, b, { reduction: 'none' }),
-  'binaryCrossEntropyWithLogits, everything, none': (a) =>
-    F.binaryCrossEntropyWithLogits(
-      a.mul(9),
-      tensor(fill([3, 4], 8), [3, 4])
-        .div(2)
-        .add(0.5),
-      {
-        weight: tensor(fill([4], 9)).add(1.5),
-        posWeight: tensor(fill([4], 9))
-          .add(1.5)
-          .add(1),
-        reduction: 'none',
-      },
-    ),
+  ...lossesBy('mean'),
+  ...lossesBy('sum'),
+  ...lossesBy('none'),
   'nllLoss of another index to ignore': (a) => F.nllLoss(a, tensor(fillClasses(6, 4, 1)), { ignoreIndex: 2 }),
   'nllLoss of images': (a) => F.nllLoss(a, tensor(ignoring(30, 4, 2), [2, 3, 5])),
   crossEntropy: (a) => F.crossEntropy(a, tensor(fillClasses(6, 4, 1))),

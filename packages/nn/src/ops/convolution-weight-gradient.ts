@@ -103,8 +103,7 @@ export function unfolded(
   });
   const columns = reshape(concat(shifted, 1), [n * group, channels * kernelHeight, pixels]);
   const gradients = reshape(small, [n * group, filters / group, pixels]);
-  const products = matmul(gradients, transpose(columns, [0, 2, 1]));
-  return reshape(reduceSum(reshape(products, [n, -1]), [0]), weightShape);
+  return reshape(productsOfAllImages(gradients, columns, n), weightShape);
 }
 
 /**
@@ -129,9 +128,14 @@ export function unfoldedGradient(
   });
   const gradients = reshape(concat(shifted, 1), [n * group, perGroup * kernelHeight, pixels]);
   const image = reshape(rows, [n * group, channels, pixels]);
-  const products = matmul(gradients, transpose(image, [0, 2, 1]));
-  const sums = reduceSum(reshape(products, [n, -1]), [0]);
+  const sums = productsOfAllImages(gradients, image, n);
   return reshape(transpose(reshape(sums, [filters, kernelHeight, channels]), [0, 2, 1]), weightShape);
+}
+
+/** a·bᵀ for each image and group, added over the n images. */
+function productsOfAllImages(a: Value, b: Value, n: number): Value {
+  const products = matmul(a, transpose(b, [0, 2, 1]));
+  return reduceSum(reshape(products, [n, -1]), [0]);
 }
 
 function byGroup(
