@@ -53,7 +53,8 @@ def main():
     parser.add_argument("--data", required=True)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--lr", type=float, default=0.01)
+    parser.add_argument("--optimizer", choices=["sgd", "adam"], default="sgd")
+    parser.add_argument("--lr", type=float)
     parser.add_argument("--momentum", type=float, default=0.5)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -65,7 +66,10 @@ def main():
     sampler = DistributedSampler(train, seed=args.seed)
     loader = DataLoader(train, batch_size=args.batch_size, sampler=sampler)
     model = DistributedDataParallel(Net())
-    optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=args.momentum)
+    if args.optimizer == "adam":
+        optimizer = torch.optim.Adam(model.parameters(), lr=args.lr or 0.001)
+    else:
+        optimizer = torch.optim.SGD(model.parameters(), lr=args.lr or 0.01, momentum=args.momentum)
 
     dist.barrier()
     start = time.perf_counter()

@@ -4,6 +4,7 @@ export interface Arguments {
   batchSize: number;
   testBatchSize: number;
   epochs: number;
+  optimizer: 'sgd' | 'adam';
   lr: number;
   momentum: number;
   seed: number;
@@ -13,14 +14,22 @@ export interface Arguments {
   backend: 'gloo';
 }
 
-/** The options of Kubeflow's MNIST example, and where the data is. */
+/** What is usual for each optimizer. */
+const learningRate = { sgd: 0.01, adam: 0.001 };
+
+/** The options of Kubeflow's MNIST example, the optimizer, and where the data is. */
 export function parseArguments(): Arguments {
-  const { saveModel, ...rest } = new Command('train.ts')
+  const { saveModel, lr, ...rest } = new Command('train.ts')
     .description('Trains the CNN of the Kubeflow MNIST example')
     .option('--batch-size <n>', 'training images per step and rank', integerFrom(1), 64)
     .option('--test-batch-size <n>', 'test images per step and rank', integerFrom(1), 1000)
     .option('--epochs <n>', 'passes over the training images', integerFrom(1), 1)
-    .option('--lr <rate>', 'learning rate', numberFrom0, 0.01)
+    .addOption(
+      new Option('--optimizer <name>', 'how parameters follow their gradients')
+        .choices(['sgd', 'adam'])
+        .default('sgd'),
+    )
+    .option('--lr <rate>', 'learning rate (default: 0.01 with sgd, 0.001 with adam)', numberFrom0)
     .option('--momentum <fraction>', 'momentum of SGD', numberFrom0, 0.5)
     .option('--seed <n>', 'seed of the initial parameters and of the order of the images', integerFrom(0), 1)
     .option('--log-interval <n>', 'steps between two lines of the log', integerFrom(1), 10)
@@ -31,8 +40,8 @@ export function parseArguments(): Arguments {
     )
     .allowExcessArguments(false)
     .parse()
-    .opts<Omit<Arguments, 'saveModel'> & { saveModel?: string | true }>();
-  return { ...rest, saveModel: saveModel === true ? 'mnist_cnn.onnx' : saveModel };
+    .opts<Omit<Arguments, 'saveModel' | 'lr'> & { saveModel?: string | true; lr?: number }>();
+  return { ...rest, lr: lr ?? learningRate[rest.optimizer], saveModel: saveModel === true ? 'mnist_cnn.onnx' : saveModel };
 }
 
 function integerFrom(least: number): (text: string) => number {

@@ -41,7 +41,11 @@ const testSet = loadMnist({ split: 'test', directory });
 
 manualSeed(options.seed);
 const model = new DistributedDataParallel(new Net());
-const optimizer = new optim.SGD(model.module.parameters(), { lr: options.lr, momentum: options.momentum });
+const { lr, momentum } = options;
+const optimizer =
+  options.optimizer === 'adam'
+    ? new optim.Adam(model.module.parameters(), { lr })
+    : new optim.SGD(model.module.parameters(), { lr, momentum });
 const sampler = new DistributedSampler(trainSet, { seed: options.seed });
 const trainLoader = new DataLoader(trainSet, { batchSize: options.batchSize, sampler });
 // Every test image once: the ranks' shares differ by one image at most, and nothing is padded.
