@@ -41,7 +41,11 @@ export function parseArguments(): Arguments {
     .allowExcessArguments(false)
     .parse()
     .opts<Omit<Arguments, 'saveModel' | 'lr'> & { saveModel?: string | true; lr?: number }>();
-  return { ...rest, lr: lr ?? learningRate[rest.optimizer], saveModel: saveModel === true ? 'mnist_cnn.onnx' : saveModel };
+  return {
+    ...rest,
+    lr: lr ?? learningRate[rest.optimizer],
+    saveModel: saveModel === true ? 'mnist_cnn.onnx' : saveModel,
+  };
 }
 
 function integerFrom(least: number): (text: string) => number {
