@@ -84,6 +84,9 @@ describe('an algorithm that was asked for', () => {
       'halving-doubling',
     );
     expect(chosen({ op: 'allGather', bytes: 4, ranks: 2, forced: 'bruck' })).toBe('bruck');
+    expect(chosen({ op: 'allReduce', bytes: large, ranks: 8, forced: 'recursive-doubling' })).toBe(
+      'recursive-doubling',
+    );
     expect(chosen({ op: 'allReduce', bytes: large, ranks: 8, forced: 'bruck' })).toBe('ring');
     expect(chosen({ op: 'allReduce', bytes: large, ranks: 8, medium: 'shm', forced: 'ring' })).toBe('flat');
   });

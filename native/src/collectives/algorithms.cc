@@ -104,6 +104,11 @@ bool isFor(const Row& row, Op op, Medium medium) {
   return row.op == op && serves;
 }
 
+// What suits one kind of TCP better than the other can be carried out over both.
+bool canRunOver(const Row& row, Medium medium) {
+  return (row.medium == Medium::SharedMemory) == (medium == Medium::SharedMemory);
+}
+
 bool fits(const Row& row, const Situation& situation) {
   const bool isSixteenBits = situation.dtype == DType::Float16 || situation.dtype == DType::BFloat16;
   return isFor(row, situation.op, situation.medium) && (row.elements == Elements::Any || isSixteenBits) &&
@@ -132,7 +137,7 @@ std::vector<std::string> algorithmNames() {
 
 bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm) {
   return std::any_of(std::begin(kTable), std::end(kTable),
-                     [&](const Row& row) { return isFor(row, op, medium) && row.algorithm == algorithm; });
+                     [&](const Row& row) { return row.op == op && canRunOver(row, medium) && row.algorithm == algorithm; });
 }
 
 Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced) {
