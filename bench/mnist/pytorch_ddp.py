@@ -66,10 +66,11 @@ def main():
     sampler = DistributedSampler(train, seed=args.seed)
     loader = DataLoader(train, batch_size=args.batch_size, sampler=sampler)
     model = DistributedDataParallel(Net())
+    lr = args.lr if args.lr is not None else {"sgd": 0.01, "adam": 0.001}[args.optimizer]
     if args.optimizer == "adam":
-        optimizer = torch.optim.Adam(model.parameters(), lr=args.lr or 0.001)
+        optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     else:
-        optimizer = torch.optim.SGD(model.parameters(), lr=args.lr or 0.01, momentum=args.momentum)
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=args.momentum)
 
     dist.barrier()
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-// The models of bench:train, as bench/train/models.py has them. `shape`: of one image; `loss` takes what forward gives, and the classes.
+// The models of bench:train, as bench/train/models.py has them. `shape`: of one image; `steps`: measured in a round.
 import { F, nn } from '@ringrun/nn';
 
 /** Kubeflow's MNIST example. */
