@@ -99,11 +99,35 @@ describe('what follows a convolution', () => {
   });
 });
 
+/** Paddings as [top, left, bottom, right]. */
+const windowed: readonly [string, readonly number[], readonly number[], object][] = [
+  ['padding, 3×3', [16, 8, 7, 8], [2, 8, 3, 3], { pads: [1, 1, 1, 1] }],
+  ['unequal padding, few channels', [17, 2, 5, 6], [3, 2, 3, 5], { pads: [2, 0, 1, 3] }],
+  ['unequal padding, 3×5', [17, 9, 5, 6], [3, 9, 3, 5], { pads: [0, 3, 2, 1] }],
+  ['stride 2, even size, padding', [16, 8, 8, 8], [2, 8, 3, 3], { strides: [2, 2], pads: [1, 1, 1, 1] }],
+  ['stride 2, odd size', [16, 3, 7, 9], [4, 3, 3, 3], { strides: [2, 2] }],
+  ['stride 2 that leaves a rest', [16, 3, 8, 8], [4, 3, 3, 3], { strides: [2, 2] }],
+  ['unequal strides', [16, 8, 9, 10], [2, 8, 3, 3], { strides: [1, 3], pads: [0, 1, 0, 1] }],
+  ['stride along the height only', [16, 8, 9, 6], [9, 8, 3, 3], { strides: [2, 1] }],
+  ['1×1 with stride 2', [16, 8, 6, 6], [4, 8, 1, 1], { strides: [2, 2] }],
+  ['dilation', [16, 2, 8, 7], [2, 2, 2, 3], { dilations: [2, 3], pads: [1, 2, 0, 1] }],
+  ['dilation along the height', [16, 8, 8, 7], [9, 8, 3, 3], { dilations: [2, 1] }],
+  ['dilation and stride', [16, 8, 9, 11], [3, 8, 2, 3], { dilations: [2, 3], strides: [3, 2] }],
+];
+
+describe('windows', () => {
+  test.each(windowed)('%s', async (_, image, weight, options) => {
+    const operators = await operatorsAfterCheck({
+      leaves: [image, weight],
+      build: (x, w) => [conv(x, w, undefined, { ...window, ...options })],
+    });
+    expect(operators.slice(-2)).not.toEqual(['Input', 'Conv']);
+  });
+});
+
 test.each<[string, readonly number[], readonly number[], object]>([
   ['fewer than 16 images', [15, 2, 5, 5], [2, 2, 3, 3], {}],
-  ['stride', [16, 2, 5, 5], [2, 2, 3, 3], { strides: [1, 2] }],
-  ['padding', [16, 2, 5, 5], [2, 2, 3, 3], { pads: [0, 1, 0, 1] }],
-  ['dilation', [16, 2, 5, 5], [2, 2, 2, 2], { dilations: [2, 1] }],
+  ['more than 64 columns', [16, 2, 2, 65], [2, 2, 1, 3], {}],
   ['groups', [16, 2, 5, 5], [2, 1, 3, 3], { group: 2 }],
 ])('%s: stays in NCHW', async (_, image, weight, options) => {
   const operators = await operatorsAfterCheck({

@@ -22,15 +22,20 @@ export function emitNodes(
     ...outputs.map(({ value }) => value),
   ]);
   const names = new Map<Value, string>(leaves.map(({ name, value }) => [value, name]));
+  const given = new Map(outputs.map(({ name, value }) => [value, name]));
   for (const node of order) {
     if (isNode(node, 'Input')) continue;
     const inputs = node.inputs.map((input) => names.get(input)!);
-    const outputNames = node.outputs.map((output) => (read.has(output) ? graph.freshName(node.op) : ''));
+    const outputNames = node.outputs.map(
+      (output) => given.get(output) ?? (read.has(output) ? graph.freshName(node.op) : ''),
+    );
     for (const [index, output] of node.outputs.entries()) names.set(output, outputNames[index]);
     definitionOf(node).emit(graph, node, inputs, outputNames);
   }
-  // Outputs have names of their own: one value may be asked for twice, or be a leaf.
-  for (const { name, value } of outputs) graph.node('Identity', [names.get(value)!], [name]);
+  // One value may be asked for twice, or be a leaf.
+  for (const { name, value } of outputs) {
+    if (names.get(value) !== name) graph.node('Identity', [names.get(value)!], [name]);
+  }
 }
 
 /** The ONNX model of a program that takes the leaves' arrays and gives the outputs. */

@@ -1,9 +1,9 @@
 import type { Value } from '../graph/node.ts';
 import type { ConvAttributes } from '../graph/operators.ts';
 import { conv } from './convolution.ts';
-import { matmul } from './linear-algebra.ts';
-import { reduceSum } from './reduction.ts';
+import { matmul, sumOfRows } from './linear-algebra.ts';
 import { concat, pad, reshape, slice, split, transpose } from './shape.ts';
+import { seenByTaps } from './taps.ts';
 
 /**
  * The gradient of a convolution's weight, given the two images that the weight stands between:
@@ -22,10 +22,9 @@ export function weightGradient(
 ): Value {
   const [, channels, height, width] = weightShape as [number, number, number, number];
   const { strides, pads, group } = attributes;
-  const dense = strides[0] === 1 && strides[1] === 1;
-  if (dense && width === 1 && pads[1] === 0 && pads[3] === 0) {
+  if (width === 1 && strides[1] === 1 && pads[1] === 0 && pads[3] === 0) {
     // The image with fewer rows is the one that is copied kH times.
-    const unfold = weightShape[0] / group < channels ? unfoldedGradient : unfolded;
+    const unfold = strides[0] === 1 && weightShape[0] / group < channels ? unfoldedGradient : unfolded;
     return unfold(large, small, weightShape, attributes);
   }
   if (group > 1) return byGroup(large, small, weightShape, attributes);
@@ -85,22 +84,21 @@ export function sideBySide(
 
 /**
  * As a matrix product per image and group, M × (oH·W) × (C·kH), over the shifted rows of the large image; the products of all images are added.
- * For kernels of width 1 and stride 1: nothing is turned around, and the shifted rows are copied in runs of oH·W.
+ * For kernels of width 1: nothing is turned around, and the shifted rows are copied in runs of W or more.
  */
 export function unfolded(
   large: Value,
   small: Value,
   weightShape: readonly number[],
-  { pads, dilations, group }: ConvAttributes,
+  { strides, pads, dilations, group }: ConvAttributes,
 ): Value {
   const [filters, channels, kernelHeight] = weightShape as [number, number, number, number];
   const [n, , outHeight, width] = small.shape as [number, number, number, number];
   const pixels = outHeight * width;
-  const rows = pad(large, [0, 0, pads[0], 0], [0, 0, pads[2], 0]);
-  const shifted = Array.from({ length: kernelHeight }, (_, i) => {
-    const start = i * dilations[0];
-    return reshape(slice(rows, 2, start, start + outHeight), [n * group * channels, 1, pixels]);
-  });
+  const course = { stride: strides[0], dilation: dilations[0], before: pads[0], after: pads[2] };
+  const shifted = seenByTaps(large, 2, kernelHeight, course).map((rows) =>
+    reshape(rows, [n * group * channels, 1, pixels]),
+  );
   const columns = reshape(concat(shifted, 1), [n * group, channels * kernelHeight, pixels]);
   const gradients = reshape(small, [n * group, filters / group, pixels]);
   return reshape(productsOfAllImages(gradients, columns, n), weightShape);
@@ -135,7 +133,7 @@ export function unfoldedGradient(
 /** a·bᵀ for each image and group, added over the n images. */
 function productsOfAllImages(a: Value, b: Value, n: number): Value {
   const products = matmul(a, transpose(b, [0, 2, 1]));
-  return reduceSum(reshape(products, [n, -1]), [0]);
+  return sumOfRows(reshape(products, [n, -1]));
 }
 
 function byGroup(

@@ -1,47 +1,54 @@
 import type { Value } from '../../../graph/node.ts';
+import type { ConvAttributes } from '../../../graph/operators.ts';
 import { conv } from '../../../ops/convolution.ts';
 import { gemm } from '../../../ops/linear-algebra.ts';
-import { concat, reshape, slice, transpose } from '../../../ops/shape.ts';
+import { concat, reshape, transpose } from '../../../ops/shape.ts';
 import { constantTensor } from '../../../ops/source.ts';
+import { seenByTaps } from '../../../ops/taps.ts';
 import { largestTile, toomCook } from './toom-cook.ts';
 
 /**
- * A convolution with stride 1 and no padding over an image with its batch innermost: [W, C, H, N] and [M, C, kH, kW] give
- * [W − kW + 1, M, H − kH + 1, N].
+ * A convolution of one group over an image with its batch innermost: [W, C, H, N] and [M, C, kH, kW] give [oW, M, oH, N].
  *
  * Along the width the kernel is unrolled, so that what is left is a convolution along the height, in whose columns N lies innermost.
  */
-export function convolveBatchInnermost(image: Value, weight: Value): Value {
+export function convolveBatchInnermost(image: Value, weight: Value, window: ConvAttributes): Value {
   const [, channels, , kernelWidth] = weight.shape as [number, number, number, number];
+  const { strides, dilations } = window;
   // Every multiplication that is saved costs additions per channel and per filter, which few channels do not repay. A kernel of width 1 has none to save.
-  const fast = channels >= 8 && kernelWidth > 1 && largestTile(kernelWidth) >= 2;
-  return fast ? withFewerProducts(image, weight) : withShiftedColumns(image, weight);
+  const worth = channels >= 8 && kernelWidth > 1 && largestTile(kernelWidth) >= 2;
+  const possible = strides[1] === 1 && dilations[1] === 1;
+  return worth && possible
+    ? withFewerProducts(image, weight, window)
+    : withShiftedColumns(image, weight, window);
 }
 
-/** The kernel's columns become channels: the image beside itself, shifted by 0 … kW − 1. */
-function withShiftedColumns(image: Value, weight: Value): Value {
+/** The kernel's columns become channels: beside each other, the columns of the image that each of them sees. */
+function withShiftedColumns(image: Value, weight: Value, window: ConvAttributes): Value {
   const [filters, channels, kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
-  const outWidth = image.shape[0] - kernelWidth + 1;
-  const shifted = Array.from({ length: kernelWidth }, (_, j) => slice(image, 0, j, j + outWidth));
+  const { strides, pads, dilations } = window;
+  const course = { stride: strides[1], dilation: dilations[1], before: pads[1], after: pads[3] };
+  const columns = concat(seenByTaps(image, 0, kernelWidth, course), 1);
   const tall = reshape(transpose(weight, [0, 3, 1, 2]), [filters, kernelWidth * channels, kernelHeight, 1]);
-  return conv(concat(shifted, 1), tall, undefined, along(1));
+  return conv(columns, tall, undefined, alongHeight(window, 1));
 }
 
 /**
  * Toom-Cook along the width: tiles of 4 results of a kernel 5 wide cost 8 products instead of 20. The products of one point are a
  * convolution of their own, so the points are groups, and the tiles a batch.
  */
-function withFewerProducts(image: Value, weight: Value): Value {
+function withFewerProducts(image: Value, weight: Value, window: ConvAttributes): Value {
   const [filters, channels, kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
   const [width, , height, n] = image.shape as [number, number, number, number];
-  const outWidth = width - kernelWidth + 1;
-  const outHeight = height - kernelHeight + 1;
-  const fast = toomCook(Math.min(largestTile(kernelWidth), outWidth), kernelWidth);
+  const [, left, , right] = window.pads;
+  const outWidth = width + left + right - kernelWidth + 1;
+  const fast = toomCook(bestTile(outWidth, kernelWidth), kernelWidth);
   const { tile, products } = fast;
   const tiles = Math.ceil(outWidth / tile);
 
+  // Columns of the padding are zeros, so they have no place in the transform.
   const toPoints = blocks(tiles * products, width, (row, column) => {
-    const start = Math.floor(row / products) * tile;
+    const start = Math.floor(row / products) * tile - left;
     return fast.inputTransform[row % products][column - start] ?? 0;
   });
   const atPoints = reshape(gemm(toPoints, reshape(image, [width, channels * height * n])), [
@@ -51,27 +58,30 @@ function withFewerProducts(image: Value, weight: Value): Value {
     n,
   ]);
 
-  const kernelToPoints = blocks(kernelWidth, products, (tap, point) => fast.weightTransform[point][tap]);
-  const kernels = reshape(
-    transpose(
-      reshape(gemm(reshape(weight, [filters * channels * kernelHeight, kernelWidth]), kernelToPoints), [
-        filters,
-        channels,
-        kernelHeight,
-        products,
-      ]),
-      [3, 0, 1, 2],
-    ),
-    [products * filters, channels, kernelHeight, 1],
-  );
+  const kernelToPoints = blocks(products, kernelWidth, (point, tap) => fast.weightTransform[point][tap]);
+  const taps = reshape(weight, [filters * channels * kernelHeight, kernelWidth]);
+  const kernels = reshape(gemm(kernelToPoints, taps, undefined, { transB: true }), [
+    products * filters,
+    channels,
+    kernelHeight,
+    1,
+  ]);
 
-  const multiplied = conv(atPoints, kernels, undefined, along(products));
+  const multiplied = conv(atPoints, kernels, undefined, alongHeight(window, products));
+  const [, , outHeight] = multiplied.shape as [number, number, number, number];
   const fromPoints = blocks(outWidth, tiles * products, (row, column) => {
     const sameTile = Math.floor(column / products) === Math.floor(row / tile);
     return sameTile ? fast.outputTransform[row % tile][column % products] : 0;
   });
   const result = gemm(fromPoints, reshape(multiplied, [tiles * products, filters * outHeight * n]));
   return reshape(result, [outWidth, filters, outHeight, n]);
+}
+
+/** The tile with the fewest products for all results together; of equals the smallest, whose transform rounds least. */
+function bestTile(results: number, taps: number): number {
+  const tiles = Array.from({ length: Math.min(largestTile(taps), results) }, (_, k) => k + 1);
+  const products = (tile: number) => Math.ceil(results / tile) * (tile + taps - 1);
+  return tiles.reduce((best, tile) => (products(tile) < products(best) ? tile : best));
 }
 
 /** A constant matrix whose element is a function of its place. */
@@ -83,6 +93,8 @@ function blocks(rows: number, columns: number, element: (row: number, column: nu
   );
 }
 
-function along(group: number) {
-  return { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group } as const;
+/** What is left of a window when its columns are unrolled. */
+function alongHeight({ strides, pads, dilations }: ConvAttributes, group: number): ConvAttributes {
+  const [top, , bottom] = pads;
+  return { strides: [strides[0], 1], pads: [top, 0, bottom, 0], dilations: [dilations[0], 1], group };
 }

@@ -23,11 +23,9 @@ const mostColumns = 64;
 function convolution(node: Node): Value | undefined {
   if (!isNode(node, 'Conv')) return undefined;
   const [image, weight, bias] = node.inputs as [Value, Value, Value?];
-  const { strides, pads, dilations, group } = node.attributes;
-  const plain = group === 1 && [...strides, ...dilations].every((step) => step === 1);
   const fits = image.shape[0] >= leastBatch && image.shape[3] <= mostColumns;
-  if (!plain || !fits || pads.some((pad) => pad > 0)) return undefined;
-  const result = convolveBatchInnermost(toBatchInnermost(image), weight);
+  if (node.attributes.group > 1 || !fits) return undefined;
+  const result = convolveBatchInnermost(toBatchInnermost(image), weight, node.attributes);
   return toNchw(bias === undefined ? result : add(result, reshape(bias, [1, bias.shape[0], 1, 1])));
 }
 

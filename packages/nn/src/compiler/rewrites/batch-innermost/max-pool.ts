@@ -3,6 +3,7 @@ import type { PoolAttributes } from '../../../graph/operators.ts';
 import { conv } from '../../../ops/convolution.ts';
 import { max } from '../../../ops/elementwise.ts';
 import { reshape, split } from '../../../ops/shape.ts';
+import { everyNth } from '../../../ops/taps.ts';
 
 /** Whether the windows cover an NCHW image without overlapping and without a rest. */
 export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: PoolAttributes): boolean {
@@ -32,14 +33,12 @@ export function maxPoolBatchInnermost(
 /** The columns 0, n, 2n, … of an image, the columns 1, n + 1, …, and so on. */
 function everyNthColumn(image: Value, n: number): readonly Value[] {
   const { node } = image;
-  const [width, ...column] = image.shape;
   // Each column of a convolution that runs along the height depends on one column of its input, which here is the smaller one to divide.
   if (isNode(node, 'Conv') && sizeOf(node.inputs[0].shape) < sizeOf(image.shape)) {
     const [input, weight, bias] = node.inputs as [Value, Value, Value?];
     return everyNthColumn(input, n).map((part) => conv(part, weight, bias, node.attributes));
   }
-  const parts = split(reshape(image, [width / n, n, sizeOf(column)]), 1, n);
-  return parts.map((part) => reshape(part, [width / n, ...column]));
+  return everyNth(image, 0, n);
 }
 
 /**
