@@ -6,7 +6,9 @@ import type { Value } from '../src/graph/node.ts';
 import type { OpName } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv } from '../src/ops/convolution.ts';
-import { relu } from '../src/ops/elementwise.ts';
+import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
+import { add, mul, relu } from '../src/ops/elementwise.ts';
+import { reduceMean } from '../src/ops/reduction.ts';
 import { maxPool } from '../src/ops/pooling.ts';
 import { checkGradients, type Differentiable } from './check-gradients.ts';
 
@@ -95,6 +97,66 @@ describe('what follows a convolution', () => {
         const y = plainConv(x, w, b);
         return [y, relu(y), pool(relu(y), [2, 2])];
       },
+    });
+  });
+});
+
+describe('what lies between convolutions follows their layout', () => {
+  const between = async (
+    ...[leaves, build]: [readonly (readonly number[])[], (y: Value, ...more: Value[]) => Value]
+  ) => {
+    const first = [
+      [16, 2, 4, 4],
+      [3, 2, 3, 3],
+    ];
+    return operatorsAfterCheck({
+      leaves: [...first, ...leaves, [2, 3, 2, 1]],
+      build: (x, w1, ...more) => [plainConv(build(plainConv(x, w1), ...more.slice(0, -1)), more.at(-1)!)],
+    });
+  };
+  const turns = (operators: readonly OpName[]) => operators.filter((op) => op === 'Transpose').length;
+  /** Of the image, the result, and the two weights. */
+  const needed = 4;
+
+  test('batch normalization and relu', async () => {
+    const operators = await between([[3], [3]], (y, w, b) => relu(batchNormalize(y, w, b, 1e-5).normalized));
+    expect(turns(operators)).toBe(needed);
+  });
+
+  test('scale and shift of channels', async () => {
+    expect(turns(await between([[3], [3]], (y, scale, shift) => affine(y, scale, shift)))).toBe(needed);
+  });
+
+  test('a sum of two convolutions', async () => {
+    const operators = await between(
+      [
+        [16, 1, 2, 2],
+        [3, 1, 1, 1],
+      ],
+      (y, x, w) => add(y, plainConv(x, w)),
+    );
+    expect(turns(operators)).toBe(needed + 2);
+  });
+
+  test('what broadcasts: per image, per channel, along the rows, a number', async () => {
+    const operators = await between([[16, 1, 1, 1], [3, 1, 1], [2], []], (y, ...others) =>
+      others.reduce((sum, other) => add(mul(sum, other), sum), y),
+    );
+    expect(operators.slice(0, operators.lastIndexOf('Mul'))).toContain('Conv');
+    expect(turns(operators)).toBeLessThanOrEqual(needed + 4);
+  });
+
+  test.each([
+    ['images and columns', [0, 3]],
+    ['channels', [1]],
+    ['rows and columns', [2, 3]],
+  ])('means over %s', async (_, axes) => {
+    await operatorsAfterCheck({
+      leaves: [
+        [16, 2, 4, 5],
+        [3, 2, 3, 3],
+      ],
+      build: (x, w) => [true, false].map((keep) => reduceMean(plainConv(x, w), axes, keep)),
     });
   });
 });

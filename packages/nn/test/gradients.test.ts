@@ -9,6 +9,7 @@ import { abs, erf, leakyRelu, pow, sigmoid, sign, softplus, tanh } from '../src/
 import { operators } from '../src/ops/index.ts';
 import { gather, gatherElements, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
+import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { normalize } from '../src/ops/normalization.ts';
 import { adaptiveAveragePool, averagePool, maxPool } from '../src/ops/pooling.ts';
 import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
@@ -129,6 +130,42 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       },
       [3, 2, 5],
     ),
+  },
+
+  BatchNormalize: {
+    'a batch of rows': of((x, w, b) => [batchNormalize(x, w, b, 1e-5).normalized], [7, 3], [3], [3]),
+    images: of((x, w, b) => [batchNormalize(x, w, b, 1e-5).normalized], [3, 2, 5, 3], [2], [2]),
+    'an epsilon that counts': of(
+      (x, w, b) => [batchNormalize(x, w, b, 0.25).normalized],
+      [4, 3, 2],
+      [3],
+      [3],
+    ),
+    'the moments too': of(
+      (x, w, b) => {
+        const { normalized, mean, variance } = batchNormalize(x, w, b, 1e-3);
+        return [normalized, mean, variance];
+      },
+      [3, 2, 5],
+      [2],
+      [2],
+    ),
+    'the moments alone': of(
+      (x) => {
+        const { mean, variance } = batchNormalize(
+          x,
+          constantTensor([2], [1, 1]),
+          constantTensor([2], [0, 0]),
+          1e-3,
+        );
+        return [mean, variance];
+      },
+      [3, 2, 5],
+    ),
+  },
+  Affine: {
+    'a batch of rows': of((x, scale, shift) => [affine(x, scale, shift)], [4, 3], [3], [3]),
+    images: of((x, scale, shift) => [affine(x, scale, shift)], [2, 3, 4, 5], [3], [3]),
   },
 
   Gemm: Object.fromEntries(

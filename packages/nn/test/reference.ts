@@ -129,6 +129,27 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     return [centered.map((element, place) => element / Math.sqrt(wide[place] + epsilon)), mean, variance];
   },
 
+  BatchNormalize: ({ attributes: { epsilon } }, [x, weight, bias]) => {
+    const channels = x.shape[1];
+    const elements = [...x.data].map((element, place) => ({ element, channel: channelOf(x, place) }));
+    const mean = meansByChannel(channels, elements);
+    const centered = elements.map(({ element, channel }) => ({ element: element - mean[channel], channel }));
+    const squares = centered.map(({ element, channel }) => ({ element: element ** 2, channel }));
+    const variance = meansByChannel(channels, squares);
+    const normalized = centered.map(
+      ({ element, channel }) =>
+        (element / Math.sqrt(variance[channel] + epsilon)) * weight.data[channel] + bias.data[channel],
+    );
+    const results = [normalized, mean, variance, centered.map(({ element }) => element)];
+    return results.map((numbers) => Float64Array.from(numbers));
+  },
+  Affine: (_, [x, scale, shift]) => [
+    x.data.map((element, place) => {
+      const channel = channelOf(x, place);
+      return element * scale.data[channel] + shift.data[channel];
+    }),
+  ],
+
   Gemm: ({ outputs: [y], attributes: { transA, transB } }, [a, b, c]) => {
     const inner = a.shape[transA ? 0 : 1];
     const bias = c as Reference | undefined;
@@ -362,4 +383,19 @@ function forEachIndex(shape: readonly number[], visit: (index: number[]) => void
       index[axis] = 0;
     }
   }
+}
+
+/** The channel of [N, C, …] in which an element is. */
+function channelOf({ shape }: Reference, place: number): number {
+  const pixels = shape.slice(2).reduce((product, size) => product * size, 1);
+  return Math.floor(place / pixels) % shape[1];
+}
+
+function meansByChannel(
+  channels: number,
+  elements: readonly { element: number; channel: number }[],
+): readonly number[] {
+  const sums = Array<number>(channels).fill(0);
+  for (const { element, channel } of elements) sums[channel] += element;
+  return sums.map((sum) => (sum * channels) / elements.length);
 }

@@ -1,8 +1,8 @@
 import { createNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 
-/** Gives what stands for a node's first output instead of the node, or undefined where the rule does not apply. */
-export type Rewrite = (node: Node) => Value | undefined;
+/** Gives what stands for a node's output, or for its outputs, instead of the node, or undefined where the rule does not apply. */
+export type Rewrite = (node: Node) => Value | readonly Value[] | undefined;
 
 /** Rebuilds a graph from its leaves up, replacing nodes by what the first rule that applies makes of them. */
 export function rewrite(outputs: readonly Value[], rules: readonly Rewrite[]): Value[] {
@@ -14,17 +14,17 @@ export function rewrite(outputs: readonly Value[], rules: readonly Rewrite[]): V
     const rebuilt = changed
       ? createNode(node.op, inputs, node.attributes, node.outputs).outputs
       : node.outputs;
-    for (const [index, output] of rebuilt.entries()) replaced.set(node.outputs[index], output);
-    const replacement = firstThatApplies(rules, rebuilt[0].node);
-    if (replacement !== undefined) replaced.set(node.outputs[0], replacement);
+    const outputs = [...rebuilt];
+    for (const [index, value] of firstThatApplies(rules, rebuilt[0].node).entries()) outputs[index] = value;
+    for (const [index, output] of outputs.entries()) replaced.set(node.outputs[index], output);
   }
   return outputs.map(current);
 }
 
-function firstThatApplies(rules: readonly Rewrite[], node: Node): Value | undefined {
+function firstThatApplies(rules: readonly Rewrite[], node: Node): readonly Value[] {
   for (const rule of rules) {
     const replacement = rule(node);
-    if (replacement !== undefined) return replacement;
+    if (replacement !== undefined) return [replacement].flat();
   }
-  return undefined;
+  return [];
 }

@@ -2,10 +2,9 @@ import type { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { assignWhenRun, type Update } from '../graph/assignment.ts';
 import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import { affine, batchNormalize, type BatchNormalized } from '../ops/batch-normalization.ts';
 import { add, div, mul, neg, sqrt, sub } from '../ops/elementwise.ts';
-import { normalize, type Normalized } from '../ops/normalization.ts';
-import { reshape } from '../ops/shape.ts';
-import { constant } from '../ops/source.ts';
+import { constant, constantTensor } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import type { NormalizationOptions } from './normalization.ts';
 
@@ -82,13 +81,19 @@ function byBatch(name: string, { input, running, weight, bias, momentum, eps }: 
       `${name}: training takes more than 1 value per channel, given ${describeType(input)}; use a larger batch, or eval().`,
     );
   }
-  const batch = normalize(input.value, axes, eps);
+  const { value } = input;
+  const batch = batchNormalize(value, valueOr(1, weight, value), valueOr(0, bias, value), eps);
   if (running) assignWhenRun(batch.normalized, updateOf(running, batch, count, momentum));
-  const scaled = weight ? mul(batch.normalized, alongChannels(weight.value, input.value)) : batch.normalized;
-  return bias ? add(scaled, alongChannels(bias.value, input.value)) : scaled;
+  return batch.normalized;
 }
 
-/** One product and one sum over the input; the rest is over channels. */
+/** A number for each channel. */
+function valueOr(number: number, given: Tensor | undefined, like: Value): Value {
+  const channels = like.shape[1];
+  return given ? given.value : constantTensor([channels], Array<number>(channels).fill(number));
+}
+
+/** One pass over the input; the rest is over channels. */
 function byRunningStatistics(name: string, { input, running, weight, bias, eps }: BatchNormInputs): Value {
   if (running === undefined) {
     throw new ArgumentError(`${name}: evaluation needs a running mean and variance; there are none.`);
@@ -97,13 +102,12 @@ function byRunningStatistics(name: string, { input, running, weight, bias, eps }
   const scale = div(weight ? weight.value : constant(1), deviation);
   const offset = mul(running.mean.value, scale);
   const shift = bias ? sub(bias.value, offset) : neg(offset);
-  const x = input.value;
-  return add(mul(x, alongChannels(scale, x)), alongChannels(shift, x));
+  return affine(input.value, scale, shift);
 }
 
 function updateOf(
   { mean, variance, batches }: RunningStatistics,
-  batch: Normalized,
+  batch: BatchNormalized,
   count: number,
   momentum: number | null,
 ): Update {
@@ -113,19 +117,11 @@ function updateOf(
     const part = momentum === null ? div(constant(1), after!) : constant(momentum);
     const moved = (running: BufferTensor, value: Value) => {
       const kept = mul(read(running), sub(constant(1), part));
-      return [running, add(kept, mul(reshape(value, running.shape), part))] as const;
+      return [running, add(kept, mul(value, part))] as const;
     };
     const counted = batches && after ? [[batches, after] as const] : [];
     return [moved(mean, batch.mean), moved(variance, unbiased), ...counted];
   };
-}
-
-/** [C] seen as [1, C, 1, …], as many dimensions as `like` has. */
-function alongChannels(value: Value, like: Value): Value {
-  return reshape(
-    value,
-    like.shape.map((size, axis) => (axis === 1 ? size : 1)),
-  );
 }
 
 function requireChannels(name: string, { input, running, weight, bias }: BatchNormInputs): void {

@@ -107,6 +107,11 @@ export interface Operators {
    */
   Normalize: { axes: readonly number[]; epsilon: number };
 
+  /** Inputs: x [N,C,…], weight [C], bias [C]. Outputs: x normalized over each channel, ·weight + bias; the mean [C]; the variance [C]; x − mean. */
+  BatchNormalize: { epsilon: number };
+  /** Inputs: x [N,C,…], scale [C], shift [C]; x·scale + shift for each channel. */
+  Affine: None;
+
   /** A·B + C for matrices, with A or B transposed on request; C may be left out. */
   Gemm: { transA: boolean; transB: boolean };
   /** […,M,K] times […,K,N]: matrix products, over leading dimensions that broadcast. */

@@ -1,5 +1,6 @@
 import type { Node } from '../graph/node.ts';
 import type { OpName } from '../graph/operators.ts';
+import { batchNormalization } from './batch-normalization.ts';
 import { convolution } from './convolution.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
 import { elementwise } from './elementwise.ts';
@@ -21,6 +22,7 @@ export const operators: OperatorFamily<OpName> = {
   ...shaping,
   ...reductions,
   ...normalization,
+  ...batchNormalization,
   ...linearAlgebra,
   ...convolution,
   ...pooling,

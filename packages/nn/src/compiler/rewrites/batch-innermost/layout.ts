@@ -9,12 +9,23 @@ import { transpose } from '../../../ops/shape.ts';
  */
 export function toBatchInnermost(nchw: Value): Value {
   // Exchanging N and W is its own inverse, so an image that was just turned to NCHW is taken back for nothing.
-  const { node } = nchw;
-  return isBatchInnermost(nchw) ? node.inputs[0] : transpose(nchw, exchange);
+  const { node, shape } = nchw;
+  if (isBatchInnermost(nchw)) return node.inputs[0];
+  return shape[0] === 1 && shape[3] === 1 ? nchw : transpose(nchw, exchange);
 }
 
 export function toNchw(batchInnermost: Value): Value {
   return transpose(batchInnermost, exchange);
+}
+
+/** The shape in the other layout. */
+export function exchanged(shape: readonly number[]): number[] {
+  return exchange.map((axis) => shape[axis]);
+}
+
+/** Where an axis of one layout is in the other. */
+export function exchangedAxis(axis: number): number {
+  return exchange[axis];
 }
 
 /** Whether an NCHW image is the turned view of one that has its batch innermost. */

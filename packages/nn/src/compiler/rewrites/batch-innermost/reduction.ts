@@ -1,0 +1,16 @@
+import { createValue, isNode, type Node, type Value } from '../../../graph/node.ts';
+import { reshape } from '../../../ops/shape.ts';
+import { exchanged, exchangedAxis, isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
+
+/** Reduced as it lies; what has to be turned then is small. */
+export function reduction(node: Node): Value | undefined {
+  const isReduction = isNode(node, 'ReduceSum') || isNode(node, 'ReduceMean') || isNode(node, 'ReduceMax');
+  if (!isReduction || !isBatchInnermost(node.inputs[0])) return undefined;
+  const [image] = node.inputs;
+  const { axes } = node.attributes;
+  const kept = image.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+  const attributes = { axes: axes.map(exchangedAxis), keepdims: true };
+  const type = { dtype: image.dtype, shape: exchanged(kept) };
+  const reduced = createValue(node.op, [toBatchInnermost(image)], attributes, type);
+  return reshape(toNchw(reduced), node.outputs[0].shape);
+}
