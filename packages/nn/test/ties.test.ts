@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { interpret } from './reference.ts';
 import { rewrite } from '../src/compiler/rewrite.ts';
 import { batchInnermost } from '../src/compiler/rewrites/batch-innermost/index.ts';
+import { toNchw } from '../src/compiler/rewrites/batch-innermost/layout.ts';
 import { sizeOf, type Value } from '../src/graph/node.ts';
 import type { PoolAttributes } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { max, mul, relu } from '../src/ops/elementwise.ts';
 import { maxPool } from '../src/ops/pooling.ts';
 import { reduceSum } from '../src/ops/reduction.ts';
-import { transpose } from '../src/ops/shape.ts';
 import { constantTensor, input } from '../src/ops/source.ts';
 import { Parameter } from '../src/parameter.ts';
 import { Tensor } from '../src/tensor.ts';
@@ -38,7 +38,7 @@ describe('of equal elements in a window, the first in row-major order takes the 
   /** An image that has its batch innermost already, [W,C,H,N], seen as NCHW. */
   const turned = (data: Float32Array) => {
     const leaf = new Parameter(data, [6, 2, 6, 3]);
-    return { leaf, image: transpose(leaf.value, [3, 1, 2, 0]) };
+    return { leaf, image: toNchw(leaf.value) };
   };
 
   test.each([

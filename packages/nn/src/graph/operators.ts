@@ -89,6 +89,8 @@ export interface Operators {
 
   Reshape: { shape: readonly number[] };
   Transpose: { perm: readonly number[] };
+  /** The first and the last of four axes exchanged. */
+  ExchangeEnds: None;
   Concat: { axis: number };
   /** Several outputs: equal parts along an axis. */
   Split: { axis: number; parts: number };

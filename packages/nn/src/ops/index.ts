@@ -4,6 +4,7 @@ import { batchNormalization } from './batch-normalization.ts';
 import { convolution } from './convolution.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
 import { elementwise } from './elementwise.ts';
+import { exchanges } from './exchange-ends.ts';
 import { functions } from './functions.ts';
 import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
@@ -20,6 +21,7 @@ export const operators: OperatorFamily<OpName> = {
   ...elementwise,
   ...functions,
   ...shaping,
+  ...exchanges,
   ...reductions,
   ...normalization,
   ...batchNormalization,

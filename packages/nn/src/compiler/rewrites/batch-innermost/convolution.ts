@@ -16,12 +16,15 @@ export function convolveBatchInnermost(image: Value, weight: Value, window: Conv
   const [, channels, , kernelWidth] = weight.shape as [number, number, number, number];
   const { strides, dilations } = window;
   // Every multiplication that is saved costs additions per channel and per filter, which few channels do not repay. A kernel of width 1 has none to save.
-  const worth = channels >= 8 && kernelWidth > 1 && largestTile(kernelWidth) >= 2;
+  const worth = channels >= leastChannels && kernelWidth > 1 && largestTile(kernelWidth) >= 2;
   const possible = strides[1] === 1 && dilations[1] === 1;
   return worth && possible
     ? withFewerProducts(image, weight, window)
     : withShiftedColumns(image, weight, window);
 }
+
+/** For 3 channels and 6 filters of 5×5 over 64 images of 32×32 a whole training step takes a fifth less; for 1 channel it takes a sixth more. */
+const leastChannels = 3;
 
 /** The kernel's columns become channels: beside each other, the columns of the image that each of them sees. */
 function withShiftedColumns(image: Value, weight: Value, window: ConvAttributes): Value {

@@ -1,5 +1,5 @@
 import { isNode, type Value } from '../../../graph/node.ts';
-import { transpose } from '../../../ops/shape.ts';
+import { exchangeEnds } from '../../../ops/exchange-ends.ts';
 
 /**
  * Images as [W, C, H, N]: the batch innermost.
@@ -11,11 +11,11 @@ export function toBatchInnermost(nchw: Value): Value {
   // Exchanging N and W is its own inverse, so an image that was just turned to NCHW is taken back for nothing.
   const { node, shape } = nchw;
   if (isBatchInnermost(nchw)) return node.inputs[0];
-  return shape[0] === 1 && shape[3] === 1 ? nchw : transpose(nchw, exchange);
+  return shape[0] === 1 && shape[3] === 1 ? nchw : exchangeEnds(nchw);
 }
 
 export function toNchw(batchInnermost: Value): Value {
-  return transpose(batchInnermost, exchange);
+  return exchangeEnds(batchInnermost);
 }
 
 /** The shape in the other layout. */
@@ -30,7 +30,7 @@ export function exchangedAxis(axis: number): number {
 
 /** Whether an NCHW image is the turned view of one that has its batch innermost. */
 export function isBatchInnermost({ node }: Value): boolean {
-  return isNode(node, 'Transpose') && node.attributes.perm.join() === exchange.join();
+  return isNode(node, 'ExchangeEnds');
 }
 
 const exchange = [3, 1, 2, 0];

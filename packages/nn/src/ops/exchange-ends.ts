@@ -1,0 +1,69 @@
+import { createValue, type Value } from '../graph/node.ts';
+import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import { type OperatorFamily } from './definition.ts';
+
+/** The first and the last of four axes exchanged: [A, B, C, D] gives [D, B, C, A]. */
+export function exchangeEnds(value: Value): Value {
+  const { dtype, shape } = value;
+  const [first, b, c, last] = shape as [number, number, number, number];
+  return createValue('ExchangeEnds', [value], {}, { dtype, shape: [last, b, c, first] });
+}
+
+export const exchanges: OperatorFamily<'ExchangeEnds'> = {
+  ExchangeEnds: {
+    emit: (graph, { inputs: [{ shape }], outputs: [{ shape: target }] }, [x], [y]) => {
+      const [first, b, c, last] = shape as [number, number, number, number];
+      const inner = b * c;
+      // The longer axis is the one in whose runs rows are moved.
+      if (first >= last) {
+        const turned = turn(graph, x, [first, inner * last]);
+        const moved = gatherRows(
+          graph,
+          turned,
+          rowsInOrder(last, inner, ([a, b]) => b * last + a),
+        );
+        reshape(graph, moved, target, y);
+      } else {
+        const rows = reshape(graph, x, [first * inner, last], graph.freshName('rows'));
+        const moved = gatherRows(
+          graph,
+          rows,
+          rowsInOrder(inner, first, ([a, b]) => b * inner + a),
+        );
+        reshape(graph, turn(graph, moved, [inner * first, last]), target, y);
+      }
+    },
+    gradient: (_, [d]) => [d && exchangeEnds(d)],
+  },
+};
+
+/** A matrix of this shape, its rows and columns exchanged. */
+function turn(graph: GraphBuilder, x: string, shape: readonly number[]): string {
+  const matrix = reshape(graph, x, shape, graph.freshName('matrix'));
+  const turned = graph.freshName('turned');
+  graph.node('Transpose', [matrix], [turned], { perm: [1, 0] });
+  return turned;
+}
+
+/**
+ * Rows in another order. Gather, because Transpose moves number by number where it exchanges both ends, and onnxruntime makes one Transpose of two that
+ * follow each other: of [64,3,32,32] 0.26 ms this way, and 0.86 ms with Transpose.
+ */
+function gatherRows(graph: GraphBuilder, matrix: string, order: readonly number[]): string {
+  const moved = graph.freshName('moved');
+  graph.node('Gather', [matrix, graph.constant('int64', [order.length], order)], [moved], { axis: 0 });
+  return moved;
+}
+
+function rowsInOrder(
+  outer: number,
+  inner: number,
+  place: (index: readonly [outer: number, inner: number]) => number,
+): number[] {
+  return Array.from({ length: outer * inner }, (_, row) => place([Math.floor(row / inner), row % inner]));
+}
+
+function reshape(graph: GraphBuilder, x: string, shape: readonly number[], y: string): string {
+  graph.node('Reshape', [x, graph.constant('int64', [shape.length], shape)], [y]);
+  return y;
+}
