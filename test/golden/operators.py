@@ -57,6 +57,16 @@ def summary(tensor):
     }
 
 
+
+def residual_block(x, first, scale1, shift1, second, scale2, shift2, shortcut):
+    """A basic block of ResNet (He et al., 2015) with a stride, and the means of its channels."""
+    hidden = F.conv2d(x, first, stride=2, padding=1)
+    hidden = F.relu(F.batch_norm(hidden, None, None, scale1, shift1, training=True))
+    hidden = F.conv2d(hidden, second, padding=1)
+    hidden = F.batch_norm(hidden, None, None, scale2, shift2, training=True)
+    return F.relu(hidden + F.conv2d(x, shortcut, stride=2)).mean((2, 3))
+
+
 # Name: shapes of the inputs, function. The same names and functions are in golden.test.ts, which takes the shapes from the fixture.
 OPERATORS = {
     "add": ([(3, 4), (4,)], lambda a, b: a + b),
@@ -163,6 +173,22 @@ OPERATORS = {
     "conv2d 16 images": ([(16, 3, 7, 9), (4, 3, 5, 5), (4,)], F.conv2d),
     "conv2d 16 images, 8 channels, width 3": ([(16, 8, 5, 10), (4, 8, 3, 3), (4,)], F.conv2d),
     "conv2d 16 images, 8 channels, width 5": ([(16, 8, 7, 11), (4, 8, 5, 5), (4,)], F.conv2d),
+    "conv2d 16 images, padding": (
+        [(16, 3, 7, 9), (4, 3, 3, 5), (4,)],
+        lambda x, w, b: F.conv2d(x, w, b, padding=(1, 2)),
+    ),
+    "conv2d 16 images, stride and padding": (
+        [(16, 3, 8, 9), (4, 3, 3, 3), (4,)],
+        lambda x, w, b: F.conv2d(x, w, b, stride=(2, 3), padding=(1, 2)),
+    ),
+    "conv2d 16 images, stride and dilation": (
+        [(16, 2, 9, 11), (3, 2, 2, 3), (3,)],
+        lambda x, w, b: F.conv2d(x, w, b, stride=(3, 2), dilation=(2, 3)),
+    ),
+    "a residual block of 16 images": (
+        [(16, 4, 6, 7), (8, 4, 3, 3), (8,), (8,), (8, 8, 3, 3), (8,), (8,), (8, 4, 1, 1)],
+        residual_block,
+    ),
     "conv2d, relu, maxPool2d of 17 images": (
         [(17, 2, 8, 10), (3, 2, 3, 3), (3,)],
         lambda x, w, b: F.max_pool2d(F.relu(F.conv2d(x, w, b)), 2),

@@ -220,6 +220,18 @@ const operators: Cases = {
   'conv2d 16 images': (x, w, b) => F.conv2d(x, w, b),
   'conv2d 16 images, 8 channels, width 3': (x, w, b) => F.conv2d(x, w, b),
   'conv2d 16 images, 8 channels, width 5': (x, w, b) => F.conv2d(x, w, b),
+  'conv2d 16 images, padding': (x, w, b) => F.conv2d(x, w, b, { padding: [1, 2] }),
+  'conv2d 16 images, stride and padding': (x, w, b) => F.conv2d(x, w, b, { stride: [2, 3], padding: [1, 2] }),
+  'conv2d 16 images, stride and dilation': (x, w, b) =>
+    F.conv2d(x, w, b, { stride: [3, 2], dilation: [2, 3] }),
+  'a residual block of 16 images': (x, first, scale1, shift1, second, scale2, shift2, shortcut) => {
+    const normalized = (y: Tensor, scale: Tensor, shift: Tensor) =>
+      F.batchNorm(y, undefined, undefined, scale, shift, { training: true });
+    const begun = F.conv2d(x, first, undefined, { stride: 2, padding: 1 });
+    const hidden = F.conv2d(F.relu(normalized(begun, scale1, shift1)), second, undefined, { padding: 1 });
+    const past = F.conv2d(x, shortcut, undefined, { stride: 2 });
+    return F.relu(normalized(hidden, scale2, shift2).add(past)).mean([2, 3]);
+  },
   'conv2d, relu, maxPool2d of 17 images': (x, w, b) => F.maxPool2d(F.relu(F.conv2d(x, w, b)), 2),
   maxPool2d: (x) => F.maxPool2d(x, 2),
   'maxPool2d with a rest': (x) => F.maxPool2d(x, [2, 3]),
