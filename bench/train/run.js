@@ -3,7 +3,6 @@
 // (`apt-get install python3-torch libopenblas0-pthread`); without it ringrun is measured alone. A row is the median of all steps of all rounds on rank 0.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { freePort, median, run } from '../support.js';
 import { models } from './models.js';
@@ -22,11 +21,11 @@ const [ranks, batch, rounds] = [options.ranks, options.batch, options.rounds].ma
 
 const ringrun = (name, mode) => ({
   name,
-  train: (model) => onAllRanks(process.execPath, ['ringrun.js', mode, model, batch, models[model].steps]),
+  train: (model) => launched(['bench/train/ringrun.js', mode, model, batch, models[model].steps]),
 });
 const pytorch = {
   name: 'PyTorch DDP (gloo)',
-  train: (model) => onAllRanks(options.python, ['pytorch.py', model, batch, models[model].steps]),
+  train: (model) => started(['bench/train/pytorch.py', model, batch, models[model].steps]),
 };
 const contenders = [
   ringrun('ringrun DDP', 'ddp'),
@@ -87,12 +86,17 @@ function print(model, own) {
   }
 }
 
-async function onAllRanks(command, [script, ...args]) {
+/** As users start it. */
+async function launched(args) {
+  return lastLine(await run(process.execPath, ['launch', '--nproc', String(ranks), ...args.map(String)]));
+}
+
+/** As torchrun does, which needs more than python3-torch has. */
+async function started(args) {
   const port = await freePort();
-  const file = fileURLToPath(new URL(script, import.meta.url));
   const outputs = await Promise.all(
     Array.from({ length: ranks }, (_, rank) =>
-      run(command, [file, ...args.map(String)], {
+      run(options.python, args.map(String), {
         RANK: String(rank),
         WORLD_SIZE: String(ranks),
         MASTER_ADDR: '127.0.0.1',
@@ -101,7 +105,11 @@ async function onAllRanks(command, [script, ...args]) {
       }),
     ),
   );
-  return JSON.parse(outputs[0].trim().split('\n').at(-1));
+  return lastLine(outputs[0]);
+}
+
+function lastLine(output) {
+  return JSON.parse(output.trim().split('\n').at(-1));
 }
 
 function hasTorch() {
