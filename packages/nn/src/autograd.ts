@@ -1,8 +1,13 @@
 import { allFinite, explainAnomaly } from './compiler/anomaly.ts';
-import { compileTrainingStep } from './compiler/training-step.ts';
+import { evaluate } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
+import { compileTrainingStep, type TrainingStep } from './compiler/training-step.ts';
+import { Transcript } from './compiler/transcript.ts';
+import type { TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
+import { isCollective } from './graph/collective.ts';
 import { describeType, isNode, type Value } from './graph/node.ts';
+import type { GradientReceiver } from './graph/operators.ts';
 import { topologicalOrder } from './graph/topology.ts';
 
 export interface BackwardOptions {
@@ -14,14 +19,30 @@ export interface BackwardOptions {
   detectAnomaly?: boolean;
 }
 
-/** The pass that was begun last. They take turns, since they write to the same gradients, and each adds to what the one before has left. */
+/** The run that was begun last, of those that take turns. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs forward and backward for a loss, delivers the gradients, and resolves with the loss's number. */
+/**
+ * Runs forward and backward for a loss, delivers the gradients, and resolves with the loss's number. Passes take turns, since they write to the same gradients, and
+ * each adds to what the one before has left.
+ */
 export function backward(loss: Value, options: BackwardOptions = {}): Promise<number> {
-  const pass = last.then(() => backwardNow(loss, options));
-  last = pass.catch(() => undefined);
-  return pass;
+  return inTurn(() => backwardNow(loss, options));
+}
+
+/**
+ * Computes a value into an array. One that needs collectives takes turns with backward passes, which have collectives too, in the order of the calls: it is the
+ * same on every rank, where the time that each run takes is not.
+ */
+export function read(value: Value, into: TensorData): Promise<void> {
+  const run = () => evaluate([value], [into]);
+  return topologicalOrder([value]).some(isCollective) ? inTurn(run) : run();
+}
+
+function inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
+  const result = last.then(run);
+  last = result.catch(() => undefined);
+  return result;
 }
 
 async function backwardNow(loss: Value, { detectAnomaly = false }: BackwardOptions): Promise<number> {
@@ -36,26 +57,62 @@ async function backwardNow(loss: Value, { detectAnomaly = false }: BackwardOptio
   if (parameters.length === 0) {
     throw new NnError('ERR_BACKWARD', whyNothingIsTrained(loss));
   }
-  const earlier = parameters.map(({ grad }) => grad?.slice());
-  const places = parameters.map((parameter) => parameter.gradientPlace());
-  const lossOutput = new Float32Array(1);
-  const deliver = (positions: Iterable<number>) => {
-    for (const position of positions) {
-      accumulate(places[position], earlier[position]);
-      parameters[position].gradientWritten();
-    }
-  };
-  // Where gradients may turn out to be wrong, none is delivered before all have been seen.
-  await step.run(lossOutput, places, detectAnomaly ? () => undefined : deliver);
-  if (detectAnomaly) {
-    if (![lossOutput, ...places].every((numbers) => allFinite(numbers))) {
-      for (const [position, gradient] of earlier.entries()) if (gradient) places[position].set(gradient);
-      throw new NnError('ERR_NONFINITE', `backward: ${await explainAnomaly(loss)}`);
-    }
-    deliver(places.keys());
+  const gradients = new Gradients(parameters);
+  const number = new Float32Array(1);
+  try {
+    if (detectAnomaly) await runLookingForAnomalies(loss, step, number, gradients);
+    else await step.run(number, gradients.places, gradients.deliver);
+  } catch (error) {
+    gradients.restoreUndelivered();
+    throw error;
   }
   for (const parameter of parameters) await parameter.backwardDone();
-  return lossOutput[0];
+  return number[0];
+}
+
+/** Where gradients may turn out to be wrong, none is delivered before all have been seen. */
+async function runLookingForAnomalies(
+  loss: Value,
+  step: TrainingStep,
+  number: Float32Array,
+  { places, deliver }: Gradients,
+): Promise<void> {
+  const transcript = new Transcript();
+  await step.run(number, places, () => undefined, transcript.recording);
+  if (![number, ...places].every((numbers) => allFinite(numbers))) {
+    throw new NnError('ERR_NONFINITE', `backward: ${await explainAnomaly(loss, transcript.replaying)}`);
+  }
+  deliver(places.keys());
+}
+
+/** The gradients of one pass, which are written where those of the passes before are, and added to them. */
+class Gradients {
+  readonly places: readonly Float32Array[];
+  readonly #parameters: readonly GradientReceiver[];
+  readonly #earlier: readonly (Float32Array | undefined)[];
+  readonly #delivered = new Set<number>();
+
+  constructor(parameters: readonly GradientReceiver[]) {
+    this.#parameters = parameters;
+    this.#earlier = parameters.map(({ grad }) => grad?.slice());
+    this.places = parameters.map((parameter) => parameter.gradientPlace());
+  }
+
+  /** To be told of gradients that are in their places. */
+  readonly deliver = (positions: Iterable<number>): void => {
+    for (const position of positions) {
+      this.#delivered.add(position);
+      accumulate(this.places[position], this.#earlier[position]);
+      this.#parameters[position].gradientWritten();
+    }
+  };
+
+  /** What a pass that fails has not delivered is as before; what it has is being averaged. */
+  restoreUndelivered(): void {
+    for (const [position, gradient] of this.#earlier.entries()) {
+      if (gradient && !this.#delivered.has(position)) this.places[position].set(gradient);
+    }
+  }
 }
 
 function whyNothingIsTrained(loss: Value): string {

@@ -1,5 +1,4 @@
-import { backward, type BackwardOptions } from './autograd.ts';
-import { evaluate } from './compiler/compile.ts';
+import { backward, read, type BackwardOptions } from './autograd.ts';
 import { newArray, type ArrayOf, type DType, type TensorData } from './dtype.ts';
 import { NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
@@ -181,7 +180,7 @@ export class Tensor {
   /** The elements, row-major, in a new array. */
   async array(): Promise<TensorData> {
     const data = newArray(this.dtype, sizeOf(this.shape));
-    await evaluate([this.value], [data]);
+    await read(this.value, data);
     return data;
   }
 

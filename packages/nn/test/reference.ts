@@ -1,5 +1,5 @@
 import { isNode, type Node, type Value } from '../src/graph/node.ts';
-import type { ConvAttributes, OpName, Operators } from '../src/graph/operators.ts';
+import type { CollectiveOp, ConvAttributes, OpName, Operators } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 
 /**
@@ -33,7 +33,7 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
   return outputs.map((output) => results.get(output)!.data);
 }
 
-type Computed = Exclude<OpName, 'Input'>;
+type Computed = Exclude<OpName, 'Input' | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 
 function ruleOf(node: Node): Rule<OpName> {

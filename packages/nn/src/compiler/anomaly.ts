@@ -1,6 +1,7 @@
+import { isCollective } from '../graph/collective.ts';
 import { describeType, isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
-import { evaluate } from './compile.ts';
+import { evaluate, type Through } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 
 /** Whether no element is NaN or infinite. */
@@ -11,10 +12,12 @@ export function allFinite(numbers: Float32Array): boolean {
 /**
  * Runs the graph of a loss and its gradients operator by operator, as it was written, and says in words where the first number came from that is not
  * finite. Takes the memory of all that is computed on the way.
+ *
+ * @param through replays the collectives of the pass that is explained: other ranks may have found nothing to explain, and have gone on
  */
-export async function explainAnomaly(loss: Value): Promise<string> {
+export async function explainAnomaly(loss: Value, through: Through): Promise<string> {
   const graph = withGradients(loss);
-  const numbers = await computeAll(graph.order);
+  const numbers = await computeAll(graph.order, through);
   const bad = new Set([...numbers.keys()].filter((value) => !allFinite(numbers.get(value)!)));
   const results = bad.has(loss) ? [loss] : [...graph.gradients.values()].filter((value) => bad.has(value));
   if (results.length === 0) {
@@ -48,10 +51,10 @@ function withGradients(loss: Value): GraphWithGradients {
 }
 
 /** The elements of every float32 value. */
-async function computeAll(order: readonly Node[]): Promise<Map<Value, Float32Array>> {
+async function computeAll(order: readonly Node[], through: Through): Promise<Map<Value, Float32Array>> {
   const values = order.flatMap(({ outputs }) => outputs).filter(({ dtype }) => dtype === 'float32');
   const arrays = values.map(({ shape }) => new Float32Array(sizeOf(shape)));
-  await evaluate(values, arrays);
+  await evaluate(values, arrays, through);
   return new Map(values.map((value, position) => [value, arrays[position]]));
 }
 
@@ -84,7 +87,10 @@ function describeCulprit(
   if (isNode(culprit, 'Input')) return `${capitalised(describe(output))} holds ${amount}.`;
   if (isNode(culprit, 'Constant')) return `A constant of the graph holds ${amount}.`;
   const inputs = culprit.inputs.map(describe).join(', ');
-  const made = `gave ${amount} from finite inputs: ${inputs}.`;
+  const from = isCollective(culprit)
+    ? "finite inputs of this rank, so another rank's are not"
+    : 'finite inputs';
+  const made = `gave ${amount} from ${from}: ${inputs}.`;
   if (origin === undefined) return `${culprit.op}${placeOf(culprit)} ${made}`;
   return `In the gradient of ${origin.op}${placeOf(origin)} (inputs: ${origin.inputs.map(describe).join(', ')}), ${culprit.op} ${made}`;
 }

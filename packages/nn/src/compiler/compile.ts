@@ -3,25 +3,44 @@ import type { Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
+import type { CollectiveGroup } from '../graph/operators.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
 import { emitModel } from './emit.ts';
 import { oncePerKey } from './once-per-key.ts';
 import { rewrite } from './rewrite.ts';
 import { detachedAlready } from './rewrites/detached-already.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
+import { SegmentedProgram } from './segmented-program.ts';
 
 /** By the structure of their graphs. */
-const programs = oncePerKey<Program>();
+const programs = oncePerKey<SegmentedProgram>();
+const updates = oncePerKey<Program>();
+
+/** Gives what stands for a group in one run; the group itself unless a run is recorded or replayed. */
+export type Through = (group: CollectiveGroup) => CollectiveGroup;
 
 /** Computes values from the leaves' present contents, into the given arrays, and brings about what the graph assigns. */
-export async function evaluate(values: readonly Value[], outputs: readonly TensorData[]): Promise<void> {
+export async function evaluate(
+  values: readonly Value[],
+  outputs: readonly TensorData[],
+  through: Through = (group) => group,
+): Promise<void> {
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
-  const { leaves, key } = structureOf(all);
-  const program = await programs(`values ${key}`, () =>
-    compile(leaves, rewrite(all, [detachedAlready, reluAfterMaxPool])),
+  const { leaves, groups, key } = structureOf(all);
+  const program = await programs(key, () =>
+    SegmentedProgram.compile(
+      { leaves, groups },
+      [rewrite(all, [detachedAlready, reluAfterMaxPool])],
+      compile,
+    ),
   );
-  await assignments.during((arrays) => program.run(arraysOf(leaves), [...outputs, ...arrays]));
+  await assignments.during((arrays) =>
+    program.run(
+      { inputs: arraysOf(leaves), outputs: [[...outputs, ...arrays]], groups: groups.map(through) },
+      () => undefined,
+    ),
+  );
 }
 
 /** A program that takes the leaves' arrays, in their order, and gives the outputs. */
@@ -51,7 +70,7 @@ export async function compileUpdate(
 ): Promise<Update> {
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const program = await programs(`update ${key}`, () => compile(leaves, values));
+  const program = await updates(key, () => compile(leaves, values));
   const inputs = arraysOf(leaves);
   const outputs = assignments.map(({ into }) => into);
   return () => program.run(inputs, outputs);

@@ -61,7 +61,8 @@ function isComputed({ node }: Value): boolean {
   return !isNode(node, 'Input') && !isNode(node, 'Constant');
 }
 
-function leafFor({ dtype, shape }: Value): Leaf {
+/** A leaf with an array of its own. */
+export function leafFor({ dtype, shape }: Value): Leaf {
   const source = { data: newArray(dtype, sizeOf(shape)) };
   return { value: input(dtype, shape, source), source };
 }

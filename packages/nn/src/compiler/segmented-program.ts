@@ -1,8 +1,13 @@
-import type { TensorData } from '../dtype.ts';
+import { newArray, type TensorData } from '../dtype.ts';
 import type { Program } from '../executor/executor.ts';
-import type { Value } from '../graph/node.ts';
-import { structureOf, type Leaf } from '../graph/structure.ts';
-import { cut, type Segment } from './cut.ts';
+import type { CollectiveNode } from '../graph/collective.ts';
+import { sizeOf, type Value } from '../graph/node.ts';
+import type { CollectiveGroup } from '../graph/operators.ts';
+import { structureOf, type Leaf, type Structure } from '../graph/structure.ts';
+import { substitute } from '../graph/substitute.ts';
+import { perform } from '../ops/collective.ts';
+import { cut, leafFor, type Segment } from './cut.ts';
+import { stagesOf, type Stage } from './stages.ts';
 
 /** Compiles a graph that reads the leaves' arrays and gives the outputs. */
 export type Compile = (leaves: readonly Leaf[], outputs: readonly Value[]) => Promise<Program>;
@@ -10,64 +15,121 @@ export type Compile = (leaves: readonly Leaf[], outputs: readonly Value[]) => Pr
 /** An array of the program's own, or the position of the one that is given to a run. */
 type Place = TensorData | number;
 
-interface CompiledSegment {
-  readonly program: Program;
+interface CompiledStage {
+  /** None where there is nothing to compute, only something to tell. */
+  readonly program: Program | undefined;
   readonly inputs: readonly Place[];
-  readonly carried: readonly TensorData[];
+  readonly outputs: readonly Place[];
+  readonly exchange: Exchange | undefined;
+  readonly delivers: number | undefined;
 }
 
-/** A graph in parts, of which each delivers some of the outputs before the next one begins. */
-export class SegmentedProgram {
-  readonly #segments: readonly CompiledSegment[];
+/** A collective on arrays of the program's own. */
+interface Exchange {
+  readonly node: CollectiveNode;
+  /** Among the groups that are given to a run. */
+  readonly group: number;
+  readonly inputs: readonly Float32Array[];
+  readonly outputs: readonly Float32Array[];
+}
 
-  private constructor(segments: readonly CompiledSegment[]) {
-    this.#segments = segments;
+/** What one run is given, in the order of the program's structure. */
+export interface Bindings {
+  /** The leaves' arrays. */
+  readonly inputs: readonly TensorData[];
+  /** The arrays that each part writes. */
+  readonly outputs: readonly (readonly TensorData[])[];
+  /** Who takes part in the collectives. */
+  readonly groups: readonly CollectiveGroup[];
+}
+
+/** A graph in parts, of which each delivers some of the outputs before the next one begins, with the collectives in it: see `stagesOf`. */
+export class SegmentedProgram {
+  readonly #stages: readonly CompiledStage[];
+
+  private constructor(stages: readonly CompiledStage[]) {
+    this.#stages = stages;
   }
 
   /**
-   * @param leaves of the whole graph, in the order in which runs are given their arrays
-   * @param wanted the outputs of each part
+   * @param structure of the whole graph, whose leaves and groups runs are given
+   * @param parts the outputs of each part
    */
   static async compile(
-    leaves: readonly Leaf[],
-    wanted: readonly (readonly Value[])[],
+    { leaves, groups }: Pick<Structure, 'leaves' | 'groups'>,
+    parts: readonly (readonly Value[])[],
     compile: Compile,
   ): Promise<SegmentedProgram> {
     const positions = new Map(leaves.map(({ value }, position) => [value, position]));
-    const segments = cut(wanted).map((segment) => compileSegment(segment, positions, compile));
-    return new SegmentedProgram(await Promise.all(segments));
+    const stages = stagesOf(parts);
+    const { asked, received } = withoutCollectives(stages, parts.flat());
+    const compiled = cut(asked).map(async (segment, index) => {
+      const { gives, collective, delivers } = stages[index];
+      const sent = asked[index].slice(gives.length).map(arrayFor);
+      return {
+        ...(await compileSegment(segment, [...gives, ...sent], positions, compile)),
+        exchange: collective && {
+          node: collective,
+          group: groups.indexOf(collective.attributes.group),
+          inputs: sent,
+          outputs: collective.outputs.map((output) => received.get(output)!.source.data as Float32Array),
+        },
+        delivers,
+      };
+    });
+    return new SegmentedProgram(await Promise.all(compiled));
   }
 
   /**
-   * Runs part after part. What they hand to each other lies in one place for all runs, so one run ends before the next begins.
+   * Runs stage after stage. What they hand to each other lies in one place for all runs, so one run ends before the next begins.
    *
-   * @param inputs the leaves' arrays
-   * @param outputs the arrays that each part writes
-   * @param written called with the number of a part when its outputs are there
+   * @param delivered called with the number of a part when its outputs are there
    */
-  async run(
-    inputs: readonly TensorData[],
-    outputs: readonly (readonly TensorData[])[],
-    written: (part: number) => void,
-  ): Promise<void> {
-    for (const [part, segment] of this.#segments.entries()) {
-      const feeds = segment.inputs.map((place) => (typeof place === 'number' ? inputs[place] : place));
-      await segment.program.run(feeds, [...outputs[part], ...segment.carried]);
-      written(part);
+  async run({ inputs, outputs, groups }: Bindings, delivered: (part: number) => void): Promise<void> {
+    const given = outputs.flat();
+    for (const stage of this.#stages) {
+      const feeds = stage.inputs.map((place) => (typeof place === 'number' ? inputs[place] : place));
+      const fetches = stage.outputs.map((place) => (typeof place === 'number' ? given[place] : place));
+      await stage.program?.run(feeds, fetches);
+      const { exchange, delivers } = stage;
+      if (exchange) await perform(exchange.node, groups[exchange.group], exchange.inputs, exchange.outputs);
+      if (delivers !== undefined) delivered(delivers);
     }
   }
 }
 
+/** What each stage computes, its collective's inputs last, as a graph in which leaves stand for what collectives give. */
+function withoutCollectives(
+  stages: readonly Stage[],
+  wanted: readonly Value[],
+): { asked: Value[][]; received: ReadonlyMap<Value, Leaf> } {
+  const outputs = stages.flatMap(({ collective }) => collective?.outputs ?? []);
+  const received = new Map(outputs.map((output) => [output, leafFor(output)]));
+  const asked = stages.map(({ gives, collective }) => [
+    ...gives.map((position) => wanted[position]),
+    ...(collective?.inputs ?? []),
+  ]);
+  const leaves = new Map([...received].map(([output, { value }]) => [output, value]));
+  // All at once: what two stages share stays one node.
+  const substituted = substitute(asked.flat(), leaves);
+  return { asked: asked.map(({ length }) => substituted.splice(0, length)), received };
+}
+
 async function compileSegment(
   { outputs, carried }: Segment,
+  places: readonly Place[],
   positions: ReadonlyMap<Value, number>,
   compile: Compile,
-): Promise<CompiledSegment> {
+): Promise<Pick<CompiledStage, 'program' | 'inputs' | 'outputs'>> {
   const values = [...outputs, ...carried.map(({ value }) => value)];
   const { leaves } = structureOf(values);
   return {
-    program: await compile(leaves, values),
+    program: values.length === 0 ? undefined : await compile(leaves, values),
     inputs: leaves.map(({ value, source }) => positions.get(value) ?? source.data),
-    carried: carried.map(({ leaf }) => leaf.source.data),
+    outputs: [...places, ...carried.map(({ leaf }) => leaf.source.data)],
   };
+}
+
+function arrayFor({ dtype, shape }: Value): Float32Array {
+  return newArray(dtype, sizeOf(shape)) as Float32Array;
 }

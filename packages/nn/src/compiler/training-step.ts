@@ -5,7 +5,7 @@ import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { arraysOf, compile } from './compile.ts';
+import { arraysOf, compile, type Through } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { oncePerKey } from './once-per-key.ts';
 import { rewrite } from './rewrite.ts';
@@ -22,43 +22,45 @@ export interface TrainingStep {
   readonly trainable: readonly Leaf[];
   /**
    * Runs forward, loss and backward; writes the loss and each gradient into its array, and brings about what the graph assigns. Tells the
-   * positions of gradients as soon as they are written, group by group.
+   * positions of gradients, group by group, as soon as they are written and the graph's collectives are over.
    */
   run(
     loss: Float32Array,
     gradients: readonly Float32Array[],
     written: (positions: readonly number[]) => void,
+    through?: Through,
   ): Promise<void>;
 }
 
 export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
   const assignments = assignmentsOf([loss]);
   const forward = [loss, ...assignments.values];
-  const { leaves, key } = structureOf(forward);
+  const { leaves, groups, key } = structureOf(forward);
   const groupOf = ({ source }: Leaf) => source.parameter!.gradientGroup;
   const trainable = leaves
     .filter(isTrainableBy(loss))
     .reverse()
     .sort((a, b) => groupOf(a) - groupOf(b));
   const parts = positionsByGroup(trainable.map(groupOf));
-  const groups = leaves.map(({ source }) => source.parameter?.gradientGroup).join();
-  const program = await programs(`${key} ${groups}`, () => {
+  const gradientGroups = leaves.map(({ source }) => source.parameter?.gradientGroup).join();
+  const program = await programs(`${key} ${gradientGroups}`, () => {
     const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
     const gradients = differentiate(rewritten[0]);
     // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
     const wanted = parts.map((positions) => positions.map((position) => gradientOf(trainable[position])));
-    return SegmentedProgram.compile(leaves, withForward(rewritten, wanted), compile);
+    return SegmentedProgram.compile({ leaves, groups }, withForward(rewritten, wanted), compile);
   });
   return {
     trainable,
-    run: (lossOutput, gradients, written) => {
-      const outputs = parts.map((positions) => positions.map((position) => gradients[position]));
-      return assignments.during((arrays) =>
-        program.run(arraysOf(leaves), withForward<TensorData>([lossOutput, ...arrays], outputs), (part) => {
+    run: (lossOutput, gradients, written, through = (group) => group) => {
+      const places = parts.map((positions) => positions.map((position) => gradients[position]));
+      return assignments.during((arrays) => {
+        const outputs = withForward<TensorData>([lossOutput, ...arrays], places);
+        return program.run({ inputs: arraysOf(leaves), outputs, groups: groups.map(through) }, (part) => {
           written(parts[part]);
-        }),
-      );
+        });
+      });
     },
   };
 }

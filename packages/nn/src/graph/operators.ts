@@ -1,3 +1,4 @@
+import type { ProcessGroup } from 'ringrun';
 import type { DType, TensorData } from '../dtype.ts';
 
 type None = Readonly<Record<string, never>>;
@@ -23,6 +24,16 @@ export interface GradientReceiver {
   gradientWritten(): void;
   /** Resolves when what happens to the gradients of this backward pass after that, such as averaging over ranks, is done. */
   backwardDone(): Promise<void>;
+}
+
+/** What a graph's collectives need of a process group. */
+export type CollectiveGroup = Pick<ProcessGroup, 'rank' | 'size' | 'allReduce' | 'allGather'>;
+
+export interface CollectiveAttributes {
+  /** Who takes part. Graphs that differ only in their groups are one program. */
+  group: CollectiveGroup;
+  /** Places the collective among those of its graph: see `inOrderOfTurns`. */
+  turn: number;
 }
 
 /** Window of a convolution over an NCHW tensor; every list is [height, width], pads are ONNX's [top, left, bottom, right]. */
@@ -142,6 +153,16 @@ export interface Operators {
   NegativeLogLikelihoodLoss: None;
   /** Input: classes [N] (int64); output [N,depth] with `value` at the class and 0 elsewhere. */
   OneHot: { depth: number; value: number };
+
+  /** The sum over the ranks of a group. Not in ONNX, as the next one: programs are cut before and behind collectives. */
+  AllReduce: CollectiveAttributes;
+  /**
+   * Inputs: mean and variance of `count` values on this rank, of one shape; outputs: mean, variance and number [] of the values of all ranks of a group.
+   */
+  CombineMoments: CollectiveAttributes & { count: number };
 }
 
 export type OpName = keyof Operators;
+
+/** Operators in which all ranks of a group take part. */
+export type CollectiveOp = 'AllReduce' | 'CombineMoments';

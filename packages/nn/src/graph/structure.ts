@@ -1,6 +1,7 @@
+import { inOrderOfTurns, isCollective } from './collective.ts';
 import { exactJson } from './exact-json.ts';
 import { isNode, type Node, type Value } from './node.ts';
-import type { Source } from './operators.ts';
+import type { CollectiveGroup, Source } from './operators.ts';
 import { topologicalOrder } from './topology.ts';
 
 /** A leaf of a graph, and what it reads. */
@@ -9,11 +10,15 @@ export interface Leaf {
   readonly source: Source;
 }
 
-/** What makes two graphs the same program: everything but the arrays that their leaves read. */
+/** What makes two graphs the same program: everything but the arrays that their leaves read, and who takes part in their collectives. */
 export interface Structure {
   /** The leaves in the order in which the program takes their arrays. */
   readonly leaves: readonly Leaf[];
-  /** Equal for graphs of equal operators, attributes, shapes and connections. */
+  /** Those of the collectives, each once, in the order in which runs are given them. */
+  readonly groups: readonly CollectiveGroup[];
+  /**
+   * Equal for graphs of equal operators, attributes, shapes and connections, whose collectives have one order, and one group where those of the other graph have one.
+   */
   readonly key: string;
 }
 
@@ -22,6 +27,8 @@ export function structureOf(outputs: readonly Value[]): Structure {
   const positions = new Map<Node, number>(order.map((node, position) => [node, position]));
   const reference = ({ node, index }: Value) => `${positions.get(node)!}.${index}`;
   const leaves: Leaf[] = [];
+  const collectives = inOrderOfTurns(order);
+  const groups = [...new Set(collectives.map(({ attributes }) => attributes.group))];
   const lines = order.map((node) => {
     const value = node.outputs[0];
     if (isNode(node, 'Input')) {
@@ -29,7 +36,14 @@ export function structureOf(outputs: readonly Value[]): Structure {
       leaves.push({ value, source });
       return `${source.parameter ? 'Parameter' : 'Input'}:${value.dtype}[${value.shape.join()}]`;
     }
-    return `${node.op}(${node.inputs.map(reference).join()})${exactJson(node.attributes)}`;
+    const attributes = isCollective(node)
+      ? {
+          ...node.attributes,
+          group: groups.indexOf(node.attributes.group),
+          turn: collectives.indexOf(node),
+        }
+      : node.attributes;
+    return `${node.op}(${node.inputs.map(reference).join()})${exactJson(attributes)}`;
   });
-  return { leaves, key: `${lines.join(';')}=>${outputs.map(reference).join()}` };
+  return { leaves, groups, key: `${lines.join(';')}=>${outputs.map(reference).join()}` };
 }

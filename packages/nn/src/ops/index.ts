@@ -1,6 +1,7 @@
 import type { Node } from '../graph/node.ts';
 import type { OpName } from '../graph/operators.ts';
 import { batchNormalization } from './batch-normalization.ts';
+import { collectives } from './collective.ts';
 import { convolution } from './convolution.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
 import { elementwise } from './elementwise.ts';
@@ -30,6 +31,7 @@ export const operators: OperatorFamily<OpName> = {
   ...pooling,
   ...indexing,
   ...softmaxes,
+  ...collectives,
 };
 
 export function definitionOf(node: Node): OperatorDefinition<OpName> {

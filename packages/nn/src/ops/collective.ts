@@ -1,0 +1,130 @@
+import { ShapeError } from '../errors.ts';
+import { newTurn, type CollectiveNode } from '../graph/collective.ts';
+import { createNode, createValue, describeType, isNode, sizeOf, type Value } from '../graph/node.ts';
+import type { CollectiveGroup, CollectiveOp } from '../graph/operators.ts';
+import type { OperatorFamily } from './definition.ts';
+import { add, div, mul, sub } from './elementwise.ts';
+import { concat, expand, reshape, slice } from './shape.ts';
+import { constant } from './source.ts';
+
+/** The sum of a value over the ranks of a group, which all ranks compute at the same place of their graphs. */
+export function allReduce(value: Value, group: CollectiveGroup, turn = newTurn()): Value {
+  if (value.dtype !== 'float32') {
+    throw new ShapeError(`AllReduce: takes float32, given ${describeType(value)}.`);
+  }
+  return createValue('AllReduce', [value], { group, turn }, value);
+}
+
+/** Mean and variance of some values; the variance is divided by their number. */
+export interface Moments {
+  readonly mean: Value;
+  readonly variance: Value;
+}
+
+/** The moments of the values of all ranks, and the number [] of these values. */
+export function combineMoments(
+  { mean, variance }: Moments,
+  count: number,
+  group: CollectiveGroup,
+): Moments & { total: Value } {
+  const types = [mean, variance, { dtype: mean.dtype, shape: [] }];
+  const attributes = { count, group, turn: newTurn() };
+  const [all, allVariance, total] = createNode('CombineMoments', [mean, variance], attributes, types).outputs;
+  return { mean: all, variance: allVariance, total };
+}
+
+export const collectives: OperatorFamily<CollectiveOp> = {
+  AllReduce: {
+    emit: refuse,
+    // Each rank's input is in every rank's output, so its gradient is the sum of what every rank's loss asks of the output.
+    gradient: ({ attributes: { group, turn } }, [d]) => [d && allReduce(d, group, -turn)],
+  },
+  CombineMoments: {
+    emit: refuse,
+    // With n, m, v of this rank and N, M, V of all: M = Σ n·m / N and V = Σ n·(v + (m − M)²) / N, so dm = n/N·(dM + 2·(m − M)·dV) and dv = n/N·dV, where dM and dV
+    // are sums over the losses of all ranks: one message. (Through M in it V does not change: Σ n·(m − M) is 0.)
+    gradient: ({ inputs: [m], outputs: [all, , total], attributes }, [dMean, dVariance]) => {
+      const { count, group, turn } = attributes;
+      const parts = [dMean, dVariance].map((d) => d ?? expand(constant(0), m.shape));
+      const size = sizeOf(m.shape);
+      const flat = concat(
+        parts.map((d) => reshape(d, [size])),
+        0,
+      );
+      const share = div(constant(count), total);
+      const sums = mul(allReduce(flat, group, -turn), share);
+      const [ofMean, ofVariance] = [0, size].map((at) => reshape(slice(sums, 0, at, at + size), m.shape));
+      return [add(ofMean, mul(ofVariance, mul(sub(m, all), constant(2)))), ofVariance];
+    },
+  },
+};
+
+function refuse(): never {
+  throw new Error('A collective runs between programs; it is not emitted into one.');
+}
+
+/** Runs a collective with the ranks of its group, or of another. */
+export async function perform(
+  node: CollectiveNode,
+  group: CollectiveGroup,
+  inputs: readonly Float32Array[],
+  outputs: readonly Float32Array[],
+): Promise<void> {
+  if (isNode(node, 'CombineMoments'))
+    return performCombination(node.attributes.count, group, inputs, outputs);
+  outputs[0].set(inputs[0]);
+  await group.allReduce(outputs[0]);
+}
+
+/** One message: means, variances and number of each rank to all others, who compute the same from the same bytes. */
+async function performCombination(
+  count: number,
+  group: CollectiveGroup,
+  [mean, variance]: readonly Float32Array[],
+  outputs: readonly Float32Array[],
+): Promise<void> {
+  const own = Float32Array.of(...mean, ...variance, count);
+  const gathered = new Float32Array(group.size * own.length);
+  await group.allGather(gathered, own);
+  const ranks = Array.from({ length: group.size }, (_, rank) => {
+    const of = gathered.subarray(rank * own.length, (rank + 1) * own.length);
+    const size = mean.length;
+    return { mean: of.subarray(0, size), variance: of.subarray(size, 2 * size), count: of[2 * size] };
+  });
+  combine(ranks, outputs);
+}
+
+interface MomentsOfRank {
+  readonly mean: Float32Array;
+  readonly variance: Float32Array;
+  readonly count: number;
+}
+
+/**
+ * Mean Σ n·m / N, variance Σ n·(v + (m − mean)²) / N (Chan, Golub and LeVeque 1979, of several parts at once): squares of differences, so that
+ * nothing cancels where means are large beside deviations. In double precision.
+ */
+export function combine(
+  parts: readonly MomentsOfRank[],
+  [mean, variance, total]: readonly Float32Array[],
+): void {
+  // Where there are no values, moments mean nothing.
+  const ranks = parts.filter(({ count }) => count > 0);
+  const all = ranks.reduce((sum, { count }) => sum + count, 0);
+  if (all < 2) {
+    const counts = parts.map(({ count }, rank) => `${count} of rank ${rank}`).join(', ');
+    throw new ShapeError(
+      'SyncBatchNorm: training takes more than 1 value per channel over all ranks of the group, ' +
+        `given ${counts}; use a larger batch, or eval().`,
+    );
+  }
+  for (const channel of mean.keys()) {
+    const sumOver = (term: (rank: MomentsOfRank) => number) =>
+      ranks.reduce((sum, rank) => sum + rank.count * term(rank), 0);
+    const center = sumOver((rank) => rank.mean[channel]) / all;
+    const spread = sumOver((rank) => rank.variance[channel] + (rank.mean[channel] - center) ** 2);
+    mean[channel] = center;
+    variance[channel] = spread / all;
+  }
+  total[0] = all;
+}
