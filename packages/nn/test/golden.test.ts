@@ -6,16 +6,10 @@ import { defaultGenerator } from '../src/random/generator.ts';
 import { fill, fillClasses, fillCoarse } from './fill.ts';
 import { MnistCnn } from './mnist-cnn.ts';
 import { expectClose } from './numeric.ts';
+import { expectSummary, tolerance, type Summary } from './summary.ts';
 import './one-thread.ts';
 
 // PyTorch's numbers, as `test/golden/operators.py` wrote them.
-
-interface Summary {
-  readonly samples: readonly number[];
-  /** Of tensors with more elements than samples. */
-  readonly sum?: number;
-  readonly sizes?: number;
-}
 
 interface OperatorCase {
   readonly name: string;
@@ -66,27 +60,6 @@ interface Golden {
 
 const fixture = new URL('../../../test/golden/operators.json', import.meta.url);
 const golden = JSON.parse(readFileSync(fixture, 'utf8')) as Golden;
-
-/** Differences between two implementations in float32, relative to the largest element of a tensor. */
-const tolerance = 1e-5;
-
-function expectSummary(what: string, actual: Float32Array, { samples, sum, sizes }: Summary): void {
-  const last = actual.length - 1;
-  const places =
-    sizes === undefined
-      ? [...actual.keys()]
-      : samples.map((_, k) => Math.floor((k * last) / (samples.length - 1)));
-  expectClose(
-    what,
-    places.map((place) => actual[place]),
-    samples,
-    tolerance,
-  );
-  if (sum === undefined || sizes === undefined) return;
-  const sumOf = (value: (element: number) => number) => actual.reduce((total, x) => total + value(x), 0);
-  expectClose(`${what}: sum`, [sumOf((x) => x)], [sum], tolerance, sizes);
-  expectClose(`${what}: sum of sizes`, [sumOf(Math.abs)], [sizes], tolerance);
-}
 
 /** Classes, of which every third is to be ignored. */
 const ignoring = (count: number, depth: number, seed: number) =>

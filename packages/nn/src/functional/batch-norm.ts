@@ -2,8 +2,11 @@ import type { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { assignWhenRun, type Update } from '../graph/assignment.ts';
 import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import type { CollectiveGroup } from '../graph/operators.ts';
 import { affine, batchNormalize, type BatchNormalized } from '../ops/batch-normalization.ts';
+import { combineMoments, type Moments } from '../ops/collective.ts';
 import { add, div, mul, neg, sqrt, sub } from '../ops/elementwise.ts';
+import { reduceSum } from '../ops/reduction.ts';
 import { constant, constantTensor } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import type { NormalizationOptions } from './normalization.ts';
@@ -65,32 +68,75 @@ export interface BatchNormInputs {
   /** null: each batch counts as much as every other, by `running.batches`. */
   readonly momentum: number | null;
   readonly eps: number;
+  /** In training, ranks whose batches are one; this rank's batch alone unless given. */
+  readonly group?: CollectiveGroup | undefined;
 }
 
 /** See `batchNorm`. */
 export function normalizeBatch(name: string, inputs: BatchNormInputs): Tensor {
   requireChannels(name, inputs);
-  return new Tensor(inputs.training ? byBatch(name, inputs) : byRunningStatistics(name, inputs));
+  if (!inputs.training) return new Tensor(byRunningStatistics(name, inputs));
+  return new Tensor(inputs.group ? byBatchesOf(inputs.group, inputs) : byBatch(name, inputs));
 }
 
 function byBatch(name: string, { input, running, weight, bias, momentum, eps }: BatchNormInputs): Value {
-  const axes = [...input.shape.keys()].filter((axis) => axis !== 1);
-  const count = sizeOf(axes.map((axis) => input.shape[axis]));
+  const { count } = reducedIn(input);
   if (count < 2) {
     throw new ShapeError(
       `${name}: training takes more than 1 value per channel, given ${describeType(input)}; use a larger batch, or eval().`,
     );
   }
-  const { value } = input;
-  const batch = batchNormalize(value, valueOr(1, weight, value), valueOr(0, bias, value), eps);
-  if (running) assignWhenRun(batch.normalized, updateOf(running, batch, count, momentum));
+  const batch = batchNormalize(input.value, weightOr1(input, weight), biasOr0(input, bias), eps);
+  const correction = constant(count / (count - 1));
+  if (running) assignWhenRun(batch.normalized, updateOf(running, batch, correction, momentum));
   return batch.normalized;
 }
 
-/** A number for each channel. */
-function valueOr(number: number, given: Tensor | undefined, like: Value): Value {
-  const channels = like.shape[1];
-  return given ? given.value : constantTensor([channels], Array<number>(channels).fill(number));
+/**
+ * With M and V over the batches of all ranks, m and v over this rank's, and y = (x − m) / √(v + eps), as it is normalized by itself:
+ * (x − M) / √(V + eps) = y·√(v + eps) / √(V + eps) + (m − M) / √(V + eps). So beside what normalizing takes anyway there is one pass over the input, which weight and bias
+ * share, and y is all that the backward pass needs of the input's size besides.
+ */
+function byBatchesOf(
+  group: CollectiveGroup,
+  { input, running, weight, bias, momentum, eps }: BatchNormInputs,
+): Value {
+  const { axes, count } = reducedIn(input);
+  const own = normalizeOwn(input, axes, eps);
+  const all = combineMoments(own, count, group);
+  const correction = div(all.total, sub(all.total, constant(1)));
+  if (running) assignWhenRun(all.mean, updateOf(running, all, correction, momentum));
+  const [ownDeviation, deviation] = [own, all].map(({ variance }) => sqrt(add(variance, constant(eps))));
+  const by = weightOr1(input, weight);
+  const scale = mul(div(ownDeviation, deviation), by);
+  const shift = mul(div(sub(own.mean, all.mean), deviation), by);
+  return affine(own.normalized, scale, add(shift, biasOr0(input, bias)));
+}
+
+/** A rank without samples takes part: sums over nothing are 0, where means would be NaN, and would be in what it sends back too. */
+function normalizeOwn(input: Tensor, axes: readonly number[], eps: number): BatchNormalized {
+  const x = input.value;
+  if (sizeOf(x.shape) > 0) return batchNormalize(x, weightOr1(input), biasOr0(input), eps);
+  const zeros = reduceSum(x, axes);
+  return { normalized: x, mean: zeros, variance: zeros };
+}
+
+/** All axes but the channels', and how many values each channel has. */
+function reducedIn({ shape }: Tensor): { axes: number[]; count: number } {
+  const axes = [...shape.keys()].filter((axis) => axis !== 1);
+  return { axes, count: sizeOf(axes.map((axis) => shape[axis])) };
+}
+
+function weightOr1({ shape }: Tensor, weight?: Tensor): Value {
+  return weight ? weight.value : perChannel(shape[1], 1);
+}
+
+function biasOr0({ shape }: Tensor, bias?: Tensor): Value {
+  return bias ? bias.value : perChannel(shape[1], 0);
+}
+
+function perChannel(channels: number, number: number): Value {
+  return constantTensor([channels], Array<number>(channels).fill(number));
 }
 
 /** One pass over the input; the rest is over channels. */
@@ -105,13 +151,14 @@ function byRunningStatistics(name: string, { input, running, weight, bias, eps }
   return affine(input.value, scale, shift);
 }
 
+/** @param correction by which the variance becomes unbiased: n / (n − 1) */
 function updateOf(
   { mean, variance, batches }: RunningStatistics,
-  batch: BatchNormalized,
-  count: number,
+  batch: Moments,
+  correction: Value,
   momentum: number | null,
 ): Update {
-  const unbiased = mul(batch.variance, constant(count / (count - 1)));
+  const unbiased = mul(batch.variance, correction);
   return (read) => {
     const after = batches && add(read(batches), constant(1));
     const part = momentum === null ? div(constant(1), after!) : constant(momentum);

@@ -3,6 +3,7 @@ import { ArgumentError, ShapeError } from '../errors.ts';
 import { normalizeBatch, type RunningStatistics } from '../functional/batch-norm.ts';
 import type { NormalizationOptions } from '../functional/normalization.ts';
 import { describeType } from '../graph/node.ts';
+import type { CollectiveGroup } from '../graph/operators.ts';
 import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
@@ -22,7 +23,7 @@ export interface BatchNormModuleOptions extends NormalizationOptions {
  * Normalizes each channel over a batch: see `F.batchNorm`. In training the running statistics are brought up to date when a forward call's
  * graph first runs, once for each call.
  */
-abstract class BatchNorm extends Module {
+export abstract class BatchNorm extends Module {
   /** [numFeatures] */
   readonly weight: Parameter | undefined;
   /** [numFeatures] */
@@ -57,12 +58,22 @@ abstract class BatchNorm extends Module {
     this.numBatchesTracked = new BufferTensor(new Float32Array(1), []);
   }
 
-  /** How many dimensions an input may have, and how messages write its shape. */
-  protected abstract readonly inputs: { readonly ranks: readonly number[]; readonly written: string };
+  /** Whether an input may have so many dimensions, and how messages write its shape. */
+  protected abstract readonly inputs: { readonly takes: (dims: number) => boolean; readonly written: string };
+
+  /** Ranks whose batches are one in training; none unless overridden: this rank's batch alone. */
+  protected group(): CollectiveGroup | undefined {
+    return undefined;
+  }
+
+  /** What it was made with. */
+  get settings(): { numFeatures: number; eps: number; momentum: number | null } {
+    return { numFeatures: this.#numFeatures, eps: this.#eps, momentum: this.#momentum };
+  }
 
   forward(input: Tensor): Tensor {
-    const { ranks, written } = this.inputs;
-    if (!ranks.includes(input.shape.length) || input.shape[1] !== this.#numFeatures) {
+    const { takes, written } = this.inputs;
+    if (!takes(input.shape.length) || input.shape[1] !== this.#numFeatures) {
       throw new ShapeError(
         `${this.constructor.name}: takes float32${written} with C = ${this.#numFeatures}, given ${describeType(input)}.`,
       );
@@ -76,6 +87,8 @@ abstract class BatchNorm extends Module {
       training: this.training || running === undefined,
       momentum: this.#momentum,
       eps: this.#eps,
+      // As torch: evaluation without running statistics is by this rank's batch.
+      group: this.training ? this.group() : undefined,
     });
   }
 
@@ -88,13 +101,13 @@ abstract class BatchNorm extends Module {
 /** Batch normalization of [N, C] or [N, C, L] (torch.nn.BatchNorm1d). */
 export class BatchNorm1d extends BatchNorm {
   protected override get inputs() {
-    return { ranks: [2, 3], written: '[N,C] or [N,C,L]' };
+    return { takes: (dims: number) => dims === 2 || dims === 3, written: '[N,C] or [N,C,L]' };
   }
 }
 
 /** Batch normalization of images, [N, C, H, W] (torch.nn.BatchNorm2d). */
 export class BatchNorm2d extends BatchNorm {
   protected override get inputs() {
-    return { ranks: [4], written: '[N,C,H,W]' };
+    return { takes: (dims: number) => dims === 4, written: '[N,C,H,W]' };
   }
 }

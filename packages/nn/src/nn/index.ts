@@ -12,4 +12,5 @@ export { ModuleList } from './module-list.ts';
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
 export { Sequential, type Layer } from './sequential.ts';
 export type { IncompatibleKeys, ModuleStateDict, StoredTensors } from './state-dict.ts';
+export { SyncBatchNorm, type Synchronized, type SyncBatchNormOptions } from './sync-batch-norm.ts';
 export * as utils from './utils/index.ts';

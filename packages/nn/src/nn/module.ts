@@ -19,6 +19,11 @@ export abstract class Module implements DistributedModule {
   /** Whether the module computes as in training, where some do otherwise than in evaluation; `train` and `eval` set it. */
   training = true;
 
+  /** Whether computing this module in training is a collective of its ranks, as synchronised batch normalization is. */
+  get isCollective(): boolean {
+    return false;
+  }
+
   /**
    * Every parameter of this module and its parts, named by the path of properties: `conv1.weight`. A module's own come before those of its parts, as in
    * torch. A parameter that is used twice is listed once.
@@ -63,6 +68,11 @@ export abstract class Module implements DistributedModule {
     seen.add(this);
     yield [prefix, this];
     for (const [name, child] of this.namedChildren()) yield* child.namedModules(join(prefix, name), seen);
+  }
+
+  /** Paths of the parts whose computation is a collective, for DistributedDataParallel. */
+  *namedCollectives(): Generator<string> {
+    for (const [name, module] of this.namedModules()) if (module.isCollective) yield name;
   }
 
   /** Has this module and all of its parts compute as in training, or in evaluation (torch.nn.Module.train). */

@@ -5,7 +5,7 @@ import { broadcastBuffers } from './buffers.ts';
 import { verifyIdentical } from './consistency.ts';
 import type { DistributedModule } from './distributed-module.ts';
 import type { CommHook } from './hooks/index.ts';
-import { Join, type JoinOptions } from './join.ts';
+import { Join, refuseCollectives, type JoinOptions } from './join.ts';
 import { requireSameModel } from './model-agreement.ts';
 import { checkedSettings, type DistributedDataParallelOptions, type Settings } from './options.ts';
 import { Reducer, type AveragedStep } from './reducer.ts';
@@ -100,10 +100,14 @@ export class DistributedDataParallel<M extends ForwardModule> {
    * Inside, this model's steps must be the group's only collectives. Buffers are given to all ranks after each step, from the first rank that still trains.
    * An error of `run` ends this rank's part at once, and the others get an error that names it.
    *
+   * A model with SyncBatchNorm cannot be trained so: a rank without a batch has nothing to normalize with the others (torch does not support it either).
+   *
    * @returns what `run` resolves with
-   * @throws RingrunError `ERR_JOIN_UNDER_WAY` inside of another join of this model
+   * @throws RingrunError `ERR_JOIN_UNDER_WAY` inside of another join of this model; `ERR_JOIN_COLLECTIVES`, before `run` begins and on every rank, for a
+   * model with parts that are collectives themselves
    */
   async join<Result>(run: () => Promise<Result>, options: JoinOptions = {}): Promise<Result> {
+    refuseCollectives(this.module);
     if (this.#join !== undefined) {
       throw new RingrunError(
         'ERR_JOIN_UNDER_WAY',

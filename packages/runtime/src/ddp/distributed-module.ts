@@ -13,6 +13,12 @@ export interface DistributedModule {
   /** State that is not trained but belongs to the model, such as running means. */
   namedBuffers(): Iterable<readonly [name: string, buffer: DistributedBuffer]>;
 
+  /**
+   * Names of the parts whose computation is a collective of the ranks, such as synchronised batch normalization: ranks compute them together, or none does. A library
+   * without such parts leaves it out. The operations of a part are over, or issued, when a backward pass tells of its first gradient.
+   */
+  namedCollectives?(): Iterable<string>;
+
   /** False while the model is evaluated, when ranks may differ in how often they call it (torch.nn.Module.training). A library without such a mode leaves it out. */
   readonly training?: boolean;
 }

@@ -1,4 +1,5 @@
-import type { ProcessGroup } from '@ringrun/collectives';
+import { RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import type { DistributedModule } from './distributed-module.ts';
 import type { Reducer } from './reducer.ts';
 import { equalWeights, SampleWeights } from './sample-weights.ts';
 
@@ -55,6 +56,17 @@ export class Join {
   async firstThatTrains(): Promise<number> {
     return (await rankWithMost(this.#group, this.#trains ? 1 : 0)) ?? 0;
   }
+}
+
+/** A rank that has run out follows averages of gradients, and knows nothing of what others exchange in a forward call. */
+export function refuseCollectives(module: DistributedModule): void {
+  const name = [...(module.namedCollectives?.() ?? [])].at(0);
+  if (name === undefined) return;
+  throw new RingrunError(
+    'ERR_JOIN_COLLECTIVES',
+    `join: ${name === '' ? 'the model' : name} computes with all ranks together, as SyncBatchNorm does, and a rank that has run out of batches could not take part. ` +
+      'Give every rank as many batches (DistributedSampler does), or train with plain batch normalization.',
+  );
 }
 
 /** The first rank with a number that no other's exceeds; undefined where all numbers are equal. A collective. */

@@ -2,7 +2,7 @@ import { dtypeOf, RingrunError, type ProcessGroup, type TypedArray } from '@ring
 import type { DistributedBuffer, DistributedModule } from './distributed-module.ts';
 import type { Settings } from './options.ts';
 
-/** Ranks whose models differ in a parameter or a buffer (its name, its shape, its dtype, or whether there is one at all), or that wrap them with other options. */
+/** Ranks whose models differ in a parameter or a buffer (its name, its shape, its dtype, or whether there is one at all), or a collective part, or that wrap them with other options. */
 export class ModelMismatchError extends RingrunError {
   constructor(difference: string) {
     super(
@@ -16,7 +16,7 @@ export class ModelMismatchError extends RingrunError {
 /** What all ranks must have alike, in words, in the order of the module. */
 export type Outline = Readonly<Record<Kind, readonly string[]>>;
 
-const kinds = ['parameter', 'buffer', 'option'] as const;
+const kinds = ['parameter', 'buffer', 'collective part', 'option'] as const;
 type Kind = (typeof kinds)[number];
 
 /**
@@ -29,6 +29,7 @@ export function requireSameModel(group: ProcessGroup, module: DistributedModule,
     group.allGatherObjectSync<Outline>({
       parameter: describeTensors(module.namedParameters()),
       buffer: describeTensors(module.namedBuffers()),
+      'collective part': [...(module.namedCollectives?.() ?? [])],
       option: Object.entries(settings).map(([name, value]) => `${name} ${value}`),
     }),
   );

@@ -1,4 +1,5 @@
 import { RingrunError } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/collectives';
 import type { Session } from './session.ts';
 import type { Subgroups } from './subgroups.ts';
 
@@ -16,7 +17,21 @@ export function currentState(): State {
 
 export function enterState(next: State): void {
   state = next;
+  registry.group = next.phase === 'ready' ? next.session.group : undefined;
 }
+
+/**
+ * Where libraries find the default group, which import only types of ringrun: `globalThis[Symbol.for('ringrun.defaultGroup')]`, once ringrun is loaded. One per
+ * process, however many copies of this module it loads.
+ */
+export interface DefaultGroupRegistry {
+  /** Of all ranks; undefined before initProcessGroup has resolved, and from destroyProcessGroup on. */
+  group: ProcessGroup | undefined;
+}
+
+const registered = Symbol.for('ringrun.defaultGroup');
+const registry = ((globalThis as unknown as Record<symbol, DefaultGroupRegistry | undefined>)[registered] ??=
+  { group: undefined });
 
 /** @param what was asked for, as the beginning of a sentence. */
 export function readyState(what: string): State & { phase: 'ready' } {

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { expectClose } from '../packages/nn/test/numeric.ts';
+import { expectSummary, type Summary } from '../packages/nn/test/summary.ts';
+import { Scenarios } from './support/scenarios.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const scenarios = new Scenarios('test/fixtures/sync-batch-norm.js', temporaryFolder());
+
+/** PyTorch's BatchNorm on the batches of all ranks as one, by test/golden/operators.py. */
+interface GoldenCase {
+  /** Of each: output, gradients of the input and the parameters, buffers. */
+  readonly steps: readonly (readonly Summary[])[];
+  readonly evaluation: readonly [output: Summary, gradient: Summary];
+}
+const file = new URL('golden/operators.json', import.meta.url);
+const { batchNorms } = JSON.parse(readFileSync(file, 'utf8')) as { batchNorms: Record<string, GoldenCase> };
+
+interface Case {
+  readonly steps: readonly {
+    /** Output and gradient of the input, of this rank's samples. */
+    readonly own: readonly (readonly number[])[];
+    /** Gradients of the parameters and buffers. */
+    readonly common: readonly (readonly number[])[];
+  }[];
+  readonly evaluation?: readonly (readonly number[])[];
+}
+type Cases = Readonly<Record<string, Case>>;
+
+/** The samples of all ranks, in order. */
+const joined = (parts: readonly (readonly number[])[]) => Float32Array.from(parts.flat());
+
+function arraysOf(ranks: readonly Case[], step: number): Float32Array[] {
+  const [{ own, common }] = ranks.map(({ steps }) => steps[step]);
+  return [
+    ...own.map((_, place) => joined(ranks.map(({ steps }) => steps[step].own[place]))),
+    ...common.map((array) => Float32Array.from(array)),
+  ];
+}
+
+/** Of float32 beside float32, relative to the largest element: the same sums in another order. */
+const rounding = 5e-6;
+
+describe.each([
+  [2, 'shm'],
+  [2, 'tcp'],
+  [3, 'shm'],
+])('%i ranks, %s', (size, transport) => {
+  test('with batches of different sizes normalize as one process does, and as PyTorch, forward and backward', async () => {
+    const alone = await scenarios.runAlone<Cases>('alone');
+    const found = await scenarios.run<Cases>(size, 'synchronized', { transport });
+    expect(Object.keys(alone).sort()).toEqual(Object.keys(batchNorms).sort());
+    for (const [name, golden] of Object.entries(batchNorms)) {
+      const ranks = found.map((cases) => cases[name]);
+      for (const [step, expected] of golden.steps.entries()) {
+        // Bit for bit: every rank computes what is common from the same numbers.
+        for (const { steps } of ranks) expect(steps[step].common).toEqual(ranks[0].steps[step].common);
+        const arrays = arraysOf(ranks, step);
+        expect(arrays.length).toBe(expected.length);
+        for (const [place, array] of arrays.entries()) {
+          const what = `${name}, step ${step}, array ${place}`;
+          expectSummary(what, array, expected[place]);
+          expectClose(what, array, arraysOf([alone[name]], step)[place], rounding);
+        }
+      }
+      for (const [place, expected] of golden.evaluation.entries()) {
+        if (name === 'nothing tracked') continue;
+        const what = `${name}, evaluation ${place}`;
+        expectSummary(what, joined(ranks.map(({ evaluation }) => evaluation![place])), expected);
+      }
+    }
+  });
+});
+
+test('without synchronisation they do not', async () => {
+  const ranks = await scenarios.run<Case>(2, 'notSynchronized');
+  const [output] = arraysOf(ranks, 0);
+  expect(() => {
+    expectSummary('output', output, batchNorms.images.steps[0][0]);
+  }).toThrow('of at most');
+});
+
+interface Trained {
+  output: number[];
+  again: number[];
+  gradients: number[];
+  buffers: number[];
+}
+
+test.each(['shm', 'tcp'])(
+  '%s: passes with overlap and without, unused layers, noSync and detectAnomaly give the gradients of one process',
+  async (transport) => {
+    const alone = await scenarios.runAlone<Record<string, Trained>>('aloneWays');
+    const found = await scenarios.run<Record<string, Trained>>(2, 'ways', { transport });
+    expect(found[1]).toEqual(found[0]);
+    expect(Object.keys(found[0])).toHaveLength(8);
+    for (const [way, { gradients, buffers }] of Object.entries(found[0])) {
+      const [kind] = way.split(',');
+      const expected = alone[kind === 'detectAnomaly' ? 'plain' : kind];
+      expectClose(`${way}: gradients`, gradients, expected.gradients, rounding);
+      expectClose(`${way}: buffers`, buffers, expected.buffers, rounding);
+    }
+  },
+);
+
+test('graphs that are laid out differently on the ranks, and runs that begin together, meet in one order', async () => {
+  const alone = await scenarios.runAlone<Trained>('aloneLayouts');
+  const found = await scenarios.run<Trained>(2, 'layouts');
+  for (const output of ['output', 'again'] as const) {
+    expectClose(output, joined(found.map((rank) => rank[output])), alone.output, rounding);
+  }
+  expectClose('gradients', found[0].gradients, alone.gradients, 2e-5);
+  expect(found[1].gradients).toEqual(found[0].gradients);
+  expect(found[1].buffers).toEqual(found[0].buffers);
+});
+
+test('layers have the groups that they are given', async () => {
+  const found = await scenarios.run<{ means: number[]; problem: unknown }>(3, 'groups');
+  const problem = {
+    code: 'ERR_ARGUMENT',
+    message: expect.stringContaining('processGroup is null') as unknown,
+  };
+  for (const [rank, { means, problem: of }] of found.entries()) {
+    expect(means).toEqual([11, rank === 2 ? 21 : 6]);
+    expect(of).toMatchObject(problem);
+  }
+});
+
+test('less than 2 values per channel over all ranks are refused on all, who can go on', async () => {
+  const found = await scenarios.run<{ problem: unknown; same: boolean; batches: number }>(2, 'tooFew');
+  const message =
+    'SyncBatchNorm: training takes more than 1 value per channel over all ranks of the group, ' +
+    'given 1 of rank 0, 0 of rank 1; use a larger batch, or eval().';
+  for (const rank of found) {
+    expect(rank).toEqual({
+      problem: { name: 'ShapeError', code: 'ERR_SHAPE', message },
+      same: true,
+      batches: 2,
+    });
+  }
+});
+
+test('a rank that does not come is told of by the group, and nothing is tracked', async () => {
+  const found = await scenarios.run<{ problem: unknown; buffers: number[] }>(2, 'mismatch');
+  for (const { problem, buffers } of found) {
+    expect(problem).toMatchObject({ name: 'CollectiveMismatchError' });
+    expect(buffers).toEqual([0, 0, 1, 1, 0]);
+  }
+});
+
+test('join refuses such a model at once, by the layer, and the wrapper models that differ in one', async () => {
+  const found = await scenarios.run<Record<string, { code: string; message: string }>>(2, 'refusals');
+  for (const { join, began, differ } of found) {
+    expect(join.code).toBe('ERR_JOIN_COLLECTIVES');
+    expect(join.message).toMatch(/^join: norm1 computes with all ranks together, as SyncBatchNorm does,/);
+    expect(began).toBe(false);
+    expect(differ.code).toBe('ERR_MODEL_MISMATCH');
+    expect(differ.message).toContain(
+      'collective part 0: rank 0 has none (0 collective parts in all); rank 1 has norm1.',
+    );
+  }
+});
+
+test('detectAnomaly names what this rank or another has brought in, also where other ranks find nothing', async () => {
+  type Found = Record<'before' | 'behind' | 'alone', { code: string; message: string } | 'none'>;
+  const [first, second] = await scenarios.run<Found>(2, 'anomaly');
+  const nonfinite = (message: string) => ({
+    code: 'ERR_NONFINITE',
+    message: expect.stringContaining(message) as unknown,
+  });
+  const foreign = "from finite inputs of this rank, so another rank's are not";
+  expect(first.before).toMatchObject(nonfinite(`CombineMoments`));
+  expect(first.before).toMatchObject(nonfinite(foreign));
+  expect(second.before).toMatchObject(nonfinite('A tensor float32[4,1,6,6] holds NaN in 1 of 144 elements'));
+  expect(first.behind).toMatchObject(nonfinite('the loss is finite, but the gradient of parameter'));
+  expect(first.behind).toMatchObject(nonfinite(foreign));
+  expect(second.behind).toMatchObject(nonfinite('holds Infinity in 1 of 1'));
+  expect(first.alone).toBe('none');
+  expect(second.alone).toMatchObject(nonfinite('holds NaN in 1 of 1'));
+});
