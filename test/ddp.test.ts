@@ -53,20 +53,6 @@ test('a model that differs on one rank is refused on every rank, with both sides
   }
 });
 
-test.each(['shm', 'tcp'])(
-  '%s: two ranks of batch 8 train as one process of batch 16 does, with gradients in one bucket and in one each',
-  async (transport) => {
-    const alone = await scenarios.runAlone<BeforeAndAfter>('alone');
-    expect(furthest(alone.after, alone.before)).toBeGreaterThan(0.1);
-    const found = await ranks<Record<'oneBucket' | 'manyBuckets', number[]>>(2, 'train', { transport });
-    for (const { oneBucket, manyBuckets } of found) {
-      expect(furthest(oneBucket, alone.after)).toBeLessThan(1e-5);
-      expect(furthest(manyBuckets, alone.after)).toBeLessThan(1e-5);
-    }
-    expect(found[1]).toEqual(found[0]);
-  },
-);
-
 test('a parameter that was changed by hand is found on every rank, and the rank is named', async () => {
   const found = await ranks<{
     digest: string;
