@@ -126,6 +126,13 @@ test('layers have the groups that they are given', async () => {
   }
 });
 
+test('the default group is the one at the time of a forward call; outside of one, a rank is by itself', async () => {
+  expect(await scenarios.run(2, 'regrouped')).toEqual([
+    [6, 1, 6],
+    [6, 11, 6],
+  ]);
+});
+
 test('less than 2 values per channel over all ranks are refused on all, who can go on', async () => {
   const found = await scenarios.run<{ problem: unknown; same: boolean; batches: number }>(2, 'tooFew');
   const message =

@@ -1,4 +1,4 @@
-import { newArray, type TensorData } from '../dtype.ts';
+import type { TensorData } from '../dtype.ts';
 import type { Program } from '../executor/executor.ts';
 import type { CollectiveNode } from '../graph/collective.ts';
 import { sizeOf, type Value } from '../graph/node.ts';
@@ -65,17 +65,9 @@ export class SegmentedProgram {
     const { asked, received } = withoutCollectives(stages, parts.flat());
     const compiled = cut(asked).map(async (segment, index) => {
       const { gives, collective, delivers } = stages[index];
-      const sent = asked[index].slice(gives.length).map(arrayFor);
-      return {
-        ...(await compileSegment(segment, [...gives, ...sent], positions, compile)),
-        exchange: collective && {
-          node: collective,
-          group: groups.indexOf(collective.attributes.group),
-          inputs: sent,
-          outputs: collective.outputs.map((output) => received.get(output)!.source.data as Float32Array),
-        },
-        delivers,
-      };
+      const exchange = collective && exchangeOf(collective, groups, received);
+      const places = [...gives, ...(exchange?.inputs ?? [])];
+      return { ...(await compileSegment(segment, places, positions, compile)), exchange, delivers };
     });
     return new SegmentedProgram(await Promise.all(compiled));
   }
@@ -130,6 +122,15 @@ async function compileSegment(
   };
 }
 
-function arrayFor({ dtype, shape }: Value): Float32Array {
-  return newArray(dtype, sizeOf(shape)) as Float32Array;
+function exchangeOf(
+  node: CollectiveNode,
+  groups: readonly CollectiveGroup[],
+  received: ReadonlyMap<Value, Leaf>,
+): Exchange {
+  return {
+    node,
+    group: groups.indexOf(node.attributes.group),
+    inputs: node.inputs.map(({ shape }) => new Float32Array(sizeOf(shape))),
+    outputs: node.outputs.map((output) => received.get(output)!.source.data as Float32Array),
+  };
 }
