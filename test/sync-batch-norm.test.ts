@@ -42,6 +42,7 @@ function arraysOf(ranks: readonly Case[], step: number): Float32Array[] {
 const rounding = 5e-6;
 
 describe.each([
+  [1, 'shm'],
   [2, 'shm'],
   [2, 'tcp'],
   [3, 'shm'],

@@ -16,7 +16,7 @@ export class UnevenInputsError extends RingrunError {
 }
 
 const howToMend =
-  'run the loop inside of `await ddp.join(async () => { … })`, or give every rank as many batches';
+  'run the loop inside of `await ddp.join(async () => { … })`, or give every rank as many batches (with SyncBatchNorm the only way)';
 
 /** An error of a step's collectives, with the step, and what to do where the reason is that a rank had fewer batches. Others stay as they are. */
 export function inStep(step: number, error: unknown): unknown {
