@@ -41,6 +41,10 @@ function arraysOf(ranks: readonly Case[], step: number): Float32Array[] {
 /** Of float32 beside float32, relative to the largest element: the same sums in another order. */
 const rounding = 5e-6;
 
+let reference: Promise<Cases> | undefined;
+/** Computed once, by the first test that asks. */
+const alone = () => (reference ??= scenarios.runAlone<Cases>('alone'));
+
 describe.each([
   [1, 'shm'],
   [2, 'shm'],
@@ -48,9 +52,9 @@ describe.each([
   [3, 'shm'],
 ])('%i ranks, %s', (size, transport) => {
   test('with batches of different sizes normalize as one process does, and as PyTorch, forward and backward', async () => {
-    const alone = await scenarios.runAlone<Cases>('alone');
+    const one = await alone();
     const found = await scenarios.run<Cases>(size, 'synchronized', { transport });
-    expect(Object.keys(alone).sort()).toEqual(Object.keys(batchNorms).sort());
+    expect(Object.keys(one).sort()).toEqual(Object.keys(batchNorms).sort());
     for (const [name, golden] of Object.entries(batchNorms)) {
       const ranks = found.map((cases) => cases[name]);
       for (const [step, expected] of golden.steps.entries()) {
@@ -61,7 +65,7 @@ describe.each([
         for (const [place, array] of arrays.entries()) {
           const what = `${name}, step ${step}, array ${place}`;
           expectSummary(what, array, expected[place]);
-          expectClose(what, array, arraysOf([alone[name]], step)[place], rounding);
+          expectClose(what, array, arraysOf([one[name]], step)[place], rounding);
         }
       }
       for (const [place, expected] of golden.evaluation.entries()) {
@@ -91,13 +95,13 @@ interface Trained {
 test.each(['shm', 'tcp'])(
   '%s: passes with overlap and without, unused layers, noSync and detectAnomaly give the gradients of one process',
   async (transport) => {
-    const alone = await scenarios.runAlone<Record<string, Trained>>('aloneWays');
+    const expectedOf = await scenarios.runAlone<Record<string, Trained>>('aloneWays');
     const found = await scenarios.run<Record<string, Trained>>(2, 'ways', { transport });
     expect(found[1]).toEqual(found[0]);
     expect(Object.keys(found[0])).toHaveLength(8);
     for (const [way, { gradients, buffers }] of Object.entries(found[0])) {
       const [kind] = way.split(',');
-      const expected = alone[kind === 'detectAnomaly' ? 'plain' : kind];
+      const expected = expectedOf[kind === 'detectAnomaly' ? 'plain' : kind];
       expectClose(`${way}: gradients`, gradients, expected.gradients, rounding);
       expectClose(`${way}: buffers`, buffers, expected.buffers, rounding);
     }
@@ -105,12 +109,12 @@ test.each(['shm', 'tcp'])(
 );
 
 test('graphs that are laid out differently on the ranks, and runs that begin together, meet in one order', async () => {
-  const alone = await scenarios.runAlone<Trained>('aloneLayouts');
+  const expected = await scenarios.runAlone<Trained>('aloneLayouts');
   const found = await scenarios.run<Trained>(2, 'layouts');
   for (const output of ['output', 'again'] as const) {
-    expectClose(output, joined(found.map((rank) => rank[output])), alone.output, rounding);
+    expectClose(output, joined(found.map((rank) => rank[output])), expected.output, rounding);
   }
-  expectClose('gradients', found[0].gradients, alone.gradients, 2e-5);
+  expectClose('gradients', found[0].gradients, expected.gradients, 2e-5);
   expect(found[1].gradients).toEqual(found[0].gradients);
   expect(found[1].buffers).toEqual(found[0].buffers);
 });
