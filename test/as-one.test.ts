@@ -18,10 +18,7 @@ function furthest(a: readonly number[], b: readonly number[]): number {
   return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i])), 0);
 }
 
-/**
- * At a rate at which training does not amplify rounding: one weight of the first layer, changed by a millionth of itself before the first step, moves no parameter by more than 3e-7
- * in the last. (At three times the rate it is 2e-5, so that no two ways to sum would end within 1e-5.)
- */
+/** 3e-7 is seen, and as much when one weight of the first layer is changed by a millionth of itself before the first step: training does not amplify rounding here. */
 const tolerance = 1e-5;
 
 let reference: Promise<Models> | undefined;
