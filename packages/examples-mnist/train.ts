@@ -48,11 +48,9 @@ const optimizer =
     : new optim.SGD(model.module.parameters(), { lr, momentum });
 const sampler = new DistributedSampler(trainSet, { seed: options.seed });
 const trainLoader = new DataLoader(trainSet, { batchSize: options.batchSize, sampler });
-// Every test image once: the ranks' shares differ by one image at most, and nothing is padded.
-const testShare = Array.from({ length: testSet.length }, (_, index) => index).filter(
-  (index) => index % worldSize === rank,
-);
-const testLoader = new DataLoader(testSet, { batchSize: options.testBatchSize, sampler: testShare });
+// Every test image once: nothing is padded, and the ranks' shares differ by one image at most.
+const testSampler = new DistributedSampler(testSet, { shuffle: false, evenDivisible: false });
+const testLoader = new DataLoader(testSet, { batchSize: options.testBatchSize, sampler: testSampler });
 
 let trainingSeconds = 0;
 for (let epoch = 1; epoch <= options.epochs; epoch += 1) {

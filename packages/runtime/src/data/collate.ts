@@ -92,7 +92,7 @@ function collate(samples: readonly unknown[], path: string, adopt: boolean): unk
   if (isPlainObject(first)) return collateFields(all(samples, isPlainObject, path), path, adopt);
   throw new InvalidArgumentError(
     `DataLoader: ${path} is ${describe(first)}, which no batch can be made of by itself; ` +
-      'give numbers, strings, typed arrays or objects of these, or give DataLoader a `collate` function.',
+      'give numbers, strings, typed arrays or objects of these, or give DataLoader a `collateFn`.',
   );
 }
 
@@ -192,7 +192,7 @@ function all<Kind>(
 function notAlike(path: string, expected: string, index: number, got: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `DataLoader: ${path} is ${expected} in the batch's first sample and ${got} in sample ${index} of the same batch; ` +
-      'samples of one batch must be alike. Make them so in the dataset, or give DataLoader a `collate` function.',
+      'samples of one batch must be alike. Make them so in the dataset, or give DataLoader a `collateFn`.',
   );
 }
 

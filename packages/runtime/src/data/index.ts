@@ -4,3 +4,4 @@ export * from './dataset.ts';
 export * from './distributed-sampler.ts';
 export { RandomSampler, SequentialSampler } from './sampler.ts';
 export type { Sampler, Sized } from './sampler.ts';
+export type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';

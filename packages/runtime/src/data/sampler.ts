@@ -1,5 +1,4 @@
-import { EpochCounter } from './epoch-counter.ts';
-import { randperm } from './randperm.ts';
+import { SharedOrder } from './shared-order.ts';
 import { requireInteger } from './require-integer.ts';
 
 /** In which order, and which, samples of a dataset are visited: each iteration is one epoch of indices. */
@@ -17,17 +16,11 @@ export function lengthOf(dataset: Sized, who: string): number {
   return requireInteger(length, { who, what: "the dataset's length", min: 0 });
 }
 
-/** Every index once, in order (torch.utils.data.SequentialSampler). */
-export class SequentialSampler implements Sampler {
-  readonly length: number;
-
+/** Every index once, in order (torch.utils.data.SequentialSampler). Its state is kept as a DistributedSampler's. */
+export class SequentialSampler extends SharedOrder {
   /** `dataset`: a dataset, or its length. */
   constructor(dataset: Sized) {
-    this.length = lengthOf(dataset, 'SequentialSampler');
-  }
-
-  *[Symbol.iterator](): Iterator<number> {
-    for (let index = 0; index < this.length; index++) yield index;
+    super('SequentialSampler', { datasetLength: lengthOf(dataset, 'SequentialSampler'), shuffle: false });
   }
 }
 
@@ -35,25 +28,11 @@ export class SequentialSampler implements Sampler {
  * Every index once, in a random order that differs from epoch to epoch (torch.utils.data.RandomSampler without replacement).
  *
  * Unlike torch, whose order hangs on a global generator, epoch `e` has the order of `seed + e`: what a DistributedSampler of the same
- * seed visits on a single rank. The epoch is counted as there.
+ * seed visits on a single rank. The epoch is counted, and the state kept, as there.
  */
-export class RandomSampler implements Sampler {
-  readonly length: number;
-  readonly #seed: number;
-  readonly #epochs = new EpochCounter('RandomSampler');
-
+export class RandomSampler extends SharedOrder {
   /** `dataset`: a dataset, or its length. `seed`: 0 unless given. */
   constructor(dataset: Sized, { seed = 0 }: { seed?: number } = {}) {
-    this.length = lengthOf(dataset, 'RandomSampler');
-    this.#seed = requireInteger(seed, { who: 'RandomSampler', what: 'seed', min: 0 });
-  }
-
-  /** The next iteration is epoch `epoch`, those after it the following ones. */
-  setEpoch(epoch: number): void {
-    this.#epochs.set(epoch);
-  }
-
-  [Symbol.iterator](): Iterator<number> {
-    return randperm(this.length, this.#seed + this.#epochs.take()).values();
+    super('RandomSampler', { datasetLength: lengthOf(dataset, 'RandomSampler'), shuffle: true, seed });
   }
 }

@@ -132,7 +132,7 @@ test.each([
 ])('%s is refused, with the way out', (_, sample, message) => {
   expect(() => defaultCollate([sample])).toThrow(InvalidArgumentError);
   expect(() => defaultCollate([sample])).toThrow(message);
-  expect(() => defaultCollate([sample])).toThrow('give DataLoader a `collate` function');
+  expect(() => defaultCollate([sample])).toThrow('give DataLoader a `collateFn`');
 });
 
 test('no samples are no batch', () => {

@@ -108,7 +108,7 @@ describe('order', () => {
 });
 
 test('a collate function makes the batch', () => {
-  const loader = new DataLoader(tens(3), { batchSize: 2, collate: (samples) => samples.join('+') });
+  const loader = new DataLoader(tens(3), { batchSize: 2, collateFn: (samples) => samples.join('+') });
   expectTypeOf(loader).toEqualTypeOf<DataLoader<number, string>>();
   expect([...loader]).toEqual(['0+10', '20']);
 });

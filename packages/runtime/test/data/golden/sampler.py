@@ -38,8 +38,8 @@ golden = {
     'randpermHashes': [{'length': n, 'seed': seed, 'sha256': sha256(randperm(n, seed))}
                        for n, seed in [(60000, 0), (60000, 1), (2**20, 7)]],
     'distributed': [case(length, replicas, shuffle, seed, drop_last, epoch)
-                    for length, replicas in [(1, 3), (7, 2), (10, 3), (12, 4), (3, 7)]
+                    for length, replicas in [(1, 3), (7, 2), (10, 3), (12, 4), (3, 7), (101, 8)]
                     for drop_last in [False, True]
-                    for shuffle, seed, epoch in [(False, 0, 0), (True, 0, 0), (True, 5, 3)]],
+                    for shuffle, seed, epoch in [(False, 0, 0), (True, 0, 0), (True, 5, 3), (True, 2**32 - 1, 7)]],
 }
 pathlib.Path(__file__).with_suffix('.json').write_text(json.dumps(golden))

@@ -1,0 +1,144 @@
+import { randperm } from './randperm.ts';
+import { requireInteger } from './require-integer.ts';
+import { checkedState } from './sampler-state.ts';
+import type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
+import { countOf, positionOf, seenAfter } from './share.ts';
+import type { Share } from './share.ts';
+
+export interface SharedOrderOptions extends Partial<Share> {
+  datasetLength: number;
+  shuffle: boolean;
+  seed?: number;
+}
+
+/** Where in which epoch. */
+type Place = Pick<SamplerState, 'epoch' | 'samplesSeen'>;
+
+/**
+ * What all samplers of ours are: one order of a dataset for each epoch, and one rank's share of it.
+ *
+ * Ranks take turns in the order, so what they have used together is always its beginning, and one number says how far a job has come, whatever the number
+ * of ranks: those that resume share out the rest in the same way.
+ */
+export class SharedOrder implements StatefulSampler {
+  /** How many indices this rank has in a whole epoch. */
+  readonly length: number;
+  readonly #owner: string;
+  readonly #share: Share;
+  readonly #shuffle: boolean;
+  #seed: number;
+  /** Where the next iteration begins. */
+  #next: Place = { epoch: 0, samplesSeen: 0 };
+  /** The iteration that began last, unless `#next` was set since. */
+  #pass: Pass | undefined;
+
+  constructor(owner: string, options: SharedOrderOptions) {
+    const who = owner;
+    const numReplicas = requireInteger(options.numReplicas ?? 1, { who, what: 'numReplicas', min: 1 });
+    const rank = requireInteger(options.rank ?? 0, { who, what: 'rank', min: 0, max: numReplicas - 1 });
+    const { datasetLength, tail = 'repeat the first' } = options;
+    this.#owner = owner;
+    this.#seed = requireInteger(options.seed ?? 0, { who, what: 'seed', min: 0 });
+    this.#shuffle = options.shuffle;
+    this.#share = { datasetLength, numReplicas, rank, tail };
+    this.length = countOf(this.#share, 0);
+  }
+
+  /**
+   * The next iteration is epoch `epoch` (an integer from 0), those after it the following ones. It begins at its start; but where a state of this very epoch
+   * was loaded, at the state's place.
+   */
+  setEpoch(epoch: number): void {
+    requireInteger(epoch, { who: `${this.#owner}.setEpoch`, what: 'epoch', min: 0 });
+    if (!this.#pass && this.#next.epoch === epoch) return;
+    this.#startAt({ epoch, samplesSeen: 0 });
+  }
+
+  /**
+   * How far the job is: plain data, the same on every rank at the same step (with `evenDivisible: false` take rank 0's: others may be through before it). During an iteration it counts what was drawn; where a DataLoader draws, what that has handed to
+   * its loop. After an iteration it is the next epoch's beginning.
+   */
+  stateDict(): SamplerState {
+    const { epoch, samplesSeen } = this.#pass?.place ?? this.#next;
+    const { datasetLength } = this.#share;
+    return { epoch, samplesSeen, seed: this.#seed, shuffle: this.#shuffle, datasetLength };
+  }
+
+  /**
+   * The next iteration is what was left of the state's epoch: each sample that had not been used, none that had, on as many ranks as there are now. The
+   * seed is the state's from then on. `InvalidArgumentError`, and nothing changed, for a state of another dataset or order.
+   */
+  loadStateDict(state: SamplerState): void {
+    const { datasetLength } = this.#share;
+    const { epoch, samplesSeen, seed } = checkedState(
+      state,
+      { datasetLength, shuffle: this.#shuffle },
+      this.#owner,
+    );
+    this.#seed = seed;
+    this.#startAt({ epoch, samplesSeen });
+  }
+
+  [Symbol.iterator](): EpochPass {
+    const place = this.#next;
+    const { datasetLength } = this.#share;
+    const order = this.#shuffle ? randperm(datasetLength, this.#seed + place.epoch) : undefined;
+    this.#pass = new Pass(place, this.#share, this.#seed, order);
+    this.#next = { epoch: place.epoch + 1, samplesSeen: 0 };
+    return this.#pass;
+  }
+
+  #startAt(place: Place): void {
+    this.#next = place;
+    this.#pass = undefined;
+  }
+}
+
+class Pass implements EpochPass {
+  readonly epoch: number;
+  readonly seed: number;
+  readonly #seenBefore: number;
+  readonly #share: Share;
+  readonly #order: Uint32Array | undefined;
+  readonly #count: number;
+  #drawn = 0;
+  #used: number | undefined;
+  #finished = false;
+
+  constructor({ epoch, samplesSeen }: Place, share: Share, seed: number, order: Uint32Array | undefined) {
+    this.epoch = epoch;
+    this.seed = seed;
+    this.#seenBefore = samplesSeen;
+    this.#share = share;
+    this.#order = order;
+    this.#count = countOf(share, samplesSeen);
+  }
+
+  get place(): Place {
+    if (this.#finished) return { epoch: this.epoch + 1, samplesSeen: 0 };
+    const samplesSeen = seenAfter(this.#share, this.#seenBefore, this.#used ?? this.#drawn);
+    return { epoch: this.epoch, samplesSeen };
+  }
+
+  setUsed(used: number): void {
+    this.#used = used;
+  }
+
+  finish(): void {
+    this.#finished = true;
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  next(): IteratorResult<number, undefined> {
+    if (this.#drawn === this.#count) {
+      if (this.#used === undefined) this.finish();
+      return { done: true, value: undefined };
+    }
+    const position = positionOf(this.#share, this.#seenBefore, this.#drawn);
+    this.#drawn += 1;
+    return { done: false, value: this.#order ? this.#order[position] : position };
+  }
+}
