@@ -38,4 +38,5 @@ export * from './process-group/index.ts';
 export { PrefixStore, StoreServer, connectStore } from './rendezvous/index.ts';
 export type { ConnectStoreOptions, StoreClient } from './rendezvous/index.ts';
 export * from './data/index.ts';
+export * from './storage/index.ts';
 export * from './ddp/index.ts';

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { directoryError } from './directory-errors.ts';
+import { byName, checkedName } from './names.ts';
+import type { Storage, StoredObject } from './storage.ts';
+
+/** What is being written has this ending, and is not listed: it is left behind only by a crash. */
+const unfinished = '.part';
+
+/** Files below a folder, which is made when first written to. */
+export class DirectoryStorage implements Storage {
+  readonly location: string;
+
+  constructor(location: string) {
+    this.location = resolve(location);
+  }
+
+  async list(prefix = ''): Promise<StoredObject[]> {
+    const paths = await this.#try('listing', this.location, () => filesBelow(this.location));
+    const names = paths.map((path) => relative(this.location, path).split(sep).join('/'));
+    const wanted = names.filter((name) => name.startsWith(prefix) && !name.endsWith(unfinished));
+    const objects = wanted.map(async (name) => {
+      const { size } = await this.#try('listing', this.#path(name), () => stat(this.#path(name)));
+      return { name, bytes: size };
+    });
+    return (await Promise.all(objects)).sort(byName);
+  }
+
+  async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    const path = this.#path(name);
+    return await this.#try('reading', path, () => readFile(path));
+  }
+
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#path(name);
+    await this.#try('writing', path, () => writeDurably(path, bytes));
+  }
+
+  async delete(name: string): Promise<void> {
+    const path = this.#path(name);
+    await this.#try('deleting', path, () => rm(path, { force: true }));
+  }
+
+  #path(name: string): string {
+    return join(this.location, checkedName(name));
+  }
+
+  async #try<T>(doing: string, path: string, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (error) {
+      throw directoryError(`${doing} ${path}`, error);
+    }
+  }
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    return entries
+      .filter((entry) => !entry.isDirectory())
+      .map(({ parentPath, name }) => join(parentPath, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/**
+ * Under another name first, and renamed when all is on the disk: readers, and whoever comes after a crash, see the old file or the whole
+ * new one. The folder is synced too, because it is what keeps the new name.
+ */
+async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}${unfinished}`;
+  await makeFolder(dirname(path));
+  try {
+    await writeAndSync(temporary, bytes);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Node's own way of making a folder with those above it says of a read-only volume that something is not there (ENOENT). */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path));
+    await makeFolder(path);
+  }
+}
+
+async function writeAndSync(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Some network file systems cannot sync folders (EINVAL), and keep their names at once. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,37 @@
+import { InvalidArgumentError } from '@ringrun/collectives';
+import { DirectoryStorage } from './directory-storage.ts';
+import { S3Storage } from './s3-storage.ts';
+import type { Storage } from './storage.ts';
+
+/**
+ * The storage at `location`: a folder's path, or `s3://bucket/prefix` for an S3-compatible bucket. Nothing is opened before it is used.
+ *
+ * Buckets take what the AWS clients take from the environment: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL (for services other than Amazon, addressed with the
+ * bucket in the path), AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or another of its sources (profiles, the roles of a pod or a machine),
+ * and AWS_REGION (us-east-1 with an endpoint unless given).
+ *
+ * Throws `InvalidArgumentError` for another scheme, or a bucket's URL without a bucket.
+ */
+export function openStorage(location: string): Storage {
+  if (isBucket(location)) return new S3Storage(partsOf(location));
+  if (location !== '' && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return new DirectoryStorage(location);
+  throw new InvalidArgumentError(
+    `openStorage: '${location}' is no place for data; give a folder's path or s3://bucket/prefix.`,
+  );
+}
+
+/** Whether a location is a bucket's. */
+export function isBucket(location: string): boolean {
+  return location.startsWith('s3://');
+}
+
+function partsOf(location: string): { bucket: string; prefix: string } {
+  const [bucket = '', ...prefix] = location
+    .slice('s3://'.length)
+    .split('/')
+    .filter((part) => part !== '');
+  if (bucket !== '') return { bucket, prefix: prefix.join('/') };
+  throw new InvalidArgumentError(
+    `openStorage: '${location}' names no bucket; give s3://bucket or s3://bucket/prefix.`,
+  );
+}

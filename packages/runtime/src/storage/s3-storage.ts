@@ -1,0 +1,206 @@
+import type * as S3 from '@aws-sdk/client-s3';
+import { byName, checkedName } from './names.ts';
+import { s3Error } from './s3-errors.ts';
+import { StorageError } from './storage-error.ts';
+import type { Storage, StoredObject } from './storage.ts';
+
+export interface S3StorageOptions {
+  bucket: string;
+  /** What all names begin with in the bucket, without `/` at its ends; may be empty. */
+  prefix: string;
+  /** Bytes of one request, above which an object is sent in several; 64 MiB unless given, at least 5 MiB (S3's limit). */
+  partBytes?: number;
+  /** Milliseconds that the service may send nothing until it counts as gone; 30,000 unless given. */
+  patienceMs?: number;
+}
+
+/** How often the rest of an object is asked for when its connection breaks. */
+const readAttempts = 3;
+const partsAtOnce = 4;
+
+/** Objects below a prefix of a bucket. Each is written by one request, or by several that take effect together. */
+export class S3Storage implements Storage {
+  readonly location: string;
+  readonly #bucket: string;
+  readonly #prefix: string;
+  readonly #partBytes: number;
+  readonly #patienceMs: number;
+  #connection: Promise<Connection> | undefined;
+
+  /** Endpoint, region and credentials are the environment's: see `openStorage`. Nothing is sent yet. */
+  constructor({ bucket, prefix, partBytes = 64 * 2 ** 20, patienceMs = 30_000 }: S3StorageOptions) {
+    this.#bucket = bucket;
+    this.#prefix = prefix === '' ? '' : `${prefix}/`;
+    this.#partBytes = partBytes;
+    this.#patienceMs = patienceMs;
+    this.location = prefix === '' ? `s3://${bucket}` : `s3://${bucket}/${prefix}`;
+  }
+
+  async list(prefix = ''): Promise<StoredObject[]> {
+    return await this.#try('listing', prefix, async ({ client, s3 }) => {
+      const objects: StoredObject[] = [];
+      const input = { Bucket: this.#bucket, Prefix: this.#prefix + prefix };
+      for await (const { Contents = [] } of s3.paginateListObjectsV2({ client }, input)) {
+        for (const { Key = '', Size = 0 } of Contents)
+          objects.push({ name: Key.slice(this.#prefix.length), bytes: Size });
+      }
+      // What consoles make for a folder is an object too, of no bytes and a name that ends in `/`.
+      return objects.filter(({ name }) => name !== '' && !name.endsWith('/')).sort(byName);
+    });
+  }
+
+  async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    return await this.#try('reading', checkedName(name), (connection) => this.#readAll(connection, name));
+  }
+
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    await this.#try('writing', checkedName(name), async (connection) => {
+      if (bytes.length > this.#partBytes) await this.#writeInParts(connection, name, bytes);
+      else
+        await connection.client.send(
+          new connection.s3.PutObjectCommand({ ...this.#object(name), Body: bytes }),
+        );
+    });
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#try('deleting', checkedName(name), ({ client, s3 }) =>
+      client.send(new s3.DeleteObjectCommand(this.#object(name))),
+    );
+  }
+
+  #object(name: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#bucket, Key: this.#prefix + name };
+  }
+
+  async #try<T>(doing: string, name: string, act: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      this.#connection ??= connect(this.#patienceMs);
+      return await act(await this.#connection);
+    } catch (error) {
+      if (error instanceof StorageError) throw error;
+      const url = name === '' ? this.location : `${this.location}/${name}`;
+      throw s3Error(`${doing} ${url} at ${endpointOf(process.env) ?? 'Amazon S3'}`, error);
+    }
+  }
+
+  /** A connection that breaks in the middle is followed by one for the rest, of the same version of the object. */
+  async #readAll({ client, s3 }: Connection, name: string): Promise<Uint8Array<ArrayBuffer>> {
+    let whole: Uint8Array<ArrayBuffer> | undefined;
+    let version: string | undefined;
+    let received = 0;
+    for (let attempt = 1; ; attempt += 1) {
+      const rest = whole && {
+        Range: `bytes=${received}-`,
+        ...(version === undefined ? {} : { IfMatch: version }),
+      };
+      const answer = await client
+        .send(new s3.GetObjectCommand({ ...this.#object(name), ...rest }))
+        .catch((error: unknown) => {
+          throw whole ? brokenOff(received, whole.length, error) : error;
+        });
+      whole ??= new Uint8Array(answer.ContentLength ?? 0);
+      version ??= answer.ETag;
+      try {
+        for await (const chunk of withPatience(answer.Body as Body, this.#patienceMs)) {
+          whole.set(chunk, received);
+          received += chunk.length;
+        }
+        if (received === whole.length) return whole;
+        throw new Error('the connection ended');
+      } catch (error) {
+        if (attempt === readAttempts) throw brokenOff(received, whole.length, error);
+      }
+    }
+  }
+
+  /** Nothing of it can be seen before the last request. */
+  async #writeInParts({ client, s3 }: Connection, name: string, bytes: Uint8Array): Promise<void> {
+    const object = this.#object(name);
+    const { UploadId } = await client.send(new s3.CreateMultipartUploadCommand(object));
+    const sendPart = async (place: number) => {
+      const Body = bytes.subarray(place * this.#partBytes, (place + 1) * this.#partBytes);
+      const part = { ...object, UploadId, PartNumber: place + 1, Body };
+      const { ETag } = await client.send(new s3.UploadPartCommand(part));
+      return { ETag, PartNumber: place + 1 };
+    };
+    try {
+      const Parts = await inTurn(Math.ceil(bytes.length / this.#partBytes), sendPart);
+      await client.send(
+        new s3.CompleteMultipartUploadCommand({ ...object, UploadId, MultipartUpload: { Parts } }),
+      );
+    } catch (error) {
+      // Parts that nobody completes are stored, and paid for, until they are aborted. The upload's own error is what matters.
+      await client.send(new s3.AbortMultipartUploadCommand({ ...object, UploadId })).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+/** Results of `act(0)` to `act(count - 1)`, of which a few run at once. */
+async function inTurn<T>(count: number, act: (place: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  let next = 0;
+  const work = async () => {
+    while (next < count) {
+      const place = next++;
+      results[place] = await act(place);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(partsAtOnce, count) }, work));
+  return results;
+}
+
+type Body = AsyncIterable<Uint8Array> & { destroy(error: Error): void };
+
+/** The chunks of a body, which fails when none comes for so long. */
+async function* withPatience(body: Body, patienceMs: number): AsyncGenerator<Uint8Array, void> {
+  const patience = setTimeout(() => {
+    body.destroy(new Error(`nothing came for ${patienceMs / 1000} s`));
+  }, patienceMs);
+  try {
+    for await (const chunk of body) {
+      patience.refresh();
+      yield chunk;
+    }
+  } finally {
+    clearTimeout(patience);
+  }
+}
+
+function brokenOff(received: number, total: number, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const error = new Error(
+    `the connection broke after ${received} of ${total} bytes, and again for the rest (${reason})`,
+    { cause },
+  );
+  return Object.assign(error, { code: 'ECONNRESET' });
+}
+
+interface Connection {
+  client: S3.S3Client;
+  /** The client's module, which takes 0.2 s to load: only where there is a bucket. */
+  s3: typeof S3;
+}
+
+async function connect(patienceMs: number): Promise<Connection> {
+  // It warns users of Node 20 that its later releases will not support it; the release is pinned.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  const s3 = await import('@aws-sdk/client-s3');
+  const endpoint = endpointOf(process.env);
+  const region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION;
+  const client = new s3.S3Client({
+    // Services other than Amazon have one host for all buckets, and regions that nobody set; signatures need one all the same.
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),
+    followRegionRedirects: true,
+    requestHandler: { connectionTimeout: 5000, requestTimeout: patienceMs, throwOnRequestTimeout: true },
+    // Not all services know the checksums that became the client's default in 2025.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  });
+  return { client, s3 };
+}
+
+function endpointOf(environment: NodeJS.ProcessEnv): string | undefined {
+  return environment.AWS_ENDPOINT_URL_S3 || environment.AWS_ENDPOINT_URL || undefined;
+}

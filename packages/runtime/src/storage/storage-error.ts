@@ -1,0 +1,33 @@
+import { RingrunError } from '@ringrun/collectives';
+
+/** Codes by what went wrong. */
+const codes = {
+  'not found': 'ERR_STORAGE_NOT_FOUND',
+  'no permission': 'ERR_STORAGE_PERMISSION',
+  'no valid credentials': 'ERR_STORAGE_CREDENTIALS',
+  'no such bucket': 'ERR_STORAGE_BUCKET',
+  'wrong endpoint': 'ERR_STORAGE_ENDPOINT',
+  interrupted: 'ERR_STORAGE_INTERRUPTED',
+  full: 'ERR_STORAGE_FULL',
+  'read-only': 'ERR_STORAGE_READ_ONLY',
+  failed: 'ERR_STORAGE',
+} as const;
+
+/** What went wrong with a storage. */
+export type StorageProblem = keyof typeof codes;
+
+/** A storage did not do what it was asked for. The message says what was tried where, what came of it, and how to mend it. */
+export class StorageError extends RingrunError {
+  readonly problem: StorageProblem;
+
+  constructor(
+    problem: StorageProblem,
+    attempt: string,
+    reason: string,
+    cure: string,
+    options?: ErrorOptions,
+  ) {
+    super(codes[problem], `${attempt}: ${problem} (${reason}). ${cure}.`, options);
+    this.problem = problem;
+  }
+}

@@ -1,0 +1,106 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { InvalidArgumentError } from '@ringrun/collectives';
+import { describe, expect, test } from 'vitest';
+import { S3Storage } from '../../src/storage/s3-storage.ts';
+import { StorageError, openStorage } from '../../src/storage/index.ts';
+import type { Storage } from '../../src/storage/index.ts';
+import { startS3, useS3 } from '../support/s3.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const bytesOf = (length: number, salt = 0) => Uint8Array.from({ length }, (_, i) => (i * 31 + salt) % 251);
+
+const kinds: [kind: string, open: () => Promise<Storage>][] = [
+  ['a folder', () => Promise.resolve(openStorage(join(temporaryFolder(), 'made', 'when needed')))],
+  [
+    'a bucket',
+    async () => {
+      useS3((await startS3('checkpoints')).port);
+      return openStorage('s3://checkpoints/job/7/');
+    },
+  ],
+  [
+    'a bucket without a prefix, in parts of 5 MiB',
+    async () => {
+      useS3((await startS3('checkpoints')).port);
+      return new S3Storage({ bucket: 'checkpoints', prefix: '', partBytes: 5 * 2 ** 20 });
+    },
+  ],
+];
+
+describe.each(kinds)('%s', (_, open) => {
+  test('gives back what was written, instead of what was there', async () => {
+    const storage = await open();
+    for (const length of [0, 1, 11 * 2 ** 20 + 3, 1000]) {
+      await storage.write('step-1/rank 0+ä.bin', bytesOf(length));
+      expect(Buffer.compare(await storage.read('step-1/rank 0+ä.bin'), bytesOf(length))).toBe(0);
+    }
+  });
+
+  test('lists names and sizes below a prefix, in order', async () => {
+    const storage = await open();
+    expect(await storage.list()).toEqual([]);
+    for (const [length, name] of ['b', 'a/2', 'a/1/x', 'a-1', 'ab'].entries())
+      await storage.write(name, bytesOf(length));
+    const names = async (prefix?: string) => (await storage.list(prefix)).map(({ name }) => name);
+    expect(await names()).toEqual(['a-1', 'a/1/x', 'a/2', 'ab', 'b']);
+    expect(await names('a/')).toEqual(['a/1/x', 'a/2']);
+    expect(await names('c')).toEqual([]);
+    expect(await storage.list('a/2')).toEqual([{ name: 'a/2', bytes: 1 }]);
+  });
+
+  test('deletes, also what is not there', async () => {
+    const storage = await open();
+    await storage.write('a/b', bytesOf(3));
+    await storage.delete('a/b');
+    await storage.delete('a/b');
+    expect(await storage.list()).toEqual([]);
+    await expect(storage.read('a/b')).rejects.toMatchObject({
+      name: 'StorageError',
+      code: 'ERR_STORAGE_NOT_FOUND',
+      problem: 'not found',
+    });
+    await expect(storage.read('a/b')).rejects.toThrow(`reading ${storage.location}/a/b`);
+  });
+
+  test('names stay below its place', async () => {
+    const storage = await open();
+    for (const name of ['', '/etc/passwd', '../up', 'a/../../b', 'a//b', 'a/', './a', 'a\0']) {
+      await expect(storage.read(name)).rejects.toThrow(InvalidArgumentError);
+      await expect(storage.write(name, bytesOf(1))).rejects.toThrow(InvalidArgumentError);
+      await expect(storage.delete(name)).rejects.toThrow(InvalidArgumentError);
+    }
+  });
+});
+
+test('writes of one name in a folder at once leave one of them whole', async () => {
+  const storage = openStorage(temporaryFolder());
+  const versions = Array.from({ length: 4 }, (_, salt) => bytesOf(2 ** 20, salt));
+  await Promise.all(versions.map((bytes) => storage.write('same', bytes)));
+  const found = await storage.read('same');
+  expect(versions.some((bytes) => Buffer.compare(bytes, found) === 0)).toBe(true);
+  expect(await storage.list()).toEqual([{ name: 'same', bytes: 2 ** 20 }]);
+});
+
+test('what a crash has left half written in a folder is not listed, and nothing else is left', async () => {
+  const folder = temporaryFolder();
+  const storage = openStorage(folder);
+  writeFileSync(join(folder, 'model.123-abcd.part'), 'half');
+  await storage.write('model', bytesOf(10));
+  expect(await storage.list()).toEqual([{ name: 'model', bytes: 10 }]);
+  expect(readdirSync(folder).sort()).toEqual(['model', 'model.123-abcd.part']);
+});
+
+test.each(['', 'http://host/x', 'gs://bucket', 's3://', 's3:///'])('%j is no location', (location) => {
+  expect(() => openStorage(location)).toThrow(InvalidArgumentError);
+  expect(() => openStorage(location)).toThrow(`openStorage: '${location}'`);
+});
+
+test('an error is one of ringrun’s, with the system’s as its cause', async () => {
+  const error: unknown = await openStorage('/nowhere')
+    .read('x')
+    .catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(StorageError);
+  expect(error).toMatchObject({ cause: { code: 'ENOENT' } });
+  expect(String(error)).toContain('reading /nowhere/x: not found (ENOENT');
+});

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const script = fileURLToPath(new URL('s3-server.mjs', import.meta.url));
+
+/** What the server knows. */
+const credentials = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
+
+export interface S3Server {
+  port: number;
+  /** Ends it with SIGKILL, and resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+/** Starts an S3-compatible server with empty buckets, which ends with the test. */
+export async function startS3(...buckets: string[]): Promise<S3Server> {
+  const child = spawn(process.execPath, [script, temporaryFolder(), ...buckets], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  onTestFinished(kill);
+  const [printed] = (await once(child.stdout, 'data')) as [Buffer];
+  return { port: Number(String(printed)), kill };
+}
+
+/** Sets what the environment says of S3, until the test is over: the server's credentials unless told otherwise. */
+export function useS3(port: number, environment: Readonly<Record<string, string | undefined>> = {}): void {
+  const cleared = Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
+  for (const name of cleared) vi.stubEnv(name, undefined);
+  const address = { AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`, AWS_EC2_METADATA_DISABLED: 'true' };
+  for (const [name, value] of Object.entries({ ...address, ...credentials, ...environment }))
+    vi.stubEnv(name, value);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+}
