@@ -151,7 +151,8 @@ describe('the data', () => {
     {
       name: 'a folder that does not exist',
       folder: join(good, 'nowhere'),
-      words: /nowhere: it has no train-images-idx3-ubyte, .*Give --data a folder with MNIST's four files/,
+      words:
+        /nowhere: it has no train-images-idx3-ubyte, .*Give --data a folder or s3:\/\/bucket\/prefix with MNIST's four files/,
     },
   ];
 

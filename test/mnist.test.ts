@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
-import { loadMnist } from '../packages/examples-mnist/src/mnist.ts';
+import { loadMnist } from '../packages/runtime/src/data/datasets/mnist/load-mnist.ts';
 import { launch } from './support/command.ts';
 import type { CommandOptions, Ended } from './support/command.ts';
 import { drawnMnist } from './support/drawn-mnist.ts';
@@ -104,7 +104,7 @@ interface Classified {
 
 /** What the model makes of the test images, `batchSize` at a time. */
 async function classify(session: InferenceSession, batchSize: number): Promise<Classified[]> {
-  const dataset = loadMnist({ split: 'test', directory: data });
+  const dataset = await loadMnist({ split: 'test', location: data });
   const classified: Classified[] = [];
   for (let start = 0; start < dataset.length; start += batchSize) {
     const samples = Array.from({ length: Math.min(batchSize, dataset.length - start) }, (_, i) =>

@@ -34,7 +34,10 @@ export function parseArguments(): Arguments {
     .option('--seed <n>', 'seed of the initial parameters and of the order of the images', integerFrom(0), 1)
     .option('--log-interval <n>', 'steps between two lines of the log', integerFrom(1), 10)
     .option('--save-model [file]', 'write the trained model in ONNX format (mnist_cnn.onnx unless named)')
-    .option('--data <dir>', "a folder with MNIST's four files; unless given, a cached or downloaded copy")
+    .option(
+      '--data <dir>',
+      "a folder or s3://bucket/prefix with MNIST's four files; unless given, a cached or downloaded copy",
+    )
     .addOption(
       new Option('--backend <name>', 'what carries the collectives').choices(['gloo']).default('gloo'),
     )

@@ -7,7 +7,7 @@
 // One epoch on real MNIST ends at an accuracy of 0.95 or more.
 
 import { writeFile } from 'node:fs/promises';
-import { Net, loadMnist, prepareMnist } from '@ringrun/examples-mnist';
+import { Net } from '@ringrun/examples-mnist';
 import { F, exportOnnx, manualSeed, optim, tensor } from '@ringrun/nn';
 import {
   DataLoader,
@@ -19,6 +19,8 @@ import {
   getRank,
   getWorldSize,
   initProcessGroup,
+  loadMnist,
+  prepareMnist,
   verifyIdenticalParameters,
 } from 'ringrun';
 import { parseArguments } from './arguments.ts';
@@ -31,13 +33,9 @@ const log = (line: string) => {
   if (rank === 0) console.log(line);
 };
 
-const { directory } = await prepareMnist({
-  directory: options.data,
-  isDownloader: Number(process.env.LOCAL_RANK ?? rank) === 0,
-  waitForDownloader: () => barrier(),
-});
-const trainSet = loadMnist({ split: 'train', directory });
-const testSet = loadMnist({ split: 'test', directory });
+const { location } = await prepareMnist({ location: options.data });
+const trainSet = await loadMnist({ split: 'train', location });
+const testSet = await loadMnist({ split: 'test', location });
 
 manualSeed(options.seed);
 const model = new DistributedDataParallel(new Net());

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { drawDigits } from '../../packages/examples-mnist/src/digits.ts';
-import { encodeIdx } from '../../packages/examples-mnist/src/idx.ts';
+import { drawDigits } from '../../packages/runtime/src/data/datasets/mnist/digits.ts';
+import { encodeIdx } from '../../packages/runtime/src/data/datasets/mnist/idx.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const filePrefix = { train: 'train', test: 't10k' } as const;

@@ -5,3 +5,6 @@ export * from './distributed-sampler.ts';
 export { RandomSampler, SequentialSampler } from './sampler.ts';
 export type { Sampler, Sized } from './sampler.ts';
 export type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
+export * from './datasets/index.ts';
+export * as transforms from './transforms/index.ts';
+export type { ImageShape } from './transforms/pipeline.ts';

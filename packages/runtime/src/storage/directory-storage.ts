@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Dirent } from 'node:fs';
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { directoryError } from './directory-errors.ts';
 import { byName, checkedName } from './names.ts';
 import type { Storage, StoredObject } from './storage.ts';
@@ -17,14 +18,11 @@ export class DirectoryStorage implements Storage {
   }
 
   async list(prefix = ''): Promise<StoredObject[]> {
-    const paths = await this.#try('listing', this.location, () => filesBelow(this.location));
-    const names = paths.map((path) => relative(this.location, path).split(sep).join('/'));
-    const wanted = names.filter((name) => name.startsWith(prefix) && !name.endsWith(unfinished));
-    const objects = wanted.map(async (name) => {
-      const { size } = await this.#try('listing', this.#path(name), () => stat(this.#path(name)));
-      return { name, bytes: size };
+    return await this.#try('listing', this.location, async () => {
+      const names = await this.#namesIn('', prefix);
+      const objects = names.map(async (name) => ({ name, bytes: (await stat(this.#path(name))).size }));
+      return (await Promise.all(objects)).sort(byName);
     });
-    return (await Promise.all(objects)).sort(byName);
   }
 
   async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -42,6 +40,19 @@ export class DirectoryStorage implements Storage {
     await this.#try('deleting', path, () => rm(path, { force: true }));
   }
 
+  /** Names in `folder`, which ends in `/` or is empty, and below: no folder is opened that has none that begins with `prefix`. */
+  async #namesIn(folder: string, prefix: string): Promise<string[]> {
+    const names: string[] = [];
+    for (const entry of await entriesOf(join(this.location, folder))) {
+      const name = folder + entry.name;
+      if (entry.isDirectory() && isOnTheWay(`${name}/`, prefix))
+        names.push(...(await this.#namesIn(`${name}/`, prefix)));
+      else if (!entry.isDirectory() && name.startsWith(prefix) && !name.endsWith(unfinished))
+        names.push(name);
+    }
+    return names;
+  }
+
   #path(name: string): string {
     return join(this.location, checkedName(name));
   }
@@ -55,14 +66,17 @@ export class DirectoryStorage implements Storage {
   }
 }
 
-async function filesBelow(folder: string): Promise<string[]> {
+/** Whether a folder may have what begins with `prefix`. */
+function isOnTheWay(folder: string, prefix: string): boolean {
+  return folder.startsWith(prefix) || prefix.startsWith(folder);
+}
+
+/** A folder that is not there has nothing, and neither has a file. */
+async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-    return entries
-      .filter((entry) => !entry.isDirectory())
-      .map(({ parentPath, name }) => join(parentPath, name));
+    return await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) return [];
     throw error;
   }
 }

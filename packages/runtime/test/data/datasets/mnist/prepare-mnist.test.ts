@@ -4,23 +4,23 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { InvalidDataError } from '../src/errors.ts';
-import { allMnistFiles } from '../src/files.ts';
-import { loadMnist } from '../src/mnist.ts';
-import { prepareMnist } from '../src/source.ts';
-import type { MnistSource, PrepareMnistOptions } from '../src/source.ts';
-import { deadMirror, startMirror } from './mirror.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { InvalidDataError } from '../../../../src/data/datasets/invalid-data-error.ts';
+import { allMnistFiles } from '../../../../src/data/datasets/mnist/files.ts';
+import { loadMnist } from '../../../../src/data/datasets/mnist/load-mnist.ts';
+import { prepareMnist } from '../../../../src/data/datasets/mnist/prepare-mnist.ts';
+import type { PrepareOptions, PreparedData } from '../../../../src/data/datasets/prepare.ts';
+import { deadMirror, startMirror } from '../../../support/mirror.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
-const realMnist = fileURLToPath(new URL('../../../../shared/data/mnist', import.meta.url));
+const realMnist = fileURLToPath(new URL('../../../../../../../shared/data/mnist', import.meta.url));
 const hasRealMnist = existsSync(realMnist);
 
-interface Prepared extends MnistSource {
+interface Prepared extends PreparedData {
   /** What was printed. */
   printed: string;
 }
 
-async function prepare(cache: string, mirrors: string, options: PrepareMnistOptions = {}): Promise<Prepared> {
+async function prepare(cache: string, mirrors: string, options: PrepareOptions = {}): Promise<Prepared> {
   const output = new PassThrough({ encoding: 'utf8' });
   const environment = { XDG_CACHE_HOME: cache, RINGRUN_MNIST_MIRRORS: mirrors };
   const source = await prepareMnist({ output, environment, ...options });
@@ -34,10 +34,9 @@ describe('a folder that was asked for', () => {
     return folder;
   };
 
-  test('is used, and nobody waits or downloads', async () => {
-    const directory = complete();
-    const waitForDownloader = () => Promise.reject(new Error('waited'));
-    expect(await prepareMnist({ directory, waitForDownloader })).toEqual({ directory, kind: 'given' });
+  test('is used, and nothing is downloaded', async () => {
+    const location = complete();
+    expect(await prepareMnist({ location })).toEqual({ location, kind: 'given' });
   });
 
   test.each([
@@ -49,10 +48,12 @@ describe('a folder that was asked for', () => {
     ['is empty', temporaryFolder, 'it has no train-images-idx3-ubyte, no train-labels'],
     ['is a file', () => join(complete(), allMnistFiles[0].name + '.gz'), 'it has no train-images-idx3-ubyte'],
   ])('is refused when it %s', async (_, folder, problem) => {
-    const directory = folder();
-    await expect(prepareMnist({ directory })).rejects.toThrow(InvalidDataError);
-    await expect(prepareMnist({ directory })).rejects.toThrow(`${directory}: ${problem}`);
-    await expect(prepareMnist({ directory })).rejects.toThrow("Give --data a folder with MNIST's four files");
+    const location = folder();
+    await expect(prepareMnist({ location })).rejects.toThrow(InvalidDataError);
+    await expect(prepareMnist({ location })).rejects.toThrow(`${location}: ${problem}`);
+    await expect(prepareMnist({ location })).rejects.toThrow(
+      "Give --data a folder or s3://bucket/prefix with MNIST's four files",
+    );
   });
 });
 
@@ -67,12 +68,12 @@ describe('offline', () => {
       `MNIST: it could not be downloaded (${dead}train-images-idx3-ubyte.gz: connect`,
     );
     expect(source.printed).toContain('--data DIR reads the real ones');
-    expect(loadMnist({ split: 'train', directory: source.directory }).length).toBe(60_000);
-    const testing = loadMnist({ split: 'test', directory: source.directory });
+    expect((await loadMnist({ split: 'train', location: source.location })).length).toBe(60_000);
+    const testing = await loadMnist({ split: 'test', location: source.location });
     expect(testing.length).toBe(10_000);
 
     const first = testing.at(0);
-    const file = join(source.directory, 't10k-labels-idx1-ubyte.gz');
+    const file = join(source.location, 't10k-labels-idx1-ubyte.gz');
     const bytes = readFileSync(file);
     // Marked, to see whether the next run takes it as it is.
     writeFileSync(
@@ -80,36 +81,11 @@ describe('offline', () => {
       gzipSync(Buffer.concat([Buffer.of(0, 0, 8, 1, 0, 0, 39, 16), Buffer.alloc(10_000, 7)])),
     );
     const again = await prepare(cache, dead);
-    expect(again.directory).toBe(source.directory);
-    expect(loadMnist({ split: 'test', directory: again.directory }).at(0).label).toBe(7n);
+    expect(again.location).toBe(source.location);
+    expect((await loadMnist({ split: 'test', location: again.location })).at(0).label).toBe(7n);
     writeFileSync(file, bytes);
-    expect(loadMnist({ split: 'test', directory: again.directory }).at(0)).toEqual(first);
-    expect(readdirSync(source.directory)).toHaveLength(4);
-  });
-});
-
-describe('ranks that do not download', () => {
-  test('wait, and find what the downloader left', async () => {
-    const cache = temporaryFolder();
-    const leave = async () => {
-      await Promise.resolve();
-      const folder = join(cache, 'ringrun', 'mnist');
-      mkdirSync(folder, { recursive: true });
-      for (const { name } of allMnistFiles) writeFileSync(join(folder, name), '');
-    };
-    const source = await prepare(cache, 'http://never.invalid/', {
-      isDownloader: false,
-      waitForDownloader: leave,
-    });
-    expect(source).toEqual({ directory: join(cache, 'ringrun', 'mnist'), kind: 'mnist', printed: '' });
-  });
-
-  test('say so when there was none', async () => {
-    const cache = temporaryFolder();
-    const alone = prepare(cache, '', { isDownloader: false, waitForDownloader: () => Promise.resolve() });
-    await expect(alone).rejects.toThrow(
-      `${join(cache, 'ringrun')}: this host has no downloader that filled it`,
-    );
+    expect((await loadMnist({ split: 'test', location: again.location })).at(0)).toEqual(first);
+    expect(readdirSync(source.location)).toHaveLength(4);
   });
 });
 
@@ -123,7 +99,7 @@ test('a cache that cannot be written is an error with the way out', async () => 
   writeFileSync(file, '');
   const prepared = prepare(file, '');
   await expect(prepared).rejects.toThrow(
-    `${join(file, 'ringrun', 'mnist')}: the cache cannot be written (ENOTDIR`,
+    `${join(file, 'ringrun', 'mnist')}: the cache cannot be written (writing`,
   );
   await expect(prepared).rejects.toThrow('Set XDG_CACHE_HOME');
 });
@@ -139,18 +115,16 @@ describe.skipIf(!hasRealMnist)('the real files', () => {
     const mirror = await serve();
     const dead = await deadMirror();
     const source = await prepare(cache, `${dead}, ${mirror.url}`);
-    expect(source.kind).toBe('mnist');
-    expect(source.directory).toBe(join(cache, 'ringrun', 'mnist'));
+    expect(source.kind).toBe('downloaded');
+    expect(source.location).toBe(join(cache, 'ringrun', 'mnist'));
     expect(source.printed).toContain(
       `MNIST: downloading ${mirror.url}train-images-idx3-ubyte.gz (9.63 MB)\n`,
     );
-    expect(readdirSync(source.directory).sort()).toEqual(
-      allMnistFiles.map(({ name }) => `${name}.gz`).sort(),
-    );
-    expect(loadMnist({ split: 'test', directory: source.directory }).at(0).label).toBe(7n);
+    expect(readdirSync(source.location).sort()).toEqual(allMnistFiles.map(({ name }) => `${name}.gz`).sort());
+    expect((await loadMnist({ split: 'test', location: source.location })).at(0).label).toBe(7n);
     expect(mirror.requests).toHaveLength(4);
 
-    expect(await prepare(cache, mirror.url)).toMatchObject({ kind: 'mnist', printed: '' });
+    expect(await prepare(cache, mirror.url)).toMatchObject({ kind: 'downloaded', printed: '' });
     expect(mirror.requests).toHaveLength(4);
   });
 
@@ -160,7 +134,7 @@ describe.skipIf(!hasRealMnist)('the real files', () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'train-images-idx3-ubyte.gz'), 'as it was');
     const mirror = await serve();
-    expect((await prepare(cache, mirror.url)).kind).toBe('mnist');
+    expect((await prepare(cache, mirror.url)).kind).toBe('downloaded');
     expect(mirror.requests).toHaveLength(3);
     expect(readFileSync(join(folder, 'train-images-idx3-ubyte.gz'), 'utf8')).toBe('as it was');
   });

@@ -1,4 +1,8 @@
-import type { Point, Stroke } from './glyphs.ts';
+/** A place: x to the right, y downwards. */
+export type Point = readonly [x: number, y: number];
+
+/** One movement of the pen: a smooth curve through these points. */
+export type Stroke = readonly Point[];
 
 /** Straight pieces that each span of a stroke is drawn in. */
 const piecesPerSpan = 4;

@@ -1,6 +1,6 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Random numbers in the shapes that drawing needs: the same ones for one seed on every machine. */
+/** Random numbers in the shapes that drawing and augmenting need: the same ones for one seed on every machine. */
 export class Random {
   readonly #generator: ReturnType<typeof xoroshiro128plus>;
 
@@ -27,4 +27,22 @@ export class Random {
       this.uniform(-deviation, deviation)
     );
   }
+}
+
+/** 32 bits that depend on every bit of `numbers`, integers from 0 (MurmurHash3 over their halves). */
+export function mixed(...numbers: readonly number[]): number {
+  let hash = 0;
+  for (const number of numbers) {
+    for (const word of [number % 2 ** 32, Math.floor(number / 2 ** 32)]) {
+      const scrambled = Math.imul(rotated(Math.imul(word, 0xcc9e2d51), 15), 0x1b873593);
+      hash = Math.imul(rotated(hash ^ scrambled, 13), 5) + 0xe6546b64;
+    }
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+function rotated(word: number, bits: number): number {
+  return (word << bits) | (word >>> (32 - bits));
 }

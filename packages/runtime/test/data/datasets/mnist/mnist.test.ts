@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { InvalidDataError } from '../src/errors.ts';
-import { mnistFiles } from '../src/files.ts';
-import { encodeIdx } from '../src/idx.ts';
-import { loadMnist } from '../src/mnist.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { InvalidDataError } from '../../../../src/data/datasets/invalid-data-error.ts';
+import { mnistFiles } from '../../../../src/data/datasets/mnist/files.ts';
+import { encodeIdx } from '../../../../src/data/datasets/mnist/idx.ts';
+import { loadMnist } from '../../../../src/data/datasets/mnist/load-mnist.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
-const realMnist = fileURLToPath(new URL('../../../../shared/data/mnist', import.meta.url));
+const realMnist = fileURLToPath(new URL('../../../../../../../shared/data/mnist', import.meta.url));
 
 interface Contents {
   labels?: number[];
@@ -28,11 +28,11 @@ function folderWith({ labels = [3, 0, 9], images = labels.length, rows = 28 }: C
   return folder;
 }
 
-const load = (directory: string) => loadMnist({ split: 'test', directory });
+const load = (location: string) => loadMnist({ split: 'test', location });
 
 describe('samples', () => {
-  test('have their label and normalised pixels, from files gzip’d or not', () => {
-    const dataset = load(folderWith({ labels: [3, 0, 9] }));
+  test('have their label and normalised pixels, from files gzip’d or not', async () => {
+    const dataset = await load(folderWith({ labels: [3, 0, 9] }));
     expect(dataset.length).toBe(3);
     expect([0, 1, 2].map((index) => dataset.at(index).label)).toEqual([3n, 0n, 9n]);
     const { data, shape } = dataset.at(2).image;
@@ -41,15 +41,15 @@ describe('samples', () => {
     expect([...data]).toEqual(expected.map(Math.fround));
   });
 
-  test('have memory of their own', () => {
-    const dataset = load(folderWith({}));
+  test('have memory of their own', async () => {
+    const dataset = await load(folderWith({}));
     const first = dataset.at(0).image.data[5];
     dataset.at(0).image.data.fill(100);
     expect(dataset.at(0).image.data[5]).toBe(first);
   });
 
-  test.each([-1, 3, 0.5, NaN])('%s is none of them', (index) => {
-    const dataset = load(folderWith({}));
+  test.each([-1, 3, 0.5, NaN])('%s is none of them', async (index) => {
+    const dataset = await load(folderWith({}));
     expect(() => dataset.at(index)).toThrow(`MNIST has no sample ${index}: there are 3.`);
   });
 });
@@ -76,23 +76,23 @@ describe('refuses, naming the file,', () => {
       'it has 3 images of 27 x 28, not at least 1 of 28 x 28',
     ],
     ['no images', { labels: [] }, `${images.name}.gz`, 'it has 0 images of 28 x 28'],
-  ])('%s', (_, contents, file, problem) => {
+  ])('%s', async (_, contents, file, problem) => {
     const folder = folderWith(contents);
-    expect(() => load(folder)).toThrow(InvalidDataError);
-    expect(() => load(folder)).toThrow(`${join(folder, file)}: ${problem}`);
+    await expect(load(folder)).rejects.toThrow(InvalidDataError);
+    await expect(load(folder)).rejects.toThrow(`${join(folder, file)}: ${problem}`);
   });
 
-  test('a file that is not there', () => {
+  test('a file that is not there', async () => {
     const folder = folderWith({});
-    expect(() => loadMnist({ split: 'train', directory: folder })).toThrow(
+    await expect(loadMnist({ split: 'train', location: folder })).rejects.toThrow(
       `${folder}: it has no train-images-idx3-ubyte, nor train-images-idx3-ubyte.gz. Put it there`,
     );
   });
 });
 
-test.skipIf(!existsSync(realMnist))('the real files are read', () => {
-  const train = loadMnist({ split: 'train', directory: realMnist });
-  const testing = load(realMnist);
+test.skipIf(!existsSync(realMnist))('the real files are read', async () => {
+  const train = await loadMnist({ split: 'train', location: realMnist });
+  const testing = await load(realMnist);
   expect([train.length, testing.length]).toEqual([60_000, 10_000]);
   expect([0, 1, 2, 3, 4].map((index) => train.at(index).label)).toEqual([5n, 0n, 4n, 1n, 9n]);
   expect([0, 1, 2, 3, 4].map((index) => testing.at(index).label)).toEqual([7n, 2n, 1n, 0n, 4n]);

@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import type { RemoteFile } from '../download.ts';
 
 /** One of MNIST's files. */
 export interface MnistFile {
@@ -47,7 +48,13 @@ export const allMnistFiles: readonly MnistFile[] = Object.values(mnistFiles).fla
   labels,
 ]);
 
-/** The path of a file in `directory`, uncompressed or gzip'd; undefined when neither is there. */
-export function findMnistFile(directory: string, { name }: MnistFile): string | undefined {
-  return [join(directory, name), join(directory, `${name}.gz`)].find((path) => existsSync(path));
+/** The file as mirrors have it: gzip'd, and verified by what it holds. */
+export function remoteFile({ name, bytes, sha256 }: MnistFile): RemoteFile {
+  const verify = (gzipped: Uint8Array) => {
+    const found = createHash('sha256')
+      .update(gunzipSync(gzipped, { maxOutputLength: bytes }))
+      .digest('hex');
+    if (found !== sha256) throw new Error(`its contents have SHA-256 ${found}, not MNIST's ${sha256}`);
+  };
+  return { name: `${name}.gz`, maxBytes: bytes, verify };
 }

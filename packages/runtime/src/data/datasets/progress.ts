@@ -14,9 +14,9 @@ export interface DownloadProgress {
 /** A stream that may be a terminal. */
 export type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
-/** A bar where `stream` is a terminal, plain lines where it is not. */
-export function progressOn(stream: Output): DownloadProgress {
-  return stream.isTTY ? new ProgressBar(stream) : new ProgressLines(stream);
+/** A bar where `stream` is a terminal, plain lines that begin with `title` where it is not. */
+export function progressOn(stream: Output, title: string): DownloadProgress {
+  return stream.isTTY ? new ProgressBar(stream) : new ProgressLines(stream, title);
 }
 
 class ProgressBar implements DownloadProgress {
@@ -45,12 +45,14 @@ class ProgressBar implements DownloadProgress {
 /** One line when a file begins, and one every 5 s while it comes. */
 class ProgressLines implements DownloadProgress {
   readonly #stream: Output;
+  readonly #title: string;
   #received = 0;
   #bytes = 0;
   #nextLineAt = 0;
 
-  constructor(stream: Output) {
+  constructor(stream: Output, title: string) {
     this.#stream = stream;
+    this.#title = title;
   }
 
   begin(url: URL, bytes: number): void {
@@ -70,7 +72,7 @@ class ProgressLines implements DownloadProgress {
   }
 
   #print(text: string): void {
-    this.#stream.write(`MNIST: ${text}\n`);
+    this.#stream.write(`${this.#title}: ${text}\n`);
     this.#nextLineAt = performance.now() + 5000;
   }
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { InvalidDataError } from '../src/errors.ts';
-import { encodeIdx, parseIdx } from '../src/idx.ts';
+import { InvalidDataError } from '../../../../src/data/datasets/invalid-data-error.ts';
+import { encodeIdx, parseIdx } from '../../../../src/data/datasets/mnist/idx.ts';
 
 const images = { shape: [2, 3, 2], data: Uint8Array.from({ length: 12 }, (_, i) => 20 * i) };
 const labels = { shape: [3], data: Uint8Array.of(7, 0, 9) };

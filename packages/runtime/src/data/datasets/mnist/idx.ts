@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { InvalidDataError } from './errors.ts';
+import { InvalidDataError } from '../invalid-data-error.ts';
 
 /** Bytes with a shape: what an IDX file of unsigned bytes holds. */
 export interface IdxArray {

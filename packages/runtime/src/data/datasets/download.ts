@@ -1,7 +1,15 @@
-import { createHash } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
-import type { MnistFile } from './files.ts';
+import { RingrunError } from '@ringrun/collectives';
 import type { DownloadProgress } from './progress.ts';
+
+/** A file that mirrors have. */
+export interface RemoteFile {
+  /** Its name at a mirror, and in the cache. */
+  readonly name: string;
+  /** Most bytes that it can have. */
+  readonly maxBytes: number;
+  /** Throws an error that says why when `bytes` are not the file's. */
+  verify(bytes: Uint8Array): void;
+}
 
 export interface Downloader {
   /** Base URLs, tried in this order. One that failed is not asked again. */
@@ -11,19 +19,16 @@ export interface Downloader {
   progress: DownloadProgress;
 }
 
-/** A file as a mirror sent it, its contents verified. */
+/** A file as a mirror sent it, verified. */
 export interface DownloadedFile {
-  file: MnistFile;
-  gzipped: Uint8Array;
+  file: RemoteFile;
+  bytes: Uint8Array;
 }
 
 /** No mirror is left to ask; the message says in one line why each failed. */
-export class DownloadError extends Error {
-  readonly code = 'ERR_DOWNLOAD';
-
+export class DownloadError extends RingrunError {
   constructor(failures: readonly string[]) {
-    super(failures.join('; ') || 'there is no mirror to ask');
-    this.name = 'DownloadError';
+    super('ERR_DOWNLOAD', failures.join('; ') || 'there is no mirror to ask');
   }
 }
 
@@ -31,30 +36,30 @@ export class DownloadError extends Error {
  * Downloads files one after the other. Throws a `DownloadError` when no mirror is left, which takes `patienceMs` for each silent mirror and
  * no more, however many files there are.
  */
-export async function* downloadMnist(
-  files: readonly MnistFile[],
+export async function* downloadFiles(
+  files: readonly RemoteFile[],
   downloader: Downloader,
 ): AsyncGenerator<DownloadedFile, void> {
   const mirrors = [...downloader.mirrors];
   const failures: string[] = [];
   for (const file of files) {
-    yield { file, gzipped: await fromFirstThatHasIt(file, mirrors, failures, downloader) };
+    yield { file, bytes: await fromFirstThatHasIt(file, mirrors, failures, downloader) };
   }
 }
 
 /** Moves mirrors that failed from `mirrors` to `failures`. */
 async function fromFirstThatHasIt(
-  file: MnistFile,
+  file: RemoteFile,
   mirrors: string[],
   failures: string[],
   downloader: Downloader,
 ): Promise<Uint8Array> {
   for (let mirror = mirrors[0]; mirrors.length > 0; mirror = mirrors[0]) {
-    const url = new URL(`${file.name}.gz`, mirror.endsWith('/') ? mirror : `${mirror}/`);
+    const url = new URL(file.name, mirror.endsWith('/') ? mirror : `${mirror}/`);
     try {
-      const gzipped = await fetchWithPatience(url, file.bytes, downloader);
-      verify(gzipped, file);
-      return gzipped;
+      const bytes = await fetchWithPatience(url, file.maxBytes, downloader);
+      file.verify(bytes);
+      return bytes;
     } catch (error) {
       failures.push(`${url.href}: ${inOneLine(error)}`);
       mirrors.shift();
@@ -93,12 +98,6 @@ async function fetchWithPatience(
     abandon.abort();
     progress.end();
   }
-}
-
-function verify(gzipped: Uint8Array, { bytes, sha256 }: MnistFile): void {
-  const content = gunzipSync(gzipped, { maxOutputLength: bytes });
-  const found = createHash('sha256').update(content).digest('hex');
-  if (found !== sha256) throw new Error(`its contents have SHA-256 ${found}, not MNIST's ${sha256}`);
 }
 
 /** Why a request failed: fetch hides the reason in the cause of its error. */

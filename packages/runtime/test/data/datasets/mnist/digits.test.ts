@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { drawDigits } from '../src/digits.ts';
+import { drawDigits } from '../../../../src/data/datasets/mnist/digits.ts';
 
 const count = 2000;
 const { images, labels } = drawDigits({ count, seed: 1 });

@@ -1,8 +1,9 @@
+import { Random } from '../../random.ts';
+import { rasterise } from '../drawing/raster.ts';
+import type { Point } from '../drawing/raster.ts';
 import { glyphsOfDigits } from './glyphs.ts';
-import type { Glyph, Point } from './glyphs.ts';
+import type { Glyph } from './glyphs.ts';
 import type { IdxArray } from './idx.ts';
-import { Random } from './random.ts';
-import { rasterise } from './raster.ts';
 
 const side = 28;
 const pixelsPerImage = side * side;

@@ -1,10 +1,9 @@
-/** A place in a glyph: x from 0 (left) to 1 (right), y from 0 (top) to 1 (bottom). */
-export type Point = readonly [x: number, y: number];
+import type { Point, Stroke } from '../drawing/raster.ts';
 
-/** One movement of the pen: a smooth curve through these points. */
-export type Stroke = readonly Point[];
-
-/** One way of writing a digit. A corner is where one stroke ends and the next begins. */
+/**
+ * One way of writing a digit. A corner is where one stroke ends and the next begins. Points have x from 0 (left) to 1
+ * (right), y from 0 (top) to 1 (bottom).
+ */
 export type Glyph = readonly Stroke[];
 
 /** Points in hundredths, `|` where the pen turns a corner or is lifted. */

@@ -1,0 +1,49 @@
+import { Parser } from 'tar';
+import type { ReadEntry } from 'tar';
+import { InvalidDataError } from '../invalid-data-error.ts';
+import { replaceIt } from './batch.ts';
+
+/** A file out of an archive. */
+export interface Member {
+  /** Its path in the archive. */
+  name: string;
+  bytes: Uint8Array;
+}
+
+/**
+ * The files in a tar archive, gzip'd or not, whose names are wanted. `file` names it in errors: `InvalidDataError`, which says in which member it is corrupt or ends
+ * too early.
+ */
+export async function readArchive(
+  archive: Uint8Array,
+  file: string,
+  isWanted: (name: string) => boolean,
+): Promise<Member[]> {
+  const members: Member[] = [];
+  let current = 'its beginning';
+  await new Promise<void>((resolve, reject) => {
+    const onReadEntry = (entry: ReadEntry) => {
+      current = entry.path;
+      if (entry.type === 'File' && isWanted(entry.path)) collect(entry, members);
+      else entry.resume();
+    };
+    const parser = new Parser({ strict: true, onReadEntry });
+    parser.on('error', (error: Error) => {
+      const problem = `it is no whole tar.gz archive: it is corrupt or truncated in ${current} (${error.message})`;
+      reject(new InvalidDataError(file, problem, replaceIt, { cause: error }));
+    });
+    parser.on('end', resolve);
+    parser.end(Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength));
+  });
+  return members;
+}
+
+function collect(entry: ReadEntry, members: Member[]): void {
+  const bytes = new Uint8Array(entry.size);
+  let received = 0;
+  entry.on('data', (chunk: Buffer) => {
+    bytes.set(chunk, received);
+    received += chunk.length;
+  });
+  entry.on('end', () => members.push({ name: entry.path, bytes }));
+}

@@ -1,0 +1,47 @@
+import { openStorage } from '../../../storage/index.ts';
+import { baseName, batchNames } from './files.ts';
+
+/** What a place has of CIFAR-10. */
+export interface FoundCifar10 {
+  /** The archive's name; undefined where there are files, or nothing. */
+  archive: string | undefined;
+  /** The names of batch files. */
+  train: string[];
+  test: string[];
+}
+
+const isArchive = /\.(tar\.gz|tgz|tar)$/;
+/** The official archive's folder, or none. */
+const folders = ['', 'cifar-10-batches-bin/'];
+
+/** The folder of a location, and the archive in it when the location is an archive's. */
+export function placeOf(location: string): { folder: string; archive?: string } {
+  if (!isArchive.test(location)) return { folder: location };
+  const archive = baseName(location);
+  return { folder: location.slice(0, -archive.length) || '.', archive };
+}
+
+/** What there is at a location: batch files before an archive of them. */
+export async function findCifar10(location: string): Promise<FoundCifar10> {
+  const { folder, archive } = placeOf(location);
+  const storage = openStorage(folder);
+  const named = async (prefix: string) => (await storage.list(prefix)).map(({ name }) => name);
+  if (archive !== undefined) {
+    const isThere = (await named(archive)).includes(archive);
+    return { archive: isThere ? archive : undefined, train: [], test: [] };
+  }
+  const inFolder = (name: string, prefix: string) => name === prefix + baseName(name);
+  for (const prefix of folders) {
+    const train = (await named(`${prefix}data_batch_`)).filter(
+      (name) => inFolder(name, prefix) && batchNames.train.test(baseName(name)),
+    );
+    const test = (await named(`${prefix}test_batch.bin`)).filter(
+      (name) => inFolder(name, prefix) && batchNames.test.test(baseName(name)),
+    );
+    if (train.length + test.length > 0) return { archive: undefined, train, test };
+  }
+  const archives = (await named('cifar-10-binary')).filter(
+    (name) => inFolder(name, '') && isArchive.test(name),
+  );
+  return { archive: archives[0], train: [], test: [] };
+}

@@ -1,0 +1,82 @@
+import { openStorage } from '../../../storage/index.ts';
+import type { Storage } from '../../../storage/index.ts';
+import { Compose, Normalize, ToTensor } from '../../transforms/index.ts';
+import { ImageDataset, sharedBytes, transformsOf } from '../image-dataset.ts';
+import { InvalidDataError } from '../invalid-data-error.ts';
+import { readArchive } from './archive.ts';
+import type { Member } from './archive.ts';
+import { countOf, imageShape, pixelsPerImage, readBatch } from './batch.ts';
+import { baseName, batchNames } from './files.ts';
+import type { Split } from './files.ts';
+import { findCifar10, placeOf } from './find-cifar10.ts';
+
+export interface LoadCifar10Options {
+  split: Split;
+  /**
+   * What `prepareCifar10` says: a folder or `s3://bucket/prefix` with the archive (`cifar-10-binary*.tar.gz`) or what it holds, in `cifar-10-batches-bin/` or as it is;
+   * or the archive's own path.
+   */
+  location: string;
+  /** What is done to each image: `ToTensor` and `Normalize` by means and standard deviations of CIFAR-10's training images unless given. */
+  transform?: Compose;
+}
+
+/** Of CIFAR-10's training images, by channel. */
+export const cifar10Mean: readonly number[] = [0.4914, 0.4822, 0.4465];
+export const cifar10Std: readonly number[] = [0.247, 0.2435, 0.2616];
+
+const usual = new Compose([new ToTensor(), new Normalize(cifar10Mean, cifar10Std)]);
+
+/**
+ * Reads one split of CIFAR-10 in its binary version (torchvision.datasets.CIFAR10): samples `{ image: { data, shape: [3, 32, 32] }, label }`, kept in memory as bytes. The
+ * training images are those of all `data_batch_*.bin`, in the order of their numbers.
+ *
+ * Any archive of this structure will do. Rejects with `InvalidDataError`, which names file and member, when there is none, or it is corrupt, truncated or of a wrong size,
+ * and with `StorageError` where it cannot be read.
+ */
+export async function loadCifar10({ split, location, transform }: LoadCifar10Options): Promise<ImageDataset> {
+  const batches = await readBatches(location, split);
+  const counts = batches.map(({ name, bytes }) => countOf(bytes.length, name));
+  const count = counts.reduce((sum, ofBatch) => sum + ofBatch, 0);
+  const labels = sharedBytes(count);
+  const pixels = sharedBytes(count * pixelsPerImage);
+  let first = 0;
+  for (const [place, { name, bytes }] of batches.entries()) {
+    readBatch(bytes, name, { labels, pixels, first });
+    first += counts[place];
+  }
+  const transforms = transformsOf(transform, usual);
+  return new ImageDataset({ title: 'CIFAR-10', pixels, labels, shape: imageShape, transforms });
+}
+
+/** The split's batch files in the order of their numbers, each named by where it is. */
+async function readBatches(location: string, split: Split): Promise<Member[]> {
+  const storage = openStorage(placeOf(location).folder);
+  const found = await findCifar10(location);
+  const batches =
+    found.archive === undefined
+      ? await readFiles(storage, found[split])
+      : await readMembers(storage, found.archive, split);
+  if (batches.length > 0) return batches.sort((a, b) => numberIn(a.name) - numberIn(b.name));
+  const wanted = split === 'train' ? 'data_batch_*.bin' : 'test_batch.bin';
+  const place = found.archive === undefined ? storage.location : `${storage.location}/${found.archive}`;
+  throw new InvalidDataError(place, `it has no ${wanted}`, 'Put the binary version of CIFAR-10 there');
+}
+
+async function readFiles(storage: Storage, names: readonly string[]): Promise<Member[]> {
+  const members: Member[] = [];
+  for (const name of names)
+    members.push({ name: `${storage.location}/${name}`, bytes: await storage.read(name) });
+  return members;
+}
+
+async function readMembers(storage: Storage, archive: string, split: Split): Promise<Member[]> {
+  const file = `${storage.location}/${archive}`;
+  const isWanted = (name: string) => batchNames[split].test(baseName(name));
+  const members = await readArchive(await storage.read(archive), file, isWanted);
+  return members.map(({ name, bytes }) => ({ name: `${file}: ${name}`, bytes }));
+}
+
+function numberIn(name: string): number {
+  return Number(/(\d+)\.bin$/.exec(name)?.[1] ?? 0);
+}

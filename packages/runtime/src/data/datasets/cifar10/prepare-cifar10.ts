@@ -1,0 +1,60 @@
+import { prepare } from '../prepare.ts';
+import type { DataSet, PrepareOptions, PreparedData } from '../prepare.ts';
+import { encodeBatch } from './batch.ts';
+import { drawShapes } from './shapes.ts';
+import { remoteArchive } from './files.ts';
+import { findCifar10 } from './find-cifar10.ts';
+
+/** How many images a drawn batch has: together as many as CIFAR-10, and like it in five batches and one. */
+const imagesPerBatch = 10_000;
+const drawnBatches = [
+  'data_batch_1',
+  'data_batch_2',
+  'data_batch_3',
+  'data_batch_4',
+  'data_batch_5',
+  'test_batch',
+];
+
+const cifar10: DataSet = {
+  title: 'CIFAR-10',
+  folder: 'cifar10',
+  drawings: 'drawn shapes',
+  drawnFolder: 'drawn-shapes-1',
+  mirrorsVariable: 'RINGRUN_CIFAR10_MIRRORS',
+  mirrors: [
+    'https://www.cs.toronto.edu/~kriz/',
+    'https://storage.googleapis.com/s4tf-hosted-binaries/datasets/CIFAR10/',
+  ],
+  files: [remoteArchive],
+  contents: "CIFAR-10's binary version (cifar-10-binary.tar.gz, or its data_batch_*.bin and test_batch.bin)",
+  lacks,
+  draw,
+};
+
+/**
+ * Sees to it that CIFAR-10 is on this host, and says where, for `loadCifar10`: as `prepareMnist` does, with `$XDG_CACHE_HOME/ringrun/cifar10` and `RINGRUN_CIFAR10_MIRRORS`.
+ *
+ * What is downloaded is verified by checksum; of what lies at a `location`, only the structure counts. Without data and offline, 60,000 images of ten kinds of shapes and
+ * textures are drawn (180 MB, once, in some seconds).
+ */
+export async function prepareCifar10(options: PrepareOptions = {}): Promise<PreparedData> {
+  return await prepare(cifar10, options);
+}
+
+async function lacks({ location }: { location: string }): Promise<string[]> {
+  const { archive, train, test } = await findCifar10(location);
+  if (archive !== undefined) return [];
+  const missing = [
+    train.length === 0 ? ['no data_batch_*.bin'] : [],
+    test.length === 0 ? ['no test_batch.bin'] : [],
+  ];
+  return missing.flat();
+}
+
+function* draw(): Generator<[name: string, bytes: Uint8Array], void> {
+  for (const [place, name] of drawnBatches.entries()) {
+    const { labels, pixels } = drawShapes({ count: imagesPerBatch, seed: 1 + place });
+    yield [`${name}.bin`, encodeBatch(labels, pixels)];
+  }
+}

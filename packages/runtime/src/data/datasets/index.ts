@@ -1,0 +1,11 @@
+export { cifar10Mean, cifar10Std, loadCifar10 } from './cifar10/load-cifar10.ts';
+export type { LoadCifar10Options } from './cifar10/load-cifar10.ts';
+export { prepareCifar10 } from './cifar10/prepare-cifar10.ts';
+export { ImageDataset } from './image-dataset.ts';
+export type { ImageDatasetParts, ImageSample } from './image-dataset.ts';
+export { InvalidDataError } from './invalid-data-error.ts';
+export type { Split } from './mnist/files.ts';
+export { loadMnist } from './mnist/load-mnist.ts';
+export type { LoadMnistOptions } from './mnist/load-mnist.ts';
+export { prepareMnist } from './mnist/prepare-mnist.ts';
+export type { PrepareOptions, PreparedData } from './prepare.ts';

@@ -1,0 +1,2 @@
+export { Compose, Normalize, RandomCrop, RandomHorizontalFlip, ToTensor } from './transforms.ts';
+export type { RandomCropOptions, Transform } from './transforms.ts';
