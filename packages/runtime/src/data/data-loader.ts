@@ -2,12 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { defaultCollate } from './collate.ts';
 import type { Collated } from './collate.ts';
-import type { Dataset } from './dataset.ts';
+import type { DataPass, Dataset } from './dataset.ts';
 import { requireInteger } from './require-integer.ts';
 import { RandomSampler, SequentialSampler } from './sampler.ts';
 import type { Sampler } from './sampler.ts';
 import { isStateful } from './sampler-state.ts';
 import type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
+import { LoaderThreads } from './workers/loader-threads.ts';
 
 export interface DataLoaderOptions<Sample, Batch> {
   /** Samples in a batch; 1 unless given. */
@@ -18,17 +19,27 @@ export interface DataLoaderOptions<Sample, Batch> {
   sampler?: Sampler;
   /** Leave out the last batch if it is smaller than the others; false unless given. */
   dropLast?: boolean;
-  /** Where the random orders of `shuffle` start, an integer from 0; 0 unless given. */
+  /** Where the random orders of `shuffle` and the chances of augmentation start, an integer from 0; the sampler's unless given, or 0. */
   seed?: number;
-  /** Makes one batch of samples, which are `batchSize` or, in the last batch, fewer; `defaultCollate` unless given. */
+  /** Worker threads that make batches while the loop uses others; 0, which loads in the loop's own thread, unless given. */
+  numWorkers?: number;
+  /** Batches that each worker makes ahead; 2 unless given, and only with `numWorkers`. */
+  prefetchFactor?: number;
+  /**
+   * Makes one batch of samples, which are `batchSize` or, in the last batch, fewer; `defaultCollate` unless given. Worker threads run `defaultCollate` themselves; a
+   * function of yours runs in the loop's thread, on copies of the workers' samples.
+   */
   collateFn?: (samples: Sample[]) => Batch;
 }
 
 /**
  * The batches of a dataset (torch.utils.data.DataLoader): each iteration is one epoch. A batch has memory of its own and may be kept.
  *
- * `for (const batch of loader)` runs without a pause. `for await (const batch of loader)` lets timers, signals and
- * connections be served between batches, and is the form that stays when loading becomes asynchronous.
+ * `for await (const batch of loader)` lets timers, signals and connections be served between batches. `for (const batch of loader)` runs without a pause, and only
+ * without worker threads.
+ *
+ * With `numWorkers` batches come from worker threads, in the same order and with the same contents. The dataset must be one that threads can have: those of ringrun, or one
+ * of `datasetFromModule`. The threads end with the loop, however it ends. What fails in one is a `DataLoaderWorkerError` in the loop, with the thread's stack.
  */
 export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Batch>, AsyncIterable<Batch> {
   /** Number of batches in a whole epoch. */
@@ -36,10 +47,18 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   readonly dataset: Dataset<Sample>;
   readonly sampler: Sampler;
   readonly batchSize: number;
+  readonly numWorkers: number;
   readonly #dropLast: boolean;
-  readonly #collateFn: (samples: Sample[]) => Batch;
+  readonly #seed: number | undefined;
+  readonly #prefetchFactor: number;
+  /** Undefined where `defaultCollate` makes the batches. */
+  readonly #collateFn: ((samples: Sample[]) => Batch) | undefined;
+  /** Iterations so far, which are the epochs of samplers that do not count them. */
+  #iterations = 0;
 
-  /** Throws `InvalidArgumentError` for a batch size below 1, a negative seed, or both a sampler and `shuffle`. */
+  /**
+   * Throws `InvalidArgumentError` for a batch size below 1, a negative seed, both a sampler and `shuffle`, or `numWorkers` with a dataset that threads cannot have.
+   */
   constructor(dataset: Dataset<Sample>, options: DataLoaderOptions<Sample, Batch> = {}) {
     const who = 'DataLoader';
     requireNoContradiction(options);
@@ -47,34 +66,68 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     this.batchSize = requireInteger(options.batchSize ?? 1, { who, what: 'batchSize', min: 1 });
     this.sampler = options.sampler ?? defaultSampler(dataset, options);
     this.#dropLast = options.dropLast ?? false;
-    // Without a collate function Batch is what the default one makes.
-    const adopt = dataset.atAll !== undefined;
-    this.#collateFn = options.collateFn ?? ((samples) => defaultCollate(samples, { adopt }) as Batch);
+    this.#collateFn = options.collateFn;
+    this.#seed =
+      options.seed === undefined ? undefined : requireInteger(options.seed, { who, what: 'seed', min: 0 });
+    this.numWorkers = requireInteger(options.numWorkers ?? 0, { who, what: 'numWorkers', min: 0 });
+    this.#prefetchFactor = requireInteger(options.prefetchFactor ?? 2, {
+      who,
+      what: 'prefetchFactor',
+      min: 1,
+    });
+    if (this.numWorkers > 0) requireForWorkers(dataset, this.numWorkers);
     const batches = this.sampler.length / this.batchSize;
     this.length = this.#dropLast ? Math.floor(batches) : Math.ceil(batches);
   }
 
-  /** One epoch of batches. A sampler that gives an index outside of the dataset is an `InvalidArgumentError`. */
+  /**
+   * One epoch of batches. `InvalidArgumentError` for a sampler that gives an index outside of the dataset, and with worker threads, whose batches take `for await`.
+   */
   *[Symbol.iterator](): Generator<Batch, void> {
-    const pass = this.sampler[Symbol.iterator]();
-    const count = isPass(pass) ? pass : undefined;
-    count?.setUsed(0);
-    let batches = 0;
-    for (const indices of this.#indicesOf(pass)) {
-      const batch = this.#batchOf(indices);
-      batches += 1;
-      // Whole batches, also for the last one: all ranks are at the same batch, and one whose last is smaller has no more to use.
-      count?.setUsed(batches * this.batchSize);
+    requireNoWorkers(this.numWorkers);
+    const epoch = this.#begin();
+    for (const indices of epoch.batches) {
+      const batch = this.#collate(this.#samplesAt(indices, epoch.pass));
+      epoch.deliver();
       yield batch;
     }
-    count?.finish();
+    epoch.finish();
   }
 
   /** One epoch of batches; the event loop has its turn after each. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void> {
+    if (this.numWorkers > 0) {
+      yield* this.#fromWorkers();
+      return;
+    }
     for (const batch of this) {
       yield batch;
       await setImmediate();
+    }
+  }
+
+  /** As many batches as the workers may make ahead are always asked for; they are delivered in the order in which they were. */
+  async *#fromWorkers(): AsyncGenerator<Batch, void> {
+    const collates = this.#collateFn === undefined;
+    const threads = new LoaderThreads(this.numWorkers, { ...this.dataset.forWorkers!(), collates });
+    try {
+      const { batches, pass, deliver, finish } = this.#begin();
+      const asked: Promise<unknown>[] = [];
+      const ask = () => {
+        const { value: indices } = batches.next();
+        if (indices) asked.push(threads.load({ indices, pass }));
+      };
+      for (let ahead = 0; ahead < this.numWorkers * this.#prefetchFactor; ahead += 1) ask();
+      for (let next = asked.shift(); next; next = asked.shift()) {
+        const made = await threads.waitFor(next);
+        ask();
+        const batch = collates ? (made as Batch) : this.#collate(made as Sample[]);
+        deliver();
+        yield batch;
+      }
+      finish();
+    } finally {
+      await threads.end();
     }
   }
 
@@ -102,9 +155,29 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     );
   }
 
-  *#indicesOf(pass: Iterator<number>): Generator<number[], void> {
+  /** The batches of the iteration that begins now, and how the sampler is told what becomes of them. */
+  #begin(): Epoch {
+    const iterator = this.sampler[Symbol.iterator]();
+    const counted = isPass(iterator) ? iterator : undefined;
+    const { seed, epoch } = counted ?? { seed: 0, epoch: this.#iterations };
+    this.#iterations += 1;
+    counted?.setUsed(0);
+    let delivered = 0;
+    return {
+      batches: this.#indicesOf(iterator),
+      pass: { seed: this.#seed ?? seed, epoch },
+      deliver: () => {
+        delivered += 1;
+        // Whole batches, also for the last one: all ranks are at the same batch, and one whose last is smaller has no more to use.
+        counted?.setUsed(delivered * this.batchSize);
+      },
+      finish: () => counted?.finish(),
+    };
+  }
+
+  *#indicesOf(iterator: Iterator<number>): Generator<number[], undefined> {
     let indices: number[] = [];
-    for (let drawn = pass.next(); !drawn.done; drawn = pass.next()) {
+    for (let drawn = iterator.next(); !drawn.done; drawn = iterator.next()) {
       indices.push(this.#checked(drawn.value));
       if (indices.length < this.batchSize) continue;
       yield indices;
@@ -113,9 +186,15 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     if (indices.length > 0 && !this.#dropLast) yield indices;
   }
 
-  #batchOf(indices: readonly number[]): Batch {
+  #samplesAt(indices: readonly number[], pass: DataPass): Sample[] {
     const { dataset } = this;
-    return this.#collateFn(dataset.atAll?.(indices) ?? indices.map((index) => dataset.at(index)));
+    return dataset.atAll?.(indices, pass) ?? indices.map((index) => dataset.at(index, pass));
+  }
+
+  /** Without a collate function Batch is what the default one makes. */
+  #collate(samples: Sample[]): Batch {
+    if (this.#collateFn) return this.#collateFn(samples);
+    return defaultCollate(samples, { adopt: this.dataset.atAll !== undefined }) as Batch;
   }
 
   #checked(index: number): number {
@@ -127,11 +206,42 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   }
 }
 
+/** One iteration of a loader. */
+interface Epoch {
+  batches: Generator<number[], undefined>;
+  pass: DataPass;
+  /** One more batch is handed to the loop. */
+  deliver: () => void;
+  /** The loop has had them all. */
+  finish: () => void;
+}
+
+function requireForWorkers(dataset: Dataset<unknown>, numWorkers: number): void {
+  if (dataset.forWorkers !== undefined) return;
+  throw new InvalidArgumentError(
+    `DataLoader: got numWorkers: ${numWorkers}, but the dataset's functions stay in this thread. Put the dataset in a module of its own that exports createDataset, ` +
+      "and make it with `await datasetFromModule(new URL('./dataset.js', import.meta.url), …)`; or leave out numWorkers.",
+  );
+}
+
+function requireNoWorkers(numWorkers: number): void {
+  if (numWorkers === 0) return;
+  throw new InvalidArgumentError(
+    'DataLoader: batches of worker threads arrive while the loop waits. Write `for await (const batch of loader)`, or leave out numWorkers.',
+  );
+}
+
 function isPass(iterator: Iterator<number>): iterator is EpochPass {
   return 'setUsed' in iterator;
 }
 
-function requireNoContradiction({ sampler, shuffle }: DataLoaderOptions<never, unknown>): void {
+function requireNoContradiction(options: DataLoaderOptions<never, unknown>): void {
+  const { sampler, shuffle, numWorkers = 0, prefetchFactor } = options;
+  if (prefetchFactor !== undefined && numWorkers === 0) {
+    throw new InvalidArgumentError(
+      'DataLoader: got prefetchFactor without numWorkers, and only worker threads load ahead. Give numWorkers too, or leave it out.',
+    );
+  }
   if (!sampler || !shuffle) return;
   throw new InvalidArgumentError(
     'DataLoader: got both a sampler and shuffle: true, but the sampler decides the order. Leave out shuffle, and let the sampler shuffle.',

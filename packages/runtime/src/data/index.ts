@@ -8,3 +8,5 @@ export type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.t
 export * from './datasets/index.ts';
 export * as transforms from './transforms/index.ts';
 export type { ImageShape } from './transforms/pipeline.ts';
+export { datasetFromModule } from './dataset-from-module.ts';
+export { DataLoaderWorkerError } from './workers/worker-error.ts';

@@ -1,0 +1,68 @@
+/** A thread that makes batches for a `DataLoader`: the dataset's module makes the dataset here too, and every request is answered with one reply. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { defaultCollate } from '../collate.ts';
+import { createFromModule } from '../dataset-from-module.ts';
+import type { Dataset } from '../dataset.ts';
+import type { BatchReply, BatchRequest, LoaderThreadData } from './messages.ts';
+import { ownCopy, transferable } from './transfer.ts';
+
+const { module, args, collates } = workerData as LoaderThreadData;
+const port = parentPort!;
+await runTypeScript();
+// Requests wait in the port until somebody listens.
+const made: { dataset: Dataset<unknown> } | { failure: unknown } = await createFromModule(module, args).then(
+  (dataset) => ({ dataset }),
+  (failure: unknown) => ({ failure }),
+);
+port.on('message', (request: BatchRequest) => {
+  if ('failure' in made) reply({ failure: asError(made.failure), index: undefined });
+  else answer(made.dataset, request);
+});
+
+/** Where Node does not strip types itself, threads do not inherit what makes their process run TypeScript. */
+async function runTypeScript(): Promise<void> {
+  const stripsTypes = Boolean((process.features as { typescript?: string | false }).typescript);
+  if (stripsTypes || !/\.[cm]?tsx?$/.test(module)) return;
+  const { register } = await import('tsx/esm/api');
+  register();
+}
+
+function answer(dataset: Dataset<unknown>, request: BatchRequest): void {
+  try {
+    const batch = batchOf(dataset, request);
+    port.postMessage({ batch } satisfies BatchReply, transferable(batch));
+  } catch (error) {
+    reply({ failure: asError(error), index: failingIndex(dataset, request) });
+  }
+}
+
+/** In memory that nothing else uses: arrays of `atAll` are the batch's own, those of `at` may be the dataset's. */
+function batchOf(dataset: Dataset<unknown>, { indices, pass }: BatchRequest): unknown {
+  const together = dataset.atAll?.(indices, pass);
+  const samples = together ?? indices.map((index) => dataset.at(index, pass));
+  if (collates) return defaultCollate(samples, { adopt: together !== undefined });
+  return together ? samples : ownCopy(samples);
+}
+
+/** The first index whose sample cannot be made by itself; undefined when it is the batch that fails. */
+function failingIndex(dataset: Dataset<unknown>, { indices, pass }: BatchRequest): number | undefined {
+  return indices.find((index) => {
+    try {
+      dataset.at(index, pass);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+}
+
+function reply(message: BatchReply): void {
+  port.postMessage(message);
+}
+
+/** Errors keep name, message and stack on their way to the other thread; what else was thrown might not get there. */
+function asError(thrown: unknown): Error {
+  if (!(thrown instanceof Error)) return new Error(String(thrown));
+  const { name, message, stack } = thrown;
+  return Object.assign(new Error(message), { name, stack });
+}

@@ -1,0 +1,129 @@
+import { Worker } from 'node:worker_threads';
+import { InvalidArgumentError } from '@ringrun/collectives';
+import type { BatchReply, BatchRequest, LoaderThreadData } from './messages.ts';
+import { DataLoaderWorkerError } from './worker-error.ts';
+
+interface Pending {
+  request: BatchRequest;
+  resolve: (batch: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** Worker threads that make batches: requests go to them in turn, and each answers its own in their order. */
+export class LoaderThreads {
+  readonly #threads: LoaderThread[];
+  #requests = 0;
+
+  /** Throws `InvalidArgumentError` when `data` cannot be cloned. */
+  constructor(count: number, data: LoaderThreadData) {
+    this.#threads = Array.from({ length: count }, (_, place) => new LoaderThread(place, data));
+  }
+
+  /** A batch, made while others are used; `DataLoaderWorkerError` when it cannot be made. */
+  load(request: BatchRequest): Promise<unknown> {
+    const thread = this.#threads[this.#requests % this.#threads.length];
+    this.#requests += 1;
+    return thread.load(request);
+  }
+
+  /** Threads keep a process alive only while somebody waits for them, so a loop that was forgotten does not. */
+  async waitFor<T>(batch: Promise<T>): Promise<T> {
+    for (const thread of this.#threads) thread.worker.ref();
+    try {
+      return await batch;
+    } finally {
+      for (const thread of this.#threads) thread.worker.unref();
+    }
+  }
+
+  /** What is still being made is given up. */
+  async end(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.end()));
+  }
+}
+
+class LoaderThread {
+  readonly worker: Worker;
+  readonly #place: number;
+  readonly #pending: Pending[] = [];
+  /** Why it makes nothing any more. */
+  #ended: DataLoaderWorkerError | undefined;
+
+  constructor(place: number, data: LoaderThreadData) {
+    this.#place = place;
+    this.worker = startWorker(data);
+    this.worker.unref();
+    this.worker.on('message', (reply: BatchReply) => {
+      this.#settle(reply);
+    });
+    this.worker.on('error', (error) => {
+      this.#fail(describe(error), error);
+    });
+    this.worker.on('messageerror', (error) => {
+      this.#fail(`its batch did not arrive: ${error.message}`, error);
+    });
+    this.worker.on('exit', (code) => {
+      this.#fail(`its thread ended with exit code ${code}`);
+    });
+  }
+
+  load(request: BatchRequest): Promise<unknown> {
+    const batch = new Promise((resolve, reject) => {
+      if (this.#ended) {
+        reject(this.#ended);
+        return;
+      }
+      this.#pending.push({ request, resolve, reject });
+      this.worker.postMessage(request);
+    });
+    // Nobody waits for those behind one that failed.
+    batch.catch(() => undefined);
+    return batch;
+  }
+
+  async end(): Promise<void> {
+    this.worker.removeAllListeners();
+    await this.worker.terminate();
+  }
+
+  #settle(reply: BatchReply): void {
+    const { resolve, reject } = this.#pending.shift()!;
+    if ('batch' in reply) resolve(reply.batch);
+    else reject(new DataLoaderWorkerError(this.#place, reply.index, describe(reply.failure), reply.failure));
+  }
+
+  #fail(what: string, cause?: unknown): void {
+    const indices = this.#pending.at(0)?.request.indices;
+    const doing = indices ? `, over a batch of ${nameSome(indices)}` : '';
+    this.#ended ??= new DataLoaderWorkerError(this.#place, undefined, what + doing, cause);
+    for (const { reject } of this.#pending.splice(0)) reject(this.#ended);
+  }
+}
+
+function startWorker(data: LoaderThreadData): Worker {
+  // The neighbour of this file, built or not.
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const entry = new URL(`./loader-thread.${extension}`, import.meta.url);
+  // Ringrun's own datasets, built, need none of the loaders that the program may run under; a user's module may be TypeScript.
+  const isOwn = extension === 'js' && data.module.startsWith(new URL('../', import.meta.url).href);
+  try {
+    return new Worker(entry, { workerData: data, ...(isOwn ? { execArgv: [] } : {}) });
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'DataCloneError') throw error;
+    throw new InvalidArgumentError(
+      `DataLoader: numWorkers needs a dataset whose arguments can be cloned, and these cannot: ${error.message} ` +
+        'Give datasetFromModule data only, and let the module make the rest.',
+      { cause: error },
+    );
+  }
+}
+
+/** The worker's stack begins with the error itself. */
+function describe(failure: unknown): string {
+  return failure instanceof Error ? (failure.stack ?? String(failure)) : String(failure);
+}
+
+function nameSome(indices: readonly number[]): string {
+  const some = indices.slice(0, 8).join(', ');
+  return indices.length > 8 ? `${indices.length} samples (${some}, …)` : `samples ${some}`;
+}

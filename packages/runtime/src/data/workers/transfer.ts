@@ -1,0 +1,28 @@
+/** The memory of a batch's arrays, which can be handed to another thread instead of being copied: nothing else uses it. */
+export function transferable(batch: unknown): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  visit(batch, (array) => {
+    if (array.buffer instanceof ArrayBuffer) buffers.add(array.buffer);
+  });
+  return [...buffers];
+}
+
+function visit(value: unknown, meet: (array: ArrayBufferView) => void): void {
+  if (ArrayBuffer.isView(value)) meet(value);
+  else if (isContainer(value)) for (const part of Object.values(value)) visit(part, meet);
+}
+
+/** Samples whose arrays are copies: cloning a part of an array clones all of its memory, and handing it over takes it from its owner. */
+export function ownCopy(value: unknown): unknown {
+  if (ArrayBuffer.isView(value) && 'slice' in value) return (value as Uint8Array).slice();
+  if (Array.isArray(value)) return value.map(ownCopy);
+  if (!isContainer(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([field, part]) => [field, ownCopy(part)]));
+}
+
+/** Lists and plain objects; what else there is, is cloned as it is. */
+function isContainer(value: unknown): value is Record<string, unknown> | unknown[] {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+}

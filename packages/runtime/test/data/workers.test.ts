@@ -1,0 +1,281 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { WorkerOptions } from 'node:worker_threads';
+import { describe, expect, test, vi } from 'vitest';
+// What is built: threads of this Node may not run TypeScript.
+import {
+  DataLoader,
+  DistributedSampler,
+  ImageDataset,
+  datasetFromModule,
+  transforms,
+} from '../../dist/data/index.js';
+import type { Batched } from '../../dist/data/index.js';
+
+// Threads inherit the options of their process, and this one's resolve packages to their TypeScript sources.
+vi.mock('node:worker_threads', async (original) => {
+  const threads = await original<typeof import('node:worker_threads')>();
+  class Worker extends threads.Worker {
+    constructor(entry: URL, options: WorkerOptions) {
+      super(entry, { ...options, execArgv: [] });
+    }
+  }
+  return { ...threads, Worker };
+});
+
+interface Square {
+  square: number;
+  seed: number;
+  epoch: number;
+  threadId: number;
+  pair: Float32Array;
+}
+
+const fixture = (name: string) => new URL(`fixtures/${name}`, import.meta.url);
+const squares = async (options: object) => await datasetFromModule<Square>(fixture('squares.mjs'), options);
+
+async function all<T>(batches: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const batch of batches) list.push(batch);
+  return list;
+}
+
+/** Images of noise, small enough to be many. */
+function images(count: number): InstanceType<typeof ImageDataset> {
+  const { Compose, RandomCrop, RandomHorizontalFlip, ToTensor } = transforms;
+  const pixels = new Uint8Array(new SharedArrayBuffer(count * 48)).map(
+    (_, i) => Math.imul(i, 2654435761) >>> 24,
+  );
+  const labels = Uint8Array.from({ length: count }, (_, i) => i % 10);
+  const transform = new Compose([
+    new RandomCrop(4, { padding: 2 }),
+    new RandomHorizontalFlip(),
+    new ToTensor(),
+  ]);
+  return new ImageDataset({
+    title: 'noise',
+    pixels,
+    labels,
+    shape: [3, 4, 4],
+    transforms: transform.transforms,
+  });
+}
+
+describe('batches', () => {
+  test.each([
+    [1, 1],
+    [2, 2],
+    [3, 1],
+    [4, 3],
+  ])(
+    'of %i workers that load %i ahead are those of none, in their order',
+    async (numWorkers, prefetchFactor) => {
+      const options = { batchSize: 7, shuffle: true, seed: 3 };
+      const without = new DataLoader(images(100), options);
+      const withThem = new DataLoader(images(100), { ...options, numWorkers, prefetchFactor });
+      for (let epoch = 0; epoch < 2; epoch += 1) {
+        const batches = await all(withThem);
+        expect(batches).toHaveLength(15);
+        expect(batches).toEqual(await all(without));
+      }
+    },
+  );
+
+  test('come from as many threads, not the loop’s', async () => {
+    const loader = new DataLoader(await squares({ length: 40 }), { batchSize: 2, numWorkers: 3 });
+    const threads = (await all(loader)).map(({ threadId }) => (threadId as Batched).data[0]);
+    expect(new Set(threads).size).toBe(3);
+    expect(threads).not.toContain(0);
+    expect(threads.slice(3)).toEqual(threads.slice(0, -3));
+  });
+
+  test('of augmented images are the same for any number of ranks and workers, and after resuming', async () => {
+    const seen = async (worldSize: number, numWorkers: number, resumeAfter: number) => {
+      const found = new Map<string, string>();
+      for (let rank = 0; rank < worldSize; rank += 1) {
+        const make = () => {
+          const sampler = new DistributedSampler(60, { numReplicas: worldSize, rank, seed: 8 });
+          sampler.setEpoch(2);
+          return new DataLoader(images(60), { batchSize: 5, sampler, numWorkers });
+        };
+        let loader = make();
+        const collect = ({ image, label }: { image: Batched; label: Batched }) => {
+          for (const [i, value] of label.data.entries())
+            found.set(image.data.slice(48 * i, 48 * i + 48).join(), String(value));
+        };
+        let batches = 0;
+        for await (const batch of loader) {
+          collect(batch);
+          batches += 1;
+          if (batches === resumeAfter) break;
+        }
+        const state = loader.stateDict();
+        loader = make();
+        loader.loadStateDict(state);
+        for await (const batch of loader) collect(batch);
+      }
+      return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+    };
+    const alone = await seen(1, 0, 5);
+    expect(alone).toHaveLength(60);
+    expect(await seen(2, 2, 3)).toEqual(alone);
+    expect(await seen(3, 1, 2)).toEqual(alone);
+  });
+
+  test('that were made ahead do not count: the state is what the loop was given', async () => {
+    const loader = new DataLoader(await squares({ length: 100 }), {
+      batchSize: 4,
+      numWorkers: 2,
+      prefetchFactor: 4,
+    });
+    const seen: number[] = [];
+    const batches = loader[Symbol.asyncIterator]();
+    while (!(await batches.next()).done) seen.push(loader.stateDict().samplesSeen);
+    expect(seen).toEqual(Array.from({ length: 25 }, (_, batch) => 4 * (batch + 1)));
+    expect(loader.stateDict()).toMatchObject({ epoch: 1, samplesSeen: 0 });
+  });
+
+  test.each([false, true])(
+    'leave the dataset its memory (atAll: %s), with a collate function too',
+    async (owned) => {
+      const dataset = await squares({ length: 12, owned });
+      for (const collateFn of [undefined, (samples: Square[]) => samples.map(({ pair }) => [...pair])]) {
+        const options = { batchSize: 3, numWorkers: 1, sampler: [0, 1, 2, 2, 1, 0, 0, 1, 2] };
+        const loader = new DataLoader<Square, unknown>(
+          dataset,
+          collateFn ? { ...options, collateFn } : options,
+        );
+        const pairs = (await all(loader)).map((batch) =>
+          collateFn
+            ? (batch as number[][]).flat()
+            : [...(batch as { pair: Batched<Float32Array> }).pair.data],
+        );
+        expect(pairs).toEqual([
+          [0, 1, 2, 3, 4, 5],
+          [4, 5, 2, 3, 0, 1],
+          [0, 1, 2, 3, 4, 5],
+        ]);
+      }
+    },
+  );
+
+  test('are told seed and epoch', async () => {
+    const dataset = await squares({ length: 4 });
+    const sampler = new DistributedSampler(4, { seed: 6 });
+    sampler.setEpoch(9);
+    const told = async (options: object) => {
+      const [{ seed, epoch }] = await all(
+        new DataLoader(dataset, { batchSize: 4, numWorkers: 1, ...options }),
+      );
+      return [(seed as Batched).data[0], (epoch as Batched).data[0]];
+    };
+    expect(await told({ sampler })).toEqual([6, 9]);
+    expect(await told({ sampler, seed: 4 })).toEqual([4, 10]);
+    expect(await told({ sampler: [0, 1] })).toEqual([0, 0]);
+  });
+});
+
+describe('what goes wrong in a worker reaches the loop:', () => {
+  const failure = async (fails: object, options: object = {}) => {
+    // Long enough for a loop to be still there when something goes wrong beside it.
+    const dataset = await squares({ length: 4000, fails });
+    const loader = new DataLoader(dataset, { batchSize: 4, numWorkers: 2, ...options });
+    const batches: unknown[] = [];
+    try {
+      for await (const batch of loader) batches.push(batch);
+    } catch (error) {
+      return { batches: batches.length, error: error as Error & { cause: Error } };
+    }
+    throw new Error('nothing went wrong');
+  };
+
+  test('an error, with the sample, the worker and its stack, after the batches before it', async () => {
+    const { batches, error } = await failure({ at: 9 });
+    expect(batches).toBe(2);
+    expect(error).toMatchObject({
+      name: 'DataLoaderWorkerError',
+      code: 'ERR_DATA_LOADER_WORKER',
+      worker: 0,
+      index: 9,
+    });
+    expect(error.message).toMatch(
+      /^DataLoader: worker 0 failed at sample 9: RangeError: sample 9 cannot be read\n\s+at explode \(.*squares\.mjs:\d+:\d+\)/,
+    );
+    expect(error.cause).toMatchObject({ name: 'RangeError', message: 'sample 9 cannot be read' });
+  });
+
+  test('an error outside of a sample', async () => {
+    const { error } = await failure({ laterAt: 5 });
+    expect(error).toMatchObject({ code: 'ERR_DATA_LOADER_WORKER', worker: 1 });
+    expect(error.message).toContain('RangeError: sample 5 cannot be read');
+  });
+
+  test('a worker that ends', async () => {
+    const { error } = await failure({ exitAt: 6 });
+    expect(error).toMatchObject({ code: 'ERR_DATA_LOADER_WORKER', worker: 1, index: undefined });
+    expect(error.message).toContain(
+      'worker 1 failed: its thread ended with exit code 7, over a batch of samples 4, 5, 6, 7',
+    );
+  });
+
+  test('samples that are not alike', async () => {
+    const dataset = await squares({ length: 4 });
+    const loader = new DataLoader({ ...dataset, length: 9 }, { batchSize: 9, numWorkers: 1 });
+    await expect(all(loader)).rejects.toThrow(
+      /DataLoader: worker 0 failed: InvalidArgumentError: DataLoader: sample\.pair is/,
+    );
+  });
+});
+
+describe('refuses, with the way out,', () => {
+  test('a dataset whose functions stay in the loop’s thread', () => {
+    const dataset = { length: 3, at: (index: number) => index };
+    expect(() => new DataLoader(dataset, { numWorkers: 2 })).toThrow(
+      "got numWorkers: 2, but the dataset's functions stay in this thread. Put the dataset in a module of its own",
+    );
+  });
+
+  test('arguments that cannot be cloned', async () => {
+    const dataset = await squares({ length: 3, transform: () => 1 });
+    await expect(all(new DataLoader(dataset, { numWorkers: 1 }))).rejects.toThrow(
+      /numWorkers needs a dataset whose arguments can be cloned, and these cannot: .*Give datasetFromModule data only/,
+    );
+  });
+
+  test('a loop that does not wait', async () => {
+    const loader = new DataLoader(await squares({ length: 3 }), { numWorkers: 1 });
+    expect(() => [...loader]).toThrow('Write `for await (const batch of loader)`');
+  });
+
+  test('modules that make no dataset', async () => {
+    await expect(datasetFromModule(fixture('loops.mjs').href.replace('loops', 'no-dataset'))).rejects.toThrow(
+      'returned no dataset. Return an object with a length and a method at(index)',
+    );
+    await expect(datasetFromModule('node:os')).rejects.toThrow('node:os exports no function createDataset');
+  });
+
+  test.each([
+    [{ numWorkers: -1 }, 'numWorkers must be an integer of at least 0, got -1'],
+    [{ numWorkers: 1, prefetchFactor: 0 }, 'prefetchFactor must be an integer of at least 1, got 0'],
+    [{ prefetchFactor: 2 }, 'got prefetchFactor without numWorkers'],
+  ])('%j', async (options, message) => {
+    const dataset = await squares({ length: 3 });
+    expect(() => new DataLoader(dataset, options)).toThrow(message);
+  });
+});
+
+describe('workers end with the loop, and the process with them, when it', () => {
+  test.each([
+    ['end', 0, '50\n', ''],
+    ['break', 0, '2\n', ''],
+    ['throw', 1, '', 'thrown at 0,1'],
+    ['exit', 3, '', ''],
+    ['forget', 0, 'forgotten\n', ''],
+    ['stuck', 0, '2\n', ''],
+  ])('%ss', (way, status, stdout, stderr) => {
+    const script = fileURLToPath(fixture('loops.mjs'));
+    const ended = spawnSync(process.execPath, [script, way], { encoding: 'utf8', timeout: 20_000 });
+    expect(ended).toMatchObject({ status, stdout });
+    expect(ended.stderr).toContain(stderr);
+  });
+});
