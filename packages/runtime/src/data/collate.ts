@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/collectives/errors';
 
 /** A typed array of any element type. */
 export type NumericArray =

@@ -23,6 +23,8 @@ export interface DataLoaderOptions<Sample, Batch> {
   seed?: number;
   /** Worker threads that make batches while the loop uses others; 0, which loads in the loop's own thread, unless given. */
   numWorkers?: number;
+  /** Keep the worker threads from one iteration to the next, which saves starting them; false unless given. They do not keep a process alive. */
+  persistentWorkers?: boolean;
   /** Batches that each worker makes ahead; 2 unless given, and only with `numWorkers`. */
   prefetchFactor?: number;
   /**
@@ -39,7 +41,7 @@ export interface DataLoaderOptions<Sample, Batch> {
  * without worker threads.
  *
  * With `numWorkers` batches come from worker threads, in the same order and with the same contents. The dataset must be one that threads can have: those of ringrun, or one
- * of `datasetFromModule`. The threads end with the loop, however it ends. What fails in one is a `DataLoaderWorkerError` in the loop, with the thread's stack.
+ * of `datasetFromModule`. The threads end with the loop, however it ends (with `persistentWorkers` only when it breaks off). What fails in one is a `DataLoaderWorkerError` in the loop, with the thread's stack.
  */
 export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Batch>, AsyncIterable<Batch> {
   /** Number of batches in a whole epoch. */
@@ -53,6 +55,9 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   readonly #prefetchFactor: number;
   /** Undefined where `defaultCollate` makes the batches. */
   readonly #collateFn: ((samples: Sample[]) => Batch) | undefined;
+  readonly #persistentWorkers: boolean;
+  /** Idle ones, kept for the next iteration. */
+  #threads: LoaderThreads | undefined;
   /** Iterations so far, which are the epochs of samplers that do not count them. */
   #iterations = 0;
 
@@ -75,6 +80,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       what: 'prefetchFactor',
       min: 1,
     });
+    this.#persistentWorkers = options.persistentWorkers ?? false;
     if (this.numWorkers > 0) requireForWorkers(dataset, this.numWorkers);
     const batches = this.sampler.length / this.batchSize;
     this.length = this.#dropLast ? Math.floor(batches) : Math.ceil(batches);
@@ -109,7 +115,10 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   /** As many batches as the workers may make ahead are always asked for; they are delivered in the order in which they were. */
   async *#fromWorkers(): AsyncGenerator<Batch, void> {
     const collates = this.#collateFn === undefined;
-    const threads = new LoaderThreads(this.numWorkers, { ...this.dataset.forWorkers!(), collates });
+    const threads =
+      this.#threads ?? new LoaderThreads(this.numWorkers, { ...this.dataset.forWorkers!(), collates });
+    this.#threads = undefined;
+    let areIdle = false;
     try {
       const { batches, pass, deliver, finish } = this.#begin();
       const asked: Promise<unknown>[] = [];
@@ -126,8 +135,11 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
         yield batch;
       }
       finish();
+      areIdle = true;
     } finally {
-      await threads.end();
+      // What a loop has left behind in them is not worth waiting for.
+      if (areIdle && this.#persistentWorkers) this.#threads = threads;
+      else await threads.end();
     }
   }
 

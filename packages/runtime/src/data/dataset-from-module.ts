@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/collectives/errors';
 import type { Dataset } from './dataset.ts';
 
 /** What a dataset's module exports. */

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/collectives/errors';
 
 interface Requirement {
   /** Whose argument it is, such as `DataLoader`. */

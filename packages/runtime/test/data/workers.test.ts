@@ -89,6 +89,21 @@ describe('batches', () => {
     expect(threads.slice(3)).toEqual(threads.slice(0, -3));
   });
 
+  test('come from the same threads again with persistentWorkers, unless a loop was left', async () => {
+    const options = { batchSize: 2, numWorkers: 2, persistentWorkers: true };
+    const loader = new DataLoader(await squares({ length: 8 }), options);
+    const threads = async () =>
+      new Set((await all(loader)).map(({ threadId }) => (threadId as Batched).data[0]));
+    const first = await threads();
+    expect(await threads()).toEqual(first);
+    const batches = loader[Symbol.asyncIterator]();
+    await batches.next();
+    await batches.return();
+    const later = await threads();
+    expect(later.size).toBe(2);
+    expect([...later].some((thread) => first.has(thread))).toBe(false);
+  });
+
   test('of augmented images are the same for any number of ranks and workers, and after resuming', async () => {
     const seen = async (worldSize: number, numWorkers: number, resumeAfter: number) => {
       const found = new Map<string, string>();
@@ -267,6 +282,7 @@ describe('refuses, with the way out,', () => {
 describe('workers end with the loop, and the process with them, when it', () => {
   test.each([
     ['end', 0, '50\n', ''],
+    ['persist', 0, '50\n50\n', ''],
     ['break', 0, '2\n', ''],
     ['throw', 1, '', 'thrown at 0,1'],
     ['exit', 3, '', ''],

@@ -64,7 +64,7 @@ export class ImageDataset implements Dataset<ImageSample> {
         throw new RangeError(`${title} has no sample ${index}: there are ${this.length}.`);
       const data = images.subarray(position * size, (position + 1) * size);
       const random = new Random(mixed(seed, epoch, index));
-      this.#pipeline.run(pixels, index * this.#bytesPerImage, random, data);
+      this.#pipeline.run(pixels, index * this.#bytesPerImage, random, images, position * size);
       return { image: { data, shape: this.#pipeline.shape }, label: BigInt(labels[index]) };
     });
   }

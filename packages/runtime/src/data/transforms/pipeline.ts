@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/collectives/errors';
 import type { Random } from '../random.ts';
 import type { Normalize, RandomCrop, Transform } from './transforms.ts';
 
@@ -43,40 +43,73 @@ export class Pipeline {
     this.shape = [from[0], size.height, size.width];
   }
 
-  /** Transforms the image whose bytes begin at `start` of `pixels`, into `target` from its beginning. */
-  run(pixels: Uint8Array, start: number, random: Random, target: Float32Array): void {
+  /** Transforms the image whose bytes begin at `start` of `pixels`, into `target` from `place` on. */
+  run(pixels: Uint8Array, start: number, random: Random, target: Float32Array, place = 0): void {
     const [channels, height, width] = this.#from;
     const view = viewOf(this.#geometry, this.#from, random);
-    let place = 0;
+    const [first, end] = columnsInside(view, width);
+    const image = pixels.subarray(start, start + channels * height * width);
+    const values = this.#values;
+    let to = place;
     for (let channel = 0; channel < channels; channel += 1) {
-      for (let y = 0; y < view.height; y += 1) {
+      const table = 256 * channel;
+      const outside = this.#outside[channel];
+      for (let y = 0; y < view.height; y += 1, to += view.width) {
         const row = view.top + y;
-        const isInside = row >= 0 && row < height;
-        const rowStart = isInside ? start + (channel * height + row) * width : -1;
-        this.#copyRow(pixels, rowStart, channel, view, target, place);
-        place += view.width;
+        if (row < 0 || row >= height) {
+          fill(target, to, to + view.width, outside);
+          continue;
+        }
+        // What chance has drawn is a double to V8, and so is all that is computed from it, until it is told otherwise: 12 µs instead of 7.
+        const from = ((channel * height + row) * width + view.left) | 0;
+        fill(target, to, to + first, outside);
+        if (view.step > 0) look(image, from, first, end, values, table, target, to);
+        else lookBackwards(image, from, first, end, values, table, target, to);
+        fill(target, to + end, to + view.width, outside);
       }
     }
   }
+}
 
-  #copyRow(
-    pixels: Uint8Array,
-    rowStart: number,
-    channel: number,
-    view: View,
-    target: Float32Array,
-    place: number,
-  ): void {
-    const { left, step, width } = view;
-    const values = this.#values;
-    const outside = this.#outside[channel];
-    const table = 256 * channel;
-    const last = this.#from[2] - 1;
-    for (let x = 0, column = left; x < width; x += 1, column += step) {
-      const isInside = rowStart >= 0 && column >= 0 && column <= last;
-      target[place + x] = isInside ? values[table + pixels[rowStart + column]] : outside;
-    }
-  }
+// The loops in which the time goes: on local numbers only, and with one direction each. An image of 3 x 32 x 32 takes half
+// the time that it takes with a test and a step for each pixel.
+
+function look(
+  pixels: Uint8Array,
+  from: number,
+  first: number,
+  end: number,
+  values: Float32Array,
+  table: number,
+  target: Float32Array,
+  to: number,
+): void {
+  for (let x = first; x < end; x += 1) target[to + x] = values[table + pixels[from + x]];
+}
+
+function lookBackwards(
+  pixels: Uint8Array,
+  from: number,
+  first: number,
+  end: number,
+  values: Float32Array,
+  table: number,
+  target: Float32Array,
+  to: number,
+): void {
+  for (let x = first; x < end; x += 1) target[to + x] = values[table + pixels[from - x]];
+}
+
+/** For the few pixels of a padding a loop is faster than the array's own method. */
+function fill(target: Float32Array, from: number, to: number, value: number): void {
+  for (let place = from; place < to; place += 1) target[place] = value;
+}
+
+/** From which and up to which column of a view (without the last) it shows the image and not what is around it. */
+function columnsInside({ left, step, width }: View, imageWidth: number): [first: number, end: number] {
+  const [first, end] = step > 0 ? [-left, imageWidth - left] : [left - imageWidth + 1, left + 1];
+  const from = Math.min(width, Math.max(0, first));
+  return [from | 0, Math.max(from, Math.min(width, end)) | 0];
 }
 
 /** Chance enters in the order of the transforms: a crop draws its row and its column, a flip draws once. */

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/collectives/errors';
 import { requireInteger } from '../require-integer.ts';
 
 /*
