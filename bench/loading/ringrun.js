@@ -1,0 +1,107 @@
+// What loading costs a training step: `npm run bench:loading`, or `node launch --nproc 2 bench/loading/ringrun.js [ROUNDS] [STEPS]`. CIFAR-10's CNN, batch 64, on each rank
+// the same steps with batches that are ready in memory, and with batches that are drawn at random, cropped, flipped, normalised and collated, in turns:
+// rank 0 prints images/s of a rank (medians of the rounds), and their share of what ready batches give.
+import { F, manualSeed, optim, tensor } from '@ringrun/nn';
+import {
+  DataLoader,
+  DistributedDataParallel,
+  DistributedSampler,
+  ImageDataset,
+  barrier,
+  cifar10Mean,
+  cifar10Std,
+  destroyProcessGroup,
+  getRank,
+  initProcessGroup,
+  transforms,
+} from 'ringrun';
+import { models } from '../train/models.js';
+
+const [rounds = 7, steps = 100] = process.argv.slice(2).map(Number);
+const batchSize = 64;
+await initProcessGroup();
+manualSeed(1);
+const model = new DistributedDataParallel(models.cifar.create());
+const optimizer = new optim.SGD(model.module.parameters(), { lr: 0.01, momentum: 0.5 });
+const dataset = randomImages(50_000);
+
+const ways = {
+  'in memory': repeated(await someBatches(64)),
+  'in the loop’s thread': endless(loader({})),
+  '1 worker thread': endless(loader({ numWorkers: 1, persistentWorkers: true })),
+};
+const rates = new Map(Object.keys(ways).map((name) => [name, []]));
+for (let round = -1; round < rounds; round += 1) {
+  for (const [name, batches] of Object.entries(ways)) {
+    await barrier();
+    const start = performance.now();
+    for (let step = 0; step < steps; step += 1) await train((await batches.next()).value);
+    await barrier();
+    // The first round is warm-up.
+    if (round >= 0) rates.get(name).push((batchSize * steps * 1000) / (performance.now() - start));
+  }
+}
+if (getRank() === 0) report();
+await destroyProcessGroup();
+
+function report() {
+  const ready = median(rates.get('in memory'));
+  for (const [name, found] of rates) {
+    const shares = found.map((rate, round) => rate / rates.get('in memory')[round]);
+    console.log(
+      `${name}: ${median(found).toFixed(0)} images/s per rank, ${median(shares).toFixed(3)} of ${ready.toFixed(0)}`,
+    );
+  }
+}
+
+async function train({ image, label }) {
+  const loss = F.nllLoss(model.forward(tensor(image.data, image.shape)), tensor(label.data));
+  optimizer.zeroGrad();
+  await loss.backward();
+  await optimizer.step();
+}
+
+function loader(options) {
+  const sampler = new DistributedSampler(dataset, { dropLast: true });
+  return new DataLoader(dataset, { batchSize, sampler, dropLast: true, ...options });
+}
+
+async function* endless(batches) {
+  for (;;) yield* batches;
+}
+
+async function* repeated(batches) {
+  for (;;) yield* batches;
+}
+
+/** 64 batches are 50 MB, which no cache holds either. */
+async function someBatches(count) {
+  const batches = [];
+  for await (const batch of loader({})) if (batches.push(batch) === count) break;
+  return batches;
+}
+
+/** Noise in CIFAR-10's shape: what is in the images costs nothing. */
+function randomImages(count) {
+  const { Compose, Normalize, RandomCrop, RandomHorizontalFlip, ToTensor } = transforms;
+  const pixels = new Uint8Array(new SharedArrayBuffer(count * 3072));
+  for (let i = 0; i < pixels.length; i += 1) pixels[i] = Math.imul(i, 2654435761) >>> 24;
+  const labels = Uint8Array.from({ length: count }, (_, i) => i % 10);
+  const augment = new Compose([
+    new RandomCrop(32, { padding: 4 }),
+    new RandomHorizontalFlip(),
+    new ToTensor(),
+    new Normalize(cifar10Mean, cifar10Std),
+  ]);
+  return new ImageDataset({
+    title: 'noise',
+    pixels,
+    labels,
+    shape: [3, 32, 32],
+    transforms: augment.transforms,
+  });
+}
+
+function median(values) {
+  return values.toSorted((a, b) => a - b)[values.length >> 1];
+}
