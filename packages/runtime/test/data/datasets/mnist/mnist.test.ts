@@ -7,6 +7,8 @@ import { InvalidDataError } from '../../../../src/data/datasets/invalid-data-err
 import { mnistFiles } from '../../../../src/data/datasets/mnist/files.ts';
 import { encodeIdx } from '../../../../src/data/datasets/mnist/idx.ts';
 import { loadMnist } from '../../../../src/data/datasets/mnist/load-mnist.ts';
+import { openStorage } from '../../../../src/storage/index.ts';
+import { startS3, useS3 } from '../../../support/s3.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const realMnist = fileURLToPath(new URL('../../../../../../../shared/data/mnist', import.meta.url));
@@ -52,6 +54,21 @@ describe('samples', () => {
     const dataset = await load(folderWith({}));
     expect(() => dataset.at(index)).toThrow(`MNIST has no sample ${index}: there are 3.`);
   });
+});
+
+test('a bucket’s files are read as a folder’s', async () => {
+  useS3((await startS3('data')).port);
+  const folder = folderWith({});
+  for (const { name, bytes } of await openStorage(folder).list()) {
+    expect(bytes).toBeGreaterThan(0);
+    await openStorage('s3://data/sets/mnist').write(name, await openStorage(folder).read(name));
+  }
+  const [there, here] = [await load('s3://data/sets/mnist'), await load(folder)];
+  expect(there.length).toBe(3);
+  expect(there.at(2)).toEqual(here.at(2));
+  await expect(load('s3://data/sets')).rejects.toThrow(
+    's3://data/sets: it has no t10k-images-idx3-ubyte, nor t10k-images-idx3-ubyte.gz',
+  );
 });
 
 describe('refuses, naming the file,', () => {
