@@ -20,8 +20,8 @@ export class DirectoryStorage implements Storage {
   async list(prefix = ''): Promise<StoredObject[]> {
     return await this.#try('listing', this.location, async () => {
       const names = await this.#namesIn('', prefix);
-      const objects = names.map(async (name) => ({ name, bytes: (await stat(this.#path(name))).size }));
-      return (await Promise.all(objects)).sort(byName);
+      const objects = await Promise.all(names.map(async (name) => await this.#objectAt(name)));
+      return objects.filter((object) => object !== undefined).sort(byName);
     });
   }
 
@@ -38,6 +38,15 @@ export class DirectoryStorage implements Storage {
   async delete(name: string): Promise<void> {
     const path = this.#path(name);
     await this.#try('deleting', path, () => rm(path, { force: true }));
+  }
+
+  /** Undefined for what has gone since its name was read, and for a link to nothing. */
+  async #objectAt(name: string): Promise<StoredObject | undefined> {
+    const found = await stat(this.#path(name)).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    });
+    return found && { name, bytes: found.size };
   }
 
   /** Names in `folder`, which ends in `/` or is empty, and below: no folder is opened that has none that begins with `prefix`. */

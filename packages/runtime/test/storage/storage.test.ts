@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { describe, expect, test } from 'vitest';
@@ -82,13 +82,14 @@ test('writes of one name in a folder at once leave one of them whole', async () 
   expect(await storage.list()).toEqual([{ name: 'same', bytes: 2 ** 20 }]);
 });
 
-test('what a crash has left half written in a folder is not listed, and nothing else is left', async () => {
+test('what a crash has left half written in a folder is not listed, nor a link to nothing, and nothing else is left', async () => {
   const folder = temporaryFolder();
   const storage = openStorage(folder);
   writeFileSync(join(folder, 'model.123-abcd.part'), 'half');
+  symlinkSync('nothing', join(folder, 'link'));
   await storage.write('model', bytesOf(10));
   expect(await storage.list()).toEqual([{ name: 'model', bytes: 10 }]);
-  expect(readdirSync(folder).sort()).toEqual(['model', 'model.123-abcd.part']);
+  expect(readdirSync(folder).sort()).toEqual(['link', 'model', 'model.123-abcd.part']);
 });
 
 test.each(['', 'http://host/x', 'gs://bucket', 's3://', 's3:///'])('%j is no location', (location) => {
