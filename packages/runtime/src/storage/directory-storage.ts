@@ -40,6 +40,11 @@ export class DirectoryStorage implements Storage {
     await this.#try('deleting', path, () => rm(path, { force: true }));
   }
 
+  async deleteFolder(folder: string): Promise<void> {
+    const path = this.#path(folder);
+    await this.#try('deleting', path, () => rm(path, { recursive: true, force: true }));
+  }
+
   /** Undefined for what has gone since its name was read, and for a link to nothing. */
   async #objectAt(name: string): Promise<StoredObject | undefined> {
     const found = await stat(this.#path(name)).catch((error: unknown) => {
@@ -107,10 +112,14 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Node's own way of making a folder with those above it says of a read-only volume that something is not there (ENOENT). */
+/**
+ * With those above it, each synced into the one that it lies in: files of a folder whose own name is lost are lost too. Node's own way says of a
+ * read-only volume that something is not there (ENOENT).
+ */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);
+    await syncFolder(dirname(path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return;

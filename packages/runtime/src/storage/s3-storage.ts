@@ -69,6 +69,11 @@ export class S3Storage implements Storage {
     );
   }
 
+  async deleteFolder(folder: string): Promise<void> {
+    const objects = await this.list(`${checkedName(folder)}/`);
+    await inTurn(objects.length, (place) => this.delete(objects[place].name));
+  }
+
   #object(name: string): { Bucket: string; Key: string } {
     return { Bucket: this.#bucket, Key: this.#prefix + name };
   }

@@ -29,4 +29,7 @@ export interface Storage {
 
   /** Removes what is there; nothing there is no error. */
   delete(name: string): Promise<void>;
+
+  /** Removes everything whose name begins with `folder` and a `/`, also what a crash has left half written there; nothing there is no error. */
+  deleteFolder(folder: string): Promise<void>;
 }

@@ -63,12 +63,21 @@ describe.each(kinds)('%s', (_, open) => {
     await expect(storage.read('a/b')).rejects.toThrow(`reading ${storage.location}/a/b`);
   });
 
+  test('deletes a folder, and nothing beside it', async () => {
+    const storage = await open();
+    for (const name of ['a/1', 'a/b/2', 'ab', 'b/a/1']) await storage.write(name, bytesOf(2));
+    await storage.deleteFolder('a');
+    await storage.deleteFolder('a');
+    expect((await storage.list()).map(({ name }) => name)).toEqual(['ab', 'b/a/1']);
+  });
+
   test('names stay below its place', async () => {
     const storage = await open();
     for (const name of ['', '/etc/passwd', '../up', 'a/../../b', 'a//b', 'a/', './a', 'a\0']) {
       await expect(storage.read(name)).rejects.toThrow(InvalidArgumentError);
       await expect(storage.write(name, bytesOf(1))).rejects.toThrow(InvalidArgumentError);
       await expect(storage.delete(name)).rejects.toThrow(InvalidArgumentError);
+      await expect(storage.deleteFolder(name)).rejects.toThrow(InvalidArgumentError);
     }
   });
 });
@@ -90,6 +99,15 @@ test('what a crash has left half written in a folder is not listed, nor a link t
   await storage.write('model', bytesOf(10));
   expect(await storage.list()).toEqual([{ name: 'model', bytes: 10 }]);
   expect(readdirSync(folder).sort()).toEqual(['link', 'model', 'model.123-abcd.part']);
+});
+
+test('with a folder goes what a crash has left half written in it', async () => {
+  const folder = temporaryFolder();
+  const storage = openStorage(folder);
+  await storage.write('step-1/model', bytesOf(1));
+  writeFileSync(join(folder, 'step-1', 'model.123-abcd.part'), 'half');
+  await storage.deleteFolder('step-1');
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test.each(['', 'http://host/x', 'gs://bucket', 's3://', 's3:///'])('%j is no location', (location) => {

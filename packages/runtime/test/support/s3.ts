@@ -7,7 +7,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const script = fileURLToPath(new URL('s3-server.mjs', import.meta.url));
 
 /** What the server knows. */
-const credentials = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
+export const credentials = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
 
 export interface S3Server {
   port: number;
@@ -16,8 +16,13 @@ export interface S3Server {
 }
 
 /** Starts an S3-compatible server with empty buckets, which ends with the test. */
-export async function startS3(...buckets: string[]): Promise<S3Server> {
-  const child = spawn(process.execPath, [script, temporaryFolder(), ...buckets], {
+export function startS3(...buckets: string[]): Promise<S3Server> {
+  return startS3In(temporaryFolder(), ...buckets);
+}
+
+/** Starts one whose objects are in `folder`, also those that an earlier one has left there. */
+export async function startS3In(folder: string, ...buckets: string[]): Promise<S3Server> {
+  const child = spawn(process.execPath, [script, folder, ...buckets], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
