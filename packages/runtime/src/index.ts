@@ -40,3 +40,4 @@ export type { ConnectStoreOptions, StoreClient } from './rendezvous/index.ts';
 export * from './data/index.ts';
 export * from './storage/index.ts';
 export * from './ddp/index.ts';
+export * from './checkpoint/index.ts';

@@ -1,0 +1,56 @@
+import type { StoredObject } from '../storage/index.ts';
+
+/*
+ * What checkpoints are called where they are stored, and which of them are complete, newest, or to be deleted. A checkpoint is a folder
+ * `checkpoint-<number>-step-<step>`; numbers count the checkpoints of a place, so that the newest is known also where a job went back to an earlier step.
+ */
+
+export const manifestName = 'manifest.json';
+
+/** All names of checkpoints begin with it. */
+export const namePrefix = 'checkpoint-';
+
+export interface CheckpointEntry {
+  /** Of the folder. */
+  name: string;
+  number: number;
+  step: number;
+  /** Whether its manifest, which is written last and deleted first, is there. */
+  isComplete: boolean;
+}
+
+/** Padded, so that listings show checkpoints in their order. */
+export function checkpointName(number: number, step: number): string {
+  return `${namePrefix}${String(number).padStart(6, '0')}-step-${step}`;
+}
+
+/** The checkpoints among stored objects, oldest first. */
+export function checkpointsAmong(objects: readonly StoredObject[]): CheckpointEntry[] {
+  const entries = new Map<string, CheckpointEntry>();
+  for (const object of objects) {
+    const match = /^(checkpoint-(\d+)-step-(\d+))\/(.*)$/.exec(object.name);
+    if (!match) continue;
+    const [, name, number, step, file] = match;
+    const isComplete = (entries.get(name)?.isComplete ?? false) || file === manifestName;
+    entries.set(name, { name, number: Number(number), step: Number(step), isComplete });
+  }
+  return [...entries.values()].sort((a, b) => a.number - b.number);
+}
+
+/** What the next checkpoint is called. */
+export function nextName(entries: readonly CheckpointEntry[], step: number): string {
+  return checkpointName((entries.at(-1)?.number ?? 0) + 1, step);
+}
+
+/**
+ * Names of the checkpoints that go once a new one is complete: all complete ones but the `keep` newest, and those before the newest that a crash has
+ * left incomplete.
+ */
+export function superseded(entries: readonly CheckpointEntry[], keep: number): string[] {
+  const complete = entries.filter(({ isComplete }) => isComplete);
+  const newest = complete.at(-1);
+  const kept = new Set(complete.slice(-keep));
+  return entries
+    .filter((entry) => !kept.has(entry) && newest !== undefined && entry.number < newest.number)
+    .map(({ name }) => name);
+}

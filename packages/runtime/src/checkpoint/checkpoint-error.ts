@@ -1,0 +1,49 @@
+import { RingrunError } from '@ringrun/collectives';
+
+/** Codes by what went wrong. */
+const codes = {
+  'not written': 'ERR_CHECKPOINT_NOT_WRITTEN',
+  'not read': 'ERR_CHECKPOINT_NOT_READ',
+  'not found': 'ERR_CHECKPOINT_NOT_FOUND',
+  damaged: 'ERR_CHECKPOINT_DAMAGED',
+  'newer format': 'ERR_CHECKPOINT_VERSION',
+  'does not fit': 'ERR_CHECKPOINT_MISFIT',
+  'ranks differ': 'ERR_CHECKPOINT_RANKS_DIFFER',
+} as const;
+
+export type CheckpointProblem = keyof typeof codes;
+
+/** A checkpoint was not written or not resumed from. Every rank gets the same message; no state has changed. */
+export class CheckpointError extends RingrunError {
+  readonly problem: CheckpointProblem;
+
+  constructor(problem: CheckpointProblem, message: string, options?: ErrorOptions) {
+    super(codes[problem], message, options);
+    this.problem = problem;
+  }
+}
+
+/** An error as it travels to other ranks and threads. */
+export interface Failure {
+  name: string;
+  message: string;
+  code?: string;
+  /** Of a CheckpointError. */
+  problem?: CheckpointProblem;
+}
+
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
+  const { name, message, code } = error as Error & { code?: string };
+  return {
+    name,
+    message,
+    ...(code === undefined ? {} : { code }),
+    ...(error instanceof CheckpointError ? { problem: error.problem } : {}),
+  };
+}
+
+/** What a failure was, where it happened elsewhere. */
+export function errorOf({ name, message, code }: Failure): Error {
+  return Object.assign(new Error(message), { name, ...(code === undefined ? {} : { code }) });
+}

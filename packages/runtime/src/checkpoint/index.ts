@@ -1,0 +1,13 @@
+export { CheckpointError } from './checkpoint-error.ts';
+export type { CheckpointProblem } from './checkpoint-error.ts';
+export { Checkpointer } from './checkpointer.ts';
+export type {
+  CheckpointerOptions,
+  Progress,
+  RegisterOptions,
+  ResumeOptions,
+  Resumed,
+} from './checkpointer.ts';
+export { decodeSafetensors, encodeSafetensors } from './safetensors.ts';
+export type { ArrayWithShape, ElementArray } from './safetensors.ts';
+export type { RandomStates, Stateful } from './stateful.ts';

@@ -1,0 +1,100 @@
+import type { Allocate } from './background-writer.ts';
+import { unflatten } from './flat-state.ts';
+import type { FlatState, Tree } from './flat-state.ts';
+import { decodeSafetensors, encodeSafetensors } from './safetensors.ts';
+import type { ArrayWithShape } from './safetensors.ts';
+
+/** The state of one thing that was registered. */
+export interface Part<State> {
+  /** Whether each rank has a state of its own. */
+  perRank: boolean;
+  /** One, or one for each rank. */
+  states: readonly State[];
+}
+
+/** A part without its tensors, and the files in which these are. */
+interface PartRecord extends Part<Tree> {
+  files: readonly string[];
+}
+
+export const stateFile = 'state.json';
+
+/** Bytes of tensors in one file, unless a single one has more: files can be read into one array (at most 2 GiB) and broadcast. */
+const mostFileBytes = 2 ** 30;
+
+type Tensors = ReadonlyMap<string, ArrayWithShape>;
+
+/**
+ * The files of a checkpoint: `<part>.safetensors` for each part with tensors (or `<part>-00001-of-00002.safetensors` and so on), and `state.json` with all else.
+ * Everything is copied.
+ */
+export function encodeParts(
+  parts: ReadonlyMap<string, Part<FlatState>>,
+  allocate: Allocate,
+  mostBytes = mostFileBytes,
+): Map<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>();
+  const records: Record<string, PartRecord> = {};
+  for (const [name, { perRank, states }] of parts) {
+    const groups = inGroups(tensorsOf(perRank, states), mostBytes);
+    const names = groups.map((_, i) => fileName(name, i, groups.length));
+    for (const [i, tensors] of groups.entries())
+      files.set(
+        names[i],
+        encodeSafetensors(tensors, (bytes) => allocate(names[i], bytes)),
+      );
+    records[name] = { perRank, states: states.map(({ tree }) => tree), files: names };
+  }
+  // Of its own length and buffer, because memory is handed to another thread as a whole.
+  files.set(stateFile, new TextEncoder().encode(JSON.stringify({ parts: records })));
+  return files;
+}
+
+/** What `encodeParts` was given, as state dicts. Tensors are views of the files. */
+export function decodeParts(files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>): Map<string, Part<unknown>> {
+  const text = Buffer.from(files.get(stateFile)!).toString('utf8');
+  const { parts } = JSON.parse(text) as { parts: Record<string, PartRecord> };
+  return new Map(
+    Object.entries(parts).map(([name, { perRank, states, files: names }]) => {
+      const tensors = new Map(names.flatMap((file) => [...decodeSafetensors(files.get(file)!)]));
+      const stateOf = (tree: Tree, rank: number) =>
+        unflatten(tree, (key) => tensors.get(keyOf(perRank, rank, key))!);
+      return [name, { perRank, states: states.map(stateOf) }];
+    }),
+  );
+}
+
+function tensorsOf(perRank: boolean, states: readonly FlatState[]): Tensors {
+  return new Map(
+    states.flatMap(({ tensors }, rank) =>
+      Array.from(tensors, ([key, tensor]) => [keyOf(perRank, rank, key), tensor] as const),
+    ),
+  );
+}
+
+function keyOf(perRank: boolean, rank: number, key: string): string {
+  return perRank ? `rank-${rank}.${key}` : key;
+}
+
+/** In order, as many in each group as have `mostBytes` together. */
+function inGroups(tensors: Tensors, mostBytes: number): Tensors[] {
+  const groups: Map<string, ArrayWithShape>[] = [];
+  let bytes = 0;
+  for (const [key, tensor] of tensors) {
+    if (groups.length === 0 || bytes + tensor.data.byteLength > mostBytes) {
+      groups.push(new Map());
+      bytes = 0;
+    }
+    groups.at(-1)!.set(key, tensor);
+    bytes += tensor.data.byteLength;
+  }
+  return groups;
+}
+
+/** Several are named as those of Hugging Face's models are. */
+function fileName(part: string, position: number, count: number): string {
+  const padded = (n: number) => String(n).padStart(5, '0');
+  return count === 1
+    ? `${part}.safetensors`
+    : `${part}-${padded(position + 1)}-of-${padded(count)}.safetensors`;
+}

@@ -1,0 +1,83 @@
+import { StorageError } from '../storage/index.ts';
+import type { Storage } from '../storage/index.ts';
+import { checkpointsAmong, manifestName, namePrefix } from './catalogue.ts';
+import { CheckpointError } from './checkpoint-error.ts';
+import { damaged, decodeManifest, recordOf } from './manifest.ts';
+import type { FileRecord, Manifest } from './manifest.ts';
+
+/** A checkpoint whose files are what was written. */
+export interface ReadCheckpoint {
+  name: string;
+  manifest: Manifest;
+  files: Map<string, Uint8Array<ArrayBuffer>>;
+}
+
+/**
+ * The newest complete checkpoint that is not damaged; undefined where there is none at all. Those that are passed over are told, each with the file that is not as it was.
+ *
+ * @throws CheckpointError where there are checkpoints, and all are damaged, or the newest is of a newer format; StorageError
+ */
+export async function readNewest(
+  storage: Storage,
+  tell: (line: string) => void,
+): Promise<ReadCheckpoint | undefined> {
+  const entries = checkpointsAmong(await storage.list(namePrefix));
+  const complete = entries.filter(({ isComplete }) => isComplete).reverse();
+  const passedOver: string[] = [];
+  for (const { name } of complete) {
+    try {
+      const read = await readCheckpoint(storage, name);
+      for (const message of passedOver) tell(`${message}. Resuming from ${name} instead.`);
+      return read;
+    } catch (error) {
+      if (!(error instanceof CheckpointError) || error.problem !== 'damaged') throw error;
+      passedOver.push(error.message);
+    }
+  }
+  if (complete.length === 0) return undefined;
+  throw new CheckpointError(
+    'damaged',
+    `All checkpoints in ${storage.location} are damaged, so there is none to resume from: ${passedOver.join('; ')}. Restore one, or move them away to begin anew.`,
+  );
+}
+
+/** @throws CheckpointError: not found, damaged, or of a newer format; StorageError */
+export async function readCheckpoint(storage: Storage, name: string): Promise<ReadCheckpoint> {
+  const place = `${storage.location}/${name}`;
+  const manifestBytes = await readIfThere(storage, `${name}/${manifestName}`);
+  if (manifestBytes === undefined) {
+    throw new CheckpointError(
+      'not found',
+      `${place} is no complete checkpoint: it has no ${manifestName}. Name one that has.`,
+    );
+  }
+  const manifest = decodeManifest(manifestBytes, place);
+  const files = new Map<string, Uint8Array<ArrayBuffer>>();
+  for (const [file, record] of Object.entries(manifest.files)) {
+    const bytes = await readIfThere(storage, `${name}/${file}`);
+    requireRecorded(bytes, record, place, file);
+    files.set(file, bytes!);
+  }
+  return { name, manifest, files };
+}
+
+function requireRecorded(
+  bytes: Uint8Array | undefined,
+  expected: FileRecord,
+  place: string,
+  file: string,
+): void {
+  const found = bytes && recordOf(bytes);
+  if (found?.bytes === expected.bytes && found.sha256 === expected.sha256) return;
+  const has = found ? `it has ${found.bytes} bytes of SHA-256 ${found.sha256}` : 'it is missing';
+  throw damaged(place, `${has}, expected ${expected.bytes} bytes of SHA-256 ${expected.sha256}`, file);
+}
+
+async function readIfThere(storage: Storage, name: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  try {
+    return await storage.read(name);
+  } catch (error) {
+    if (error instanceof StorageError && error.problem === 'not found') return undefined;
+    throw error;
+  }
+}

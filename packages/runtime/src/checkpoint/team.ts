@@ -1,0 +1,75 @@
+import type { ProcessGroup } from '@ringrun/collectives';
+import { defaultGroup, isInitialized } from '../process-group/index.ts';
+import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
+import type { CheckpointProblem, Failure } from './checkpoint-error.ts';
+
+/** What ranks need of each other to save and resume together. */
+export type Team = Pick<
+  ProcessGroup,
+  'rank' | 'size' | 'allGatherObject' | 'gatherObject' | 'broadcastObject' | 'broadcast'
+>;
+
+/** A process without a group. */
+const alone: Team = {
+  rank: 0,
+  size: 1,
+  allGatherObject: (object) => Promise.resolve([object]),
+  gatherObject: (object) => Promise.resolve([object]),
+  broadcastObject: (object) => Promise.resolve(object),
+  broadcast: () => Promise.resolve(),
+};
+
+/** The ranks of `group`, or of the default group, or this process alone where there is none. */
+export function teamOf(group: ProcessGroup | undefined): Team {
+  return group ?? (isInitialized() ? defaultGroup() : alone);
+}
+
+/** What came of an attempt. */
+export type Outcome<T> = { value: T } | { error: unknown };
+
+export async function attempt<T>(act: () => T | Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { value: await act() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/**
+ * This rank's value when the attempt succeeded on all ranks; otherwise throws the first failing rank's error on all.
+ *
+ * @param what was attempted, for the message
+ */
+export async function requireSuccess<T>(
+  team: Team,
+  what: string,
+  outcome: Outcome<T>,
+  problem: CheckpointProblem,
+): Promise<T> {
+  const failures = await team.allGatherObject('error' in outcome ? failureOf(outcome.error) : null);
+  const rank = failures.findIndex((failure) => failure !== null);
+  if (rank < 0) return (outcome as { value: T }).value;
+  throw sharedError(what, rank, failures[rank]!, problem);
+}
+
+/** The same on every rank, and with the same cause. */
+export function sharedError(
+  what: string,
+  rank: number,
+  failure: Failure,
+  problem: CheckpointProblem,
+): CheckpointError {
+  const message = `${what}: rank ${rank}: ${failure.message}`;
+  return new CheckpointError(failure.problem ?? problem, message, { cause: errorOf(failure) });
+}
+
+/** Throws on all ranks where they do not all say the same, with both sides. */
+export async function requireAgreement(team: Team, what: string, statement: string): Promise<void> {
+  const statements = await team.allGatherObject(statement);
+  const rank = statements.findIndex((other) => other !== statements[0]);
+  if (rank < 0) return;
+  throw new CheckpointError(
+    'ranks differ',
+    `${what}: rank 0 has ${statements[0]}, rank ${rank} has ${statements[rank]}. Every rank saves the same, at the same step.`,
+  );
+}

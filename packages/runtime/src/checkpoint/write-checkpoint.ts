@@ -1,0 +1,50 @@
+import type { Storage } from '../storage/index.ts';
+import { checkpointsAmong, manifestName, namePrefix, nextName, superseded } from './catalogue.ts';
+import { encodeManifest, recordOf } from './manifest.ts';
+import type { FileRecord, Occasion } from './manifest.ts';
+
+/** A checkpoint that is to be written, and how many are to be there afterwards. */
+export interface WriteJob {
+  occasion: Occasion;
+  /** By name, all but the manifest. */
+  files: ReadonlyMap<string, Uint8Array>;
+  keep: number;
+}
+
+export interface Written {
+  /** Of the checkpoint. */
+  name: string;
+  /** Why older checkpoints are still there that should have gone. */
+  notDeleted?: string;
+}
+
+/**
+ * Writes a checkpoint, its manifest last: before that it does not count, and what was there before does. Then those that it supersedes are deleted, their
+ * manifests first, so that none looks complete that is not.
+ *
+ * @throws StorageError when it could not be written
+ */
+export async function writeCheckpoint(storage: Storage, job: WriteJob): Promise<Written> {
+  const before = checkpointsAmong(await storage.list(namePrefix));
+  const name = nextName(before, job.occasion.step);
+  const records: Record<string, FileRecord> = {};
+  for (const [file, bytes] of job.files) {
+    records[file] = recordOf(bytes);
+    await storage.write(`${name}/${file}`, bytes);
+  }
+  await storage.write(`${name}/${manifestName}`, encodeManifest(job.occasion, records));
+  try {
+    await deleteSuperseded(storage, job.keep);
+    return { name };
+  } catch (error) {
+    return { name, notDeleted: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function deleteSuperseded(storage: Storage, keep: number): Promise<void> {
+  const entries = checkpointsAmong(await storage.list(namePrefix));
+  for (const name of superseded(entries, keep)) {
+    await storage.delete(`${name}/${manifestName}`);
+    await storage.deleteFolder(name);
+  }
+}

@@ -1,0 +1,123 @@
+import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collectives';
+import { describe, expect, test } from 'vitest';
+import { decodeSafetensors, encodeSafetensors } from '../../src/checkpoint/safetensors.ts';
+import type { ArrayWithShape } from '../../src/checkpoint/safetensors.ts';
+
+/** A file by the format's definition, from its header's text. */
+function fileOf(header: string, data: readonly number[] = []): Uint8Array<ArrayBuffer> {
+  const text = Buffer.from(header);
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return Uint8Array.from([...length, ...text, ...data]);
+}
+
+test('is byte for byte what the format says: length, padded header, elements', () => {
+  const tensors = new Map<string, ArrayWithShape>([
+    ['a', { shape: [3], data: Uint8Array.of(7, 8, 9) }],
+    ['b', { shape: [1, 2], data: Float32Array.of(1, -2) }],
+  ]);
+  // The wider elements come first. 1 is 3f800000, −2 is c0000000, both little-endian.
+  const header =
+    '{"b":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"a":{"dtype":"U8","shape":[3],"data_offsets":[8,11]}}';
+  const padding = ' '.repeat((8 - (header.length % 8)) % 8);
+  expect(padding).not.toBe('');
+  const expected = fileOf(header + padding, [0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 7, 8, 9]);
+  expect(Buffer.from(encodeSafetensors(tensors)).equals(Buffer.from(expected))).toBe(true);
+});
+
+const everyDtype: [dtype: string, tensor: ArrayWithShape][] = [
+  ['I8', { shape: [3], data: Int8Array.of(-1, 0, 127) }],
+  ['F64', { shape: [2], data: Float64Array.of(Math.PI, -0) }],
+  ['BF16', { shape: [1], data: BFloat16Bits.fromFloat32([1.5]) }],
+  ['U16', { shape: [2, 1], data: Uint16Array.of(1, 65535) }],
+  ['F32', { shape: [], data: Float32Array.of(NaN) }],
+  ['I64', { shape: [2], data: BigInt64Array.of(-1n, 2n ** 62n) }],
+  ['F16', { shape: [3], data: Float16Bits.fromFloat32([1, 2, 65504]) }],
+  ['U64', { shape: [1], data: BigUint64Array.of(2n ** 64n - 1n) }],
+  ['U8', { shape: [0, 4], data: new Uint8Array(0) }],
+  ['I32', { shape: [1], data: Int32Array.of(-(2 ** 31)) }],
+  ['I16', { shape: [1], data: Int16Array.of(-2) }],
+  ['U32', { shape: [1], data: Uint32Array.of(2 ** 32 - 1) }],
+];
+
+test('gives back every dtype, with each tensor at a multiple of its element’s size', () => {
+  const tensors = new Map(everyDtype);
+  const file = encodeSafetensors(tensors);
+  const header = JSON.parse(Buffer.from(file.subarray(8)).toString().split('}}')[0] + '}}') as Record<
+    string,
+    { dtype: string; data_offsets: [number, number] }
+  >;
+  const found = decodeSafetensors(file);
+  for (const [dtype, { shape, data }] of tensors) {
+    expect(header[dtype].dtype).toBe(dtype);
+    expect(header[dtype].data_offsets[0] % data.BYTES_PER_ELEMENT).toBe(0);
+    expect(found.get(dtype)).toEqual({ shape, data });
+    expect(found.get(dtype)!.data.constructor).toBe(data.constructor);
+    // Views, not copies.
+    expect(found.get(dtype)!.data.buffer).toBe(file.buffer);
+  }
+  expect(found.size).toBe(tensors.size);
+});
+
+test('reads what others write: metadata, an odd header, tensors in any order, booleans', () => {
+  const header =
+    '{"__metadata__":{"format":"pt"},"late":{"dtype":"BOOL","shape":[2],"data_offsets":[4,6]},"early":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}';
+  expect((8 + header.length) % 4).not.toBe(0);
+  const found = decodeSafetensors(fileOf(header, [0, 0, 0x80, 0x3f, 1, 0]));
+  expect(Object.fromEntries(found)).toEqual({
+    early: { shape: [1], data: Float32Array.of(1) },
+    late: { shape: [2], data: Uint8Array.of(1, 0) },
+  });
+});
+
+test('writes into memory that it is given, over all of what was there', () => {
+  const tensors = new Map([['x', { shape: [2], data: Float32Array.of(1, 2) }]]);
+  const expected = encodeSafetensors(tensors);
+  const memory = new Uint8Array(expected.length).fill(0xff);
+  expect(encodeSafetensors(tensors, () => memory)).toBe(memory);
+  expect(memory).toEqual(expected);
+});
+
+describe('refuses', () => {
+  const f32 = (offsets: string, shape = '[1]') =>
+    `{"x":{"dtype":"F32","shape":${shape},"data_offsets":${offsets}}}`;
+  test.each([
+    ['what is too short', Uint8Array.of(1, 0, 0), 'it has 3 bytes, expected 10 or more'],
+    [
+      'a header that is longer than the file',
+      fileOf('{}').map((byte, i) => (i === 1 ? 1 : byte)),
+      'its header has 258 bytes, and the file 10',
+    ],
+    ['a truncated file', fileOf(f32('[0,4]'), [1, 2, 3]), 'x, F32 [1], is at 0 to 4 of 3 bytes'],
+    ['a gap', fileOf(f32('[4,8]'), [1, 2, 3, 4, 5, 6, 7, 8]), 'expected 0 to 4'],
+    ['bytes that belong to nobody', fileOf(f32('[0,4]'), [1, 2, 3, 4, 5]), '1 bytes belong to no tensor'],
+    ['a shape that is not filled', fileOf(f32('[0,4]', '[2]'), [1, 2, 3, 4]), 'expected 0 to 8'],
+    [
+      'a dtype that it does not know',
+      fileOf('{"x":{"dtype":"F4","shape":[],"data_offsets":[0,0]}}'),
+      'x has dtype F4',
+    ],
+  ])('%s', (_, file, message) => {
+    expect(() => decodeSafetensors(file)).toThrow(message);
+  });
+
+  test.each([
+    [
+      'another count than the shape',
+      'x',
+      { shape: [3], data: new Float32Array(2) },
+      'has 2 elements, and the shape [3] 3',
+    ],
+    [
+      'the name of the comment',
+      '__metadata__',
+      { shape: [], data: new Float32Array(1) },
+      'is no name for a tensor',
+    ],
+    ['clamped bytes', 'x', { shape: [1], data: new Uint8ClampedArray(1) }, 'no dtype'],
+  ])('to write %s', (_, name, tensor, message) => {
+    const write = () => encodeSafetensors(new Map([[name, tensor as unknown as ArrayWithShape]]));
+    expect(write).toThrow(InvalidArgumentError);
+    expect(write).toThrow(message);
+  });
+});

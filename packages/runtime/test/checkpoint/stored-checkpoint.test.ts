@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { encodeManifest } from '../../src/checkpoint/manifest.ts';
+import { readCheckpoint, readNewest } from '../../src/checkpoint/read-checkpoint.ts';
+import { writeCheckpoint } from '../../src/checkpoint/write-checkpoint.ts';
+import { openStorage } from '../../src/storage/index.ts';
+import type { Storage } from '../../src/storage/index.ts';
+import { startS3, useS3 } from '../support/s3.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const kinds: [kind: string, open: () => Promise<Storage>][] = [
+  ['a folder', () => Promise.resolve(openStorage(temporaryFolder()))],
+  [
+    'a bucket',
+    async () => {
+      useS3((await startS3('checkpoints')).port);
+      return openStorage('s3://checkpoints/job');
+    },
+  ],
+];
+
+function filesOf(step: number): Map<string, Uint8Array> {
+  const model = Uint8Array.from({ length: 1000 }, (_, i) => (i * step) % 256);
+  return new Map([
+    ['model.safetensors', model],
+    ['state.json', Buffer.from(`{"step":${step}}`)],
+  ]);
+}
+
+async function write(storage: Storage, step: number, keep = 3): Promise<string> {
+  const occasion = { step, epoch: 1, worldSize: 2, time: '2020-01-02T03:04:05.678Z' };
+  const { name, notDeleted } = await writeCheckpoint(storage, { occasion, files: filesOf(step), keep });
+  expect(notDeleted).toBeUndefined();
+  return name;
+}
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+async function failureOf(act: Promise<unknown>): Promise<{ code: string; message: string }> {
+  const outcome: unknown = await act.then(
+    () => new Error('it succeeded'),
+    (error: unknown) => error,
+  );
+  return outcome as { code: string; message: string };
+}
+
+/** What is read, and the lines that are told. */
+async function newestIn(storage: Storage) {
+  const told: string[] = [];
+  const read = await readNewest(storage, (line) => told.push(line));
+  return { step: read?.manifest.step, name: read?.name, told };
+}
+
+describe.each(kinds)('in %s', (_, open) => {
+  test('the newest is found, and as many are kept as should be', async () => {
+    const storage = await open();
+    expect(await newestIn(storage)).toEqual({ step: undefined, name: undefined, told: [] });
+    for (const step of [5, 10, 15]) await write(storage, step, 2);
+    // Back at an earlier step: what was written last is the newest.
+    await write(storage, 7, 2);
+    expect(await newestIn(storage)).toEqual({ step: 7, name: 'checkpoint-000004-step-7', told: [] });
+    const names = (await storage.list()).map(({ name }) => name);
+    const files = ['manifest.json', 'model.safetensors', 'state.json'];
+    expect(names).toEqual(
+      ['checkpoint-000003-step-15', 'checkpoint-000004-step-7'].flatMap((folder) =>
+        files.map((file) => `${folder}/${file}`),
+      ),
+    );
+    const { manifest, files: read } = await readCheckpoint(storage, 'checkpoint-000004-step-7');
+    expect(manifest).toMatchObject({ step: 7, epoch: 1, worldSize: 2, time: '2020-01-02T03:04:05.678Z' });
+    for (const [file, bytes] of filesOf(7)) expect(Buffer.from(read.get(file)!).equals(bytes)).toBe(true);
+  });
+
+  test.each(['altered', 'truncated', 'missing'])(
+    'one with an %s file is named with both hashes, and the one before it is taken',
+    async (how) => {
+      const storage = await open();
+      for (const step of [5, 10]) await write(storage, step);
+      const file = 'checkpoint-000002-step-10/model.safetensors';
+      const bytes = filesOf(10).get('model.safetensors')!;
+      const spoilt = how === 'truncated' ? bytes.subarray(0, 999) : bytes.with(500, bytes[500] ^ 1);
+      if (how === 'missing') await storage.delete(file);
+      else await storage.write(file, spoilt);
+      const has =
+        how === 'missing' ? 'it is missing' : `it has ${spoilt.length} bytes of SHA-256 ${sha256(spoilt)}`;
+      const problem =
+        `${storage.location}/checkpoint-000002-step-10 is damaged: model.safetensors: ${has}, ` +
+        `expected 1000 bytes of SHA-256 ${sha256(bytes)}`;
+      const name = 'checkpoint-000001-step-5';
+      expect(await newestIn(storage)).toEqual({
+        step: 5,
+        name,
+        told: [`${problem}. Resuming from ${name} instead.`],
+      });
+      expect(await failureOf(readCheckpoint(storage, 'checkpoint-000002-step-10'))).toMatchObject({
+        code: 'ERR_CHECKPOINT_DAMAGED',
+        message: problem,
+      });
+    },
+  );
+
+  test('one whose writing was cut off before the manifest does not count, and goes with the next', async () => {
+    const storage = await open();
+    await write(storage, 5);
+    await storage.write('checkpoint-000002-step-10/model.safetensors', Buffer.from('half'));
+    expect(await newestIn(storage)).toMatchObject({ step: 5, told: [] });
+    expect(await write(storage, 10)).toBe('checkpoint-000003-step-10');
+    expect(await storage.list('checkpoint-000002')).toEqual([]);
+    expect(await newestIn(storage)).toMatchObject({ step: 10, told: [] });
+  });
+});
+
+describe('a manifest', () => {
+  const manifestOf = (name: string) => `${name}/manifest.json`;
+
+  test.each([
+    [
+      'one digit of which was changed',
+      (text: string) => text.replace('"step": 10', '"step": 11'),
+      'its content has SHA-256 ',
+    ],
+    ['that is truncated', (text: string) => text.slice(0, 100), 'its 100 bytes are no JSON'],
+    ['that is empty', () => '', 'its 0 bytes are no JSON'],
+    ['of something else', () => '{"name":"x"}', 'it is no manifest of a ringrun checkpoint'],
+    ['that is null', () => 'null', 'it is no manifest of a ringrun checkpoint'],
+  ])('%s is damaged', async (_, spoil, message) => {
+    const storage = openStorage(temporaryFolder());
+    await write(storage, 5);
+    const name = manifestOf(await write(storage, 10));
+    const text = Buffer.from(await storage.read(name)).toString();
+    await storage.write(name, Buffer.from(spoil(text)));
+    const { step, told } = await newestIn(storage);
+    expect(step).toBe(5);
+    expect(told[0]).toContain(`checkpoint-000002-step-10 is damaged: manifest.json: ${message}`);
+  });
+
+  test('of a newer format is refused by its version, and nothing older is taken instead', async () => {
+    const storage = openStorage(temporaryFolder());
+    await write(storage, 5);
+    const name = await write(storage, 10);
+    const text = Buffer.from(await storage.read(manifestOf(name))).toString();
+    await storage.write(manifestOf(name), Buffer.from(text.replace('"version": 1', '"version": 2')));
+    const failure = await failureOf(newestIn(storage));
+    expect(failure.code).toBe('ERR_CHECKPOINT_VERSION');
+    expect(failure.message).toContain(
+      `${name} has format version 2, and this ringrun reads versions up to 1`,
+    );
+  });
+
+  test('says what anybody can check', () => {
+    const files = { 'model.safetensors': { bytes: 3, sha256: sha256(Uint8Array.of(1, 2, 3)) } };
+    const occasion = { step: 1, epoch: 0, worldSize: 4, time: '2020-01-01T00:00:00.000Z' };
+    const { sha256: own, ...rest } = JSON.parse(
+      Buffer.from(encodeManifest(occasion, files)).toString(),
+    ) as Record<string, unknown>;
+    expect(rest).toEqual({ format: 'ringrun checkpoint', version: 1, ...occasion, files });
+    expect(own).toBe(sha256(Buffer.from(JSON.stringify(rest))));
+  });
+});
+
+test('where all are damaged nothing begins anew in silence', async () => {
+  const storage = openStorage(temporaryFolder());
+  for (const step of [5, 10])
+    await storage.write(`${await write(storage, step)}/state.json`, Buffer.from('x'));
+  const { code, message } = await failureOf(newestIn(storage));
+  expect(code).toBe('ERR_CHECKPOINT_DAMAGED');
+  expect(message).toMatch(
+    /All checkpoints in .* are damaged.*step-10 is damaged: state.json.*step-5 is damaged.*move them away/,
+  );
+});
