@@ -8,6 +8,6 @@ export * as nn from './nn/index.ts';
 export { exportOnnx, type ExportOptions } from './onnx/export.ts';
 export * as optim from './optim/index.ts';
 export { Parameter } from './parameter.ts';
-export { manualSeed } from './random/generator.ts';
+export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
 export { cat, stack, tensor, Tensor } from './tensor.ts';
 export type { StoredTensor } from './stored-tensor.ts';

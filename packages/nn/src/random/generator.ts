@@ -1,5 +1,15 @@
-import { mersenne } from 'pure-rand/generator/mersenne';
+import { mersenne, mersenneFromState } from 'pure-rand/generator/mersenne';
+import { ArgumentError } from '../errors.ts';
 import { boxMuller16 } from './box-muller.ts';
+import { registerRandomState } from './registry.ts';
+
+/** Where a generator is in its sequence: plain data. */
+export interface GeneratorState {
+  /** Of mt19937: the index of the next word, and the 624 words. */
+  mt19937: Int32Array;
+  /** The normal number that the next call gives, where one is left over. */
+  spareNormal: number | undefined;
+}
 
 /**
  * The numbers that torch's CPU generator gives: mt19937, uniform floats from its lowest 24 bits and doubles from the lowest 53 of two numbers
@@ -19,6 +29,27 @@ export class Generator {
   manualSeed(seed: number): void {
     this.#state = mersenne(seed % 2 ** 32);
     this.#spareNormal = undefined;
+  }
+
+  /** Where the generator is (torch.Generator.get_state): a copy. */
+  stateDict(): GeneratorState {
+    return { mt19937: Int32Array.from(this.#state.getState()), spareNormal: this.#spareNormal };
+  }
+
+  /**
+   * Goes on where `stateDict` was taken (torch.Generator.set_state).
+   *
+   * @throws ArgumentError for what is no such state; nothing is changed then
+   */
+  loadStateDict({ mt19937, spareNormal }: GeneratorState): void {
+    try {
+      this.#state = mersenneFromState([...mt19937]);
+    } catch {
+      throw new ArgumentError(
+        'Generator.loadStateDict: mt19937 must be the 625 integers that stateDict() gives, an index and 624 words.',
+      );
+    }
+    this.#spareNormal = spareNormal;
   }
 
   /** Fills with numbers uniform in [low, high). */
@@ -82,6 +113,7 @@ export class Generator {
 
 /** What modules draw their initial parameters from. Differs from process to process until `manualSeed` is called, as torch's does. */
 export const defaultGenerator = new Generator(Math.floor(Math.random() * 2 ** 32));
+registerRandomState(defaultGenerator);
 
 /** Seeds the default generator (torch.manual_seed): the modules made after it get the same parameters in every process. */
 export function manualSeed(seed: number): void {
