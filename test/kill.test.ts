@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { launch, node } from './support/command.ts';
-import type { Command } from './support/command.ts';
 import { drawnMnist } from './support/drawn-mnist.ts';
 import { freePort } from './support/free-port.ts';
+import { pidOfRank } from './support/pid-of-rank.ts';
 
 const mostSeconds = 5;
 // Enough for some seconds of training after the first line that shows progress.
@@ -51,11 +51,3 @@ describe.each(transports)('kill -9 without a launcher, over %s', (transport) => 
     expect(stderr).toContain("code: 'ERR_PEER_DIED'");
   });
 });
-
-function pidOfRank(command: Command, rank: number): number {
-  const found = command
-    .processes()
-    .filter(({ parent, environment }) => parent === command.pid && environment.get('RANK') === String(rank));
-  expect(found).toHaveLength(1);
-  return found[0].pid;
-}

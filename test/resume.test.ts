@@ -1,0 +1,111 @@
+import { mkdirSync, readFileSync, readdirSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { launch } from './support/command.ts';
+import type { Command } from './support/command.ts';
+import { drawnMnist } from './support/drawn-mnist.ts';
+import { pidOfRank } from './support/pid-of-rank.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+// `npm run test:resume` kills more often.
+const kills = Number(process.env.RINGRUN_KILLS ?? 4);
+/** Of what is random here; another one each day, so that in time all moments are met. */
+const seed = Math.floor(Date.now() / 86_400_000);
+const ranks = [0, 1];
+const limitMs = 30_000 + kills * 10_000;
+
+// 21 images, of which each rank has 11: 3 steps of an epoch, the last with a batch of 3.
+const data = drawnMnist({ train: 21, test: 1 });
+const steps = 6 * kills + 10;
+
+const random = generator(seed);
+const below = (count: number) => Math.floor(random() * count);
+
+test(
+  `a training that was killed ${kills} times ends with the bits of one that never was`,
+  { timeout: limitMs },
+  async () => {
+    const undisturbed = temporaryFolder();
+    const reference = training(undisturbed);
+    const place = temporaryFolder();
+    const results = temporaryFolder();
+    const began: number[] = [];
+    let unfinished = 0;
+    for (let i = 0; i < kills; i += 1) {
+      const inWrite = i % 2 === 1;
+      const run = training(results, place);
+      began.push(Number((await run.sees(/rank 0 begins at (\d+)/))[1]));
+      await (inWrite ? killInWrite(run, place) : killInStep(run, began[i]));
+      const { code, left, timedOut } = await run.ended;
+      expect({ code, left, timedOut }, `kill ${i} of seed ${seed}`).toEqual({
+        code: 137,
+        left: [],
+        timedOut: false,
+      });
+      unfinished += unfinishedIn(place);
+    }
+    await endsWell(training(results, place));
+    await endsWell(reference);
+    expect(began.at(-1), `began at ${began.join()}`).toBeGreaterThan(0);
+    expect(began.toSorted((a, b) => a - b)).toEqual(began);
+    expect(unfinished, 'kills that left a checkpoint unfinished').toBeGreaterThan(0);
+    const digests = (folder: string) => ranks.map((rank) => readFileSync(join(folder, String(rank)), 'utf8'));
+    expect(digests(results), `seed ${seed}`).toEqual(digests(undisturbed));
+    // Dropout's random numbers are each rank's own, and so are running means since the last broadcast.
+    expect(new Set(digests(results)).size).toBe(ranks.length);
+  },
+);
+
+function training(results: string, ...place: string[]): Command {
+  const script = 'test/fixtures/resumed-training.js';
+  return launch(['--nproc', String(ranks.length), script, data, String(steps), results, ...place], {
+    limitMs,
+  });
+}
+
+/** Some milliseconds after one of the next steps of one of the ranks. */
+async function killInStep(run: Command, began: number): Promise<void> {
+  const victim = pidOfRank(run, below(ranks.length));
+  await run.sees(new RegExp(`rank 0 made step ${began + 2 + below(6)}\\b`));
+  await setTimeout(below(4));
+  process.kill(victim, 'SIGKILL');
+}
+
+/** As soon as there is a new folder in `place`. */
+async function killInWrite(run: Command, place: string): Promise<void> {
+  mkdirSync(place, { recursive: true });
+  const victim = pidOfRank(run, 0);
+  await new Promise<void>((resolve) => {
+    const watcher = watch(place, (_, name) => {
+      if (!name?.startsWith('checkpoint-')) return;
+      watcher.close();
+      process.kill(victim, 'SIGKILL');
+      resolve();
+    });
+    void run.ended.then(() => {
+      watcher.close();
+      resolve();
+    });
+  });
+}
+
+function unfinishedIn(place: string): number {
+  const folders = readdirSync(place).map((name) => readdirSync(join(place, name)));
+  return folders.filter((files) => !files.includes('manifest.json')).length;
+}
+
+async function endsWell(run: Command): Promise<void> {
+  expect(await run.ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+}
+
+/** Numbers in [0, 1) (mulberry32). */
+function generator(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
