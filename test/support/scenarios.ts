@@ -4,6 +4,15 @@ import { expect } from 'vitest';
 import { launch, node } from './command.ts';
 import type { Command } from './command.ts';
 
+export interface ScenarioOptions {
+  /** shm unless given. */
+  transport?: string;
+  /** What the whole job writes there; nothing unless given. */
+  stderr?: unknown;
+  /** Added to the environment. */
+  env?: Readonly<Record<string, string | number>>;
+}
+
 /** Runs the scenarios of a script of fixtures/ that ends with `runScenario`, and reads what its ranks leave behind. */
 export class Scenarios {
   readonly #script: string;
@@ -15,19 +24,15 @@ export class Scenarios {
     this.#results = results;
   }
 
-  /** What each rank of `size` found in a scenario, by rank. `stderr`: what the whole job writes there, nothing unless given. */
-  async run<Result>(
-    size: number,
-    scenario: string,
-    { transport = 'shm', stderr = '' }: { transport?: string; stderr?: unknown } = {},
-  ): Promise<Result[]> {
-    const folder = await this.#launch(size, scenario, transport, stderr);
+  /** What each rank of `size` found in a scenario, by rank. */
+  async run<Result>(size: number, scenario: string, options: ScenarioOptions = {}): Promise<Result[]> {
+    const folder = await this.#launch(size, scenario, options);
     return Array.from({ length: size }, (_, rank) => read(folder, rank) as Result);
   }
 
   /** What rank 0 found, where the others leave nothing behind. */
   async runFirst<Result>(size: number, scenario: string): Promise<Result> {
-    return read(await this.#launch(size, scenario, 'shm', ''), 0) as Result;
+    return read(await this.#launch(size, scenario, {}), 0) as Result;
   }
 
   /** What a scenario of one process, without a group, found. */
@@ -37,10 +42,14 @@ export class Scenarios {
     return read(folder, scenario) as Result;
   }
 
-  async #launch(size: number, scenario: string, transport: string, stderr: unknown): Promise<string> {
+  async #launch(
+    size: number,
+    scenario: string,
+    { transport = 'shm', stderr = '', env = {} }: ScenarioOptions,
+  ): Promise<string> {
     const folder = this.#folderFor(scenario);
     const args = ['--nproc', String(size), this.#script, scenario, folder];
-    await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport } }), stderr);
+    await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport, ...env } }), stderr);
     return folder;
   }
 

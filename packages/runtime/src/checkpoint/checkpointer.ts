@@ -105,7 +105,7 @@ export class Checkpointer {
    */
   async save({ step, epoch = 0, values = {} }: Progress): Promise<void> {
     const team = teamOf(this.#group);
-    const what = `Checkpointer.save of step ${step}`;
+    const what = 'Checkpointer.save';
     await this.#lastWrite(team, what);
     const own = await attempt(() => {
       for (const [name, value] of Object.entries({ step, epoch }))

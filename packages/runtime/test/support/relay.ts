@@ -2,14 +2,16 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What to do when `limit` bytes of answers have passed: the connection's both ends are given. */
+/** What to do when `limit` bytes have passed: the connection's both ends are given. */
 export interface Cut {
   limit: number;
+  /** Which bytes count; those of answers unless given. */
+  of?: 'answers' | 'requests';
   then: (client: Socket, server: Socket) => void;
 }
 
 /** Stands between clients and the server at `port`, and passes everything on until it is told to stop, once; returns its own port. */
-export async function startRelay(port: number, { limit, then }: Cut): Promise<number> {
+export async function startRelay(port: number, { limit, of = 'answers', then }: Cut): Promise<number> {
   let passed = 0;
   let isCut = false;
   const sockets = new Set<Socket>();
@@ -20,16 +22,17 @@ export async function startRelay(port: number, { limit, then }: Cut): Promise<nu
       // The other end has gone, which is what these tests are about.
       socket.on('error', () => undefined);
     }
-    client.pipe(server);
+    const [from, to] = of === 'answers' ? [server, client] : [client, server];
+    to.pipe(from);
     server.on('close', () => client.destroy());
     client.on('close', () => server.destroy());
-    server.on('data', (bytes: Buffer) => {
+    from.on('data', (bytes: Buffer) => {
       const room = isCut ? bytes.length : limit - passed;
       passed += bytes.length;
-      client.write(bytes.subarray(0, room));
+      to.write(bytes.subarray(0, room));
       if (isCut || passed < limit) return;
       isCut = true;
-      server.removeAllListeners('data');
+      from.removeAllListeners('data');
       then(client, server);
     });
   });

@@ -1,0 +1,143 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Scenarios } from './support/scenarios.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const scenarios = new Scenarios('test/fixtures/checkpoints.js', temporaryFolder());
+
+test('a checkpoint gives back what was there when it was saved, to each rank its own', async () => {
+  const dir = join(temporaryFolder(), 'only', 'rank 0');
+  const found = await scenarios.run<Record<string, unknown>>(2, 'roundTrip', { env: { DIR: dir } });
+  const path = `${dir}/checkpoint-000001-step-1`;
+  for (const [rank, result] of found.entries()) {
+    expect(result).toEqual({
+      nothing: true,
+      resumed: {
+        at: 1,
+        epoch: 2,
+        worldSize: 2,
+        path,
+        recent: true,
+        best: 0.1,
+        from: 0,
+        losses: ['0.5', 'NaN'],
+      },
+      restored: true,
+      goesOn: true,
+      shared: 'shared of rank 0',
+      own: `own of ${rank}`,
+    });
+  }
+  const files = ['manifest.json', 'model.safetensors', 'optimizer.safetensors', 'own.safetensors'];
+  expect(readdirSync(path)).toEqual([
+    ...files,
+    'random.nn.safetensors',
+    'shared.safetensors',
+    'state.json',
+    'values.safetensors',
+  ]);
+});
+
+interface Failure {
+  name: string;
+  code: string;
+  message: string;
+  cause?: { code?: string; message: string };
+}
+
+/** What all ranks got, which is the same. */
+function same<Result>(found: readonly Result[]): Result {
+  for (const other of found) expect(other).toEqual(found[0]);
+  return found[0];
+}
+
+test('what does not fit is refused on every rank with both sides, and changes nothing on any', async () => {
+  const dir = temporaryFolder();
+  const found = await scenarios.run<Record<string, Failure & { holder: string; moved: boolean }>>(
+    2,
+    'misfits',
+    {
+      env: { DIR: dir },
+      stderr: expect.any(String),
+    },
+  );
+  const refusals = same(found);
+  const expected = {
+    shape:
+      'The first difference of model is first.weight: the checkpoint has F32 [3, 4], this program F32 [5, 4].',
+    key: 'The first difference of model is third.weight: the checkpoint has no such key, this program F32 [2, 2].',
+    kind: 'model: ',
+    names: 'other is registered, and not in it.',
+    oneSide: 'it has holder, which is not registered.',
+    lastRankRefuses: 'rank 1: holder: this rank cannot',
+  };
+  for (const [kind, message] of Object.entries(expected)) {
+    expect(refusals[kind].message).toContain(
+      `Checkpointer.resume from ${dir}/checkpoint-000001-step-1: rank `,
+    );
+    expect(refusals[kind].message).toContain(message);
+    expect(refusals[kind]).toMatchObject({ code: 'ERR_CHECKPOINT_MISFIT', holder: 'before', moved: false });
+  }
+  expect(refusals.notStrict).toMatchObject({ message: 'none', holder: 'saved', moved: false });
+  expect(refusals.none).toMatchObject({ message: 'none', holder: 'saved', moved: true });
+});
+
+test('what is asked for wrongly is refused on every rank, and the next save works', async () => {
+  const dir = temporaryFolder();
+  const { latest, ...refusals } = same(
+    await scenarios.run<Record<string, Failure> & { latest: string }>(2, 'refusals', { env: { DIR: dir } }),
+  );
+  const messages = Object.fromEntries(
+    Object.entries(refusals).map(([kind, { code, message }]) => [kind, `${code}: ${message}`]),
+  );
+  const expected = {
+    name: "ERR_INVALID_ARGUMENT: Checkpointer.register: got the name 'a.b'; a name begins with a letter",
+    taken:
+      "ERR_INVALID_ARGUMENT: Checkpointer.register: got the name 'holder'; a name is another one: this is registered already",
+    reserved: "got the name 'values'",
+    stateless: 'best has no stateDict and no loadStateDict. Register what has both',
+    keep: 'ERR_INVALID_ARGUMENT: Checkpointer: ',
+    place: "ERR_INVALID_ARGUMENT: openStorage: 'gs://bucket' is no place for data",
+    step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',
+    ranksDiffer: 'ERR_CHECKPOINT_RANKS_DIFFER: ',
+    unsavable: 'values.callback is a function, which a checkpoint cannot hold',
+    notFound: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/nowhere"): rank 0: ${dir}/nowhere has no complete checkpoint`,
+    noCheckpoint: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/checkpoint-000007-step-1"): rank 0: ${dir}/checkpoint-000007-step-1 is no complete checkpoint`,
+  };
+  for (const [kind, message] of Object.entries(expected)) expect(messages[kind]).toContain(message);
+  expect(messages.ranksDiffer).toContain('rank 0 has step 5 of epoch 0 with holder');
+  expect(messages.ranksDiffer).toContain('rank 1 has step 6 of epoch 0 with holder');
+  expect(messages.oneRank).toContain('rank 1: Checkpointer.save: step');
+  expect(latest).toBe(`${dir}/checkpoint-000001-step-6`);
+});
+
+test.each([1, 3])('what two ranks had left of an epoch is shared out among %i', async (size) => {
+  const env = { DIR: temporaryFolder() };
+  const before = (await scenarios.run<number[]>(2, 'samplesBefore', { env })).flat();
+  expect(before).toHaveLength(8);
+  const stderr =
+    size === 3 ? /resuming on 3 ranks what 2 saved: the others keep what they have of random\.nn/ : '';
+  const after = (
+    await scenarios.run<number[]>(size, 'samplesAfter', {
+      env,
+      stderr: typeof stderr === 'string' ? stderr : (expect.stringMatching(stderr) as unknown),
+    })
+  ).flat();
+  expect([...before, ...after].sort((a, b) => a - b)).toEqual(Array.from({ length: 23 }, (_, i) => i));
+});
+
+test('a damaged checkpoint is passed over on all ranks, and that is said once', async () => {
+  const dir = temporaryFolder();
+  const env = { DIR: dir };
+  for (let i = 0; i < 2; i += 1) await scenarios.run(2, 'save', { env });
+  const file = join(dir, 'checkpoint-000002-step-1', 'holder.safetensors');
+  expect(existsSync(file)).toBe(true);
+  const bytes = readFileSync(file);
+  bytes[bytes.length - 1] ^= 1;
+  writeFileSync(file, bytes);
+  const line =
+    /^ringrun: .*checkpoint-000002-step-1 is damaged: holder\.safetensors: it has .* of SHA-256 .*, expected .* of SHA-256 .*\. Resuming from checkpoint-000001-step-1 instead\.\n$/;
+  const found = await scenarios.run(2, 'resume', { env, stderr: expect.stringMatching(line) });
+  expect(same(found)).toMatchObject({ failure: { message: 'none' }, step: 1, value: 1 });
+});
