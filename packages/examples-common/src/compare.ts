@@ -1,0 +1,37 @@
+import { barrier, defaultGroup, getRank, newGroup } from 'ringrun';
+import { train, type Outcome } from './train.ts';
+import type { Task } from './task.ts';
+
+/** As long as one rank may train alone while the others wait for it. */
+const dayMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Trains the same epochs on rank 0 alone, while the others wait, and then on all ranks, and shows on rank 0 what that made of steps, time and accuracy.
+ */
+export async function compare(task: Task): Promise<void> {
+  const single = await newGroup([0]);
+  const patient = await newGroup(undefined, { timeoutMs: dayMs });
+  const alone = single && (await train(task, single));
+  await barrier({ group: patient! });
+  const together = await train(task, defaultGroup());
+  if (alone && getRank() === 0) console.log(`\n${sideBySide([alone, together])}`);
+}
+
+/** A table with a column for each outcome. */
+export function sideBySide(outcomes: readonly [alone: Outcome, ...others: Outcome[]]): string {
+  const [alone] = outcomes;
+  const rows: [string, (outcome: Outcome) => string][] = [
+    ['', ({ ranks }) => (ranks === 1 ? '1 rank' : `${ranks} ranks`)],
+    ['steps per rank', ({ steps }) => String(steps)],
+    ['seconds of training', ({ seconds }) => seconds.toFixed(2)],
+    ['images/s', ({ imagesPerSecond }) => imagesPerSecond.toFixed(0)],
+    ['times as fast', ({ seconds }) => (alone.seconds / seconds).toFixed(2)],
+    ['accuracy', ({ accuracy }) => accuracy.toFixed(4)],
+    ['loss', ({ loss }) => loss.toFixed(4)],
+  ];
+  return rows
+    .map(([name, cell]) =>
+      [name.padEnd(20), ...outcomes.map((outcome) => cell(outcome).padStart(12))].join(''),
+    )
+    .join('\n');
+}

@@ -1,0 +1,39 @@
+import { noGrad, tensor } from '@ringrun/nn';
+import { allReduce, type DataLoader, type ImageSample, type ProcessGroup } from 'ringrun';
+import type { Classifier } from './task.ts';
+
+export interface Quality {
+  /** Mean over the test images. */
+  loss: number;
+  /** Share of the test images whose class is found. */
+  accuracy: number;
+}
+
+/** What a model makes of all ranks' test images, in evaluation mode. */
+export async function evaluate(
+  model: Classifier,
+  images: DataLoader<ImageSample>,
+  group: ProcessGroup,
+): Promise<Quality> {
+  const sums = new Float64Array(3);
+  model.eval();
+  for await (const { image, label } of images) {
+    const scores = await noGrad(() => model.forward(tensor(image.data, image.shape))).array();
+    addUp(sums, scores as Float32Array, label.data);
+  }
+  model.train();
+  await allReduce(sums, { group });
+  const [loss, right, count] = sums;
+  return { loss: loss / count, accuracy: right / count };
+}
+
+/** Logarithms of probabilities, [N, classes], and the classes. */
+function addUp(sums: Float64Array, scores: Float32Array, labels: BigInt64Array): void {
+  const classes = scores.length / labels.length;
+  for (const [row, label] of labels.entries()) {
+    const own = scores.subarray(row * classes, (row + 1) * classes);
+    sums[0] -= own[Number(label)];
+    sums[1] += Number(own.indexOf(Math.max(...own)) === Number(label));
+    sums[2] += 1;
+  }
+}

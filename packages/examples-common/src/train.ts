@@ -1,0 +1,129 @@
+import { writeFile } from 'node:fs/promises';
+import { F, exportOnnx, manualSeed, tensor } from '@ringrun/nn';
+import {
+  Checkpointer,
+  DataLoader,
+  DistributedDataParallel,
+  DistributedSampler,
+  barrier,
+  verifyIdenticalParameters,
+  type ProcessGroup,
+} from 'ringrun';
+import { effectiveBatch, learningRate } from './effective-batch.ts';
+import { evaluate, type Quality } from './evaluate.ts';
+import { optimizationOf } from './optimization.ts';
+import type { Classifier, Task } from './task.ts';
+
+export interface Outcome extends Quality {
+  ranks: number;
+  /** Of each rank. */
+  steps: number;
+  /** Of training, on all ranks together. */
+  seconds: number;
+  imagesPerSecond: number;
+}
+
+/** Trains on the ranks of a group, all of which call it; its rank 0 writes the log. */
+export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
+  const { settings, trainSet } = task;
+  const { rank, size } = group;
+  const log = (line: string) => {
+    if (rank === 0) console.log(line);
+  };
+  const batch = effectiveBatch(settings, size);
+  const { sampler, trainLoader, testLoader } = loadersOf(task, batch.perRank, group);
+
+  manualSeed(settings.seed);
+  const model = new DistributedDataParallel(task.createModel(), { processGroup: group });
+  const course = { stepsPerEpoch: trainLoader.length, epochs: settings.epochs };
+  const lr = learningRate(settings, batch.global);
+  const { optimizer, scheduler } = optimizationOf(model.module, lr, course, settings);
+  // What is drawn from here on, as by dropout, is each rank's own.
+  manualSeed(settings.seed + rank);
+
+  const checkpoints = checkpointerOf(settings.output, group);
+  checkpoints?.register({ model, optimizer, loader: trainLoader, ...(scheduler && { scheduler }) });
+  const resumed = await checkpoints?.resume(settings.resume);
+  if (resumed) log(`resumed from ${resumed.path}: step ${resumed.step}, epoch ${resumed.epoch + 1}`);
+  let { step, epoch } = resumed ?? { step: 0, epoch: 0 };
+
+  let [seconds, images] = [0, 0];
+  let quality = await qualityOf(step > 0 && epoch >= settings.epochs);
+  for (; epoch < settings.epochs; epoch += 1) {
+    sampler.setEpoch(epoch);
+    seconds += await timed(group, trainEpoch);
+    quality = await evaluate(model.module, testLoader, group);
+    log(`\naccuracy=${quality.accuracy.toFixed(4)}\tloss=${quality.loss.toFixed(4)}\n`);
+    await checkpoints?.save({ step, epoch: epoch + 1 });
+  }
+  await checkpoints?.finished();
+  const imagesPerSecond = seconds === 0 ? 0 : images / seconds;
+  log(`${imagesPerSecond.toFixed(0)} images/s on ${counted(size)} (${seconds.toFixed(2)} s of training)`);
+  log(`parameters identical on ${counted(size)}: ${await verifyIdenticalParameters(model, group)}`);
+  if (rank === 0) await saveModel(model.module, task);
+  return { ranks: size, steps: step, seconds, imagesPerSecond, ...quality };
+
+  async function trainEpoch(): Promise<void> {
+    // Not 0 where the epoch is resumed in its middle.
+    let made = step - epoch * trainLoader.length;
+    for await (const { image, label } of trainLoader) {
+      const loss = F.nllLoss(model.forward(tensor(image.data, image.shape)), tensor(label.data));
+      optimizer.zeroGrad();
+      await loss.backward();
+      await optimizer.step();
+      scheduler?.step();
+      if (made % settings.logInterval === 0) logStep(made, await loss.item());
+      images += label.data.length * size;
+      made += 1;
+      step += 1;
+      const isDue = settings.checkpointInterval !== undefined && step % settings.checkpointInterval === 0;
+      if (isDue && made < trainLoader.length) await checkpoints?.save({ step, epoch });
+    }
+  }
+
+  function logStep(made: number, loss: number): void {
+    const percent = Math.round((100 * made) / trainLoader.length);
+    const seen = made * batch.global;
+    log(`Train Epoch: ${epoch + 1} [${seen}/${trainSet.length} (${percent}%)]\tloss=${loss.toFixed(4)}`);
+  }
+
+  /** What a training that has ended before is worth. */
+  async function qualityOf(hasEnded: boolean): Promise<Quality> {
+    return hasEnded ? evaluate(model.module, testLoader, group) : { loss: NaN, accuracy: NaN };
+  }
+}
+
+function loadersOf({ settings, trainSet, testSet }: Task, batchSize: number, { rank, size }: ProcessGroup) {
+  const { seed, workers, testBatchSize } = settings;
+  const shares = { numReplicas: size, rank };
+  const sampler = new DistributedSampler(trainSet, { ...shares, seed });
+  const threads = { numWorkers: workers, persistentWorkers: workers > 0 };
+  const trainLoader = new DataLoader(trainSet, { batchSize, sampler, ...threads });
+  // Every test image once: nothing is padded, and the ranks' shares differ by one image at most.
+  const testSampler = new DistributedSampler(testSet, { ...shares, shuffle: false, evenDivisible: false });
+  const testLoader = new DataLoader(testSet, { batchSize: testBatchSize, sampler: testSampler });
+  return { sampler, trainLoader, testLoader };
+}
+
+function checkpointerOf(dir: string | undefined, processGroup: ProcessGroup): Checkpointer | undefined {
+  return dir === undefined ? undefined : new Checkpointer({ dir, processGroup });
+}
+
+/** Seconds until every rank has done the work. */
+async function timed(group: ProcessGroup, work: () => Promise<void>): Promise<number> {
+  await barrier({ group });
+  const start = performance.now();
+  await work();
+  await barrier({ group });
+  return (performance.now() - start) / 1000;
+}
+
+async function saveModel(model: Classifier, { settings, imageShape }: Task): Promise<void> {
+  if (settings.saveModel === undefined) return;
+  await writeFile(settings.saveModel, exportOnnx(model, { inputShape: [1, ...imageShape] }));
+  console.log(`model saved to ${settings.saveModel}`);
+}
+
+function counted(ranks: number): string {
+  return ranks === 1 ? '1 rank' : `${ranks} ranks`;
+}
