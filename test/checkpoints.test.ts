@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import * as ort from 'onnxruntime-node';
+import { launch } from './support/command.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -140,4 +142,47 @@ test('a damaged checkpoint is passed over on all ranks, and that is said once', 
     /^ringrun: .*checkpoint-000002-step-1 is damaged: holder\.safetensors: it has .* of SHA-256 .*, expected .* of SHA-256 .*\. Resuming from checkpoint-000001-step-1 instead\.\n$/;
   const found = await scenarios.run(2, 'resume', { env, stderr: expect.stringMatching(line) });
   expect(same(found)).toMatchObject({ failure: { message: 'none' }, step: 1, value: 1 });
+});
+
+test('a model out of a checkpoint is exported for inference, and answers there as here', async () => {
+  const dir = temporaryFolder();
+  const env = { DIR: dir };
+  await scenarios.run(2, 'trainClassifier', { env });
+  const [{ answers, moved }] = await scenarios.run<{ answers: Record<string, number[]>; moved: boolean }>(
+    1,
+    'exportClassifier',
+    { env },
+  );
+  expect(moved).toBe(true);
+  const session = await ort.InferenceSession.create(join(dir, 'classifier.onnx'));
+  expect([session.inputNames, session.outputNames]).toEqual([['images'], ['scores']]);
+  expect(session.inputMetadata[0]).toMatchObject({ shape: ['batch', 1, 6, 6] });
+  for (const batch of [1, 7]) {
+    const images = Float32Array.from({ length: batch * 36 }, (_, i) => Math.cos(i * batch));
+    const { scores } = await session.run({ images: new ort.Tensor('float32', images, [batch, 1, 6, 6]) });
+    expect(scores.dims).toEqual([batch, 4]);
+    const furthest = [...(scores.data as Float32Array)].map((score, i) =>
+      Math.abs(score - answers[batch][i]),
+    );
+    expect(Math.max(...furthest)).toBeLessThan(1e-5);
+    expect(answers[batch].some((score) => Math.abs(score) > 0.01)).toBe(true);
+  }
+});
+
+test('a program that ends while its checkpoint is written ends when that is complete', async () => {
+  const env = { DIR: temporaryFolder(), BYTES: 30_000_000 };
+  await scenarios.run(2, 'saveAndEnd', { env });
+  const [found] = await scenarios.run(2, 'resume', { env });
+  expect(found).toMatchObject({ step: 1, value: 1 });
+});
+
+test('a failure that nobody has been told of is the exit code', async () => {
+  const env = { DIR: '/dev/null/checkpoints' };
+  const args = ['--nproc', '2', 'test/fixtures/checkpoints.js', 'saveAndEnd', temporaryFolder()];
+  const { code, stderr, left } = await launch(args, { env }).ended;
+  expect({ code, left }).toEqual({ code: 1, left: [] });
+  expect(stderr).toContain(
+    'the checkpoint of step 1 was not written to /dev/null/checkpoints: writing /dev/null/',
+  );
+  expect(stderr).toMatch(/root cause: rank 0 .*exit code 1/);
 });
