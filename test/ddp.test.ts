@@ -140,7 +140,7 @@ test('a layer that no rank uses has no gradient, so that the optimizer leaves it
   expect(found[1].digest).toBe(found[0].digest);
 });
 
-test('forward in training mode begins with the buffers of rank 0; in evaluation, inside noSync or switched off with the own', async () => {
+test('forward in training mode begins with the buffers of rank 0; in evaluation, inside noSync or switched off with the own; syncBuffers gives them at once', async () => {
   const found = await ranks(3, 'buffers');
   for (const [rank, buffers] of found.entries()) {
     const own = rank + 1;
@@ -150,6 +150,7 @@ test('forward in training mode begins with the buffers of rank 0; in evaluation,
       training: [1, 1, 10, 10, 10, 1],
       inNoSync: kept,
       evaluating: kept,
+      synced: [1, 1, 10, 10, 10, 1],
       off: kept,
     });
   }

@@ -23,10 +23,12 @@ async function train(worldSize: number, args: string[], options: CommandOptions 
 
 /** The digest that all `worldSize` ranks say they share. */
 function digestOf({ stdout }: Ended, worldSize: number): string {
-  const line = new RegExp(`^parameters identical on ${worldSize} ranks: ([0-9a-f]{64})$`, 'm');
+  const line = new RegExp(`^parameters identical on ${counted(worldSize)}: ([0-9a-f]{64})$`, 'm');
   expect(stdout).toMatch(line);
   return line.exec(stdout)![1];
 }
+
+const counted = (ranks: number) => (ranks === 1 ? '1 rank' : `${ranks} ranks`);
 
 /** At the end of the last epoch. */
 function accuracyOf({ stdout }: Ended): number {
@@ -54,9 +56,9 @@ describe.each([1, 2, 3, 4])('%d processes', (worldSize) => {
       expect.stringMatching(/^accuracy=[01]\.\d{4}\tloss=\d+\.\d{4}$/),
       '',
       expect.stringMatching(
-        new RegExp(String.raw`^[1-9]\d* images/s on ${worldSize} ranks \(\d+\.\d\d s of training\)$`),
+        new RegExp(String.raw`^[1-9]\d* images/s on ${counted(worldSize)} \(\d+\.\d\d s of training\)$`),
       ),
-      `parameters identical on ${worldSize} ranks: ${digestOf(ended, worldSize)}`,
+      `parameters identical on ${counted(worldSize)}: ${digestOf(ended, worldSize)}`,
       '',
     ]);
   });

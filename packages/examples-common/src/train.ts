@@ -52,6 +52,8 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   for (; epoch < settings.epochs; epoch += 1) {
     sampler.setEpoch(epoch);
     seconds += await timed(group, trainEpoch);
+    // What normalizes goes on with rank 0's running statistics on all ranks.
+    model.syncBuffers();
     quality = await evaluate(model.module, testLoader, group);
     log(`\naccuracy=${quality.accuracy.toFixed(4)}\tloss=${quality.loss.toFixed(4)}\n`);
     await checkpoints?.save({ step, epoch: epoch + 1 });

@@ -154,6 +154,14 @@ export class DistributedDataParallel<M extends ForwardModule> {
     return this.#unused.last;
   }
 
+  /**
+   * Gives every rank the buffers of rank 0 now; a collective (torch: _sync_buffers, which is private there). After a step each rank has running statistics of its own data until the next
+   * forward in training mode: call it before ranks evaluate a model together, and at the end. A model without buffers costs nothing.
+   */
+  syncBuffers(): void {
+    broadcastBuffers(this.#group, this.module);
+  }
+
   namedParameters(): ReturnType<M['namedParameters']> {
     return this.module.namedParameters() as ReturnType<M['namedParameters']>;
   }

@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { launch } from './support/command.ts';
+import type { Ended } from './support/command.ts';
+import { drawnCifar10 } from './support/drawn-cifar10.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const script = fileURLToPath(new URL('../packages/examples-cifar/train.ts', import.meta.url));
+const images = { train: 1200, test: 400 };
+const data = drawnCifar10(images);
+const folder = temporaryFolder();
+
+async function start(worldSize: number, args: readonly string[]): Promise<Ended> {
+  return await launch(['--nproc', String(worldSize), script, '--data', data, ...args]).ended;
+}
+
+async function train(worldSize: number, args: readonly string[]): Promise<string> {
+  const { stdout, ...ended } = await start(worldSize, args);
+  expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
+  return stdout;
+}
+
+function digestOf(stdout: string): string | undefined {
+  return /^parameters identical on \d+ ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
+}
+
+function accuracyOf(stdout: string): number {
+  return Number([...stdout.matchAll(/^accuracy=(\d\.\d{4})\tloss=/gm)].at(-1)?.[1]);
+}
+
+test('the CNN learns drawn shapes on two ranks, with augmentation and threads that load, like without threads', async () => {
+  const args = ['--epochs', '6', '--optimizer', 'adam', '--lr', '0.005', '--schedule', 'onecycle'];
+  const [plain, threaded] = [await train(2, args), await train(2, [...args, '--workers', '1'])];
+  expect(accuracyOf(plain)).toBeGreaterThan(0.4);
+  expect(digestOf(plain)).toBeDefined();
+  expect(digestOf(threaded)).toBe(digestOf(plain));
+});
+
+test('ResNet-18 makes a step, and its ranks stay identical', async () => {
+  const small = drawnCifar10({ train: 32, test: 16 });
+  const args = ['--model', 'resnet18', '--batch-size', '16', '--data', small];
+  expect(digestOf(await train(2, args))).toBeDefined();
+});
+
+test('--resume goes on in the middle of an epoch with the bits of a training that never stopped', async () => {
+  const args = ['--momentum', '0.9', '--schedule', 'cosine', '--warmup', '1', '--checkpoint-interval', '4'];
+  const whole = await train(2, [...args, '--epochs', '3', '--output', join(folder, 'whole')]);
+  // The third epoch has ten steps, of which the last two are lost: the newest checkpoint but one is of its eighth.
+  const path = join(folder, 'whole', 'checkpoint-000008-step-28');
+  expect(existsSync(path)).toBe(true);
+  const rest = await train(2, [...args, '--epochs', '3', '--output', join(folder, 'rest'), '--resume', path]);
+  expect(rest).toContain('step 28, epoch 3');
+  expect(rest).not.toContain('Train Epoch: 2');
+  expect(digestOf(rest)).toBe(digestOf(whole));
+});
+
+test('--compare: steps, seconds and accuracy of one rank beside those of three', async () => {
+  const stdout = await train(3, ['--epochs', '1', '--compare']);
+  const table = stdout.slice(stdout.indexOf('1 rank '));
+  expect(table).toMatch(/^ *1 rank +3 ranks$/m);
+  expect(table).toMatch(/^steps per rank +19 +7$/m);
+  expect(table).toMatch(/^accuracy +0\.\d{4} +0\.\d{4}$/m);
+});
+
+test('--global-batch-size: two ranks see in each step what one would, and end where it ends', async () => {
+  const args = ['--global-batch-size', '64', '--no-augment', '--epochs', '1', '--log-interval', '1'];
+  const [alone, both] = [await train(1, args), await train(2, args)];
+  const losses = (stdout: string) =>
+    [...stdout.matchAll(/^Train Epoch: 1 \[(\d+)\//gm)].map(([, seen]) => seen);
+  expect(losses(both)).toEqual(losses(alone));
+  expect(accuracyOf(both)).toBeCloseTo(accuracyOf(alone), 2);
+});
+
+describe('what cannot be', () => {
+  test.each([
+    ['a global batch that does not divide', ['--global-batch-size', '65'], 'take 64 or 66'],
+    ['two batch sizes', ['--batch-size', '8', '--global-batch-size', '64'], 'cannot be used with'],
+    ['a comparison that is resumed', ['--compare', '--resume'], 'cannot be used with'],
+    ['an unknown model', ['--model', 'resnet50'], 'Allowed choices are cnn, resnet18'],
+  ])('%s', async (_, args, message) => {
+    const { code, stderr, left } = await start(2, args);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(message);
+    expect(left).toEqual([]);
+  });
+});
