@@ -1,0 +1,84 @@
+import { Root, type INamespace } from 'protobufjs/light.js';
+import type { Histogram } from './histogram.ts';
+
+// The part of TensorFlow's event.proto, summary.proto, histogram.proto and tensor.proto that is written here. Field numbers are the format's.
+const schema: INamespace = {
+  nested: {
+    Event: {
+      oneofs: { what: { oneof: ['fileVersion', 'summary'] } },
+      fields: {
+        wallTime: { type: 'double', id: 1 },
+        step: { type: 'int64', id: 2 },
+        fileVersion: { type: 'string', id: 3 },
+        summary: { type: 'Summary', id: 5 },
+      },
+    },
+    Summary: { fields: { value: { rule: 'repeated', type: 'Value', id: 1 } } },
+    Value: {
+      oneofs: { value: { oneof: ['simpleValue', 'histo', 'tensor'] } },
+      fields: {
+        tag: { type: 'string', id: 1 },
+        simpleValue: { type: 'float', id: 2 },
+        histo: { type: 'HistogramProto', id: 5 },
+        tensor: { type: 'TensorProto', id: 8 },
+        metadata: { type: 'SummaryMetadata', id: 9 },
+      },
+    },
+    HistogramProto: {
+      fields: {
+        min: { type: 'double', id: 1 },
+        max: { type: 'double', id: 2 },
+        num: { type: 'double', id: 3 },
+        sum: { type: 'double', id: 4 },
+        sumSquares: { type: 'double', id: 5 },
+        bucketLimit: { rule: 'repeated', type: 'double', id: 6, options: { packed: true } },
+        bucket: { rule: 'repeated', type: 'double', id: 7, options: { packed: true } },
+      },
+    },
+    SummaryMetadata: { fields: { pluginData: { type: 'PluginData', id: 1 } } },
+    PluginData: { fields: { pluginName: { type: 'string', id: 1 } } },
+    TensorProto: {
+      fields: {
+        dtype: { type: 'int32', id: 1 },
+        tensorShape: { type: 'TensorShapeProto', id: 2 },
+        stringVal: { rule: 'repeated', type: 'bytes', id: 8 },
+      },
+    },
+    TensorShapeProto: { fields: { dim: { rule: 'repeated', type: 'Dim', id: 2 } } },
+    Dim: { fields: { size: { type: 'int64', id: 1 } } },
+  },
+};
+
+const EventProto = Root.fromJSON(schema).lookupType('Event');
+
+/** tensorflow.DataType.DT_STRING. */
+const stringType = 7;
+
+/** One value of a summary, under a tag. */
+export type SummaryValue = { tag: string } & (
+  | { simpleValue: number }
+  | { histo: Histogram }
+  | { metadata: { pluginData: { pluginName: string } }; tensor: object }
+);
+
+/** What an event says. `wallTime` is in seconds since 1970. */
+export type Event = { wallTime: number } & (
+  { fileVersion: string } | { step?: number | undefined; summary: { value: readonly SummaryValue[] } }
+);
+
+export function encodeEvent(event: Event): Uint8Array {
+  return EventProto.encode(EventProto.fromObject(event)).finish();
+}
+
+/** What the text dashboard shows, Markdown included: a tensor of one string. */
+export function textValue(tag: string, text: string): SummaryValue {
+  return {
+    tag: `${tag}/text_summary`,
+    metadata: { pluginData: { pluginName: 'text' } },
+    tensor: {
+      dtype: stringType,
+      tensorShape: { dim: [{ size: 1 }] },
+      stringVal: [Buffer.from(text)],
+    },
+  };
+}

@@ -1,0 +1,1 @@
+export { SummaryWriter, type SummaryWriterOptions } from './summary-writer.ts';

@@ -1,0 +1,192 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { EventFile } from '../../src/tensorboard/event-file.ts';
+import { histogramOf } from '../../src/tensorboard/histogram.ts';
+import { SummaryWriter } from '../../src/tensorboard/summary-writer.ts';
+
+/** Set it to a python that has tensorboard, where the system's has not. */
+const python = process.env['RINGRUN_TENSORBOARD_PYTHON'] ?? 'python3';
+const hasTensorBoard = spawnSync(python, ['-c', 'import tensorboard']).status === 0;
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ringrun-tensorboard-'));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+/** What records of a file hold. Their checksums are the matter of record.test.ts. */
+function recordsOf(path: string): Buffer[] {
+  const file = readFileSync(path);
+  const records: Buffer[] = [];
+  for (let at = 0; at < file.length;) {
+    const length = Number(file.readBigUInt64LE(at));
+    records.push(file.subarray(at + 12, at + 12 + length));
+    at += 12 + length + 4;
+  }
+  return records;
+}
+
+test('a file begins with brain.Event:2, and has a name of its own', async () => {
+  const logDir = join(temporaryFolder(), 'a', 'b');
+  const writers = [new SummaryWriter({ logDir }), new SummaryWriter({ logDir, filenameSuffix: '.x' })];
+  for (const writer of writers) await writer.close();
+  const name = (number: string) =>
+    new RegExp(`^events\\.out\\.tfevents\\.\\d{10}\\.${hostname()}\\.${process.pid}\\.${number}$`);
+  const names = writers.map(({ path }) => basename(path));
+  expect(names[0]).toMatch(name('\\d+'));
+  expect(names[1]).toMatch(name('\\d+\\.x'));
+  expect(names[1].replace(/\.x$/, '')).not.toBe(names[0]);
+  for (const { path } of writers) {
+    const [first, ...rest] = recordsOf(path);
+    expect(rest).toEqual([]);
+    // Field 1: wall time, a double. Field 3: the version.
+    expect(first[0]).toBe(0x09);
+    expect(Math.abs(first.readDoubleLE(1) - Date.now() / 1000)).toBeLessThan(60);
+    expect(first.subarray(9).toString('latin1')).toBe('\x1a\x0dbrain.Event:2');
+  }
+});
+
+test('a scalar is tag, step and value, to the byte', async () => {
+  const writer = new SummaryWriter({ logDir: temporaryFolder() });
+  writer.addScalar('loss', 0.5, 300);
+  await writer.flush();
+  const written = recordsOf(writer.path)[1].subarray(9).toString('hex');
+  // 10 ac02: step 300. 2a: summary, 0a: its value, 0a 04 6c6f7373: tag, 15 0000003f: simple_value as a float.
+  expect(written).toBe('10ac022a0d0a0b0a046c6f7373150000003f');
+  await writer.close();
+});
+
+describe('histograms are those of torch.utils.tensorboard', () => {
+  test('of values in some buckets, from the first to the last', () => {
+    // numpy.histogram with torch's default_bins, as its make_histogram trims it.
+    expect(histogramOf([1, 1.05, 1.2, 1.3])).toEqual({
+      ...{ min: 1, max: 1.3, num: 4, sum: 4.55 },
+      sumSquares: expect.closeTo(5.2325, 12) as number,
+      bucketLimit: [
+        0.917246389039776, 1.0089710279437536, 1.109868130738129, 1.220854943811942, 1.3429404381931362,
+      ],
+      bucket: [0, 1, 1, 1, 1],
+    });
+  });
+
+  test('on both sides of 0, and at 0', () => {
+    const { bucket, bucketLimit } = histogramOf(new Float32Array([-0.5, 0, 0, 1e-13, 0.5]))!;
+    expect(bucket.filter((count) => count > 0)).toEqual([1, 3, 1]);
+    // 0 is an edge: 0 itself and 1e-13 lie between it and 1e-12.
+    expect(bucketLimit[bucket.indexOf(3)]).toBe(1e-12);
+    expect(bucketLimit[bucket.indexOf(1)]).toBeGreaterThan(-0.5);
+    expect(bucketLimit[bucket.indexOf(1) - 1]).toBeLessThanOrEqual(-0.5);
+  });
+
+  test('without what is not finite', () => {
+    expect(histogramOf([NaN, 1, Infinity])).toEqual(histogramOf([1]));
+    expect(histogramOf([NaN])).toBeUndefined();
+  });
+});
+
+test.skipIf(!hasTensorBoard)(
+  `TensorBoard reads what was written${hasTensorBoard ? '' : ': skipped, python3 has no tensorboard (RINGRUN_TENSORBOARD_PYTHON names another)'}`,
+  async () => {
+    const logDir = temporaryFolder();
+    const writer = new SummaryWriter({ logDir });
+    for (let step = 0; step < 3; step += 1) writer.addScalar('train/loss', 1 / (step + 1), 10 * step);
+    writer.addScalar('train/lr', NaN, 2 ** 40);
+    writer.addHistogram('gradients', new Float32Array([-1, 0.25, 0.25]), 7);
+    writer.addText('arguments', '--lr 0.1 … größer', 1);
+    await writer.close();
+    const script = fileURLToPath(new URL('read_events.py', import.meta.url));
+    const read = JSON.parse(
+      execFileSync(python, [script, logDir], { encoding: 'utf8' }).replace('NaN', '"NaN"'),
+    ) as object;
+    expect(read).toMatchObject({
+      scalars: {
+        'train/loss': [
+          [0, 1],
+          [10, 0.5],
+          [20, expect.closeTo(1 / 3, 6)],
+        ],
+        'train/lr': [[2 ** 40, 'NaN']],
+      },
+      histograms: { gradients: [[7, { min: -1, max: 0.25, num: 3, sum: -0.5, sum_squares: 1.125 }]] },
+      texts: { 'arguments/text_summary': [[1, '--lr 0.1 … größer']] },
+    });
+  },
+);
+
+describe('refuses, and writes nothing,', () => {
+  test.each<[string, (writer: SummaryWriter) => void, string]>([
+    [
+      'no tag',
+      (writer) => {
+        writer.addScalar('', 1);
+      },
+      "tag is , expected a text such as 'train/loss'",
+    ],
+    [
+      'half a step',
+      (writer) => {
+        writer.addScalar('a', 1, 0.5);
+      },
+      'step is 0.5, expected an integer',
+    ],
+    [
+      'a value that is no number',
+      (writer) => {
+        writer.addScalar('a', '1' as unknown as number);
+      },
+      'value of a is 1, expected a number',
+    ],
+    [
+      'one number for a histogram',
+      (writer) => {
+        writer.addHistogram('a', 1 as unknown as number[]);
+      },
+      'values of a is 1, expected an array',
+    ],
+  ])('%s', async (_, add, problem) => {
+    const writer = new SummaryWriter({ logDir: temporaryFolder() });
+    expect(() => {
+      add(writer);
+    }).toThrow(problem);
+    await writer.close();
+    expect(recordsOf(writer.path)).toHaveLength(1);
+  });
+
+  test('what comes after close', async () => {
+    const writer = new SummaryWriter({ logDir: temporaryFolder() });
+    await writer.close();
+    await writer.close();
+    expect(() => {
+      writer.addScalar('a', 1);
+    }).toThrow(`addScalar: the writer of ${writer.path} was closed.`);
+  });
+
+  test('a folder that cannot be, before training begins', () => {
+    const file = join(temporaryFolder(), 'file');
+    writeFileSync(file, '');
+    expect(() => new SummaryWriter({ logDir: file })).toThrow('EEXIST');
+  });
+});
+
+test('a full disk is said once, and nobody who goes on writing is held up', async () => {
+  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => {
+    said.mockRestore();
+  });
+  const file = new EventFile('/dev/full');
+  file.append(Buffer.from('one'));
+  await file.flush();
+  file.append(Buffer.from('two'));
+  await file.flush();
+  await file.close();
+  expect(file.failure).toMatchObject({ code: 'ENOSPC' });
+  expect(said.mock.calls.map(([line]) => line)).toEqual([
+    expect.stringMatching(/^ringrun: \/dev\/full could not be written to \(ENOSPC.*Training goes on.*\n$/),
+  ]);
+});
