@@ -21,6 +21,7 @@ async function computed(value: Value): Promise<Float32Array> {
   const { leaves } = structureOf([value]);
   const inputs = leaves.map((leaf) => leaf.value);
   const program = await onnxruntimeExecutor.compile({
+    name: 'rewritten',
     model: emitModel(leaves, [value]),
     inputs,
     outputs: [value],

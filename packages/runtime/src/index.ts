@@ -41,4 +41,5 @@ export * from './data/index.ts';
 export * from './storage/index.ts';
 export * from './ddp/index.ts';
 export * from './checkpoint/index.ts';
+export * from './profiler/index.ts';
 export * from './tensorboard/index.ts';

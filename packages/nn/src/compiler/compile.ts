@@ -32,7 +32,7 @@ export async function evaluate(
     SegmentedProgram.compile(
       { leaves, groups },
       [rewrite(all, [detachedAlready, reluAfterMaxPool])],
-      compile,
+      (inputs, outputs) => compile('forward', inputs, outputs),
     ),
   );
   await assignments.during((arrays) =>
@@ -43,9 +43,10 @@ export async function evaluate(
   );
 }
 
-/** A program that takes the leaves' arrays, in their order, and gives the outputs. */
-export function compile(leaves: readonly Leaf[], outputs: readonly Value[]): Promise<Program> {
+/** A program that takes the leaves' arrays, in their order, and gives the outputs. `name` is for who measures it. */
+export function compile(name: string, leaves: readonly Leaf[], outputs: readonly Value[]): Promise<Program> {
   return onnxruntimeExecutor.compile({
+    name,
     model: emitModel(leaves, outputs),
     inputs: leaves.map(({ value }) => value),
     outputs,
@@ -70,7 +71,7 @@ export async function compileUpdate(
 ): Promise<Update> {
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const program = await updates(key, () => compile(leaves, values));
+  const program = await updates(key, () => compile('optimizer.step', leaves, values));
   const inputs = arraysOf(leaves);
   const outputs = assignments.map(({ into }) => into);
   return () => program.run(inputs, outputs);

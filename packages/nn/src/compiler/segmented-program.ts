@@ -1,3 +1,4 @@
+import { observed } from '../activity.ts';
 import type { TensorData } from '../dtype.ts';
 import type { Program } from '../executor/executor.ts';
 import type { CollectiveNode } from '../graph/collective.ts';
@@ -84,7 +85,10 @@ export class SegmentedProgram {
       const fetches = stage.outputs.map((place) => (typeof place === 'number' ? given[place] : place));
       await stage.program?.run(feeds, fetches);
       const { exchange, delivers } = stage;
-      if (exchange) await perform(exchange.node, groups[exchange.group], exchange.inputs, exchange.outputs);
+      if (exchange) {
+        const { node, group, inputs: sent, outputs: received } = exchange;
+        await observed('waiting', node.op, () => perform(node, groups[group], sent, received));
+      }
       if (delivers !== undefined) delivered(delivers);
     }
   }

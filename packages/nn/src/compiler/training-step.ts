@@ -49,7 +49,9 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
     // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
     const wanted = parts.map((positions) => positions.map((position) => gradientOf(trainable[position])));
-    return SegmentedProgram.compile({ leaves, groups }, withForward(rewritten, wanted), compile);
+    return SegmentedProgram.compile({ leaves, groups }, withForward(rewritten, wanted), (inputs, outputs) =>
+      compile('forward and backward', inputs, outputs),
+    );
   });
   return {
     trainable,

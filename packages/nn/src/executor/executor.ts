@@ -3,6 +3,8 @@ import type { ValueType } from '../graph/node.ts';
 
 /** A graph in ONNX's format; inputs and outputs are named by their positions (`input_0`, `output_0`, …). */
 export interface ProgramDefinition {
+  /** What it does, for who measures it: `backward`, `optimizer.step`, … */
+  readonly name: string;
   readonly model: Uint8Array;
   readonly inputs: readonly ValueType[];
   readonly outputs: readonly ValueType[];

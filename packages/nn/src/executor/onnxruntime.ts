@@ -1,4 +1,5 @@
 import * as ort from 'onnxruntime-node';
+import { observed } from '../activity.ts';
 import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
@@ -37,7 +38,7 @@ class OnnxruntimeProgram implements Program {
       fetches[outputName(position)] = tensorOver(outputs[position], type);
     }
     try {
-      await this.#session.run(feeds, fetches);
+      await observed('compute', this.#definition.name, () => this.#session.run(feeds, fetches));
     } catch (cause) {
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
     }

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
+import { tell } from '../profiler/activity.ts';
 import { firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffers } from './buffers.ts';
 import { verifyIdentical } from './consistency.ts';
@@ -178,11 +179,13 @@ export class DistributedDataParallel<M extends ForwardModule> {
   #beforeTrainingForward(inputs: readonly unknown[]): void {
     this.#join?.weights.saw(samplesOf(inputs));
     if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
+    const since = performance.now();
     try {
       broadcastBuffers(this.#group, this.module);
     } catch (error) {
       throw inStep(this.#reducer.steps + 1, error);
     }
+    tell('waiting', 'buffers', since, performance.now());
   }
 
   async #endStep({ step, unused }: AveragedStep): Promise<void> {

@@ -1,4 +1,5 @@
 import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { tell } from '../profiler/activity.ts';
 import { allocateBucket, divideByWeight, weigh, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
 import type { DistributedParameter, GradientSink } from './distributed-module.ts';
@@ -201,10 +202,12 @@ export class Reducer implements GradientSink {
   async #averagePass(): Promise<void> {
     const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
     for (const parameter of unused) this.#contributeWhatIsThere(parameter);
+    const since = performance.now();
     await this.#whileAveraging(async () => {
       this.#startCompleteBuckets();
       await Promise.all(this.#started);
     });
+    tell('waiting', 'gradients', since, performance.now(), { step: this.#steps + 1 });
     await this.#endStep(unused);
   }
 

@@ -40,6 +40,11 @@ export class Subgroups {
     return group;
   }
 
+  /** The default group, and those that have been formed with this rank in them and not been destroyed. */
+  all(): ProcessGroup[] {
+    return [...this.#ranks.keys()];
+  }
+
   /** Who is in the group. */
   ranksOf(group: ProcessGroup): readonly number[] {
     const ranks = this.#ranks.get(group);

@@ -1,0 +1,17 @@
+import type { ActivityObserver } from 'ringrun';
+
+/** ringrun fills it where it is loaded; this package imports only its types. */
+const observer = Symbol.for('ringrun.activityObserver');
+const registry = globalThis as unknown as Record<symbol, ActivityObserver | undefined>;
+
+/** Runs something and tells whoever measures, how long it took; costs a look-up where nobody does. */
+export async function observed(
+  lane: 'compute' | 'waiting',
+  name: string,
+  run: () => Promise<unknown>,
+): Promise<void> {
+  const tell = registry[observer];
+  const startedAt = tell && performance.now();
+  await run();
+  if (startedAt !== undefined) tell?.(lane, name, startedAt, performance.now());
+}

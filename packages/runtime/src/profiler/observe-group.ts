@@ -1,0 +1,86 @@
+import type { ProcessGroup, Work } from '@ringrun/collectives';
+import { tell } from './activity.ts';
+
+const collectives = [
+  'allReduce',
+  'reduce',
+  'reduceScatter',
+  'broadcast',
+  'allGather',
+  'gather',
+  'scatter',
+  'allToAll',
+  'barrier',
+  'monitoredBarrier',
+  'broadcastObject',
+  'allGatherObject',
+  'gatherObject',
+  'scatterObject',
+] as const satisfies readonly (keyof ProcessGroup)[];
+
+type Method = (this: ProcessGroup, ...args: unknown[]) => unknown;
+
+/**
+ * Tells of every operation of the group until what it returns is called. The group's methods are covered by others for that long; a group that nobody observes
+ * has nothing to pay.
+ */
+export function observeGroup(group: ProcessGroup): () => void {
+  const methods = group as unknown as Record<string, Method>;
+  const covered = [
+    ...collectives.flatMap((name) => [
+      cover(methods, name, name, settled),
+      cover(methods, `${name}Sync`, name, returned),
+    ]),
+    // `send` and `recv` call them.
+    cover(methods, 'isend', 'send', workDone),
+    cover(methods, 'irecv', 'recv', workDone),
+    cover(methods, 'sendSync', 'send', returned),
+    cover(methods, 'recvSync', 'recv', returned),
+  ];
+  return () => {
+    for (const uncover of covered) uncover();
+  };
+}
+
+/** Calls `ended` when what a method has given is over. */
+type Ending = (result: unknown, ended: () => void) => void;
+
+const returned: Ending = (_, ended) => {
+  ended();
+};
+
+const settled: Ending = (result, ended) => {
+  (result as Promise<unknown>).then(ended, ended);
+};
+
+const workDone: Ending = (result, ended) => {
+  settled((result as Work<unknown>).wait(), ended);
+};
+
+/** The method is its class's, so that deleting what covers it uncovers it. */
+function cover(methods: Record<string, Method>, method: string, name: string, whenOver: Ending): () => void {
+  const original = methods[method];
+  methods[method] = function (...args) {
+    const startedAt = performance.now();
+    const result = original.apply(this, args);
+    whenOver(result, () => {
+      tell('communication', name, startedAt, performance.now(), detailsOf(this, args));
+    });
+    return result;
+  };
+  return () => {
+    Reflect.deleteProperty(methods, method);
+  };
+}
+
+function detailsOf({ size }: ProcessGroup, args: readonly unknown[]): Record<string, number> {
+  const bytes = Math.max(...args.map(bytesOf));
+  return bytes > 0 ? { bytes, ranks: size } : { ranks: size };
+}
+
+/** Of a tensor or a list of them; of an exchange the larger side counts. */
+function bytesOf(argument: unknown): number {
+  if (ArrayBuffer.isView(argument)) return argument.byteLength;
+  if (!Array.isArray(argument)) return 0;
+  return argument.reduce((sum: number, one: unknown) => sum + bytesOf(one), 0);
+}

@@ -1,0 +1,99 @@
+import type { Lane } from './activity.ts';
+import type { Activity } from './recorder.ts';
+import { withStragglers } from './stragglers.ts';
+import { asThreads } from './threads.ts';
+
+/** What one rank has recorded, on rank 0's clock. */
+export interface RankTrace {
+  rank: number;
+  host: string;
+  pid: number;
+  activities: readonly Activity[];
+  /** Activities for which there was no room. */
+  dropped: number;
+  /** By how many ms its times may be wrong beside rank 0's, at most. */
+  clockErrorMs: number;
+}
+
+/** An event of the Trace Event format: `X`, something that took a time, or `M`, a name. Times in µs. */
+export type TraceEvent =
+  | { ph: 'X'; pid: number; tid: number; name: string; cat: Lane; ts: number; dur: number; args?: object }
+  | { ph: 'M'; pid: number; tid: number; name: string; args: Record<string, string | number> };
+
+/** The JSON object format, which ui.perfetto.dev, chrome://tracing and speedscope.app open. */
+export interface Trace {
+  traceEvents: TraceEvent[];
+  displayTimeUnit: 'ms';
+  otherData: Record<string, string | number>;
+}
+
+/** In the order in which a viewer shows them. */
+const lanes: readonly Lane[] = ['step', 'input', 'compute', 'waiting', 'communication', 'function'];
+/** Rows that a lane may need beside each other. */
+const threadsPerLane = 100;
+
+/**
+ * One trace of all ranks: a process for each, in it a row for each lane (several where activities overlap). 0 is when the first activity began.
+ *
+ * Format: Duan and Sinclair, "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+ */
+export function traceOf(ranks: readonly RankTrace[]): Trace {
+  const all = withStragglers(ranks.map(({ activities }) => activities));
+  const zero = earliest(all.flat());
+  return {
+    traceEvents: ranks.flatMap((rank, i) => [...namesOfRank(rank), ...eventsOfRank(rank.rank, all[i], zero)]),
+    displayTimeUnit: 'ms',
+    otherData: Object.fromEntries(ranks.flatMap(remarksOn)),
+  };
+}
+
+function earliest(activities: readonly Activity[]): number {
+  return activities.reduce((least, { startedAt }) => Math.min(least, startedAt), Infinity);
+}
+
+function namesOfRank({ rank, host, pid }: RankTrace): TraceEvent[] {
+  return [
+    { ph: 'M', pid: rank, tid: 0, name: 'process_name', args: { name: `rank ${rank}` } },
+    { ph: 'M', pid: rank, tid: 0, name: 'process_labels', args: { labels: `${host}, pid ${pid}` } },
+    { ph: 'M', pid: rank, tid: 0, name: 'process_sort_index', args: { sort_index: rank } },
+  ];
+}
+
+function eventsOfRank(rank: number, activities: readonly Activity[], zero: number): TraceEvent[] {
+  return lanes.flatMap((lane, place) => {
+    const threads = asThreads(activities.filter((activity) => activity.lane === lane));
+    // A lane without activities is there all the same, so that ranks look alike.
+    return (threads.length > 0 ? threads : [[]]).flatMap((thread, number) => {
+      const tid = place * threadsPerLane + Math.min(number, threadsPerLane - 1) + 1;
+      const name = number === 0 ? lane : `${lane} (${number + 1})`;
+      return [...namesOfThread(rank, tid, name), ...thread.map((one) => eventOf(one, rank, tid, zero))];
+    });
+  });
+}
+
+function namesOfThread(pid: number, tid: number, name: string): TraceEvent[] {
+  return [
+    { ph: 'M', pid, tid, name: 'thread_name', args: { name } },
+    { ph: 'M', pid, tid, name: 'thread_sort_index', args: { sort_index: tid } },
+  ];
+}
+
+function eventOf(activity: Activity, pid: number, tid: number, zero: number): TraceEvent {
+  const { lane, name, startedAt, endedAt, details } = activity;
+  const ts = microseconds(startedAt - zero);
+  const dur = microseconds(microseconds(endedAt - zero) / 1000 - ts / 1000);
+  return { ph: 'X', pid, tid, name, cat: lane, ts, dur, ...(details && { args: details }) };
+}
+
+/** To the nanosecond. */
+function microseconds(ms: number): number {
+  return Math.round(ms * 1e6) / 1e3;
+}
+
+function remarksOn({ rank, clockErrorMs, dropped }: RankTrace): [string, string | number][] {
+  const remarks: [string, string | number][] = [
+    [`rank ${rank} clock error at most, µs`, microseconds(clockErrorMs)],
+  ];
+  if (dropped > 0) remarks.push([`rank ${rank} activities left out, too many`, dropped]);
+  return remarks;
+}

@@ -1,0 +1,115 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Trace, TraceEvent } from '../packages/runtime/src/profiler/trace.ts';
+import { Scenarios } from './support/scenarios.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+type Complete = TraceEvent & { ph: 'X'; args?: Record<string, number> };
+
+const folder = temporaryFolder();
+const scenarios = new Scenarios('test/fixtures/profile.js', folder);
+
+const looked = new Set<string>();
+
+/** The trace that the run since the last look has left, looked through as a viewer would. */
+function newTrace(): Complete[] {
+  const [run, ...others] = readdirSync(folder).filter((name) => !looked.has(name));
+  expect(others).toEqual([]);
+  looked.add(run);
+  const made = join(folder, run, 'made');
+  expect(readdirSync(made)).toEqual(['trace.json']);
+  const { traceEvents } = JSON.parse(readFileSync(join(made, 'trace.json'), 'utf8')) as Trace;
+  const events = traceEvents.filter((event) => event.ph === 'X') as Complete[];
+  for (const { ts, dur } of events) {
+    expect(ts).toBeGreaterThanOrEqual(0);
+    expect(dur).toBeGreaterThanOrEqual(0);
+  }
+  expectRowsToNest(events);
+  return events;
+}
+
+/** In a row, an event is over before the next begins, or holds it. A rounded nanosecond is none. */
+function expectRowsToNest(events: readonly Complete[]): void {
+  const rows = new Map<string, Complete[]>();
+  for (const event of events) {
+    const row = `${event.pid} ${event.tid}`;
+    rows.set(row, [...(rows.get(row) ?? []), event]);
+  }
+  for (const row of rows.values()) {
+    const open: number[] = [];
+    for (const { ts, dur } of row) {
+      while (open.length > 0 && open.at(-1)! <= ts + 0.002) open.pop();
+      expect(ts + dur).toBeLessThanOrEqual((open.at(-1) ?? Infinity) + 0.002);
+      open.push(ts + dur);
+    }
+  }
+}
+
+const milliseconds = (events: readonly Complete[]) => events.map(({ dur }) => dur / 1000);
+const medianOf = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+describe('a rank whose input takes 40 ms longer', () => {
+  test.each(['shm', 'tcp'])('is the one that the other waits for, in the trace (%s)', async (transport) => {
+    const slowness = 40;
+    await scenarios.run(2, 'slowed', { transport });
+    const events = newTrace();
+    const of = (pid: number, cat: string) => events.filter((event) => event.pid === pid && event.cat === cat);
+    for (const pid of [0, 1]) {
+      expect(of(pid, 'step').map(({ name }) => name)).toEqual([2, 3, 4, 5, 6].map((step) => `step ${step}`));
+      expect(of(pid, 'waiting').map(({ args }) => args!['step'])).toEqual([3, 4, 5, 6, 7]);
+      expect(of(pid, 'input')).toHaveLength(5);
+      expect(new Set(of(pid, 'compute').map(({ name }) => name))).toEqual(
+        new Set(['forward and backward', 'optimizer.step']),
+      );
+      // Weights, biases, and behind them one number for each and one for the rank.
+      const bytes = 4 * (320 + 10 + 2 + 1);
+      expect(of(pid, 'communication').map(({ name, args }) => [name, args!['bytes']])).toEqual(
+        Array.from({ length: 5 }, () => ['allReduce', bytes]),
+      );
+      expect(of(pid, 'function').map(({ name }) => name)).toEqual(Array.from({ length: 5 }, () => 'update'));
+    }
+    expect(medianOf(milliseconds(of(1, 'input')))).toBeGreaterThanOrEqual(slowness - 1);
+    expect(medianOf(milliseconds(of(0, 'input')))).toBeLessThan(slowness / 2);
+    // Rank 0 has nothing to do for about as long as rank 1's input takes, and knows for whom.
+    expect(medianOf(milliseconds(of(0, 'waiting')))).toBeGreaterThan(slowness / 2);
+    expect(medianOf(milliseconds(of(1, 'waiting')))).toBeLessThan(slowness / 2);
+    expect(of(0, 'waiting').filter(({ args }) => args!['waitedForRank'] === 1).length).toBeGreaterThanOrEqual(
+      4,
+    );
+    // On one clock: no average is there before the last rank has given its gradients. The clocks are some µs apart.
+    for (const [i, average] of of(0, 'communication').entries()) {
+      expect(average.ts + average.dur).toBeGreaterThan(of(1, 'communication')[i].ts - 100);
+    }
+  });
+});
+
+test('operations of every group are recorded, once each, and nothing is left on the group', async () => {
+  const [first, second] = await scenarios.run<{ sum: number; objects: number[]; left: number }>(2, 'covered');
+  // Twice over two ranks, then by the default group.
+  expect(first).toEqual({ sum: 8, objects: [0, 1], left: 0 });
+  expect(second).toEqual(first);
+  const events = newTrace();
+  const names = [0, 1].map((pid) =>
+    events
+      .filter((event) => event.pid === pid && event.cat === 'communication')
+      .map(({ name, args }) => [name, args!['bytes']]),
+  );
+  const shared = [
+    ['allReduce', 100],
+    ['allReduce', 100],
+  ];
+  expect(names).toEqual([
+    [...shared, ['send', 100], ['allGatherObject', undefined]],
+    [...shared, ['recv', 100], ['allGatherObject', undefined]],
+  ]);
+});
+
+test('one profiler measures at a time; a trace of nothing is said to be one', async () => {
+  const said: unknown = expect.stringMatching(
+    /^ringrun: nothing was recorded in .*: the schedule names none of the 0 steps/,
+  );
+  const results = await scenarios.run(2, 'refused', { stderr: said });
+  expect(results).toEqual([{ second: 'ERR_PROFILE_UNDER_WAY' }, { second: 'ERR_PROFILE_UNDER_WAY' }]);
+});
