@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
 import { loadMnist } from '../packages/runtime/src/data/datasets/mnist/load-mnist.ts';
+import type { Trace } from '../packages/runtime/src/profiler/trace.ts';
 import { launch } from './support/command.ts';
 import type { CommandOptions, Ended } from './support/command.ts';
 import { drawnMnist } from './support/drawn-mnist.ts';
@@ -58,10 +59,46 @@ describe.each([1, 2, 3, 4])('%d processes', (worldSize) => {
       expect.stringMatching(
         new RegExp(String.raw`^[1-9]\d* images/s on ${counted(worldSize)} \(\d+\.\d\d s of training\)$`),
       ),
+      ...tableOf(worldSize),
       `parameters identical on ${counted(worldSize)}: ${digestOf(ended, worldSize)}`,
       '',
     ]);
   });
+});
+
+/** Heading, a row for each rank, and where there are several one for all, and which is the slowest. */
+function tableOf(worldSize: number): unknown[] {
+  const row = (name: string) =>
+    expect.stringMatching(new RegExp(`^ +${name} +\\d+\\.\\d\\d s +\\d+( +\\d+\\.\\d%){3}$`)) as unknown;
+  return [
+    expect.stringMatching(/^rank +time +images\/s +input +compute +waiting$/) as unknown,
+    ...Array.from({ length: worldSize }, (_, rank) => row(String(rank))),
+    ...(worldSize > 1
+      ? [row('all'), expect.stringMatching(/rank \d.* waited .*\d s on average$/) as unknown]
+      : []),
+  ];
+}
+
+test('--dir, --histograms and --profile: TensorBoard and trace viewers have files, the parameters the same bits', async () => {
+  const folder = temporaryFolder();
+  const [dir, trace] = [join(folder, 'logs'), join(folder, 'trace.json')];
+  const ended = await train(2, ['--data', data, '--dir', dir, '--histograms', '--profile', trace]);
+  const unwatched = await train(2, ['--data', data]);
+  expect(digestOf(ended, 2)).toBe(digestOf(unwatched, 2));
+  const files = readdirSync(dir);
+  expect(files).toEqual([expect.stringMatching(/^events\.out\.tfevents\./)]);
+  const events = readFileSync(join(dir, files[0]), 'latin1');
+  for (const tag of ['train/loss', 'test/accuracy', 'gradients/conv1.weight']) expect(events).toContain(tag);
+  const { traceEvents } = JSON.parse(readFileSync(trace, 'utf8')) as Trace;
+  for (const rank of [0, 1]) {
+    for (const lane of ['step', 'input', 'compute', 'waiting', 'communication']) {
+      const found = traceEvents.filter(
+        (event) => event.ph === 'X' && event.pid === rank && event.cat === lane,
+      );
+      // 3000 images are 24 steps of each rank, of which the first 5 are left out.
+      expect(found.length, `rank ${rank}, ${lane}`).toBeGreaterThanOrEqual(19);
+    }
+  }
 });
 
 test('a job trains to the same bits each time, and two ranks do over TCP as in shared memory', async () => {

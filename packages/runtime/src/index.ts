@@ -42,4 +42,5 @@ export * from './storage/index.ts';
 export * from './ddp/index.ts';
 export * from './checkpoint/index.ts';
 export * from './profiler/index.ts';
+export * from './report/index.ts';
 export * from './tensorboard/index.ts';

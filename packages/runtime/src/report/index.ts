@@ -1,0 +1,9 @@
+export type { RankSummary } from './closing-table.ts';
+export type { Output } from './progress.ts';
+export {
+  trainingReport,
+  type ModelWithGradients,
+  type StepReport,
+  type TrainingReport,
+  type TrainingReportOptions,
+} from './training-report.ts';

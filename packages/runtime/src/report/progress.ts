@@ -1,0 +1,155 @@
+import { SingleBar } from 'cli-progress';
+
+/** A stream that may be a terminal. */
+export type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+
+/** What an epoch is, before it begins. */
+export interface Epoch {
+  /** From 1. */
+  number: number;
+  /** Epochs that there will be; undefined where nobody knows. */
+  of: number | undefined;
+  /** Batches of this rank. */
+  steps: number;
+  /** Samples of all ranks. */
+  samples: number;
+}
+
+/** Where an epoch stands. */
+export interface Standing {
+  /** Steps of this rank that are over. */
+  steps: number;
+  /** Samples of all ranks in them. */
+  samples: number;
+  /** Of all ranks. */
+  samplesPerSecond: number;
+}
+
+/** Shows a person how far an epoch is. */
+export interface Progress {
+  begin(epoch: Epoch): void;
+  /** Whether step `step` of the epoch, from 0, is to be shown. Seldom: only then the loss is read, and the other steps cost next to nothing. */
+  isDue(step: number): boolean;
+  /** @param before where the epoch stood before the step, `now` after it */
+  show(before: Standing, now: Standing, loss: number): void;
+  /** The epoch is over, or was left. Without a `begin` before it does nothing. */
+  end(): void;
+}
+
+/** A line that is drawn again and again where `output` is a terminal, plain lines every `logInterval` steps where it is not. */
+export function progressOn(
+  output: Output,
+  { logInterval, unit }: { logInterval: number; unit: string },
+): Progress {
+  return output.isTTY === true ? new ProgressBar(output, unit) : new ProgressLines(output, logInterval);
+}
+
+/** For ranks that show nothing. */
+export const noProgress: Progress = {
+  begin: () => undefined,
+  isDue: () => false,
+  show: () => undefined,
+  end: () => undefined,
+};
+
+/** Ten times a second a person sees as moving. */
+const msBetweenDrawings = 100;
+/** What the bar may take: the rest of the line is figures. */
+const barSize = { least: 5, most: 40 };
+const columnsOfFigures = 66;
+
+class ProgressBar implements Progress {
+  readonly #output: Output;
+  readonly #unit: string;
+  #bar: SingleBar | undefined;
+  #steps = 0;
+  #startedAt = 0;
+  #nextDrawingAt = 0;
+
+  constructor(output: Output, unit: string) {
+    this.#output = output;
+    this.#unit = unit;
+  }
+
+  begin({ number, of, steps }: Epoch): void {
+    const room = (this.#output.columns ?? 80) - columnsOfFigures;
+    this.#bar = new SingleBar({
+      stream: this.#output,
+      format: `Epoch {epoch} [{bar}] {percentage}%  loss {loss}  {rate} ${this.#unit}/s  {left} left`,
+      barsize: Math.min(Math.max(room, barSize.least), barSize.most),
+      barCompleteChar: '=',
+      barIncompleteChar: ' ',
+      // Its handler of SIGINT and SIGTERM would make the process outlive the first Ctrl-C; nothing about the terminal is changed that it had to restore.
+      gracefulExit: false,
+      linewrap: true,
+    });
+    const epoch = of === undefined ? `${number}` : `${number}/${of}`;
+    this.#bar.start(steps, 0, { epoch, loss: '…', rate: '…', left: '…' });
+    this.#steps = steps;
+    this.#startedAt = performance.now();
+    this.#nextDrawingAt = 0;
+  }
+
+  isDue(step: number): boolean {
+    return step === this.#steps - 1 || performance.now() >= this.#nextDrawingAt;
+  }
+
+  show(_: Standing, { steps, samplesPerSecond }: Standing, loss: number): void {
+    const now = performance.now();
+    const left = ((now - this.#startedAt) / 1000 / steps) * (this.#steps - steps);
+    this.#bar?.update(steps, {
+      loss: loss.toFixed(4),
+      rate: samplesPerSecond.toFixed(0),
+      left: duration(left),
+    });
+    this.#nextDrawingAt = now + msBetweenDrawings;
+  }
+
+  end(): void {
+    this.#bar?.stop();
+    this.#bar = undefined;
+  }
+}
+
+/** Such as `5 s`, `2:05 min` and `1:02:05 h`. */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const [first, ...rest] = parts[0] > 0 ? parts : parts.slice(1);
+  const text = [first, ...rest.map((part) => String(part).padStart(2, '0'))].join(':');
+  return parts[0] > 0 ? `${text} h` : `${text} min`;
+}
+
+/** The lines of PyTorch's and Kubeflow's MNIST examples, whose format Katib reads. */
+class ProgressLines implements Progress {
+  readonly #output: Output;
+  readonly #logInterval: number;
+  #epoch: Epoch | undefined;
+
+  constructor(output: Output, logInterval: number) {
+    this.#output = output;
+    this.#logInterval = logInterval;
+  }
+
+  begin(epoch: Epoch): void {
+    this.#epoch = epoch;
+  }
+
+  isDue(step: number): boolean {
+    return step % this.#logInterval === 0;
+  }
+
+  show(before: Standing, _: Standing, loss: number): void {
+    if (this.#epoch === undefined) return;
+    const { number, steps, samples } = this.#epoch;
+    const percent = Math.round((100 * before.steps) / steps);
+    this.#output.write(
+      `Train Epoch: ${number} [${before.samples}/${samples} (${percent}%)]\tloss=${loss.toFixed(4)}\n`,
+    );
+  }
+
+  end(): void {
+    this.#epoch = undefined;
+  }
+}
