@@ -4,6 +4,8 @@
 //   2 processes:  node launch --nproc 2 packages/examples-cifar/train.ts
 //   2 hosts:      RANK=0 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node launch packages/examples-cifar/train.ts   on the host named first,
 //                 RANK=1 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node launch packages/examples-cifar/train.ts   on the other
+//   watched:      node launch --nproc 2 packages/examples-cifar/train.ts --dir logs --profile trace.json
+//                 tensorboard --logdir logs; open trace.json in ui.perfetto.dev
 //
 // Without --data the archive is downloaded once per host; offline, shapes are drawn instead. All options: node launch packages/examples-cifar/train.ts --help
 

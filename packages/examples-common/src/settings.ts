@@ -28,6 +28,11 @@ export interface Settings {
   /** 'auto', or the path of a checkpoint. */
   resume: string | undefined;
   saveModel: string | undefined;
+  /** A folder for TensorBoard. */
+  dir: string | undefined;
+  histograms: boolean;
+  /** A file for a trace of every rank. */
+  profile: string | undefined;
   compare: boolean;
   backend: 'gloo';
 }
@@ -111,10 +116,20 @@ function commandOf(example: Example): Command {
       '--save-model [file]',
       `write the trained model in ONNX format (${example.savedModel} unless named)`,
     )
+    .option('--dir <dir>', "a folder for TensorBoard's curves; none are written unless given")
+    .addOption(
+      new Option(
+        '--histograms',
+        'histograms of the gradients too, after each epoch (in logs/ unless --dir is given)',
+      )
+        .default(false)
+        .implies({ dir: 'logs' }),
+    )
+    .option('--profile <file>', 'a trace of every rank, for ui.perfetto.dev: of 50 steps after the first 5')
     .addOption(
       new Option('--compare', 'train the same epochs on one rank alone first, and show both side by side')
         .default(false)
-        .conflicts(['output', 'resume', 'saveModel']),
+        .conflicts(['output', 'resume', 'saveModel', 'dir', 'profile']),
     )
     .addOption(choice('--backend <name>', 'what carries the collectives', ['gloo'], 'gloo'));
 }

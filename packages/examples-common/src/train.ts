@@ -6,6 +6,7 @@ import {
   DistributedDataParallel,
   DistributedSampler,
   barrier,
+  trainingReport,
   verifyIdenticalParameters,
   type ProcessGroup,
 } from 'ringrun';
@@ -47,6 +48,16 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   if (resumed) log(`resumed from ${resumed.path}: step ${resumed.step}, epoch ${resumed.epoch + 1}`);
   let { step, epoch } = resumed ?? { step: 0, epoch: 0 };
 
+  const report = await trainingReport({
+    samples: trainSet.length,
+    epochs: settings.epochs,
+    unit: 'images',
+    logInterval: settings.logInterval,
+    dir: settings.dir,
+    profile: settings.profile,
+    processGroup: group,
+    stepsBefore: step,
+  });
   let [seconds, images] = [0, 0];
   let quality = await qualityOf(step > 0 && epoch >= settings.epochs);
   for (; epoch < settings.epochs; epoch += 1) {
@@ -55,12 +66,16 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
     // What normalizes goes on with rank 0's running statistics on all ranks.
     model.syncBuffers();
     quality = await evaluate(model.module, testLoader, group);
+    if (settings.histograms) report.addGradients(model);
+    report.writer?.addScalar('test/loss', quality.loss, step);
+    report.writer?.addScalar('test/accuracy', quality.accuracy, step);
     log(`\naccuracy=${quality.accuracy.toFixed(4)}\tloss=${quality.loss.toFixed(4)}\n`);
     await checkpoints?.save({ step, epoch: epoch + 1 });
   }
   await checkpoints?.finished();
   const imagesPerSecond = seconds === 0 ? 0 : images / seconds;
   log(`${imagesPerSecond.toFixed(0)} images/s on ${counted(size)} (${seconds.toFixed(2)} s of training)`);
+  await report.end();
   log(`parameters identical on ${counted(size)}: ${await verifyIdenticalParameters(model, group)}`);
   if (rank === 0) await saveModel(model.module, task);
   return { ranks: size, steps: step, seconds, imagesPerSecond, ...quality };
@@ -68,25 +83,20 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   async function trainEpoch(): Promise<void> {
     // Not 0 where the epoch is resumed in its middle.
     let made = step - epoch * trainLoader.length;
-    for await (const { image, label } of trainLoader) {
+    const before = { steps: made, samples: made * batch.perRank };
+    for await (const { image, label } of report.epoch(epoch + 1, trainLoader, before)) {
       const loss = F.nllLoss(model.forward(tensor(image.data, image.shape)), tensor(label.data));
       optimizer.zeroGrad();
       await loss.backward();
       await optimizer.step();
+      await report.step({ loss, samples: label.data.length, lr: optimizer.paramGroups[0].lr });
       scheduler?.step();
-      if (made % settings.logInterval === 0) logStep(made, await loss.item());
       images += label.data.length * size;
       made += 1;
       step += 1;
       const isDue = settings.checkpointInterval !== undefined && step % settings.checkpointInterval === 0;
       if (isDue && made < trainLoader.length) await checkpoints?.save({ step, epoch });
     }
-  }
-
-  function logStep(made: number, loss: number): void {
-    const percent = Math.round((100 * made) / trainLoader.length);
-    const seen = made * batch.global;
-    log(`Train Epoch: ${epoch + 1} [${seen}/${trainSet.length} (${percent}%)]\tloss=${loss.toFixed(4)}`);
   }
 
   /** What a training that has ended before is worth. */

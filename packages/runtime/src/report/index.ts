@@ -2,6 +2,7 @@ export type { RankSummary } from './closing-table.ts';
 export type { Output } from './progress.ts';
 export {
   trainingReport,
+  type DoneBefore,
   type ModelWithGradients,
   type StepReport,
   type TrainingReport,

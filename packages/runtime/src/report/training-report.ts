@@ -23,6 +23,17 @@ export interface TrainingReportOptions {
   profile?: string | undefined;
   /** Where lines and the table go; standard output unless given. */
   output?: Output;
+  /** The ranks that train together; the default group unless given, this process alone without one. */
+  processGroup?: ProcessGroup;
+  /** Steps that a training which is resumed had made, where the curves go on; 0 unless given. */
+  stepsBefore?: number;
+}
+
+/** What of an epoch a training had done that is resumed in its middle. */
+export interface DoneBefore {
+  steps: number;
+  /** Of this rank. */
+  samples: number;
 }
 
 /** What a step has to say. */
@@ -61,7 +72,8 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
   const who = 'trainingReport';
   requireInteger(options.samples, { who, what: 'samples', min: 0 });
   requireInteger(options.logInterval ?? 10, { who, what: 'logInterval', min: 1 });
-  const group = groupNow();
+  requireInteger(options.stepsBefore ?? 0, { who, what: 'stepsBefore', min: 0 });
+  const group = options.processGroup ?? groupNow();
   const writer =
     options.dir !== undefined && isFirst(group) ? new SummaryWriter({ logDir: options.dir }) : undefined;
   const profiler = options.profile === undefined ? undefined : await profile({ path: options.profile });
@@ -78,6 +90,7 @@ interface Parts {
 interface Running {
   readonly number: number;
   readonly startedAt: number;
+  readonly before: DoneBefore;
   readonly totals: Totals;
   steps: number;
   /** Of this rank. */
@@ -116,9 +129,9 @@ export class TrainingReport {
     this.#summary = { rank: group?.rank ?? 0, host: hostname(), ...nothing };
   }
 
-  /** Steps so far, in all epochs: the x axis of the curves. */
+  /** Steps so far, in all epochs, and in those of a training that is resumed: the x axis of the curves. */
   get steps(): number {
-    return this.#summary.steps + (this.#running?.steps ?? 0);
+    return (this.#options.stepsBefore ?? 0) + this.#summary.steps + (this.#running?.steps ?? 0);
   }
 
   /**
@@ -126,11 +139,13 @@ export class TrainingReport {
    *
    * @param number of the epoch, from 1
    * @param loader its `length` is the number of batches
+   * @param before what of the epoch was done before, where the loader goes on in its middle
    * @throws RingrunError `ERR_EPOCH_UNDER_WAY` inside of another epoch
    */
   async *epoch<Batch>(
     number: number,
     loader: { readonly length: number } & (Iterable<Batch> | AsyncIterable<Batch>),
+    before: DoneBefore = { steps: 0, samples: 0 },
   ): AsyncGenerator<Batch, void> {
     if (this.#running !== undefined) {
       throw new RingrunError(
@@ -138,7 +153,7 @@ export class TrainingReport {
         `epoch ${number} was begun inside of epoch ${this.#running.number}: end the loop over that one first.`,
       );
     }
-    this.#begin(number, loader.length);
+    this.#begin(number, loader.length, before);
     try {
       yield* timedInput(loader);
     } finally {
@@ -158,7 +173,7 @@ export class TrainingReport {
     const [before, step] = [running.samples, running.steps];
     running.steps += 1;
     running.samples += samples;
-    const shows = this.#progress.isDue(step);
+    const shows = this.#progress.isDue(running.before.steps + step);
     const draws = this.writer !== undefined && step % this.#logInterval === 0;
     if (shows || draws) {
       const value = typeof loss === 'number' ? loss : await loss.item();
@@ -195,9 +210,9 @@ export class TrainingReport {
     return ranks;
   }
 
-  #begin(number: number, steps: number): void {
+  #begin(number: number, steps: number, before: DoneBefore): void {
     const startedAt = performance.now();
-    this.#running = { number, startedAt, totals: totalsSoFar(), steps: 0, samples: 0 };
+    this.#running = { number, startedAt, before, totals: totalsSoFar(), steps: 0, samples: 0 };
     this.#lastPoint = { at: startedAt, samples: 0 };
     const { epochs, samples } = this.#options;
     this.#progress.begin({ number, of: epochs, steps, samples });
@@ -225,9 +240,13 @@ export class TrainingReport {
   }
 
   /** Ranks have equal shares, as a DistributedSampler gives them. */
-  #standing({ startedAt }: Running, steps: number, samples: number): Standing {
-    const all = samples * this.#ranks;
-    return { steps, samples: all, samplesPerSecond: (1000 * all) / (performance.now() - startedAt) };
+  #standing({ startedAt, before }: Running, steps: number, samples: number): Standing {
+    const samplesPerSecond = (1000 * samples * this.#ranks) / (performance.now() - startedAt);
+    return {
+      steps: before.steps + steps,
+      samples: (before.samples + samples) * this.#ranks,
+      samplesPerSecond,
+    };
   }
 
   #draw(running: Running, loss: number, lr: number | undefined): void {

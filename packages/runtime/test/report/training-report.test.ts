@@ -54,6 +54,20 @@ describe('in a log', () => {
     expect(summary).toMatchObject([{ rank: 0, steps: 10, samples: 600 }]);
   });
 
+  test('an epoch that is resumed in its middle goes on with its numbers, and the curves with their steps', async () => {
+    const output = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: false, columns: 80 });
+    const report = await trainingReport({ samples, unit: 'images', logInterval: 2, output, stepsBefore: 8 });
+    const rest = { length: batches.length, [Symbol.iterator]: () => batches.slice(3).values() };
+    for await (const size of report.epoch(2, rest, { steps: 3, samples: 192 })) {
+      await report.step({ loss: 1, samples: size });
+    }
+    expect(report.steps).toBe(10);
+    expect(await report.end()).toMatchObject([{ steps: 2, samples: 108 }]);
+    const [line, table] = String(output.read()).split('\n');
+    expect(line).toBe('Train Epoch: 2 [256/300 (80%)]\tloss=1.0000');
+    expect(table).toMatch(/^rank /);
+  });
+
   test('what loads is measured as input', async () => {
     async function* slow() {
       await new Promise((resolve) => setTimeout(resolve, 50));
