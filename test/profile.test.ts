@@ -113,3 +113,13 @@ test('one profiler measures at a time; a trace of nothing is said to be one', as
   const results = await scenarios.run(2, 'refused', { stderr: said });
   expect(results).toEqual([{ second: 'ERR_PROFILE_UNDER_WAY' }, { second: 'ERR_PROFILE_UNDER_WAY' }]);
 });
+
+test('a trace that rank 0 cannot write is refused on every rank, before training; another path will do', async () => {
+  const said: unknown = expect.stringContaining('nothing was recorded');
+  const results = await scenarios.run<object>(2, 'unwritable', { stderr: said });
+  const message: unknown = expect.stringMatching(
+    /^profile: rank 0 cannot write the trace to .* \(it is a folder\)\. Give/,
+  );
+  const refused = { code: 'ERR_INVALID_ARGUMENT', message };
+  expect(results).toEqual([refused, refused]);
+});

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { schedule, type ProfilerAction } from './schedule.ts';
 import { traceOf, type RankTrace } from './trace.ts';
 
 export interface ProfileOptions {
-  /** The file that rank 0 writes; its folder is made where it is missing. Looked at on rank 0 only. */
+  /** The file that rank 0 writes; its folder is made where it is missing. What other ranks give is not looked at. */
   path: string;
   /**
    * Which steps are recorded; unless given, 50 steps after the first 5, in which programs are compiled: some 40 KB for each rank. See `schedule`.
@@ -31,7 +31,7 @@ const defaultSchedule = schedule({ skipFirst: 5, wait: 0, active: 50, repeat: 1 
  *     for await (const batch of timedInput(loader)) { …; await optimizer.step(); profiler.step(); }
  *     await profiler.stop();
  *
- * @throws InvalidArgumentError for a path that cannot be written to, on rank 0; RingrunError `ERR_PROFILE_UNDER_WAY` where another profiler measures
+ * @throws InvalidArgumentError, on every rank, for a path that rank 0 cannot write to; RingrunError `ERR_PROFILE_UNDER_WAY` where another profiler measures
  */
 export async function profile(options: ProfileOptions): Promise<Profiler> {
   const { group, groups } = groupsNow();
@@ -41,9 +41,9 @@ export async function profile(options: ProfileOptions): Promise<Profiler> {
       'profile was called while another profiler measures: await its stop() first.',
     );
   }
-  if (group === undefined || group.rank === 0) requireWritable(options.path);
   underWay = true;
   try {
+    await requireWritable(options.path, group);
     const clock = group === undefined ? ownClock() : await measureClock(group);
     return new Profiler(options, { group, groups, clock });
   } catch (error) {
@@ -153,17 +153,27 @@ function groupsNow(): Pick<Surroundings, 'group' | 'groups'> {
   return { group: state.session.group, groups: state.subgroups.all() };
 }
 
-/** Before training, rather than after hours of it. */
-function requireWritable(path: string): void {
-  const folder = dirname(resolve(path));
+/** Before training, rather than after hours of it; on every rank what rank 0 finds, so that none waits for others that have given up. */
+async function requireWritable(path: string, group: ProcessGroup | undefined): Promise<void> {
+  const own = group === undefined || group.rank === 0 ? problemOf(path) : undefined;
+  const problem = group === undefined ? own : await group.broadcastObject(own);
+  if (problem === undefined) return;
+  throw new InvalidArgumentError(
+    `profile: rank 0 cannot write the trace to ${path} (${problem}). Give a path in a folder that it can write to.`,
+  );
+}
+
+/** Why a file could not be written; makes its folder. */
+function problemOf(path: string): string | undefined {
   try {
+    const folder = dirname(resolve(path));
     mkdirSync(folder, { recursive: true });
-    accessSync(existsSync(path) ? path : folder, constants.W_OK);
-  } catch (cause) {
-    throw new InvalidArgumentError(
-      `profile: the trace cannot be written to ${path} (${(cause as Error).message}). Give a path in a folder that can be written to.`,
-      { cause },
-    );
+    if (!existsSync(path)) accessSync(folder, constants.W_OK);
+    else if (statSync(path).isDirectory()) return 'it is a folder';
+    else accessSync(path, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 

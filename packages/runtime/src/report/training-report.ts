@@ -65,8 +65,8 @@ export interface ModelWithGradients {
  *     }
  *     await report.end();
  *
- * @throws InvalidArgumentError for counts that are none; on rank 0 the file system's error for a folder that cannot be written to, InvalidArgumentError for such a
- * trace
+ * @throws InvalidArgumentError for counts that are none; on rank 0 the file system's error for a folder that cannot be written to; on
+ * every rank InvalidArgumentError for such a trace
  */
 export async function trainingReport(options: TrainingReportOptions): Promise<TrainingReport> {
   const who = 'trainingReport';

@@ -153,7 +153,7 @@ describe('refuses', () => {
     const file = join(temporaryFolder(), 'file');
     writeFileSync(file, '');
     await expect(trainingReport({ samples, profile: join(file, 'trace.json') })).rejects.toThrow(
-      `profile: the trace cannot be written to ${file}/trace.json (`,
+      `profile: rank 0 cannot write the trace to ${file}/trace.json (`,
     );
   });
 
