@@ -17,7 +17,9 @@ export interface Job {
 
 /** Starts a script as without a launcher, `perHost` times on every host: the first ranks on the first host, on which rank 0 is the master. */
 export function startOnHosts({ hosts }: Network, { perHost, args, masterPort = 29500 }: Job): RankOnHost[] {
-  const env = { WORLD_SIZE: hosts.length * perHost, MASTER_ADDR: hosts[0].address, MASTER_PORT: masterPort };
+  const place = { MASTER_ADDR: hosts[0].address, MASTER_PORT: masterPort };
+  // Every host believes that it has all processors of the machine, and would compute on as many threads.
+  const env = { ...place, WORLD_SIZE: hosts.length * perHost, OMP_NUM_THREADS: 1 };
   const [script, ...rest] = args.map(String);
   return hosts
     .flatMap((host) => new Array<Host>(perHost).fill(host))
