@@ -26,6 +26,8 @@ class ProgressBar implements DownloadProgress {
     this.#bar = new SingleBar({
       stream,
       format: '{file} [{bar}] {percentage}% of {size}, {eta_formatted} left',
+      // Its handler of SIGINT and SIGTERM would make the process outlive the first Ctrl-C.
+      gracefulExit: false,
     });
   }
 
