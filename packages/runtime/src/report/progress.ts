@@ -11,6 +11,8 @@ export interface Epoch {
   of: number | undefined;
   /** Batches of this rank. */
   steps: number;
+  /** Those of them that were made before, where the epoch is resumed in its middle. */
+  stepsBefore: number;
   /** Samples of all ranks. */
   samples: number;
 }
@@ -63,6 +65,7 @@ class ProgressBar implements Progress {
   readonly #unit: string;
   #bar: SingleBar | undefined;
   #steps = 0;
+  #stepsBefore = 0;
   #startedAt = 0;
   #nextDrawingAt = 0;
 
@@ -71,7 +74,7 @@ class ProgressBar implements Progress {
     this.#unit = unit;
   }
 
-  begin({ number, of, steps }: Epoch): void {
+  begin({ number, of, steps, stepsBefore }: Epoch): void {
     const room = (this.#output.columns ?? 80) - columnsOfFigures;
     this.#bar = new SingleBar({
       stream: this.#output,
@@ -86,6 +89,7 @@ class ProgressBar implements Progress {
     const epoch = of === undefined ? `${number}` : `${number}/${of}`;
     this.#bar.start(steps, 0, { epoch, loss: '…', rate: '…', left: '…' });
     this.#steps = steps;
+    this.#stepsBefore = stepsBefore;
     this.#startedAt = performance.now();
     this.#nextDrawingAt = 0;
   }
@@ -96,7 +100,7 @@ class ProgressBar implements Progress {
 
   show(_: Standing, { steps, samplesPerSecond }: Standing, loss: number): void {
     const now = performance.now();
-    const left = ((now - this.#startedAt) / 1000 / steps) * (this.#steps - steps);
+    const left = ((now - this.#startedAt) / 1000 / (steps - this.#stepsBefore)) * (this.#steps - steps);
     this.#bar?.update(steps, {
       loss: loss.toFixed(4),
       rate: samplesPerSecond.toFixed(0),

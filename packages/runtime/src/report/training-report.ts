@@ -215,7 +215,7 @@ export class TrainingReport {
     this.#running = { number, startedAt, before, totals: totalsSoFar(), steps: 0, samples: 0 };
     this.#lastPoint = { at: startedAt, samples: 0 };
     const { epochs, samples } = this.#options;
-    this.#progress.begin({ number, of: epochs, steps, samples });
+    this.#progress.begin({ number, of: epochs, steps, stepsBefore: before.steps, samples });
   }
 
   #endEpoch(): void {
