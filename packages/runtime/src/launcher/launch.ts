@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { StoreServer } from '../rendezvous/index.ts';
+import { StoreServer } from '../store/index.ts';
 import { runWorkers } from './agent.ts';
 import type { NodeOutcome } from './agent.ts';
 import { readOomKills } from './cgroup.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { parseEndpoint } from '../rendezvous/endpoint.ts';
-import type { HostPort } from '../rendezvous/endpoint.ts';
+import { parseEndpoint } from '../store/endpoint.ts';
+import type { HostPort } from '../store/endpoint.ts';
 
 /** Where a process stands in its job, as torchrun, Kubeflow's operators and ringrun's launcher say it in the environment. */
 export interface EnvironmentSettings {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
-import { describeMissingMembers, formatRanks } from '../rendezvous/membership.ts';
-import { formatDuration } from '../rendezvous/waiting-lines.ts';
+import { describeMissingMembers, formatRanks } from './membership.ts';
+import { formatDuration } from '../store/waiting-lines.ts';
 
 /** A rank's call of newGroup. */
 export interface NewGroupCall {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { formatRanks } from '../rendezvous/membership.ts';
+import { formatRanks } from './membership.ts';
 
 /**
  * Ranks of a new group, in ascending order as torch.distributed.new_group sorts them; all unless given.

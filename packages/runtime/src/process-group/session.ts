@@ -1,19 +1,13 @@
 import { hostname } from 'node:os';
 import { HashStore, RingrunError, createGlooGroup } from '@ringrun/collectives';
 import type { ProcessGroup, Store } from '@ringrun/collectives';
-import { isLoopback } from '../rendezvous/endpoint.ts';
-import type { HostPort } from '../rendezvous/endpoint.ts';
-import { hostStore } from '../rendezvous/hosted-store.ts';
-import type { HostedStore } from '../rendezvous/hosted-store.ts';
-import {
-  describeMissingMembers,
-  describeSelf,
-  joinJob,
-  sayGoodbye,
-  waitForGoodbyes,
-} from '../rendezvous/membership.ts';
-import { PrefixStore } from '../rendezvous/prefix-store.ts';
-import { connectStore } from '../rendezvous/store-client.ts';
+import { isLoopback } from '../store/endpoint.ts';
+import type { HostPort } from '../store/endpoint.ts';
+import { hostStore } from '../store/hosted-store.ts';
+import type { HostedStore } from '../store/hosted-store.ts';
+import { describeMissingMembers, describeSelf, joinJob, sayGoodbye, waitForGoodbyes } from './membership.ts';
+import { PrefixStore } from '../store/prefix-store.ts';
+import { connectStore } from '../store/client.ts';
 import type { EnvironmentSettings } from './environment.ts';
 
 /** A process's stay in a job: the group of all ranks, what further groups are formed with, and the way out. */

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, createGlooGroup } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
-import { PrefixStore } from '../rendezvous/prefix-store.ts';
+import { PrefixStore } from '../store/prefix-store.ts';
 import { agreeOnRanks } from './ranks-agreement.ts';
 import { checkedRanks } from './ranks.ts';
 import type { Session } from './session.ts';

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { once } from 'node:events';
-import { connectStore } from '../../src/rendezvous/index.ts';
+import { connectStore } from '../../src/store/index.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { workerEnvironment } from '../../src/launcher/worker-environment.ts';
 import type { JobSettings } from '../../src/launcher/worker-environment.ts';

@@ -3,7 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ErrorRecord } from '../../src/errors/error-record.ts';
-import { start } from '../rendezvous/processes.ts';
+import { start } from '../store/processes.ts';
 
 async function fail(how: string, env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-error-'));

@@ -5,7 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { RingrunError } from '@ringrun/collectives';
 import type { HostPort } from './endpoint.ts';
-import { StoreServer } from './store-server.ts';
+import { StoreServer } from './server.ts';
 
 export interface StoreThreadData {
   place: HostPort;

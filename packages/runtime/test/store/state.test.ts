@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { StoreState } from '../../src/rendezvous/store-state.ts';
-import type { Call } from '../../src/rendezvous/wire.ts';
+import { StoreState } from '../../src/store/state.ts';
+import type { Call } from '../../src/store/wire.ts';
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const value = (text: string) => ({ kind: 'value', bytes: bytes(text) });

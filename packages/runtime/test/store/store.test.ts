@@ -1,8 +1,8 @@
 import { HashStore } from '@ringrun/collectives';
-import { PrefixStore } from '../../src/rendezvous/prefix-store.ts';
-import { connectStore } from '../../src/rendezvous/store-client.ts';
-import { StoreServer } from '../../src/rendezvous/store-server.ts';
-import { describeStore } from './store-conformance.ts';
+import { PrefixStore } from '../../src/store/prefix-store.ts';
+import { connectStore } from '../../src/store/client.ts';
+import { StoreServer } from '../../src/store/server.ts';
+import { describeStore } from './conformance.ts';
 
 async function openOverZeroMq(clients: number) {
   const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });

@@ -6,7 +6,7 @@ import {
   findPortHolder,
   parseCommandLine,
   parseListeningSockets,
-} from '../../src/rendezvous/port-holder.ts';
+} from '../../src/store/port-holder.ts';
 
 const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 40217 1 0000000000000000 100 0 0 10 0

@@ -4,7 +4,7 @@ import { InvalidArgumentError, StoreTimeoutError, defaultTimeoutMs } from '@ring
 import type { Store } from '@ringrun/collectives';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
-import { StoreConnection } from './store-connection.ts';
+import { StoreConnection } from './connection.ts';
 import { WaitingLines, formatDuration } from './waiting-lines.ts';
 import type { Call, Failure, Result } from './wire.ts';
 

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { RingrunError } from '@ringrun/collectives';
 import { formatHostPort } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
-import type { StoreThreadData, StoreThreadReport } from './store-thread.ts';
+import type { StoreThreadData, StoreThreadReport } from './server-thread.ts';
 
 /** A store that this process hosts for others. */
 export interface HostedStore {
@@ -40,7 +40,7 @@ async function startThread(place: HostPort, onClose: () => void): Promise<Hosted
   const workerData: StoreThreadData = { place, closed };
   // The neighbour of this file, built or not.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const entry = new URL(`./store-thread.${extension}`, import.meta.url);
+  const entry = new URL(`./server-thread.${extension}`, import.meta.url);
   // Built, it needs none of the loaders that the program may run under.
   const worker = new Worker(entry, { workerData, ...(extension === 'js' ? { execArgv: [] } : {}) });
   const [report] = (await once(worker, 'message')) as [StoreThreadReport];

@@ -4,10 +4,10 @@ import { networkInterfaces } from 'node:os';
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
 import { expect, onTestFinished, test } from 'vitest';
 import { Dealer, Router } from 'zeromq';
-import { connectStore } from '../../src/rendezvous/store-client.ts';
-import type { ConnectStoreOptions } from '../../src/rendezvous/store-client.ts';
-import { StoreServer } from '../../src/rendezvous/store-server.ts';
-import { decodeReply } from '../../src/rendezvous/wire.ts';
+import { connectStore } from '../../src/store/client.ts';
+import type { ConnectStoreOptions } from '../../src/store/client.ts';
+import { StoreServer } from '../../src/store/server.ts';
+import { decodeReply } from '../../src/store/wire.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { start } from './processes.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeReply, decodeRequest, encodeReply, encodeRequest } from '../../src/rendezvous/wire.ts';
-import type { Call, Result } from '../../src/rendezvous/wire.ts';
+import { decodeReply, decodeRequest, encodeReply, encodeRequest } from '../../src/store/wire.ts';
+import type { Call, Result } from '../../src/store/wire.ts';
 
 const raw = Buffer.from([0, 255, 10, 128]);
 

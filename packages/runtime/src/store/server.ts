@@ -7,8 +7,8 @@ import type { HostPort } from './endpoint.ts';
 import { Outbox } from './outbox.ts';
 import { describePortHolder, findPortHolder } from './port-holder.ts';
 import { probe } from './reachability.ts';
-import { StoreState } from './store-state.ts';
-import type { Outgoing } from './store-state.ts';
+import { StoreState } from './state.ts';
+import type { Outgoing } from './state.ts';
 import { decodeRequest, encodeReply, protocolName } from './wire.ts';
 import type { Reply, Request } from './wire.ts';
 

@@ -1,6 +1,6 @@
 import { StoreTimeoutError } from '@ringrun/collectives';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseEndpoint, formatHostPort } from '../../src/rendezvous/endpoint.ts';
+import { parseEndpoint, formatHostPort } from '../../src/store/endpoint.ts';
 import {
   describeMissingMembers,
   describeSelf,
@@ -8,9 +8,9 @@ import {
   joinJob,
   sayGoodbye,
   waitForGoodbyes,
-} from '../../src/rendezvous/membership.ts';
-import { connectStore } from '../../src/rendezvous/store-client.ts';
-import { StoreServer } from '../../src/rendezvous/store-server.ts';
+} from '../../src/process-group/membership.ts';
+import { connectStore } from '../../src/store/client.ts';
+import { StoreServer } from '../../src/store/server.ts';
 
 async function openStore() {
   const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });

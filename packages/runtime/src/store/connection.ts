@@ -14,7 +14,7 @@ import {
   missingKeysError,
   protocolError,
   unansweredError,
-} from './store-errors.ts';
+} from './errors.ts';
 import type { WaitingLines } from './waiting-lines.ts';
 import { decodeReply, encodeRequest, protocolName } from './wire.ts';
 import type { Call, Failure, Parked, Reply, Result } from './wire.ts';

@@ -1,0 +1,6 @@
+export { describePortHolder, findPortHolder } from './port-holder.ts';
+export type { PortHolder } from './port-holder.ts';
+export { PrefixStore } from './prefix-store.ts';
+export { connectStore } from './client.ts';
+export type { ConnectStoreOptions, StoreClient } from './client.ts';
+export { StoreServer } from './server.ts';
