@@ -5,13 +5,14 @@ const observer = Symbol.for('ringrun.activityObserver');
 const registry = globalThis as unknown as Record<symbol, ActivityObserver | undefined>;
 
 /** Runs something and tells whoever measures, how long it took; costs a look-up where nobody does. */
-export async function observed(
+export async function observed<Result>(
   lane: 'compute' | 'waiting',
   name: string,
-  run: () => Promise<unknown>,
-): Promise<void> {
+  run: () => Promise<Result>,
+): Promise<Result> {
   const tell = registry[observer];
   const startedAt = tell && performance.now();
-  await run();
+  const result = await run();
   if (startedAt !== undefined) tell?.(lane, name, startedAt, performance.now());
+  return result;
 }

@@ -3,6 +3,7 @@ import { observed } from '../activity.ts';
 import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
+import { discard } from './discard.ts';
 import { inputName, outputName, type Executor, type Program, type ProgramDefinition } from './executor.ts';
 
 /** Runs graphs on onnxruntime's CPU provider, on OMP_NUM_THREADS threads (every core when it is not set). */
@@ -38,11 +39,20 @@ class OnnxruntimeProgram implements Program {
       fetches[outputName(position)] = tensorOver(outputs[position], type);
     }
     try {
-      await observed('compute', this.#definition.name, () => this.#session.run(feeds, fetches));
+      const results = await observed('compute', this.#definition.name, () =>
+        this.#session.run(feeds, fetches),
+      );
+      discardCopies(results, fetches);
     } catch (cause) {
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
     }
   }
+}
+
+/** Outputs are written in their places, and onnxruntime-node gives each once more, as a copy that nobody asked for. */
+function discardCopies(results: ort.InferenceSession.ReturnType, places: Record<string, ort.Tensor>): void {
+  const copies = Object.entries(results).filter(([name, { data }]) => data !== places[name].data);
+  discard(copies.map(([, { data }]) => (data as TensorData).buffer as ArrayBuffer));
 }
 
 /** onnxruntime's view of each array, kept as long as the array: parameters and gradients meet it at every step. */
