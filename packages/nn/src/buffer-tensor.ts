@@ -1,6 +1,7 @@
 import type { DistributedTensor } from 'ringrun';
 import { input } from './ops/source.ts';
-import { requireLength, Tensor } from './tensor.ts';
+import { requireLength } from './require-length.ts';
+import { Tensor } from './tensor.ts';
 
 /**
  * A tensor that belongs to a model and is not trained, such as a running mean (what torch.nn.Module.register_buffer makes of a tensor). As a
@@ -11,7 +12,7 @@ export class BufferTensor extends Tensor implements DistributedTensor {
   readonly data: Float32Array;
 
   constructor(data: Float32Array, shape: readonly number[] = [data.length]) {
-    requireLength(data, 'float32', shape);
+    requireLength(data, { dtype: 'float32', shape });
     super(input('float32', shape, { data }));
     this.data = data;
   }

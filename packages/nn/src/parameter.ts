@@ -2,7 +2,8 @@ import type { DistributedParameter, GradientSink } from 'ringrun';
 import type { GradientReceiver, Source } from './graph/operators.ts';
 import { describeType } from './graph/node.ts';
 import { input } from './ops/source.ts';
-import { requireLength, Tensor } from './tensor.ts';
+import { requireLength } from './require-length.ts';
+import { Tensor } from './tensor.ts';
 import { tellOfUnaveragedGradient } from './unaveraged-gradient.ts';
 
 /** A trainable tensor (torch.nn.Parameter): its elements and its gradient live in arrays that stay where they are. */
@@ -16,7 +17,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   #path: string | undefined;
 
   constructor(data: Float32Array, shape: readonly number[]) {
-    requireLength(data, 'float32', shape);
+    requireLength(data, { dtype: 'float32', shape });
     const source: { data: Float32Array; parameter?: GradientReceiver } & Source = { data };
     super(input('float32', shape, source));
     source.parameter = this;

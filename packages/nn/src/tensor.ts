@@ -1,8 +1,9 @@
 import { backward, read, type BackwardOptions } from './autograd.ts';
-import { newArray, type ArrayOf, type DType, type TensorData } from './dtype.ts';
+import { newArray, type DType, type TensorData } from './dtype.ts';
 import { NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
 import { asRecorded } from './no-grad.ts';
+import { requireLength } from './require-length.ts';
 import { normalizeAxis } from './ops/axes.ts';
 import * as elementwise from './ops/elementwise.ts';
 import * as functions from './ops/functions.ts';
@@ -226,7 +227,7 @@ export class Tensor {
  */
 export function tensor(data: Float32Array | BigInt64Array, shape: readonly number[] = [data.length]): Tensor {
   const dtype = data instanceof Float32Array ? 'float32' : 'int64';
-  requireLength(data, dtype, shape);
+  requireLength(data, { dtype, shape });
   return new Tensor(input(dtype, shape, { data }));
 }
 
@@ -250,15 +251,6 @@ export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
     tensors.map((tensor) => tensor.unsqueeze(dim)),
     dim,
   );
-}
-
-export function requireLength(data: ArrayOf[DType], dtype: DType, shape: readonly number[]): void {
-  const valid = shape.every((dimension) => Number.isInteger(dimension) && dimension >= 0);
-  if (!valid || sizeOf(shape) !== data.length) {
-    throw new ShapeError(
-      `tensor: ${dtype}[${shape.join()}] takes ${sizeOf(shape)} elements, the array has ${data.length}.`,
-    );
-  }
 }
 
 function valueOf(operand: Tensor | number): Value {

@@ -3,6 +3,7 @@ import { observed } from '../activity.ts';
 import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
+import { requireLength } from '../require-length.ts';
 import { discard } from './discard.ts';
 import { inputName, outputName, type Executor, type Program, type ProgramDefinition } from './executor.ts';
 
@@ -32,6 +33,8 @@ class OnnxruntimeProgram implements Program {
   async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<void> {
     const feeds: Record<string, ort.Tensor> = {};
     for (const [position, type] of this.#definition.inputs.entries()) {
+      // What was there when a tensor was made over it may have been handed on since.
+      requireLength(inputs[position], type);
       feeds[inputName(position)] = tensorOver(inputs[position], type);
     }
     const fetches: Record<string, ort.Tensor> = {};
