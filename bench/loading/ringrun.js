@@ -27,8 +27,8 @@ const dataset = randomImages(50_000);
 
 const ways = {
   'in memory': repeated(await someBatches(64)),
-  'in the loop’s thread': endless(loader({})),
-  '1 worker thread': endless(loader({ numWorkers: 1, persistentWorkers: true })),
+  'in the loop’s thread': endless(loader({ reuseMemory: true })),
+  '1 worker thread': endless(loader({ numWorkers: 1, persistentWorkers: true, reuseMemory: true })),
 };
 const rates = new Map(Object.keys(ways).map((name) => [name, []]));
 for (let round = -1; round < rounds; round += 1) {

@@ -110,10 +110,12 @@ function loadersOf({ settings, trainSet, testSet }: Task, batchSize: number, { r
   const shares = { numReplicas: size, rank };
   const sampler = new DistributedSampler(trainSet, { ...shares, seed });
   const threads = { numWorkers: workers, persistentWorkers: workers > 0 };
-  const trainLoader = new DataLoader(trainSet, { batchSize, sampler, ...threads });
+  // A batch has done its work when the next is asked for.
+  const reuseMemory = true;
+  const trainLoader = new DataLoader(trainSet, { batchSize, sampler, reuseMemory, ...threads });
   // Every test image once: nothing is padded, and the ranks' shares differ by one image at most.
   const testSampler = new DistributedSampler(testSet, { ...shares, shuffle: false, evenDivisible: false });
-  const testLoader = new DataLoader(testSet, { batchSize: testBatchSize, sampler: testSampler });
+  const testLoader = new DataLoader(testSet, { batchSize: testBatchSize, sampler: testSampler, reuseMemory });
   return { sampler, trainLoader, testLoader };
 }
 

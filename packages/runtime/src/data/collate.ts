@@ -1,33 +1,9 @@
 import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import type { BatchMemory } from './dataset.ts';
+import { arrayType } from './numeric-array.ts';
+import type { NumericArray } from './numeric-array.ts';
 
-/** A typed array of any element type. */
-export type NumericArray =
-  | Int8Array
-  | Uint8Array
-  | Uint8ClampedArray
-  | Int16Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | BigInt64Array
-  | BigUint64Array
-  | Float32Array
-  | Float64Array;
-
-/** By name, because the constructor of an array may be a subclass, such as Buffer, that must not be made this way. */
-const arrayTypes = {
-  Int8Array,
-  Uint8Array,
-  Uint8ClampedArray,
-  Int16Array,
-  Uint16Array,
-  Int32Array,
-  Uint32Array,
-  BigInt64Array,
-  BigUint64Array,
-  Float32Array,
-  Float64Array,
-} satisfies Record<NumericArray[typeof Symbol.toStringTag], new (length: number) => NumericArray>;
+export type { NumericArray } from './numeric-array.ts';
 
 /** One array for a whole batch. */
 export interface Batched<Data extends NumericArray = NumericArray> {
@@ -59,6 +35,8 @@ export interface ShapedArray<Data extends NumericArray = NumericArray> {
 export interface DefaultCollateOptions {
   /** The samples were made for this batch: an array of which theirs are the parts becomes the batch's own, uncopied. False unless given. */
   adopt?: boolean;
+  /** Where the batch's arrays are made; in new memory unless given. */
+  memory?: BatchMemory | undefined;
 }
 
 /**
@@ -70,41 +48,49 @@ export interface DefaultCollateOptions {
  * - strings become a list
  * - objects, tuples and lists become one in which each field is collated
  *
- * The batch has memory of its own. Anything else, and samples that are not alike, is an `InvalidArgumentError` that names the field.
+ * The batch has memory of its own, or what `memory` gives it. Anything else, and samples that are not alike, is an `InvalidArgumentError` that names the field.
  */
 export function defaultCollate<Sample>(
   samples: readonly Sample[],
-  { adopt = false }: DefaultCollateOptions = {},
+  { adopt = false, memory = newMemory }: DefaultCollateOptions = {},
 ): Collated<Sample> {
   if (samples.length === 0)
     throw new InvalidArgumentError('defaultCollate: a batch needs at least 1 sample, got 0.');
-  return collate(samples, 'sample', adopt) as Collated<Sample>;
+  return collate(samples, 'sample', { adopt, memory }) as Collated<Sample>;
 }
 
-function collate(samples: readonly unknown[], path: string, adopt: boolean): unknown {
+const newMemory: BatchMemory = { array: (name, length) => new (arrayType(name))(length) };
+
+type Making = Required<DefaultCollateOptions> & { memory: BatchMemory };
+
+function collate(samples: readonly unknown[], path: string, making: Making): unknown {
   const first = samples[0];
-  if (typeof first === 'number') return collateNumbers(all(samples, isNumber, path));
-  if (typeof first === 'bigint') return collateBigints(all(samples, isBigint, path));
+  if (typeof first === 'number') return collateNumbers(all(samples, isNumber, path), making);
+  if (typeof first === 'bigint') return collateBigints(all(samples, isBigint, path), making);
   if (typeof first === 'string') return all(samples, isString, path);
-  if (isNumericArray(first)) return stack(all(samples, isNumericArray, path), [first.length], path, adopt);
-  if (isShapedArray(first)) return collateShapedArrays(all(samples, isShapedArray, path), path, adopt);
-  if (Array.isArray(first)) return collateLists(all(samples, isList, path), path, adopt);
-  if (isPlainObject(first)) return collateFields(all(samples, isPlainObject, path), path, adopt);
+  if (isNumericArray(first)) return stack(all(samples, isNumericArray, path), [first.length], path, making);
+  if (isShapedArray(first)) return collateShapedArrays(all(samples, isShapedArray, path), path, making);
+  if (Array.isArray(first)) return collateLists(all(samples, isList, path), path, making);
+  if (isPlainObject(first)) return collateFields(all(samples, isPlainObject, path), path, making);
   throw new InvalidArgumentError(
     `DataLoader: ${path} is ${describe(first)}, which no batch can be made of by itself; ` +
       'give numbers, strings, typed arrays or objects of these, or give DataLoader a `collateFn`.',
   );
 }
 
-function collateNumbers(numbers: readonly number[]): Batched<Float64Array> {
-  return { data: Float64Array.from(numbers), shape: [numbers.length] };
+function collateNumbers(numbers: readonly number[], { memory }: Making): Batched<Float64Array> {
+  const data = memory.array('Float64Array', numbers.length);
+  data.set(numbers);
+  return { data, shape: [numbers.length] };
 }
 
-function collateBigints(numbers: readonly bigint[]): Batched<BigInt64Array> {
-  return { data: BigInt64Array.from(numbers), shape: [numbers.length] };
+function collateBigints(numbers: readonly bigint[], { memory }: Making): Batched<BigInt64Array> {
+  const data = memory.array('BigInt64Array', numbers.length);
+  data.set(numbers);
+  return { data, shape: [numbers.length] };
 }
 
-function collateShapedArrays(arrays: readonly ShapedArray[], path: string, adopt: boolean): Batched {
+function collateShapedArrays(arrays: readonly ShapedArray[], path: string, making: Making): Batched {
   const shape = arrays[0].shape;
   const size = shape.reduce((product, dimension) => product * dimension, 1);
   for (const [index, array] of arrays.entries()) {
@@ -116,7 +102,7 @@ function collateShapedArrays(arrays: readonly ShapedArray[], path: string, adopt
     arrays.map((array) => array.data),
     shape,
     path,
-    adopt,
+    making,
   );
 }
 
@@ -124,12 +110,12 @@ function stack(
   arrays: readonly NumericArray[],
   shape: readonly number[],
   path: string,
-  adopt: boolean,
+  { adopt, memory }: Making,
 ): Batched {
   const { [Symbol.toStringTag]: type, length } = arrays[0];
   const whole = adopt ? wholeOf(arrays) : undefined;
   if (whole) return { data: whole, shape: [arrays.length, ...shape] };
-  const stacked = new arrayTypes[type](arrays.length * length);
+  const stacked = memory.array(type, arrays.length * length);
   for (const [index, array] of arrays.entries()) {
     if (array.length !== length || array[Symbol.toStringTag] !== type) {
       throw notAlike(path, `a ${type} of ${length} elements`, index, describe(array));
@@ -149,10 +135,10 @@ function wholeOf(arrays: readonly NumericArray[]): NumericArray | undefined {
     array.length === length &&
     array.byteOffset === index * byteLength;
   if (buffer.byteLength !== arrays.length * byteLength || !arrays.every(isPart)) return undefined;
-  return new arrayTypes[type](buffer as ArrayBuffer);
+  return new (arrayType(type))(buffer as ArrayBuffer);
 }
 
-function collateLists(lists: readonly (readonly unknown[])[], path: string, adopt: boolean): unknown[] {
+function collateLists(lists: readonly (readonly unknown[])[], path: string, making: Making): unknown[] {
   const length = lists[0].length;
   for (const [index, list] of lists.entries()) {
     if (list.length !== length) throw notAlike(path, `a list of ${length}`, index, describe(list));
@@ -161,18 +147,18 @@ function collateLists(lists: readonly (readonly unknown[])[], path: string, adop
     collate(
       lists.map((list) => list[field]),
       `${path}[${field}]`,
-      adopt,
+      making,
     ),
   );
 }
 
-function collateFields(objects: readonly Fields[], path: string, adopt: boolean): Fields {
+function collateFields(objects: readonly Fields[], path: string, making: Making): Fields {
   const collateField = (field: string): [string, unknown] => [
     field,
     collate(
       objects.map((object) => object[field]),
       `${path}.${field}`,
-      adopt,
+      making,
     ),
   ];
   return Object.fromEntries(Object.keys(objects[0]).map(collateField));

@@ -1,13 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { InvalidArgumentError } from '@ringrun/collectives';
+import { ReusedMemory } from './batch-memory.ts';
 import { defaultCollate } from './collate.ts';
 import type { Collated } from './collate.ts';
-import type { DataPass, Dataset } from './dataset.ts';
+import type { BatchMemory, DataPass, Dataset } from './dataset.ts';
 import { requireInteger } from './require-integer.ts';
 import { RandomSampler, SequentialSampler } from './sampler.ts';
 import type { Sampler } from './sampler.ts';
 import { isStateful } from './sampler-state.ts';
 import type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
+import type { MadeBatch } from './workers/messages.ts';
 import { LoaderThreads } from './workers/loader-threads.ts';
 
 export interface DataLoaderOptions<Sample, Batch> {
@@ -28,14 +30,25 @@ export interface DataLoaderOptions<Sample, Batch> {
   /** Batches that each worker makes ahead; 2 unless given, and only with `numWorkers`. */
   prefetchFactor?: number;
   /**
-   * Makes one batch of samples, which are `batchSize` or, in the last batch, fewer; `defaultCollate` unless given. Worker threads run `defaultCollate` themselves; a
-   * function of yours runs in the loop's thread, on copies of the workers' samples.
+   * Make each batch in the memory of an earlier one; false, which gives each batch memory that may be kept, unless given (torch has no such option). Batches of images
+   * then leave nothing to the garbage collector, and a loop that does not keep them loses nothing.
+   *
+   * The arrays of a batch hold it until the next batch is asked for, which a `for` loop does at the end of its body: then they are emptied (their length is 0), so that what
+   * still uses them fails instead of seeing another batch. All batches in `[...loader]` are empty. A loop that is left, by `break` or an error, keeps its last batch.
+   *
+   * It holds for what `defaultCollate` makes, for arrays that the dataset's `atAll` makes in the `memory` that it is given, and for those that a `collateFn` makes in its own; other
+   * arrays, and whatever is no typed array, may be kept.
    */
-  collateFn?: (samples: Sample[]) => Batch;
+  reuseMemory?: boolean;
+  /**
+   * Makes one batch of samples, which are `batchSize` or, in the last batch, fewer; `defaultCollate` unless given. Worker threads run `defaultCollate` themselves; a
+   * function of yours runs in the loop's thread, on copies of the workers' samples. `memory` is given with `reuseMemory`.
+   */
+  collateFn?: (samples: Sample[], memory?: BatchMemory) => Batch;
 }
 
 /**
- * The batches of a dataset (torch.utils.data.DataLoader): each iteration is one epoch. A batch has memory of its own and may be kept.
+ * The batches of a dataset (torch.utils.data.DataLoader): each iteration is one epoch. A batch has memory of its own and may be kept, unless `reuseMemory` is given.
  *
  * `for await (const batch of loader)` lets timers, signals and connections be served between batches. `for (const batch of loader)` runs without a pause, and only
  * without worker threads.
@@ -54,10 +67,13 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   readonly #seed: number | undefined;
   readonly #prefetchFactor: number;
   /** Undefined where `defaultCollate` makes the batches. */
-  readonly #collateFn: ((samples: Sample[]) => Batch) | undefined;
+  readonly #collateFn: ((samples: Sample[], memory?: BatchMemory) => Batch) | undefined;
   readonly #persistentWorkers: boolean;
   /** Idle ones, kept for the next iteration. */
   #threads: LoaderThreads | undefined;
+  readonly #reuseMemory: boolean;
+  /** Of the last iteration, for the next one. */
+  #memory: ReusedMemory | undefined;
   /** Iterations so far, which are the epochs of samplers that do not count them. */
   #iterations = 0;
 
@@ -81,6 +97,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       min: 1,
     });
     this.#persistentWorkers = options.persistentWorkers ?? false;
+    this.#reuseMemory = options.reuseMemory ?? false;
     if (this.numWorkers > 0) requireForWorkers(dataset, this.numWorkers);
     const batches = this.sampler.length / this.batchSize;
     this.length = this.#dropLast ? Math.floor(batches) : Math.ceil(batches);
@@ -92,12 +109,15 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   *[Symbol.iterator](): Generator<Batch, void> {
     requireNoWorkers(this.numWorkers);
     const epoch = this.#begin();
+    const memory = this.#takeMemory();
     for (const indices of epoch.batches) {
-      const batch = this.#collate(this.#samplesAt(indices, epoch.pass));
+      const batch = this.#collate(this.#samplesAt(indices, epoch.pass, memory), memory);
       epoch.deliver();
       yield batch;
+      memory?.reclaim();
     }
     epoch.finish();
+    this.#memory = memory;
   }
 
   /** One epoch of batches; the event loop has its turn after each. */
@@ -116,12 +136,18 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   async *#fromWorkers(): AsyncGenerator<Batch, void> {
     const collates = this.#collateFn === undefined;
     const threads =
-      this.#threads ?? new LoaderThreads(this.numWorkers, { ...this.dataset.forWorkers!(), collates });
+      this.#threads ??
+      new LoaderThreads(
+        this.numWorkers,
+        { ...this.dataset.forWorkers!(), collates },
+        { reuseMemory: this.#reuseMemory },
+      );
+    const memory = this.#takeMemory();
     this.#threads = undefined;
     let areIdle = false;
     try {
       const { batches, pass, deliver, finish } = this.#begin();
-      const asked: Promise<unknown>[] = [];
+      const asked: Promise<MadeBatch>[] = [];
       const ask = () => {
         const { value: indices } = batches.next();
         if (indices) asked.push(threads.load({ indices, pass }));
@@ -130,11 +156,14 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       for (let next = asked.shift(); next; next = asked.shift()) {
         const made = await threads.waitFor(next);
         ask();
-        const batch = collates ? (made as Batch) : this.#collate(made as Sample[]);
+        const batch = collates ? (made.batch as Batch) : this.#collate(made.batch as Sample[], memory);
         deliver();
         yield batch;
+        threads.reclaim(made);
+        memory?.reclaim();
       }
       finish();
+      this.#memory = memory;
       areIdle = true;
     } finally {
       // What a loop has left behind in them is not worth waiting for.
@@ -198,15 +227,23 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     if (indices.length > 0 && !this.#dropLast) yield indices;
   }
 
-  #samplesAt(indices: readonly number[], pass: DataPass): Sample[] {
+  /** What an iteration makes batches in: nobody else's as long as it lasts. */
+  #takeMemory(): ReusedMemory | undefined {
+    if (!this.#reuseMemory) return undefined;
+    const memory = this.#memory ?? new ReusedMemory();
+    this.#memory = undefined;
+    return memory;
+  }
+
+  #samplesAt(indices: readonly number[], pass: DataPass, memory: BatchMemory | undefined): Sample[] {
     const { dataset } = this;
-    return dataset.atAll?.(indices, pass) ?? indices.map((index) => dataset.at(index, pass));
+    return dataset.atAll?.(indices, pass, memory) ?? indices.map((index) => dataset.at(index, pass));
   }
 
   /** Without a collate function Batch is what the default one makes. */
-  #collate(samples: Sample[]): Batch {
-    if (this.#collateFn) return this.#collateFn(samples);
-    return defaultCollate(samples, { adopt: this.dataset.atAll !== undefined }) as Batch;
+  #collate(samples: Sample[], memory: BatchMemory | undefined): Batch {
+    if (this.#collateFn) return this.#collateFn(samples, memory);
+    return defaultCollate(samples, { adopt: this.dataset.atAll !== undefined, memory }) as Batch;
   }
 
   #checked(index: number): number {

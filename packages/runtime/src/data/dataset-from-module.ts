@@ -24,7 +24,7 @@ export async function datasetFromModule<Sample>(
   return {
     length: dataset.length,
     at: (index, pass) => dataset.at(index, pass),
-    ...(dataset.atAll ? { atAll: (indices, pass) => dataset.atAll!(indices, pass) } : {}),
+    ...(dataset.atAll ? { atAll: (indices, pass, memory) => dataset.atAll!(indices, pass, memory) } : {}),
     forWorkers: () => ({ module: url, args }),
   };
 }

@@ -1,4 +1,4 @@
-import type { DataPass, Dataset, WorkerDataset } from '../dataset.ts';
+import type { BatchMemory, DataPass, Dataset, WorkerDataset } from '../dataset.ts';
 import { Random, mixed } from '../random.ts';
 import { Pipeline } from '../transforms/pipeline.ts';
 import type { ImageShape } from '../transforms/pipeline.ts';
@@ -55,10 +55,15 @@ export class ImageDataset implements Dataset<ImageSample> {
   }
 
   /** Several samples, whose images lie in one array: an array for each would keep the garbage collector busy. */
-  atAll(indices: readonly number[], { seed, epoch }: DataPass = { seed: 0, epoch: 0 }): ImageSample[] {
+  atAll(
+    indices: readonly number[],
+    { seed, epoch }: DataPass = { seed: 0, epoch: 0 },
+    memory?: BatchMemory,
+  ): ImageSample[] {
     const { pixels, labels, title } = this.#parts;
     const size = this.#valuesPerImage;
-    const images = new Float32Array(indices.length * size);
+    const values = indices.length * size;
+    const images = memory?.array('Float32Array', values) ?? new Float32Array(values);
     return indices.map((index, position) => {
       if (!(index in labels))
         throw new RangeError(`${title} has no sample ${index}: there are ${this.length}.`);

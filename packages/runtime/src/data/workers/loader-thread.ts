@@ -4,9 +4,10 @@
  * What it imports takes its errors from `@ringrun/collectives/errors`: the whole package, with its addon, would take each thread 60 ms.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { ReusedMemory } from '../batch-memory.ts';
 import { defaultCollate } from '../collate.ts';
 import { createFromModule } from '../dataset-from-module.ts';
-import type { Dataset } from '../dataset.ts';
+import type { BatchMemory, Dataset } from '../dataset.ts';
 import type { BatchReply, BatchRequest, LoaderThreadData } from './messages.ts';
 import { ownCopy, transferable } from './transfer.ts';
 
@@ -33,18 +34,25 @@ async function runTypeScript(): Promise<void> {
 
 function answer(dataset: Dataset<unknown>, request: BatchRequest): void {
   try {
-    const batch = batchOf(dataset, request);
-    port.postMessage({ batch } satisfies BatchReply, transferable(batch));
+    const reused = request.memory && new ReusedMemory(request.memory);
+    const batch = batchOf(dataset, request, reused);
+    const memory = reused?.taken ?? [];
+    const handedOver = new Set([...transferable(batch), ...memory]);
+    port.postMessage({ batch, memory } satisfies BatchReply, [...handedOver]);
   } catch (error) {
     reply({ failure: asError(error), index: failingIndex(dataset, request) });
   }
 }
 
 /** In memory that nothing else uses: arrays of `atAll` are the batch's own, those of `at` may be the dataset's. */
-function batchOf(dataset: Dataset<unknown>, { indices, pass }: BatchRequest): unknown {
-  const together = dataset.atAll?.(indices, pass);
+function batchOf(
+  dataset: Dataset<unknown>,
+  { indices, pass }: BatchRequest,
+  memory: BatchMemory | undefined,
+): unknown {
+  const together = dataset.atAll?.(indices, pass, memory);
   const samples = together ?? indices.map((index) => dataset.at(index, pass));
-  if (collates) return defaultCollate(samples, { adopt: together !== undefined });
+  if (collates) return defaultCollate(samples, { adopt: together !== undefined, memory });
   return together ? samples : ownCopy(samples);
 }
 

@@ -1,29 +1,41 @@
 import { Worker } from 'node:worker_threads';
 import { InvalidArgumentError } from '@ringrun/collectives';
-import type { BatchReply, BatchRequest, LoaderThreadData } from './messages.ts';
+import { emptied } from '../batch-memory.ts';
+import type { BatchReply, BatchRequest, LoaderThreadData, MadeBatch } from './messages.ts';
 import { DataLoaderWorkerError } from './worker-error.ts';
 
+/** A batch that is wanted. */
+type Wanted = Omit<BatchRequest, 'memory'>;
+
 interface Pending {
-  request: BatchRequest;
-  resolve: (batch: unknown) => void;
+  request: Wanted;
+  resolve: (made: MadeBatch) => void;
   reject: (error: Error) => void;
 }
 
 /** Worker threads that make batches: requests go to them in turn, and each answers its own in their order. */
 export class LoaderThreads {
   readonly #threads: LoaderThread[];
+  /** What batches took that nobody uses any more; undefined where batches are kept. */
+  readonly #free: ArrayBuffer[][] | undefined;
   #requests = 0;
 
   /** Throws `InvalidArgumentError` when `data` cannot be cloned. */
-  constructor(count: number, data: LoaderThreadData) {
+  constructor(count: number, data: LoaderThreadData, { reuseMemory }: { reuseMemory: boolean }) {
+    this.#free = reuseMemory ? [] : undefined;
     this.#threads = Array.from({ length: count }, (_, place) => new LoaderThread(place, data));
   }
 
   /** A batch, made while others are used; `DataLoaderWorkerError` when it cannot be made. */
-  load(request: BatchRequest): Promise<unknown> {
+  load(wanted: Wanted): Promise<MadeBatch> {
     const thread = this.#threads[this.#requests % this.#threads.length];
     this.#requests += 1;
-    return thread.load(request);
+    return thread.load(wanted, this.#free && (this.#free.pop() ?? []));
+  }
+
+  /** The batch is not used any more: its arrays are empty from now on, and its memory goes with a later request. */
+  reclaim({ memory }: MadeBatch): void {
+    this.#free?.push(emptied(memory));
   }
 
   /** Threads keep a process alive only while somebody waits for them, so a loop that was forgotten does not. */
@@ -67,14 +79,14 @@ class LoaderThread {
     });
   }
 
-  load(request: BatchRequest): Promise<unknown> {
-    const batch = new Promise((resolve, reject) => {
+  load(request: Wanted, memory: ArrayBuffer[] | undefined): Promise<MadeBatch> {
+    const batch = new Promise<MadeBatch>((resolve, reject) => {
       if (this.#ended) {
         reject(this.#ended);
         return;
       }
       this.#pending.push({ request, resolve, reject });
-      this.worker.postMessage(request);
+      this.worker.postMessage({ ...request, memory } satisfies BatchRequest, memory);
     });
     // Nobody waits for those behind one that failed.
     batch.catch(() => undefined);
@@ -88,7 +100,7 @@ class LoaderThread {
 
   #settle(reply: BatchReply): void {
     const { resolve, reject } = this.#pending.shift()!;
-    if ('batch' in reply) resolve(reply.batch);
+    if ('batch' in reply) resolve(reply);
     else reject(new DataLoaderWorkerError(this.#place, reply.index, describe(reply.failure), reply.failure));
   }
 

@@ -10,7 +10,16 @@ export interface LoaderThreadData extends WorkerDataset {
 export interface BatchRequest {
   indices: readonly number[];
   pass: DataPass;
+  /** What earlier batches took and nobody uses any more; undefined where batches are kept. */
+  memory: ArrayBuffer[] | undefined;
+}
+
+/** A batch that was made. */
+export interface MadeBatch {
+  batch: unknown;
+  /** The parts of its memory that may be used again. */
+  memory: readonly ArrayBuffer[];
 }
 
 /** A batch, or why there is none; in the order of the requests. */
-export type BatchReply = { batch: unknown } | { failure: unknown; index: number | undefined };
+export type BatchReply = MadeBatch | { failure: unknown; index: number | undefined };
