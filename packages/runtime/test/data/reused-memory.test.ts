@@ -229,9 +229,7 @@ test('a batch that was sent away by the loop is not missed', () => {
     { length: 6, at: (i: number) => Float32Array.of(i) },
     { batchSize: 2, reuseMemory },
   );
-  const sent = Array.from(loader, ({ data }) =>
-    structuredClone(data, { transfer: [data.buffer] }),
-  );
+  const sent = Array.from(loader, ({ data }) => structuredClone(data, { transfer: [data.buffer] }));
   expect(sent.map((data) => [...data])).toEqual([
     [0, 1],
     [2, 3],
