@@ -7,15 +7,17 @@ import { runWorkers } from './agent.ts';
 import type { NodeOutcome } from './agent.ts';
 import { readOomKills } from './cgroup.ts';
 import { readUsableCpus } from './cpus.ts';
+import type { Executable } from './executable.ts';
 import { reportFailure } from './failure-report.ts';
 import type { FailedRun } from './failure-report.ts';
-import type { LaunchOptions } from './options.ts';
+import type { LaunchOptions } from './options/launch-options.ts';
+import { LaunchError } from './launch-error.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
 import { readErrorRecord } from './read-error-record.ts';
-import type { Script } from './script.ts';
+import { readProcessCount } from './process-count.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
-import { nodeStripsTypes, preloadsFor, workerArguments } from './worker-command.ts';
+import { workerCommand } from './worker-command.ts';
 import { cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import type { JobSettings } from './worker-environment.ts';
 import type { WorkerPlan } from './worker.ts';
@@ -25,13 +27,14 @@ import type { WorkerPlan } from './worker.ts';
  *
  * @throws LaunchError before any worker was started.
  */
-export async function launch(options: LaunchOptions, script: Script): Promise<number> {
+export async function launch(options: LaunchOptions, executable: Executable): Promise<number> {
+  refuseSeveralNodes(options);
   // Workers of one node reach it over loopback, and nobody else should.
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const records = makeRecordFolder();
   try {
     const job = await settleJob(options, store);
-    const plans = planWorkers(options, script, job, records);
+    const plans = planWorkers(executable, job, records);
     const before = { startedAt: Date.now(), oomKills: readOomKills() };
     const outcome = await runWorkers(plans, options.gracePeriodMs);
     return conclude(outcome, {
@@ -47,16 +50,15 @@ export async function launch(options: LaunchOptions, script: Script): Promise<nu
 }
 
 async function settleJob(options: LaunchOptions, store: StoreServer): Promise<JobSettings> {
-  const usableCpus = readUsableCpus();
   // After the store has its port, so that the two are not the same.
   const masterPort = await settleMasterPort(options.masterPort);
   return {
     runId: randomUUID(),
-    masterAddress: options.masterAddress,
+    masterAddress: options.masterAddress ?? '127.0.0.1',
     masterPort,
     storeEndpoint: store.endpoint,
-    processesPerNode: options.processesPerNode === 'auto' ? usableCpus : options.processesPerNode,
-    usableCpus,
+    processesPerNode: readProcessCount(options.processesPerNode),
+    usableCpus: readUsableCpus(),
   };
 }
 
@@ -66,24 +68,19 @@ async function settleMasterPort(given: number | undefined): Promise<number> {
   return given;
 }
 
-function planWorkers(
-  options: LaunchOptions,
-  script: Script,
-  job: JobSettings,
-  records: string | undefined,
-): WorkerPlan[] {
-  const args = workerArguments(
-    script,
-    options.scriptArguments,
-    preloadsFor(script, nodeStripsTypes()),
-    cpusPerWorker(job),
-  );
+function planWorkers(executable: Executable, job: JobSettings, records: string | undefined): WorkerPlan[] {
+  const commandLine = workerCommand(executable, cpusPerWorker(job));
   return Array.from({ length: job.processesPerNode }, (_, localRank) => ({
     rank: localRank,
     localRank,
-    arguments: args,
+    ...commandLine,
     environment: workerEnvironment(job, localRank, records && recordFile(records, localRank), process.env),
   }));
+}
+
+function refuseSeveralNodes({ nodes }: LaunchOptions): void {
+  if (nodes.max === 1) return;
+  throw new LaunchError(1, `A job of ${nodes.max} nodes was asked for: this launcher runs jobs of one.`);
 }
 
 /** Prints why the job ended, unless it ended well. */

@@ -1,8 +1,8 @@
 // The command `ringrun`: importing this module runs it with the arguments of the process.
 import { CommanderError } from 'commander';
 import { LaunchError } from './launch-error.ts';
-import { parseCommandLine } from './options.ts';
-import { findScript } from './script.ts';
+import { findExecutable } from './executable.ts';
+import { parseCommandLine } from './options/command-line.ts';
 
 const usageError = 2;
 
@@ -10,11 +10,12 @@ process.exit(await main(process.argv.slice(2)));
 
 async function main(argv: readonly string[]): Promise<number> {
   try {
-    const options = parseCommandLine(argv);
-    const script = findScript(options.script);
+    const { options, notes } = parseCommandLine(argv, process.env);
+    const executable = findExecutable(options.program);
+    for (const note of notes) process.stderr.write(`ringrun: ${note}\n`);
     // Not before something is to be run: it loads the store.
     const { launch } = await import('./launch.ts');
-    return await launch(options, script);
+    return await launch(options, executable);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
     if (error instanceof LaunchError) {

@@ -3,7 +3,22 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ownPackages } from './preload/own-packages-names.ts';
+import type { Executable } from './executable.ts';
 import type { Script } from './script.ts';
+
+/** A program and its arguments. */
+export interface CommandLine {
+  command: string;
+  arguments: readonly string[];
+}
+
+/** How `executable` is started as a worker that has `cpus` processors to itself. */
+export function workerCommand(executable: Executable, cpus: number): CommandLine {
+  if (executable.kind === 'program') return { command: executable.path, arguments: executable.arguments };
+  const preloads = preloadsFor(executable.script, nodeStripsTypes());
+  const args = workerArguments(executable.script, executable.arguments, preloads, cpus);
+  return { command: process.execPath, arguments: args };
+}
 
 /** What a worker loads before its script. */
 export interface Preloads {

@@ -7,8 +7,9 @@ import { processGroupIsLeft, signalProcessGroup } from './process-group.ts';
 export interface WorkerPlan {
   rank: number;
   localRank: number;
-  /** Arguments of `node`. */
-  arguments: string[];
+  /** The program that is started: Node, or any. */
+  command: string;
+  arguments: readonly string[];
   environment: NodeJS.ProcessEnv;
 }
 
@@ -45,8 +46,8 @@ export class Worker {
   #forced = false;
   #hasEnded = false;
 
-  constructor({ rank, localRank, arguments: args, environment }: WorkerPlan) {
-    const child = spawn(process.execPath, args, {
+  constructor({ rank, localRank, command, arguments: args, environment }: WorkerPlan) {
+    const child = spawn(command, args, {
       env: { ...environment, [launcherPipeVariable]: String(launcherPipeDescriptor) },
       detached: true,
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],

@@ -3,69 +3,18 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseCommandLine } from '../../src/launcher/options.ts';
 import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
-
-describe('what the command line means', () => {
-  test('without options: one process, a free port, 30 s of grace, as torchrun', () => {
-    expect(parseCommandLine(['train.ts'])).toEqual({
-      script: 'train.ts',
-      scriptArguments: [],
-      processesPerNode: 1,
-      masterAddress: '127.0.0.1',
-      masterPort: undefined,
-      gracePeriodMs: 30_000,
-    });
-  });
-
-  test.each([
-    [['--nproc', '2', 'a.js']],
-    [['--nproc=2', 'a.js']],
-    [['--nproc-per-node', '2', 'a.js']],
-    [['--nproc_per_node', '2', 'a.js']],
-    [['--nproc_per_node=2', 'a.js']],
-  ])('%j starts two processes', (argv) => {
-    expect(parseCommandLine(argv)).toMatchObject({ processesPerNode: 2, script: 'a.js' });
-  });
-
-  test.each(['auto', 'cpu'])('--nproc %s is left to the CPUs', (text) => {
-    expect(parseCommandLine(['--nproc', text, 'a.js']).processesPerNode).toBe('auto');
-  });
-
-  test('what follows the script belongs to the script, underscores, help and all', () => {
-    const options = parseCommandLine([
-      '--master_port',
-      '1234',
-      'a_b.ts',
-      '--nproc',
-      '3',
-      '--batch_size=4',
-      '--help',
-      '--',
-      '-x',
-    ]);
-    expect(options).toMatchObject({ processesPerNode: 1, masterPort: 1234, script: 'a_b.ts' });
-    expect(options.scriptArguments).toEqual(['--nproc', '3', '--batch_size=4', '--help', '--', '-x']);
-  });
-
-  test('values of options keep their underscores', () => {
-    expect(parseCommandLine(['--master-addr', 'my_host', '--grace_period', '7', 'a.js'])).toMatchObject({
-      masterAddress: 'my_host',
-      gracePeriodMs: 7000,
-    });
-  });
-});
 
 describe('a command line that cannot work', () => {
   const script = '<script>';
   test.each<[args: string[], says: string[]]>([
     [
       ['--nproc', '0', script],
-      ['--nproc', "'0'", 'a number of processes from 1, or auto'],
+      ['--nproc', "'0'", 'a number of processes from 1, auto, cpu or gpu'],
     ],
     [
       ['--nproc', 'x', script],
-      ['--nproc', "'x'", 'a number of processes from 1, or auto'],
+      ['--nproc', "'x'", 'a number of processes from 1, auto, cpu or gpu'],
     ],
     [['--nproc', '1.5', script], ["'1.5'"]],
     [['--nproc', '-1', script], ["'-1'"]],

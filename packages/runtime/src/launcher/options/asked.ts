@@ -1,0 +1,113 @@
+import { InvalidArgumentError } from 'commander';
+import type { Command, Option } from 'commander';
+import { LaunchError } from '../launch-error.ts';
+import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
+import type { RendezvousConfig, RendezvousOptions } from './rendezvous-options.ts';
+import type { StreamsByRank } from './streams-by-rank.ts';
+import { nearest } from './nearest.ts';
+import { parseTruth } from './values.ts';
+
+/** The values of all options, by name. */
+interface Values {
+  nproc: ProcessesPerNode;
+  nprocPerNode: ProcessesPerNode;
+  module: boolean;
+  noNode: boolean;
+  noPython: boolean;
+  role: string;
+  numaBinding: NumaBinding;
+  nnodes: NodeRange;
+  nodeRank: number;
+  masterAddr: string;
+  masterPort: number;
+  localAddr: string;
+  rdzvBackend: RendezvousOptions['backend'];
+  rdzvEndpoint: { host: string; port: number | undefined };
+  rdzvId: string;
+  rdzvConf: RendezvousConfig;
+  standalone: boolean;
+  maxRestarts: number;
+  monitorInterval: number;
+  signalsToHandle: NodeJS.Signals[];
+  gracePeriod: number;
+  redirects: StreamsByRank;
+  tee: StreamsByRank;
+  logDir: string;
+  localRanksFilter: number[];
+}
+
+/** A value, and where it comes from: `--nnodes`, or `PET_NNODES`. */
+export interface Given<T> {
+  readonly value: T;
+  readonly from: string;
+  readonly byFlag: boolean;
+}
+
+/** What is asked for: only what was given, by the command line or else by the environment. */
+export type Asked = { readonly [Name in keyof Values]?: Given<Values[Name]> };
+
+/**
+ * Collects what `command`, parsed already, and the environment ask for. A variable that is set to nothing counts as not set.
+ *
+ * @throws LaunchError for a variable whose value its option does not take.
+ */
+export function collectAsked(command: Command, env: NodeJS.ProcessEnv): Asked {
+  const given = command.options.map(
+    (option) => [camelCased(nameOf(option)), find(command, option, env)] as const,
+  );
+  return Object.fromEntries(given.filter(([, found]) => found !== undefined));
+}
+
+function find(command: Command, option: Option, env: NodeJS.ProcessEnv): Given<unknown> | undefined {
+  const attribute = option.attributeName();
+  if (command.getOptionValueSource(attribute) === 'cli') {
+    const value = command.getOptionValue(attribute) as unknown;
+    return { value: option.negate ? !value : value, from: option.long!, byFlag: true };
+  }
+  const from = variablesOf(option).find((name) => env[name]?.trim());
+  if (from === undefined) return undefined;
+  return { value: readVariable(option, from, env[from]!.trim()), from, byFlag: false };
+}
+
+function readVariable(option: Option, variable: string, text: string): unknown {
+  try {
+    const parse = (option.parseArg as ((value: string) => unknown) | undefined) ?? parseTruth;
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    throw new LaunchError(
+      2,
+      `The variable ${variable} is '${text}', which is read as --${nameOf(option)}. ${error.message}`,
+    );
+  }
+}
+
+/** Variables that an option is read from, the first that is set: torchrun's, older names of Kubeflow's operator, and one of ours. */
+function variablesOf(option: Option): string[] {
+  const name = nameOf(option);
+  const own = { 'nproc-per-node': ['PET_N_PROC_PER_NODE'], 'grace-period': ['RINGRUN_GRACE'] }[name] ?? [];
+  const isTorchs = !['version', 'nproc', 'no-node', 'grace-period'].includes(name);
+  return [...(isTorchs ? [`PET_${name.replaceAll('-', '_').toUpperCase()}`] : []), ...own];
+}
+
+/** Said of variables that look like misspelt ones. Others that begin with PET_ are somebody else's, such as those of a service named pet. */
+export function misspeltVariables(command: Command, env: NodeJS.ProcessEnv): string[] {
+  const known = command.options.flatMap(variablesOf);
+  const unknown = Object.keys(env).filter((name) => name.startsWith('PET_') && !known.includes(name));
+  return unknown.flatMap((name) => {
+    const meant = nearest(
+      name.slice('PET_'.length),
+      known.map((one) => one.replace(/^PET_/, '')),
+    );
+    return meant === undefined ? [] : [`${name} is no variable that is read. Was PET_${meant} meant?`];
+  });
+}
+
+/** `nproc-per-node`. */
+function nameOf(option: Option): string {
+  return option.long!.slice(2);
+}
+
+function camelCased(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,132 @@
+import { constants } from 'node:os';
+import { InvalidArgumentError } from 'commander';
+import { numaBindings } from './launch-options.ts';
+import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
+import { suggestion } from './nearest.ts';
+import type { RendezvousOptions } from './rendezvous-options.ts';
+import { parseStreamsByRank } from './streams-by-rank.ts';
+import type { StreamsByRank } from './streams-by-rank.ts';
+
+/*
+ * The values of options, from their texts. What a text should have been is thrown as commander's InvalidArgumentError, which says of which option.
+ */
+
+const longestSeconds = 24 * 60 * 60;
+const highestPort = 65535;
+
+export function parseProcessCount(text: string): ProcessesPerNode {
+  if (text === 'auto' || text === 'cpu' || text === 'gpu') return text;
+  return integer(text, 1, Number.MAX_SAFE_INTEGER, 'a number of processes from 1, auto, cpu or gpu');
+}
+
+export function parseNodes(text: string): NodeRange {
+  const expected = 'a number of nodes from 1, or MIN:MAX such as 1:3';
+  const parts = text.split(':');
+  const [min, max = min] = parts.map((part) => integer(part, 1, Number.MAX_SAFE_INTEGER, expected));
+  if (parts.length <= 2 && min <= max) return { min, max };
+  throw new InvalidArgumentError(`Expected ${expected}.`);
+}
+
+export function parseBackend(text: string): RendezvousOptions['backend'] {
+  if (text === 'static' || text === 'c10d') return text;
+  if (text.startsWith('etcd')) {
+    throw new InvalidArgumentError(
+      'ringrun needs no etcd: use c10d, with --rdzv-endpoint naming a node of the job instead of the etcd server.',
+    );
+  }
+  throw new InvalidArgumentError(`Expected static or c10d.${suggestion(text, ['static', 'c10d'])}`);
+}
+
+/** `host`, `host:port`, or an IPv6 address, in brackets where a port follows. */
+export function parseHostPort(text: string): { host: string; port: number | undefined } {
+  const match = /^(?:\[([^\]\s]+)\]|([^:\s[\]]+))(?::(\d+))?$/.exec(text);
+  const host = match?.[1] ?? match?.[2] ?? (/^[\da-fA-F:]+:[\da-fA-F:.]*$/.test(text) ? text : undefined);
+  const port = match?.[3] === undefined ? undefined : Number(match[3]);
+  if (host !== undefined && (port === undefined || (port >= 1 && port <= highestPort))) return { host, port };
+  throw new InvalidArgumentError(`Expected host or host:port, with a port from 1 to ${highestPort}.`);
+}
+
+export function parseHost(text: string): string {
+  if (/^[^\s/]+$/.test(text)) return text.replace(/^\[(.*)\]$/, '$1');
+  throw new InvalidArgumentError('Expected the name or address of a host.');
+}
+
+export function parsePort(text: string): number {
+  return integer(
+    text,
+    1,
+    highestPort,
+    `a port from 1 to ${highestPort}; leave it out to get one that is free`,
+  );
+}
+
+export function parseRank(text: string): number {
+  return integer(text, 0, Number.MAX_SAFE_INTEGER, "a node's rank from 0");
+}
+
+export function parseRestarts(text: string): number {
+  return integer(text, 0, Number.MAX_SAFE_INTEGER, 'a number of restarts from 0');
+}
+
+/** Whole seconds, in milliseconds. */
+export function parseGracePeriod(text: string): number {
+  return 1000 * integer(text, 0, longestSeconds, `whole seconds from 0 to ${longestSeconds}`);
+}
+
+/** Seconds, which need not be whole, in milliseconds. */
+export function parseInterval(text: string): number {
+  const seconds = /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
+  if (seconds > 0 && seconds <= longestSeconds) return seconds * 1000;
+  throw new InvalidArgumentError(`Expected seconds above 0, to ${longestSeconds}.`);
+}
+
+export function parseStreams(text: string): StreamsByRank {
+  const streams = parseStreamsByRank(text);
+  if (streams !== undefined) return streams;
+  throw new InvalidArgumentError(
+    'Expected 0 (none), 1 (stdout), 2 (stderr) or 3 (both), or these by local rank, such as 0:1,1:2.',
+  );
+}
+
+export function parseRanks(text: string): number[] {
+  return text.split(',').map((rank) => integer(rank, 0, Number.MAX_SAFE_INTEGER, 'local ranks, such as 0,2'));
+}
+
+/** Names with or without SIG, as in torch only those that a process can catch. */
+export function parseSignals(text: string): NodeJS.Signals[] {
+  return text.split(',').map((one) => {
+    const name = one.trim().toUpperCase();
+    const signal = name.startsWith('SIG') ? name : `SIG${name}`;
+    if (signal in constants.signals && !uncatchable.includes(signal)) return signal as NodeJS.Signals;
+    const why = uncatchable.includes(signal) ? `${signal} cannot be caught` : `${one} is no signal`;
+    throw new InvalidArgumentError(
+      `${why}. Expected names of signals, such as SIGUSR1,SIGUSR2.${suggestion(signal, Object.keys(constants.signals))}`,
+    );
+  });
+}
+
+const uncatchable = ['SIGKILL', 'SIGSTOP'];
+
+export function parseNumaBinding(text: string): NumaBinding {
+  const name = numaBindings.find((binding) => binding === text.replaceAll('_', '-'));
+  if (name) return name;
+  throw new InvalidArgumentError(`Expected ${numaBindings.join(', ')}.${suggestion(text, numaBindings)}`);
+}
+
+/** torch reads 0 and 1 alone; manifests write YAML's truth values too. */
+export function parseTruth(text: string): boolean {
+  if (/^(?:1|true|yes|on)$/i.test(text)) return true;
+  if (/^(?:0|false|no|off)$/i.test(text)) return false;
+  throw new InvalidArgumentError('Expected 1 or 0.');
+}
+
+export function parseText(text: string): string {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('Expected some text.');
+}
+
+function integer(text: string, least: number, most: number, expected: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+  throw new InvalidArgumentError(`Expected ${expected}.`);
+}

@@ -1,0 +1,307 @@
+import { describe, expect, test } from 'vitest';
+import type { LaunchOptions } from '../../../src/launcher/options/launch-options.ts';
+import { parsed, refusal } from './parsed.ts';
+
+/** Variables of the nodes of a PyTorchJob with a Master. `nproc` is undefined where the manifest has an old operator's form, without PET_*. */
+function pytorchJob(rank: number, replicas: number, nproc: 'auto' | number): Record<string, string> {
+  const counted = nproc === 'auto' ? 1 : nproc;
+  return {
+    PYTHONUNBUFFERED: '1',
+    MASTER_ADDR: 'job-master-0',
+    PET_MASTER_ADDR: 'job-master-0',
+    MASTER_PORT: '23456',
+    PET_MASTER_PORT: '23456',
+    WORLD_SIZE: String(replicas * counted),
+    RANK: String(rank),
+    PET_NODE_RANK: String(rank),
+    PET_NPROC_PER_NODE: String(nproc),
+    PET_NNODES: String(replicas),
+  };
+}
+
+const oldPytorchJob = (rank: number, replicas: number) => ({
+  MASTER_ADDR: rank === 0 ? 'localhost' : 'job-master-0',
+  MASTER_PORT: '23456',
+  WORLD_SIZE: String(replicas),
+  RANK: String(rank),
+});
+
+const trainJob = (rank: number, nodes: number, nproc: string) => ({
+  PET_NNODES: String(nodes),
+  PET_NPROC_PER_NODE: nproc,
+  PET_NODE_RANK: String(rank),
+  PET_MASTER_ADDR: 'job-node-0-0.job',
+  PET_MASTER_PORT: '29500',
+});
+
+const elastic = {
+  PET_NNODES: '1:3',
+  PET_NPROC_PER_NODE: 'auto',
+  PET_RDZV_BACKEND: 'c10d',
+  PET_RDZV_ENDPOINT: 'job-worker-0:23456',
+  PET_MAX_RESTARTS: '10',
+};
+
+const three = { min: 3, max: 3 };
+const one = { min: 1, max: 1 };
+const master = { masterAddress: 'job-master-0', masterPort: 23456 };
+const atMaster = { backend: 'static', endpoint: { host: 'job-master-0', port: 23456 } } as const;
+const noted = (processes: string) => [
+  `RANK is 2 in the environment: that of this node, 2 of 3. Its ${processes} get ranks of their own.`,
+];
+
+type Row = [what: string, args: string, env: Record<string, string>, means: object, notes?: string[]];
+
+describe('what an environment means', () => {
+  test.each<Row>([
+    [
+      'the master of a PyTorchJob',
+      '',
+      pytorchJob(0, 3, 1),
+      { nodes: three, nodeRank: 0, processesPerNode: 1, ...master, rendezvous: atMaster },
+    ],
+    [
+      'a worker of a PyTorchJob',
+      '',
+      pytorchJob(2, 3, 1),
+      { nodes: three, nodeRank: 2, rendezvous: atMaster },
+    ],
+    [
+      'a PyTorchJob with two processes per node: RANK is the node',
+      '',
+      pytorchJob(2, 3, 2),
+      { nodes: three, nodeRank: 2, processesPerNode: 2 },
+      noted('2 processes'),
+    ],
+    [
+      'a PyTorchJob with nprocPerNode auto, which it counts as 1',
+      '',
+      pytorchJob(2, 3, 'auto'),
+      { nodes: three, nodeRank: 2, processesPerNode: 'auto' },
+      noted('processes'),
+    ],
+    [
+      'more processes than the manifest says, by a flag',
+      '--nproc 4',
+      pytorchJob(2, 3, 2),
+      { nodes: three, nodeRank: 2, processesPerNode: 4 },
+      noted('4 processes'),
+    ],
+    [
+      'a PyTorchJob of one replica needs no name of DNS',
+      '',
+      pytorchJob(0, 1, 2),
+      {
+        nodes: one,
+        nodeRank: 0,
+        processesPerNode: 2,
+        masterAddress: undefined,
+        masterPort: undefined,
+        rendezvous: { endpoint: undefined },
+      },
+    ],
+    [
+      'the master of an old PyTorchJob, which knows itself as localhost',
+      '',
+      oldPytorchJob(0, 3),
+      { nodes: three, nodeRank: 0, masterAddress: 'localhost', masterPort: 23456 },
+    ],
+    [
+      'a worker of an old PyTorchJob',
+      '',
+      oldPytorchJob(1, 3),
+      { nodes: three, nodeRank: 1, processesPerNode: 1, ...master, rendezvous: atMaster },
+    ],
+    [
+      'RANK and WORLD_SIZE with two processes per node: WORLD_SIZE counts processes, RANK nodes',
+      '--nproc 2',
+      { ...oldPytorchJob(2, 3), WORLD_SIZE: '6' },
+      { nodes: three, nodeRank: 2, processesPerNode: 2 },
+      noted('2 processes'),
+    ],
+    [
+      'RANK and WORLD_SIZE with a process per CPU: WORLD_SIZE counts nodes',
+      '--nproc auto',
+      oldPytorchJob(2, 3),
+      { nodes: three, nodeRank: 2, processesPerNode: 'auto' },
+      noted('processes'),
+    ],
+    ['a world of one', '', { RANK: '0', WORLD_SIZE: '1' }, { nodes: one, nodeRank: 0 }],
+    [
+      'a TrainJob',
+      '',
+      trainJob(1, 2, '2'),
+      {
+        nodes: { min: 2, max: 2 },
+        nodeRank: 1,
+        processesPerNode: 2,
+        masterAddress: 'job-node-0-0.job',
+        masterPort: 29500,
+        rendezvous: { backend: 'static', endpoint: { host: 'job-node-0-0.job', port: 29500 } },
+      },
+    ],
+    [
+      'a TrainJob of one node',
+      '',
+      trainJob(0, 1, 'auto'),
+      { nodes: one, nodeRank: 0, masterAddress: undefined, masterPort: undefined },
+    ],
+    [
+      'an elastic PyTorchJob',
+      '',
+      elastic,
+      {
+        nodes: { min: 1, max: 3 },
+        nodeRank: undefined,
+        processesPerNode: 'auto',
+        maxRestarts: 10,
+        rendezvous: { backend: 'c10d', endpoint: { host: 'job-worker-0', port: 23456 } },
+      },
+    ],
+    [
+      'an elastic PyTorchJob with a Master: the endpoint is where nodes meet, and they are given their ranks',
+      '',
+      { ...pytorchJob(2, 3, 1), ...elastic },
+      {
+        nodes: { min: 1, max: 3 },
+        nodeRank: undefined,
+        rendezvous: { backend: 'c10d', endpoint: { host: 'job-worker-0', port: 23456 } },
+      },
+    ],
+    [
+      'c10d without an endpoint: nodes meet at the master',
+      '--nnodes 2 --rdzv-backend c10d --master-addr host0',
+      {},
+      { nodeRank: undefined, rendezvous: { backend: 'c10d', endpoint: { host: 'host0', port: undefined } } },
+    ],
+    [
+      'c10d with one node, as people start torchrun on one machine',
+      '--rdzv-backend c10d --rdzv-endpoint localhost:29400 --nproc 2',
+      {},
+      { nodes: one, nodeRank: 0, rendezvous: { backend: 'c10d', endpoint: undefined } },
+    ],
+    [
+      'several nodes by hand',
+      '--nnodes 2 --node-rank 1 --master-addr host0',
+      {},
+      {
+        nodes: { min: 2, max: 2 },
+        nodeRank: 1,
+        masterAddress: 'host0',
+        masterPort: undefined,
+        rendezvous: { backend: 'static', endpoint: { host: 'host0', port: undefined } },
+      },
+    ],
+    ["several nodes without a rank: torchrun's 0", '--nnodes 2', {}, { nodeRank: 0 }],
+    [
+      'a flag beside the operator: another rank, another master',
+      '--node-rank 0 --master-addr other',
+      trainJob(1, 2, '1'),
+      { nodeRank: 0, masterAddress: 'other', masterPort: 29500 },
+    ],
+    [
+      'WORLD_SIZE does not count where the command line has the number of nodes',
+      '--nnodes 2 --node-rank 1',
+      { RANK: '1', WORLD_SIZE: '7' },
+      { nodes: { min: 2, max: 2 }, nodeRank: 1 },
+    ],
+    [
+      'standalone in a pod: a job of this node alone',
+      '--standalone --nproc 2',
+      pytorchJob(2, 3, 1),
+      { nodes: one, nodeRank: 0, processesPerNode: 2, masterAddress: undefined, standalone: true },
+    ],
+    [
+      'standalone inside of a worker',
+      '--standalone',
+      { RINGRUN_RUN_ID: 'a', LOCAL_RANK: '0', RANK: '0', WORLD_SIZE: '2' },
+      { nodes: one, nodeRank: 0 },
+    ],
+    [
+      'PET_STANDALONE that says no',
+      '',
+      { ...trainJob(1, 2, '1'), PET_STANDALONE: '0' },
+      { nodes: { min: 2, max: 2 }, standalone: false },
+    ],
+    [
+      'MASTER_PORT of a service that is named master, where it does not count',
+      '',
+      { MASTER_PORT: 'tcp://10.0.0.1:80' },
+      { nodes: one, masterPort: undefined },
+    ],
+  ])('%s', (_, args, env, means, notes = []) => {
+    const found: { options: LaunchOptions; notes: readonly string[] } = parsed(args, env);
+    expect(found.options).toMatchObject(means);
+    expect(found.notes).toEqual(notes);
+  });
+});
+
+describe('an environment that contradicts itself is refused by name', () => {
+  test.each<[what: string, args: string, env: Record<string, string>, says: string[]]>([
+    [
+      'WORLD_SIZE',
+      '',
+      { ...pytorchJob(0, 3, 2), WORLD_SIZE: '4' },
+      ['WORLD_SIZE is 4', 'PET_NNODES (3) × PET_NPROC_PER_NODE (2) is 6', 'Correct the manifest'],
+    ],
+    [
+      'WORLD_SIZE with auto',
+      '',
+      { ...pytorchJob(0, 3, 'auto'), WORLD_SIZE: '4' },
+      ['WORLD_SIZE is 4', 'PET_NNODES (3) × PET_NPROC_PER_NODE (auto) is a multiple of 3'],
+    ],
+    [
+      'WORLD_SIZE without a number of processes',
+      '',
+      { PET_NNODES: '3', RANK: '0', WORLD_SIZE: '6' },
+      ['WORLD_SIZE is 6', 'PET_NNODES (3) is 3'],
+    ],
+    [
+      'RANK',
+      '',
+      { ...pytorchJob(1, 3, 1), RANK: '2' },
+      ['RANK is 2', 'PET_NODE_RANK is 1', 'contradict each other'],
+    ],
+    [
+      'a rank beyond the nodes',
+      '',
+      { ...trainJob(2, 2, '1') },
+      ['PET_NODE_RANK is 2', 'there are 2 nodes', 'from 0 to 1'],
+    ],
+    [
+      'a rank of a process where that of the node is expected',
+      '--nproc 2',
+      { RANK: '3', WORLD_SIZE: '4' },
+      ['RANK is 3', 'there are 2 nodes'],
+    ],
+    [
+      'WORLD_SIZE that the processes do not divide',
+      '--nproc 2',
+      { RANK: '0', WORLD_SIZE: '3' },
+      ['WORLD_SIZE is 3', 'no multiple of the 2 processes'],
+    ],
+    ['WORLD_SIZE alone', '', { WORLD_SIZE: '2' }, ['WORLD_SIZE is 2, but RANK is not set', '--standalone']],
+    ['RANK alone', '', { RANK: '1' }, ['RANK is 1, but WORLD_SIZE is not set']],
+    ['RANK that is no number', '', { RANK: 'x', WORLD_SIZE: '2' }, ["RANK is 'x'", 'of at least 0']],
+    [
+      'standalone for several nodes',
+      '',
+      { ...trainJob(0, 2, '1'), PET_STANDALONE: 'true' },
+      ['PET_STANDALONE and PET_NNODES=2 contradict each other'],
+    ],
+    [
+      'a launcher inside of a worker',
+      '--nproc 2',
+      { RINGRUN_RUN_ID: 'a', LOCAL_RANK: '1', RANK: '1', WORLD_SIZE: '2' },
+      ['RINGRUN_RUN_ID is a, LOCAL_RANK is 1', 'a job of its own', '--standalone'],
+    ],
+    [
+      'a launcher inside of a worker of torchrun',
+      '',
+      { TORCHELASTIC_RUN_ID: 'none', LOCAL_RANK: '0', RANK: '0', WORLD_SIZE: '1' },
+      ['TORCHELASTIC_RUN_ID is none'],
+    ],
+  ])('%s', (_, args, env, says) => {
+    for (const words of says) expect(refusal(args, env)).toContain(words);
+  });
+});

@@ -1,0 +1,79 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
+
+describe('--no-node', () => {
+  test.each(['--no-node', '--no-python'])('%s runs a program of PATH, with its arguments', async (flag) => {
+    const show = 'echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR: $0 $1';
+    const { code, stdout, stderr } = await launch(['--nproc', '2', flag, 'sh', '-c', show, 'a', '--b']).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n').sort()).toEqual([
+      '',
+      'rank 0 of 2 at 127.0.0.1: a --b',
+      'rank 1 of 2 at 127.0.0.1: a --b',
+    ]);
+  });
+
+  test('a path is taken from the current folder, and its exit code is that of the job', async () => {
+    const path = temporaryScript('train', '#!/bin/sh\necho ran; exit 7\n');
+    chmodSync(path, 0o755);
+    const { code, stdout, stderr } = await launch(['--no-node', './train'], { cwd: dirname(path) }).ended;
+    expect([code, stdout]).toEqual([7, 'ran\n']);
+    expect(stderr).toContain('exit code 7');
+  });
+
+  test.each([
+    ['no-such-program', 'is in no folder of PATH'],
+    ['./no-such-program', 'does not exist'],
+    ['/', 'is not a file'],
+    ['./train', 'may not be executed (chmod +x'],
+  ])('%s is refused: it %s', async (name, says) => {
+    const cwd = dirname(temporaryScript('train', '#!/bin/sh\necho RAN\n'));
+    const { code, stdout, stderr } = await launch(['--no-node', name], { cwd }).ended;
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(`The program ${name} ${says}`);
+  });
+});
+
+describe('-m', () => {
+  /** A folder in which the package `trainer` is installed, whose entry `import` alone finds. */
+  function projectWithTrainer(): string {
+    const folder = temporaryFolder();
+    const home = join(folder, 'node_modules/trainer');
+    mkdirSync(home, { recursive: true });
+    const exports = { '.': { import: './main.mjs' }, './part': './part.mjs' };
+    writeFileSync(join(home, 'package.json'), JSON.stringify({ name: 'trainer', exports }));
+    writeFileSync(
+      join(home, 'main.mjs'),
+      "console.log('main', process.env.RANK, process.argv.slice(2).join());",
+    );
+    writeFileSync(join(home, 'part.mjs'), "console.log('part');");
+    mkdirSync(join(folder, 'below'));
+    return folder;
+  }
+
+  test("runs a package's entry, from the current folder upwards", async () => {
+    const cwd = join(projectWithTrainer(), 'below');
+    expect(await launch(['-m', 'trainer', '--epochs', '3'], { cwd }).ended).toMatchObject({
+      code: 0,
+      stdout: 'main 0 --epochs,3\n',
+      stderr: '',
+    });
+  });
+
+  test('and a part of a package', async () => {
+    const { stdout } = await launch(['--module', 'trainer/part'], { cwd: projectWithTrainer() }).ended;
+    expect(stdout).toBe('part\n');
+  });
+
+  test.each([
+    ['no-trainer', 'No package no-trainer is found from', "Cannot find package 'no-trainer'"],
+    ['trainer/secret', 'No package trainer/secret is found from', '\'./secret\' is not defined by "exports"'],
+    ['node:fs', '-m node:fs is node:fs, a part of Node itself', 'expected a package'],
+  ])('%s is refused', async (name, ...says) => {
+    const { code, stdout, stderr } = await launch(['-m', name], { cwd: projectWithTrainer() }).ended;
+    expect([code, stdout]).toEqual([2, '']);
+    for (const words of says) expect(stderr).toContain(words);
+  });
+});
