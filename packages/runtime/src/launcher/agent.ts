@@ -25,15 +25,20 @@ const afterKillMs = 1000;
  *
  * Never rejects because of what workers do.
  */
-export async function runWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number): Promise<NodeOutcome> {
+export async function runWorkers(
+  plans: readonly WorkerPlan[],
+  endingSignals: readonly NodeJS.Signals[],
+  gracePeriodMs: number,
+): Promise<NodeOutcome> {
   let state: Supervision = { phase: 'running' };
   let killTimer: NodeJS.Timeout | undefined;
   const left = new Set<Worker>();
   const allDone = new AbortController();
 
-  onEndingSignal((signal) => {
+  const listen = (signal: NodeJS.Signals): void => {
     follow(onSignal(state, signal, performance.now(), gracePeriodMs));
-  }, allDone.signal);
+  };
+  onEndingSignal(endingSignals, listen, allDone.signal);
 
   const outcomes = await Promise.all(
     plans.map((plan) => {

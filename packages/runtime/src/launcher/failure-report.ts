@@ -16,6 +16,8 @@ export interface FailedRun {
 export interface WorkerRecord {
   outcome: WorkerOutcome;
   error: ErrorRecord | undefined;
+  /** The file in which its stderr is, where the console did not show it. */
+  hiddenOutput?: string | undefined;
 }
 
 export interface FailureReport {
@@ -77,16 +79,17 @@ function describeRoot(root: WorkerRecord, { host, startedAt, oomKills }: FailedR
   return `ringrun: root cause: rank ${rank} on host ${host}${process}, ${seconds} s after the start: ${describeEnd(root, oomKills)}`;
 }
 
-function describeEnd({ outcome, error }: WorkerRecord, oomKills: number | undefined): string {
+function describeEnd({ outcome, error, hiddenOutput }: WorkerRecord, oomKills: number | undefined): string {
   const { exitCode, signal, startError } = outcome;
   if (startError !== undefined) return `could not be started: ${startError}`;
   if (signal) return `killed by ${describeSignal(signal, oomKills)}`;
-  return `exit code ${exitCode ?? 'unknown'}${error ? `, ${headline(error)}` : describeExitCode(exitCode)}`;
+  return `exit code ${exitCode ?? 'unknown'}${error ? `, ${headline(error)}` : describeExitCode(exitCode, hiddenOutput)}`;
 }
 
-function describeExitCode(exitCode: number | null): string {
+function describeExitCode(exitCode: number | null, hiddenOutput: string | undefined): string {
   if (exitCode === 13) return ' (Node: a top-level await never settled)';
-  return ' and left no record of an error (process.exit, or its own output above tells)';
+  const where = hiddenOutput === undefined ? 'above' : `in ${hiddenOutput}`;
+  return ` and left no record of an error (process.exit, or its own output ${where} tells)`;
 }
 
 function describeError({ outcome, error }: WorkerRecord): string[] {

@@ -12,6 +12,8 @@ import { reportFailure } from './failure-report.ts';
 import type { FailedRun } from './failure-report.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { LaunchError } from './launch-error.ts';
+import { RunLogs } from './logs/run-logs.ts';
+import type { AttemptLogs } from './logs/run-logs.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
 import { readErrorRecord } from './read-error-record.ts';
 import { readProcessCount } from './process-count.ts';
@@ -34,14 +36,20 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
   const records = makeRecordFolder();
   try {
     const job = await settleJob(options, store);
-    const plans = planWorkers(executable, job, records);
+    const logs = startLogs(options, job);
+    const plans = planWorkers(executable, job, records, logs);
     const before = { startedAt: Date.now(), oomKills: readOomKills() };
-    const outcome = await runWorkers(plans, options.gracePeriodMs);
+    const outcome = await runWorkers(plans, options.signalsToHandle, options.gracePeriodMs);
+    await logs.finish();
     return conclude(outcome, {
       host: hostname(),
       startedAt: before.startedAt,
       oomKills: rise(before.oomKills, readOomKills()),
-      workers: outcome.workers.map((worker) => ({ outcome: worker, error: ownRecord(worker, records) })),
+      workers: outcome.workers.map((worker) => ({
+        outcome: worker,
+        error: ownRecord(worker, records),
+        hiddenOutput: logs.hiddenOutputOf(worker.localRank),
+      })),
     });
   } finally {
     if (records !== undefined) rmSync(records, { recursive: true, force: true });
@@ -49,11 +57,29 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
   }
 }
 
+function startLogs(
+  { logs: options, role }: LaunchOptions,
+  { runId, processesPerNode: count }: JobSettings,
+): AttemptLogs {
+  const logs = new RunLogs(options, runId, count);
+  if (logs.folder !== undefined)
+    process.stderr.write(`ringrun: output of the workers is in ${logs.folder}\n`);
+  const workers = Array.from({ length: count }, (_, rank) => ({
+    localRank: rank,
+    rank,
+    role,
+    groupRank: 0,
+    groupWorldSize: 1,
+  }));
+  return logs.attempt(0, workers);
+}
+
 async function settleJob(options: LaunchOptions, store: StoreServer): Promise<JobSettings> {
   // After the store has its port, so that the two are not the same.
   const masterPort = await settleMasterPort(options.masterPort);
   return {
-    runId: randomUUID(),
+    runId: options.runId ?? randomUUID(),
+    role: options.role,
     masterAddress: options.masterAddress ?? '127.0.0.1',
     masterPort,
     storeEndpoint: store.endpoint,
@@ -68,12 +94,18 @@ async function settleMasterPort(given: number | undefined): Promise<number> {
   return given;
 }
 
-function planWorkers(executable: Executable, job: JobSettings, records: string | undefined): WorkerPlan[] {
+function planWorkers(
+  executable: Executable,
+  job: JobSettings,
+  records: string | undefined,
+  logs: AttemptLogs,
+): WorkerPlan[] {
   const commandLine = workerCommand(executable, cpusPerWorker(job));
   return Array.from({ length: job.processesPerNode }, (_, localRank) => ({
     rank: localRank,
     localRank,
     ...commandLine,
+    output: logs.outputOf(localRank),
     environment: workerEnvironment(job, localRank, records && recordFile(records, localRank), process.env),
   }));
 }

@@ -1,9 +1,10 @@
-/** Signals that end a job, as torchrun has them. */
-const endingSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
-
-/** Calls `listener` for every signal that asks the launcher to end, until `until` is aborted; then they end it at once again. */
-export function onEndingSignal(listener: (signal: NodeJS.Signals) => void, until: AbortSignal): void {
-  for (const signal of endingSignals) {
+/** Calls `listener` for each of the signals that asks the launcher to end, until `until` is aborted; then they end it at once again. */
+export function onEndingSignal(
+  signals: readonly NodeJS.Signals[],
+  listener: (signal: NodeJS.Signals) => void,
+  until: AbortSignal,
+): void {
+  for (const signal of signals) {
     const listen = (): void => {
       listener(signal);
     };

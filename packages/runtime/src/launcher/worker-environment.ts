@@ -1,6 +1,8 @@
 /** What the workers of one job have in common. */
 export interface JobSettings {
   runId: string;
+  /** ROLE_NAME. */
+  role: string;
   masterAddress: string;
   masterPort: number;
   /** `tcp://host:port` of the store that the launcher hosts. */
@@ -38,7 +40,7 @@ export function workerEnvironment(
     LOCAL_RANK: rank,
     GROUP_RANK: '0',
     ROLE_RANK: rank,
-    ROLE_NAME: 'default',
+    ROLE_NAME: job.role,
     WORLD_SIZE: worldSize,
     LOCAL_WORLD_SIZE: worldSize,
     GROUP_WORLD_SIZE: '1',

@@ -11,6 +11,13 @@ export interface WorkerPlan {
   command: string;
   arguments: readonly string[];
   environment: NodeJS.ProcessEnv;
+  output: WorkerOutput;
+}
+
+/** Where each stream goes: to the launcher's own, nowhere, or to an open file, by its descriptor. */
+export interface WorkerOutput {
+  stdout: 'inherit' | 'ignore' | number;
+  stderr: 'inherit' | 'ignore' | number;
 }
 
 /** How a worker ended. */
@@ -36,7 +43,6 @@ export interface WorkerOutcome {
  * One training process, leader of a process group (and session) of its own, so that a signal reaches everything that it started.
  *
  * Its stdin is empty, unlike under torchrun: of several processes that share a terminal, which one gets a line is chance.
- * Its stdout and stderr are the launcher's.
  */
 export class Worker {
   readonly pid: number | undefined;
@@ -46,11 +52,11 @@ export class Worker {
   #forced = false;
   #hasEnded = false;
 
-  constructor({ rank, localRank, command, arguments: args, environment }: WorkerPlan) {
+  constructor({ rank, localRank, command, arguments: args, environment, output }: WorkerPlan) {
     const child = spawn(command, args, {
       env: { ...environment, [launcherPipeVariable]: String(launcherPipeDescriptor) },
       detached: true,
-      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+      stdio: ['ignore', output.stdout, output.stderr, 'pipe'],
     });
     // Never written to: that it closes is the message. A worker that died may reset it.
     if (child.pid !== undefined) child.stdio[launcherPipeDescriptor]?.on('error', () => undefined);

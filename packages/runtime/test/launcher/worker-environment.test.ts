@@ -10,6 +10,7 @@ import { launch, temporaryScript } from './fixtures/launched.ts';
 
 const job: JobSettings = {
   runId: 'run-1',
+  role: 'trainer',
   masterAddress: 'node-0',
   masterPort: 1234,
   storeEndpoint: 'tcp://127.0.0.1:5678',
@@ -25,7 +26,7 @@ test("a worker sees what torchrun's workers see", () => {
     LOCAL_RANK: '2',
     GROUP_RANK: '0',
     ROLE_RANK: '2',
-    ROLE_NAME: 'default',
+    ROLE_NAME: 'trainer',
     WORLD_SIZE: '3',
     LOCAL_WORLD_SIZE: '3',
     GROUP_WORLD_SIZE: '1',

@@ -46,7 +46,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     gracePeriodMs: asked.gracePeriod?.value ?? 30_000,
     numaBinding: asked.numaBinding?.value,
   };
-  return { options, notes: [...notes, ...misspeltVariables(command, env)] };
+  return { options, notes: [...notes, ...noteOnLogs(asked), ...misspeltVariables(command, env)] };
 }
 
 function settleProgram(command: Command, asked: Asked): Program {
@@ -69,4 +69,9 @@ function settleLogs(asked: Asked): LaunchOptions['logs'] {
     tee: asked.tee?.value ?? noStreams,
     filter: asked.localRanksFilter?.value,
   };
+}
+
+function noteOnLogs({ logDir, redirects, tee }: Asked): string[] {
+  if (!logDir || redirects || tee) return [];
+  return [`${logDir.from} is given, but no output goes to files: add --redirects 3 or --tee 3.`];
 }

@@ -1,0 +1,131 @@
+import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { LaunchError } from '../launch-error.ts';
+import type { LogOptions } from '../options/launch-options.ts';
+import type { WorkerOutput } from '../worker.ts';
+import { ConsoleStream } from './console-stream.ts';
+import { destinationOf, linePrefix, needsFiles } from './destinations.ts';
+import type { Place, StreamName } from './destinations.ts';
+import { Tail } from './tail.ts';
+
+/** A worker of this node, for its output. */
+export interface LoggedWorker extends Place {
+  localRank: number;
+}
+
+/** Where the workers' output of one run goes on this node: of each attempt, a folder per worker, as under torchrun. */
+export class RunLogs {
+  /** `<log-dir>/<run id>_<random>`; undefined where no output goes to files. */
+  readonly folder: string | undefined;
+  readonly #options: LogOptions;
+  readonly #console = { stdout: new ConsoleStream(1), stderr: new ConsoleStream(2) };
+
+  /**
+   * @param count Workers of this node.
+   * @throws LaunchError when a folder that is needed cannot be made.
+   */
+  constructor(options: LogOptions, runId: string, count: number) {
+    this.#options = options;
+    this.folder = needsFiles(options, count) ? makeRunFolder(options.directory, runId) : undefined;
+  }
+
+  /** Files for the workers of attempt `number`: 0, and one more each time that they are started again. */
+  attempt(number: number, workers: readonly LoggedWorker[]): AttemptLogs {
+    const folder = this.folder === undefined ? undefined : join(this.folder, `attempt_${number}`);
+    return new AttemptLogs(this.#options, this.#console, folder, workers);
+  }
+}
+
+/** Where the output of workers goes that were started together. */
+export class AttemptLogs {
+  readonly #options: LogOptions;
+  readonly #console: Readonly<Record<StreamName, ConsoleStream>>;
+  readonly #folder: string | undefined;
+  readonly #outputs: ReadonlyMap<number, WorkerOutput>;
+  readonly #tails: Tail[] = [];
+  readonly #descriptors: number[] = [];
+
+  constructor(
+    options: LogOptions,
+    console: Readonly<Record<StreamName, ConsoleStream>>,
+    folder: string | undefined,
+    workers: readonly LoggedWorker[],
+  ) {
+    this.#options = options;
+    this.#console = console;
+    this.#folder = folder;
+    const open = (worker: LoggedWorker, stream: StreamName) => this.#open(worker, stream);
+    this.#outputs = new Map(
+      workers.map((worker) => [
+        worker.localRank,
+        { stdout: open(worker, 'stdout'), stderr: open(worker, 'stderr') },
+      ]),
+    );
+  }
+
+  /** What a worker is to be started with. */
+  outputOf(localRank: number): WorkerOutput {
+    return this.#outputs.get(localRank)!;
+  }
+
+  /** The file in which a worker's last words are, where the console does not show them. */
+  hiddenOutputOf(localRank: number): string | undefined {
+    return destinationOf(this.#options, localRank, 'stderr') === 'file'
+      ? this.#path(localRank, 'stderr')
+      : undefined;
+  }
+
+  /** When the workers and all that they started have ended: resolves when the console shows what is left. Never rejects. */
+  async finish(): Promise<void> {
+    await Promise.all(this.#tails.map((tail) => tail.finish()));
+    for (const descriptor of this.#descriptors.splice(0)) closeSync(descriptor);
+  }
+
+  #open(worker: LoggedWorker, stream: StreamName): WorkerOutput[StreamName] {
+    const destination = destinationOf(this.#options, worker.localRank, stream);
+    if (destination === 'console') return 'inherit';
+    if (destination === 'nowhere') return 'ignore';
+    const path = this.#path(worker.localRank, stream);
+    const descriptor = openForOutput(path);
+    this.#descriptors.push(descriptor);
+    if (destination === 'file and console')
+      this.#tails.push(new Tail(path, linePrefix(worker), this.#console[stream]));
+    return descriptor;
+  }
+
+  #path(localRank: number, stream: StreamName): string {
+    return join(this.#folder!, String(localRank), `${stream}.log`);
+  }
+}
+
+function makeRunFolder(directory: string | undefined, runId: string): string {
+  const parent = directory === undefined ? tmpdir() : resolve(directory);
+  // An id is any text that the user likes, and part of a file's name here.
+  const name = `${directory === undefined ? 'ringrun_' : ''}${runId.replace(/[^\w.-]/g, '-')}_`;
+  try {
+    mkdirSync(parent, { recursive: true });
+    return mkdtempSync(join(parent, name));
+  } catch (error) {
+    throw new LaunchError(
+      1,
+      `No folder for the workers' output can be made in ${parent}: ${(error as Error).message}. Give another --log-dir.`,
+      { cause: error },
+    );
+  }
+}
+
+function openForOutput(path: string): number {
+  try {
+    mkdirSync(join(path, '..'), { recursive: true });
+    return openSync(path, 'a');
+  } catch (error) {
+    throw new LaunchError(
+      1,
+      `No file for a worker's output can be made: ${(error as Error).message}. Give another --log-dir.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
