@@ -211,6 +211,14 @@ export interface NativeBinding {
     ranks: number,
     forced: string,
   ): string;
+  /**
+   * Locks one byte of an open file for this descriptor alone; false when another, of this process or not, has it. The kernel gives it back when the file is
+   * closed or the process ends. Throws an Error with `errno` where that fails, as on a file system without locks.
+   */
+  tryLockByte(fd: number, byte: number): boolean;
+  unlockByte(fd: number, byte: number): void;
+  /** Whether another descriptor has the byte. */
+  isByteLockedElsewhere(fd: number, byte: number): boolean;
 }
 
 let binding: NativeBinding | undefined;

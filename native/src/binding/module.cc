@@ -7,6 +7,7 @@
 #include "base/usable_cpus.h"
 #include "binding/algorithms.h"
 #include "binding/elements.h"
+#include "binding/file_locks.h"
 #include "binding/process_group.h"
 #include "reduce/kernels.h"
 
@@ -83,6 +84,9 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("narrowWith", Napi::Function::New(env, narrowWith));
   exports.Set("algorithmNames", Napi::Function::New(env, algorithmNamesOf));
   exports.Set("chooseAlgorithm", Napi::Function::New(env, chooseAlgorithmOf));
+  exports.Set("tryLockByte", Napi::Function::New(env, tryLockByteOf));
+  exports.Set("unlockByte", Napi::Function::New(env, unlockByteOf));
+  exports.Set("isByteLockedElsewhere", Napi::Function::New(env, isByteLockedElsewhereOf));
   return exports;
 }
 

@@ -1,6 +1,8 @@
 import { InvalidArgumentError, RingrunError, StoreTimeoutError } from './errors.ts';
 import type { Store } from './store.ts';
 
+const longestTimerMs = 2 ** 31 - 1;
+
 interface Waiter {
   keys: readonly string[];
   resolve(): void;
@@ -20,7 +22,7 @@ export class HashStore implements Store {
 
   /** `timeoutMs`: 5 minutes unless given, as torch's stores. */
   constructor(options: { timeoutMs?: number } = {}) {
-    this.timeoutMs = options.timeoutMs ?? 300_000;
+    this.timeoutMs = checkTimeout(options.timeoutMs ?? 300_000);
   }
 
   set(key: string, value: string | Uint8Array): Promise<void> {
@@ -29,9 +31,8 @@ export class HashStore implements Store {
     });
   }
 
-  async get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array> {
-    await this.wait([key], options);
-    return this.#values.get(key)!.slice();
+  get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array> {
+    return this.#whenThere([key], options?.timeoutMs, () => this.#values.get(key)!.slice());
   }
 
   add(key: string, amount: number): Promise<number> {
@@ -49,9 +50,7 @@ export class HashStore implements Store {
   }
 
   wait(keys: readonly string[], options?: { timeoutMs?: number }): Promise<void> {
-    return this.#whileOpen(() =>
-      this.#hasAll(keys) ? undefined : this.#waitFor(keys, options?.timeoutMs ?? this.timeoutMs),
-    );
+    return this.#whenThere([...keys], options?.timeoutMs, () => undefined);
   }
 
   check(keys: readonly string[]): Promise<boolean> {
@@ -90,24 +89,37 @@ export class HashStore implements Store {
     });
   }
 
-  #waitFor(keys: readonly string[], timeoutMs: number): Promise<void> {
+  /** Takes what is asked for in the moment in which all keys are there: a later call may delete them before the result is awaited. */
+  #whenThere<Result>(
+    keys: readonly string[],
+    timeoutMs = this.timeoutMs,
+    take: () => Result,
+  ): Promise<Result> {
+    return this.#whileOpen(() => {
+      checkTimeout(timeoutMs);
+      return this.#hasAll(keys) ? take() : this.#waitFor(keys, timeoutMs, take);
+    });
+  }
+
+  #waitFor<Result>(keys: readonly string[], timeoutMs: number, take: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         keys,
         resolve: () => {
           this.#dismiss(waiter, timer);
-          resolve();
+          resolve(take());
         },
         reject: (error) => {
           this.#dismiss(waiter, timer);
           reject(error);
         },
       };
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         const missing = keys.filter((key) => !this.#values.has(key));
         const text = `no value after ${timeoutMs} ms for ${missing.join(', ')}: nobody has set it`;
         waiter.reject(new StoreTimeoutError(missing, text));
-      }, timeoutMs);
+      };
+      const timer = timeoutMs <= longestTimerMs ? setTimeout(giveUp, timeoutMs) : stayAlive();
       this.#waiters.add(waiter);
     });
   }
@@ -127,6 +139,18 @@ export class HashStore implements Store {
     clearTimeout(timer);
     this.#waiters.delete(waiter);
   }
+}
+
+/** Whoever waits without end keeps the process alive, as those do whose time will be over. */
+function stayAlive(): NodeJS.Timeout {
+  return setInterval(() => undefined, longestTimerMs);
+}
+
+function checkTimeout(timeoutMs: number): number {
+  if (timeoutMs >= 0) return timeoutMs;
+  throw new InvalidArgumentError(
+    `timeoutMs is ${timeoutMs}, expected a number of milliseconds of at least 0`,
+  );
 }
 
 function closedError(): RingrunError {

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
-import { InvalidArgumentError, StoreTimeoutError, defaultTimeoutMs } from '@ringrun/collectives';
-import type { Store } from '@ringrun/collectives';
+import { StoreTimeoutError, defaultTimeoutMs } from '@ringrun/collectives';
+import { CallingStore, checkTimeout } from './calling-store.ts';
+import type { Success } from './calling-store.ts';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { StoreConnection } from './connection.ts';
+import { nameKeys } from './errors.ts';
 import { WaitingLines, formatDuration } from './waiting-lines.ts';
-import type { Call, Failure, Result } from './wire.ts';
+import type { Call } from './wire.ts';
 
 export interface ConnectStoreOptions extends HostPort {
   /** Milliseconds until the connection, and each call that names no time of its own, gives up; 30 minutes unless given. */
@@ -51,59 +53,13 @@ export async function connectStore(options: ConnectStoreOptions): Promise<StoreC
 }
 
 /** A `Store` in another thread or process, here or on another host. Calls under way keep the process alive, an idle client does not. */
-export class StoreClient implements Store {
-  readonly timeoutMs: number;
+export class StoreClient extends CallingStore {
   readonly #connection: StoreConnection;
 
   /** @param connection One that was greeted: `connectStore` makes them. */
   constructor(connection: StoreConnection, timeoutMs: number) {
+    super(timeoutMs);
     this.#connection = connection;
-    this.timeoutMs = timeoutMs;
-  }
-
-  async set(key: string, value: string | Uint8Array): Promise<void> {
-    await this.#call('done', { op: 'set', key, value: bytesOf(value) });
-  }
-
-  async get(key: string, options: { timeoutMs?: number } = {}): Promise<Uint8Array> {
-    const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
-    const { bytes } = await this.#call('value', { op: 'get', key, timeoutMs }, timeoutMs);
-    return new Uint8Array(bytes);
-  }
-
-  async add(key: string, amount: number): Promise<number> {
-    if (!Number.isSafeInteger(amount)) {
-      throw new InvalidArgumentError(
-        `add("${key}", ${amount}): expected an integer between -(2^53 - 1) and 2^53 - 1.`,
-      );
-    }
-    return (await this.#call('count', { op: 'add', key, amount })).number;
-  }
-
-  async wait(keys: readonly string[], options: { timeoutMs?: number } = {}): Promise<void> {
-    const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
-    await this.#call('done', { op: 'wait', keys, timeoutMs }, timeoutMs);
-  }
-
-  async check(keys: readonly string[]): Promise<boolean> {
-    return (await this.#call('flag', { op: 'check', keys })).yes;
-  }
-
-  async compareSet(
-    key: string,
-    expected: string | Uint8Array,
-    desired: string | Uint8Array,
-  ): Promise<Uint8Array> {
-    const call: Call = { op: 'compareSet', key, expected: bytesOf(expected), desired: bytesOf(desired) };
-    return new Uint8Array((await this.#call('value', call)).bytes);
-  }
-
-  async deleteKey(key: string): Promise<boolean> {
-    return (await this.#call('flag', { op: 'deleteKey', key })).yes;
-  }
-
-  async numKeys(): Promise<number> {
-    return (await this.#call('count', { op: 'numKeys' })).number;
   }
 
   close(): Promise<void> {
@@ -111,16 +67,8 @@ export class StoreClient implements Store {
     return Promise.resolve();
   }
 
-  /** A call and the one kind of result that the store answers it with. */
-  async #call<K extends Exclude<Result, Failure>['kind']>(
-    kind: K,
-    call: Call,
-    timeoutMs = this.timeoutMs,
-  ): Promise<Extract<Result, { kind: K }>> {
-    const result = await this.#connection.request(call, timeoutMs);
-    if (result.kind !== kind)
-      throw new Error(`the store answered ${call.op} with ${result.kind}, expected ${kind}`);
-    return result as Extract<Result, { kind: K }>;
+  protected request(call: Call, timeoutMs: number): Promise<Success> {
+    return this.#connection.request(call, timeoutMs);
   }
 }
 
@@ -147,22 +95,4 @@ async function resolvePatiently(
     }
     await sleep(Math.min(resolveEveryMs, Math.max(timeoutMs - (performance.now() - startedAt), 0)));
   }
-}
-
-/** Returns it when it can be one; 0 means without waiting, Infinity without end. */
-function checkTimeout(timeoutMs: number): number {
-  if (!(timeoutMs >= 0)) {
-    throw new InvalidArgumentError(
-      `timeoutMs is ${timeoutMs}, expected a number of milliseconds of at least 0.`,
-    );
-  }
-  return timeoutMs;
-}
-
-function bytesOf(value: string | Uint8Array): Uint8Array {
-  return typeof value === 'string' ? Buffer.from(value) : value;
-}
-
-function nameKeys(keys: readonly string[]): string {
-  return `${keys.length === 1 ? 'key' : 'keys'} ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
 }

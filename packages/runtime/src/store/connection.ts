@@ -177,7 +177,7 @@ export class StoreConnection {
     const error =
       reason === 'INVALID'
         ? new InvalidArgumentError(`The store at ${this.#where}: ${message}`)
-        : missingKeysError(this.#where, call, timeoutMs, missingKeys, missing);
+        : missingKeysError(`the store at ${this.#where}`, call, timeoutMs, missingKeys, missing);
     pending.reject(error);
   }
 

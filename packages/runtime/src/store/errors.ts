@@ -4,9 +4,9 @@ import { formatDuration } from './waiting-lines.ts';
 import { protocolName } from './wire.ts';
 import type { Call } from './wire.ts';
 
-/** The store itself says that keys did not appear in time; `missing` is what a person calls them. */
+/** The store itself says that keys did not appear in time; `store` is which one, `missing` what a person calls the keys. */
 export function missingKeysError(
-  where: string,
+  store: string,
   call: Call,
   timeoutMs: number,
   missingKeys: readonly string[],
@@ -14,7 +14,7 @@ export function missingKeysError(
 ): StoreTimeoutError {
   return new StoreTimeoutError(
     missingKeys,
-    `${describeCall(call)} timed out after ${formatDuration(timeoutMs)} at the store at ${where}: waited for ${missing}. ` +
+    `${describeCall(call)} timed out after ${formatDuration(timeoutMs)} at ${store}: waited for ${missing}. ` +
       `The store answers, but no process has set ${missingKeys.length === 1 ? 'this key' : 'these keys'}.`,
   );
 }
@@ -63,12 +63,19 @@ export function protocolError(where: string, what: string): RingrunError {
   );
 }
 
-function keysOf(call: Call): readonly string[] {
+/** `key "a"`, or `keys "a", "b"`. */
+export function nameKeys(keys: readonly string[]): string {
+  return `${keys.length === 1 ? 'key' : 'keys'} ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
+}
+
+/** The keys that a call names. */
+export function keysOf(call: Call): readonly string[] {
   if ('keys' in call) return call.keys;
   return 'key' in call ? [call.key] : [];
 }
 
-function describeCall(call: Call): string {
+/** `get("a")`. */
+export function describeCall(call: Call): string {
   if (call.op === 'ping') return 'The connection';
   const keys = keysOf(call).map((key) => JSON.stringify(key));
   return `${call.op}(${keys.length > 8 ? `${keys.slice(0, 8).join(', ')}, … ${keys.length} keys` : keys.join(', ')})`;

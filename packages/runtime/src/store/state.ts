@@ -73,6 +73,11 @@ export class StoreState {
       .map((waiter) => this.#giveUp(waiter));
   }
 
+  /** Keys that this client waits for. */
+  missingOf(client: string): string[] {
+    return [...new Set(this.#parkedOf(client).flatMap(({ missingKeys }) => missingKeys))];
+  }
+
   #waitFor(waiter: Waiter, now: number): Outgoing[] {
     if (this.#missing(waiter.keys).length === 0) return [this.#satisfied(waiter)];
     this.#park(waiter);

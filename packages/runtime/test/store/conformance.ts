@@ -198,6 +198,83 @@ export function describeStore(
       expect((await b.numKeys()) - before).toBe(2);
     });
 
+    test('keys are any strings, values of any size', async () => {
+      const [a, b] = await opened(2);
+      const keys = ['', ' ', 'größer/als 0', 'line\nbreak', '../..', '__proto__', 'k'.repeat(100_000)];
+      for (const key of keys) await a.set(key, `value of ${key}`);
+      for (const key of keys) expect(text(await b.get(key))).toBe(`value of ${key}`);
+      const large = Uint8Array.from({ length: 3_000_001 }, (_, i) => (i * 7) % 251);
+      await b.set('large', large);
+      expect(Buffer.compare(await a.get('large'), large)).toBe(0);
+    });
+
+    test('a key with an empty value is there, and is what compareSet takes for nothing', async () => {
+      const [a] = await opened(1);
+      await a.set('k', '');
+      expect(await a.check(['k'])).toBe(true);
+      await a.wait(['k'], { timeoutMs: 0 });
+      expect(text(await a.compareSet('k', '', 'mine'))).toBe('mine');
+      expect(text(await a.compareSet('k', 'mine', ''))).toBe('');
+      expect(await a.check(['k'])).toBe(true);
+      await expect(a.add('k', 1)).rejects.toBeInstanceOf(InvalidArgumentError);
+    });
+
+    test('calls that are not awaited take effect in their order', async () => {
+      const [a] = await opened(1);
+      const calls = [
+        a.set('k', '1'),
+        a.add('k', 1),
+        a.get('k'),
+        a.deleteKey('k'),
+        a.check(['k']),
+        a.set('k', '7'),
+        a.compareSet('k', '7', '8'),
+        a.get('k'),
+      ];
+      const results = (await Promise.all(calls)).map((result) =>
+        result instanceof Uint8Array ? text(result) : result,
+      );
+      expect(results).toEqual([undefined, 2, '2', true, false, undefined, '8', '8']);
+    });
+
+    test('one who waits gets the value that was set, though the key is deleted at once', async () => {
+      const [a, b] = await opened(2);
+      await a.set('ready', '');
+      const waiting = a.get('k');
+      expect(await a.check(['ready'])).toBe(true);
+      await Promise.all([b.set('k', 'short'), b.deleteKey('k')]);
+      expect(text(await waiting)).toBe('short');
+      expect(await a.check(['k'])).toBe(false);
+    });
+
+    test('time without end, and more of it than a timer holds', async () => {
+      const [a, b] = await opened(2);
+      let answered = false;
+      const waiting = Promise.all([
+        a.get('k', { timeoutMs: Infinity }),
+        a.wait(['k'], { timeoutMs: 2 ** 40 }),
+      ]).finally(() => (answered = true));
+      await expect(b.get('other', { timeoutMs: 60 })).rejects.toBeInstanceOf(StoreTimeoutError);
+      expect(answered).toBe(false);
+      await b.set('k', 'v');
+      expect(text((await waiting)[0])).toBe('v');
+    });
+
+    test('a time that is none is refused', async () => {
+      const [a] = await opened(1);
+      await expect(a.get('k', { timeoutMs: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
+      await expect(a.wait(['k'], { timeoutMs: NaN })).rejects.toBeInstanceOf(InvalidArgumentError);
+    });
+
+    test('a counter goes as far as numbers are exact, and no further', async () => {
+      const [a] = await opened(1);
+      const most = Number.MAX_SAFE_INTEGER;
+      expect(await a.add('n', most)).toBe(most);
+      await expect(a.add('n', 1)).rejects.toBeInstanceOf(InvalidArgumentError);
+      expect(await a.add('n', -most)).toBe(0);
+      expect(await a.add('n', -most)).toBe(-most);
+    });
+
     test('close rejects what is under way and what comes later, as often as it is called', async () => {
       const [a] = await opened(1);
       const waiting = a.get('never').catch((e: unknown) => e);

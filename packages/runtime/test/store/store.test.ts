@@ -1,36 +1,65 @@
+import { join } from 'node:path';
 import { HashStore } from '@ringrun/collectives';
-import { PrefixStore } from '../../src/store/prefix-store.ts';
+import type { Store } from '@ringrun/collectives';
 import { connectStore } from '../../src/store/client.ts';
+import { FileStore } from '../../src/store/file-store.ts';
+import { PrefixStore } from '../../src/store/prefix-store.ts';
 import { StoreServer } from '../../src/store/server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { describeStore } from './conformance.ts';
+import { start } from './processes.ts';
 
-async function openOverZeroMq(clients: number) {
-  const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
+type Open = Parameters<typeof describeStore>[1];
+type Opened = Awaited<ReturnType<Open>>;
+
+async function connected(clients: number, port: number, end: () => Promise<unknown>): Promise<Opened> {
   const stores = await Promise.all(
-    Array.from({ length: clients }, () =>
-      connectStore({ host: '127.0.0.1', port: server.port, timeoutMs: 20_000 }),
-    ),
+    Array.from({ length: clients }, () => connectStore({ host: '127.0.0.1', port, timeoutMs: 20_000 })),
   );
   const close = async () => {
     await Promise.all(stores.map((store) => store.close()));
-    await server.close();
+    await end();
   };
   return { stores, close };
 }
 
-describeStore('store over ZeroMQ', openOverZeroMq);
+const implementations: Record<string, Open> = {
+  // Whoever shares a HashStore has the same object.
+  HashStore: (clients) => {
+    const store = new HashStore({ timeoutMs: 5000 });
+    const stores = Array.from({ length: clients }, () => store);
+    return Promise.resolve({ stores, close: () => store.close() });
+  },
+  FileStore: async (clients) => {
+    const path = join(temporaryFolder(), 'store');
+    const options = { worldSize: clients, timeoutMs: 20_000 };
+    const stores = await Promise.all(Array.from({ length: clients }, () => FileStore.open(path, options)));
+    const close = async () => {
+      await Promise.all(stores.map((store) => store.close()));
+    };
+    return { stores, close };
+  },
+  'store over ZeroMQ': async (clients) => {
+    const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
+    return connected(clients, server.port, () => server.close());
+  },
+};
 
-describeStore('PrefixStore', async (clients) => {
-  const { stores, close } = await openOverZeroMq(clients);
-  await stores[0].set('k', 'a value of the whole store');
-  return { stores: stores.map((store) => new PrefixStore('part', store)), close };
-});
-
-// Whoever shares a HashStore has the same object.
-describeStore('HashStore', (clients) => {
-  const store = new HashStore({ timeoutMs: 5000 });
-  return Promise.resolve({
-    stores: Array.from({ length: clients }, () => store),
-    close: () => store.close(),
+for (const [name, open] of Object.entries(implementations)) {
+  describeStore(name, open);
+  describeStore(`PrefixStore of ${name}`, async (clients) => {
+    const { stores, close } = await open(clients);
+    await stores[0].set('k', 'a value of the whole store');
+    return { stores: stores.map((store): Store => new PrefixStore('part', store)), close };
   });
+}
+
+describeStore('store over ZeroMQ, hosted by a thread of another process', async (clients) => {
+  const host = start(new URL('./fixtures/server.mjs', import.meta.url), {});
+  const [, port] = await host.sees(/port (\d+)\n/);
+  const end = () => {
+    host.kill('SIGTERM');
+    return host.ended;
+  };
+  return connected(clients, Number(port), end);
 });

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <napi.h>
+
+namespace ringrun {
+
+// The functions on files of native/lib/index.ts.
+Napi::Value tryLockByteOf(const Napi::CallbackInfo& info);
+void unlockByteOf(const Napi::CallbackInfo& info);
+Napi::Value isByteLockedElsewhereOf(const Napi::CallbackInfo& info);
+
+}  // namespace ringrun

@@ -1,0 +1,92 @@
+import { InvalidArgumentError } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
+import type { Call, Failure, Result } from './wire.ts';
+
+/** What a call that succeeds is answered with. */
+export type Success = Exclude<Result, Failure>;
+
+/** A `Store` whose calls are carried out elsewhere: checks the arguments, makes one request of each call, and unwraps the result. */
+export abstract class CallingStore implements Store {
+  readonly timeoutMs: number;
+
+  /** @throws InvalidArgumentError for a time that is none. */
+  constructor(timeoutMs: number) {
+    this.timeoutMs = checkTimeout(timeoutMs);
+  }
+
+  /** Carries it out, within that time; where the call waits for keys, the time is that of waiting. */
+  protected abstract request(call: Call, timeoutMs: number): Promise<Success>;
+
+  abstract close(): Promise<void>;
+
+  async set(key: string, value: string | Uint8Array): Promise<void> {
+    await this.#call('done', { op: 'set', key, value: bytesOf(value) });
+  }
+
+  async get(key: string, options: { timeoutMs?: number } = {}): Promise<Uint8Array> {
+    const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
+    const { bytes } = await this.#call('value', { op: 'get', key, timeoutMs }, timeoutMs);
+    return new Uint8Array(bytes);
+  }
+
+  async add(key: string, amount: number): Promise<number> {
+    if (!Number.isSafeInteger(amount)) {
+      throw new InvalidArgumentError(
+        `add("${key}", ${amount}): expected an integer between -(2^53 - 1) and 2^53 - 1.`,
+      );
+    }
+    return (await this.#call('count', { op: 'add', key, amount })).number;
+  }
+
+  async wait(keys: readonly string[], options: { timeoutMs?: number } = {}): Promise<void> {
+    const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
+    await this.#call('done', { op: 'wait', keys: [...keys], timeoutMs }, timeoutMs);
+  }
+
+  async check(keys: readonly string[]): Promise<boolean> {
+    return (await this.#call('flag', { op: 'check', keys: [...keys] })).yes;
+  }
+
+  async compareSet(
+    key: string,
+    expected: string | Uint8Array,
+    desired: string | Uint8Array,
+  ): Promise<Uint8Array> {
+    const call: Call = { op: 'compareSet', key, expected: bytesOf(expected), desired: bytesOf(desired) };
+    return new Uint8Array((await this.#call('value', call)).bytes);
+  }
+
+  async deleteKey(key: string): Promise<boolean> {
+    return (await this.#call('flag', { op: 'deleteKey', key })).yes;
+  }
+
+  async numKeys(): Promise<number> {
+    return (await this.#call('count', { op: 'numKeys' })).number;
+  }
+
+  /** A call and the one kind of result that it is answered with. */
+  async #call<K extends Success['kind']>(
+    kind: K,
+    call: Call,
+    timeoutMs = this.timeoutMs,
+  ): Promise<Extract<Success, { kind: K }>> {
+    const result = await this.request(call, timeoutMs);
+    if (result.kind !== kind)
+      throw new Error(`the store answered ${call.op} with ${result.kind}, expected ${kind}`);
+    return result as Extract<Success, { kind: K }>;
+  }
+}
+
+/** Returns it when it can be one; 0 means without waiting, Infinity without end. */
+export function checkTimeout(timeoutMs: number): number {
+  if (!(timeoutMs >= 0)) {
+    throw new InvalidArgumentError(
+      `timeoutMs is ${timeoutMs}, expected a number of milliseconds of at least 0.`,
+    );
+  }
+  return timeoutMs;
+}
+
+function bytesOf(value: string | Uint8Array): Uint8Array {
+  return typeof value === 'string' ? Buffer.from(value) : value;
+}

@@ -1,0 +1,203 @@
+import { open, stat, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { RingrunError } from '@ringrun/collectives';
+import { loadNative } from '@ringrun/native';
+import { decodeRecords, encodeRecord, fileHeader } from './record.ts';
+import type { FileRecord } from './record.ts';
+
+/** The byte whose lock is the right to write. */
+const penByte = 0;
+/** Bytes that members keep locked while they live. */
+const memberByte = (index: number) => 1 + index;
+
+/**
+ * A file of records that several processes append to. All state is in the file and in the kernel's locks: a process that dies at any moment leaves at worst
+ * the beginning of a record, which the next writer cuts off, and keeps no lock.
+ */
+export class LogFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly #file: FileHandle;
+  readonly #native = loadNative();
+  /** End of the last record that was read. */
+  #position = 0;
+
+  private constructor(path: string, file: FileHandle) {
+    this.path = path;
+    this.#file = file;
+  }
+
+  /** Opens the file, or makes an empty one, which is read and written by its user alone. */
+  static async open(path: string): Promise<LogFile> {
+    const absolute = resolve(path);
+    try {
+      return new LogFile(absolute, await openOrCreate(absolute));
+    } catch (cause) {
+      throw fileError(absolute, 'cannot be opened', cause);
+    }
+  }
+
+  /** Takes the right to write, unless another has it. Whoever has it reads before he writes. */
+  tryTakePen(): boolean {
+    return this.#lockingCall(() => this.#native.tryLockByte(this.#file.fd, penByte));
+  }
+
+  returnPen(): void {
+    this.#native.unlockByte(this.#file.fd, penByte);
+  }
+
+  /** This file is that member's. The kernel takes note of its death. */
+  markAsLiving(index: number): void {
+    this.#lockingCall(() => this.#native.tryLockByte(this.#file.fd, memberByte(index)));
+  }
+
+  isLiving(index: number): boolean {
+    return this.#lockingCall(() => this.#native.isByteLockedElsewhere(this.#file.fd, memberByte(index)));
+  }
+
+  /** Whether the path still names this file. */
+  async isInPlace(): Promise<boolean> {
+    try {
+      const [here, there] = await Promise.all([
+        this.#file.stat({ bigint: true }),
+        stat(this.path, { bigint: true }),
+      ]);
+      return here.ino === there.ino && here.dev === there.dev;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * Records that have come since the last time.
+   *
+   * Opens the file anew: on a network file system that is when others' writes are looked for.
+   *
+   * @throws RingrunError `ERR_STORE_LOST` when the file is no longer there, or another one, or shorter; `ERR_STORE_FILE` when it is none of a store.
+   */
+  async read(): Promise<FileRecord[]> {
+    const bytes = await this.#bytesSince(this.#position);
+    if (this.#position > 0) return this.#take(bytes);
+    if (!fileHeader.subarray(0, bytes.length).equals(bytes.subarray(0, fileHeader.length))) {
+      throw fileError(this.path, 'is no file of a ringrun store', 'it begins with other bytes');
+    }
+    if (bytes.length < fileHeader.length) return [];
+    this.#position = fileHeader.length;
+    return this.#take(bytes.subarray(fileHeader.length));
+  }
+
+  /** Appends, and cuts off what a writer that was killed has left. The caller has the pen, and has read. */
+  async append(records: readonly FileRecord[]): Promise<void> {
+    const header = this.#position === 0 ? [fileHeader] : [];
+    const bytes = Buffer.concat([...header, ...records.map(encodeRecord)]);
+    try {
+      await this.#file.truncate(this.#position);
+      await writeAll(this.#file, bytes, this.#position);
+    } catch (cause) {
+      // Half of a record would be cut off by the next writer too.
+      await this.#file.truncate(this.#position).catch(() => undefined);
+      throw fileError(this.path, 'cannot be written to', cause);
+    }
+    this.#position += bytes.length;
+  }
+
+  /** Empties the file. The caller has the pen. */
+  async clear(): Promise<void> {
+    await this.#file.truncate(0);
+    this.#position = 0;
+  }
+
+  /** Removes it from the file system; whoever waits for the pen finds it gone. */
+  async remove(): Promise<void> {
+    await unlink(this.path).catch(() => undefined);
+  }
+
+  /** Gives up all locks. */
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+
+  #take(bytes: Buffer): FileRecord[] {
+    const { records, consumed } = decodeRecords(bytes);
+    this.#position += consumed;
+    return records;
+  }
+
+  async #bytesSince(position: number): Promise<Buffer> {
+    const file = await open(this.path, 'r').catch((cause: unknown) => {
+      throw lostFile(this.path, cause);
+    });
+    try {
+      const [own, { ino, dev, size }] = await Promise.all([this.#file.stat(), file.stat()]);
+      if (own.ino !== ino || own.dev !== dev) throw lostFile(this.path, 'another file is in its place');
+      if (size < position)
+        throw lostFile(this.path, `it has become shorter, ${size} bytes after ${position}`);
+      return await readAll(file, position, size - position);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #lockingCall<Result>(call: () => Result): Result {
+    try {
+      return call();
+    } catch (cause) {
+      throw fileError(this.path, 'cannot be locked; choose a folder on a file system that has locks', cause);
+    }
+  }
+}
+
+async function openOrCreate(path: string): Promise<FileHandle> {
+  for (;;) {
+    try {
+      return await open(path, 'r+');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    try {
+      return await open(path, 'wx+', 0o600);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+async function readAll(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  let got = 0;
+  while (got < length) {
+    const { bytesRead } = await file.read(bytes, got, length - got, position + got);
+    if (bytesRead === 0) break;
+    got += bytesRead;
+  }
+  return bytes.subarray(0, got);
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written);
+    written += bytesWritten;
+  }
+}
+
+function fileError(path: string, problem: string, cause: unknown): RingrunError {
+  return new RingrunError(
+    'ERR_STORE_FILE',
+    `The store's file ${path} ${problem} (${describe(cause)}). Name a new file, in a folder that all processes of the job see and may write to.`,
+    { cause },
+  );
+}
+
+function lostFile(path: string, cause: unknown): RingrunError {
+  return new RingrunError(
+    'ERR_STORE_LOST',
+    `The store in the file ${path} was lost while it was in use: ${describe(cause)}. Start the job again, with a file that nobody else touches.`,
+    { cause },
+  );
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,255 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import type { Success } from '../calling-store.ts';
+import { describeCall, keysOf, missingKeysError } from '../errors.ts';
+import { StoreState } from '../state.ts';
+import type { Outgoing } from '../state.ts';
+import { formatDuration } from '../waiting-lines.ts';
+import type { WaitingLines } from '../waiting-lines.ts';
+import { decodeRequest, encodeRequest } from '../wire.ts';
+import type { Call, Failure } from '../wire.ts';
+import type { OpenedFile } from './opening.ts';
+import type { FileRecord } from './record.ts';
+import { isLast } from './roll.ts';
+
+/** Milliseconds between two looks at a file that others are to write to, as torch. */
+const lookEveryMs = 10;
+/** Milliseconds between two attempts to get the right to write, on which a file is for some microseconds at a time. */
+const tryEveryMs = 1;
+/** How much longer than a call's own time its turn may be held up by others' writes. */
+const graceMs = 1000;
+/** Milliseconds that leaving may wait for that right. Whoever leaves without it counts as killed. */
+const leavingMs = 5000;
+
+const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'check', 'numKeys']);
+
+interface PendingCall {
+  id: number;
+  call: Call;
+  timeoutMs: number;
+  startedAt: number;
+  resolve: (result: Success) => void;
+  reject: (error: Error) => void;
+}
+
+export interface ReplicaOptions {
+  lines: WaitingLines;
+  describeKeys: (keys: readonly string[]) => string;
+}
+
+/**
+ * This process's copy of the state in a file. Calls that change something are appended to the file, and then take effect here as everywhere: in the file's
+ * order. Calls that look are answered from the copy, once it has everything that is in the file.
+ *
+ * Calls take their turns in order; one that waits for keys lets others pass. While calls are under way the file is looked at again and again.
+ */
+export class Replica {
+  readonly #opened: OpenedFile;
+  readonly #options: ReplicaOptions;
+  readonly #state: StoreState;
+  readonly #name: string;
+  /** Whose turn has not come. */
+  #queue: PendingCall[] = [];
+  /** All that are under way. */
+  readonly #pending = new Map<number, PendingCall>();
+  #nextId = 1;
+  #working: Promise<void> | undefined;
+  /** Why no further call can succeed. */
+  #ended: RingrunError | undefined;
+  #left: Promise<void> | undefined;
+  /** Cuts the sleep between two turns short. */
+  #alarm = new AbortController();
+
+  constructor(opened: OpenedFile, options: ReplicaOptions) {
+    this.#opened = opened;
+    this.#options = options;
+    this.#state = new StoreState(opened.client);
+    this.#name = `the store in the file ${opened.log.path}`;
+    for (const record of opened.records) {
+      if (record.entry === 'request') this.#take(record);
+    }
+  }
+
+  /** As `CallingStore.request`. */
+  request(call: Call, timeoutMs: number): Promise<Success> {
+    if (this.#ended) return Promise.reject(this.#ended);
+    const id = this.#nextId++;
+    // Taken down now: the caller may change his array afterwards.
+    const fixed = decodeRequest(encodeRequest({ id, call })).call;
+    return new Promise((resolve, reject) => {
+      const pending = { id, call: fixed, timeoutMs, startedAt: performance.now(), resolve, reject };
+      this.#queue.push(pending);
+      this.#pending.set(id, pending);
+      this.#alarm.abort();
+      this.#working ??= this.#work();
+    });
+  }
+
+  /** Rejects what is under way, and leaves: for good, or as if it had not come. */
+  async leave(how: 'left' | 'withdrawn'): Promise<void> {
+    this.#ended = new RingrunError('ERR_STORE_CLOSED', `This process has closed ${this.#name}.`);
+    this.#rejectAll(this.#ended);
+    await (this.#left ??= this.#signOffAndClose(how));
+  }
+
+  async #signOffAndClose(how: 'left' | 'withdrawn'): Promise<void> {
+    await this.#working;
+    try {
+      if (await this.#takePenPatiently()) await this.#signOff(how);
+    } catch (error) {
+      // A file that is gone needs nobody's leave.
+      if (!(error instanceof RingrunError)) throw error;
+    } finally {
+      await this.#opened.log.close();
+    }
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (this.#pending.size > 0) {
+        const waitMs = (await this.#takeTurns()) ? this.#msToNextLook() : tryEveryMs;
+        this.#giveUpOverdue();
+        this.#sayWhatIsMissing();
+        if (this.#queue.length === 0 || waitMs === tryEveryMs) await this.#sleep(waitMs);
+      }
+    } catch (error) {
+      this.#ended ??= error as RingrunError;
+      this.#rejectAll(this.#ended);
+    }
+    // In the same turn of the event loop in which nothing was under way any more: the next call begins anew.
+    this.#working = undefined;
+  }
+
+  /** Carries out what is queued; false when another process writes at the moment. */
+  async #takeTurns(): Promise<boolean> {
+    const writes = this.#queue.some(({ call }) => !readingCalls.has(call.op));
+    if (!writes) {
+      const turns = this.#queue.splice(0);
+      await this.#readOn();
+      this.#handle(turns);
+      return true;
+    }
+    const { log } = this.#opened;
+    if (!log.tryTakePen()) return false;
+    try {
+      const turns = this.#queue.splice(0);
+      await this.#readOn();
+      await log.append(
+        turns.filter(({ call }) => !readingCalls.has(call.op)).map((turn) => this.#record(turn)),
+      );
+      this.#handle(turns);
+      return true;
+    } finally {
+      log.returnPen();
+    }
+  }
+
+  async #readOn(): Promise<void> {
+    for (const record of await this.#opened.log.read()) this.#take(record);
+  }
+
+  #record({ id, call }: PendingCall): FileRecord {
+    return { client: this.#opened.client, entry: 'request', request: encodeRequest({ id, call }) };
+  }
+
+  /** A record of another process. */
+  #take(record: FileRecord): void {
+    if (record.entry !== 'request') {
+      this.#opened.roll.take(record);
+      return;
+    }
+    const request = decodeRequest(record.request);
+    this.#deliver(this.#state.handle(record.client, request, performance.now()));
+  }
+
+  #handle(turns: readonly PendingCall[]): void {
+    for (const { id, call } of turns) {
+      this.#deliver(this.#state.handle(this.#opened.client, { id, call }, performance.now()));
+    }
+  }
+
+  #deliver(replies: readonly Outgoing[]): void {
+    for (const { client, reply } of replies) {
+      if (client !== this.#opened.client) continue;
+      const pending = this.#settle(reply.id);
+      if (reply.result.kind === 'failure') pending?.reject(this.#errorOf(pending, reply.result));
+      else pending?.resolve(reply.result);
+    }
+  }
+
+  #errorOf({ call, timeoutMs }: PendingCall, { reason, message, missingKeys }: Failure): Error {
+    if (reason === 'INVALID') return new InvalidArgumentError(`In ${this.#name}: ${message}`);
+    const missing = this.#options.describeKeys(missingKeys);
+    return missingKeysError(this.#name, call, timeoutMs, missingKeys, missing);
+  }
+
+  /** Those that wait for keys, and those whose turn has not come because another process does not stop writing. */
+  #giveUpOverdue(): void {
+    const now = performance.now();
+    this.#deliver(this.#state.expire(now));
+    const overdue = this.#queue.filter(({ startedAt, timeoutMs }) => now - startedAt >= timeoutMs + graceMs);
+    this.#queue = this.#queue.filter((turn) => !overdue.includes(turn));
+    for (const { id, call, timeoutMs } of overdue) {
+      this.#settle(id)?.reject(notWritten(this.#opened.log.path, call, timeoutMs));
+    }
+  }
+
+  #sayWhatIsMissing(): void {
+    const oldest = this.#pending.values().next().value;
+    if (!oldest) return;
+    const missing = this.#state.missingOf(this.#opened.client);
+    const what =
+      missing.length > 0
+        ? `${this.#options.describeKeys(missing)}, in the file ${this.#opened.log.path}`
+        : `another process to finish writing to the file ${this.#opened.log.path}`;
+    this.#options.lines.say(what, oldest.startedAt, oldest.timeoutMs);
+  }
+
+  #msToNextLook(): number {
+    return Math.min(lookEveryMs, Math.max(this.#state.nextDeadline() - performance.now(), 0));
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    this.#alarm = new AbortController();
+    if (this.#pending.size === 0 || this.#ended) return;
+    await sleep(ms, undefined, { signal: this.#alarm.signal }).catch(() => undefined);
+  }
+
+  async #takePenPatiently(): Promise<boolean> {
+    const deadline = performance.now() + leavingMs;
+    while (!this.#opened.log.tryTakePen()) {
+      if (performance.now() >= deadline) return false;
+      await sleep(tryEveryMs);
+    }
+    return true;
+  }
+
+  /** The caller has the pen, and gives it back by closing the file. */
+  async #signOff(how: 'left' | 'withdrawn'): Promise<void> {
+    const { log, roll, client } = this.#opened;
+    await this.#readOn();
+    const self = roll.members.find((member) => member.client === client)!;
+    if (isLast(roll.members, self, how, ({ index }) => log.isLiving(index))) await log.remove();
+    else await log.append([{ client, entry: how }]);
+  }
+
+  #settle(id: number): PendingCall | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
+  }
+
+  #rejectAll(error: RingrunError): void {
+    this.#queue = [];
+    for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(error);
+    this.#alarm.abort();
+  }
+}
+
+function notWritten(path: string, call: Call, timeoutMs: number): StoreTimeoutError {
+  return new StoreTimeoutError(
+    keysOf(call),
+    `${describeCall(call)} was not carried out within ${formatDuration(timeoutMs)}: another process keeps the file ${path} locked. ` +
+      `A process of this job has stopped in the middle of a write, or the file system does not answer.`,
+  );
+}
