@@ -1,3 +1,4 @@
+export { addressRoutedTowards } from './advertised-address.ts';
 export { createGlooGroup } from './create.ts';
 export type { GlooGroupOptions } from './create.ts';
 export type { RequestedTransport, Transport } from './transport.ts';

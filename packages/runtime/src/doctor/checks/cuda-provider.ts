@@ -1,0 +1,27 @@
+import { ok, warning } from '../finding.ts';
+import type { Finding } from '../finding.ts';
+import type { DoctorOptions } from '../options.ts';
+import { firstErrorLine, runProbe } from '../probe.ts';
+import type { ProbeResult } from '../probe.ts';
+import type { OnnxruntimeAnswer } from '../probes/onnxruntime.ts';
+
+/** Where there is a GPU: whether onnxruntime computes on it. */
+export async function examineCudaProvider({ timeoutMs }: DoctorOptions): Promise<Finding> {
+  return judgeCudaProvider(
+    await runProbe<OnnxruntimeAnswer>('onnxruntime', { timeoutMs, arguments: ['cuda'] }),
+  );
+}
+
+export function judgeCudaProvider(result: ProbeResult<OnnxruntimeAnswer>): Finding {
+  if (result.kind === 'answer' && result.answer.installed) {
+    return ok(`onnxruntime ${result.answer.version} computes a graph on the GPU`, { ...result.answer });
+  }
+  const why =
+    result.kind === 'answer'
+      ? 'onnxruntime-node is not installed'
+      : (firstErrorLine(result.stderr) ?? result.why);
+  return warning(
+    `onnxruntime does not compute on the GPU: ${why}`,
+    'npm does not carry its CUDA provider: node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12, with CUDA 12 and cuDNN 9, as deploy/Dockerfile.gpu does',
+  );
+}

@@ -1,0 +1,41 @@
+import { examineAddon } from './checks/addon.ts';
+import { examineClock } from './checks/clock.ts';
+import { examineCudaProvider } from './checks/cuda-provider.ts';
+import { judgeGpu } from './checks/gpu.ts';
+import { judgeNccl } from './checks/nccl.ts';
+import { examineNode } from './checks/node-version.ts';
+import { examineOnnxruntime } from './checks/onnxruntime.ts';
+import { examineOpenFiles } from './checks/open-files.ts';
+import { examineSharedMemory } from './checks/shared-memory.ts';
+import { examineThreads } from './checks/threads.ts';
+import type { Finding, NamedFinding } from './finding.ts';
+import { readGpuScene } from './gpu-scene.ts';
+import type { DoctorOptions } from './options.ts';
+
+type Examine = (options: DoctorOptions) => Finding | Promise<Finding>;
+
+const checks: readonly (readonly [name: string, examine: Examine])[] = [
+  ['node', examineNode],
+  ['clock', examineClock],
+  ['threads', examineThreads],
+  ['open files', examineOpenFiles],
+  ['addon', examineAddon],
+  ['shared memory', examineSharedMemory],
+  ['onnxruntime', examineOnnxruntime],
+];
+
+/** What this machine alone can tell. What may hang is in processes that are ended in time. */
+export async function* examineMachine(options: DoctorOptions): AsyncGenerator<NamedFinding> {
+  for (const [check, examine] of checks) yield { check, ...(await examine(options)) };
+  yield* examineGpus(options);
+}
+
+/** NCCL, and onnxruntime's CUDA provider, are of interest only where there is a GPU. */
+async function* examineGpus(options: DoctorOptions): AsyncGenerator<NamedFinding> {
+  const scene = await readGpuScene(options.timeoutMs);
+  const gpu = judgeGpu(scene);
+  yield { check: 'gpu', ...gpu };
+  if (scene.devices.length === 0 || gpu.level !== 'ok') return;
+  yield { check: 'nccl', ...judgeNccl(scene) };
+  yield { check: 'cuda provider', ...(await examineCudaProvider(options)) };
+}

@@ -1,0 +1,155 @@
+import { RingrunError } from '@ringrun/collectives';
+import { connectStore } from '../store/client.ts';
+import type { StoreClient } from '../store/client.ts';
+import { isLoopback } from '../store/endpoint.ts';
+import { describePortHolder, findPortHolder } from '../store/port-holder.ts';
+import { probe } from '../store/reachability.ts';
+import { StoreServer } from '../store/server.ts';
+import { isOwn, judgeRoute, readRoute } from './checks/address.ts';
+import { judgeClocks, judgeLink, judgeLinkFailure } from './checks/link.ts';
+import { judgeName, resolvePatiently } from './checks/name.ts';
+import { judgeAttempt, judgeBinding, readGreeting } from './checks/port.ts';
+import type { Binding } from './checks/port.ts';
+import { ok } from './finding.ts';
+import type { NamedFinding } from './finding.ts';
+import type { DoctorOptions } from './options.ts';
+import { LinkError, describeDoctorKeys, measureLink } from './second-doctor.ts';
+
+/** How long whoever holds the port on this machine may take to say that it is a store. */
+const neighbourMs = 2000;
+
+/** What lies between this machine and the master, each step only where the one before it can be taken. */
+export async function* examineNetwork(options: DoctorOptions): AsyncGenerator<NamedFinding> {
+  const { master, port, timeoutMs } = options;
+  if (master === undefined) {
+    yield { check: 'port', ...judgeBinding(port, await examinePort(port), false) };
+    yield {
+      check: 'network',
+      ...ok('not examined: no --master-addr was given, and the environment has none'),
+    };
+    return;
+  }
+  const resolution = await resolvePatiently(master, timeoutMs);
+  yield { check: 'name', ...judgeName(resolution) };
+  const address = resolution.addresses.at(0);
+  if (address === undefined) return;
+  const route = await readRoute(master, address, options);
+  yield { check: 'address', ...judgeRoute(route) };
+  if (route.ownAddress !== '') yield* examineStore(options, master, address);
+}
+
+async function* examineStore(
+  options: DoctorOptions,
+  master: string,
+  address: string,
+): AsyncGenerator<NamedFinding> {
+  const hosts = options.nodeRank === undefined ? isOwn(address) : options.nodeRank === 0;
+  const place = { master, address };
+  if (!hosts) {
+    yield* visitStore(options, place);
+    return;
+  }
+  const server = await bindStore(options.port);
+  if (!(server instanceof StoreServer)) {
+    yield { check: 'port', ...judgeBinding(options.port, server, true) };
+    if (server.kind === 'held' && server.store) yield* visitStore(options, place);
+    return;
+  }
+  try {
+    yield { check: 'port', ...judgeBinding(options.port, { kind: 'free' }, true) };
+    // Nobody comes from elsewhere to a loopback address.
+    if (!isLoopback(address)) yield* hostStore(options, place);
+  } finally {
+    await server.close();
+  }
+}
+
+interface Place {
+  master: string;
+  address: string;
+}
+
+async function* hostStore(options: DoctorOptions, place: Place): AsyncGenerator<NamedFinding> {
+  const { port, timeoutMs } = options;
+  const store = await connectStore({
+    host: '127.0.0.1',
+    port,
+    timeoutMs,
+    who: 'doctor',
+    describeKeys: describeDoctorKeys,
+  });
+  yield* examineLink(store, options, { hosts: true, ...place });
+}
+
+async function* visitStore(options: DoctorOptions, place: Place): AsyncGenerator<NamedFinding> {
+  const { port, timeoutMs } = options;
+  const startedAt = performance.now();
+  const target = { host: place.master, port };
+  let store;
+  try {
+    store = await connectStore({ ...target, timeoutMs, who: 'doctor' });
+  } catch (error) {
+    if (!(error instanceof RingrunError)) throw error;
+    const state = await probe(target);
+    const greeting = state.kind === 'accepted' ? await readGreeting({ host: place.address, port }) : '';
+    const waitedMs = performance.now() - startedAt;
+    yield { check: 'port', ...judgeAttempt({ ...target, state, waitedMs, greeting }) };
+    return;
+  }
+  yield { check: 'port', ...ok(`a store of ringrun answers at ${place.master}:${port}`) };
+  yield* examineLink(store, options, { hosts: false, ...place });
+}
+
+async function* examineLink(
+  store: StoreClient,
+  { port, timeoutMs }: DoctorOptions,
+  { hosts, master, address }: Place & { hosts: boolean },
+): AsyncGenerator<NamedFinding> {
+  const startedAt = performance.now();
+  try {
+    const link = await measureLink(store, hosts, { masterAddress: address, timeoutMs });
+    yield { check: 'link', ...judgeLink(link) };
+    yield { check: 'clocks', ...judgeClocks(link) };
+  } catch (error) {
+    if (!(error instanceof LinkError)) throw error;
+    const waitedMs = performance.now() - startedAt;
+    const command = `ringrun doctor --master-addr ${master}${port === 29500 ? '' : ` --master-port ${port}`} --node-rank 1`;
+    yield { check: 'link', ...judgeLinkFailure({ ...error.failure, waitedMs, command }) };
+  } finally {
+    await store.close();
+  }
+}
+
+/** A server there, or what is in its way. */
+async function bindStore(port: number): Promise<StoreServer | Exclude<Binding, { kind: 'free' }>> {
+  try {
+    return await StoreServer.bind({ host: '*', port });
+  } catch (error) {
+    if (!(error instanceof RingrunError)) throw error;
+    if (error.code !== 'ERR_PORT_IN_USE') return { kind: 'forbidden', why: error.message };
+    const holder = describePortHolder(await findPortHolder(port));
+    return { kind: 'held', holder, store: await isStore(port) };
+  }
+}
+
+async function examinePort(port: number): Promise<Binding> {
+  const server = await bindStore(port);
+  if (!(server instanceof StoreServer)) return server;
+  await server.close();
+  return { kind: 'free' };
+}
+
+async function isStore(port: number): Promise<boolean> {
+  try {
+    const store = await connectStore({
+      host: '127.0.0.1',
+      port,
+      timeoutMs: neighbourMs,
+      log: () => undefined,
+    });
+    await store.close();
+    return true;
+  } catch {
+    return false;
+  }
+}

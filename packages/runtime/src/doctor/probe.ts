@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { formatDuration } from '../store/waiting-lines.ts';
+
+/** What a process said that tried something on our behalf. */
+export type ProbeResult<Answer> =
+  | { kind: 'answer'; answer: Answer; stderr: string }
+  /** `why` is a clause, such as `it was ended by SIGILL`; `stderr` what the process wrote before. */
+  | { kind: 'failure'; why: string; stderr: string };
+
+export interface ProbeOptions {
+  arguments?: readonly string[];
+  /** Added to this process's environment. */
+  env?: NodeJS.ProcessEnv;
+  timeoutMs: number;
+}
+
+/**
+ * Runs `probes/<name>` in a process of its own, which prints one JSON value: a library that crashes, or waits for ever, takes that process with it and not the doctor. Never
+ * rejects. In the doctor's process group, so that Ctrl-C ends it too.
+ */
+export function runProbe<Answer>(name: string, options: ProbeOptions): Promise<ProbeResult<Answer>> {
+  const entry = fileURLToPath(new URL(`./probes/${name}.js`, import.meta.url));
+  const child = spawn(process.execPath, [entry, ...(options.arguments ?? [])], {
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const texts = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      texts[stream] += text;
+    });
+  }
+  return new Promise((resolve) => {
+    const fail = (why: string) => {
+      resolve({ kind: 'failure', why, stderr: texts.stderr.trim() });
+    };
+    const timer = setTimeout(() => {
+      fail(`it did not end within ${formatDuration(options.timeoutMs)}`);
+      child.kill('SIGKILL');
+    }, options.timeoutMs);
+    child.once('error', (error) => {
+      clearTimeout(timer);
+      fail(`no process could be started: ${error.message}`);
+    });
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      if (signal) fail(`it was ended by ${signal}`);
+      else if (code !== 0) fail(`exit code ${String(code)}`);
+      else
+        resolve({ kind: 'answer', answer: JSON.parse(texts.stdout) as Answer, stderr: texts.stderr.trim() });
+    });
+  });
+}
+
+/** The last line that says something of an error: what comes before it is a stack's beginning, behind it are its calls. */
+export function firstErrorLine(stderr: string): string | undefined {
+  const lines = stderr.split('\n').map((line) => line.trim());
+  return lines.find((line) => /^(\[?\w*Error\b|Error:)/.test(line)) ?? lines.filter(Boolean).at(-1);
+}

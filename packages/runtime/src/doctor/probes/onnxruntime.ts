@@ -1,0 +1,65 @@
+// Runs a graph of one node on onnxruntime, and prints what came of it. Arguments: the provider to use, `cpu` or `cuda`.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+export type OnnxruntimeAnswer =
+  | { installed: false; lookedFrom: string[] }
+  | { installed: true; folder: string; version: string; doubled: number[]; milliseconds: number };
+
+/**
+ * y = x + x over two float32: a ModelProto of IR version 9 with opset 20 and one Add (onnx.proto3), as `@ringrun/nn` writes them.
+ */
+const doubling =
+  'CAkSB3JpbmdydW46OwoOCgF4CgF4EgF5IgNBZGQSB3JpbmdydW5aDwoBeBIKCggIARIECgIIAmIPCgF5EgoKCAgBEgQKAggCQgIQFA==';
+
+/** What is used of it: this package does not depend on onnxruntime, `@ringrun/nn` does. */
+interface Onnxruntime {
+  InferenceSession: {
+    create(
+      model: Uint8Array,
+      options: object,
+    ): Promise<{ run(feeds: object): Promise<Record<string, { data: Float32Array }>> }>;
+  };
+  Tensor: new (type: 'float32', data: Float32Array, dims: number[]) => object;
+}
+
+process.stdout.write(JSON.stringify(await tryIt(process.argv[2])));
+
+async function tryIt(provider: string): Promise<OnnxruntimeAnswer> {
+  const startedAt = performance.now();
+  const places = [join(process.cwd(), 'package.json'), import.meta.url];
+  const require = places.map(requireWithOnnxruntime).find((found) => found !== undefined);
+  if (!require)
+    return { installed: false, lookedFrom: [process.cwd(), new URL('.', import.meta.url).pathname] };
+  const { InferenceSession, Tensor } = require('onnxruntime-node') as Onnxruntime;
+  const session = await InferenceSession.create(Buffer.from(doubling, 'base64'), {
+    executionProviders: [provider],
+    logSeverityLevel: 3,
+  });
+  const { y } = await session.run({ x: new Tensor('float32', Float32Array.of(1, -2), [2]) });
+  const manifest = require.resolve('onnxruntime-node/package.json');
+  return {
+    installed: true,
+    folder: join(manifest, '..'),
+    version: (require(manifest) as { version: string }).version,
+    doubled: [...y.data],
+    milliseconds: performance.now() - startedAt,
+  };
+}
+
+/** Of the module at `place`, or of the `@ringrun/nn` that it finds: package managers may keep a package's dependencies from others. */
+function requireWithOnnxruntime(place: string): NodeJS.Require | undefined {
+  const own = createRequire(place);
+  if (canResolve(own, 'onnxruntime-node')) return own;
+  const nn = canResolve(own, '@ringrun/nn');
+  const its = nn === undefined ? undefined : createRequire(nn);
+  return its && canResolve(its, 'onnxruntime-node') !== undefined ? its : undefined;
+}
+
+function canResolve(require: NodeJS.Require, name: string): string | undefined {
+  try {
+    return require.resolve(name);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,28 @@
+// One of two processes that reduce in memory that one of them makes and hands to the other: arguments are the store's port, the rank, and milliseconds.
+import { createGlooGroup } from '@ringrun/collectives';
+import { connectStore } from '../../store/client.ts';
+import { measureLatency, measureThroughput } from '../measure-group.ts';
+import type { Throughput } from '../measure-group.ts';
+
+export interface SharedMemoryAnswer extends Throughput {
+  /** Of an all-reduce of 4 B, the median. */
+  latencyUs: number;
+}
+
+const [port, rank, timeoutMs] = process.argv.slice(2).map(Number);
+const store = await connectStore({ host: '127.0.0.1', port, timeoutMs });
+const group = await createGlooGroup({
+  store,
+  rank,
+  size: 2,
+  timeoutMs,
+  transport: 'shm',
+  hostId: 'one host',
+});
+const answer: SharedMemoryAnswer = {
+  latencyUs: await measureLatency(group),
+  ...(await measureThroughput(group, 50)),
+};
+process.stdout.write(JSON.stringify(answer));
+await group.destroy();
+await store.close();
