@@ -92,6 +92,18 @@ export class Host {
     );
   }
 
+  /** From now on TCP segments come in only from or to this port, as behind a firewall that swallows the others. Rules of routing: not every kernel has filters. */
+  admitOnlyPort(port: number): void {
+    const incoming = 'iif eth0 ipproto tcp';
+    this.#namespace.ip(
+      'rule add pref 400 lookup local',
+      'rule delete pref 0',
+      `rule add pref 100 ${incoming} dport ${port} lookup local`,
+      `rule add pref 200 ${incoming} sport ${port} lookup local`,
+      `rule add pref 300 ${incoming} blackhole`,
+    );
+  }
+
   /** Starts `node` with these arguments on this host. */
   node(args: readonly string[], options?: CommandOptions): Command {
     return start(...this.#namespace.commandLine(this.name, process.execPath, args), options);

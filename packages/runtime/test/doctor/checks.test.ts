@@ -1,0 +1,325 @@
+import { describe, expect, test } from 'vitest';
+import { judgeRoute } from '../../src/doctor/checks/address.ts';
+import type { Route } from '../../src/doctor/checks/address.ts';
+import { judgeClock } from '../../src/doctor/checks/clock.ts';
+import { judgeCudaProvider } from '../../src/doctor/checks/cuda-provider.ts';
+import { judgeGpu } from '../../src/doctor/checks/gpu.ts';
+import { judgeClocks, judgeLink, judgeLinkFailure } from '../../src/doctor/checks/link.ts';
+import { judgeName } from '../../src/doctor/checks/name.ts';
+import { judgeNccl } from '../../src/doctor/checks/nccl.ts';
+import { judgeNode } from '../../src/doctor/checks/node-version.ts';
+import { judgeOnnxruntime } from '../../src/doctor/checks/onnxruntime.ts';
+import { judgeOpenFiles, parseOpenFilesLimit } from '../../src/doctor/checks/open-files.ts';
+import { judgeAttempt, judgeBinding } from '../../src/doctor/checks/port.ts';
+import { judgeSharedMemory } from '../../src/doctor/checks/shared-memory.ts';
+import { judgeThreads } from '../../src/doctor/checks/threads.ts';
+import { exitCodeFor } from '../../src/doctor/finding.ts';
+import type { Finding } from '../../src/doctor/finding.ts';
+import { parseDriverVersion, parseModel, parseSearch } from '../../src/doctor/gpu-scene.ts';
+import type { GpuScene } from '../../src/doctor/gpu-scene.ts';
+import { formatFinding, formatSummary } from '../../src/doctor/print.ts';
+import type { LinkMeasurement } from '../../src/doctor/second-doctor.ts';
+
+/** `problem: words` and the fix, without which there is none. */
+function words(finding: Finding): string {
+  return finding.level === 'ok'
+    ? `ok: ${finding.found}`
+    : `${finding.level}: ${finding.found} → ${finding.fix}`;
+}
+
+describe('the machine', () => {
+  test('Node 18 is too old, 20 is not', () => {
+    expect(words(judgeNode('v18.20.8', false))).toMatch(/^problem: this is Node v18.* → install Node 20/);
+    expect(words(judgeNode('v20.0.0', false))).toBe('ok: v20.0.0, runs TypeScript through tsx');
+    expect(words(judgeNode('v24.1.0', true))).toBe('ok: v24.1.0, runs TypeScript by itself');
+  });
+
+  test('a clock that stands before this version was made', () => {
+    expect(words(judgeClock(0))).toMatch(/^problem: it is 1970-01-01T.* → .*set-ntp/);
+    expect(judgeClock(Date.UTC(2026, 10, 22)).level).toBe('ok');
+  });
+
+  test.each([
+    [
+      { affinity: 64, quota: 2.5, ompNumThreads: undefined },
+      /^ok: 2 of 64 CPUs, by the cgroup's quota of 2.5; the launcher/,
+    ],
+    [
+      { affinity: 64, quota: 0.5, ompNumThreads: undefined },
+      /^warning: 1 of 64 CPUs, .* quota of 0.5: the kernel stops .* → .*limits.cpu/,
+    ],
+    [
+      { affinity: 4, quota: undefined, ompNumThreads: '8' },
+      /^warning: 4 CPUs; OMP_NUM_THREADS=8 makes .* → unset it/,
+    ],
+    [
+      { affinity: 4, quota: undefined, ompNumThreads: 'many' },
+      /^warning: 4 CPUs; OMP_NUM_THREADS is "many", no number/,
+    ],
+    [{ affinity: 4, quota: 8, ompNumThreads: '4' }, /^ok: 4 CPUs; OMP_NUM_THREADS=4 for each process/],
+    [{ affinity: 1, quota: undefined, ompNumThreads: '' }, /^ok: 1 CPU; /],
+  ])('threads of %j', (budget, expected) => {
+    expect(words(judgeThreads(budget))).toMatch(expected);
+  });
+
+  test('the limit of open files is read from /proc, and judged by the jobs that fit', () => {
+    const line = (soft: string) =>
+      `Limit  Soft Limit  Hard Limit  Units\nMax open files            ${soft}     4096      files\n`;
+    expect(parseOpenFilesLimit(line('256'))).toBe(256);
+    expect(parseOpenFilesLimit(line('unlimited'))).toBe(Infinity);
+    expect(parseOpenFilesLimit('')).toBeUndefined();
+    expect(words(judgeOpenFiles(256))).toMatch(
+      /^warning: at most 256, .* in a job of 65 processes → ulimit -n/,
+    );
+    expect(words(judgeOpenFiles(1024))).toBe('ok: up to 1024');
+  });
+
+  test('shared memory that is forbidden is not missed, processes that do not meet are', () => {
+    const failed = (stderr: string) =>
+      words(judgeSharedMemory({ kind: 'failure', why: 'exit code 1', stderr }));
+    expect(
+      failed(
+        'InvalidArgumentError: transport shm was asked for, but rank 0 (host a, pid 1) has no shared memory: memfd_create: EPERM: use RINGRUN_TRANSPORT=tcp, or leave it out',
+      ),
+    ).toMatch(/^warning: .*TCP: memfd_create: EPERM → .*seccomp/);
+    expect(failed('PeerDiedError: rank 1 has died')).toMatch(/^problem: .*PeerDiedError: rank 1 has died → /);
+  });
+
+  test('onnxruntime that is not there is no problem for who does without', () => {
+    const answer = { installed: false, lookedFrom: ['/app'] } as const;
+    expect(
+      words(judgeOnnxruntime({ kind: 'answer', answer: { ...answer, lookedFrom: ['/app'] }, stderr: '' })),
+    ).toMatch(/^warning: onnxruntime-node is not found from \/app: .* → npm install @ringrun\/nn/);
+  });
+});
+
+describe('GPUs', () => {
+  const opened = (path: string) => ({ problem: '', path, folders: [] });
+  const missing = { problem: 'no such file', path: undefined, folders: ['/lib', '/usr/lib'] };
+  const none: GpuScene = {
+    driver: undefined,
+    models: [],
+    devices: [],
+    cuda: missing,
+    nccl: missing,
+    sharedMemoryBytes: 64 * 1024 * 1024,
+  };
+  const two: GpuScene = {
+    driver: '550.54.15',
+    models: ['NVIDIA H100 80GB HBM3', 'NVIDIA H100 80GB HBM3'],
+    devices: ['nvidia0', 'nvidia1'],
+    cuda: opened('/usr/lib/libcuda.so.1'),
+    nccl: opened('/usr/lib/libnccl.so.2'),
+    sharedMemoryBytes: 2 ** 31,
+  };
+
+  test.each<[Partial<GpuScene>, RegExp]>([
+    [none, /^ok: none here: training runs on the CPU$/],
+    [
+      { devices: [], models: [] },
+      /^warning: the driver 550.54.15 is here, but no GPU: .* → .*nvidia\.com\/gpu: 1/,
+    ],
+    [
+      { cuda: missing },
+      /^problem: 2 GPUs \(.*H100.*\), but libcuda.so.1 cannot be opened: no such file \(looked for in \/lib, \/usr\/lib\) → .*NVIDIA_DRIVER_CAPABILITIES/,
+    ],
+    [{}, /^ok: 2 GPUs \(NVIDIA H100 80GB HBM3, .*\), driver 550.54.15, \/usr\/lib\/libcuda.so.1$/],
+  ])('%j', (scene, expected) => {
+    expect(words(judgeGpu({ ...two, ...scene }))).toMatch(expected);
+  });
+
+  test('NCCL needs its library, and memory for GPUs of one host', () => {
+    expect(words(judgeNccl(two))).toBe('ok: /usr/lib/libnccl.so.2');
+    expect(words(judgeNccl({ ...two, nccl: missing }))).toMatch(
+      /^warning: libnccl.so.2 cannot be opened: no such file .* → apt-get install libnccl2/,
+    );
+    const small = { ...two, sharedMemoryBytes: 64 * 1024 * 1024 };
+    expect(words(judgeNccl(small))).toMatch(/\/dev\/shm holds only 67.1 MB, .* → .*medium: Memory/);
+    expect(judgeNccl({ ...small, devices: ['nvidia0'] }).level).toBe('ok');
+  });
+
+  test('onnxruntime without its CUDA provider computes on the CPU', () => {
+    const stderr =
+      'node:internal\n\nError: Failed to load shared library: libcudnn.so.9: cannot open\n    at x.js:1:1';
+    expect(words(judgeCudaProvider({ kind: 'failure', why: 'exit code 1', stderr }))).toMatch(
+      /^warning: .*GPU: Error: Failed to load shared library: libcudnn.so.9: cannot open → .*onnxruntime-node-install=cuda12/,
+    );
+  });
+
+  test('what the driver and the loader write is read', () => {
+    const version =
+      'NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version:  gcc 12\n';
+    const open = 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.10  Release Build\n';
+    expect([version, open, ''].map(parseDriverVersion)).toEqual(['550.54.15', '570.86.10', undefined]);
+    expect(parseModel('Model: \t\t NVIDIA A100-SXM4-40GB\nIRQ:   0\n')).toEqual(['NVIDIA A100-SXM4-40GB']);
+    const log = [
+      '  1: find library=libnccl.so.2 [0]; searching',
+      '  1:   trying file=/opt/lib/glibc-hwcaps/x86-64-v3/libnccl.so.2',
+      '  1:   trying file=/opt/lib/libnccl.so.2',
+      '  1:   trying file=/usr/lib/libnccl.so.2',
+      '  1: calling init: /usr/lib/libnccl.so.2',
+      '  1:   trying file=/usr/lib/libother.so.2',
+    ].join('\n');
+    expect(parseSearch(log, 'libnccl.so.2')).toEqual({
+      path: '/usr/lib/libnccl.so.2',
+      folders: ['/opt/lib', '/usr/lib'],
+    });
+  });
+});
+
+describe('the way to the master', () => {
+  const named = { host: 'train-master-0', code: undefined, waitedMs: 3 };
+
+  test('a name of several hosts, one that came late, and a name server that is silent', () => {
+    expect(words(judgeName({ ...named, addresses: ['10.0.0.1', '10.0.0.2'] }))).toMatch(
+      /^warning: .*ranks may take different ones .* → name one host/,
+    );
+    expect(words(judgeName({ ...named, addresses: ['10.0.0.1', 'fd00::1'] }))).toBe(
+      'ok: train-master-0 resolves to 10.0.0.1, fd00::1',
+    );
+    expect(words(judgeName({ ...named, addresses: ['10.0.0.1'], waitedMs: 12_000 }))).toMatch(
+      /, after 12 s$/,
+    );
+    expect(words(judgeName({ ...named, addresses: [], code: 'EAI_AGAIN', waitedMs: 30_000 }))).toMatch(
+      /^problem: train-master-0 does not resolve: EAI_AGAIN, for 30 s → no name server answers/,
+    );
+    expect(words(judgeName({ ...named, host: '10.0.0.1', addresses: ['10.0.0.1'] }))).toBe(
+      'ok: 10.0.0.1 is an address',
+    );
+  });
+
+  const route: Route = {
+    host: 'train-master-0',
+    masterAddress: '10.0.0.1',
+    ownAddress: '10.0.0.2',
+    obstacle: '',
+    interfaces: [{ name: 'eth0', address: '10.0.0.2' }],
+    nodeRank: undefined,
+    nodes: undefined,
+  };
+
+  test.each<[Partial<Route>, RegExp]>([
+    [{}, /^ok: 10.0.0.2 on eth0 is what others get to know of this node$/],
+    [{ masterAddress: '10.0.0.2' }, /^ok: 10.0.0.2 on eth0 is the master's/],
+    [
+      { masterAddress: '10.0.0.2', nodeRank: 1 },
+      /^warning: this is node 1, but 10.0.0.2, the master's, is its own → /,
+    ],
+    [
+      { nodeRank: 0 },
+      /^warning: this is node 0, but train-master-0 is 10.0.0.1, and its own addresses are 10.0.0.2 on eth0 → /,
+    ],
+    [
+      { ownAddress: '', obstacle: 'connect ENETUNREACH' },
+      /^problem: no way leads to 10.0.0.1: connect ENETUNREACH → /,
+    ],
+    [
+      { masterAddress: '127.0.1.1', ownAddress: '127.0.0.1' },
+      /^warning: train-master-0 is 127.0.1.1 here, a loopback .* → .*\/etc\/hosts/,
+    ],
+    [
+      { masterAddress: '127.0.1.1', ownAddress: '127.0.0.1', nodes: 3 },
+      /^problem: .*each node would wait for itself → /,
+    ],
+    [
+      { host: 'localhost', masterAddress: '127.0.0.1', ownAddress: '127.0.0.1' },
+      /^ok: 127.0.0.1 is a loopback address: all processes/,
+    ],
+  ])('an address: %j', (change, expected) => {
+    expect(words(judgeRoute({ ...route, ...change }))).toMatch(expected);
+  });
+
+  test('a port that is held matters to a host of the store, less to a launcher', () => {
+    const held = { kind: 'held', holder: 'process 7 (nc -l)', store: false } as const;
+    expect(words(judgeBinding(29500, held, true))).toMatch(
+      /^problem: 29500 is in use by process 7 \(nc -l\) → end that process/,
+    );
+    expect(words(judgeBinding(29500, held, false))).toMatch(/^warning: .* → none is needed with ringrun/);
+    expect(judgeBinding(29500, { ...held, store: true }, true).level).toBe('ok');
+    expect(words(judgeBinding(80, { kind: 'forbidden', why: 'EACCES' }, true))).toMatch(
+      /^problem: 80 cannot .*EACCES → take a port from 1024/,
+    );
+  });
+
+  test('a master that swallows packets is told from one that refuses them', () => {
+    const attempt = { host: 'm', port: 29500, waitedMs: 30_000, greeting: '' };
+    const addresses = ['10.0.0.1'];
+    expect(
+      words(judgeAttempt({ ...attempt, state: { kind: 'unreachable', addresses, code: 'ETIMEDOUT' } })),
+    ).toMatch(/ETIMEDOUT\) → .*firewall, a NetworkPolicy/);
+    expect(words(judgeAttempt({ ...attempt, state: { kind: 'refused', addresses } }))).toMatch(
+      /→ start the doctor, or the job/,
+    );
+    expect(words(judgeAttempt({ ...attempt, state: { kind: 'unresolved', code: 'ENOTFOUND' } }))).toMatch(
+      /→ .*name server/,
+    );
+  });
+});
+
+describe('the link', () => {
+  const link: LinkMeasurement = {
+    peer: { host: 'host1', pid: 7 },
+    transport: 'tcp',
+    latencyUs: 90,
+    clockAheadMs: 0.1,
+    roundTripMs: 0.4,
+    bytes: 2 ** 26,
+    milliseconds: 67,
+    bytesPerSecond: 1e9,
+  };
+
+  test('is judged by its rate, its latency, and the clocks at its ends', () => {
+    expect(words(judgeLink(link))).toBe(
+      'ok: with host1 over TCP: 1 GB/s (8 Gbit/s), all-reduces of 67.1 MB; 90 µs for 4 B. Gradients of 10 million parameters take 40 ms',
+    );
+    expect(words(judgeLink({ ...link, bytesPerSecond: 1e7 }))).toMatch(
+      /^warning: .*10 MB\/s \(0.08 Gbit\/s\).* take 4 s → /,
+    );
+    expect(words(judgeLink({ ...link, latencyUs: 20_000 }))).toMatch(
+      /^warning: .*20 ms for 4 B.* → .*one zone/,
+    );
+    expect(words(judgeClocks(link))).toBe("ok: agree with host1's to 200 µs");
+    expect(words(judgeClocks({ ...link, clockAheadMs: -90_000 }))).toMatch(
+      /^warning: host1's clock is 90 s behind: .* → .*NTP/,
+    );
+  });
+
+  test('that lets small messages through and no large ones is one of packets that are too large', () => {
+    const failure = {
+      stage: 'measuring',
+      peer: 'host1',
+      message: 'timed out',
+      waitedMs: 30_000,
+      command: 'ringrun doctor',
+    } as const;
+    expect(words(judgeLinkFailure({ ...failure, bytes: 131_072 }))).toMatch(
+      /^problem: 131 kB do not get through to host1: timed out → .*mtu/,
+    );
+    expect(words(judgeLinkFailure({ ...failure, bytes: 4 }))).not.toMatch(/mtu/);
+    expect(words(judgeLinkFailure({ ...failure, stage: 'occupied', bytes: 0 }))).toMatch(
+      /^warning: not measured: timed out → run the doctor again/,
+    );
+  });
+});
+
+test('findings are printed in columns, each fix below, and counted', () => {
+  const findings = [
+    { check: 'node', level: 'ok', found: 'v20' },
+    { check: 'shared memory', level: 'warning', found: 'none', fix: 'get\nsome' },
+    { check: 'port', level: 'problem', found: 'held', fix: 'end it' },
+  ] as const;
+  expect(findings.map(formatFinding).join('') + formatSummary(findings)).toBe(
+    [
+      'ok       node           v20',
+      'warning  shared memory  none',
+      '                        fix: get',
+      '                        some',
+      'problem  port           held',
+      '                        fix: end it',
+      '1 problem, 1 warning',
+      '',
+    ].join('\n'),
+  );
+  expect(formatSummary([findings[0]])).toBe('nothing stands in the way\n');
+  expect([exitCodeFor(findings), exitCodeFor(findings.slice(0, 2))]).toEqual([1, 0]);
+});

@@ -1,0 +1,161 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { CommandOptions } from './support/command.ts';
+import { node } from './support/command.ts';
+import { findingsOf, words } from './support/doctor.ts';
+import { repository } from './support/environment.ts';
+import { start } from './support/start.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const folder = temporaryFolder();
+const launcher = join(repository, 'launch.js');
+
+function doctor(args: readonly (string | number)[], options: CommandOptions = {}) {
+  return findingsOf(node([launcher, 'doctor', '--json', ...args.map(String)], options));
+}
+
+/** A shared library of one function that runs when it is opened. */
+function library(name: string, body: string): string {
+  const path = join(folder, name);
+  const source = `#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void opened(void) { ${body} }\n`;
+  const { status, stderr } = spawnSync('g++', ['-x', 'c++', '-shared', '-fPIC', '-o', path, '-'], {
+    input: source,
+    encoding: 'utf8',
+  });
+  expect(status, stderr).toBe(0);
+  return path;
+}
+
+/** A folder in which Node finds an onnxruntime-node that consists of this. */
+function folderWithOnnxruntime(name: string, code: string): string {
+  const own = join(folder, name);
+  const itsPackage = join(own, 'node_modules/onnxruntime-node');
+  mkdirSync(itsPackage, { recursive: true });
+  writeFileSync(join(itsPackage, 'package.json'), '{ "name": "onnxruntime-node", "version": "0.0.1" }');
+  writeFileSync(join(itsPackage, 'index.js'), code);
+  return own;
+}
+
+describe('on a machine', () => {
+  test('that can train, there is no problem, and a person is told in aligned lines', async () => {
+    const { code, stdout, stderr } = await node(['launch', 'doctor']).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^ringrun \d+\.\d+\.\d+ on \S+, linux \w+\n\n/);
+    expect(stdout).toMatch(/^ok {7}addon {10}\/.*\/ringrun\.node loads$/m);
+    expect(stdout).toMatch(
+      /^ok {7}shared memory {2}two processes reduce in it: \d.* for 4 B, \d.*B\/s \(memfd/m,
+    );
+    expect(stdout).toMatch(/^ok {7}onnxruntime {4}1\.\d+\.\d+ computes a graph, \d+ ms from nothing$/m);
+  });
+
+  test('with too little of everything, each lack is named with its fix', async () => {
+    const wrong =
+      'class Tensor {}; module.exports = { Tensor, InferenceSession: { create: () => ({ run: () => ({ y: { data: [7, 7] } }) }) } };';
+    library('libcuda.so.1', '');
+    // No file may have a byte: memory that is made by memfd_create counts as one.
+    const limited = ['-c', 'ulimit -n 300; ulimit -f 0; exec "$0" "$@"'];
+    const command = start('sh', [...limited, process.execPath, launcher, 'doctor', '--json'], {
+      cwd: folderWithOnnxruntime('wrong', wrong),
+      env: { OMP_NUM_THREADS: 640, LD_LIBRARY_PATH: folder },
+    });
+    const findings = await findingsOf(command);
+    expect(words(findings['threads'])).toMatch(
+      /^warning: .*OMP_NUM_THREADS=640 makes every process start more threads.* → unset it/,
+    );
+    expect(words(findings['open files'])).toMatch(
+      /^warning: at most 300, which rank 0 uses up in a job of 79 processes → ulimit -n 65536/,
+    );
+    expect(words(findings['shared memory'])).toMatch(
+      /^warning: there is none, so processes of one host use TCP: .*ftruncate.* → .*ulimit -f unlimited/,
+    );
+    expect(words(findings['onnxruntime'])).toMatch(
+      /^problem: onnxruntime 0\.0\.1 computes 7, 7 for 2·\(1, −2\) → /,
+    );
+    if (existsSync('/dev/nvidia0')) return;
+    expect(words(findings['gpu'])).toMatch(
+      /^warning: .*no GPU: there is no \/dev\/nvidia0.* → .*nvidia\.com\/gpu: 1/,
+    );
+  });
+
+  test('without the addon, and with an onnxruntime that does not load, both say why', async () => {
+    const broken = 'throw new Error("libonnxruntime.so.1: cannot open shared object file");';
+    const findings = await doctor([], {
+      cwd: folderWithOnnxruntime('broken', broken),
+      env: { RINGRUN_NATIVE: join(folder, 'none.node') },
+    });
+    const nowhere = join(folder, 'none.node');
+    expect(words(findings['addon'])).toContain(
+      `problem: no native addon: ${nowhere}: no such file → install`,
+    );
+    expect(findings['shared memory'].level).toBe('problem');
+    expect(words(findings['onnxruntime'])).toMatch(
+      /^problem: .*libonnxruntime\.so\.1: cannot open shared object file → /,
+    );
+  });
+
+  test.each([
+    ['hangs', 'for (;;) pause();', 'it did not end within 2 s'],
+    ['crashes', 'abort();', 'it was ended by SIGABRT'],
+  ])('an addon that %s takes nothing with it', async (name, body, why) => {
+    const RINGRUN_NATIVE = library(`${name}.node`, body);
+    const findings = await doctor(['--timeout', 2], { env: { RINGRUN_NATIVE } });
+    expect(words(findings['addon'])).toMatch(new RegExp(`^problem: .*${why}`));
+    expect(findings['onnxruntime'].level).toBe('ok');
+  });
+});
+
+describe('a port', () => {
+  /** Of this process, at which somebody answers who is no store. */
+  async function heldPort(): Promise<number> {
+    const server = createServer((_, response) => response.end('hello\n')).listen(0, '0.0.0.0');
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return (server.address() as AddressInfo).port;
+  }
+
+  test('that is held: the process is named, here and to those who come', async () => {
+    const port = await heldPort();
+    const [hosting, visiting] = await Promise.all([
+      doctor(['--master-addr', '127.0.0.1', '--master-port', port]),
+      doctor(['--master-addr', '127.0.0.1', '--master-port', port, '--node-rank', 1, '--timeout', 3]),
+    ]);
+    const holder = `^problem: ${port} is in use by process ${process.pid} \\(`;
+    expect(words(hosting['port'])).toMatch(new RegExp(`${holder}.* → .*--master-port`));
+    expect(words(visiting['port'])).toMatch(
+      /^problem: 127\.0\.0\.1:\d+ was not reached within 3 s: .* does not answer as a ringrun store\. It says "HTTP\/1\.1 200 OK" → .*sidecar\.istio\.io\/inject/,
+    );
+    // Of several nodes each would take itself for the master.
+    expect(words(visiting['address'])).toMatch(
+      /^problem: 127\.0\.0\.1 is a loopback address: each node would wait for itself → /,
+    );
+  });
+
+  test('of a training that is under way: it is not disturbed', async () => {
+    const place = { MASTER_ADDR: '127.0.0.1', WORLD_SIZE: 2 };
+    const env = { ...place, MASTER_PORT: 29_517, OMP_NUM_THREADS: 1 };
+    const ranks = [0, 1].map((RANK) =>
+      node(['test/fixtures/endless-sums.js', '20000'], { env: { ...env, RANK } }),
+    );
+    await Promise.all(ranks.map((rank) => rank.sees(/adds up/)));
+    const findings = await doctor([], { env });
+    expect(words(findings['port'])).toMatch(/^ok:/);
+    expect(words(findings['link'])).toMatch(
+      /^warning: not measured: the store there is that of a job, which is under way → /,
+    );
+    expect(ranks.map((rank) => rank.processes().length)).toEqual([1, 1]);
+  });
+});
+
+test('what it cannot read is refused with the nearest right one', async () => {
+  const { code, stderr } = await node(['launch', 'doctor', '--master-adr', 'host']).ended;
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^ringrun doctor: unknown option '--master-adr'\n\(Did you mean --master-addr\?\)/);
+});
