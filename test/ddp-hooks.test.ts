@@ -66,6 +66,17 @@ test('powerSgd: what one direction loses comes in later steps, and not without e
   expect(furthest(late[2], exact)).toBeGreaterThan(0.1 * scale);
 });
 
+test('hooks have the same result on the calling thread as by their promises', async () => {
+  const found = await scenarios.run<Record<string, Record<'later' | 'sync', number[][]>>>(2, 'bothForms');
+  expect(found[1]).toEqual(found[0]);
+  const { allReduce, fp16, powerSgd } = found[0];
+  for (const { later, sync } of [allReduce, fp16, powerSgd]) expect(sync).toEqual(later);
+  // Three different hooks, and powerSgd's first step is exact.
+  expect(fp16.sync[0]).not.toEqual(allReduce.sync[0]);
+  expect(powerSgd.sync[0]).toEqual(allReduce.sync[0]);
+  expect(powerSgd.sync[1]).not.toEqual(allReduce.sync[1]);
+});
+
 interface OwnHook {
   exact: number[];
   doubled: number[];

@@ -69,11 +69,32 @@ export async function verifyIdentical(
   const gathered = new Uint8Array(group.size * (own.length + 1));
   await group.allGather(gathered, Uint8Array.of(counts ? 1 : 0, ...own));
   const digests = digestsByRank(gathered, own.length + 1);
-  if (new Set(digests.filter((digest) => digest !== undefined)).size <= 1) return own;
-  const each = await group.allGatherObject(
-    tensors.map(([name, tensor]) => ({ name, digest: digestOf([[name, tensor]]).toString('hex') })),
-  );
+  if (agree(digests)) return own;
+  const each = await group.allGatherObject(digestsOfEach(tensors));
   throw new ParametersDivergedError(findDivergence(digests, each), step);
+}
+
+/** The same, on the calling thread. */
+export function verifyIdenticalSync(
+  tensors: NamedTensors,
+  group: ProcessGroup,
+  { counts = true, step }: VerifyOptions = {},
+): Buffer {
+  const own = digestOf(tensors);
+  const gathered = new Uint8Array(group.size * (own.length + 1));
+  group.allGatherSync(gathered, Uint8Array.of(counts ? 1 : 0, ...own));
+  const digests = digestsByRank(gathered, own.length + 1);
+  if (agree(digests)) return own;
+  const each = group.allGatherObjectSync(digestsOfEach(tensors));
+  throw new ParametersDivergedError(findDivergence(digests, each), step);
+}
+
+function agree(digests: readonly (string | undefined)[]): boolean {
+  return new Set(digests.filter((digest) => digest !== undefined)).size <= 1;
+}
+
+function digestsOfEach(tensors: NamedTensors): { name: string; digest: string }[] {
+  return tensors.map(([name, tensor]) => ({ name, digest: digestOf([[name, tensor]]).toString('hex') }));
 }
 
 /** Digests in hex; undefined for ranks that do not count. */

@@ -3,7 +3,7 @@ import { defaultGroup } from '../process-group/index.ts';
 import { tell } from '../profiler/activity.ts';
 import { firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffers } from './buffers.ts';
-import { verifyIdentical } from './consistency.ts';
+import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
 import type { DistributedModule } from './distributed-module.ts';
 import type { CommHook } from './hooks/index.ts';
 import { Join, refuseCollectives, type JoinOptions } from './join.ts';
@@ -60,7 +60,8 @@ export class DistributedDataParallel<M extends ForwardModule> {
       firstCap: Math.min(firstBucketCapMb * 2 ** 20, cap),
       cap,
       overlaps: settings.overlap,
-      afterAverage: (step) => this.#endStep(step),
+      synchronous: module.synchronous ?? false,
+      afterAverage: module.synchronous ? this.#endStepSync.bind(this) : this.#endStep.bind(this),
     });
     for (const parameter of parameters) parameter.gradientSink = this.#reducer;
   }
@@ -193,8 +194,19 @@ export class DistributedDataParallel<M extends ForwardModule> {
     if (this.#join !== undefined && this.#broadcastsBuffers) {
       broadcastBuffers(this.#group, this.module, await this.#join.firstThatTrains());
     }
+    if (this.#isToBeVerified(step)) await this.#verify(step);
+  }
+
+  #endStepSync({ step, unused }: AveragedStep): void {
+    this.#unused.record(step, unused);
+    if (this.#isToBeVerified(step)) {
+      verifyIdenticalSync([...this.module.namedParameters()], this.#group, { step });
+    }
+  }
+
+  #isToBeVerified(step: number): boolean {
     const { verifyEvery } = this.#settings;
-    if (verifyEvery > 0 && step % verifyEvery === 0) await this.#verify(step);
+    return verifyEvery > 0 && step % verifyEvery === 0;
   }
 
   /** Before the optimizer moves them. A rank that has run out of batches has parameters of an earlier step. */

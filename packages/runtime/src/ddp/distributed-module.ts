@@ -19,6 +19,12 @@ export interface DistributedModule {
    */
   namedCollectives?(): Iterable<string>;
 
+  /**
+   * True where gradients must be averaged before a call returns, because the library's optimizers do not wait for promises: its backward passes end with the sink's
+   * `backwardDoneSync`, and no average begins before. A library whose backward pass may be awaited leaves it out.
+   */
+  readonly synchronous?: boolean;
+
   /** False while the model is evaluated, when ranks may differ in how often they call it (torch.nn.Module.training). A library without such a mode leaves it out. */
   readonly training?: boolean;
 }
@@ -65,6 +71,15 @@ export interface GradientSink {
 
   /** Called at the end of a backward pass; resolves when every gradient in its place may be used by the optimizer. */
   backwardDone(): Promise<void>;
+}
+
+/** What DDP sets as the `gradientSink` of the parameters of a module that is `synchronous`. */
+export interface SynchronousGradientSink extends GradientSink {
+  /**
+   * Takes the place of `backwardDone`: averages on the calling thread, also where no gradient was told of, as others may have some. When it returns, every gradient in its
+   * place may be used; an error of the average is thrown.
+   */
+  backwardDoneSync(): void;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { registerForLibraries } from './registry.ts';
 import { warnOfUnaveragedGradients } from './unaveraged-gradients.ts';
 
 export { ParametersDivergedError, parametersDigest, verifyIdenticalParameters } from './consistency.ts';
@@ -8,6 +9,7 @@ export type {
   DistributedParameter,
   DistributedTensor,
   GradientSink,
+  SynchronousGradientSink,
   UnaveragedGradientObserver,
 } from './distributed-module.ts';
 export { ModelMismatchError } from './model-agreement.ts';
@@ -15,6 +17,8 @@ export * as commHooks from './hooks/index.ts';
 export type { CommHook, GradientBucket, PowerSgdOptions } from './hooks/index.ts';
 export type { JoinOptions } from './join.ts';
 export type { DistributedDataParallelOptions } from './options.ts';
+export type { DistributedDataParallelRegistry } from './registry.ts';
 export { UnevenInputsError } from './uneven-inputs.ts';
 
+registerForLibraries();
 warnOfUnaveragedGradients();

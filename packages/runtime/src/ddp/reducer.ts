@@ -2,8 +2,8 @@ import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives'
 import { tell } from '../profiler/activity.ts';
 import { allocateBucket, divideByWeight, weigh, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
-import type { DistributedParameter, GradientSink } from './distributed-module.ts';
-import type { CommHook } from './hooks/index.ts';
+import type { DistributedParameter, SynchronousGradientSink } from './distributed-module.ts';
+import type { CommHook, GradientBucket } from './hooks/index.ts';
 import { inStep } from './uneven-inputs.ts';
 
 /** Where a parameter's gradient lies. */
@@ -20,7 +20,9 @@ export interface ReducerSettings {
   cap: number;
   /** Whether the library shall deliver gradients bucket by bucket; false unless given. */
   overlaps?: boolean;
-  /** Called when a step's gradients are averaged; the backward pass ends when it has resolved. */
+  /** Whether backward passes end with `backwardDoneSync`; false unless given. */
+  synchronous?: boolean;
+  /** Called when a step's gradients are averaged; the backward pass ends when it has resolved. One that is `synchronous` does not wait for promises. */
   afterAverage?: (step: AveragedStep) => void | Promise<void>;
 }
 
@@ -51,10 +53,11 @@ type Pass = 'averages' | 'accumulates';
  * All ranks must start the same all-reduces in the same order, whatever the order in which their gradients become ready: a bucket waits for those
  * before it.
  */
-export class Reducer implements GradientSink {
+export class Reducer implements SynchronousGradientSink {
   readonly #group: ProcessGroup;
   readonly #parameters: readonly DistributedParameter[];
   readonly #overlaps: boolean;
+  readonly #synchronous: boolean;
   readonly #buckets: readonly Bucket[];
   readonly #places = new Map<DistributedParameter, Place>();
   #started: Promise<void>[] = [];
@@ -72,11 +75,12 @@ export class Reducer implements GradientSink {
   constructor(
     group: ProcessGroup,
     parameters: readonly DistributedParameter[],
-    { firstCap, cap, overlaps = false, afterAverage }: ReducerSettings,
+    { firstCap, cap, overlaps = false, synchronous = false, afterAverage }: ReducerSettings,
   ) {
     this.#group = group;
     this.#parameters = parameters;
     this.#overlaps = overlaps;
+    this.#synchronous = synchronous;
     this.#afterAverage = afterAverage;
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
@@ -115,7 +119,7 @@ export class Reducer implements GradientSink {
     this.#pass ??= this.#beginPass();
     bucket.uses[position] = 1;
     bucket.missing.delete(parameter);
-    if (this.#pass === 'averages') this.#startCompleteBuckets();
+    if (this.#pass === 'averages' && !this.#synchronous) this.#startCompleteBuckets();
   }
 
   /** Steps whose gradients have been averaged, the same on every rank. */
@@ -147,6 +151,12 @@ export class Reducer implements GradientSink {
 
   /** @throws RingrunError `ERR_COMM_HOOK` where there is one already, or a backward pass is under way */
   registerCommHook(hook: CommHook): void {
+    if (this.#synchronous && hook.sync === undefined) {
+      throw new RingrunError(
+        'ERR_COMM_HOOK',
+        "registerCommHook was given a hook without its form `sync`, which a library whose optimizers do not wait for promises needs. All of ringrun's commHooks have it.",
+      );
+    }
     if (this.#commHook !== undefined || this.#pass !== undefined) {
       const obstacle = this.#commHook === undefined ? 'during a backward pass' : 'a second time';
       throw new RingrunError(
@@ -161,6 +171,15 @@ export class Reducer implements GradientSink {
   async backwardDone(): Promise<void> {
     try {
       if (this.#pass === 'averages') await this.#averagePass();
+    } finally {
+      this.#awaitNextPass();
+    }
+  }
+
+  backwardDoneSync(): void {
+    this.#pass ??= this.#beginPass();
+    try {
+      if (this.#pass === 'averages') this.#averagePassSync();
     } finally {
       this.#awaitNextPass();
     }
@@ -200,8 +219,7 @@ export class Reducer implements GradientSink {
   }
 
   async #averagePass(): Promise<void> {
-    const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
-    for (const parameter of unused) this.#contributeWhatIsThere(parameter);
+    const unused = this.#contributeUnused();
     const since = performance.now();
     await this.#whileAveraging(async () => {
       this.#startCompleteBuckets();
@@ -211,14 +229,41 @@ export class Reducer implements GradientSink {
     await this.#endStep(unused);
   }
 
+  #averagePassSync(): void {
+    const unused = this.#contributeUnused();
+    const since = performance.now();
+    this.#orInStep(() => {
+      for (const bucket of this.#buckets) {
+        weigh(bucket, this.#weight);
+        this.#reduceSync(bucket);
+      }
+    });
+    tell('waiting', 'gradients', since, performance.now(), { step: this.#steps + 1 });
+    const step = this.#concludeStep(unused);
+    this.#orInStep(() => void this.#afterAverage?.(step));
+    this.#steps += 1;
+  }
+
+  /** Parameters for which this rank's loss has no gradient. */
+  #contributeUnused(): readonly DistributedParameter[] {
+    const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
+    for (const parameter of unused) this.#contributeWhatIsThere(parameter);
+    return unused;
+  }
+
   /** @param absent parameters for which this rank had no gradient; those that others have used get one */
   async #endStep(absent: readonly DistributedParameter[]): Promise<void> {
+    const step = this.#concludeStep(absent);
+    await this.#whileAveraging(async () => this.#afterAverage?.(step));
+    this.#steps += 1;
+  }
+
+  #concludeStep(absent: readonly DistributedParameter[]): AveragedStep {
     if (this.#weigher?.divides) for (const bucket of this.#buckets) divideByWeight(bucket);
     for (const parameter of absent) if (this.#isUsedByAnyRank(parameter)) parameter.gradientWritten();
     const unused = new Set(this.#parameters.filter((parameter) => !this.#isUsedByAnyRank(parameter)));
     for (const { uses } of this.#buckets) uses.fill(0);
-    await this.#whileAveraging(async () => this.#afterAverage?.({ step: this.#steps + 1, unused }));
-    this.#steps += 1;
+    return { step: this.#steps + 1, unused };
   }
 
   /**
@@ -242,6 +287,14 @@ export class Reducer implements GradientSink {
       throw inStep(this.#steps + 1, error);
     } finally {
       this.#averaging = false;
+    }
+  }
+
+  #orInStep(average: () => void): void {
+    try {
+      average();
+    } catch (error) {
+      throw inStep(this.#steps + 1, error, 'synchronous');
     }
   }
 
@@ -275,9 +328,19 @@ export class Reducer implements GradientSink {
     await Promise.all([this.#group.allReduce(bucket.tail, { op: ReduceOp.AVG }), this.#call(hook, bucket)]);
   }
 
-  #call(hook: CommHook, { index, gradients, parameters, places }: Bucket): Promise<void> {
+  #reduceSync(bucket: Bucket): void {
+    const hook = this.#commHook;
+    this.#group.allReduceSync(hook === undefined ? bucket.data : bucket.tail, { op: ReduceOp.AVG });
+    hook?.sync?.(this.#forHook(bucket), this.#group);
+  }
+
+  #call(hook: CommHook, bucket: Bucket): Promise<void> {
+    return hook(this.#forHook(bucket), this.#group);
+  }
+
+  #forHook({ index, gradients, parameters, places }: Bucket): GradientBucket {
     const isLast = index === this.#buckets.length - 1;
-    return hook({ index, isLast, data: gradients, parameters, gradients: () => places }, this.#group);
+    return { index, isLast, data: gradients, parameters, gradients: () => places };
   }
 
   #placeOf(parameter: DistributedParameter): Place {

@@ -21,8 +21,11 @@ class PlainParameter implements DistributedParameter {
   }
 }
 
-/** Four parameters of 2, 3, 4 and 5 elements, two of which share each bucket; and the all-reduces that were started, which end when told. */
-function fourParameters(afterAverage?: (step: AveragedStep) => Promise<void>) {
+/** Four parameters of 2, 3, 4 and 5 elements, two of which share each bucket; and the all-reduces that were started, which end when told, or at once where they are synchronous. */
+function fourParameters(
+  afterAverage?: (step: AveragedStep) => Promise<void> | void,
+  { synchronous = false } = {},
+) {
   const started: { length: number; tail: number[]; end: () => void }[] = [];
   const group = {
     allocateSync: (_: string, length: number) => new Float32Array(length),
@@ -30,11 +33,15 @@ function fourParameters(afterAverage?: (step: AveragedStep) => Promise<void>) {
       new Promise<void>((end) => {
         started.push({ length: data.length, tail: [...data.slice(-3)], end });
       }),
+    allReduceSync: (data: Float32Array) => {
+      started.push({ length: data.length, tail: [...data.slice(-3)], end: () => undefined });
+    },
   } as unknown as ProcessGroup;
   const parameters = [2, 3, 4, 5].map((length) => new PlainParameter(length));
   const reducer = new Reducer(group, parameters, {
     firstCap: 4 * (5 + 4),
     cap: 4 * (3 + 2),
+    synchronous,
     ...(afterAverage && { afterAverage }),
   });
   for (const parameter of parameters) parameter.gradientSink = reducer;
@@ -148,4 +155,30 @@ test('what follows an average belongs to the pass; when it fails, the next pass 
     fail(new Error('after the average'));
     await expect(done).rejects.toThrow('after the average');
   }
+});
+
+test('a synchronous pass reduces at its end, in the order of the buckets, also where this rank has no gradient', () => {
+  const steps: number[] = [];
+  const record = ({ step }: AveragedStep) => {
+    steps.push(step);
+  };
+  const { reducer, parameters, lengths, uses } = fourParameters(record, { synchronous: true });
+  for (const parameter of parameters) parameter.gradientWritten();
+  expect(lengths()).toEqual([]);
+  reducer.backwardDoneSync();
+  for (const parameter of parameters) parameter.grad = undefined;
+  reducer.backwardDoneSync();
+  expect(lengths()).toEqual([first, second, first, second]);
+  expect(uses().slice(2)).toEqual([
+    [0, 0, 1],
+    [0, 0, 1],
+  ]);
+  expect(steps).toEqual([1, 2]);
+});
+
+test('a synchronous pass takes only hooks that have their synchronous form', () => {
+  const { reducer } = fourParameters(undefined, { synchronous: true });
+  expect(() => {
+    reducer.registerCommHook(() => Promise.resolve());
+  }).toThrow(expect.objectContaining({ code: 'ERR_COMM_HOOK' }));
 });

@@ -1,5 +1,4 @@
-import { ReduceOp } from '@ringrun/collectives';
-import type { CommHook } from './comm-hook.ts';
+import { inBothForms, type CommHook } from './comm-hook.ts';
 
 /** The average, as without a hook (torch: allreduce_hook). */
-export const allReduce: CommHook = ({ data }, group) => group.allReduce(data, { op: ReduceOp.AVG });
+export const allReduce: CommHook = inBothForms(({ data }, _, average) => [average(data)]);

@@ -1,4 +1,4 @@
-import type { ProcessGroup } from '@ringrun/collectives';
+import { ReduceOp, type ProcessGroup, type TypedArray } from '@ringrun/collectives';
 import type { DistributedParameter } from '../distributed-module.ts';
 
 /** Gradients that are averaged together, as a hook gets them (torch.distributed.GradBucket). */
@@ -20,4 +20,30 @@ export interface GradientBucket {
  * bytes on every rank. Called on every rank for one bucket after the other in the order of `index`, each when the hook's promise for the one before has
  * resolved, so that a hook of several collectives runs them in one order everywhere. An error that it throws rejects `backward`.
  */
-export type CommHook = (bucket: GradientBucket, group: ProcessGroup) => Promise<void>;
+export interface CommHook {
+  (bucket: GradientBucket, group: ProcessGroup): Promise<void>;
+  /** The same by the `…Sync` forms of collectives, over when it returns: for libraries whose optimizers do not wait for promises. `commHooks` all have it. */
+  sync?(bucket: GradientBucket, group: ProcessGroup): void;
+}
+
+/** What a hook does, once for both of its forms: yields what `average` gives, a promise or, where it is over already, nothing. */
+export type HookSteps = (
+  bucket: GradientBucket,
+  group: ProcessGroup,
+  average: (data: TypedArray) => Promise<void> | undefined,
+) => Iterable<Promise<unknown> | undefined>;
+
+export function inBothForms(steps: HookSteps): CommHook {
+  const later: CommHook = async (bucket, group) => {
+    const average = (data: TypedArray) => group.allReduce(data, { op: ReduceOp.AVG });
+    for (const step of steps(bucket, group, average)) await step;
+  };
+  const sync: CommHook['sync'] = (bucket, group) => {
+    const run = steps(bucket, group, (data) => {
+      group.allReduceSync(data, { op: ReduceOp.AVG });
+      return undefined;
+    })[Symbol.iterator]();
+    while (!run.next().done);
+  };
+  return Object.assign(later, { sync });
+}

@@ -1,5 +1,5 @@
-import { narrowFloat32, ReduceOp, widenToFloat32, type TypedArrayOf } from '@ringrun/collectives';
-import type { CommHook } from './comm-hook.ts';
+import { narrowFloat32, widenToFloat32, type TypedArrayOf } from '@ringrun/collectives';
+import { inBothForms, type CommHook } from './comm-hook.ts';
 
 /**
  * The average of the gradients as float16 numbers: half of the bytes (torch: fp16_compress_hook). Each rank's gradient is rounded once, to 11 significant bits, and so
@@ -13,11 +13,11 @@ export const bf16Compress: CommHook = compressedTo('bfloat16');
 function compressedTo(dtype: 'float16' | 'bfloat16'): CommHook {
   /** The compressed gradients of each bucket, in the memory of its group; as long-lived as the bucket. */
   const memories = new WeakMap<Float32Array, TypedArrayOf[typeof dtype]>();
-  return async ({ data }, group) => {
+  return inBothForms(function* ({ data }, group, average) {
     const bits = memories.get(data) ?? group.allocateSync(dtype, data.length);
     memories.set(data, bits);
     narrowFloat32(data, bits);
-    await group.allReduce(bits, { op: ReduceOp.AVG });
+    yield average(bits);
     widenToFloat32(bits, data);
-  };
+  });
 }

@@ -1,7 +1,6 @@
-import { InvalidArgumentError, ReduceOp, type ProcessGroup } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/collectives';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import { allReduce } from './all-reduce.ts';
-import type { CommHook, GradientBucket } from './comm-hook.ts';
+import { inBothForms, type CommHook, type GradientBucket, type HookSteps } from './comm-hook.ts';
 import { multiply, multiplyByTransposed, multiplyTransposed, orthogonalize, type Matrix } from './matrix.ts';
 
 /** Names and defaults are those of torch's PowerSGDState. Every rank gives the same. */
@@ -21,6 +20,7 @@ export interface PowerSgdOptions {
 }
 
 type Settings = Required<PowerSgdOptions>;
+type Average = Parameters<HookSteps>[2];
 
 /**
  * Averages gradients as products of two thin matrices (Vogels et al. 2019, PowerSGD; torch: powerSGD_hook). A gradient of shape [n, …] is a matrix M [n, m], of which
@@ -34,11 +34,11 @@ type Settings = Required<PowerSgdOptions>;
 export function powerSgd(options: PowerSgdOptions = {}): CommHook {
   const settings = checkedSettings(options);
   const states = new WeakMap<Float32Array, BucketState>();
-  return (bucket, group) => {
+  return inBothForms((bucket, _, average) => {
     const state = states.get(bucket.data) ?? new BucketState(bucket, settings);
     states.set(bucket.data, state);
-    return state.average(bucket, group);
-  };
+    return state.steps(bucket, average);
+  });
 }
 
 /** The parts of one bucket, and what is kept from step to step. */
@@ -70,21 +70,28 @@ class BucketState {
     this.#random = () => generator.next() / 2 ** 31;
   }
 
-  async average(bucket: GradientBucket, group: ProcessGroup): Promise<void> {
+  *steps({ data }: GradientBucket, average: Average): ReturnType<HookSteps> {
     this.#steps += 1;
-    if (this.#steps <= this.#settings.startPowerSgdIter) return allReduce(bucket, group);
+    if (this.#steps <= this.#settings.startPowerSgdIter) {
+      yield average(data);
+      return;
+    }
+    // Nothing is sent where no rank has anything: buckets are alike everywhere.
+    const averageAny: Average = (values) => (values.length > 0 ? average(values) : undefined);
     this.#chooseDirections();
     for (const { matrix, error, p, q } of this.#matrices) {
       if (this.#settings.useErrorFeedback) add(error, matrix.data);
       error.set(matrix.data);
       multiply(matrix, q, p);
     }
-    await Promise.all([this.#averageOthers(group), average(this.#ps, group)]);
+    this.#gatherOthers();
+    yield Promise.all([averageAny(this.#othersTogether), averageAny(this.#ps)]);
+    this.#spreadOthers();
     for (const { matrix, p, q } of this.#matrices) {
       orthogonalize(p);
       multiplyTransposed(matrix, p, q);
     }
-    await average(this.#qs, group);
+    yield averageAny(this.#qs);
     for (const { matrix, error, p, q } of this.#matrices) {
       multiplyByTransposed(p, q, matrix);
       subtract(matrix.data, error);
@@ -101,14 +108,16 @@ class BucketState {
     for (const { q } of this.#matrices) orthogonalize(q, draw);
   }
 
-  async #averageOthers(group: ProcessGroup): Promise<void> {
+  #gatherOthers(): void {
     let offset = 0;
     for (const data of this.#others) {
       this.#othersTogether.set(data, offset);
       offset += data.length;
     }
-    await average(this.#othersTogether, group);
-    offset = 0;
+  }
+
+  #spreadOthers(): void {
+    let offset = 0;
     for (const data of this.#others) {
       data.set(this.#othersTogether.subarray(offset, offset + data.length));
       offset += data.length;
@@ -183,11 +192,6 @@ function checkedSettings(options: PowerSgdOptions): Settings {
     );
   }
   return settings;
-}
-
-/** Nothing is sent where no rank has anything: buckets are alike everywhere. */
-async function average(data: Float32Array, group: ProcessGroup): Promise<void> {
-  if (data.length > 0) await group.allReduce(data, { op: ReduceOp.AVG });
 }
 
 function add(what: Float32Array, to: Float32Array): void {
