@@ -1,0 +1,37 @@
+import type { Situation } from '../situation.ts';
+import { nameOf } from '../state.ts';
+import type { Clock, Step } from '../step.ts';
+import { newParticipant, previousRankOf } from '../places.ts';
+
+/** There is no state: this node begins, with what it knows of a store that was lost. */
+export function begin({ card, terms, before, freshName, runId }: Situation, { wall }: Clock): Step {
+  const round = (before?.highestRound ?? 0) + 1;
+  const again = `${nameOf(card)} begins again what was lost with the store, with round ${round}`;
+  return {
+    kind: 'write',
+    state: {
+      version: 1,
+      incarnation: freshName,
+      runId,
+      terms,
+      round,
+      highestRound: round,
+      phase: 'joining',
+      participants: [newParticipant(card, previousRankOf(before, card))],
+      waitList: [],
+      sameNodes: false,
+      master: undefined,
+      because: undefined,
+      rootCause: undefined,
+      roundsBegun: 0,
+      restartsUsed: before?.restartsUsed ?? 0,
+      lastStartUpFailure: before?.lastStartUpFailure,
+      verdict: undefined,
+      refused: [],
+      events: [
+        ...(before?.events ?? []),
+        { at: wall, what: before ? again : `${nameOf(card)} begins the job` },
+      ],
+    },
+  };
+}

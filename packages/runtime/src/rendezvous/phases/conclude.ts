@@ -1,0 +1,66 @@
+import { admit, newParticipant } from '../places.ts';
+import { afterRound } from '../restart-policy.ts';
+import type { Change, EndOfRound, RendezvousState, Verdict } from '../state.ts';
+import { write } from '../step.ts';
+import type { Clock, Step } from '../step.ts';
+
+/** A round ends when all workers of all its nodes have ended. Whoever sees it first says what comes next. */
+export function conclude(state: RendezvousState, clock: Clock): Step | undefined {
+  if (state.phase !== 'ending' || state.participants.some(({ report, gone }) => !report && !gone))
+    return undefined;
+  const { terms, because, rootCause } = state;
+  const decision = afterRound(
+    { nodesChanged: nodesChanged(state), startUpFailure: rootCause?.startUpFingerprint },
+    { ...state, maxRestarts: terms.maxRestarts },
+  );
+  if (decision.kind === 'fail') {
+    const verdict: Verdict = { kind: 'failed', reason: decision.reason, rootCause };
+    return write(state, { phase: 'closed', verdict }, clock, `the job has failed: ${decision.reason}`);
+  }
+  const { restartsUsed, lastStartUpFailure } = decision.budget;
+  const change = { ...nextGathering(state), restartsUsed, lastStartUpFailure };
+  const what = `round ${state.round} has ended: ${describeEnd(because)}; ${decision.reason}`;
+  return write(state, change, clock, what);
+}
+
+function nodesChanged({ participants, because }: RendezvousState): boolean {
+  return participants.some(({ gone }) => gone !== undefined) || because?.kind !== 'failed';
+}
+
+function nextGathering(state: RendezvousState): Change {
+  const round = state.highestRound + 1;
+  const survivors = state.participants.flatMap(({ card, gone }, rank) =>
+    gone ? [] : [newParticipant(card, rank)],
+  );
+  const { participants, waitList } = admit(state.waitList, survivors, state.terms);
+  const sameNodes =
+    survivors.length === state.participants.length && participants.length === survivors.length;
+  return {
+    phase: 'joining',
+    round,
+    highestRound: round,
+    participants,
+    waitList,
+    sameNodes,
+    master: undefined,
+    because: undefined,
+    rootCause: undefined,
+  };
+}
+
+function describeEnd(because: EndOfRound | undefined): string {
+  switch (because?.kind) {
+    case 'failed':
+      return `workers of ${because.by} failed`;
+    case 'died':
+      return `${because.by} died`;
+    case 'left':
+      return `${because.by} leaves`;
+    case 'joined':
+      return `${because.by} came`;
+    case 'cut off':
+      return `${because.by} did not reach the store for too long`;
+    case undefined:
+      return 'all its nodes are gone';
+  }
+}

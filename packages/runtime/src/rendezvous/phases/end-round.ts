@@ -1,0 +1,39 @@
+import type { Situation } from '../situation.ts';
+import { namesOf, withChange } from '../state.ts';
+import type { Participant, RendezvousState, RootCause } from '../state.ts';
+import { stop, untilStopped, write } from '../step.ts';
+import type { Clock, End, Step } from '../step.ts';
+
+/** The round ends: this node ends its workers, says how they ended, and waits for those of the others. */
+export function endRound(
+  state: RendezvousState,
+  situation: Situation,
+  self: Participant,
+  clock: Clock,
+): Step {
+  const { workers, card, leaving } = situation;
+  if (workers.kind === 'running') return stop(state.because!.kind);
+  if (workers.kind === 'stopping') return untilStopped();
+  if (!self.report) return reportEnd(state, situation, clock);
+  if (leaving !== undefined && !self.gone) {
+    const participants = withChange(state.participants, card.id, { gone: 'left' });
+    return write(state, { participants }, clock, undefined, { kind: 'left', why: leaving });
+  }
+  const late = state.participants.filter(({ report, gone }) => !report && !gone);
+  return { kind: 'wait', reason: `the workers of ${namesOf(late.map((other) => other.card))} to end` };
+}
+
+function reportEnd(state: RendezvousState, { card, workers, leaving }: Situation, clock: Clock): Step {
+  const ended = workers.kind === 'ended' && workers.round === state.round ? workers : undefined;
+  const gone = leaving === undefined ? undefined : ('left' as const);
+  const participants = withChange(state.participants, card.id, { report: ended?.end ?? 'stopped', gone });
+  const rootCause = earlierCause(state.rootCause, ended?.rootCause);
+  const end: End | undefined = leaving === undefined ? undefined : { kind: 'left', why: leaving };
+  return write(state, { participants, rootCause }, clock, undefined, end);
+}
+
+/** Reports come in the order in which nodes noticed: the first one counts, unless it is the consequence of another. */
+function earlierCause(first: RootCause | undefined, second: RootCause | undefined): RootCause | undefined {
+  if (!first || !second) return first ?? second;
+  return first.isConsequence && !second.isConsequence ? second : first;
+}

@@ -1,0 +1,67 @@
+import { describeRange, inOrderOfRank } from '../places.ts';
+import { leaseLength } from '../situation.ts';
+import type { Situation } from '../situation.ts';
+import { nameOf, namesOf } from '../state.ts';
+import type { RendezvousState } from '../state.ts';
+import { write } from '../step.ts';
+import type { Clock, Step } from '../step.ts';
+
+/** Nodes gather, until there are enough of them; this one has its place. */
+export function gather(state: RendezvousState, situation: Situation, clock: Clock): Step {
+  const { card, leaving, timing, joiningSince } = situation;
+  const others = state.participants.filter((other) => other.card.id !== card.id);
+  const without = { participants: others, sameNodes: false };
+  if (leaving !== undefined) {
+    return write(state, without, clock, `${nameOf(card)} leaves (${leaving})`, {
+      kind: 'left',
+      why: leaving,
+    });
+  }
+  const missing = state.terms.min - state.participants.length;
+  if (missing <= 0) {
+    const leftMs = lastCallLeft(state, situation, clock.now);
+    return leftMs > 0 ? { kind: 'wait', reason: describeLastCall(state, leftMs) } : giveRanks(state, clock);
+  }
+  if (clock.now - joiningSince < timing.joinTimeoutMs)
+    return { kind: 'wait', reason: describeMissing(state, missing) };
+  const why = `waited ${timing.joinTimeoutMs / 1000} s for ${describeMissing(state, missing)}`;
+  return write(state, without, clock, `${nameOf(card)} gives up: it ${why}`, { kind: 'timed out', why });
+}
+
+/** Milliseconds for which more nodes may come, although there are enough. */
+function lastCallLeft(state: RendezvousState, situation: Situation, now: number): number {
+  if (state.participants.length === state.terms.max || state.sameNodes) return 0;
+  const { enoughSince, incarnationSince, timing } = situation;
+  const lastCallOver = (enoughSince ?? now) + timing.lastCallMs;
+  // A state that no round has come from yet may follow one that was lost, whose nodes may run for a lease.
+  const isFirst =
+    !state.participants.some(({ previousRank }) => previousRank !== undefined) ||
+    situation.before !== undefined;
+  const lostRoundsOver = isFirst ? incarnationSince + leaseLength(timing) : 0;
+  return Math.max(lastCallOver, lostRoundsOver) - now;
+}
+
+function giveRanks(state: RendezvousState, clock: Clock): Step {
+  const participants = inOrderOfRank(state.participants, state.terms);
+  const names = namesOf(participants.map(({ card }) => card));
+  const count = participants.length === 1 ? '1 node' : `${participants.length} nodes`;
+  return write(
+    state,
+    { phase: 'running', participants },
+    clock,
+    `round ${state.round} begins with ${count}: ${names}`,
+  );
+}
+
+function describeLastCall({ participants, terms }: RendezvousState, leftMs: number): string {
+  return `more nodes: ${participants.length} of ${describeRange(terms)} are here, and the last call ends in ${Math.ceil(leftMs / 1000)} s`;
+}
+
+function describeMissing({ terms, participants }: RendezvousState, missing: number): string {
+  const cards = participants.map(({ card }) => card);
+  const more = `${missing} more ${missing === 1 ? 'node' : 'nodes'}`;
+  const ranks = Array.from({ length: terms.max }, (_, rank) => rank);
+  const absent = ranks.filter((rank) => cards.every(({ nodeRank }) => nodeRank !== rank));
+  const which = terms.backend === 'static' ? ` with --node-rank ${absent.join(', ')}` : '';
+  return `${more}${which}; here are ${namesOf(cards)}`;
+}

@@ -1,0 +1,79 @@
+import { mustStopAt } from '../lease.ts';
+import { hasPlaceFor } from '../places.ts';
+import type { Situation } from '../situation.ts';
+import { nameOf, namesOf, withChange } from '../state.ts';
+import type { EndOfRound, NodeCard, Participant, RendezvousState } from '../state.ts';
+import { stop, untilStopped, write } from '../step.ts';
+import type { Clock, Step } from '../step.ts';
+
+/** Ranks are given: workers start, run, and finish or fail. */
+export function run(state: RendezvousState, situation: Situation, self: Participant, clock: Clock): Step {
+  const { card, leaving, workers } = situation;
+  const mine = workers.kind !== 'none' && workers.round === state.round ? workers : undefined;
+  if (leaving !== undefined)
+    return endBecause(
+      state,
+      { kind: 'left', by: nameOf(card) },
+      clock,
+      `${nameOf(card)} leaves (${leaving})`,
+    );
+  if (!mine) return mayStart(state, situation, self, clock);
+  if (mine.kind === 'stopping' || (mine.kind === 'ended' && mine.cutOff)) {
+    return endBecause(
+      state,
+      { kind: 'cut off', by: nameOf(card) },
+      clock,
+      `${nameOf(card)} did not reach the store for too long and ended its workers`,
+    );
+  }
+  if ((mine.kind === 'running' && mine.failing) || (mine.kind === 'ended' && mine.end !== 'finished')) {
+    return endBecause(
+      state,
+      { kind: 'failed', by: nameOf(card) },
+      clock,
+      `workers of ${nameOf(card)} failed`,
+    );
+  }
+  if (mine.kind === 'ended' && !self.report) return reportFinished(state, card, clock);
+  const newcomer = state.waitList.find((other) => hasPlaceFor(other, state.participants, state.terms));
+  if (newcomer && !state.participants.some(({ report }) => report)) {
+    return endBecause(state, { kind: 'joined', by: nameOf(newcomer) }, clock);
+  }
+  return { kind: 'wait', reason: describeUnfinished(state) };
+}
+
+function mayStart(state: RendezvousState, situation: Situation, self: Participant, clock: Clock): Step {
+  const { card, freePort, workers, lease } = situation;
+  if (workers.kind === 'running') return stop('lost');
+  if (workers.kind === 'stopping') return untilStopped();
+  if (clock.now >= mustStopAt(lease))
+    return { kind: 'wait', reason: 'the store to confirm that this node is alive' };
+  if (state.master) return { kind: 'start' };
+  if (state.participants[0] !== self) {
+    return { kind: 'wait', reason: `${nameOf(state.participants[0].card)} to find a port for rank 0` };
+  }
+  if (freePort?.round !== state.round) return { kind: 'find-port' };
+  return write(state, { master: { address: card.address, port: freePort.port } }, clock);
+}
+
+function reportFinished(state: RendezvousState, card: NodeCard, clock: Clock): Step {
+  const participants = withChange(state.participants, card.id, { report: 'finished' });
+  if (participants.some(({ report }) => report !== 'finished')) {
+    return write(state, { participants }, clock, `all workers of ${nameOf(card)} have finished`);
+  }
+  return write(
+    state,
+    { participants, phase: 'closed', verdict: { kind: 'finished' } },
+    clock,
+    'the job is finished',
+  );
+}
+
+function endBecause(state: RendezvousState, because: EndOfRound, clock: Clock, what?: string): Step {
+  return write(state, { phase: 'ending', because }, clock, what);
+}
+
+function describeUnfinished({ participants, master }: RendezvousState): string {
+  const unfinished = participants.filter(({ report }) => !report).map(({ card }) => card);
+  return master ? `the workers of ${namesOf(unfinished)}` : 'the port of rank 0';
+}
