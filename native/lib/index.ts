@@ -197,6 +197,22 @@ export interface NativeBinding {
   widenWith(kernel: string, dtype: number, from: NativeTensor, to: Float32Array): void;
   /** And back, rounded to nearest, ties to even. */
   narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
+  /**
+   * Values of images that lie one after the other in `pixels`, channel by channel and row by row. Each is looked up in its channel's table of 256 `values`, or is the channel's
+   * value of `outside` where the view goes beyond the image.
+   *
+   * `from`: channels, height and width of an image. `views`: for each image that is wanted its index, top, left and step (1, or -1): pixel (x, y) is the image's
+   * (left + x · step, top + y). `seen`: height and width of every view. The values of one view follow those of another in `target`, which they fill.
+   */
+  lookUpImages(
+    pixels: Uint8Array,
+    from: readonly [channels: number, height: number, width: number],
+    values: Float32Array,
+    outside: Float32Array,
+    views: Int32Array,
+    seen: readonly [height: number, width: number],
+    target: Float32Array,
+  ): void;
   /** Algorithms of collectives, by the names that `connect` takes (docs/algorithms.md). */
   algorithmNames(): string[];
   /**

@@ -8,6 +8,7 @@
 #include "binding/algorithms.h"
 #include "binding/elements.h"
 #include "binding/file_locks.h"
+#include "binding/images.h"
 #include "binding/process_group.h"
 #include "reduce/kernels.h"
 
@@ -82,6 +83,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("reduceWith", Napi::Function::New(env, reduceWith));
   exports.Set("widenWith", Napi::Function::New(env, widenWith));
   exports.Set("narrowWith", Napi::Function::New(env, narrowWith));
+  exports.Set("lookUpImages", Napi::Function::New(env, lookUpImages));
   exports.Set("algorithmNames", Napi::Function::New(env, algorithmNamesOf));
   exports.Set("chooseAlgorithm", Napi::Function::New(env, chooseAlgorithmOf));
   exports.Set("tryLockByte", Napi::Function::New(env, tryLockByteOf));

@@ -87,7 +87,7 @@ describe('one pass over the pixels is what the transforms are one after the othe
     const seen = new Set<string>();
     for (let seed = 0; seed < 60; seed += 1) {
       const target = new Float32Array(pipeline.shape.reduce((product, size) => product * size, 1));
-      pipeline.run(pixels, 90, new Random(mixed(seed)), target);
+      pipeline.run(pixels, [{ index: 1, random: new Random(mixed(seed)) }], target);
       const random = new Random(mixed(seed));
       const expected = transforms.reduce<Image>(
         (image, transform) => applied(image, transform, random),
@@ -108,7 +108,8 @@ test('chances are even: places of a crop, and flips', () => {
   const counts = new Map<number, number>();
   for (let index = 0; index < 16_000; index += 1) {
     const target = new Float32Array(1);
-    pipeline.run(Uint8Array.of(51, 102, 153, 204), 0, new Random(mixed(1, 2, index)), target);
+    const wanted = { index: 0, random: new Random(mixed(1, 2, index)) };
+    pipeline.run(Uint8Array.of(51, 102, 153, 204), [wanted], target);
     counts.set(target[0], (counts.get(target[0]) ?? 0) + 1);
   }
   // Of 16 places each pixel is one, and black are 12. A deviation of 5 sigma (150) is one in millions.
@@ -118,7 +119,7 @@ test('chances are even: places of a crop, and flips', () => {
     const flip = new Pipeline([new RandomHorizontalFlip({ p }), new ToTensor()], [1, 1, 2]);
     const flipped = Array.from({ length: 10_000 }, (_, index) => {
       const target = new Float32Array(2);
-      flip.run(Uint8Array.of(0, 255), 0, new Random(mixed(3, 0, index)), target);
+      flip.run(Uint8Array.of(0, 255), [{ index: 0, random: new Random(mixed(3, 0, index)) }], target);
       return target[0];
     });
     return flipped.reduce((sum, value) => sum + value, 0) / 10_000;

@@ -37,14 +37,12 @@ export class ImageDataset implements Dataset<ImageSample> {
   readonly length: number;
   readonly #parts: ImageDatasetParts;
   readonly #pipeline: Pipeline;
-  readonly #bytesPerImage: number;
   readonly #valuesPerImage: number;
 
   /** Throws `InvalidArgumentError` for transforms that do not suit each other or the images. */
   constructor(parts: ImageDatasetParts) {
     this.#parts = parts;
     this.#pipeline = new Pipeline(parts.transforms, parts.shape);
-    this.#bytesPerImage = product(parts.shape);
     this.#valuesPerImage = product(this.#pipeline.shape);
     this.length = parts.labels.length;
   }
@@ -63,13 +61,15 @@ export class ImageDataset implements Dataset<ImageSample> {
     const { pixels, labels, title } = this.#parts;
     const size = this.#valuesPerImage;
     const values = indices.length * size;
-    const images = memory?.array('Float32Array', values) ?? new Float32Array(values);
-    return indices.map((index, position) => {
+    const wanted = indices.map((index) => {
       if (!(index in labels))
         throw new RangeError(`${title} has no sample ${index}: there are ${this.length}.`);
+      return { index, random: new Random(mixed(seed, epoch, index)) };
+    });
+    const images = memory?.array('Float32Array', values) ?? new Float32Array(values);
+    this.#pipeline.run(pixels, wanted, images);
+    return indices.map((index, position) => {
       const data = images.subarray(position * size, (position + 1) * size);
-      const random = new Random(mixed(seed, epoch, index));
-      this.#pipeline.run(pixels, index * this.#bytesPerImage, random, images, position * size);
       return { image: { data, shape: this.#pipeline.shape }, label: BigInt(labels[index]) };
     });
   }

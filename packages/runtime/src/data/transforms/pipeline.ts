@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import { loadNative } from '@ringrun/native';
 import type { Random } from '../random.ts';
 import type { Normalize, RandomCrop, Transform } from './transforms.ts';
 
@@ -43,86 +44,27 @@ export class Pipeline {
     this.shape = [from[0], size.height, size.width];
   }
 
-  /** Transforms the image whose bytes begin at `start` of `pixels`, into `target` from `place` on. */
-  run(pixels: Uint8Array, start: number, random: Random, target: Float32Array, place = 0): void {
-    const [channels, height, width] = this.#from;
-    const view = viewOf(this.#geometry, this.#from, random);
-    const [first, end] = columnsInside(view, width);
-    const image = pixels.subarray(start, start + channels * height * width);
-    const values = this.#values;
-    let to = place;
-    for (let channel = 0; channel < channels; channel += 1) {
-      const table = 256 * channel;
-      const outside = this.#outside[channel];
-      for (let y = 0; y < view.height; y += 1, to += view.width) {
-        const row = view.top + y;
-        if (row < 0 || row >= height) {
-          fill(target, to, to + view.width, outside);
-          continue;
-        }
-        // What chance has drawn is a double to V8, and so is all that is computed from it, until it is told otherwise: 12 µs instead of 7.
-        const from = ((channel * height + row) * width + view.left) | 0;
-        fill(target, to, to + first, outside);
-        if (view.step > 0) look(image, from, first, end, values, table, target, to);
-        else lookBackwards(image, from, first, end, values, table, target, to);
-        fill(target, to + end, to + view.width, outside);
-      }
+  /**
+   * Transforms images that lie one after the other in `pixels`, each with chances of its own, and fills `target` with them. In native code: the loop over the pixels takes 2 µs there
+   * for an image of CIFAR-10, and 6 µs in V8's, 8 once any array of the process has been handed on and each access has to look for that.
+   */
+  run(pixels: Uint8Array, wanted: readonly { index: number; random: Random }[], target: Float32Array): void {
+    const [, height, width] = this.shape;
+    const views = new Int32Array(4 * wanted.length);
+    for (const [place, { index, random }] of wanted.entries()) {
+      const { top, left, step } = viewOf(this.#geometry, this.#from, random);
+      views.set([index, top, left, step], 4 * place);
     }
+    loadNative().lookUpImages(
+      pixels,
+      this.#from,
+      this.#values,
+      this.#outside,
+      views,
+      [height, width],
+      target,
+    );
   }
-}
-
-// The loops in which the time goes: on local numbers only, with one direction each, and four pixels at a time (a third less time than one).
-
-function look(
-  pixels: Uint8Array,
-  from: number,
-  first: number,
-  end: number,
-  values: Float32Array,
-  table: number,
-  target: Float32Array,
-  to: number,
-): void {
-  let x = first;
-  for (; x + 4 <= end; x += 4) {
-    target[to + x] = values[table + pixels[from + x]];
-    target[to + x + 1] = values[table + pixels[from + x + 1]];
-    target[to + x + 2] = values[table + pixels[from + x + 2]];
-    target[to + x + 3] = values[table + pixels[from + x + 3]];
-  }
-  for (; x < end; x += 1) target[to + x] = values[table + pixels[from + x]];
-}
-
-function lookBackwards(
-  pixels: Uint8Array,
-  from: number,
-  first: number,
-  end: number,
-  values: Float32Array,
-  table: number,
-  target: Float32Array,
-  to: number,
-): void {
-  let x = first;
-  for (; x + 4 <= end; x += 4) {
-    target[to + x] = values[table + pixels[from - x]];
-    target[to + x + 1] = values[table + pixels[from - x - 1]];
-    target[to + x + 2] = values[table + pixels[from - x - 2]];
-    target[to + x + 3] = values[table + pixels[from - x - 3]];
-  }
-  for (; x < end; x += 1) target[to + x] = values[table + pixels[from - x]];
-}
-
-/** For the few pixels of a padding a loop is faster than the array's own method. */
-function fill(target: Float32Array, from: number, to: number, value: number): void {
-  for (let place = from; place < to; place += 1) target[place] = value;
-}
-
-/** From which and up to which column of a view (without the last) it shows the image and not what is around it. */
-function columnsInside({ left, step, width }: View, imageWidth: number): [first: number, end: number] {
-  const [first, end] = step > 0 ? [-left, imageWidth - left] : [left - imageWidth + 1, left + 1];
-  const from = Math.min(width, Math.max(0, first));
-  return [from | 0, Math.max(from, Math.min(width, end)) | 0];
 }
 
 /** Chance enters in the order of the transforms: a crop draws its row and its column, a flip draws once. */

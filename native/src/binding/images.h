@@ -1,0 +1,10 @@
+#pragma once
+
+#include <napi.h>
+
+namespace ringrun {
+
+// lookUpImages of native/lib/index.ts.
+void lookUpImages(const Napi::CallbackInfo& info);
+
+}  // namespace ringrun
