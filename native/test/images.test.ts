@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadNative } from '../lib/index.ts';
 
-const { lookUpImages } = loadNative();
+const native = loadNative();
 
 describe('lookUpImages', () => {
   const from = [2, 3, 4] as const;
@@ -24,7 +24,15 @@ describe('lookUpImages', () => {
       shifts.flatMap((left) => shifts.map((top) => [(left + 7) % 3, top, left, step])),
     );
     const target = new Float32Array(views.length * 2 * height * width).fill(NaN);
-    lookUpImages(pixels, from, values, outside, Int32Array.from(views.flat()), [height, width], target);
+    native.lookUpImages(
+      pixels,
+      from,
+      values,
+      outside,
+      Int32Array.from(views.flat()),
+      [height, width],
+      target,
+    );
     const expected = views.flatMap((view) =>
       Array.from({ length: 2 * height * width }, (_, i) =>
         seen(Math.floor(i / 15), i % 5, Math.floor(i / 5) % 3, view),
@@ -41,7 +49,7 @@ describe('lookUpImages', () => {
   ])('refuses %s', (_, view, length, message) => {
     const target = new Float32Array(length);
     const look = () => {
-      lookUpImages(pixels, from, values, outside, Int32Array.from(view), [3, 4], target);
+      native.lookUpImages(pixels, from, values, outside, Int32Array.from(view), [3, 4], target);
     };
     expect(look).toThrow(RangeError);
     expect(look).toThrow(message);
@@ -50,7 +58,7 @@ describe('lookUpImages', () => {
 
   test('refuses tables of other channels', () => {
     expect(() => {
-      lookUpImages(
+      native.lookUpImages(
         pixels,
         from,
         values.subarray(256),
