@@ -36,8 +36,8 @@ export type {
 export { installErrorRecord } from './errors/error-record.ts';
 export type { ErrorRecord } from './errors/error-record.ts';
 export * from './process-group/index.ts';
-export { FileStore, PrefixStore, StoreServer, connectStore } from './store/index.ts';
-export type { ConnectStoreOptions, FileStoreOptions, StoreClient } from './store/index.ts';
+export { FileStore, PrefixStore, StoreServer, TCPStore, connectStore } from './store/index.ts';
+export type { ConnectStoreOptions, FileStoreOptions, StoreClient, TCPStoreOptions } from './store/index.ts';
 export * from './data/index.ts';
 export * from './storage/index.ts';
 export * from './ddp/index.ts';

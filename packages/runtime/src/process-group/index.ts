@@ -12,6 +12,7 @@ export {
   newGroup,
 } from './groups.ts';
 export type { GroupOption, NewGroupOptions } from './groups.ts';
+export type { InitMethod } from './init-method.ts';
 export * from './messages.ts';
 export * from './objects.ts';
 export { destroyProcessGroup, initProcessGroup, isInitialized } from './process-group.ts';

@@ -1,7 +1,8 @@
 import { InvalidArgumentError, RingrunError, defaultTimeoutMs } from '@ringrun/collectives';
 import type { ProcessGroup, Store } from '@ringrun/collectives';
 import { installErrorRecord } from '../errors/error-record.ts';
-import { readEnvironment } from './environment.ts';
+import { settleInitMethod } from './init-method.ts';
+import type { InitMethod } from './init-method.ts';
 import { openSession } from './session.ts';
 import type { Session } from './session.ts';
 import { currentState, enterState, readyState } from './state.ts';
@@ -10,13 +11,17 @@ import { Subgroups } from './subgroups.ts';
 export interface InitProcessGroupOptions {
   /** `gloo`, the only one there is, unless given. */
   backend?: 'gloo';
-  /** `env://`, the only one there is, unless given: the environment says rank, world size and where to meet. */
-  initMethod?: 'env://';
-  /** This process among all, from 0; RANK unless given. */
+  /**
+   * Where the ranks meet. `env://` unless given: the environment says rank, world size and the address. `tcp://host:port`: rank 0 hosts the store there.
+   * `file:///path`: a file that all processes see and may write to; the last of them to leave removes it (see `FileStore`).
+   * The last two need rank and world size, as options or in the URL: `tcp://host:port?rank=0&world_size=2`.
+   */
+  initMethod?: InitMethod;
+  /** This process among all, from 0; for `env://` RANK unless given. */
   rank?: number;
-  /** Number of processes; WORLD_SIZE unless given. */
+  /** Number of processes; for `env://` WORLD_SIZE unless given. */
   worldSize?: number;
-  /** A store that all ranks share already; then no other is opened, and it is not closed at the end. Needs rank and world size. */
+  /** A store that all ranks share already; it is not closed at the end. In place of `initMethod`; needs rank and world size. */
   store?: Store;
   /** Milliseconds that meeting the other ranks may take, and each operation of the group afterwards; 30 minutes unless given. */
   timeoutMs?: number;
@@ -40,12 +45,12 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
     );
   }
   checkChoices(options);
-  const settings = readEnvironment(process.env, options);
+  const settings = settleInitMethod(options, process.env);
   installErrorRecord();
   enterState({ phase: 'starting' });
   try {
-    const { store, timeoutMs = defaultTimeoutMs } = options;
-    const session = await openSession({ settings, store, timeoutMs, generation });
+    const { timeoutMs = defaultTimeoutMs } = options;
+    const session = await openSession({ settings, timeoutMs, generation });
     generation += 1;
     enterState({ phase: 'ready', session, subgroups: new Subgroups(session) });
     process.once('beforeExit', leaveAtExit);
@@ -95,7 +100,7 @@ function leaveAtExit(): void {
 
 /** JavaScript callers can ask for more than the types allow. */
 function checkChoices(options: InitProcessGroupOptions): void {
-  const { backend, initMethod, store, rank, worldSize, timeoutMs = defaultTimeoutMs } = options;
+  const { backend, timeoutMs = defaultTimeoutMs } = options;
   const askedBackend: string = backend ?? 'gloo';
   if (askedBackend !== 'gloo') {
     const nccl =
@@ -104,18 +109,7 @@ function checkChoices(options: InitProcessGroupOptions): void {
         : `There is no backend "${askedBackend}"`;
     throw new InvalidArgumentError(`${nccl}: expected 'gloo', which runs on every machine.`);
   }
-  const askedMethod: string = initMethod ?? 'env://';
-  if (askedMethod !== 'env://') {
-    throw new InvalidArgumentError(
-      `initMethod is "${askedMethod}", expected 'env://': set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment.`,
-    );
-  }
   if (!(timeoutMs > 0)) {
     throw new InvalidArgumentError(`timeoutMs is ${timeoutMs}, expected a number of milliseconds above 0.`);
-  }
-  if (store && (rank === undefined || worldSize === undefined)) {
-    throw new InvalidArgumentError(
-      'initProcessGroup was given a store, so expected rank and worldSize beside it.',
-    );
   }
 }

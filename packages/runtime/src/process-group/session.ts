@@ -1,14 +1,10 @@
-import { hostname } from 'node:os';
-import { HashStore, RingrunError, createGlooGroup } from '@ringrun/collectives';
+import { RingrunError, createGlooGroup } from '@ringrun/collectives';
 import type { ProcessGroup, Store } from '@ringrun/collectives';
-import { isLoopback } from '../store/endpoint.ts';
-import type { HostPort } from '../store/endpoint.ts';
-import { hostStore } from '../store/hosted-store.ts';
-import type { HostedStore } from '../store/hosted-store.ts';
-import { describeMissingMembers, describeSelf, joinJob, sayGoodbye, waitForGoodbyes } from './membership.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
-import { connectStore } from '../store/client.ts';
-import type { EnvironmentSettings } from './environment.ts';
+import type { InitSettings } from './init-method.ts';
+import { agreeOnMaster } from './master-address.ts';
+import { openMeetingStore } from './meeting-store.ts';
+import { describeSelf, joinJob, sayGoodbye, waitForGoodbyes } from './membership.ts';
 
 /** A process's stay in a job: the group of all ranks, what further groups are formed with, and the way out. */
 export interface Session {
@@ -23,9 +19,7 @@ export interface Session {
 }
 
 export interface SessionOptions {
-  settings: EnvironmentSettings;
-  /** The caller's own store; undefined: the one that the settings say. */
-  store: Store | undefined;
+  settings: InitSettings;
   timeoutMs: number;
   /** How many groups this process has initialised before: all ranks have the same number, so their keys meet. */
   generation: number;
@@ -37,11 +31,12 @@ const goodbyeMs = 5000;
 /** Meets the other ranks and forms the group with them. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
-  const { rank, worldSize: size, masterAddress } = settings;
-  const found = await openStore(options);
+  const { rank, worldSize: size } = settings;
+  const found = await openMeetingStore(settings, timeoutMs);
   try {
     const store = new PrefixStore(`restart/${settings.restartCount}/init/${options.generation}`, found.store);
     if (size > 1) await joinJob(store, describeSelf(rank, size, settings.runId), timeoutMs);
+    const masterAddress = await agreeOnMaster(store, settings);
     const group = await createGlooGroup({
       store: new PrefixStore('group/0', store),
       rank,
@@ -63,66 +58,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     await found.abandon();
     throw error;
   }
-}
-
-interface FoundStore {
-  store: Store;
-  hostedByRank0: boolean;
-  /** Ends the use of it. */
-  release(): Promise<void>;
-  /** Ends the use of it when no group was formed: nobody needs what this process hosts. */
-  abandon(): Promise<void>;
-}
-
-async function openStore({ settings, store, timeoutMs }: SessionOptions): Promise<FoundStore> {
-  if (store) return { store, hostedByRank0: false, release: nothingToDo, abandon: nothingToDo };
-  if (settings.worldSize === 1) return foundStore(new HashStore());
-  const who = { who: `rank ${settings.rank}`, describeKeys: describeMissingMembers, timeoutMs };
-  if (settings.store) return foundStore(await connectStore({ ...settings.store, ...who }));
-
-  const { rank, masterAddress, masterPort: port } = settings;
-  if (rank > 0) return foundStore(await connectStore({ host: masterAddress, port, ...who }), true);
-  const host = hostToBind(masterAddress, process.env);
-  const hosted = await hostAsRank0({ host, port });
-  const found = foundStore(
-    await connectStore({ host: host === '*' ? '127.0.0.1' : host, port, ...who }),
-    true,
-  );
-  const abandon = async () => {
-    await found.release();
-    await hosted.close();
-  };
-  return { ...found, abandon };
-}
-
-function foundStore(store: Store, hostedByRank0 = false): FoundStore {
-  const release = () => store.close();
-  return { store, hostedByRank0, release, abandon: release };
-}
-
-async function hostAsRank0(place: HostPort): Promise<HostedStore> {
-  try {
-    return await hostStore(place);
-  } catch (error) {
-    if (!(error instanceof RingrunError) || error.code !== 'ERR_PORT_IN_USE') throw error;
-    throw new RingrunError(
-      error.code,
-      `Rank 0 (process ${process.pid} on ${hostname()}): ${error.message} ` +
-        `If that process belongs to this job, two processes were started with RANK=0.`,
-    );
-  }
-}
-
-function nothingToDo(): Promise<void> {
-  return Promise.resolve();
-}
-
-/**
- * A job whose master is a loopback address stays on this machine, and its store is nobody else's business. In a Kubernetes pod the
- * master may know itself as `localhost` while the other pods know it by its service's name.
- */
-function hostToBind(masterAddress: string, env: NodeJS.ProcessEnv): string {
-  return isLoopback(masterAddress) && env['KUBERNETES_SERVICE_HOST'] === undefined ? masterAddress : '*';
 }
 
 /** Leaves the store, and as its host waits for the others to leave it. Ranks that went without a word are no reason to fail. */

@@ -31,7 +31,15 @@ const resolveEveryMs = 500;
  * answers; InvalidArgumentError when no store can have this address.
  */
 export async function connectStore(options: ConnectStoreOptions): Promise<StoreClient> {
-  const timeoutMs = checkTimeout(options.timeoutMs ?? defaultTimeoutMs);
+  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+  return new StoreClient(await openConnection({ ...options, timeoutMs }), timeoutMs);
+}
+
+/** The connection of `connectStore`, greeted. */
+export async function openConnection(
+  options: ConnectStoreOptions & { timeoutMs: number },
+): Promise<StoreConnection> {
+  const timeoutMs = checkTimeout(options.timeoutMs);
   checkPort(options.port, 1);
   const startedAt = performance.now();
   const lines = new WaitingLines(options.who, options.log);
@@ -49,7 +57,7 @@ export async function connectStore(options: ConnectStoreOptions): Promise<StoreC
     connection.close();
     throw error;
   }
-  return new StoreClient(connection, timeoutMs);
+  return connection;
 }
 
 /** A `Store` in another thread or process, here or on another host. Calls under way keep the process alive, an idle client does not. */

@@ -6,3 +6,5 @@ export { PrefixStore } from './prefix-store.ts';
 export { connectStore } from './client.ts';
 export type { ConnectStoreOptions, StoreClient } from './client.ts';
 export { StoreServer } from './server.ts';
+export { TCPStore } from './tcp-store.ts';
+export type { TCPStoreOptions } from './tcp-store.ts';

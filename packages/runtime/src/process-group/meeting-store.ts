@@ -1,0 +1,85 @@
+import { hostname } from 'node:os';
+import { HashStore, RingrunError } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
+import { connectStore } from '../store/client.ts';
+import { isLoopback } from '../store/endpoint.ts';
+import type { HostPort } from '../store/endpoint.ts';
+import { hostStore } from '../store/hosted-store.ts';
+import type { HostedStore } from '../store/hosted-store.ts';
+import type { InitSettings } from './init-method.ts';
+import { describeMissingMembers } from './membership.ts';
+
+/** The store that the ranks of a job meet in, as this rank has found it. */
+export interface MeetingStore {
+  store: Store;
+  hostedByRank0: boolean;
+  /** Ends the use of it. */
+  release(): Promise<void>;
+  /** Ends the use of it when no group was formed: nobody needs what this process hosts, or was to be. */
+  abandon(): Promise<void>;
+}
+
+/** Waits for the store's host where there is one, and says so. */
+export async function openMeetingStore(settings: InitSettings, timeoutMs: number): Promise<MeetingStore> {
+  const { place, rank, worldSize } = settings;
+  if (place.kind === 'given') {
+    return { store: place.store, hostedByRank0: false, release: nothingToDo, abandon: nothingToDo };
+  }
+  if (worldSize === 1) return found(new HashStore());
+  const who = { who: `rank ${rank}`, describeKeys: describeMissingMembers, timeoutMs };
+  if (place.kind === 'file') return openFile(place.path, { ...who, worldSize });
+  if (place.kind === 'launcher') return found(await connectStore({ ...place.at, ...who }));
+  if (rank > 0) return found(await connectStore({ ...place.at, ...who }), true);
+  return hostForOthers(place.at, who);
+}
+
+type Waiting = Omit<Parameters<typeof connectStore>[0], keyof HostPort>;
+
+async function hostForOthers(at: HostPort, who: Waiting): Promise<MeetingStore> {
+  const host = hostToBind(at.host, process.env);
+  const hosted = await hostAsRank0({ host, port: at.port });
+  const reachedAt = host === '*' ? '127.0.0.1' : host;
+  const meeting = found(await connectStore({ host: reachedAt, port: at.port, ...who }), true);
+  const abandon = async () => {
+    await meeting.release();
+    await hosted.close();
+  };
+  return { ...meeting, abandon };
+}
+
+/** Loaded where it is asked for. */
+async function openFile(path: string, options: Waiting & { worldSize: number }): Promise<MeetingStore> {
+  const { FileStore } = await import('../store/file-store.ts');
+  const store = await FileStore.open(path, options);
+  return { ...found(store), abandon: () => store.withdraw() };
+}
+
+function found(store: Store, hostedByRank0 = false): MeetingStore {
+  const release = () => store.close();
+  return { store, hostedByRank0, release, abandon: release };
+}
+
+async function hostAsRank0(place: HostPort): Promise<HostedStore> {
+  try {
+    return await hostStore(place);
+  } catch (error) {
+    if (!(error instanceof RingrunError) || error.code !== 'ERR_PORT_IN_USE') throw error;
+    throw new RingrunError(
+      error.code,
+      `Rank 0 (process ${process.pid} on ${hostname()}): ${error.message} ` +
+        `If that process belongs to this job, two processes were started with RANK=0.`,
+    );
+  }
+}
+
+function nothingToDo(): Promise<void> {
+  return Promise.resolve();
+}
+
+/**
+ * A job whose master is a loopback address stays on this machine, and its store is nobody else's business. In a Kubernetes pod the
+ * master may know itself as `localhost` while the other pods know it by its service's name.
+ */
+function hostToBind(masterAddress: string, env: NodeJS.ProcessEnv): string {
+  return isLoopback(masterAddress) && env['KUBERNETES_SERVICE_HOST'] === undefined ? masterAddress : '*';
+}

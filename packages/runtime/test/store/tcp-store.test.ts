@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { InvalidArgumentError } from '@ringrun/collectives';
+import { TCPStore } from '../../src/store/tcp-store.ts';
+import { freePort } from '../../../../test/support/free-port.ts';
+import { start } from './processes.ts';
+
+const script = new URL('./fixtures/tcp-store.mjs', import.meta.url);
+
+test('the host waits for the workers, serves them, and ends the store', async () => {
+  const env = { PORT: await freePort(), WORLD: 3 };
+  const worker = start(script, env, ['worker']);
+  const host = start(script, env, ['host']);
+  await host.sees(/hosting/);
+  expect(host.output().stdout).not.toContain('all are here');
+  const last = start(script, env, ['worker']);
+  for (const child of [host, worker, last]) expect(await child.ended).toEqual({ code: 0, signal: null });
+  expect(host.output().stdout).toContain('all are here\nworkers said 2\n');
+});
+
+test('a host without its workers says how many came', async () => {
+  const host = start(script, { PORT: await freePort(), WORLD: 3, TIMEOUT: 300 }, ['host']);
+  expect((await host.ended).code).toBe(1);
+  expect(host.output().stderr).toContain(
+    'TCPStore waited 300 ms for 3 processes, the host among them: 1 came',
+  );
+});
+
+test('a world size that is none is refused', async () => {
+  const opening = TCPStore.open({ host: '127.0.0.1', port: 1, worldSize: 0 });
+  await expect(opening).rejects.toBeInstanceOf(InvalidArgumentError);
+});
