@@ -1,7 +1,6 @@
 import { HashStore, InvalidArgumentError } from '@ringrun/collectives';
 import { describe, expect, test } from 'vitest';
 import { settleInitMethod } from '../../src/process-group/init-method.ts';
-import type { InitChoices } from '../../src/process-group/init-method.ts';
 
 const store = new HashStore();
 const one = { rank: 1, worldSize: 2 };
