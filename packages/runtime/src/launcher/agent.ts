@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { onEndingSignal } from './signals.ts';
+import type { EndingSignals } from './signals.ts';
 import { onSignal, onTime, onWorkerFailed, peerGraceMs } from './supervision.ts';
 import type { Decision, Supervision } from './supervision.ts';
 import { Worker } from './worker.ts';
@@ -27,7 +27,7 @@ const afterKillMs = 1000;
  */
 export async function runWorkers(
   plans: readonly WorkerPlan[],
-  endingSignals: readonly NodeJS.Signals[],
+  endingSignals: EndingSignals,
   gracePeriodMs: number,
 ): Promise<NodeOutcome> {
   let state: Supervision = { phase: 'running' };
@@ -35,10 +35,9 @@ export async function runWorkers(
   const left = new Set<Worker>();
   const allDone = new AbortController();
 
-  const listen = (signal: NodeJS.Signals): void => {
+  endingSignals.listen((signal) => {
     follow(onSignal(state, signal, performance.now(), gracePeriodMs));
-  };
-  onEndingSignal(endingSignals, listen, allDone.signal);
+  }, allDone.signal);
 
   const outcomes = await Promise.all(
     plans.map((plan) => {

@@ -18,23 +18,27 @@ export type Executable = { readonly arguments: readonly string[] } & (
  * @throws LaunchError with exit code 2 when there is nothing of the kind, or it cannot be run.
  */
 export function findExecutable({ kind, name, arguments: args }: Program): Executable {
-  if (kind === 'program') return { kind, path: findProgram(name, process.env), arguments: args };
+  if (kind === 'program') {
+    const remedy = '--no-node runs a program: give its path, or a name that PATH has.';
+    return { kind, path: findProgram(name, process.env, remedy), arguments: args };
+  }
   const script = kind === 'module' ? findModule(name) : findScript(name);
   return { kind: 'script', script, arguments: args };
 }
 
-/** As a shell finds it: a name with a slash is a path, another one is looked for in PATH. */
-function findProgram(name: string, env: NodeJS.ProcessEnv): string {
+/**
+ * As a shell finds it: a name with a slash is a path, another one is looked for in PATH.
+ *
+ * @param remedy What to do where there is none.
+ */
+export function findProgram(name: string, env: NodeJS.ProcessEnv, remedy: string): string {
   const isPath = name.includes('/');
   const folders = isPath ? [''] : (env['PATH'] ?? '').split(delimiter);
   const candidates = folders.map((folder) => resolve(join(folder, name)));
   const found = candidates.find(isExecutableFile);
   if (found !== undefined) return found;
   const why = isPath ? describeUnusable(candidates[0]) : 'is in no folder of PATH';
-  throw new LaunchError(
-    2,
-    `The program ${name} ${why}. --no-node runs a program: give its path, or a name that PATH has.`,
-  );
+  throw new LaunchError(2, `The program ${name} ${why}. ${remedy}`);
 }
 
 function isExecutableFile(path: string): boolean {

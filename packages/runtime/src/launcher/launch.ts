@@ -18,8 +18,10 @@ import { findFreePort, requireFreePort } from './ports.ts';
 import { readErrorRecord } from './read-error-record.ts';
 import { readProcessCount } from './process-count.ts';
 import { exitCodeOf } from './signal-words.ts';
+import { EndingSignals } from './signals.ts';
 import { writeTerminationLog } from './termination-log.ts';
 import { workerCommand } from './worker-command.ts';
+import type { CommandLine } from './worker-command.ts';
 import { cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import type { JobSettings } from './worker-environment.ts';
 import type { WorkerPlan } from './worker.ts';
@@ -31,15 +33,17 @@ import type { WorkerPlan } from './worker.ts';
  */
 export async function launch(options: LaunchOptions, executable: Executable): Promise<number> {
   refuseSeveralNodes(options);
+  const signals = new EndingSignals(options.signalsToHandle);
   // Workers of one node reach it over loopback, and nobody else should.
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const records = makeRecordFolder();
   try {
     const job = await settleJob(options, store);
     const logs = startLogs(options, job);
-    const plans = planWorkers(executable, job, records, logs);
+    const commandOf = await settleCommand(options, executable, job);
+    const plans = planWorkers(commandOf, job, records, logs);
     const before = { startedAt: Date.now(), oomKills: readOomKills() };
-    const outcome = await runWorkers(plans, options.signalsToHandle, options.gracePeriodMs);
+    const outcome = await runWorkers(plans, signals, options.gracePeriodMs);
     await logs.finish();
     return conclude(outcome, {
       host: hostname(),
@@ -94,17 +98,29 @@ async function settleMasterPort(given: number | undefined): Promise<number> {
   return given;
 }
 
-function planWorkers(
+/** What each worker is started with, by local rank. */
+async function settleCommand(
+  { numaBinding }: LaunchOptions,
   executable: Executable,
+  job: JobSettings,
+): Promise<(localRank: number) => CommandLine> {
+  const command = workerCommand(executable, cpusPerWorker(job));
+  if (numaBinding === undefined) return () => command;
+  const { bindWorkers } = await import('./numa/bound-command.ts');
+  const bind = bindWorkers(numaBinding, job.processesPerNode);
+  return (localRank) => bind(command, localRank);
+}
+
+function planWorkers(
+  commandOf: (localRank: number) => CommandLine,
   job: JobSettings,
   records: string | undefined,
   logs: AttemptLogs,
 ): WorkerPlan[] {
-  const commandLine = workerCommand(executable, cpusPerWorker(job));
   return Array.from({ length: job.processesPerNode }, (_, localRank) => ({
     rank: localRank,
     localRank,
-    ...commandLine,
+    ...commandOf(localRank),
     output: logs.outputOf(localRank),
     environment: workerEnvironment(job, localRank, records && recordFile(records, localRank), process.env),
   }));

@@ -1,14 +1,32 @@
-/** Calls `listener` for each of the signals that asks the launcher to end, until `until` is aborted; then they end it at once again. */
-export function onEndingSignal(
-  signals: readonly NodeJS.Signals[],
-  listener: (signal: NodeJS.Signals) => void,
-  until: AbortSignal,
-): void {
-  for (const signal of signals) {
-    const listen = (): void => {
-      listener(signal);
+import { exitCodeOf } from './signal-words.ts';
+
+/** Signals of one key press may come so far apart: from the terminal, and from an npm that passes it on. */
+const sameKeyPressMs = 500;
+
+/**
+ * The signals that ask the launcher to end. They are heard for as long as the launcher lives: by whoever runs workers, and when nobody does they end the
+ * launcher at once; but not just after the workers have ended, when it is about to say how.
+ */
+export class EndingSignals {
+  #listener: ((signal: NodeJS.Signals) => void) | undefined;
+  #unheardSince = -Infinity;
+
+  constructor(signals: readonly NodeJS.Signals[]) {
+    for (const signal of signals) {
+      process.on(signal, () => {
+        if (this.#listener) this.#listener(signal);
+        else if (performance.now() - this.#unheardSince >= sameKeyPressMs) process.exit(exitCodeOf(signal));
+      });
+    }
+  }
+
+  /** Calls `listener` for each signal until `until` is aborted. There is one listener at a time. */
+  listen(listener: (signal: NodeJS.Signals) => void, until: AbortSignal): void {
+    this.#listener = listener;
+    const leave = (): void => {
+      this.#listener = undefined;
+      this.#unheardSince = performance.now();
     };
-    process.on(signal, listen);
-    until.addEventListener('abort', () => process.off(signal, listen), { once: true });
+    until.addEventListener('abort', leave, { once: true });
   }
 }

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
+import { command, launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
 
 describe('--no-node', () => {
   test.each(['--no-node', '--no-python'])('%s runs a program of PATH, with its arguments', async (flag) => {
@@ -75,5 +75,27 @@ describe('-m', () => {
     const { code, stdout, stderr } = await launch(['-m', name], { cwd: projectWithTrainer() }).ended;
     expect([code, stdout]).toEqual([2, '']);
     for (const words of says) expect(stderr).toContain(words);
+  });
+});
+
+describe('a launcher that a worker starts', () => {
+  const nested = (args: string) => `
+    import { spawnSync } from 'node:child_process';
+    if (process.argv[2] === 'inner') console.log('INNER', process.env.RANK, process.env.WORLD_SIZE);
+    else process.exitCode = spawnSync(process.execPath, [process.env.COMMAND, ${args} process.argv[1], 'inner'], { stdio: 'inherit' }).status;`;
+
+  test('is refused, before it starts a world per worker', async () => {
+    const path = temporaryScript('train.mjs', nested(''));
+    const { code, stdout, stderr } = await launch(['--nproc', '2', path], { env: { COMMAND: command } })
+      .ended;
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain('This launcher is started by a worker of another one (RINGRUN_RUN_ID is ');
+    expect(stderr).toContain('say --standalone');
+  });
+
+  test('runs where --standalone says that it is meant', async () => {
+    const path = temporaryScript('train.mjs', nested("'--standalone',"));
+    const { code, stdout } = await launch([path], { env: { COMMAND: command } }).ended;
+    expect([code, stdout]).toEqual([0, 'INNER 0 1\n']);
   });
 });

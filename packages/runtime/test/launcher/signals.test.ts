@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { isRunning, launch, temporaryScript } from './fixtures/launched.ts';
 
-test.each([
+test.each<[NodeJS.Signals, number, ...string[]]>([
   ['SIGTERM', 143],
   ['SIGINT', 130],
   ['SIGHUP', 129],
   ['SIGQUIT', 131],
-] as const)(
+  ['SIGUSR2', 140, '--signals-to-handle', 'SIGUSR2'],
+])(
   '%s reaches the workers and what they started, and the exit code is %d',
-  async (signal, exitCode) => {
+  async (signal, exitCode, ...args) => {
     const source = `
     import { spawn } from 'node:child_process';
     const helper = spawn('sleep', ['1000']);
@@ -18,7 +19,7 @@ test.each([
     const endWhenBoth = () => first ? (first = false) : process.exit(0);
     setInterval(() => {}, 1e6);
     console.log('READY', helper.pid);`;
-    const launched = launch(['--nproc', '2', temporaryScript('train.mjs', source)]);
+    const launched = launch(['--nproc', '2', ...args, temporaryScript('train.mjs', source)]);
     await launched.marked('READY', 2);
     process.kill(launched.pid, signal);
     const { code, stdout, stderr } = await launched.ended;

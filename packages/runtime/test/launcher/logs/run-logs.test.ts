@@ -1,11 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { launch, temporaryFolder, temporaryScript } from '../fixtures/launched.ts';
-
-const command = fileURLToPath(new URL('../../../bin/ringrun.js', import.meta.url));
+import { command, launch, temporaryFolder, temporaryScript } from '../fixtures/launched.ts';
 
 const speak = `
   console.log('out of', process.env.RANK);
