@@ -65,6 +65,7 @@ export async function runWorkers(
     const outcome = await worker.ended;
     if (outcome.exitCode !== 0) follow(onWorkerFailed(state, performance.now()));
     await endLeftovers(worker);
+    await worker.release();
     left.delete(worker);
     return outcome;
   }

@@ -14,6 +14,7 @@ import type { LaunchOptions } from './options/launch-options.ts';
 import { LaunchError } from './launch-error.ts';
 import { RunLogs } from './logs/run-logs.ts';
 import type { AttemptLogs } from './logs/run-logs.ts';
+import { withTorchrunVariables } from './program-environment.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
 import { readErrorRecord } from './read-error-record.ts';
 import { readProcessCount } from './process-count.ts';
@@ -24,7 +25,7 @@ import { workerCommand } from './worker-command.ts';
 import type { CommandLine } from './worker-command.ts';
 import { cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import type { JobSettings } from './worker-environment.ts';
-import type { WorkerPlan } from './worker.ts';
+import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /**
  * Runs one job on this node and resolves with the exit code of the launcher.
@@ -51,7 +52,7 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
       oomKills: rise(before.oomKills, readOomKills()),
       workers: outcome.workers.map((worker) => ({
         outcome: worker,
-        error: ownRecord(worker, records),
+        error: ownRecord(worker, records, executable.kind),
         hiddenOutput: logs.hiddenOutputOf(worker.localRank),
       })),
     });
@@ -117,13 +118,22 @@ function planWorkers(
   records: string | undefined,
   logs: AttemptLogs,
 ): WorkerPlan[] {
-  return Array.from({ length: job.processesPerNode }, (_, localRank) => ({
-    rank: localRank,
-    localRank,
-    ...commandOf(localRank),
-    output: logs.outputOf(localRank),
-    environment: workerEnvironment(job, localRank, records && recordFile(records, localRank), process.env),
-  }));
+  return Array.from({ length: job.processesPerNode }, (_, localRank) => {
+    const command = commandOf(localRank);
+    const environment = workerEnvironment(
+      job,
+      localRank,
+      records && recordFile(records, localRank),
+      process.env,
+    );
+    return {
+      rank: localRank,
+      localRank,
+      ...command,
+      output: logs.outputOf(localRank),
+      environment: command.kind === 'script' ? environment : withTorchrunVariables(environment),
+    };
+  });
 }
 
 function refuseSeveralNodes({ nodes }: LaunchOptions): void {
@@ -165,10 +175,13 @@ function recordFile(folder: string, rank: number): string {
   return join(folder, `rank-${rank}.json`);
 }
 
-/** A record of another process that inherited the variable, such as one that the script started, says nothing about the worker. */
-function ownRecord({ rank, pid }: { rank: number; pid: number | undefined }, folder: string | undefined) {
-  const record = folder === undefined ? undefined : readErrorRecord(recordFile(folder, rank));
-  return record?.pid === pid ? record : undefined;
+/**
+ * A record of another process that inherited the variable, such as one that the script started, says nothing about a script; a program may be a shell
+ * that runs the script.
+ */
+function ownRecord({ rank, pid }: WorkerOutcome, folder: string | undefined, kind: Executable['kind']) {
+  const record = folder === undefined ? undefined : readErrorRecord(recordFile(folder, rank), pid);
+  return kind === 'program' || record?.pid === pid ? record : undefined;
 }
 
 function rise(before: number | undefined, after: number | undefined): number | undefined {

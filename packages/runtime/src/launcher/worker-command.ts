@@ -10,14 +10,18 @@ import type { Script } from './script.ts';
 export interface CommandLine {
   command: string;
   arguments: readonly string[];
+  /** A script ends by itself when the launcher is gone, and records its own errors. */
+  kind: Executable['kind'];
 }
 
 /** How `executable` is started as a worker that has `cpus` processors to itself. */
 export function workerCommand(executable: Executable, cpus: number): CommandLine {
-  if (executable.kind === 'program') return { command: executable.path, arguments: executable.arguments };
+  if (executable.kind === 'program') {
+    return { command: executable.path, arguments: executable.arguments, kind: 'program' };
+  }
   const preloads = preloadsFor(executable.script, nodeStripsTypes());
   const args = workerArguments(executable.script, executable.arguments, preloads, cpus);
-  return { command: process.execPath, arguments: args };
+  return { command: process.execPath, arguments: args, kind: 'script' };
 }
 
 /** What a worker loads before its script. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { Guard } from './guard.ts';
 import { launcherPipeDescriptor, launcherPipeVariable } from './preload/launcher-pipe.ts';
 import { processGroupIsLeft, signalProcessGroup } from './process-group.ts';
 
@@ -10,6 +11,8 @@ export interface WorkerPlan {
   /** The program that is started: Node, or any. */
   command: string;
   arguments: readonly string[];
+  /** A script of Node ends by itself when the launcher is gone; beside another program a process sees to that. */
+  kind: 'script' | 'program';
   environment: NodeJS.ProcessEnv;
   output: WorkerOutput;
 }
@@ -51,13 +54,17 @@ export class Worker {
   #told: WorkerOutcome['told'];
   #forced = false;
   #hasEnded = false;
+  #guard: Guard | undefined;
 
-  constructor({ rank, localRank, command, arguments: args, environment, output }: WorkerPlan) {
+  constructor(plan: WorkerPlan) {
+    const { rank, localRank, command, arguments: args, output } = plan;
+    const watchesLauncher = plan.kind === 'script';
     const child = spawn(command, args, {
-      env: { ...environment, [launcherPipeVariable]: String(launcherPipeDescriptor) },
+      env: { ...plan.environment, ...(watchesLauncher ? launcherPipe : {}) },
       detached: true,
-      stdio: ['ignore', output.stdout, output.stderr, 'pipe'],
+      stdio: ['ignore', output.stdout, output.stderr, ...(watchesLauncher ? ['pipe' as const] : [])],
     });
+    if (child.pid !== undefined && !watchesLauncher) this.#guard = new Guard(child.pid);
     // Never written to: that it closes is the message. A worker that died may reset it.
     if (child.pid !== undefined) child.stdio[launcherPipeDescriptor]?.on('error', () => undefined);
     this.pid = child.pid;
@@ -85,11 +92,19 @@ export class Worker {
     signalProcessGroup(this.pid, signal);
   }
 
+  /** Nothing of its process group is left to watch over. */
+  async release(): Promise<void> {
+    await this.#guard?.release();
+  }
+
   /** Whether anything of its process group still runs. */
   groupIsLeft(): boolean {
     return this.pid !== undefined && processGroupIsLeft(this.pid);
   }
 }
+
+/** What tells a script that it is a worker, and where the pipe is. */
+const launcherPipe = { [launcherPipeVariable]: String(launcherPipeDescriptor) };
 
 type ChildEnd = Pick<WorkerOutcome, 'exitCode' | 'signal' | 'startError'>;
 

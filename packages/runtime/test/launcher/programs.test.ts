@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { command, launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
+import { command, launch, temporaryFolder, temporaryScript, untilGone } from './fixtures/launched.ts';
 
 describe('--no-node', () => {
   test.each(['--no-node', '--no-python'])('%s runs a program of PATH, with its arguments', async (flag) => {
@@ -33,6 +33,65 @@ describe('--no-node', () => {
     const { code, stdout, stderr } = await launch(['--no-node', name], { cwd }).ended;
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(`The program ${name} ${says}`);
+  });
+});
+
+describe('a program', () => {
+  test("sees torchrun's own variables", async () => {
+    const show =
+      'echo $TORCHELASTIC_RESTART_COUNT $TORCHELASTIC_MAX_RESTARTS $TORCHELASTIC_RUN_ID $TORCHELASTIC_USE_AGENT_STORE';
+    const { stdout } = await launch(['--rdzv-id', 'job-7', '--no-node', 'sh', '-c', show]).ended;
+    expect(stdout).toBe('0 0 job-7 False\n');
+  });
+
+  test('of which a launcher is killed ends with everything that it started', async () => {
+    const stubborn = 'trap "" TERM; sleep 1000 & echo READY $$ $!; wait; wait';
+    const launched = launch(['--nproc', '2', '--no-node', 'sh', '-c', stubborn]);
+    const pids = (await launched.marked('READY', 2)).flat().map(Number);
+    process.kill(launched.pid, 'SIGKILL');
+    await untilGone(pids, 5000);
+  });
+
+  test('that ends leaves no guard behind', async () => {
+    const launched = launch(['--no-node', 'sh', '-c', 'echo READY $$']);
+    const [[pid]] = await launched.marked('READY', 1);
+    expect((await launched.ended).code).toBe(0);
+    const guards = readdirSync('/proc').filter((entry) => commandLineOf(entry).at(-1) === pid);
+    expect(guards).toEqual([]);
+  });
+
+  test("that records its error as torch's @record does is the root cause, with its traceback", async () => {
+    const traceback = 'Traceback (most recent call last):\n  File "train.py", line 3\nValueError: no data\n';
+    const record = (message: string, callstack: string) =>
+      temporaryScript(
+        'error.json',
+        JSON.stringify({ message: { message, extraInfo: { py_callstack: callstack, timestamp: '1' } } }),
+      );
+    // Rank 0 loses its peer when rank 1 has failed, and not before.
+    const failed = join(temporaryFolder(), 'failed');
+    const script = `
+      if [ $RANK = 1 ]; then cp ${record('ValueError: no data', traceback)} $TORCHELASTIC_ERROR_FILE; touch ${failed}; exit 1; fi
+      until [ -e ${failed} ]; do :; done
+      cp ${record('RuntimeError: [1] Connection closed by peer', '?')} $TORCHELASTIC_ERROR_FILE; exit 1`;
+    const { code, stderr } = await launch(['--nproc', '2', '--no-node', 'sh', '-c', script]).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      '  Traceback (most recent call last):\n    File "train.py", line 3\n  ValueError: no data\n',
+    );
+    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
+      /root cause: rank 1 .* exit code 1, ValueError: no data$/,
+    );
+  });
+
+  test('that is a shell around a script of ringrun: the error of the script is reported', async () => {
+    const path = temporaryScript(
+      'train.mjs',
+      "import { installErrorRecord } from 'ringrun'; installErrorRecord(); throw new TypeError('bad');",
+    );
+    const node = `${process.execPath} --import ${import.meta.resolve('../../dist/launcher/preload/own-packages.js')} ${path}; exit $?`;
+    const { code, stderr } = await launch(['--no-node', 'sh', '-c', node]).ended;
+    expect(code).toBe(1);
+    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/root cause: rank 0 .* exit code 1, TypeError: bad$/);
   });
 });
 
@@ -99,3 +158,11 @@ describe('a launcher that a worker starts', () => {
     expect([code, stdout]).toEqual([0, 'INNER 0 1\n']);
   });
 });
+
+function commandLineOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+  } catch {
+    return [];
+  }
+}

@@ -21,8 +21,8 @@ export function bindWorkers(
     process.env,
     '--numa-binding needs it: it is in the package util-linux.',
   );
-  return ({ command, arguments: args }, localRank) => {
+  return ({ command, arguments: args, kind }, localRank) => {
     const own = cpusToBind(binding, cpus, { localRank, processes, gpuNodes });
-    return { command: taskset, arguments: ['--cpu-list', own.join(','), command, ...args] };
+    return { command: taskset, arguments: ['--cpu-list', own.join(','), command, ...args], kind };
   };
 }
