@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
+import { refuseEnvironmentOfNode } from './node-environment.ts';
 import { parseEndpoint } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 
@@ -51,6 +52,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv, given: GivenSettings = {
 function readRank(env: NodeJS.ProcessEnv, given: GivenSettings): { rank: number; worldSize: number } {
   const rank = checkGiven('rank', given.rank, 0) ?? readInteger(env, 'RANK', 0);
   const worldSize = checkGiven('worldSize', given.worldSize, 1) ?? readInteger(env, 'WORLD_SIZE', 1);
+  if (given.rank === undefined && given.worldSize === undefined) refuseEnvironmentOfNode(env);
   if (rank === undefined && worldSize === undefined) return { rank: 0, worldSize: 1 };
   if (rank === undefined || worldSize === undefined) {
     const [set, missing] = rank === undefined ? ['WORLD_SIZE', 'RANK'] : ['RANK', 'WORLD_SIZE'];
