@@ -130,7 +130,7 @@ describe('a port', () => {
     const holder = `^problem: ${port} is in use by process ${process.pid} \\(`;
     expect(words(hosting['port'])).toMatch(new RegExp(`${holder}.* → .*--master-port`));
     expect(words(visiting['port'])).toMatch(
-      /^problem: 127\.0\.0\.1:\d+ was not reached within 3 s: .* does not answer as a ringrun store\. It says "HTTP\/1\.1 200 OK" → .*sidecar\.istio\.io\/inject/,
+      /^problem: 127\.0\.0\.1:\d+ was not reached within \d+ s: .* does not answer as a ringrun store\. It says "HTTP\/1\.1 200 OK" → .*sidecar\.istio\.io\/inject/,
     );
     // Of several nodes each would take itself for the master.
     expect(words(visiting['address'])).toMatch(

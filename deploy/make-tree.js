@@ -1,0 +1,81 @@
+// Makes, in a copy of the sources, the tree that the images consist of: built packages, dependencies that run, the examples.
+// The Dockerfile calls it; so does whoever wants to see without Docker what an image would hold (deploy/README.md).
+//
+//   node deploy/make-tree.js            in the root of the copy, which is changed: sources of the addon, other platforms' binaries go
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+/** What they refer to is built with them. */
+const programs = ['packages/examples-common', 'packages/examples-mnist', 'packages/examples-cifar'];
+
+if (existsSync(join(root, '.git'))) {
+  console.error('make-tree: this is a clone, and would lose files; run it in a copy (deploy/README.md).');
+  process.exit(1);
+}
+pnpm('install', '--frozen-lockfile');
+run(process.execPath, 'native/build.js');
+run(process.execPath, 'node_modules/typescript/bin/tsc', '--build', ...programs);
+// Anew, from what was fetched just now: taking packages away leaves what those needed.
+for (const folder of dependencyFolders()) remove(folder);
+pnpm('install', '--frozen-lockfile', '--prod', '--prefer-offline');
+removeWhatOnlyBuilds();
+removeOtherPlatforms();
+
+function dependencyFolders() {
+  const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`);
+  return ['.', 'native', ...packages].map((folder) => join(root, folder, 'node_modules'));
+}
+
+function removeWhatOnlyBuilds() {
+  const objects = readdirSync(join(root, 'native/build')).filter((name) => name !== 'ringrun.node');
+  for (const path of ['src', ...objects.map((name) => `build/${name}`)]) remove(join(root, 'native', path));
+}
+
+/** onnxruntime-node carries the binaries of six platforms (290 MB), zeromq those of twelve. */
+function removeOtherPlatforms() {
+  const onnxruntime = join(packageFolder('packages/nn', 'onnxruntime-node'), 'bin/napi-v6');
+  keepOnly(onnxruntime, process.platform);
+  keepOnly(join(onnxruntime, process.platform), process.arch);
+  const zeromq = join(packageFolder('packages/runtime', 'zeromq'), 'build');
+  keepOnly(zeromq, process.platform);
+  keepOnly(join(zeromq, process.platform), process.arch);
+}
+
+function packageFolder(dependent, name) {
+  const require = createRequire(join(root, dependent, 'package.json'));
+  return dirname(realpathSync(require.resolve(`${name}/package.json`)));
+}
+
+/** Folders beside it go; files stay. */
+function keepOnly(folder, kept) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory() && entry.name !== kept) remove(join(folder, entry.name));
+  }
+}
+
+function remove(path) {
+  rmSync(path, { recursive: true, force: true });
+}
+
+function pnpm(...args) {
+  run('npx', '--yes', packageManager, ...args);
+}
+
+/** Ends the process when the command fails. CI: pnpm asks nobody. */
+function run(command, ...args) {
+  const { status, signal, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, CI: 'true' },
+  });
+  if (status === 0) return;
+  const reason = error?.message ?? signal ?? `exit code ${status}`;
+  console.error(`make-tree: ${command} ${args.join(' ')} failed in ${root}: ${reason}`);
+  process.exit(1);
+}

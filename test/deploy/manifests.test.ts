@@ -1,0 +1,263 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseDoctorOptions } from '../../packages/runtime/src/doctor/options.ts';
+import { node } from '../support/command.ts';
+import { repository } from '../support/environment.ts';
+import { files, podsOf, read } from './manifests.ts';
+import type { Container } from './manifests.ts';
+import { problemsOf, schemasProblem } from './schemas.ts';
+import type { Manifest } from './schemas.ts';
+
+const all = files.flatMap((file) => read(file).map((manifest) => ({ file, manifest })));
+const { version } = JSON.parse(readFileSync(join(repository, 'packages/runtime/package.json'), 'utf8')) as {
+  version: string;
+};
+const inImage = '/opt/ringrun/';
+
+/** A manifest with one value replaced; `undefined` takes it away. */
+function changed(manifest: Manifest, path: string, value: unknown): Manifest {
+  // Not structuredClone, which keeps what YAML's aliases share.
+  const copy = JSON.parse(JSON.stringify(manifest)) as Manifest;
+  const steps = path.split('.');
+  const last = steps.pop()!;
+  const at = steps.reduce<Record<string, unknown>>(
+    (part, step) => part[step] as Record<string, unknown>,
+    copy as never,
+  );
+  if (value === undefined) Reflect.deleteProperty(at, last);
+  else at[last] = value;
+  return copy;
+}
+
+describe.skipIf(schemasProblem)(
+  `by the operators' schemas${schemasProblem ? `: skipped, ${schemasProblem}` : ''}`,
+  () => {
+    // A Service is in no CRD.
+    test.each(all.filter(({ manifest }) => manifest.kind !== 'Service'))(
+      '$file: $manifest.kind $manifest.metadata.name',
+      ({ manifest }) => {
+        expect(problemsOf(manifest)).toEqual([]);
+      },
+    );
+
+    const worker = 'spec.pytorchReplicaSpecs.Worker';
+    const runtime = 'spec.template.spec.replicatedJobs.0';
+
+    test.each<[file: string, document: number, path: string, value: unknown, problem: RegExp]>([
+      ['pytorchjob-gloo.yaml', 0, 'spec.nprocPerNode', 2, /^\/spec\/nprocPerNode: must be string$/],
+      ['pytorchjob-gloo.yaml', 0, `${worker}.replica`, 2, /Worker: replica is no field here$/],
+      [
+        'pytorchjob-gloo.yaml',
+        0,
+        'spec.pytorchReplicaSpecs',
+        undefined,
+        /^\/spec: must have required property 'pytorchReplicaSpecs'$/,
+      ],
+      [
+        'pytorchjob-elastic.yaml',
+        0,
+        'spec.elasticPolicy.minReplicas',
+        'one',
+        /minReplicas: must be integer$/,
+      ],
+      [
+        'pytorchjob-elastic.yaml',
+        0,
+        'spec.elasticPolicy.rdzvPort',
+        2 ** 31,
+        /rdzvPort: must match format "int32"$/,
+      ],
+      [
+        'pytorchjob-nccl.yaml',
+        0,
+        `${worker}.template.spec.containers.0.volumeMount`,
+        [],
+        /containers\/0: volumeMount is no field here$/,
+      ],
+      [
+        'pytorchjob-nccl.yaml',
+        0,
+        `${worker}.template.spec.containers.0.resources.limits.cpu`,
+        'some',
+        /limits\/cpu: must match pattern/,
+      ],
+      [
+        'trainjob-runtime.yaml',
+        0,
+        `${runtime}.name`,
+        undefined,
+        /replicatedJobs\/0: must have required property 'name'$/,
+      ],
+      [
+        'trainjob-runtime.yaml',
+        0,
+        `${runtime}.template.spec.template.spec.containers.0.img`,
+        'x',
+        /img is no field here$/,
+      ],
+      [
+        'trainjob-runtime.yaml',
+        0,
+        'spec.mlPolicy.torch.numProcPerNode',
+        2,
+        /numProcPerNode is no field here$/,
+      ],
+      ['trainjob.yaml', 0, 'spec.trainer.nodes', 2, /^\/spec\/trainer: nodes is no field here$/],
+      ['trainjob.yaml', 0, 'spec.runtimeRef.name', undefined, /must have required property 'name'$/],
+      ['trainjob.yaml', 0, 'metadata.name', 'Mnist', /^\/metadata\/name: must match pattern/],
+      ['trainjob.yaml', 0, 'status', {}, /^\/status: is no field of a manifest$/],
+      ['debug-pod.yaml', 0, 'spec.containers.0.name', undefined, /must have required property 'name'$/],
+      ['debug-pod.yaml', 0, 'spec.containers', undefined, /must have required property 'containers'$/],
+      ['doctors.yaml', 1, 'spec.completion', 2, /^\/spec: completion is no field here$/],
+      ['doctors.yaml', 1, 'spec.template.spec.restartPolicy', 0, /restartPolicy: must be string$/],
+      ['volume.yaml', 0, 'spec.accessMode', 'ReadWriteMany', /^\/spec: accessMode is no field here$/],
+    ])('%s with another %s.%s is refused', (file, document, path, value, problem) => {
+      const problems = problemsOf(changed(read(file)[document], path, value));
+      expect(
+        problems.filter((line) => problem.test(line)),
+        problems.join('\n'),
+      ).toHaveLength(1);
+    });
+
+    test('two containers of one name are refused, and another version of the API', () => {
+      const [pod] = read('debug-pod.yaml');
+      const containers = pod.spec['containers'] as Container[];
+      expect(problemsOf(changed(pod, 'spec.containers', [...containers, ...containers]))).toEqual([
+        expect.stringMatching(/^\/spec\/containers: must pass "x-kubernetes-list-map-keys"/),
+      ]);
+      const [job] = read('trainjob.yaml');
+      expect(() => problemsOf({ ...job, apiVersion: 'trainer.kubeflow.org/v2' })).toThrow(
+        /TrainJob is of trainer.kubeflow.org\/v1alpha1/,
+      );
+    });
+  },
+);
+
+describe('what operators look for, and clusters ask for', () => {
+  const pods = all.flatMap(({ file, manifest }) =>
+    podsOf(manifest).map((pod) => ({ file, kind: manifest.kind, pod })),
+  );
+
+  test('every kind of manifest leads to its pods', () => {
+    const count = Object.fromEntries(
+      files.map((file) => [file, pods.filter((pod) => pod.file === file).length]),
+    );
+    expect(count).toEqual({
+      'debug-pod.yaml': 1,
+      'doctors.yaml': 1,
+      'pytorchjob-elastic.yaml': 1,
+      'pytorchjob-gloo.yaml': 2,
+      'pytorchjob-nccl.yaml': 2,
+      'trainjob-runtime.yaml': 1,
+      'trainjob.yaml': 0,
+      'volume.yaml': 0,
+    });
+  });
+
+  test.each(pods)('$file, $kind', ({ file, kind, pod }) => {
+    const { metadata, spec } = pod;
+    const [container, ...others] = spec.containers;
+    expect(others).toEqual([]);
+    expect(container.image).toBe(`${file.includes('nccl') ? 'ringrun-gpu' : 'ringrun'}:${version}`);
+    expect(metadata.annotations).toEqual({ 'sidecar.istio.io/inject': 'false' });
+    expect(spec.securityContext?.runAsNonRoot).toBe(true);
+    if (kind === 'PyTorchJob') {
+      expect(container.name).toBe('pytorch');
+      expect(container.ports).toEqual([{ name: 'pytorchjob-port', containerPort: 23456 }]);
+    }
+    if (kind === 'ClusterTrainingRuntime') expect(container.name).toBe('node');
+    // The launcher kills what is left after 30 s, and has to have a moment for it.
+    if (kind !== 'Pod' && kind !== 'Job') expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
+  });
+
+  test('replicas restart in their place, and the elastic job has no master', () => {
+    for (const file of files.filter((name) => name.startsWith('pytorchjob'))) {
+      const [{ spec }] = read(file);
+      const replicas = spec['pytorchReplicaSpecs'] as Record<
+        string,
+        { replicas: number; restartPolicy: string }
+      >;
+      expect(Object.keys(replicas)).toEqual(file.includes('elastic') ? ['Worker'] : ['Master', 'Worker']);
+      for (const { restartPolicy } of Object.values(replicas)) expect(restartPolicy).toBe('OnFailure');
+    }
+    const [elastic] = read('pytorchjob-elastic.yaml');
+    const { maxReplicas, rdzvPort, rdzvBackend } = elastic.spec['elasticPolicy'] as Record<string, unknown>;
+    expect({ maxReplicas, rdzvPort, rdzvBackend }).toEqual({
+      maxReplicas: 3,
+      rdzvPort: 23456,
+      rdzvBackend: 'c10d',
+    });
+  });
+
+  test('only NCCL is given a /dev/shm', () => {
+    for (const { file, pod } of pods) {
+      const mounts = pod.spec.containers.flatMap(({ volumeMounts }) => volumeMounts ?? []);
+      expect(
+        mounts.some(({ mountPath }) => mountPath === '/dev/shm'),
+        file,
+      ).toBe(file.includes('nccl'));
+    }
+  });
+});
+
+describe('what the containers run', () => {
+  /** Arguments of the image's entrypoint, which is `ringrun`. */
+  const commands = all.flatMap(({ file, manifest }) => {
+    const { trainer } = manifest.spec as { trainer?: { args: string[] } };
+    // Replicas of one job run the same.
+    const container = podsOf(manifest)
+      .flatMap(({ spec }) => spec.containers)
+      .at(0);
+    const { args } = trainer ?? container ?? {};
+    return args ? [{ file, args }] : [];
+  });
+
+  /** The command in this tree instead of the image's; with --help behind its own options a script says what these are, and ends. */
+  const help = (args: readonly string[]) =>
+    node(['launch', ...args.map((arg) => arg.replace(inImage, repository)), '--help']).ended;
+
+  test.each(['pytorchjob-gloo.yaml', 'pytorchjob-elastic.yaml', 'trainjob.yaml'])(
+    '%s: ringrun and the script take it',
+    async (name) => {
+      const [{ args }] = commands.filter(({ file }) => file === name);
+      expect(args[0]).toMatch(/^\/opt\/ringrun\/packages\/examples-/);
+      const { code, stdout, stderr } = await help(args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      for (const option of args.slice(1))
+        expect(stdout).toContain(`  ${option.slice(0, option.indexOf('='))} `);
+    },
+  );
+
+  test('pytorchjob-nccl.yaml: the script takes all but the backend, which there is not yet, as the file says', async () => {
+    const [{ args }] = commands.filter(({ file }) => file === 'pytorchjob-nccl.yaml');
+    const refused = await help(args);
+    expect(refused.stderr).toMatch(
+      /^error: option '--backend <name>' argument 'nccl' is invalid. Allowed choices are gloo.$/m,
+    );
+    const { code, stdout } = await help(args.filter((arg) => arg !== '--backend=nccl'));
+    expect(code).toBe(0);
+    for (const option of args.slice(1))
+      expect(stdout).toContain(`  ${option.slice(0, option.indexOf('='))} `);
+  });
+
+  test('the doctors wait for each other by name, as pods of an indexed job have it', () => {
+    const [service, job] = read('doctors.yaml');
+    const [{ args }] = commands.filter(({ file }) => file === 'doctors.yaml');
+    const [{ spec }] = podsOf(job) as unknown as [{ spec: { subdomain: string } }];
+    expect(service.metadata.name).toBe(spec.subdomain);
+    expect(service.spec['selector']).toEqual({ 'job-name': job.metadata.name });
+    expect(args).toEqual([
+      'doctor',
+      `--master-addr=${job.metadata.name}-0.${service.metadata.name}`,
+      '--node-rank=$(JOB_COMPLETION_INDEX)',
+      '--timeout=300',
+    ]);
+    const atNode1 = args.slice(1).map((arg) => arg.replace('$(JOB_COMPLETION_INDEX)', '1'));
+    expect(parseDoctorOptions(atNode1, {})).toMatchObject({
+      master: 'ringrun-doctors-0.ringrun-doctors',
+      nodeRank: 1,
+      timeoutMs: 300_000,
+    });
+  });
+});

@@ -1,0 +1,45 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { repository } from '../support/environment.ts';
+import type { Manifest } from './schemas.ts';
+
+export interface Container {
+  name: string;
+  image: string;
+  command?: string[];
+  args?: string[];
+  ports?: { name: string; containerPort: number }[];
+  resources?: Record<'requests' | 'limits', Record<string, string>>;
+  volumeMounts?: { name: string; mountPath: string }[];
+}
+
+/** A pod, or the template of one. */
+export interface PodTemplate {
+  metadata: Manifest['metadata'];
+  spec: {
+    containers: Container[];
+    terminationGracePeriodSeconds?: number;
+    securityContext?: { runAsNonRoot?: boolean };
+  };
+}
+
+const folder = join(repository, 'deploy/manifests');
+
+export const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+
+/** What `deploy/manifests/<name>` describes, aliases and all, as kubectl reads it. */
+export function read(name: string): Manifest[] {
+  return parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map((document) => {
+    if (document.errors.length > 0) throw new Error(`${name}: ${document.errors[0].message}`);
+    return document.toJS() as Manifest;
+  });
+}
+
+/** The pods that a manifest leads to, however deep they are described. */
+export function podsOf(value: unknown): PodTemplate[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { spec } = value as { spec?: { containers?: unknown } };
+  if (Array.isArray(spec?.containers)) return [value as PodTemplate];
+  return Object.values(value).flatMap(podsOf);
+}
