@@ -1,0 +1,79 @@
+import type { ProcessGroup } from 'ringrun';
+import { TfjsError } from '../errors.ts';
+import { requireGroup } from '../ringrun.ts';
+import { callback, type FitCallback } from './callback.ts';
+
+export interface LearningRateScalingOptions {
+  /** How many times the rate becomes; the number of ranks unless given. */
+  factor?: number;
+  /** Steps over which the rate rises to that in a straight line; 0 unless given. */
+  warmupSteps?: number;
+  processGroup?: ProcessGroup;
+}
+
+/** The rate before it was scaled, and steps since: an optimizer is scaled once, however often it is trained, and whatever sets its rate after the warmup has the last word. */
+const scaled = new WeakMap<object, { base: number; step: number }>();
+
+/**
+ * Multiplies the learning rate by the number of ranks: batches of k ranks together go as far as k steps would have gone (the linear rule, with its gradual warmup: Goyal et al.,
+ * "Accurate, Large Minibatch SGD", 2017; Horovod: LearningRateWarmupCallback). The optimizer keeps the rate when training has ended.
+ *
+ * @param optimizer whose rate `optimizer.learningRate` is, as those of tf.train
+ * @throws TfjsError `ERR_ARGUMENT` for an optimizer without such a rate, and for numbers that cannot work; `ERR_NOT_INITIALIZED` outside of a group
+ */
+export function learningRateScaling(
+  optimizer: object,
+  options: LearningRateScalingOptions = {},
+): FitCallback {
+  const { warmupSteps = 0 } = options;
+  const { factor = requireGroup('learningRateScaling', options.processGroup).size } = options;
+  requireNumbers({ factor, warmupSteps });
+  requireRate(optimizer);
+  return callback({
+    onBatchBegin() {
+      const state = scaled.get(optimizer) ?? { base: requireRate(optimizer), step: 0 };
+      scaled.set(optimizer, state);
+      const { base, step } = state;
+      if (step <= warmupSteps) setRate(optimizer, scaledRate(base, { factor, step, warmupSteps }));
+      state.step += 1;
+      return Promise.resolve();
+    },
+  });
+}
+
+/** @param step from 0 */
+export function scaledRate(
+  base: number,
+  { factor, step, warmupSteps }: { factor: number; step: number; warmupSteps: number },
+): number {
+  const risen = warmupSteps === 0 ? 1 : Math.min(1, step / warmupSteps);
+  return base * (1 + (factor - 1) * risen);
+}
+
+interface WithRate {
+  learningRate?: unknown;
+  setLearningRate?: (rate: number) => void;
+}
+
+function requireRate(optimizer: object): number {
+  const { learningRate } = optimizer as WithRate;
+  if (typeof learningRate === 'number') return learningRate;
+  throw new TfjsError(
+    'ERR_ARGUMENT',
+    'learningRateScaling: expected an optimizer with a number `learningRate`, as those of tf.train have; set the rate of another yourself.',
+  );
+}
+
+/** SGD and momentum keep a tensor of the rate too, which their method renews. */
+function setRate(optimizer: WithRate, rate: number): void {
+  if (optimizer.setLearningRate === undefined) optimizer.learningRate = rate;
+  else optimizer.setLearningRate(rate);
+}
+
+function requireNumbers({ factor, warmupSteps }: { factor: number; warmupSteps: number }): void {
+  if (factor > 0 && Number.isFinite(factor) && Number.isSafeInteger(warmupSteps) && warmupSteps >= 0) return;
+  throw new TfjsError(
+    'ERR_ARGUMENT',
+    `learningRateScaling: expected a factor above 0 and warmupSteps from 0, given ${factor} and ${warmupSteps}.`,
+  );
+}

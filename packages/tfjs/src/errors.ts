@@ -1,0 +1,19 @@
+/** What @ringrun/tfjs throws: a stable `code` to branch on, and a message that says what was given, what was expected and how to mend it. Collectives throw ringrun's errors. */
+export class TfjsError extends Error {
+  readonly code:
+    | 'ERR_ARGUMENT'
+    | 'ERR_NOT_INITIALIZED'
+    | 'ERR_ALREADY_DISTRIBUTED'
+    | 'ERR_NOT_DISTRIBUTED'
+    | 'ERR_OPTIMIZER_MISMATCH'
+    | 'ERR_VARIABLES_MISMATCH'
+    | 'ERR_VARIABLES_DIFFER'
+    | 'ERR_DEVICES'
+    | 'ERR_CHECKPOINT';
+
+  constructor(code: TfjsError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}

@@ -1,0 +1,86 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** tf.io.ModelArtifacts */
+export interface ModelArtifacts {
+  modelTopology?: object;
+  weightSpecs?: WeightSpec[];
+  weightData?: ArrayBuffer | ArrayBuffer[];
+}
+
+/** tf.io.WeightsManifestEntry */
+export interface WeightSpec {
+  name: string;
+  shape: number[];
+  dtype: 'float32' | 'int32' | 'bool' | 'string' | 'complex64';
+}
+
+/** tf.io.IOHandler */
+export interface ModelFolder {
+  save(
+    artifacts: ModelArtifacts,
+  ): Promise<{ modelArtifactsInfo: { dateSaved: Date; modelTopologyType: 'JSON' } }>;
+  load(): Promise<ModelArtifacts & { weightData: ArrayBuffer }>;
+}
+
+/** tf.io.ModelJSON */
+interface ModelJson {
+  weightsManifest: { paths: string[]; weights: WeightSpec[] }[];
+}
+
+const modelFile = 'model.json';
+const isWeightsFile = /^weights-[0-9a-f]{16}\.bin$/;
+
+/**
+ * A folder that models are saved to and loaded from, for plain @tensorflow/tfjs, which in Node has none: `model.save(folder('runs/1'))`, `tf.loadLayersModel(folder('runs/1'))`. The
+ * format is TensorFlow.js's: `model.json` and a file of weights; tfjs-node reads it as `file://runs/1/model.json`.
+ *
+ * A save is seen whole or not at all: the weights come first, under a name of their own, and `model.json` is renamed into its place. The weights that it named before are
+ * deleted then. Errors are the file system's.
+ */
+export function folder(path: string): ModelFolder {
+  return {
+    async save({ weightData = new ArrayBuffer(0), weightSpecs = [], ...rest }) {
+      await mkdir(path, { recursive: true });
+      const weights = together(weightData);
+      const weightsFile = `weights-${createHash('sha256').update(weights).digest('hex').slice(0, 16)}.bin`;
+      await writeWhole(path, weightsFile, weights);
+      const json = { ...rest, weightsManifest: [{ paths: [weightsFile], weights: weightSpecs }] };
+      await writeWhole(path, modelFile, Buffer.from(JSON.stringify(json)));
+      const old = (await readdir(path)).filter((name) => isWeightsFile.test(name) && name !== weightsFile);
+      for (const name of old) await rm(join(path, name));
+      return { modelArtifactsInfo: { dateSaved: new Date(), modelTopologyType: 'JSON' } };
+    },
+
+    async load() {
+      const json = await readFile(join(path, modelFile), 'utf8');
+      const { weightsManifest, ...rest } = JSON.parse(json) as ModelJson;
+      const files = weightsManifest.flatMap(({ paths }) => paths);
+      const weights = Buffer.concat(await Promise.all(files.map((name) => readFile(join(path, name)))));
+      const weightSpecs = weightsManifest.flatMap((group) => group.weights);
+      return { ...rest, weightSpecs, weightData: Uint8Array.from(weights).buffer };
+    },
+  };
+}
+
+function together(data: ArrayBuffer | ArrayBuffer[]): Uint8Array {
+  return Array.isArray(data) ? Buffer.concat(data.map((part) => new Uint8Array(part))) : new Uint8Array(data);
+}
+
+async function writeWhole(path: string, name: string, bytes: Uint8Array): Promise<void> {
+  const temporary = join(path, `.${name}.${randomUUID()}`);
+  try {
+    const file = await open(temporary, 'wx');
+    try {
+      await file.writeFile(bytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, join(path, name));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+import type { DistributedDataParallel, ProcessGroup, SynchronousGradientSink } from 'ringrun';
+import { requireEqualVariables, requireSameOptimizer } from './agreement.ts';
+import type { DistributeOptions } from './options.ts';
+import { requireDistributedDataParallel } from './ringrun.ts';
+import {
+  tensorOf,
+  type GradientsByName,
+  type NamedGradient,
+  type Optimizer,
+  type TfVariable,
+} from './tensorflow.ts';
+import { VariablesModule } from './variables.ts';
+
+export interface TeamSettings extends DistributeOptions {
+  group: ProcessGroup;
+  /** Steps that are averaged together. */
+  accumulation: number;
+  optimizer: Optimizer;
+  /** Whether this rank has gradients already, so that nobody's variables may change any more. */
+  gradientsExist: boolean;
+}
+
+/** Variables that one optimizer trains together, under DistributedDataParallel. Making one is a collective, after which all ranks have the variables of rank 0. */
+export class Team {
+  readonly variables: readonly TfVariable[];
+  readonly #group: ProcessGroup;
+  readonly #module: VariablesModule;
+  readonly #ddp: DistributedDataParallel<VariablesModule>;
+  readonly #accumulation: number;
+  readonly #broadcastsBuffers: boolean;
+  /** What this team does not train, and which of it a forward pass has assigned so far. */
+  readonly #others: readonly TfVariable[];
+  readonly #assigned = new Set<TfVariable>();
+  /** Variables that any rank has had a gradient for, in the order in which that came. */
+  readonly #used = new Set<string>();
+  #passes = 0;
+
+  constructor(variables: readonly TfVariable[], others: readonly TfVariable[], settings: TeamSettings) {
+    const { group, accumulation, optimizer, commHook, broadcastBuffers = true } = settings;
+    this.variables = variables;
+    this.#group = group;
+    this.#accumulation = accumulation;
+    this.#broadcastsBuffers = broadcastBuffers;
+    this.#others = others;
+    this.#module = new VariablesModule(variables, others);
+    requireSameOptimizer(group, optimizer, accumulation);
+    if (settings.gradientsExist) requireEqualVariables(group, [...variables, ...others]);
+    this.#ddp = this.#wrap(settings);
+    if (commHook !== undefined) this.#ddp.registerCommHook(commHook);
+    this.#module.buffers = [];
+  }
+
+  /** On which no rank's loss depended in the last step. */
+  get unused(): readonly string[] {
+    return this.#ddp.unusedParameters;
+  }
+
+  has(names: Iterable<string>): boolean {
+    const own = new Set(this.variables.map(({ name }) => name));
+    return [...names].every((name) => own.has(name));
+  }
+
+  /** Runs a forward pass, and notices what it assigns: a variable has another `dataId` then, and nothing is read. */
+  watching<Result>(run: () => Result): Result {
+    const before = this.#others.map(({ dataId }) => dataId);
+    const result = run();
+    const news = this.#others.filter((variable, i) => variable.dataId !== before[i]);
+    for (const variable of news) this.#assigned.add(variable);
+    if (news.length > 0) {
+      this.#module.buffers = new VariablesModule([], [...this.#assigned]).buffers;
+    }
+    return result;
+  }
+
+  accumulate(gradients: GradientsByName): void {
+    for (const parameter of this.#module.parameters) {
+      const gradient = gradients[parameter.name];
+      if (gradient != null) parameter.accumulate(gradient);
+    }
+    this.#passes += 1;
+  }
+
+  get isDue(): boolean {
+    return this.#passes >= this.#accumulation;
+  }
+
+  /** A collective, on the calling thread: when it returns, all ranks have the same gradients. */
+  average(): void {
+    const passes = this.#passes;
+    this.#passes = 0;
+    for (const parameter of this.#module.parameters) parameter.contribute(passes);
+    const [{ gradientSink }] = this.#module.parameters;
+    (gradientSink as SynchronousGradientSink).backwardDoneSync();
+    for (const { name, grad } of this.#module.parameters) if (grad !== undefined) this.#used.add(name);
+    if (this.#broadcastsBuffers) this.#syncBuffers();
+  }
+
+  /**
+   * What `average` has left, as tensors of the caller. tf optimizers keep their moments by a gradient's place in the list, so that each variable has the same place at every
+   * step, also where it has no gradient.
+   *
+   * @param names in the order of the list; unless given, the variables that have ever had a gradient
+   */
+  takeGradients(names: readonly string[] = [...this.#used]): NamedGradient[] {
+    const byName = new Map(this.#module.parameters.map((parameter) => [parameter.name, parameter]));
+    const gradients = names.map((name) => {
+      const parameter = byName.get(name);
+      const values = parameter?.grad;
+      return {
+        name,
+        tensor: values && tensorOf(values, { shape: parameter.variable.shape, dtype: 'float32' }),
+      };
+    });
+    for (const parameter of this.#module.parameters) parameter.forgetGradient();
+    return gradients;
+  }
+
+  #wrap({ group, bucketCapMb, verifyEvery }: TeamSettings): DistributedDataParallel<VariablesModule> {
+    const Wrapper = requireDistributedDataParallel();
+    const { parameters, buffers } = this.#module;
+    const options = {
+      processGroup: group,
+      overlap: false,
+      broadcastBuffers: this.#broadcastsBuffers,
+      ...(bucketCapMb !== undefined && { bucketCapMb }),
+      ...(verifyEvery !== undefined && { verifyEvery }),
+    };
+    return this.#module.staged(
+      [...parameters, ...buffers],
+      () => new Wrapper(this.#module, options),
+      group.rank !== 0,
+    );
+  }
+
+  #syncBuffers(): void {
+    this.#module.staged(
+      this.#module.buffers,
+      () => {
+        this.#ddp.syncBuffers();
+      },
+      this.#group.rank !== 0,
+    );
+  }
+}
