@@ -17,8 +17,10 @@ import type { Clock, Step } from './step.ts';
  * `state` is undefined where nobody has begun.
  *
  * That no rank is given twice at one moment rests on three rules. A round begins only when each node of the round before has said that its
- * workers have ended, or has been silent for a lease. A node ends its workers before its lease is over (lease.ts). And a state that knows of no
- * round before it, because its store is new, begins one that is not full only after a lease: nodes of a lost store may still run.
+ * workers have ended, or has been silent for a lease. A node ends its workers before its lease is over (lease.ts). And a state in a new store waits
+ * for a lease before its first round, where nodes that are not here may still run one of a store that was lost: those that the ones here know of, and
+ * unknown ones where there are places left. (Nodes that know nothing, and are so many that others are left out, do not wait: a fixed number
+ * of nodes would start a lease later each time.)
  */
 export function nextStep(state: RendezvousState | undefined, situation: Situation, clock: Clock): Step {
   const { workers } = situation;

@@ -33,6 +33,16 @@ export function previousRankOf(before: RendezvousState | undefined, { id }: Node
   return rank === undefined || rank < 0 ? undefined : rank;
 }
 
+/** Nodes that may still run a round of a state that was lost. The host of its store ended before that. */
+export function mayStillRun(before: RendezvousState | undefined): string[] {
+  if (!before) return [];
+  const participants = before.participants.filter(
+    ({ card, report, gone }) => !report && !gone && !card.hostsStore,
+  );
+  const running = before.phase === 'joining' ? [] : participants.map(({ card }) => card.id);
+  return [...new Set([...before.mayStillRun, ...running])];
+}
+
 /**
  * Participants in the order of their group ranks. With the static rendezvous each was told its own. Otherwise those of the last round keep
  * their order, so that rank 0 stays on the node that has written the checkpoints, and newcomers follow by name, `worker-2` before `worker-10`.

@@ -30,6 +30,8 @@ export interface RendezvousState {
   readonly because: EndOfRound | undefined;
   /** The earliest failure of this round that is not the consequence of another, as far as it is known. */
   readonly rootCause: RootCause | undefined;
+  /** Nodes that may still run a round of a store that was lost, as far as those who are here know of it. */
+  readonly mayStillRun: readonly string[];
   /** Rounds whose ranks were given since this state began. */
   readonly roundsBegun: number;
   readonly restartsUsed: number;
@@ -69,6 +71,8 @@ export interface NodeCard {
   readonly processesPerNode: number;
   /** --node-rank; only the static rendezvous looks at it. */
   readonly nodeRank: number | undefined;
+  /** Whether the store ends with it. */
+  readonly hostsStore: boolean;
 }
 
 export interface Participant {

@@ -1,7 +1,7 @@
 import type { Situation } from '../situation.ts';
 import { nameOf } from '../state.ts';
 import type { Clock, Step } from '../step.ts';
-import { newParticipant, previousRankOf } from '../places.ts';
+import { mayStillRun, newParticipant, previousRankOf } from '../places.ts';
 
 /** There is no state: this node begins, with what it knows of a store that was lost. */
 export function begin({ card, terms, before, freshName, runId }: Situation, { wall }: Clock): Step {
@@ -23,6 +23,7 @@ export function begin({ card, terms, before, freshName, runId }: Situation, { wa
       master: undefined,
       because: undefined,
       rootCause: undefined,
+      mayStillRun: mayStillRun(before),
       roundsBegun: 0,
       restartsUsed: before?.restartsUsed ?? 0,
       lastStartUpFailure: before?.lastStartUpFailure,

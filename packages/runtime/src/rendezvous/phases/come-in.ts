@@ -1,4 +1,4 @@
-import { hasPlaceFor, newParticipant, previousRankOf, refusalOf } from '../places.ts';
+import { hasPlaceFor, mayStillRun, newParticipant, previousRankOf, refusalOf } from '../places.ts';
 import type { Situation } from '../situation.ts';
 import { nameOf } from '../state.ts';
 import type { Change, NodeCard, RendezvousState } from '../state.ts';
@@ -48,7 +48,8 @@ function whatIsKnownOf(state: RendezvousState, { before }: Situation): Change {
   const highestRound = Math.max(state.highestRound, before.highestRound);
   const isBehind = state.phase === 'joining' && state.round <= before.highestRound;
   const round = isBehind ? highestRound + 1 : state.round;
-  return { restartsUsed, highestRound: Math.max(highestRound, round), round };
+  const running = [...new Set([...state.mayStillRun, ...mayStillRun(before)])];
+  return { restartsUsed, highestRound: Math.max(highestRound, round), round, mayStillRun: running };
 }
 
 function describeQueue(state: RendezvousState, card: NodeCard): string {

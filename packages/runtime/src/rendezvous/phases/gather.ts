@@ -30,27 +30,31 @@ export function gather(state: RendezvousState, situation: Situation, clock: Cloc
 
 /** Milliseconds for which more nodes may come, although there are enough. */
 function lastCallLeft(state: RendezvousState, situation: Situation, now: number): number {
-  if (state.participants.length === state.terms.max || state.sameNodes) return 0;
   const { enoughSince, incarnationSince, timing } = situation;
-  const lastCallOver = (enoughSince ?? now) + timing.lastCallMs;
-  // A state that no round has come from yet may follow one that was lost, whose nodes may run for a lease.
-  const isFirst =
-    !state.participants.some(({ previousRank }) => previousRank !== undefined) ||
-    situation.before !== undefined;
-  const lostRoundsOver = isFirst ? incarnationSince + leaseLength(timing) : 0;
+  const isFull = state.participants.length === state.terms.max || state.sameNodes;
+  const lastCallOver = isFull ? now : (enoughSince ?? now) + timing.lastCallMs;
+  const lostRoundsOver = mayBeOthers(state, isFull) ? incarnationSince + leaseLength(timing) : now;
   return Math.max(lastCallOver, lostRoundsOver) - now;
+}
+
+/** Whether nodes that are not here may have ranks, in a round of a store that was lost, until their lease is over. */
+function mayBeOthers(state: RendezvousState, isFull: boolean): boolean {
+  const here = new Set(state.participants.map(({ card }) => card.id));
+  const known = state.mayStillRun.some((id) => !here.has(id));
+  return state.roundsBegun === 0 && (known || !isFull);
 }
 
 function giveRanks(state: RendezvousState, clock: Clock): Step {
   const participants = inOrderOfRank(state.participants, state.terms);
   const names = namesOf(participants.map(({ card }) => card));
   const count = participants.length === 1 ? '1 node' : `${participants.length} nodes`;
-  return write(
-    state,
-    { phase: 'running', participants },
-    clock,
-    `round ${state.round} begins with ${count}: ${names}`,
-  );
+  const change = {
+    phase: 'running',
+    participants,
+    roundsBegun: state.roundsBegun + 1,
+    mayStillRun: [],
+  } as const;
+  return write(state, change, clock, `round ${state.round} begins with ${count}: ${names}`);
 }
 
 function describeLastCall({ participants, terms }: RendezvousState, leftMs: number): string {

@@ -1,0 +1,202 @@
+import { nextStep } from '../../../src/rendezvous/next-step.ts';
+import { leaseLength } from '../../../src/rendezvous/situation.ts';
+import type { JobTerms, RootCause } from '../../../src/rendezvous/state.ts';
+import { SimulatedNode } from './node.ts';
+import { World } from './world.ts';
+
+/** Milliseconds of trouble, and for the job to end after it: several leases, last calls and restarts. */
+const troubleMs = 120_000;
+const calmMs = 400_000;
+
+const timing = {
+  joinTimeoutMs: 300_000,
+  lastCallMs: 10_000,
+  keepAliveIntervalMs: 5000,
+  keepAliveMaxAttempts: 3,
+};
+
+export interface Outcome {
+  rounds: number;
+  events: number;
+  end: string;
+}
+
+/**
+ * Runs one schedule of joins, deaths, departures, cut links, delayed, lost and doubled messages, failures of workers and restarts of the store's host.
+ *
+ * @param step What each node does; the real one unless a test wants to see that a mistake is found.
+ * @throws Error when two nodes lead one round, a rank is given twice at one moment, or the job does not end once the trouble is over.
+ */
+export function runSchedule(seed: number, step: typeof nextStep = nextStep): Outcome {
+  const weather = { loss: 0, duplication: 0, delayMs: 20 };
+  const world = new World(seed, weather, step, troubleMs);
+  const { random, agenda, store } = world;
+  Object.assign(weather, {
+    loss: random.chance(0.5) ? random.between(0, 0.2) : 0,
+    duplication: random.chance(0.5) ? random.between(0, 0.3) : 0,
+    delayMs: random.between(1, 80),
+  });
+  const terms = someTerms();
+  let count = 0;
+  let isCalm = false;
+  let lostAt = -Infinity;
+  const hasSpare = terms.backend === 'c10d' && terms.max > 1 && random.chance(0.3);
+  const places = terms.max + (hasSpare ? 1 : 0);
+  const first = random.integer(1, places);
+  for (let place = 0; place < first; place += 1) {
+    agenda.after(random.between(0, 8000), () => {
+      if (!(world.nodes[place] as SimulatedNode | undefined)?.takesPart) start(place);
+    });
+  }
+  const troubles = random.integer(0, 6);
+  for (let i = 0; i < troubles; i += 1) agenda.after(random.between(5000, troubleMs), trouble);
+  agenda.after(troubleMs, calmDown);
+  agenda.runUntil(troubleMs + calmMs, isOver);
+  if (!isOver()) throw new Error(`the job has not ended: ${describeStandstill()}`);
+  return { rounds: rounds(), events: count, end: ends().join(', ') };
+
+  function someTerms(): JobTerms {
+    const max = random.integer(1, 5);
+    const backend = random.chance(0.3) ? 'static' : 'c10d';
+    const min = backend === 'static' ? max : random.integer(1, max);
+    return { id: 'none', backend, min, max, maxRestarts: random.integer(0, 4) };
+  }
+
+  function start(place: number): void {
+    const isHost = place === 0;
+    if (!isHost && mustWait()) {
+      agenda.after(leaseLength(timing), () => {
+        if (!jobIsOver() && !(world.nodes[place] as SimulatedNode | undefined)?.takesPart) start(place);
+      });
+      return;
+    }
+    if (isHost) replaceStore();
+    const card = {
+      id: `${place}.${count}`,
+      host: `host${place}`,
+      pid: 10 + count,
+      address: `10.0.0.${place}`,
+      processesPerNode: 1 + (place % 2),
+      nodeRank: place,
+      hostsStore: isHost,
+    };
+    count += 1;
+    world.nodes[place] = new SimulatedNode(world, card, terms, timing, isHost);
+  }
+
+  /** Whatever was there before has ended with the host that was there before. */
+  function replaceStore(): void {
+    const before = world.nodes[0] as SimulatedNode | undefined;
+    if (!before) return;
+    if (before.isAlive) before.crash();
+    loseStore();
+    store.restart();
+  }
+
+  /** A spare node that knows nothing would fill the place of one that runs on, after the loss of the store: see next-step.ts. */
+  function mustWait(): boolean {
+    return hasSpare && agenda.now - lostAt < 1.1 * leaseLength(timing);
+  }
+
+  function loseStore(): void {
+    lostAt = agenda.now;
+    const ignorant = world.nodes.filter((node, place) => place > 0 && !node.situation.wasThere);
+    if (hasSpare) for (const node of ignorant) node.crash();
+    store.lose();
+  }
+
+  function trouble(): void {
+    const place = random.integer(0, places - 1);
+    const node = world.nodes[place] as SimulatedNode | undefined;
+    if (!node?.takesPart) {
+      if (!jobIsOver()) start(place);
+      return;
+    }
+    const kind = random.integer(0, 4);
+    if (kind === 0) crash(node, place);
+    else if (kind === 1) leave(node, place);
+    else if (kind === 2) cutOff(node);
+    else if (kind === 3) node.failWorkers(failure(false));
+    else
+      agenda.after(random.between(0, 2000), () => {
+        crash(node, place);
+      });
+  }
+
+  function crash(node: SimulatedNode, place: number): void {
+    if (!node.isAlive) return;
+    node.crash();
+    if (world.nodes[place] === node && place === 0) loseStore();
+    loseAPeer();
+    const comesBack = place === 0 || random.chance(0.5);
+    if (comesBack) {
+      agenda.after(random.between(500, 20_000), () => {
+        if (world.nodes[place] === node && world.nodes.some(({ takesPart }) => takesPart)) start(place);
+      });
+    }
+  }
+
+  /** The host of the store goes when its own part is over; it is started again in its place. */
+  function leave(node: SimulatedNode, place: number): void {
+    node.leave();
+    if (place === 0)
+      agenda.after(random.between(5000, 20_000), () => {
+        crash(node, place);
+      });
+  }
+
+  function cutOff(node: SimulatedNode): void {
+    node.isCutOff = true;
+    agenda.after(random.between(1000, 30_000), () => {
+      node.isCutOff = false;
+    });
+  }
+
+  /** Some notice at once, some later, some never. */
+  function loseAPeer(): void {
+    for (const node of world.nodes.filter(Boolean)) {
+      if (!random.chance(0.7)) continue;
+      agenda.after(random.between(50, 5000), () => {
+        node.failWorkers(failure(true));
+      });
+    }
+  }
+
+  function failure(isConsequence: boolean): RootCause {
+    return { isConsequence, exitCode: 1, text: '', startUpFingerprint: undefined };
+  }
+
+  function calmDown(): void {
+    isCalm = true;
+    Object.assign(weather, { loss: 0, duplication: 0 });
+    if (jobIsOver()) return;
+    for (const node of world.nodes) if (node as SimulatedNode | undefined) node.isCutOff = false;
+    for (let place = 0; place < terms.max; place += 1) {
+      const isNeeded = place < terms.min || place === 0;
+      if (isNeeded && !(world.nodes[place] as SimulatedNode | undefined)?.takesPart) start(place);
+    }
+  }
+
+  function jobIsOver(): boolean {
+    return world.nodes.some((node) => node.end?.kind === 'finished' || node.end?.kind === 'failed');
+  }
+
+  function isOver(): boolean {
+    return isCalm && world.nodes.every((node) => !node.takesPart);
+  }
+
+  function ends(): string[] {
+    return [...new Set(world.nodes.map((node) => node.end?.kind ?? 'crashed'))];
+  }
+
+  function rounds(): number {
+    return world.rounds;
+  }
+
+  function describeStandstill(): string {
+    const parts = world.nodes.map(({ card, isAlive, end, situation }) => {
+      return `${card.id} ${isAlive ? (end?.kind ?? 'waits') : 'dead'} ${situation.workers.kind}`;
+    });
+    return `${parts.join('; ')}; ${store.value}`;
+  }
+}

@@ -1,0 +1,77 @@
+import type { Agenda } from './agenda.ts';
+import type { Random } from './random.ts';
+
+export type StoreCall =
+  | { readonly op: 'read' }
+  | { readonly op: 'compareSet'; readonly expected: string; readonly desired: string }
+  | { readonly op: 'renew'; readonly id: string };
+
+/** What the store had after the call, and which run of the store it was. */
+export interface StoreAnswer {
+  readonly instance: number;
+  readonly value: string;
+}
+
+/** How badly messages travel. */
+export interface Weather {
+  /** Fraction that is lost, on each way. */
+  loss: number;
+  /** Fraction of calls that arrive twice. */
+  duplication: number;
+  /** Milliseconds that most messages take; one of twenty takes up to 40 times as long. */
+  delayMs: number;
+}
+
+/** The store as its clients see it through a bad network; restarted, it has lost everything. */
+export class SimulatedStore {
+  isUp = true;
+  instance = 1;
+  value = '';
+  readonly counters = new Map<string, number>();
+  readonly #agenda: Agenda;
+  readonly #random: Random;
+  readonly #weather: Weather;
+
+  constructor(agenda: Agenda, random: Random, weather: Weather) {
+    this.#agenda = agenda;
+    this.#random = random;
+    this.#weather = weather;
+  }
+
+  lose(): void {
+    this.isUp = false;
+    this.value = '';
+    this.counters.clear();
+  }
+
+  restart(): void {
+    this.isUp = true;
+    this.instance += 1;
+  }
+
+  /** `isCutOff` is asked whenever a message is on its way. */
+  call(call: StoreCall, isCutOff: () => boolean, onAnswer: (answer: StoreAnswer) => void): void {
+    const arrive = () => {
+      if (!this.isUp || isCutOff()) return;
+      const answer = { instance: this.instance, value: this.#carryOut(call) };
+      if (this.#random.chance(this.#weather.loss)) return;
+      this.#agenda.after(this.#delay(), () => {
+        if (!isCutOff()) onAnswer(answer);
+      });
+    };
+    if (this.#random.chance(this.#weather.loss)) return;
+    this.#agenda.after(this.#delay(), arrive);
+    if (this.#random.chance(this.#weather.duplication)) this.#agenda.after(this.#delay() * 3, arrive);
+  }
+
+  #carryOut(call: StoreCall): string {
+    if (call.op === 'renew') this.counters.set(call.id, (this.counters.get(call.id) ?? 0) + 1);
+    if (call.op === 'compareSet' && this.value === call.expected) this.value = call.desired;
+    return this.value;
+  }
+
+  #delay(): number {
+    const most = this.#random.chance(0.05) ? 40 * this.#weather.delayMs : 2 * this.#weather.delayMs;
+    return this.#random.between(0, most);
+  }
+}
