@@ -7,6 +7,7 @@ import { endRound } from './phases/end-round.ts';
 import { objection, refusalToRead, whatTheHostHears } from './phases/everyone.ts';
 import { gather } from './phases/gather.ts';
 import { run } from './phases/run.ts';
+import { leaseOfWorkers } from './situation.ts';
 import type { Situation } from './situation.ts';
 import type { RendezvousState } from './state.ts';
 import { leave, stop, untilStopped } from './step.ts';
@@ -24,8 +25,8 @@ import type { Clock, Step } from './step.ts';
  */
 export function nextStep(state: RendezvousState | undefined, situation: Situation, clock: Clock): Step {
   const { workers } = situation;
-  if (workers.kind === 'running' && clock.now >= mustStopAt(situation.lease)) return stop('cut off', true);
-  if (workers.kind === 'running' && state?.incarnation !== workers.incarnation) return stop('lost');
+  if (isToBeCutOff(situation, clock)) return stop('cut off', true);
+  if (workers.kind === 'running' && state?.incarnation !== workers.incarnation) return stop('lost', true);
   if (workers.kind === 'stopping' && state?.incarnation !== workers.incarnation) return untilStopped();
   if (!state) return situation.leaving ? leave(situation) : begin(situation, clock);
   return (
@@ -35,6 +36,13 @@ export function nextStep(state: RendezvousState | undefined, situation: Situatio
     conclude(state, clock) ??
     ownPart(state, situation, clock)
   );
+}
+
+/** Workers that have been told to end have no more time than others. */
+function isToBeCutOff(situation: Situation, { now }: Clock): boolean {
+  const { workers } = situation;
+  const run = workers.kind === 'running' || (workers.kind === 'stopping' && !workers.cutOff);
+  return run && now >= mustStopAt(leaseOfWorkers(situation));
 }
 
 function ownPart(state: RendezvousState, situation: Situation, clock: Clock): Step {

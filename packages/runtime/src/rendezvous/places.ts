@@ -1,3 +1,4 @@
+import { isLoopback } from '../store/endpoint.ts';
 import { nameOf } from './state.ts';
 import type { JobTerms, NodeCard, Participant, RendezvousState } from './state.ts';
 
@@ -75,7 +76,18 @@ export function refusalOf(card: NodeCard, terms: JobTerms, state: RendezvousStat
   if (terms.min !== theirs.min || terms.max !== theirs.max) {
     return `${here}: its --nnodes is ${describeRange(terms)}, and that of the job is ${describeRange(theirs)}. Give all nodes the same`;
   }
-  return undefined;
+  return lonelyAddress([card, ...state.participants.map((other) => other.card)]);
+}
+
+/** A loopback address leads every node to itself. */
+function lonelyAddress(cards: readonly NodeCard[]): string | undefined {
+  const lonely = cards.find(({ address }) => isLoopback(address));
+  const elsewhere = lonely && cards.find(({ machine }) => machine !== lonely.machine);
+  if (!elsewhere) return undefined;
+  return (
+    `${nameOf(cards[0])} cannot join: the address of ${nameOf(lonely)} is ${lonely.address}, by which ${nameOf(elsewhere)} on another machine reaches itself. ` +
+    `Name the endpoint by an address or name that all nodes can reach, or give ${nameOf(lonely)} its own with --local-addr`
+  );
 }
 
 export function describeRange({ min, max }: Pick<JobTerms, 'min' | 'max'>): string {

@@ -12,30 +12,32 @@ export interface Timing {
   readonly keepAliveMaxAttempts: number;
 }
 
-/** The workers of one node. `running`: those of round `round`, and whether one has failed already, so that the others are about to be ended. */
+/** The workers of one node, those of round `round`. */
 export type Workers =
   | { readonly kind: 'none' }
-  | {
+  | (StartedWorkers & {
       readonly kind: 'running';
-      readonly incarnation: string;
-      readonly round: number;
+      /** Whether one has failed already, so that the others are about to be ended. */
       readonly failing: boolean;
-    }
-  | {
+    })
+  | (StartedWorkers & {
       readonly kind: 'stopping';
-      readonly incarnation: string;
-      readonly round: number;
+      /** Whether they have to end before the lease does. */
       readonly cutOff: boolean;
-    }
-  | {
+    })
+  | (Pick<StartedWorkers, 'incarnation' | 'round'> & {
       readonly kind: 'ended';
-      readonly incarnation: string;
-      readonly round: number;
       readonly end: WorkersEnd;
-      /** Whether they were stopped because the lease had run out. */
       readonly cutOff: boolean;
       readonly rootCause: RootCause | undefined;
-    };
+    });
+
+interface StartedWorkers {
+  readonly incarnation: string;
+  readonly round: number;
+  /** What the lease was when the store was lost: another store renews nothing that this one gave. */
+  readonly lostLease: Lease | undefined;
+}
 
 /** All that one node knows besides the state in the store. Times are readings of its own clock, which only goes forward. */
 export interface Situation {
@@ -122,11 +124,23 @@ export function onStoreLost(
     ...situation,
     before: last ?? situation.before,
     freshName,
+    workers: withLostLease(situation),
     joiningSince: now,
     incarnationSince: now,
     enoughSince: undefined,
     silent: new Set(),
   };
+}
+
+function withLostLease({ workers, lease }: Situation): Workers {
+  const areStarted = workers.kind === 'running' || workers.kind === 'stopping';
+  return areStarted ? { ...workers, lostLease: workers.lostLease ?? lease } : workers;
+}
+
+/** The lease by which the workers may run. */
+export function leaseOfWorkers({ workers, lease }: Situation): Lease {
+  const areStarted = workers.kind === 'running' || workers.kind === 'stopping';
+  return areStarted ? (workers.lostLease ?? lease) : lease;
 }
 
 function holds(state: RendezvousState, id: string): boolean {

@@ -71,6 +71,8 @@ export interface NodeCard {
   readonly processesPerNode: number;
   /** --node-rank; only the static rendezvous looks at it. */
   readonly nodeRank: number | undefined;
+  /** The same text for nodes that reach each other by loopback. */
+  readonly machine: string;
   /** Whether the store ends with it. */
   readonly hostsStore: boolean;
 }

@@ -13,6 +13,8 @@ import type { Call } from './wire.ts';
 export interface ConnectStoreOptions extends HostPort {
   /** Milliseconds until the connection, and each call that names no time of its own, gives up; 30 minutes unless given. */
   timeoutMs?: number | undefined;
+  /** Milliseconds until each call that names no time of its own gives up; `timeoutMs` unless given. */
+  callTimeoutMs?: number;
   /** Who waits, for the lines that say so, such as `rank 1`. */
   who?: string;
   /** What a person calls missing keys, such as `ranks 1 and 3 to join`; `key "a"` unless given, or where it returns undefined. */
@@ -32,7 +34,8 @@ const resolveEveryMs = 500;
  */
 export async function connectStore(options: ConnectStoreOptions): Promise<StoreClient> {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-  return new StoreClient(await openConnection({ ...options, timeoutMs }), timeoutMs);
+  const connection = await openConnection({ ...options, timeoutMs });
+  return new StoreClient(connection, options.callTimeoutMs ?? timeoutMs);
 }
 
 /** The connection of `connectStore`, greeted. */

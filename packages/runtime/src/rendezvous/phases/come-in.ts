@@ -8,7 +8,7 @@ import type { Clock, Step } from '../step.ts';
 /** This node has no place yet: it takes one, or waits for one. */
 export function comeIn(state: RendezvousState, situation: Situation, clock: Clock): Step {
   const { card, terms, leaving, workers } = situation;
-  if (workers.kind === 'running') return stop('lost');
+  if (workers.kind === 'running') return stop('lost', true);
   if (workers.kind === 'stopping') return untilStopped();
   const waits = state.waitList.some(({ id }) => id === card.id);
   if (leaving !== undefined) {

@@ -44,7 +44,7 @@ export function run(state: RendezvousState, situation: Situation, self: Particip
 
 function mayStart(state: RendezvousState, situation: Situation, self: Participant, clock: Clock): Step {
   const { card, freePort, workers, lease } = situation;
-  if (workers.kind === 'running') return stop('lost');
+  if (workers.kind === 'running') return stop('lost', true);
   if (workers.kind === 'stopping') return untilStopped();
   if (clock.now >= mustStopAt(lease))
     return { kind: 'wait', reason: 'the store to confirm that this node is alive' };

@@ -1,9 +1,14 @@
-import { leaseLength, newSituation, onState, onStoreLost } from '../../../src/rendezvous/situation.ts';
+import {
+  leaseLength,
+  leaseOfWorkers,
+  newSituation,
+  onState,
+  onStoreLost,
+} from '../../../src/rendezvous/situation.ts';
 import type { Situation, Timing } from '../../../src/rendezvous/situation.ts';
 import { heard, silentNodes } from '../../../src/rendezvous/liveness.ts';
 import type { Liveness } from '../../../src/rendezvous/liveness.ts';
 import { mustBeGoneAt, mustStopAt } from '../../../src/rendezvous/lease.ts';
-import { nextStep } from '../../../src/rendezvous/next-step.ts';
 import { firstRankOf, roundOf } from '../../../src/rendezvous/round.ts';
 import { decodeState, encodeState } from '../../../src/rendezvous/state.ts';
 import type { JobTerms, NodeCard, RendezvousState, RootCause } from '../../../src/rendezvous/state.ts';
@@ -20,7 +25,8 @@ const answerWithinMs = 2000;
 /** Milliseconds between looks of the host of the store at the signs of life. */
 const listenEveryMs = 1000;
 
-export type StepFunction = typeof nextStep;
+/** Milliseconds that workers take at most to end when they are told to. */
+const slowestEndMs = 20_000;
 
 /** One agent with its workers: what rendezvous.ts and the launcher are in reality, with the same pure parts. */
 export class SimulatedNode {
@@ -206,7 +212,7 @@ export class SimulatedNode {
     this.#workersRun += 1;
     this.#situation = {
       ...this.#situation,
-      workers: { kind: 'running', incarnation, round: round.number, failing: false },
+      workers: { kind: 'running', incarnation, round: round.number, failing: false, lostLease: undefined },
     };
     const first = firstRankOf(round);
     const ranks = Array.from({ length: this.card.processesPerNode }, (_, place) => first + place);
@@ -216,22 +222,26 @@ export class SimulatedNode {
 
   /** The agent's own timer: whatever the rendezvous does meanwhile. */
   #guardLease(run: number): void {
-    const left = mustStopAt(this.#situation.lease) - this.#now();
-    this.#after(Math.max(left, 1), () => {
-      if (run !== this.#workersRun || this.#situation.workers.kind !== 'running') return;
+    const left = mustStopAt(leaseOfWorkers(this.#situation)) - this.#now();
+    this.#after(Math.max(left, 100), () => {
+      const { workers } = this.#situation;
+      const isTold = workers.kind === 'stopping' && workers.cutOff;
+      if (run !== this.#workersRun || isTold) return;
       this.#act();
       this.#guardLease(run);
     });
   }
 
   #stopWorkers(cutOff: boolean): void {
-    const { workers, lease } = this.#situation;
-    if (workers.kind !== 'running') return;
-    const { incarnation, round } = workers;
-    this.#situation = { ...this.#situation, workers: { kind: 'stopping', incarnation, round, cutOff } };
-    const most = Math.max(0, mustBeGoneAt(lease) - this.#now());
+    const { workers } = this.#situation;
+    if (workers.kind !== 'running' && workers.kind !== 'stopping') return;
+    const { incarnation, round, lostLease } = workers;
+    const lease = leaseOfWorkers(this.#situation);
+    const stopping = { kind: 'stopping', incarnation, round, cutOff, lostLease } as const;
+    this.#situation = { ...this.#situation, workers: stopping };
+    const most = cutOff ? Math.max(0, mustBeGoneAt(lease) - this.#now()) : slowestEndMs;
     const run = this.#workersRun;
-    this.#after(this.#world.random.between(0, Math.min(3000, most)), () => {
+    this.#after(this.#world.random.between(0, most), () => {
       if (run === this.#workersRun) this.#workersEnded('stopped', cutOff, undefined);
     });
   }

@@ -78,6 +78,7 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
       address: `10.0.0.${place}`,
       processesPerNode: 1 + (place % 2),
       nodeRank: place,
+      machine: `machine${place}`,
       hostsStore: isHost,
     };
     count += 1;

@@ -1,0 +1,397 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { heard, silentNodes } from './liveness.ts';
+import type { Liveness } from './liveness.ts';
+import { mustBeGoneAt } from './lease.ts';
+import type { MeetingPlace } from './meeting-place.ts';
+import { nextStep } from './next-step.ts';
+import { roundOf } from './round.ts';
+import type { Round } from './round.ts';
+import { leaseLength, leaseOfWorkers, newSituation, onState, onStoreLost } from './situation.ts';
+import type { Situation, Timing } from './situation.ts';
+import type { JobEvent, JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './state.ts';
+import type { End, Step } from './step.ts';
+import { StoreLink, isFatal, isLost, isSame } from './store-link.ts';
+import type { Seen } from './store-link.ts';
+import { WaitingLines } from '../store/waiting-lines.ts';
+
+/** The workers of this node, as the rendezvous needs them. */
+export interface WorkersOfNode {
+  /** A port that workers of this host can bind. */
+  findFreePort(): Promise<number>;
+  /** Starts those of a round. The ones of the round before have ended. */
+  start(round: Round): RunningWorkers;
+}
+
+export interface RunningWorkers {
+  /** Resolves as soon as one has failed, so that the others are ended; may never resolve. */
+  readonly failing: Promise<void>;
+  /** Resolves when all have ended with everything that they started. Never rejects. */
+  readonly ended: Promise<{ end: WorkersEnd; rootCause: RootCause | undefined }>;
+  /** Tells them to end, and kills what is left of them after `withinMs`. */
+  end(withinMs: number): void;
+}
+
+export interface RendezvousOptions {
+  readonly place: MeetingPlace;
+  readonly card: NodeCard;
+  readonly terms: JobTerms;
+  readonly timing: Timing;
+  readonly runId: string;
+  readonly workers: WorkersOfNode;
+  /** Milliseconds between two looks at the clock. */
+  readonly lookEveryMs: number;
+  /** Milliseconds that workers get to end when a node has come or left. */
+  readonly gracePeriodMs: number;
+  /** Milliseconds that the host of the store waits for the others to read how the job ended. */
+  readonly closeTimeoutMs: number;
+  /** Aborted when this node has to leave; its reason says why. */
+  readonly leaving: AbortSignal;
+  /** Takes lines for people. */
+  readonly log: (line: string) => void;
+}
+
+/** How a node's part has ended, and the last state that it has seen, with all that has happened. */
+export interface RendezvousEnd {
+  readonly end: End;
+  readonly state: RendezvousState | undefined;
+}
+
+/** Milliseconds that workers get when their round has failed or lost a node: they cannot finish. */
+const failureGraceMs = 3000;
+
+/** Milliseconds until a call is tried again that the store has not answered. */
+const troubleMs = 100;
+
+/** Milliseconds that a node which leaves waits for the store to hear of it. */
+const farewellMs = 3000;
+
+/**
+ * Takes part in a job until that ends, or this node leaves it: the I/O around `nextStep`. Looks and signs of life go on by themselves, and never wait
+ * for each other, so that a store that does not answer keeps this node from nothing.
+ */
+export class Rendezvous {
+  readonly #options: RendezvousOptions;
+  readonly #lines: WaitingLines;
+  readonly #over = new AbortController();
+  #situation: Situation;
+  #link: StoreLink | undefined;
+  #seen: Seen | undefined;
+  #liveness: Liveness = new Map();
+  #running: RunningWorkers | undefined;
+  #isWriting = false;
+  #isLookingForPort = false;
+  #waitsSince = performance.now();
+  #leftAt: number | undefined;
+  /** What has happened, as far as people have been told. */
+  #told: readonly JobEvent[] | undefined;
+  #finish!: (end: End) => void;
+  #fail!: (error: unknown) => void;
+
+  constructor(options: RendezvousOptions) {
+    this.#options = options;
+    this.#lines = new WaitingLines(undefined, options.log);
+    const { card, terms, timing, runId } = options;
+    this.#situation = newSituation(
+      { card, terms, timing, runId, freshName: randomUUID() },
+      performance.now(),
+    );
+  }
+
+  /**
+   * Resolves with how this node's part has ended; its workers have ended then.
+   *
+   * @throws RingrunError when the store cannot be reached or hosted.
+   */
+  async takePart(): Promise<RendezvousEnd> {
+    const { leaving, lookEveryMs, place } = this.#options;
+    const over = new Promise<End>((resolve, reject) => {
+      this.#finish = resolve;
+      this.#fail = reject;
+    });
+    const leave = () => {
+      this.#situation = { ...this.#situation, leaving: String(leaving.reason) };
+      this.#act();
+    };
+    if (leaving.aborted) leave();
+    leaving.addEventListener('abort', leave, { signal: this.#over.signal });
+    const ticker = setInterval(() => {
+      this.#act();
+    }, lookEveryMs);
+    void this.#keepLooking();
+    void this.#keepRenewing();
+    void this.#keepListening();
+    try {
+      const end = await over;
+      if (place.isHosted && end.kind !== 'left') await this.#untilOthersHaveRead();
+      return { end, state: this.#seen?.state ?? this.#situation.before };
+    } finally {
+      clearInterval(ticker);
+      this.#over.abort();
+      await this.#link?.close();
+    }
+  }
+
+  // --- What goes on by itself.
+
+  async #keepLooking(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      try {
+        this.#link ??= await this.#connect();
+        this.#take(await this.#link.read());
+        await this.#link.changeAfter(this.#seen?.state?.version ?? 0);
+      } catch (error) {
+        await this.#onTrouble(error);
+      }
+    }
+  }
+
+  async #connect(): Promise<StoreLink> {
+    const link = await StoreLink.open(this.#options.place);
+    this.#liveness = new Map();
+    void this.#renew(link);
+    return link;
+  }
+
+  async #onTrouble(error: unknown): Promise<void> {
+    if (this.#over.signal.aborted) return;
+    if (isFatal(error) || !this.#link) {
+      this.#fail(error);
+      return;
+    }
+    if (!isLost(error) && !this.#isCutOffForLong()) {
+      await sleep(troubleMs);
+      return;
+    }
+    await this.#link.close();
+    this.#link = undefined;
+    if (isLost(error)) this.#loseStore();
+  }
+
+  /** A connection that has been silent for a lease may lead to an address that the store's host has no more. */
+  #isCutOffForLong(): boolean {
+    return performance.now() - this.#situation.lease.renewedAt > leaseLength(this.#situation.timing);
+  }
+
+  #loseStore(): void {
+    const last = this.#seen?.state;
+    this.#seen = undefined;
+    this.#situation = onStoreLost(this.#situation, last, randomUUID(), performance.now());
+    if (last?.phase === 'closed' && !this.#running) this.#finish(last.verdict!);
+    this.#act();
+  }
+
+  async #keepRenewing(): Promise<void> {
+    await this.#every(this.#options.timing.keepAliveIntervalMs, () => {
+      // Not awaited: the next sign of life does not wait for the answer to this one.
+      if (this.#link) void this.#renew(this.#link);
+    });
+  }
+
+  async #renew(link: StoreLink): Promise<void> {
+    const sentAt = performance.now();
+    try {
+      await link.renew(this.#options.card.id);
+    } catch {
+      // The lease tells, and whoever looks meets the same trouble.
+      return;
+    }
+    const { lease } = this.#situation;
+    if (link !== this.#link && this.#link) return;
+    this.#situation = {
+      ...this.#situation,
+      lease: { ...lease, renewedAt: Math.max(sentAt, lease.renewedAt) },
+    };
+  }
+
+  async #keepListening(): Promise<void> {
+    await this.#every(this.#options.timing.keepAliveIntervalMs / 2, async () => {
+      if (!this.#options.place.isHosted || !this.#link) return;
+      // Whoever looks at the state meets the same trouble.
+      await this.#listen(this.#link).catch(() => undefined);
+    });
+  }
+
+  async #listen(link: StoreLink): Promise<void> {
+    const state = this.#seen?.state;
+    if (!state) return;
+    const cards = [...state.participants.map(({ card }) => card), ...state.waitList];
+    const counts = await link.readSigns(cards.map(({ id }) => id));
+    this.#liveness = heard(this.#liveness, counts, performance.now());
+    const silent = silentNodes(this.#liveness, performance.now(), leaseLength(this.#situation.timing));
+    this.#situation = { ...this.#situation, silent };
+  }
+
+  async #every(intervalMs: number, act: () => Promise<void> | void): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      await act();
+      await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  // --- What is seen, and what is done about it.
+
+  #take(seen: Seen): void {
+    const { state } = seen;
+    const last = this.#seen?.state;
+    if (last && last.incarnation !== state?.incarnation) this.#loseStore();
+    else if (last && state && state.version < last.version) return;
+    const before = this.#seen?.state;
+    this.#seen = seen;
+    if (state && !isSame(before, state)) {
+      this.#situation = onState(this.#situation, before, state, performance.now());
+      this.#tellEvents(state);
+      this.#waitsSince = before?.phase === state.phase ? this.#waitsSince : performance.now();
+    }
+    this.#act();
+  }
+
+  /** Each once, from the time that this node has come. */
+  #tellEvents({ events }: RendezvousState): void {
+    const told = this.#told ?? events;
+    const last = told.at(-1);
+    const from = events.findLastIndex(({ at, what }) => at === last?.at && what === last.what) + 1;
+    for (const event of events.slice(from)) this.#options.log(describeEvent(event));
+    this.#told = events;
+  }
+
+  #act(): void {
+    if (this.#over.signal.aborted) return;
+    if (this.#isGivingUp()) {
+      this.#finish({ kind: 'left', why: this.#situation.leaving! });
+      return;
+    }
+    const isEmpty = this.#seen !== undefined && !this.#seen.state;
+    const mayBegin = isEmpty || this.#seen?.state !== undefined || this.#running;
+    if (!mayBegin) return;
+    const clock = { now: performance.now(), wall: Date.now() };
+    this.#do(nextStep(this.#seen?.state, this.#situation, clock));
+  }
+
+  /** A node that leaves does not wait for a store that does not answer. */
+  #isGivingUp(): boolean {
+    if (this.#situation.leaving === undefined || this.#running) return false;
+    this.#leftAt ??= performance.now();
+    return !this.#link || performance.now() - this.#leftAt > farewellMs;
+  }
+
+  #do(step: Step): void {
+    switch (step.kind) {
+      case 'write':
+        void this.#write(step);
+        return;
+      case 'find-port':
+        this.#findPort().catch(this.#fail);
+        return;
+      case 'start':
+        this.#start();
+        return;
+      case 'stop':
+        this.#stop(step);
+        return;
+      case 'end':
+        this.#finish(step.end);
+        return;
+      case 'wait':
+        this.#sayWhy(step.reason);
+    }
+  }
+
+  async #write({ state, end }: Extract<Step, { kind: 'write' }>): Promise<void> {
+    const link = this.#link;
+    if (this.#isWriting || !link || !this.#seen) return;
+    this.#isWriting = true;
+    try {
+      const there = await link.replace(this.#seen.bytes, state);
+      this.#isWriting = false;
+      if (link !== this.#link) return;
+      this.#take(there);
+      if (end && isSame(there.state, state)) this.#finish(end);
+    } catch (error) {
+      this.#isWriting = false;
+      if (isFatal(error) && !this.#over.signal.aborted && link === this.#link) this.#fail(error);
+    }
+  }
+
+  async #findPort(): Promise<void> {
+    if (this.#isLookingForPort) return;
+    this.#isLookingForPort = true;
+    const { round } = this.#seen!.state!;
+    const port = await this.#options.workers.findFreePort();
+    this.#isLookingForPort = false;
+    this.#situation = { ...this.#situation, freePort: { round, port } };
+    this.#act();
+  }
+
+  #start(): void {
+    const { incarnation } = this.#seen!.state!;
+    const round = roundOf(this.#seen!.state!, this.#options.card.id, this.#options.place.reachedAt)!;
+    const running = this.#options.workers.start(round);
+    const workers = {
+      kind: 'running',
+      incarnation,
+      round: round.number,
+      failing: false,
+      lostLease: undefined,
+    } as const;
+    this.#running = running;
+    this.#situation = { ...this.#situation, workers };
+    void running.failing.then(() => {
+      const now = this.#situation.workers;
+      if (now.kind === 'running')
+        this.#situation = { ...this.#situation, workers: { ...now, failing: true } };
+      this.#act();
+    });
+    void running.ended.then(({ end, rootCause }) => {
+      const now = this.#situation.workers;
+      const cutOff = now.kind === 'stopping' && now.cutOff;
+      this.#running = undefined;
+      this.#situation = {
+        ...this.#situation,
+        workers: { kind: 'ended', incarnation, round: round.number, end, cutOff, rootCause },
+      };
+      this.#act();
+    });
+  }
+
+  #stop({ cutOff, because }: Extract<Step, { kind: 'stop' }>): void {
+    const { workers } = this.#situation;
+    if (workers.kind !== 'running' && workers.kind !== 'stopping') return;
+    const { incarnation, round, lostLease } = workers;
+    const leaseLeftMs = mustBeGoneAt(leaseOfWorkers(this.#situation)) - performance.now();
+    const stopping = { kind: 'stopping', incarnation, round, cutOff, lostLease } as const;
+    this.#situation = { ...this.#situation, workers: stopping };
+    const graceMs = because === 'joined' || because === 'left' ? this.#options.gracePeriodMs : failureGraceMs;
+    // When the lease is over, others may get their ranks.
+    this.#running!.end(cutOff ? Math.max(0, Math.min(graceMs, leaseLeftMs)) : graceMs);
+    if (cutOff)
+      this.#options.log(
+        'ringrun: the store does not answer: ending the workers before others may get their ranks',
+      );
+  }
+
+  #sayWhy(reason: string): void {
+    if (this.#seen?.state?.phase === 'running' && this.#running) return;
+    this.#lines.say(reason, this.#waitsSince, this.#situation.timing.joinTimeoutMs);
+  }
+
+  /** The store ends with its host: the others get the time to read how the job has ended. */
+  async #untilOthersHaveRead(): Promise<void> {
+    const until =
+      performance.now() + Math.min(this.#options.closeTimeoutMs, leaseLength(this.#situation.timing));
+    while (this.#someoneHasNotRead() && performance.now() < until) await sleep(20);
+  }
+
+  #someoneHasNotRead(): boolean {
+    const state = this.#seen?.state;
+    if (state?.phase !== 'closed') return false;
+    const others = [...state.participants.map(({ card }) => card), ...state.waitList];
+    return others.some(({ id }) => id !== this.#options.card.id);
+  }
+}
+
+/** `ringrun: 06:12:03 node host1 (pid 17) joins`, in UTC, as hosts of one cluster have different zones. */
+export function describeEvent({ at, what }: RendezvousState['events'][number]): string {
+  return `ringrun: ${new Date(at).toISOString().slice(11, 19)} ${what}`;
+}
