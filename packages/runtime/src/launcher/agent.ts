@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EndingSignals } from './signals.ts';
-import { onSignal, onTime, onWorkerFailed, peerGraceMs } from './supervision.ts';
+import { onRoundOver, onSignal, onTime, onWorkerFailed, peerGraceMs } from './supervision.ts';
 import type { Decision, Supervision } from './supervision.ts';
 import { Worker } from './worker.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
@@ -19,36 +18,52 @@ const lookAgainMs = 50;
 /** Milliseconds until a killed process group is given up: the kernel holds what is left of it (uninterruptible I/O). */
 const afterKillMs = 1000;
 
+/** Workers that were started together. */
+export interface StartedWorkers {
+  /** Resolves as soon as one has failed although nobody had told it to end; may never resolve. */
+  readonly failing: Promise<void>;
+  /** Resolves when all have ended with everything that they had started. Never rejects because of what workers do. */
+  readonly ended: Promise<NodeOutcome>;
+  /** Passes on a signal that asks the launcher to end. */
+  onSignal(signal: NodeJS.Signals): void;
+  /** Tells them to end because others go on without them, and kills what is left after `withinMs`. */
+  end(withinMs: number): void;
+}
+
 /**
- * Starts the workers, stays until all of them have ended, and sees to it that nothing which they started is left: when one fails or
- * the launcher is told to end, the process groups of the others are ended too; what a worker leaves behind when it ends well, as well.
+ * Starts the workers, and sees to it that nothing which they started is left: when one fails or the launcher is told to end, the process groups of the
+ * others are ended too; what a worker leaves behind when it ends well, as well.
  *
- * Never rejects because of what workers do.
+ * @param gracePeriodMs What they get to end after a signal.
  */
-export async function runWorkers(
-  plans: readonly WorkerPlan[],
-  endingSignals: EndingSignals,
-  gracePeriodMs: number,
-): Promise<NodeOutcome> {
+export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number): StartedWorkers {
   let state: Supervision = { phase: 'running' };
   let killTimer: NodeJS.Timeout | undefined;
+  let tellFailing!: () => void;
+  const failing = new Promise<void>((resolve) => (tellFailing = resolve));
   const left = new Set<Worker>();
-  const allDone = new AbortController();
 
-  endingSignals.listen((signal) => {
-    follow(onSignal(state, signal, performance.now(), gracePeriodMs));
-  }, allDone.signal);
+  return {
+    failing,
+    ended: untilAllHaveEnded(),
+    onSignal: (signal) => {
+      follow(onSignal(state, signal, performance.now(), gracePeriodMs));
+    },
+    end: (withinMs) => {
+      follow(onRoundOver(state, performance.now(), withinMs));
+    },
+  };
 
-  const outcomes = await Promise.all(
-    plans.map((plan) => {
+  async function untilAllHaveEnded(): Promise<NodeOutcome> {
+    const workers = plans.map((plan) => {
       const worker = new Worker(plan);
       left.add(worker);
       return seeOff(worker);
-    }),
-  );
-  clearTimeout(killTimer);
-  allDone.abort();
-  return { workers: outcomes, endedBy: endedBy(state) };
+    });
+    const outcomes = await Promise.all(workers);
+    clearTimeout(killTimer);
+    return { workers: outcomes, endedBy: endedBy(state) };
+  }
 
   function follow(decision: Decision): void {
     state = decision.state;
@@ -63,7 +78,10 @@ export async function runWorkers(
 
   async function seeOff(worker: Worker): Promise<WorkerOutcome> {
     const outcome = await worker.ended;
-    if (outcome.exitCode !== 0) follow(onWorkerFailed(state, performance.now()));
+    if (outcome.exitCode !== 0) {
+      if (state.phase === 'running') tellFailing();
+      follow(onWorkerFailed(state, performance.now()));
+    }
     await endLeftovers(worker);
     await worker.release();
     left.delete(worker);
@@ -86,5 +104,7 @@ export async function runWorkers(
 }
 
 function endedBy(state: Supervision): NodeJS.Signals | undefined {
-  return state.phase === 'ending' && state.because !== 'failure' ? state.because : undefined;
+  if (state.phase !== 'ending' || state.because === 'failure' || state.because === 'round over')
+    return undefined;
+  return state.because;
 }

@@ -27,6 +27,9 @@ export interface FailureReport {
   text: string;
 }
 
+/** Codes of errors that the end of another process causes. The store ends with the launcher that hosts it. */
+const consequences: ReadonlySet<string> = new Set(['ERR_PEER_DIED', 'ERR_STORE_LOST']);
+
 const mostOthers = 8;
 const mostStackLines = 16;
 
@@ -58,13 +61,15 @@ function failedByItself({ exitCode, signal, told, forced }: WorkerOutcome): bool
   return !diedAsTold && !exitedAsTold;
 }
 
-function isConsequence(worker: WorkerRecord): boolean {
+/** Whether another failure must have come before it. */
+export function isConsequence(worker: WorkerRecord): boolean {
   const { outcome, error } = worker;
-  if (error?.code === 'ERR_PEER_DIED') return true;
+  if (consequences.has(error?.code ?? '')) return true;
   return outcome.told !== undefined && outcome.signal === null && failedAt(worker) >= outcome.told.at;
 }
 
-function failedAt({ outcome, error }: WorkerRecord): number {
+/** Milliseconds since the epoch. */
+export function failedAt({ outcome, error }: WorkerRecord): number {
   return error?.time ?? outcome.endedAt;
 }
 

@@ -8,7 +8,7 @@ export type Supervision =
   | { readonly phase: 'running' }
   | {
       readonly phase: 'ending';
-      readonly because: 'failure' | NodeJS.Signals;
+      readonly because: 'failure' | 'round over' | NodeJS.Signals;
       readonly since: number;
       readonly killAt: number;
     };
@@ -31,6 +31,13 @@ export function onWorkerFailed(state: Supervision, now: number): Decision {
     state: { phase: 'ending', because: 'failure', since: now, killAt: now + peerGraceMs },
     send: 'SIGTERM',
   };
+}
+
+/** The nodes have agreed to start all workers anew, or the job is over: these have `withinMs`, even if they were told to end before. */
+export function onRoundOver(state: Supervision, now: number, withinMs: number): Decision {
+  const killAt = now + withinMs;
+  if (state.phase === 'ending') return { state: { ...state, killAt: Math.min(killAt, state.killAt) } };
+  return { state: { phase: 'ending', because: 'round over', since: now, killAt }, send: 'SIGTERM' };
 }
 
 export function onSignal(

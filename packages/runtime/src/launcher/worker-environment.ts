@@ -1,19 +1,22 @@
-/** What the workers of one job have in common. */
+import { firstRankOf, worldSizeOf } from '../rendezvous/round.ts';
+import type { Round } from '../rendezvous/round.ts';
+
+/** What the workers of this node have in common when they are started. */
 export interface JobSettings {
-  runId: string;
+  round: Round;
   /** ROLE_NAME. */
   role: string;
-  masterAddress: string;
-  masterPort: number;
-  /** `tcp://host:port` of the store that the launcher hosts. */
-  storeEndpoint: string;
+  maxRestarts: number;
   processesPerNode: number;
   /** CPUs that all workers of this node share. */
   usableCpus: number;
 }
 
 /** CPUs that each worker of this node can keep busy; 1 when there are more workers than CPUs. */
-export function cpusPerWorker({ usableCpus, processesPerNode }: JobSettings): number {
+export function cpusPerWorker({
+  usableCpus,
+  processesPerNode,
+}: Pick<JobSettings, 'usableCpus' | 'processesPerNode'>): number {
   return Math.max(1, Math.floor(usableCpus / processesPerNode));
 }
 
@@ -31,26 +34,28 @@ export function workerEnvironment(
   errorFile: string | undefined,
   inherited: NodeJS.ProcessEnv,
 ): NodeJS.ProcessEnv {
-  const worldSize = String(job.processesPerNode);
-  const rank = String(localRank);
+  const { round } = job;
+  const rank = String(firstRankOf(round) + localRank);
+  const worldSize = String(worldSizeOf(round));
   return {
     OMP_NUM_THREADS: String(cpusPerWorker(job)),
     ...inherited,
     RANK: rank,
-    LOCAL_RANK: rank,
-    GROUP_RANK: '0',
+    LOCAL_RANK: String(localRank),
+    GROUP_RANK: String(round.groupRank),
+    // All nodes have one role.
     ROLE_RANK: rank,
     ROLE_NAME: job.role,
     WORLD_SIZE: worldSize,
-    LOCAL_WORLD_SIZE: worldSize,
-    GROUP_WORLD_SIZE: '1',
+    LOCAL_WORLD_SIZE: String(job.processesPerNode),
+    GROUP_WORLD_SIZE: String(round.groupWorldSize),
     ROLE_WORLD_SIZE: worldSize,
-    MASTER_ADDR: job.masterAddress,
-    MASTER_PORT: String(job.masterPort),
-    RINGRUN_RUN_ID: job.runId,
-    RINGRUN_RESTART_COUNT: '0',
-    RINGRUN_MAX_RESTARTS: '0',
-    RINGRUN_STORE: job.storeEndpoint,
+    MASTER_ADDR: round.masterAddress,
+    MASTER_PORT: String(round.masterPort),
+    RINGRUN_RUN_ID: round.runId,
+    RINGRUN_RESTART_COUNT: String(round.restartCount),
+    RINGRUN_MAX_RESTARTS: String(job.maxRestarts),
+    RINGRUN_STORE: round.storeEndpoint,
     RINGRUN_ERROR_FILE: errorFile,
   };
 }

@@ -31,6 +31,10 @@ export class MeetingPlace {
     this.#options = options;
   }
 
+  get endpoint(): HostPort {
+    return this.#options.endpoint;
+  }
+
   /** Whether this process hosts the store: then nobody else loses it. */
   get isHosted(): boolean {
     return this.#server !== undefined;
@@ -43,12 +47,24 @@ export class MeetingPlace {
   }
 
   /**
-   * Connects, and hosts the store before if that is for this node to do; patiently, with a line every few seconds.
+   * Resolves when the endpoint's name does, patiently, and hosts the store if that is for this node to do.
    *
-   * @throws StoreTimeoutError when nobody appears; RingrunError `ERR_PORT_IN_USE` when this node has to host the store and cannot.
+   * @throws StoreTimeoutError when the name never resolves; RingrunError `ERR_PORT_IN_USE` when this node has to host the store and cannot.
+   */
+  async arrive(): Promise<void> {
+    const { isHost } = this.#options;
+    if (this.#server) return;
+    const isHere = isHost === true || (await this.#isHere());
+    if (isHere && isHost !== false) await this.#host();
+  }
+
+  /**
+   * Connects, and hosts the store again where that is lost and for this node to do; patiently, with a line every few seconds.
+   *
+   * @throws StoreTimeoutError when nobody appears.
    */
   async connect(): Promise<StoreClient> {
-    await this.#hostWhereItShould();
+    await this.arrive();
     const { joinTimeoutMs, answerTimeoutMs, log } = this.#options;
     const times = { timeoutMs: joinTimeoutMs, callTimeoutMs: answerTimeoutMs };
     return connectStore({ ...this.reachedAt, ...times, log });
@@ -59,9 +75,7 @@ export class MeetingPlace {
     this.#server = undefined;
   }
 
-  async #hostWhereItShould(): Promise<void> {
-    if (this.#server || this.#options.isHost === false) return;
-    if (!this.#options.isHost && !(await this.#isHere())) return;
+  async #host(): Promise<void> {
     const { host, port } = this.#options.endpoint;
     // In a pod the master may know itself as localhost, while the others know it by its service's name.
     const isForAll = !isLoopback(host) || process.env['KUBERNETES_SERVICE_HOST'] !== undefined;

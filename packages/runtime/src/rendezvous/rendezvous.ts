@@ -13,6 +13,7 @@ import type { JobEvent, JobTerms, NodeCard, RendezvousState, RootCause, WorkersE
 import type { End, Step } from './step.ts';
 import { StoreLink, isFatal, isLost, isSame } from './store-link.ts';
 import type { Seen } from './store-link.ts';
+import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import { WaitingLines } from '../store/waiting-lines.ts';
 
 /** The workers of this node, as the rendezvous needs them. */
@@ -373,7 +374,10 @@ export class Rendezvous {
 
   #sayWhy(reason: string): void {
     if (this.#seen?.state?.phase === 'running' && this.#running) return;
-    this.#lines.say(reason, this.#waitsSince, this.#situation.timing.joinTimeoutMs);
+    const { endpoint } = this.#options.place;
+    const isHereOnly = this.#seen?.state?.phase === 'joining' && isLoopback(endpoint.host);
+    const hint = isHereOnly ? ` (nodes on other machines do not get to ${formatHostPort(endpoint)})` : '';
+    this.#lines.say(`${reason}${hint}`, this.#waitsSince, this.#situation.timing.joinTimeoutMs);
   }
 
   /** The store ends with its host: the others get the time to read how the job has ended. */

@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Round } from '../rendezvous/round.ts';
+import { firstRankOf } from '../rendezvous/round.ts';
+import { startWorkers } from './agent.ts';
+import type { NodeOutcome, StartedWorkers } from './agent.ts';
+import { readOomKills } from './cgroup.ts';
+import { readUsableCpus } from './cpus.ts';
+import type { Executable } from './executable.ts';
+import type { FailedRun } from './failure-report.ts';
+import { RunLogs } from './logs/run-logs.ts';
+import type { AttemptLogs } from './logs/run-logs.ts';
+import type { LaunchOptions } from './options/launch-options.ts';
+import { readProcessCount } from './process-count.ts';
+import { withTorchrunVariables } from './program-environment.ts';
+import { readErrorRecord } from './read-error-record.ts';
+import { workerCommand } from './worker-command.ts';
+import type { CommandLine } from './worker-command.ts';
+import { cpusPerWorker, workerEnvironment } from './worker-environment.ts';
+import type { JobSettings } from './worker-environment.ts';
+import type { WorkerOutcome, WorkerPlan } from './worker.ts';
+
+/** The workers of this node in one round. */
+export interface Attempt extends Omit<StartedWorkers, 'ended'> {
+  /** Resolves when all have ended and the console shows what they said. */
+  readonly ended: Promise<{ outcome: NodeOutcome; run: FailedRun }>;
+}
+
+/** Starts the workers of this node, as often as there are rounds. */
+export class Attempts {
+  readonly processesPerNode: number;
+  readonly #options: LaunchOptions;
+  readonly #kind: Executable['kind'];
+  readonly #commandOf: (localRank: number) => CommandLine;
+  readonly #usableCpus: number;
+  readonly #records = makeRecordFolder();
+  #logs: RunLogs | undefined;
+
+  private constructor(
+    options: LaunchOptions,
+    kind: Executable['kind'],
+    node: { processesPerNode: number; usableCpus: number },
+    commandOf: (localRank: number) => CommandLine,
+  ) {
+    this.#options = options;
+    this.#kind = kind;
+    this.processesPerNode = node.processesPerNode;
+    this.#usableCpus = node.usableCpus;
+    this.#commandOf = commandOf;
+  }
+
+  /** @throws LaunchError when this node cannot run what was asked for. */
+  static async prepare(options: LaunchOptions, executable: Executable): Promise<Attempts> {
+    const node = {
+      processesPerNode: readProcessCount(options.processesPerNode),
+      usableCpus: readUsableCpus(),
+    };
+    const commandOf = await settleCommand(options, executable, node);
+    return new Attempts(options, executable.kind, node, commandOf);
+  }
+
+  start(round: Round): Attempt {
+    const logs = this.#startLogs(round);
+    const before = { startedAt: Date.now(), oomKills: readOomKills() };
+    const workers = startWorkers(this.#plan(round, logs), this.#options.gracePeriodMs);
+    const ended = workers.ended.then(async (outcome) => {
+      await logs.finish();
+      return { outcome, run: this.#runOf(outcome, before, round, logs) };
+    });
+    return { ...workers, ended };
+  }
+
+  /** Removes what was written for the launcher alone. */
+  dispose(): void {
+    if (this.#records !== undefined) rmSync(this.#records, { recursive: true, force: true });
+  }
+
+  #startLogs(round: Round): AttemptLogs {
+    this.#logs ??= this.#openLogs(round.runId);
+    const { groupRank, groupWorldSize } = round;
+    const workers = Array.from({ length: this.processesPerNode }, (_, localRank) => ({
+      localRank,
+      rank: firstRankOf(round) + localRank,
+      role: this.#options.role,
+      groupRank,
+      groupWorldSize,
+    }));
+    return this.#logs.attempt(round.restartCount, workers);
+  }
+
+  #openLogs(runId: string): RunLogs {
+    const logs = new RunLogs(this.#options.logs, runId, this.processesPerNode);
+    if (logs.folder !== undefined)
+      process.stderr.write(`ringrun: output of the workers is in ${logs.folder}\n`);
+    return logs;
+  }
+
+  #plan(round: Round, logs: AttemptLogs): WorkerPlan[] {
+    const { role, maxRestarts } = this.#options;
+    const { processesPerNode } = this;
+    const job: JobSettings = { round, role, maxRestarts, processesPerNode, usableCpus: this.#usableCpus };
+    return Array.from({ length: processesPerNode }, (_, localRank) => {
+      const command = this.#commandOf(localRank);
+      const environment = workerEnvironment(job, localRank, this.#recordFile(round, localRank), process.env);
+      return {
+        rank: firstRankOf(round) + localRank,
+        localRank,
+        ...command,
+        output: logs.outputOf(localRank),
+        environment: command.kind === 'script' ? environment : withTorchrunVariables(environment),
+      };
+    });
+  }
+
+  #runOf(
+    outcome: NodeOutcome,
+    before: { startedAt: number; oomKills: number | undefined },
+    round: Round,
+    logs: AttemptLogs,
+  ): FailedRun {
+    return {
+      host: hostname(),
+      startedAt: before.startedAt,
+      oomKills: rise(before.oomKills, readOomKills()),
+      workers: outcome.workers.map((worker) => ({
+        outcome: worker,
+        error: this.#ownRecord(round, worker),
+        hiddenOutput: logs.hiddenOutputOf(worker.localRank),
+      })),
+    };
+  }
+
+  #recordFile({ number }: Round, localRank: number): string | undefined {
+    return this.#records && join(this.#records, `round-${number}-local-rank-${localRank}.json`);
+  }
+
+  /**
+   * A record of another process that inherited the variable, such as one that the script started, says nothing about a script; a program may be a
+   * shell that runs the script.
+   */
+  #ownRecord(round: Round, { localRank, pid }: WorkerOutcome) {
+    const file = this.#recordFile(round, localRank);
+    const record = file === undefined ? undefined : readErrorRecord(file, pid);
+    return this.#kind === 'program' || record?.pid === pid ? record : undefined;
+  }
+}
+
+/** What each worker is started with, by local rank. */
+async function settleCommand(
+  { numaBinding }: LaunchOptions,
+  executable: Executable,
+  node: Pick<JobSettings, 'processesPerNode' | 'usableCpus'>,
+): Promise<(localRank: number) => CommandLine> {
+  const command = workerCommand(executable, cpusPerWorker(node));
+  if (numaBinding === undefined) return () => command;
+  const { bindWorkers } = await import('./numa/bound-command.ts');
+  const bind = bindWorkers(numaBinding, node.processesPerNode);
+  return (localRank) => bind(command, localRank);
+}
+
+/** Where workers leave records of their errors; undefined, with one line that says so, where no temporary file can be written. */
+function makeRecordFolder(): string | undefined {
+  try {
+    return mkdtempSync(join(tmpdir(), 'ringrun-'));
+  } catch (error) {
+    process.stderr.write(
+      `ringrun: a failure will be reported without its stack: ${(error as Error).message}\n`,
+    );
+    return undefined;
+  }
+}
+
+function rise(before: number | undefined, after: number | undefined): number | undefined {
+  return before === undefined || after === undefined ? undefined : after - before;
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { RingrunError, hostIdentity } from '@ringrun/collectives';
+import { MeetingPlace } from '../rendezvous/meeting-place.ts';
+import { Rendezvous, describeEvent } from '../rendezvous/rendezvous.ts';
+import type { RendezvousEnd, RunningWorkers } from '../rendezvous/rendezvous.ts';
+import type { Round } from '../rendezvous/round.ts';
+import type { JobTerms, NodeCard, Verdict } from '../rendezvous/state.ts';
+import { advertisedAddress } from '../rendezvous/this-host.ts';
+import { isLoopback } from '../store/endpoint.ts';
+import type { HostPort } from '../store/endpoint.ts';
+import type { Attempt, Attempts } from './attempts.ts';
+import { LaunchError } from './launch-error.ts';
+import type { LaunchOptions } from './options/launch-options.ts';
+import { findFreePort } from './ports.ts';
+import { rootCauseOf } from './root-cause.ts';
+import type { EndingSignals } from './signals.ts';
+import { exitCodeOf } from './signal-words.ts';
+import { writeTerminationLog } from './termination-log.ts';
+
+/** torch's. */
+const defaultPorts = { static: 29500, c10d: 29400 };
+
+/**
+ * This node's part in a job of several nodes, which meet at the endpoint; resolves with the exit code.
+ *
+ * @throws LaunchError when the nodes cannot meet.
+ */
+export async function launchTogether(
+  options: LaunchOptions,
+  attempts: Attempts,
+  signals: EndingSignals,
+): Promise<number> {
+  const place = meetingPlaceOf(options);
+  try {
+    await place.arrive();
+    const { end, leftBy } = await takePart(options, attempts, signals, place);
+    return conclude(end, leftBy);
+  } catch (error) {
+    if (!(error instanceof RingrunError)) throw error;
+    throw new LaunchError(1, error.message, { cause: error });
+  } finally {
+    await place.close();
+  }
+}
+
+async function takePart(
+  options: LaunchOptions,
+  attempts: Attempts,
+  signals: EndingSignals,
+  place: MeetingPlace,
+): Promise<{ end: RendezvousEnd; leftBy: NodeJS.Signals | undefined }> {
+  const leaving = new AbortController();
+  const over = new AbortController();
+  let leftBy: NodeJS.Signals | undefined;
+  let attempt: Attempt | undefined;
+  signals.listen((signal) => {
+    leftBy ??= signal;
+    attempt?.onSignal(signal);
+    leaving.abort(leftBy);
+  }, over.signal);
+  const start = (round: Round): RunningWorkers => {
+    log(describePlace(round, attempts.processesPerNode));
+    attempt = attempts.start(round);
+    return runningWorkers(attempt);
+  };
+  const { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs, closeTimeoutMs } =
+    options.rendezvous.config;
+  const rendezvous = new Rendezvous({
+    place,
+    card: await cardOf(options, attempts, place),
+    terms: termsOf(options),
+    timing: { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs },
+    runId: options.runId ?? randomUUID(),
+    workers: { findFreePort, start },
+    lookEveryMs: options.monitorIntervalMs,
+    gracePeriodMs: options.gracePeriodMs,
+    closeTimeoutMs,
+    leaving: leaving.signal,
+    log,
+  });
+  try {
+    return { end: await rendezvous.takePart(), leftBy };
+  } finally {
+    over.abort();
+  }
+}
+
+function meetingPlaceOf({ rendezvous, masterAddress, masterPort, nodeRank }: LaunchOptions): MeetingPlace {
+  const { backend, endpoint, config } = rendezvous;
+  const host = endpoint?.host ?? masterAddress ?? '127.0.0.1';
+  const port = endpoint?.port ?? masterPort ?? defaultPorts[backend];
+  return new MeetingPlace({
+    endpoint: { host, port },
+    isHost: backend === 'static' ? nodeRank === 0 : config.isHost,
+    joinTimeoutMs: config.joinTimeoutMs,
+    // A node that gets no answer for a lease has lost its place.
+    answerTimeoutMs: Math.min(config.readTimeoutMs, Math.max(1000, config.keepAliveIntervalMs)),
+    log,
+  });
+}
+
+function termsOf({ nodes, runId, rendezvous, maxRestarts }: LaunchOptions): JobTerms {
+  return { id: runId ?? 'none', backend: rendezvous.backend, min: nodes.min, max: nodes.max, maxRestarts };
+}
+
+async function cardOf(options: LaunchOptions, attempts: Attempts, place: MeetingPlace): Promise<NodeCard> {
+  const isStatic = options.rendezvous.backend === 'static';
+  return {
+    id: randomUUID(),
+    host: hostname(),
+    pid: process.pid,
+    address: options.localAddress ?? (await addressOf(isStatic && place.isHosted, place.endpoint)),
+    processesPerNode: attempts.processesPerNode,
+    nodeRank: isStatic ? (options.nodeRank ?? 0) : undefined,
+    machine: await hostIdentity(),
+    hostsStore: place.isHosted,
+  };
+}
+
+/** The master of the static rendezvous keeps the name under which all know it, as MASTER_ADDR under torchrun. */
+async function addressOf(isMaster: boolean, endpoint: HostPort): Promise<string> {
+  return isMaster && !isLoopback(endpoint.host) ? endpoint.host : advertisedAddress(endpoint.host);
+}
+
+function runningWorkers(attempt: Attempt): RunningWorkers {
+  const ended = attempt.ended.then(({ outcome, run }) => {
+    const rootCause = rootCauseOf(run);
+    const haveFinished = outcome.workers.every(({ exitCode, told }) => exitCode === 0 && !told);
+    return { end: rootCause ? 'failed' : haveFinished ? 'finished' : 'stopped', rootCause } as const;
+  });
+  return { failing: attempt.failing, ended, end: attempt.end };
+}
+
+function describePlace(
+  { number, groupRank, groupWorldSize, masterAddress, masterPort }: Round,
+  count: number,
+): string {
+  const workers = count === 1 ? '1 process' : `${count} processes`;
+  return `ringrun: round ${number}: starting ${workers} as node ${groupRank} of ${groupWorldSize}, MASTER_ADDR ${masterAddress}, MASTER_PORT ${masterPort}`;
+}
+
+/** Prints how this node's part has ended. */
+function conclude({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefined): number {
+  const history = (state?.events ?? []).map(describeEvent);
+  if (leftBy !== undefined) {
+    log(`ringrun: ended by ${leftBy}`);
+    return exitCodeOf(leftBy);
+  }
+  switch (end.kind) {
+    case 'finished':
+      if ((state?.roundsBegun ?? 1) > 1 || (state?.round ?? 1) > 1)
+        log(['ringrun: what happened:', ...history].join('\n'));
+      return 0;
+    case 'failed':
+      return concludeFailure(end, history);
+    case 'refused':
+      log(`ringrun: ${end.why}.`);
+      return 1;
+    case 'timed out':
+      log(`ringrun: this node ${end.why}. Start them, or wait longer: --rdzv-conf join_timeout=<seconds>`);
+      return 1;
+    case 'left':
+      return 0;
+  }
+}
+
+/** Every node ends with the root cause of the whole job. */
+function concludeFailure(
+  { reason, rootCause }: Extract<Verdict, { kind: 'failed' }>,
+  history: readonly string[],
+): number {
+  const text = ['ringrun: what happened:', ...history, `ringrun: the job has failed: ${reason}`].join('\n');
+  const cause = rootCause?.text ?? 'ringrun: no worker told why\n';
+  process.stderr.write(`${text}\n${cause}`);
+  writeTerminationLog(`${text}\n${cause}`);
+  return rootCause?.exitCode ?? 1;
+}
+
+function log(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
