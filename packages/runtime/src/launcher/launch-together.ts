@@ -167,10 +167,10 @@ function conclude({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefi
 
 /** Every node ends with the root cause of the whole job. */
 function concludeFailure(
-  { reason, rootCause }: Extract<Verdict, { kind: 'failed' }>,
+  { rootCause }: Extract<Verdict, { kind: 'failed' }>,
   history: readonly string[],
 ): number {
-  const text = ['ringrun: what happened:', ...history, `ringrun: the job has failed: ${reason}`].join('\n');
+  const text = ['ringrun: what happened:', ...history].join('\n');
   const cause = rootCause?.text ?? 'ringrun: no worker told why\n';
   process.stderr.write(`${text}\n${cause}`);
   writeTerminationLog(`${text}\n${cause}`);

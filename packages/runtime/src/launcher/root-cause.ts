@@ -1,6 +1,6 @@
 import type { RootCause } from '../rendezvous/state.ts';
 import { failedAt, findRootCause, isConsequence, reportFailure } from './failure-report.ts';
-import type { FailedRun, WorkerRecord } from './failure-report.ts';
+import type { FailedRun, FailureReport, WorkerRecord } from './failure-report.ts';
 
 /** Milliseconds after their start in which workers are starting up, rather than at work. */
 const startUpMs = 30_000;
@@ -13,9 +13,19 @@ export function rootCauseOf(run: FailedRun): RootCause | undefined {
   return {
     isConsequence: isConsequence(root),
     exitCode: report.exitCode,
+    headline: headlineOf(report),
     text: report.text,
     startUpFingerprint: failedAt(root) - run.startedAt < startUpMs ? fingerprintOf(root) : undefined,
   };
+}
+
+/** The last line of the report. */
+function headlineOf({ text }: FailureReport): string {
+  return text
+    .trimEnd()
+    .split('\n')
+    .at(-1)!
+    .replace(/^ringrun: root cause: /, '');
 }
 
 /** Equal for equal failures. A signal, or an exit code alone, may have another reason each time. */

@@ -243,7 +243,6 @@ export class Rendezvous {
     if (state && !isSame(before, state)) {
       this.#situation = onState(this.#situation, before, state, performance.now());
       this.#tellEvents(state);
-      this.#waitsSince = before?.phase === state.phase ? this.#waitsSince : performance.now();
     }
     this.#act();
   }
@@ -278,6 +277,7 @@ export class Rendezvous {
   }
 
   #do(step: Step): void {
+    if (step.kind !== 'wait') this.#waitsSince = performance.now();
     switch (step.kind) {
       case 'write':
         void this.#write(step);
@@ -373,11 +373,16 @@ export class Rendezvous {
   }
 
   #sayWhy(reason: string): void {
-    if (this.#seen?.state?.phase === 'running' && this.#running) return;
+    if (this.#seen?.state?.phase === 'running' && this.#running) {
+      this.#waitsSince = performance.now();
+      return;
+    }
     const { endpoint } = this.#options.place;
-    const isHereOnly = this.#seen?.state?.phase === 'joining' && isLoopback(endpoint.host);
+    const gathers = this.#seen?.state?.phase === 'joining';
+    const isHereOnly = gathers && isLoopback(endpoint.host);
     const hint = isHereOnly ? ` (nodes on other machines do not get to ${formatHostPort(endpoint)})` : '';
-    this.#lines.say(`${reason}${hint}`, this.#waitsSince, this.#situation.timing.joinTimeoutMs);
+    const timeoutMs = gathers ? this.#situation.timing.joinTimeoutMs : Infinity;
+    this.#lines.say(`${reason}${hint}`, this.#waitsSince, timeoutMs);
   }
 
   /** The store ends with its host: the others get the time to read how the job has ended. */

@@ -102,6 +102,8 @@ export interface RootCause {
   readonly isConsequence: boolean;
   /** Exit code of the launcher. */
   readonly exitCode: number;
+  /** In a few words: the rank, its host, and what became of it. */
+  readonly headline: string;
   /** Lines for people; the last one names rank and host. */
   readonly text: string;
   /** Equal for equal failures at the start of the workers; undefined when it was no start-up, or nothing tells two failures apart. */

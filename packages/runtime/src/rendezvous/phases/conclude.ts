@@ -1,6 +1,7 @@
 import { admit, newParticipant } from '../places.ts';
 import { afterRound } from '../restart-policy.ts';
-import type { Change, EndOfRound, RendezvousState, Verdict } from '../state.ts';
+import type { Change, EndOfRound, RendezvousState, RootCause, Verdict } from '../state.ts';
+import { nameOf } from '../state.ts';
 import { write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
@@ -19,7 +20,7 @@ export function conclude(state: RendezvousState, clock: Clock): Step | undefined
   }
   const { restartsUsed, lastStartUpFailure } = decision.budget;
   const change = { ...nextGathering(state), restartsUsed, lastStartUpFailure };
-  const what = `round ${state.round} has ended: ${describeEnd(because)}; ${decision.reason}`;
+  const what = `round ${state.round} has ended: ${describeGone(state) ?? describeEnd(because, rootCause)}; ${decision.reason}`;
   return write(state, change, clock, what);
 }
 
@@ -48,10 +49,18 @@ function nextGathering(state: RendezvousState): Change {
   };
 }
 
-function describeEnd(because: EndOfRound | undefined): string {
+/** What failed because of them is no news. */
+function describeGone({ participants }: RendezvousState): string | undefined {
+  const gone = participants
+    .filter((other) => other.gone)
+    .map((other) => `${nameOf(other.card)} ${other.gone!}`);
+  return gone.length === 0 ? undefined : gone.join(', ');
+}
+
+function describeEnd(because: EndOfRound | undefined, rootCause: RootCause | undefined): string {
   switch (because?.kind) {
     case 'failed':
-      return `workers of ${because.by} failed`;
+      return rootCause ? rootCause.headline : `workers of ${because.by} failed`;
     case 'died':
       return `${because.by} died`;
     case 'left':

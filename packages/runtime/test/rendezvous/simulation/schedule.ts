@@ -164,7 +164,7 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
   }
 
   function failure(isConsequence: boolean): RootCause {
-    return { isConsequence, exitCode: 1, text: '', startUpFingerprint: undefined };
+    return { isConsequence, exitCode: 1, headline: '', text: '', startUpFingerprint: undefined };
   }
 
   function calmDown(): void {

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import type { Command } from './support/command.ts';
+import { firstMnist } from './support/first-mnist.ts';
+import { hostsProblem } from './support/hosts-problem.ts';
+import { connectHosts } from './support/hosts.ts';
+import type { Host, Network } from './support/hosts.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const problem = hostsProblem();
+const limitMs = 170_000;
+
+/** A node that is silent for 2 s is dead, and 1 s is waited for more of them. */
+const patience = 'keep_alive_interval=0.5,keep_alive_max_attempt=4,last_call_timeout=1';
+
+/** Starts a launcher on a host of a job that has between 1 and 3 nodes; the first host has the store. */
+function startAgent({ hosts }: Network, host: Host, args: readonly string[]): Command {
+  const options = [
+    '--nnodes',
+    '1:3',
+    '--rdzv-backend',
+    'c10d',
+    '--rdzv-endpoint',
+    `${hosts[0].address}:29400`,
+  ];
+  return host.node(['launch', ...options, '--rdzv-conf', patience, ...args], {
+    env: { OMP_NUM_THREADS: 1 },
+    limitMs,
+  });
+}
+
+describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`, () => {
+  test(
+    'MNIST on 1 to 3 nodes: one is killed in mid-epoch, one joins later, and the training ends as if nothing had happened',
+    async () => {
+      const data = firstMnist({ train: 4500, test: 1000 });
+      const training = ['--epochs', '2', '--global-batch-size', '60', '--lr', '0.05', '--log-interval', '10'];
+      const saving = ['--output', temporaryFolder(), '--checkpoint-interval', '20', '--resume', 'auto'];
+      const args = ['packages/examples-mnist/train.ts', '--data', data, ...training, ...saving];
+      using network = connectHosts(3);
+      const [first, second, third] = network.hosts;
+      const agents = [first, second, third].map((host) => startAgent(network, host, args));
+      await agents[0].sees(/Train Epoch: 1 \[1800\/4500/);
+      third.killProcesses();
+
+      await agents[0].sees(/round 2 begins with 2 nodes/);
+      await agents[0].sees(/resumed from .*: step [1-9].*\n(Train Epoch: \d.*\n){2}/);
+      const late = startAgent(network, third, args);
+
+      const ends = await Promise.all([agents[0], agents[1], late].map(({ ended }) => ended));
+      for (const { code, timedOut, left } of ends) {
+        expect({ code, timedOut, left }).toEqual({ code: 0, timedOut: false, left: [] });
+      }
+      const [{ stdout, stderr }] = ends;
+      expect(stdout).toMatch(/parameters identical on 3 ranks/);
+      expect(Number([...stdout.matchAll(/^accuracy=(\S+)/gm)].at(-1)![1])).toBeGreaterThan(0.88);
+      expect(stdout).toMatch(/Train Epoch: 1 [^]*Train Epoch: 2 /);
+      expect(stdout).not.toContain('Train Epoch: 3');
+      expect(stdout.match(/^resumed from /gm)).toHaveLength(2);
+      const history = stderr.slice(stderr.indexOf('ringrun: what happened:'));
+      expect(history).toMatch(
+        new RegExp(
+          [
+            /round 1 begins with 3 nodes: node host0 .* node host1 .* node host2/,
+            /node host2 \(pid \d+\) died: no sign of life for 2 s/,
+            /round 1 has ended: .*the nodes have changed, which uses up no restart/,
+            /round 2 begins with 2 nodes: node host0 .* node host1/,
+            /node host2 \(pid \d+\) waits to be let in/,
+            /round 2 has ended: node host2 \(pid \d+\) came/,
+            /round 3 begins with 3 nodes: node host0 .* node host1 .* node host2/,
+            /the job is finished/,
+          ]
+            .map(({ source }) => String.raw`ringrun: \d\d:\d\d:\d\d ${source}`)
+            .join('[^]*'),
+        ),
+      );
+    },
+    limitMs,
+  );
+});
