@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { launch, temporaryScript, untilGone } from '../launcher/fixtures/launched.ts';
+import type { Launched } from '../launcher/fixtures/launched.ts';
+
+/** Agents of several nodes on this machine, as people try them out, and the real store between them. */
+
+const patience = 'keep_alive_interval=0.5,keep_alive_max_attempt=4,last_call_timeout=1';
+
+/** Says who it is, and works until it is told to end, or until the file named by its argument's round says otherwise. */
+const worker = temporaryScriptText(`
+  const { RANK, WORLD_SIZE, RINGRUN_RESTART_COUNT, GROUP_RANK } = process.env;
+  console.log('WORKS', RANK, WORLD_SIZE, RINGRUN_RESTART_COUNT, process.pid, GROUP_RANK);
+  setInterval(() => {}, 1000);`);
+
+function temporaryScriptText(source: string): () => string {
+  return () => temporaryScript('worker.mjs', source);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+interface AgentOptions {
+  port: number;
+  nodes: string;
+  script: string;
+  nodeRank?: number;
+  more?: readonly string[];
+}
+
+function agent({ port, nodes, script, nodeRank, more = [] }: AgentOptions): Launched {
+  const where =
+    nodeRank === undefined
+      ? ['--rdzv-backend', 'c10d', '--rdzv-endpoint', `localhost:${port}`]
+      : ['--node-rank', String(nodeRank), '--master-addr', '127.0.0.1', '--master-port', String(port)];
+  return launch(['--nnodes', nodes, ...where, '--rdzv-conf', patience, ...more, script]);
+}
+
+/** Resolves with the words of line number `count` of those that begin with WORKS. */
+async function works(launched: Launched, count: number) {
+  const lines = await launched.marked('WORKS', count);
+  const [rank, worldSize, restartCount, pid, groupRank] = lines[count - 1].map(Number);
+  return { rank, worldSize, restartCount, pid, groupRank };
+}
+
+async function sees(launched: Launched, pattern: RegExp): Promise<void> {
+  await expect.poll(() => launched.output(), { timeout: 20_000, interval: 20 }).toMatch(pattern);
+}
+
+describe('static', () => {
+  test('a second node with one rank is refused within a second, by name, on both sides, and the others go on', async () => {
+    const [port, script] = [await freePort(), worker()];
+    const job = { port, nodes: '2', script };
+    const [first, second] = [agent({ ...job, nodeRank: 0 }), agent({ ...job, nodeRank: 1 })];
+    await Promise.all([works(first, 1), works(second, 1)]);
+    const rival = agent({ ...job, nodeRank: 1 });
+    const { code, stderr } = await rival.ended;
+    const why =
+      /node 1 \(.*pid \d+\) cannot join: node 1 \(.*, pid \d+\) has --node-rank 1 already\. Give each node a rank of its own, from 0 to 1/;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(why);
+    await sees(first, why);
+    expect(first.output()).not.toMatch(/round 2/);
+    expect(second.output()).not.toMatch(/round 2/);
+  });
+
+  test.each([
+    {
+      option: ['--rdzv-id', 'other'],
+      why: /its --rdzv-id is "other", and the job at this endpoint is "none"/,
+    },
+    { option: ['--rdzv-backend', 'c10d'], why: /its --rdzv-backend is c10d, and that of the job is static/ },
+    { option: ['--nnodes', '3'], why: /its --nnodes is 3, and that of the job is 2/ },
+  ])('a node with $option is refused by name, on both sides', async ({ option, why }) => {
+    const [port, script] = [await freePort(), worker()];
+    const first = agent({ port, nodes: '2', script, nodeRank: 0 });
+    await sees(first, /waiting for 1 more node with --node-rank 1; here are node 0/);
+    const { code, stderr } = await agent({ port, nodes: '2', script, nodeRank: 1, more: option }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(why);
+    await sees(first, why);
+    expect(first.output()).not.toMatch(/round 1 begins/);
+  });
+
+  test('every node ends with the root cause and its exit code, and none is started again', async () => {
+    const script = temporaryScript(
+      'fails.mjs',
+      `console.log('WORKS', process.env.RANK);
+      if (process.env.RANK === '2') process.exit(42);
+      setInterval(() => {}, 1000);`,
+    );
+    const job = { port: await freePort(), nodes: '2', script, more: ['--nproc', '2'] };
+    const ends = await Promise.all([0, 1].map((nodeRank) => agent({ ...job, nodeRank }).ended));
+    for (const { code, stderr } of ends) {
+      expect(code).toBe(42);
+      expect(stderr).toMatch(
+        /what happened:[^]*round 1 begins with 2 nodes[^]*the job has failed: no restarts were asked for/,
+      );
+      expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
+        /^ringrun: root cause: rank 2 on host .*: exit code 42/,
+      );
+    }
+  });
+
+  test('a start-up that fails twice in the same way is not tried again', async () => {
+    const script = temporaryScript('fails.mjs', `throw new Error('no such setting');`);
+    const job = { port: await freePort(), nodes: '2', script, more: ['--max-restarts', '5'] };
+    const ends = await Promise.all([0, 1].map((nodeRank) => agent({ ...job, nodeRank }).ended));
+    for (const { code, stderr } of ends) {
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/restart 1 of 5/);
+      expect(stderr).toMatch(/the job has failed: its start failed twice in the same way/);
+      expect(stderr).not.toMatch(/restart 2 of 5/);
+      expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
+        /^ringrun: root cause: rank \d .*Error: no such setting/,
+      );
+    }
+  });
+});
+
+describe('c10d', () => {
+  test('a node that is told to end leaves at once; the others go on with new ranks, and let it in again', async () => {
+    const job = { port: await freePort(), nodes: '1:2', script: worker() };
+    const first = agent(job);
+    await sees(first, /last call ends in|round 1 begins/);
+    const second = agent(job);
+    const before = await Promise.all([works(first, 1), works(second, 1)]);
+    const told = performance.now();
+    process.kill(second.pid, 'SIGTERM');
+    const { code, stderr } = await second.ended;
+    expect(performance.now() - told).toBeLessThan(5000);
+    expect(code).toBe(143);
+    expect(stderr).toMatch(/ended by SIGTERM/);
+    expect(before.map(({ worldSize }) => worldSize)).toContain(2);
+    const alone = await sinceWorldSize(first, 1);
+    expect(alone).toMatchObject({ rank: 0, worldSize: 1 });
+    await sees(first, /round \d has ended: node .* left; the nodes have changed, which uses up no restart/);
+
+    const third = agent(job);
+    const [again, came] = await Promise.all([sinceWorldSize(first, 2), sinceWorldSize(third, 2)]);
+    expect([again.rank, came.rank]).toEqual([0, 1]);
+    expect(again.restartCount).toBe(came.restartCount);
+    expect(again.restartCount).toBeGreaterThan(alone.restartCount);
+  });
+
+  test('the host of the store is killed and comes back in its place: the job goes on, with another number of its rounds', async () => {
+    const job = { port: await freePort(), nodes: '2', script: worker() };
+    const host = agent(job);
+    await sees(host, /waiting for 1 more node/);
+    const other = agent(job);
+    const [there, here] = await Promise.all([works(host, 1), works(other, 1)]);
+    expect([there.rank, here.rank].sort()).toEqual([0, 1]);
+    process.kill(host.pid, 'SIGKILL');
+    await untilGone([there.pid, here.pid], 10_000);
+    const replacement = agent(job);
+    const [old, fresh] = await Promise.all([works(other, 2), works(replacement, 1)]);
+    expect([old.rank, fresh.rank].sort()).toEqual([0, 1]);
+    expect(old.restartCount).toBe(fresh.restartCount);
+    expect(old.restartCount).toBeGreaterThan(here.restartCount);
+  });
+});
+
+/** The first workers of a launcher that are among `worldSize`, after all that came before. */
+async function sinceWorldSize(launched: Launched, worldSize: number) {
+  for (let count = 1; ; count += 1) {
+    const one = await works(launched, count);
+    if (one.worldSize === worldSize && isLast(launched, count)) return one;
+  }
+}
+
+function isLast(launched: Launched, count: number): boolean {
+  return launched.output().match(/^WORKS /gm)?.length === count;
+}
