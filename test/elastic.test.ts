@@ -76,4 +76,37 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
     },
     limitMs,
   );
+
+  test('a node that does not reach the store ends its workers before the others get their ranks, and they go on without it', async () => {
+    using network = connectHosts(2);
+    const [first, second] = network.hosts.map((host) =>
+      startAgent(network, host, ['test/fixtures/works.js']),
+    );
+    await Promise.all([first, second].map((agent) => agent.sees(/rank \d of 2 works/)));
+    network.hosts[1].cutLink();
+    await second.sees(/the store does not answer: ending the workers before others may get their ranks/);
+    await first.sees(/rank 0 of 1 works/);
+    expect(workersOf(second)).toEqual([]);
+  });
+
+  test('an address of loopback is refused where another node would get it', async () => {
+    using network = connectHosts(2);
+    const first = startAgent(network, network.hosts[0], ['test/fixtures/works.js']);
+    await first.sees(/round 1 begins/);
+    const options = ['--local-addr', '127.0.0.1', 'test/fixtures/works.js'];
+    const { code, stderr } = await startAgent(network, network.hosts[1], options).ended;
+    const why =
+      /node host1 \(pid \d+\) cannot join: the address of node host1 .* is 127\.0\.0\.1, .* Name the endpoint by .*--local-addr/;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(why);
+    await first.sees(why);
+  });
 });
+
+/** Those that have a rank. */
+function workersOf(agent: Command): number[] {
+  return agent
+    .processes()
+    .filter(({ environment }) => environment.has('RANK'))
+    .map(({ pid }) => pid);
+}

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { decodeState, encodeState } from '../../src/rendezvous/state.ts';
+import type { RendezvousState } from '../../src/rendezvous/state.ts';
+import { StoreServer, connectStore } from '../../src/store/index.ts';
 import { launch, temporaryScript, untilGone } from '../launcher/fixtures/launched.ts';
 import type { Launched } from '../launcher/fixtures/launched.ts';
 
@@ -18,6 +21,30 @@ const worker = temporaryScriptText(`
 function temporaryScriptText(source: string): () => string {
   return () => temporaryScript('worker.mjs', source);
 }
+
+/** Of a job whose nodes have all gone. */
+const finished: RendezvousState = {
+  version: 7,
+  incarnation: 'a',
+  runId: 'run',
+  terms: { id: 'none', backend: 'static', min: 2, max: 2, maxRestarts: 0 },
+  round: 1,
+  highestRound: 1,
+  phase: 'closed',
+  participants: [],
+  waitList: [],
+  sameNodes: false,
+  master: undefined,
+  because: undefined,
+  rootCause: undefined,
+  mayStillRun: [],
+  roundsBegun: 1,
+  restartsUsed: 0,
+  lastStartUpFailure: undefined,
+  verdict: { kind: 'finished' },
+  refused: [],
+  events: [],
+};
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -55,6 +82,23 @@ async function sees(launched: Launched, pattern: RegExp): Promise<void> {
   await expect.poll(() => launched.output(), { timeout: 20_000, interval: 20 }).toMatch(pattern);
 }
 
+test('a node that comes to a finished job is told so', async () => {
+  const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
+  const client = await connectStore({ host: '127.0.0.1', port: store.port });
+  onTestFinished(async () => {
+    await client.close();
+    await store.close();
+  });
+  await client.set('rendezvous/state', encodeState(finished));
+  const job = { port: store.port, nodes: '2', script: worker(), nodeRank: 1 };
+  const { code, stderr } = await agent(job).ended;
+  const why = /node 1 \(.*\) cannot join: the job is finished\. Start a new job/;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(why);
+  const { events } = decodeState(await client.get('rendezvous/state'))!;
+  expect(events.at(-1)!.what).toMatch(why);
+});
+
 describe('static', () => {
   test('a second node with one rank is refused within a second, by name, on both sides, and the others go on', async () => {
     const [port, script] = [await freePort(), worker()];
@@ -62,12 +106,15 @@ describe('static', () => {
     const [first, second] = [agent({ ...job, nodeRank: 0 }), agent({ ...job, nodeRank: 1 })];
     await Promise.all([works(first, 1), works(second, 1)]);
     const rival = agent({ ...job, nodeRank: 1 });
+    await sees(first, /waits to be let in/);
+    const cameAt = performance.now();
     const { code, stderr } = await rival.ended;
     const why =
       /node 1 \(.*pid \d+\) cannot join: node 1 \(.*, pid \d+\) has --node-rank 1 already\. Give each node a rank of its own, from 0 to 1/;
     expect(code).toBe(1);
     expect(stderr).toMatch(why);
     await sees(first, why);
+    expect(performance.now() - cameAt).toBeLessThan(1000);
     expect(first.output()).not.toMatch(/round 2/);
     expect(second.output()).not.toMatch(/round 2/);
   });
