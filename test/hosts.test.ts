@@ -68,7 +68,7 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
     // Of packets of 1,500 bytes, headers take 4.4%. A measurement, so not for a machine that does something else: `npm run bench:hosts`.
     test.runIf(measures)('keep a link of 1 Gbit/s busy to 90% with an all-reduce of 64 MB', async () => {
       const [bytes, bitsPerSecond] = [64e6, 1e9];
-      using network = connectHosts(count, bitsPerSecond);
+      using network = connectHosts(count, { bitsPerSecond });
       const ranks = startOnHosts(network, { perHost, args: ['link-use.js', bytes, 5] });
       const [seconds] = await reportsOf<number[]>(ranks);
       const median = seconds.toSorted((a, b) => a - b)[2];

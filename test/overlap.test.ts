@@ -20,7 +20,7 @@ describe.skipIf(problem)(
   () => {
     // 25 MB take 0.2 s each way, which is about what the backward pass takes.
     async function measure(batch: number, rounds: number) {
-      using network = connectHosts(2, 1e9);
+      using network = connectHosts(2, { bitsPerSecond: 1e9 });
       const ranks = startOnHosts(network, { perHost: 1, args: ['overlap.js', batch, rounds] });
       const ends = await Promise.all(ranks.map(({ command }) => command.ended));
       return ends.map(({ stdout, ...ended }) => {

@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process';
 const trial = `
   ip link add name one type veth peer name two
   ip link add name switch type bridge
-  tc qdisc add dev one root tbf rate 1gbit burst 128kb latency 10ms`;
+  tc qdisc add dev one root tbf rate 1gbit burst 128kb latency 10ms
+  mount --bind /etc/hosts /etc/hosts`;
 
 /**
  * Why hosts cannot be built as network namespaces here; undefined where they can. It looks at the machine and not at hosts.ts, so a mistake there
@@ -15,7 +16,7 @@ export function hostsProblem(): string | undefined {
   if (process.getuid?.() !== 0) return 'network namespaces need root';
   const missing = ['ip', 'tc', 'unshare'].find((program) => spawnSync(program, ['--version']).error);
   if (missing !== undefined) return `there is no program '${missing}' (packages iproute2, util-linux)`;
-  return failureOf('unshare', ['--net', '--uts', 'sh', '-ec', trial]) ?? namingProblem();
+  return failureOf('unshare', ['--net', '--uts', '--mount', 'sh', '-ec', trial]) ?? namingProblem();
 }
 
 /** Containers may be allowed to make namespaces, and not to mount them where `ip netns` names them. */

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Command, CommandOptions } from './command.ts';
 import { Namespace } from './namespace.ts';
 import { start } from './start.ts';
@@ -15,13 +18,18 @@ const burstBytes = 128 * 1024;
 
 let networks = 0;
 
+export interface NetworkOptions {
+  /** What each host can send, headers included; as much as the kernel can copy unless given. */
+  bitsPerSecond?: number;
+  /** Of the hosts, in their order; host0, host1, … unless given. */
+  names?: readonly string[];
+}
+
 /**
  * Builds `count` hosts: host0 at 10.0.0.1, host1 at 10.0.0.2, …. Hosts and switch are namespaces of their own, so nothing of this machine's network is
  * touched.
- *
- * @param bitsPerSecond What each host can send, headers included; as much as the kernel can copy unless given.
  */
-export function connectHosts(count: number, bitsPerSecond?: number): Network {
+export function connectHosts(count: number, { bitsPerSecond, names }: NetworkOptions = {}): Network {
   networks += 1;
   const name = `ringrun-${process.pid}-${networks}`;
   const namespaces: Namespace[] = [];
@@ -30,12 +38,21 @@ export function connectHosts(count: number, bitsPerSecond?: number): Network {
     namespaces.push(namespace);
     return namespace;
   };
+  const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   const remove = () => {
     for (const namespace of namespaces) namespace.remove();
+    rmSync(folder, { recursive: true, force: true });
   };
   try {
     const middle = new Switch(add('switch'));
-    const hosts = Array.from({ length: count }, (_, place) => new Host(add(`host${place}`), middle, place));
+    const hosts = Array.from({ length: count }, (_, place) => {
+      const hostname = names?.[place] ?? `host${place}`;
+      return new Host(add(`host${place}`), middle, {
+        place,
+        hostname,
+        hostsFile: join(folder, String(place)),
+      });
+    });
     if (bitsPerSecond !== undefined) for (const host of hosts) host.limit(bitsPerSecond);
     return { hosts, [Symbol.dispose]: remove };
   } catch (error) {
@@ -71,12 +88,19 @@ export class Host {
   readonly name: string;
   readonly address: string;
   readonly #namespace: Namespace;
+  readonly #hostsFile: string;
   readonly #unplug: () => void;
 
-  constructor(namespace: Namespace, middle: Switch, place: number) {
-    this.name = `host${place}`;
+  constructor(
+    namespace: Namespace,
+    middle: Switch,
+    { place, hostname, hostsFile }: { place: number; hostname: string; hostsFile: string },
+  ) {
+    this.name = hostname;
     this.address = `10.0.0.${place + 1}`;
     this.#namespace = namespace;
+    this.#hostsFile = hostsFile;
+    this.learnNames([]);
     this.#unplug = () => {
       middle.unplug(place);
     };
@@ -104,9 +128,22 @@ export class Host {
     );
   }
 
+  /** From now on programs on this host know the names of `others`, beside its own and `localhost`: until then nobody resolves them. */
+  learnNames(others: readonly Host[]): void {
+    const known = [this, ...others].map(({ address, name }) => `${address} ${name}\n`);
+    // In its place: it is mounted.
+    writeFileSync(this.#hostsFile, `127.0.0.1 localhost\n::1 localhost\n${known.join('')}`);
+  }
+
   /** Starts `node` with these arguments on this host. */
   node(args: readonly string[], options?: CommandOptions): Command {
-    return start(...this.#namespace.commandLine(this.name, process.execPath, args), options);
+    return this.start(process.execPath, args, options);
+  }
+
+  /** Starts a program on this host. */
+  start(program: string, args: readonly string[], options?: CommandOptions): Command {
+    const place = { hostname: this.name, hosts: this.#hostsFile };
+    return start(...this.#namespace.commandLine(place, program, args), options);
   }
 
   /** Ends all its processes with SIGKILL. The kernel stays, and tells others that connections have ended. */

@@ -27,11 +27,20 @@ export class Namespace {
     run('ip', ['netns', 'exec', this.name, 'sh', '-c', write, variable, value]);
   }
 
-  /** What to start so that `program` runs in here, in a process of the same id, under a host name of its own. */
-  commandLine(hostname: string, program: string, args: readonly string[]): [string, string[]] {
-    const rename = 'echo "$0" > /proc/sys/kernel/hostname && exec "$@"';
-    const renamed = ['unshare', '--uts', 'sh', '-c', rename, hostname, program, ...args];
-    return ['ip', ['netns', 'exec', this.name, ...renamed]];
+  /**
+   * What to start so that `program` runs in here, in a process of the same id, under a host name of its own.
+   *
+   * @param hosts A file that it sees as /etc/hosts; what is written to it later it sees too.
+   */
+  commandLine(
+    { hostname, hosts }: { hostname: string; hosts: string },
+    program: string,
+    args: readonly string[],
+  ): [string, string[]] {
+    const settle =
+      'echo "$0" > /proc/sys/kernel/hostname && mount --bind "$1" /etc/hosts && shift && exec "$@"';
+    const settled = ['unshare', '--uts', '--mount', 'sh', '-c', settle, hostname, hosts, program, ...args];
+    return ['ip', ['netns', 'exec', this.name, ...settled]];
   }
 
   /** Ends every process in here with SIGKILL. */

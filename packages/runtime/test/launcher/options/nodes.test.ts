@@ -1,46 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { LaunchOptions } from '../../../src/launcher/options/launch-options.ts';
+import {
+  elasticPytorchJob,
+  oldPytorchJob,
+  pytorchJob,
+  trainJob,
+} from '../../support/operator-environments.ts';
 import { parsed, refusal } from './parsed.ts';
 
-/** Variables of the nodes of a PyTorchJob with a Master. `nproc` is undefined where the manifest has an old operator's form, without PET_*. */
-function pytorchJob(rank: number, replicas: number, nproc: 'auto' | number): Record<string, string> {
-  const counted = nproc === 'auto' ? 1 : nproc;
-  return {
-    PYTHONUNBUFFERED: '1',
-    MASTER_ADDR: 'job-master-0',
-    PET_MASTER_ADDR: 'job-master-0',
-    MASTER_PORT: '23456',
-    PET_MASTER_PORT: '23456',
-    WORLD_SIZE: String(replicas * counted),
-    RANK: String(rank),
-    PET_NODE_RANK: String(rank),
-    PET_NPROC_PER_NODE: String(nproc),
-    PET_NNODES: String(replicas),
-  };
-}
-
-const oldPytorchJob = (rank: number, replicas: number) => ({
-  MASTER_ADDR: rank === 0 ? 'localhost' : 'job-master-0',
-  MASTER_PORT: '23456',
-  WORLD_SIZE: String(replicas),
-  RANK: String(rank),
-});
-
-const trainJob = (rank: number, nodes: number, nproc: string) => ({
-  PET_NNODES: String(nodes),
-  PET_NPROC_PER_NODE: nproc,
-  PET_NODE_RANK: String(rank),
-  PET_MASTER_ADDR: 'job-node-0-0.job',
-  PET_MASTER_PORT: '29500',
-});
-
-const elastic = {
-  PET_NNODES: '1:3',
-  PET_NPROC_PER_NODE: 'auto',
-  PET_RDZV_BACKEND: 'c10d',
-  PET_RDZV_ENDPOINT: 'job-worker-0:23456',
-  PET_MAX_RESTARTS: '10',
-};
+const elastic = elasticPytorchJob('1:3');
 
 const three = { min: 3, max: 3 };
 const one = { min: 1, max: 1 };

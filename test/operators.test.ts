@@ -1,0 +1,178 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import ts from 'typescript';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  elasticPytorchJob,
+  oldPytorchJob,
+  pytorchJob,
+  trainJob,
+} from '../packages/runtime/test/support/operator-environments.ts';
+import type { Environment } from '../packages/runtime/test/support/operator-environments.ts';
+import { node } from './support/command.ts';
+import type { Command } from './support/command.ts';
+import { drawnMnist } from './support/drawn-mnist.ts';
+import { repository } from './support/environment.ts';
+import { hostsProblem } from './support/hosts-problem.ts';
+import { connectHosts } from './support/hosts.ts';
+import type { Host } from './support/hosts.ts';
+import { temporaryProject } from './support/temporary-folder.ts';
+
+const problem = hostsProblem();
+const isFull = process.env['RINGRUN_OPERATORS'] === 'full';
+
+/** As long as it takes in a cluster, or long enough to be noticed: the master's name is known, then its port is open. */
+const [untilNameMs, untilPortMs] = isFull ? [20_000, 10_000] : [1500, 1000];
+const limitMs = untilNameMs + untilPortMs + 90_000;
+
+/** So many images for a step of all ranks, however many there are: they compute the same sums. */
+const images = { train: 1800, test: 600 };
+const globalBatchSize = 36;
+
+const project = temporaryProject();
+const script = join(project, 'train.js');
+const data = drawnMnist(images);
+const options = ['--data', data, '--global-batch-size', String(globalBatchSize), '--lr', '0.05'];
+
+/** The example, as an image of a user has it: built JavaScript. */
+function buildExample(): void {
+  const source = readFileSync(join(repository, 'packages/examples-mnist/train.ts'), 'utf8');
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
+  });
+  writeFileSync(script, outputText);
+  writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+}
+
+const ringrun = [join(repository, 'packages/runtime/bin/ringrun.js'), script, ...options];
+const alone = [script, ...options];
+
+/** At the end of training, as rank 0 prints it; and how many ranks had the same parameters. */
+function resultOf(stdout: string): { accuracy: number; ranks: number } {
+  expect(stdout).toMatch(/^accuracy=\d\.\d{4}\t/m);
+  expect(stdout).toMatch(/^parameters identical on \d+ ranks?: [0-9a-f]{64}$/m);
+  return {
+    accuracy: Number(/^accuracy=(\d\.\d{4})\t/m.exec(stdout)![1]),
+    ranks: Number(/^parameters identical on (\d+) /m.exec(stdout)![1]),
+  };
+}
+
+interface Job {
+  what: string;
+  /** Arguments of node. */
+  command: readonly string[];
+  /** Names of the pods; the first is the master, or hosts the rendezvous. */
+  pods: readonly string[];
+  environment: (rank: number) => Environment;
+  ranks: number;
+}
+
+const three = ['job-master-0', 'job-worker-0', 'job-worker-1'];
+const auto = availableParallelism();
+
+const jobs: (Job & { onlyFull?: boolean })[] = [
+  {
+    what: 'a PyTorchJob, nprocPerNode 1, ringrun train.js',
+    command: ringrun,
+    pods: three,
+    environment: (rank) => pytorchJob(rank, 3, 1),
+    ranks: 3,
+    onlyFull: true,
+  },
+  {
+    what: 'a PyTorchJob, nprocPerNode 2, ringrun train.js',
+    command: ringrun,
+    pods: three,
+    environment: (rank) => pytorchJob(rank, 3, 2),
+    ranks: 6,
+  },
+  {
+    what: 'a PyTorchJob, nprocPerNode auto, ringrun train.js',
+    command: ringrun,
+    pods: three,
+    environment: (rank) => pytorchJob(rank, 3, 'auto'),
+    ranks: 3 * auto,
+    onlyFull: true,
+  },
+  {
+    what: 'a PyTorchJob, nprocPerNode 1, node train.js',
+    command: alone,
+    pods: three,
+    environment: (rank) => pytorchJob(rank, 3, 1),
+    ranks: 3,
+    onlyFull: true,
+  },
+  {
+    what: 'a PyTorchJob, nprocPerNode auto, node train.js',
+    command: alone,
+    pods: three,
+    environment: (rank) => pytorchJob(rank, 3, 'auto'),
+    ranks: 3,
+  },
+  {
+    what: 'a PyTorchJob of old, ringrun train.js',
+    command: ringrun,
+    pods: three,
+    environment: (rank) => oldPytorchJob(rank, 3),
+    ranks: 3,
+    onlyFull: true,
+  },
+  {
+    what: 'an elastic PyTorchJob, ringrun train.js',
+    command: ringrun,
+    pods: ['job-worker-0', 'job-worker-1', 'job-worker-2'],
+    environment: () => elasticPytorchJob('1:3'),
+    ranks: 3 * auto,
+  },
+  {
+    what: 'a TrainJob, ringrun train.js',
+    command: ringrun,
+    pods: ['job-node-0-0.job', 'job-node-0-1.job', 'job-node-0-2.job'],
+    environment: (rank) => trainJob(rank, 3, '1'),
+    ranks: 3,
+  },
+];
+
+describe.skipIf(problem)(`pods as network namespaces${problem ? `: skipped, ${problem}` : ''}`, () => {
+  let expected: number | undefined;
+
+  beforeAll(buildExample);
+
+  test.for(jobs.filter(({ onlyFull }) => isFull || !onlyFull))(
+    '$what: the workers wait for the name of the master and for its port, and all train to one accuracy',
+    { timeout: 2 * limitMs },
+    async ({ command, pods, environment, ranks }) => {
+      expected ??= resultOf((await node(alone).ended).stdout).accuracy;
+      using network = connectHosts(pods.length, { names: pods });
+      const start = (host: Host, rank: number) =>
+        // Every pod believes that it has all processors of the machine, and its processes would compute on as many threads.
+        host.node(command, {
+          env: { ...environment(rank), OMP_NUM_THREADS: 1, KUBERNETES_SERVICE_HOST: '10.96.0.1' },
+          limitMs,
+        });
+      const [master, ...workers] = network.hosts;
+      const started: Command[] = workers.map((host, i) => start(host, i + 1));
+      await delay(untilNameMs);
+      for (const host of network.hosts) host.learnNames(network.hosts.filter((other) => other !== host));
+      await delay(untilPortMs);
+      started.unshift(start(master, 0));
+
+      const ends = await Promise.all(started.map(({ ended }) => ended));
+      for (const { stdout, stderr, ...ended } of ends) {
+        expect(ended, `${stdout}\n${stderr}`).toEqual({ code: 0, signal: null, timedOut: false, left: [] });
+      }
+      // The first rank prints; in an elastic job nodes get their ranks when they meet.
+      const printed = ends.map(({ stdout }) => stdout).filter((stdout) => stdout.includes('accuracy='));
+      expect(printed).toHaveLength(1);
+      const result = resultOf(printed[0]);
+      expect(result.ranks).toBe(ranks);
+      // What differs is rounding, and which image falls on the border of the last step.
+      expect(Math.abs(result.accuracy - expected)).toBeLessThan(0.01);
+      expect(expected).toBeGreaterThan(0.5);
+      // Each waiting node has said for what.
+      for (const { stderr } of ends.slice(1)) expect(stderr).toContain(pods[0]);
+    },
+  );
+});
