@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,7 +18,7 @@ import { repository } from './support/environment.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
 import type { Host } from './support/hosts.ts';
-import { temporaryProject } from './support/temporary-folder.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
 
 const problem = hostsProblem();
 const isFull = process.env['RINGRUN_OPERATORS'] === 'full';
@@ -31,12 +31,12 @@ const limitMs = untilNameMs + untilPortMs + 90_000;
 const images = { train: 1800, test: 600 };
 const globalBatchSize = 36;
 
-const project = temporaryProject();
+const project = temporaryFolder();
 const script = join(project, 'train.js');
 const data = drawnMnist(images);
 const options = ['--data', data, '--global-batch-size', String(globalBatchSize), '--lr', '0.05'];
 
-/** The example, as an image of a user has it: built JavaScript. */
+/** The example, as an image of a user has it: built JavaScript, and its packages. */
 function buildExample(): void {
   const source = readFileSync(join(repository, 'packages/examples-mnist/train.ts'), 'utf8');
   const { outputText } = ts.transpileModule(source, {
@@ -44,6 +44,12 @@ function buildExample(): void {
   });
   writeFileSync(script, outputText);
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+  const packages = join(project, 'node_modules');
+  mkdirSync(join(packages, '@ringrun'), { recursive: true });
+  symlinkSync(join(repository, 'packages/runtime'), join(packages, 'ringrun'));
+  for (const name of ['nn', 'examples-common', 'examples-mnist']) {
+    symlinkSync(join(repository, 'packages', name), join(packages, '@ringrun', name));
+  }
 }
 
 const ringrun = [join(repository, 'packages/runtime/bin/ringrun.js'), script, ...options];
@@ -57,6 +63,12 @@ function resultOf(stdout: string): { accuracy: number; ranks: number } {
     accuracy: Number(/^accuracy=(\d\.\d{4})\t/m.exec(stdout)![1]),
     ranks: Number(/^parameters identical on (\d+) /m.exec(stdout)![1]),
   };
+}
+
+async function trainAlone() {
+  const { code, stdout, stderr } = await node(alone).ended;
+  expect(code, stderr).toBe(0);
+  return resultOf(stdout);
 }
 
 interface Job {
@@ -144,7 +156,7 @@ describe.skipIf(problem)(`pods as network namespaces${problem ? `: skipped, ${pr
     '$what: the workers wait for the name of the master and for its port, and all train to one accuracy',
     { timeout: 2 * limitMs },
     async ({ command, pods, environment, ranks }) => {
-      expected ??= resultOf((await node(alone).ended).stdout).accuracy;
+      expected ??= (await trainAlone()).accuracy;
       using network = connectHosts(pods.length, { names: pods });
       const start = (host: Host, rank: number) =>
         // Every pod believes that it has all processors of the machine, and its processes would compute on as many threads.
