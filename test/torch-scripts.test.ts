@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { launch } from './support/command.ts';
+import { hostsProblem } from './support/hosts-problem.ts';
+import { connectHosts } from './support/hosts.ts';
 import { python, torchProblem } from './support/torch-problem.ts';
 
 const script = 'test/fixtures/torch_ddp.py';
@@ -27,4 +29,35 @@ describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${p
       /^ringrun: root cause: rank 1 on host .*: exit code 1, ValueError: no more data$/,
     );
   });
+});
+
+const noHosts = problem ?? hostsProblem();
+
+describe.skipIf(noHosts)(`a PyTorch script on two hosts${noHosts ? `: skipped, ${noHosts}` : ''}`, () => {
+  test.each([
+    ['static', (rank: number) => ['--node-rank', String(rank), '--master-addr', 'host0']],
+    ['c10d', () => ['--rdzv-backend', 'c10d', '--rdzv-endpoint', 'host0', '--rdzv-id', 'job-7']],
+  ])(
+    'trains on four processes that meet by the %s rendezvous, and binds the port that it is given',
+    async (_, meeting) => {
+      using network = connectHosts(2);
+      for (const host of network.hosts) host.learnNames(network.hosts.filter((other) => other !== host));
+      const ends = await Promise.all(
+        network.hosts.map((host, rank) => {
+          const args = ['launch', '--nnodes', '2', ...meeting(rank), ...run];
+          return host.node(args, { env }).ended;
+        }),
+      );
+      for (const { stderr, ...ended } of ends) {
+        expect(ended, stderr).toMatchObject({ code: 0, timedOut: false, left: [] });
+      }
+      const lines = ends.flatMap(({ stdout }) => stdout.trimEnd().split('\n')).sort();
+      expect(lines).toEqual([
+        'rank 0 of 4 (0 of 2 on 0): 3.000 1.000',
+        'rank 1 of 4 (1 of 2 on 0): 3.000 1.000',
+        'rank 2 of 4 (0 of 2 on 1): 3.000 1.000',
+        'rank 3 of 4 (1 of 2 on 1): 3.000 1.000',
+      ]);
+    },
+  );
 });
