@@ -1,29 +1,39 @@
-import { addExtension, Packr } from 'msgpackr';
+import { createRequire } from 'node:module';
+import type { Packr } from 'msgpackr';
 
 import { BFloat16Bits, Float16Bits } from './bits16.ts';
 import { InvalidArgumentError } from './errors.ts';
 
-/** Extensions are all of the process's that use this copy of msgpackr: for our own classes only, with numbers that msgpackr does
- * not use itself. */
-for (const [type, Bits] of [
-  [33, Float16Bits],
-  [34, BFloat16Bits],
-] as const) {
-  addExtension({
-    type,
-    Class: Bits,
-    pack: ({ buffer, byteOffset, byteLength }: InstanceType<typeof Bits>) =>
-      new Uint8Array(buffer, byteOffset, byteLength),
-    // A copy: elements of 16 bits cannot begin at every byte of a message.
-    unpack: (bytes: Uint8Array) => new Bits(Uint8Array.from(bytes).buffer),
-  });
-}
+const require = createRequire(import.meta.url);
+let packr: Packr | undefined;
 
 /**
- * `structuredClone` keeps references and cycles, `moreTypes` the classes of typed arrays, Sets and Errors. An instance of any other class is its
- * fields, whatever JSON would make of it.
+ * Loaded by the first object that travels: few programs send any. `structuredClone` keeps references and cycles, `moreTypes` the classes of typed arrays, Sets
+ * and Errors. An instance of any other class is its fields, whatever JSON would make of it.
  */
-const packr = new Packr({ structuredClone: true, moreTypes: true, useToJSON: false });
+function thePackr(): Packr {
+  if (packr) return packr;
+  const msgpackr = require('msgpackr') as typeof import('msgpackr');
+  addBitPatterns(msgpackr);
+  return (packr = new msgpackr.Packr({ structuredClone: true, moreTypes: true, useToJSON: false }));
+}
+
+/** Extensions are all of the process's that use this copy of msgpackr: for our own classes only, with numbers that msgpackr does not use itself. */
+function addBitPatterns({ addExtension }: typeof import('msgpackr')): void {
+  for (const [type, Bits] of [
+    [33, Float16Bits],
+    [34, BFloat16Bits],
+  ] as const) {
+    addExtension({
+      type,
+      Class: Bits,
+      pack: ({ buffer, byteOffset, byteLength }: InstanceType<typeof Bits>) =>
+        new Uint8Array(buffer, byteOffset, byteLength),
+      // A copy: elements of 16 bits cannot begin at every byte of a message.
+      unpack: (bytes: Uint8Array) => new Bits(Uint8Array.from(bytes).buffer),
+    });
+  }
+}
 
 /**
  * An object as bytes (MessagePack). What msgpackr would drop in silence, such as a function, is refused.
@@ -37,7 +47,7 @@ export function packObject(object: unknown, name: string): Uint8Array {
     throw new InvalidArgumentError(`${obstacle}: leave it out, or send what it stands for`);
   }
   try {
-    return packr.pack(object);
+    return thePackr().pack(object);
   } catch (error) {
     // Too deep for the stack, or more bytes than a buffer can have.
     const reason = error instanceof Error ? error.message : String(error);
@@ -46,7 +56,7 @@ export function packObject(object: unknown, name: string): Uint8Array {
 }
 
 export function unpackObject(bytes: Uint8Array): unknown {
-  return packr.unpack(bytes);
+  return thePackr().unpack(bytes);
 }
 
 /** A value inside of an object, and how it is reached from the one that it lies in. */

@@ -1,4 +1,7 @@
-import { SingleBar } from 'cli-progress';
+import type { SingleBar } from 'cli-progress';
+import { whenUsed } from '../when-used.ts';
+
+const bars = whenUsed<typeof import('cli-progress')>('cli-progress');
 
 /** A stream that may be a terminal. */
 export type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
@@ -76,7 +79,7 @@ class ProgressBar implements Progress {
 
   begin({ number, of, steps, stepsBefore }: Epoch): void {
     const room = (this.#output.columns ?? 80) - columnsOfFigures;
-    this.#bar = new SingleBar({
+    this.#bar = new (bars().SingleBar)({
       stream: this.#output,
       format: `Epoch {epoch} [{bar}] {percentage}%  loss {loss}  {rate} ${this.#unit}/s  {left} left`,
       barsize: Math.min(Math.max(room, barSize.least), barSize.most),

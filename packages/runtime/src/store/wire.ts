@@ -1,4 +1,5 @@
-import protobuf from 'protobufjs';
+import { decodeMessage, encodeMessage } from './protobuf.ts';
+import type { Fields, Message } from './protobuf.ts';
 
 /**
  * First frame of every message between client and store, in both directions. It changes when the schema below does in a way that
@@ -116,38 +117,81 @@ export interface Reply {
   result: Result;
 }
 
-const schema = protobuf.parse(storeProto).root;
-const requestType = schema.lookupType('ringrun.Request');
-const replyType = schema.lookupType('ringrun.Reply');
+const reasons = ['TIMEOUT', 'INVALID', 'PROTOCOL'] as const;
 
-/** Fields that are absent on the wire come back as proto3's defaults, 64-bit integers as numbers, the oneof's choice by its name. */
-const conversion: protobuf.IConversionOptions = {
-  defaults: true,
-  longs: Number,
-  enums: String,
-  oneofs: true,
-};
+const key = { number: 1, scalar: 'string' } as const;
+const timeoutMs = { number: 2, scalar: 'double' } as const;
+const keys = { number: 1, scalar: 'string', repeated: true } as const;
+
+/** The tables of `storeProto`, from which `protobuf.ts` reads and writes. */
+const callFields = {
+  ping: { number: 2, fields: {} },
+  set: { number: 3, fields: { key, value: { number: 2, scalar: 'bytes' } } },
+  get: { number: 4, fields: { key, timeoutMs } },
+  add: { number: 5, fields: { key, amount: { number: 2, scalar: 'sint64' } } },
+  wait: { number: 6, fields: { keys, timeoutMs } },
+  check: { number: 7, fields: { keys } },
+  compareSet: {
+    number: 8,
+    fields: { key, expected: { number: 2, scalar: 'bytes' }, desired: { number: 3, scalar: 'bytes' } },
+  },
+  deleteKey: { number: 9, fields: { key } },
+  numKeys: { number: 10, fields: {} },
+} as const satisfies Record<Call['op'], Fields[string]>;
+
+const missingKeys = (number: number) => ({ number, scalar: 'string', repeated: true }) as const;
+const id = { number: 1, scalar: 'uint32' } as const;
+
+const resultFields = {
+  done: { number: 2, fields: {} },
+  value: { number: 3, fields: { bytes: { number: 1, scalar: 'bytes' } } },
+  count: { number: 4, fields: { number: { number: 1, scalar: 'sint64' } } },
+  flag: { number: 5, fields: { yes: { number: 1, scalar: 'bool' } } },
+  pong: {
+    number: 6,
+    fields: {
+      instance: { number: 1, scalar: 'string' },
+      parked: { number: 2, repeated: true, fields: { id, missingKeys: missingKeys(2) } },
+    },
+  },
+  failure: {
+    number: 7,
+    fields: {
+      reason: { number: 1, values: reasons },
+      message: { number: 2, scalar: 'string' },
+      missingKeys: missingKeys(3),
+    },
+  },
+} as const satisfies Record<Result['kind'], Fields[string]>;
+
+const requestFields: Fields = { id, ...callFields };
+const replyFields: Fields = { id, ...resultFields };
 
 export function encodeRequest({ id, call: { op, ...fields } }: Request): Uint8Array {
-  return requestType.encode(requestType.fromObject({ id, [op]: fields })).finish();
+  return encodeMessage(requestFields, { id, [op]: fields });
 }
 
 /** Throws when the bytes are no request of this schema. */
 export function decodeRequest(bytes: Uint8Array): Request {
-  const message = requestType.toObject(requestType.decode(bytes), conversion);
-  const op = message['call'] as Call['op'] | undefined;
-  if (op === undefined) throw new Error('a request without a call');
-  return { id: message['id'] as number, call: { op, ...(message[op] as object) } as Call };
+  const { id, ...message } = decodeMessage(requestFields, bytes);
+  const [op, fields] = onlyChoice(message, 'a request without a call');
+  return { id: id as number, call: { op, ...fields } as Call };
 }
 
 export function encodeReply({ id, result: { kind, ...fields } }: Reply): Uint8Array {
-  return replyType.encode(replyType.fromObject({ id, [kind]: fields })).finish();
+  return encodeMessage(replyFields, { id, [kind]: fields });
 }
 
 /** Throws when the bytes are no reply of this schema. */
 export function decodeReply(bytes: Uint8Array): Reply {
-  const message = replyType.toObject(replyType.decode(bytes), conversion);
-  const kind = message['result'] as Result['kind'] | undefined;
-  if (kind === undefined) throw new Error('a reply without a result');
-  return { id: message['id'] as number, result: { kind, ...(message[kind] as object) } as Result };
+  const { id, ...message } = decodeMessage(replyFields, bytes);
+  const [kind, fields] = onlyChoice(message, 'a reply without a result');
+  return { id: id as number, result: { kind, ...fields } as Result };
+}
+
+/** The member of the oneof that is there. */
+function onlyChoice(message: Message, problem: string): [name: string, fields: object] {
+  const [choice] = Object.entries(message);
+  if (choice === undefined) throw new Error(problem);
+  return choice as [string, object];
 }

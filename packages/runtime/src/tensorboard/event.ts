@@ -1,5 +1,8 @@
-import { Root, type INamespace } from 'protobufjs/light.js';
+import type { INamespace, Type } from 'protobufjs/light.js';
+import { whenUsed } from '../when-used.ts';
 import type { Histogram } from './histogram.ts';
+
+const protobuf = whenUsed<typeof import('protobufjs/light.js')>('protobufjs/light.js');
 
 // The part of TensorFlow's event.proto, summary.proto, histogram.proto and tensor.proto that is written here. Field numbers are the format's.
 const schema: INamespace = {
@@ -49,7 +52,7 @@ const schema: INamespace = {
   },
 };
 
-const EventProto = Root.fromJSON(schema).lookupType('Event');
+let eventType: Type | undefined;
 
 /** tensorflow.DataType.DT_STRING. */
 const stringType = 7;
@@ -67,7 +70,8 @@ export type Event = { wallTime: number } & (
 );
 
 export function encodeEvent(event: Event): Uint8Array {
-  return EventProto.encode(EventProto.fromObject(event)).finish();
+  eventType ??= protobuf().Root.fromJSON(schema).lookupType('Event');
+  return eventType.encode(eventType.fromObject(event)).finish();
 }
 
 /** What the text dashboard shows, Markdown included: a tensor of one string. */

@@ -1,5 +1,8 @@
+import protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
-import { decodeReply, decodeRequest, encodeReply, encodeRequest } from '../../src/store/wire.ts';
+import { recordProto, decodeRecords, encodeRecord } from '../../src/store/file/record.ts';
+import type { FileRecord } from '../../src/store/file/record.ts';
+import { decodeReply, decodeRequest, encodeReply, encodeRequest, storeProto } from '../../src/store/wire.ts';
 import type { Call, Result } from '../../src/store/wire.ts';
 
 const raw = Buffer.from([0, 255, 10, 128]);
@@ -35,6 +38,49 @@ test.each(calls)('request $op', (call) => {
 
 test.each(results)('reply $kind', (result) => {
   expect(decodeReply(encodeReply({ id: 1, result }))).toEqual({ id: 1, result });
+});
+
+/** What protobufjs makes of the schema's text, beside our tables of its fields. */
+describe('the schema’s text and the tables agree', () => {
+  const conversion = { defaults: true, longs: Number, enums: String, oneofs: true };
+  const typeIn = (proto: string, name: string) => protobuf.parse(proto).root.lookupType(`ringrun.${name}`);
+  const requests = typeIn(storeProto, 'Request');
+  const replies = typeIn(storeProto, 'Reply');
+
+  test.each(calls)('request $op', (call) => {
+    const { op, ...fields } = call;
+    const read = requests.toObject(requests.decode(encodeRequest({ id: 7, call })), conversion);
+    expect(read).toEqual({ id: 7, call: op, [op]: fields });
+    const written = requests.encode(requests.fromObject({ id: 7, [op]: fields })).finish();
+    expect(decodeRequest(written)).toEqual({ id: 7, call });
+  });
+
+  test.each(results)('reply $kind', (result) => {
+    const { kind, ...fields } = result;
+    const read = replies.toObject(replies.decode(encodeReply({ id: 7, result })), conversion);
+    expect(read).toEqual({ id: 7, result: kind, [kind]: fields });
+    const written = replies.encode(replies.fromObject({ id: 7, [kind]: fields })).finish();
+    expect(decodeReply(written)).toEqual({ id: 7, result });
+  });
+
+  const records: FileRecord[] = [
+    { client: 'c', entry: 'joined', joined: { host: 'a', pid: 4711, worldSize: 0 } },
+    { client: 'c', entry: 'left' },
+    { client: 'c', entry: 'withdrawn' },
+    { client: 'c', entry: 'request', request: raw },
+  ];
+  test.each(records)('record $entry', (record) => {
+    const type = typeIn(recordProto, 'Record');
+    const bytes = encodeRecord(record);
+    const { entry, ...fields } = record;
+    expect(type.toObject(type.decode(bytes.subarray(8)), conversion)).toEqual({
+      [entry]: {},
+      ...fields,
+      entry,
+    });
+    expect(decodeRecords(bytes)).toMatchObject({ records: [record], consumed: bytes.length });
+    expect(decodeRecords(bytes.subarray(0, -1))).toEqual({ records: [], consumed: 0 });
+  });
 });
 
 describe('what follows no schema is refused', () => {

@@ -1,5 +1,8 @@
 import { basename } from 'node:path/posix';
-import { SingleBar } from 'cli-progress';
+import type { SingleBar } from 'cli-progress';
+import { whenUsed } from '../../when-used.ts';
+
+const bars = whenUsed<typeof import('cli-progress')>('cli-progress');
 
 /** Shows how far a download is. */
 export interface DownloadProgress {
@@ -23,7 +26,7 @@ class ProgressBar implements DownloadProgress {
   readonly #bar: SingleBar;
 
   constructor(stream: Output) {
-    this.#bar = new SingleBar({
+    this.#bar = new (bars().SingleBar)({
       stream,
       format: '{file} [{bar}] {percentage}% of {size}, {eta_formatted} left',
       // Its handler of SIGINT and SIGTERM would make the process outlive the first Ctrl-C.

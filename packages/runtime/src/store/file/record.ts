@@ -1,5 +1,6 @@
 import crc32c from 'crc-32/crc32c.js';
-import protobuf from 'protobufjs';
+import { decodeMessage, encodeMessage } from '../protobuf.ts';
+import type { Fields } from '../protobuf.ts';
 
 /**
  * The bytes of a `FileStore`'s file: `fileHeader`, then records, each of them
@@ -11,7 +12,7 @@ import protobuf from 'protobufjs';
  */
 export const fileHeader = Buffer.from('ringrun-store-file/1\n');
 
-const recordProto = `
+export const recordProto = `
   syntax = "proto3";
   package ringrun;
 
@@ -44,10 +45,23 @@ export type FileEntry =
 /** Length and sum. */
 const prefixBytes = 8;
 
-const recordType = protobuf.parse(recordProto).root.lookupType('ringrun.Record');
+const recordFields: Fields = {
+  client: { number: 1, scalar: 'string' },
+  joined: {
+    number: 2,
+    fields: {
+      host: { number: 1, scalar: 'string' },
+      pid: { number: 2, scalar: 'uint32' },
+      worldSize: { number: 3, scalar: 'uint32' },
+    },
+  },
+  left: { number: 3, fields: {} },
+  withdrawn: { number: 4, fields: {} },
+  request: { number: 5, scalar: 'bytes' },
+};
 
 export function encodeRecord({ entry, ...fields }: FileRecord): Buffer {
-  const message = recordType.encode(recordType.fromObject({ [entry]: {}, ...fields })).finish();
+  const message = encodeMessage(recordFields, { [entry]: {}, ...fields });
   const bytes = Buffer.alloc(prefixBytes + message.length);
   bytes.writeUInt32LE(message.length, 0);
   bytes.writeUInt32LE(crc32c.buf(message) >>> 0, 4);
@@ -76,5 +90,7 @@ function messageAt(bytes: Buffer, start: number): Buffer | undefined {
 }
 
 function recordOf(message: Buffer): FileRecord {
-  return recordType.toObject(recordType.decode(message), { defaults: true, oneofs: true }) as FileRecord;
+  const { client, ...entries } = decodeMessage(recordFields, message);
+  const entry = (['joined', 'left', 'withdrawn'] as const).find((name) => name in entries) ?? 'request';
+  return { client, entry, [entry]: entries[entry] } as FileRecord;
 }

@@ -107,10 +107,11 @@ export class Replica {
   async #work(): Promise<void> {
     try {
       while (this.#pending.size > 0) {
-        const waitMs = (await this.#takeTurns()) ? this.#msToNextLook() : tryEveryMs;
+        const hadTurn = await this.#takeTurns();
+        const waitMs = hadTurn ? this.#msToNextLook() : tryEveryMs;
         this.#giveUpOverdue();
-        this.#sayWhatIsMissing();
-        if (this.#queue.length === 0 || waitMs === tryEveryMs) await this.#sleep(waitMs);
+        this.#sayWhatIsMissing(hadTurn);
+        if (this.#queue.length === 0 || !hadTurn) await this.#sleep(waitMs);
       }
     } catch (error) {
       this.#ended ??= error as RingrunError;
@@ -194,10 +195,10 @@ export class Replica {
     }
   }
 
-  #sayWhatIsMissing(): void {
+  #sayWhatIsMissing(hadTurn: boolean): void {
     const oldest = this.#pending.values().next().value;
-    if (!oldest) return;
     const missing = this.#state.missingOf(this.#opened.client);
+    if (!oldest || (hadTurn && missing.length === 0)) return;
     const what =
       missing.length > 0
         ? `${this.#options.describeKeys(missing)}, in the file ${this.#opened.log.path}`

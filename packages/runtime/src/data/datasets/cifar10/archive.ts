@@ -1,4 +1,3 @@
-import { Parser } from 'tar';
 import type { ReadEntry } from 'tar';
 import { InvalidDataError } from '../invalid-data-error.ts';
 import { replaceIt } from './batch.ts';
@@ -19,6 +18,7 @@ export async function readArchive(
   file: string,
   isWanted: (name: string) => boolean,
 ): Promise<Member[]> {
+  const { Parser } = await import('tar');
   const members: Member[] = [];
   let current = 'its beginning';
   await new Promise<void>((resolve, reject) => {
