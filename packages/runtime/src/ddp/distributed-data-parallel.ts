@@ -1,6 +1,7 @@
 import { InvalidArgumentError, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
 import { tell } from '../profiler/activity.ts';
+import { tellOfSteps } from '../report/train-job/counted-steps.ts';
 import { firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffers } from './buffers.ts';
 import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
@@ -191,6 +192,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
   async #endStep({ step, unused }: AveragedStep): Promise<void> {
     this.#unused.record(step, unused);
+    if (this.#group.rank === 0) tellOfSteps(step);
     if (this.#join !== undefined && this.#broadcastsBuffers) {
       broadcastBuffers(this.#group, this.module, await this.#join.firstThatTrains());
     }

@@ -6,6 +6,9 @@ import { totalsSoFar, type Totals } from '../profiler/activity.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
 import { closingTable, type RankSummary } from './closing-table.ts';
+import { leaveTellingToReport } from './train-job/counted-steps.ts';
+import { trainerServerIn } from './train-job/server-variables.ts';
+import type { TrainJobProgress } from './train-job/train-job-progress.ts';
 import { noProgress, progressOn, type Output, type Progress, type Standing } from './progress.ts';
 
 export interface TrainingReportOptions {
@@ -53,7 +56,8 @@ export interface ModelWithGradients {
 
 /**
  * What people see of a training: progress, TensorBoard's curves, a trace, and a table at the end. Rank 0 writes; the others measure. A collective where `profile`
- * is given.
+ * is given. In the pod of a TrainJob (KUBEFLOW_TRAINER_SERVER_URL, …_CA_CERT and …_TOKEN are set) rank 0 also tells Kubeflow Trainer, every 5 s and at the end:
+ * the part that is done and the time left where `epochs` is given, and loss, epoch, rate and learning rate.
  *
  *     const report = await trainingReport({ samples: dataset.length, dir: 'logs' });
  *     for (let epoch = 1; epoch <= epochs; epoch += 1) {
@@ -77,18 +81,31 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
   const writer =
     options.dir !== undefined && isFirst(group) ? new SummaryWriter({ logDir: options.dir }) : undefined;
   const profiler = options.profile === undefined ? undefined : await profile({ path: options.profile });
-  return new TrainingReport(options, { group, writer, profiler });
+  const trainJob = isFirst(group) ? await openTrainJobProgress() : undefined;
+  return new TrainingReport(options, { group, writer, profiler, trainJob });
+}
+
+/** In the pod of a TrainJob whose operator wants to hear of progress. */
+async function openTrainJobProgress(): Promise<TrainJobProgress | undefined> {
+  const server = trainerServerIn(process.env);
+  if (server === undefined) return undefined;
+  leaveTellingToReport();
+  const { TrainJobProgress } = await import('./train-job/train-job-progress.ts');
+  return new TrainJobProgress(server);
 }
 
 interface Parts {
   group: ProcessGroup | undefined;
   writer: SummaryWriter | undefined;
   profiler: Profiler | undefined;
+  trainJob: TrainJobProgress | undefined;
 }
 
 /** An epoch that is under way. */
 interface Running {
   readonly number: number;
+  /** Batches of this rank. */
+  readonly of: number;
   readonly startedAt: number;
   readonly before: DoneBefore;
   readonly totals: Totals;
@@ -104,6 +121,7 @@ export class TrainingReport {
   readonly #options: TrainingReportOptions;
   readonly #group: ProcessGroup | undefined;
   readonly #profiler: Profiler | undefined;
+  readonly #trainJob: TrainJobProgress | undefined;
   readonly #output: Output;
   readonly #unit: string;
   readonly #logInterval: number;
@@ -115,12 +133,13 @@ export class TrainingReport {
   #ended = false;
 
   /** Made by `trainingReport`. */
-  constructor(options: TrainingReportOptions, { group, writer, profiler }: Parts) {
+  constructor(options: TrainingReportOptions, { group, writer, profiler, trainJob }: Parts) {
     const { output = process.stdout, unit = 'samples', logInterval = 10 } = options;
     this.writer = writer;
     this.#options = options;
     this.#group = group;
     this.#profiler = profiler;
+    this.#trainJob = trainJob;
     this.#output = output;
     this.#unit = unit;
     this.#logInterval = logInterval;
@@ -175,8 +194,11 @@ export class TrainingReport {
     running.samples += samples;
     const shows = this.#progress.isDue(running.before.steps + step);
     const draws = this.writer !== undefined && step % this.#logInterval === 0;
-    if (shows || draws) {
+    const isLast = running.before.steps + running.steps === running.of;
+    const tells = this.#trainJob !== undefined && (this.#trainJob.isDue || isLast);
+    if (shows || draws || tells) {
       const value = typeof loss === 'number' ? loss : await loss.item();
+      if (tells) this.#tell(running, value, lr);
       if (shows) this.#show(running, before, value);
       if (draws) this.#draw(running, value, lr);
     }
@@ -204,6 +226,7 @@ export class TrainingReport {
     this.#ended = true;
     await this.#profiler?.stop();
     await this.writer?.close();
+    await this.#trainJob?.end();
     const group = this.#group;
     const ranks = group === undefined ? [this.#summary] : await group.gatherObject(this.#summary);
     if (ranks !== undefined) this.#output.write(`${closingTable(ranks, this.#unit)}\n`);
@@ -212,10 +235,11 @@ export class TrainingReport {
 
   #begin(number: number, steps: number, before: DoneBefore): void {
     const startedAt = performance.now();
-    this.#running = { number, startedAt, before, totals: totalsSoFar(), steps: 0, samples: 0 };
+    this.#running = { number, of: steps, startedAt, before, totals: totalsSoFar(), steps: 0, samples: 0 };
     this.#lastPoint = { at: startedAt, samples: 0 };
     const { epochs, samples } = this.#options;
     this.#progress.begin({ number, of: epochs, steps, stepsBefore: before.steps, samples });
+    this.#trainJob?.begin({ epoch: number, epochs, steps: before.steps, stepsOfEpoch: steps });
   }
 
   #endEpoch(): void {
@@ -247,6 +271,14 @@ export class TrainingReport {
       samples: (before.samples + samples) * this.#ranks,
       samplesPerSecond,
     };
+  }
+
+  /** The last step of an epoch is told of too, so that the last status of all has it. */
+  #tell(running: Running, loss: number, lr: number | undefined): void {
+    const { steps, samplesPerSecond } = this.#standing(running, running.steps, running.samples);
+    const standing = { epoch: running.number, epochs: this.#options.epochs, steps, stepsOfEpoch: running.of };
+    const rate = { [`${this.#unit}_per_second`]: samplesPerSecond };
+    this.#trainJob?.show(standing, { loss, epoch: running.number, ...rate, learning_rate: lr });
   }
 
   #draw(running: Running, loss: number, lr: number | undefined): void {

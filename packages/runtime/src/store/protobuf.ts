@@ -65,7 +65,9 @@ function writeScalar(writer: protobuf.Writer, scalar: Scalar, value: unknown): v
       return void writer.bytes(value as Uint8Array);
     case 'bool':
       return void writer.bool(value as boolean);
-    default:
+    case 'uint32':
+    case 'sint64':
+    case 'double':
       return void writer[scalar](value as number);
   }
 }
@@ -106,9 +108,13 @@ function readValue(reader: protobuf.Reader, field: Field): unknown {
     return read(reader, field.fields, reader.pos + length);
   }
   if ('values' in field) return field.values[reader.int32()] ?? field.values[0];
-  // Beyond 32 bits protobufjs gives objects; what is sent fits into a number.
-  if (field.scalar === 'sint64') return Number(String(reader.sint64()));
+  if (field.scalar === 'sint64') return numberOf(reader.sint64());
   return reader[field.scalar]();
+}
+
+/** protobufjs makes objects of 64 bits; what is sent fits into a number. */
+function numberOf(value: number | { toNumber(): number }): number {
+  return typeof value === 'number' ? value : value.toNumber();
 }
 
 function wireTypeOf(field: Field): number {

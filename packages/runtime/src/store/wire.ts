@@ -191,7 +191,7 @@ export function decodeReply(bytes: Uint8Array): Reply {
 
 /** The member of the oneof that is there. */
 function onlyChoice(message: Message, problem: string): [name: string, fields: object] {
-  const [choice] = Object.entries(message);
+  const choice = Object.entries(message).at(0);
   if (choice === undefined) throw new Error(problem);
   return choice as [string, object];
 }

@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import type { TrainerServer } from './server-variables.ts';
+import type { TrainerStatus } from './status.ts';
+
+/** Milliseconds for one request. */
+const requestMs = 5000;
+
+/** A status that was not taken. `code` tells one kind of failure from another. */
+export class NotTakenError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Posts a status. Both files are read each time: the token rotates, and the certificate may.
+ *
+ * @throws NotTakenError when the server answers with anything but success; the errors of files, TLS and network.
+ */
+export async function postStatus(server: TrainerServer, status: TrainerStatus): Promise<void> {
+  const [ca, token] = await Promise.all([
+    readFile(server.certificateFile),
+    readFile(server.tokenFile, 'utf8'),
+  ]);
+  const body = JSON.stringify({ trainerStatus: { ...status, lastUpdatedTime: new Date().toISOString() } });
+  const headers = {
+    Authorization: `Bearer ${token.trim()}`,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+  };
+  await post(server.url, { ca, headers }, body);
+}
+
+function post(url: string, options: { ca: Buffer; headers: object }, body: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(requestMs);
+    const sent = request(url, {
+      ...options,
+      headers: { ...options.headers },
+      method: 'POST',
+      agent: false,
+      signal,
+    });
+    sent.on('error', (error) => {
+      reject(signal.aborted ? new NotTakenError('TIMEOUT', `no answer within ${requestMs / 1000} s`) : error);
+    });
+    sent.on('response', (response) => {
+      const { statusCode = 0, statusMessage = '' } = response.resume();
+      const taken = statusCode >= 200 && statusCode < 300;
+      if (taken) response.on('end', resolve);
+      else reject(new NotTakenError(`HTTP ${statusCode}`, `it answered ${statusCode} ${statusMessage}`));
+    });
+    sent.end(body);
+  });
+}
