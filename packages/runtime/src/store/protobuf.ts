@@ -113,8 +113,8 @@ function readValue(reader: protobuf.Reader, field: Field): unknown {
 }
 
 /** protobufjs makes objects of 64 bits; what is sent fits into a number. */
-function numberOf(value: number | { toNumber(): number }): number {
-  return typeof value === 'number' ? value : value.toNumber();
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : (value as { toNumber(): number }).toNumber();
 }
 
 function wireTypeOf(field: Field): number {

@@ -26,6 +26,8 @@ export class StoreState {
   readonly #waiters = new Set<Waiter>();
   /** The waiters that a key concerns, whether the key is there or not: one that is deleted again has to be waited for again. */
   readonly #waitersByKey = new Map<string, Set<Waiter>>();
+  /** Every client asks each second what it waits for. */
+  readonly #waitersByClient = new Map<string, Set<Waiter>>();
 
   /** @param instance A name that no other run of a store has. */
   constructor(instance: string) {
@@ -126,27 +128,22 @@ export class StoreState {
   }
 
   #parkedOf(client: string) {
-    return [...this.#waiters]
-      .filter((waiter) => waiter.client === client)
-      .map((waiter) => ({ id: waiter.id, missingKeys: this.#missing(waiter.keys) }));
+    return [...(this.#waitersByClient.get(client) ?? [])].map((waiter) => ({
+      id: waiter.id,
+      missingKeys: this.#missing(waiter.keys),
+    }));
   }
 
   #park(waiter: Waiter): void {
     this.#waiters.add(waiter);
-    for (const key of waiter.keys) {
-      const concerned = this.#waitersByKey.get(key);
-      if (concerned) concerned.add(waiter);
-      else this.#waitersByKey.set(key, new Set([waiter]));
-    }
+    addTo(this.#waitersByClient, waiter.client, waiter);
+    for (const key of waiter.keys) addTo(this.#waitersByKey, key, waiter);
   }
 
   #unpark(waiter: Waiter): void {
     this.#waiters.delete(waiter);
-    for (const key of waiter.keys) {
-      const concerned = this.#waitersByKey.get(key);
-      concerned?.delete(waiter);
-      if (concerned?.size === 0) this.#waitersByKey.delete(key);
-    }
+    deleteFrom(this.#waitersByClient, waiter.client, waiter);
+    for (const key of waiter.keys) deleteFrom(this.#waitersByKey, key, waiter);
   }
 
   #satisfied({ client, id, call }: Waiter): Outgoing {
@@ -159,6 +156,18 @@ export class StoreState {
     const missingKeys = this.#missing(waiter.keys);
     return answer(waiter.client, waiter.id, { kind: 'failure', reason: 'TIMEOUT', message: '', missingKeys });
   }
+}
+
+function addTo(index: Map<string, Set<Waiter>>, name: string, waiter: Waiter): void {
+  const waiters = index.get(name);
+  if (waiters) waiters.add(waiter);
+  else index.set(name, new Set([waiter]));
+}
+
+function deleteFrom(index: Map<string, Set<Waiter>>, name: string, waiter: Waiter): void {
+  const waiters = index.get(name);
+  waiters?.delete(waiter);
+  if (waiters?.size === 0) index.delete(name);
 }
 
 function answer(client: string, id: number, result: Result): Outgoing {

@@ -1,0 +1,10 @@
+// The host of a store in a process of its own, which says how much memory it takes whenever it is asked, in bytes.
+import { readFileSync } from 'node:fs';
+import { StoreServer } from 'ringrun';
+
+const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
+console.log(server.port);
+process.stdin.on('data', () => {
+  const [, peakKib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'));
+  console.log(Number(peakKib) * 1024);
+});

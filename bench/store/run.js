@@ -1,0 +1,81 @@
+// Clients join one store and pass a barrier: `npm run bench:store -- [--clients 1024] [--processes 4] [--rounds 5] [--json FILE]`. Each client has a socket of
+// its own; they live in few processes, so that it is the store that is measured and not the start of a thousand programs.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { median } from '../support.js';
+
+const { values: options } = parseArgs({
+  options: {
+    clients: { type: 'string', default: '1024' },
+    processes: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '5' },
+    json: { type: 'string' },
+  },
+});
+const clients = Number(options.clients);
+const processes = Number(options.processes);
+
+const rows = [];
+for (let round = 1; round <= Number(options.rounds); round += 1) {
+  const row = { round, ...(await measure()), load: loadavg()[0] };
+  rows.push(row);
+  console.log(
+    `round ${round}  ${clients} clients through after ${row.ms} ms, the store's memory ${row.mebibytes.toFixed(0)} MiB, load ${row.load}`,
+  );
+}
+const summary = {
+  clients,
+  ms: median(rows.map(({ ms }) => ms)),
+  mebibytes: Math.max(...rows.map(({ mebibytes }) => mebibytes)),
+};
+console.log(`median ${summary.ms} ms; at most ${summary.mebibytes.toFixed(0)} MiB`);
+if (options.json) writeFileSync(options.json, JSON.stringify({ rows, summary }, null, 2));
+
+async function measure() {
+  const host = start('host.js', {});
+  const PORT = await host.nextLine();
+  const groups = shares().map((share) => start('clients.js', { PORT, CLIENTS: share, OF: clients }));
+  for (const group of groups) await group.nextLine();
+  for (const group of groups) group.tell('go');
+  const times = [];
+  for (const group of groups) times.push(JSON.parse(await group.nextLine()));
+  host.tell('memory');
+  const mebibytes = Number(await host.nextLine()) / 2 ** 20;
+  for (const one of [host, ...groups]) await one.end();
+  const ms =
+    Math.max(...times.map(({ throughAt }) => throughAt)) -
+    Math.min(...times.map(({ startedAt }) => startedAt));
+  return { ms, mebibytes };
+}
+
+/** As equal as they can be. */
+function shares() {
+  return Array.from(
+    { length: processes },
+    (_, i) => Math.floor(clients / processes) + (i < clients % processes ? 1 : 0),
+  );
+}
+
+function start(script, environment) {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(script, import.meta.url))], {
+    env: { ...process.env, ...environment },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const nextLine = async () => {
+    const { done, value } = await lines.next();
+    if (done) throw new Error(`${script} ended early`);
+    return value;
+  };
+  const end = async () => {
+    const ended = child.exitCode === null ? once(child, 'exit') : undefined;
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { nextLine, tell: (text) => child.stdin.write(`${text}\n`), end };
+}
