@@ -1,6 +1,7 @@
 // What loading costs a training step: `npm run bench:loading`, or `node launch --nproc 2 bench/loading/ringrun.js [ROUNDS] [STEPS]`. CIFAR-10's CNN, batch 64, on each rank
 // the same steps with batches that are ready in memory, and with batches that are drawn at random, cropped, flipped, normalised and collated, in turns:
-// rank 0 prints images/s of a rank (medians of the rounds), and their share of what ready batches give.
+// rank 0 prints images/s of a rank (medians of the rounds), and their share of what ready batches give; and the same for images per second of processor time (of all threads), which
+// is what the rates come to where ranks have the processors to themselves and use them up, whatever else runs meanwhile.
 import { F, manualSeed, optim, tensor } from '@ringrun/nn';
 import {
   DataLoader,
@@ -30,28 +31,40 @@ const ways = {
   'in the loop’s thread': endless(loader({ reuseMemory: true })),
   '1 worker thread': endless(loader({ numWorkers: 1, persistentWorkers: true, reuseMemory: true })),
 };
-const rates = new Map(Object.keys(ways).map((name) => [name, []]));
+const rates = newRates();
+const processorRates = newRates();
 for (let round = -1; round < rounds; round += 1) {
   for (const [name, batches] of Object.entries(ways)) {
     await barrier();
     const start = performance.now();
+    const startCpu = process.cpuUsage();
     for (let step = 0; step < steps; step += 1) await train((await batches.next()).value);
     await barrier();
+    const { user, system } = process.cpuUsage(startCpu);
     // The first round is warm-up.
-    if (round >= 0) rates.get(name).push((batchSize * steps * 1000) / (performance.now() - start));
+    if (round < 0) continue;
+    rates.get(name).push((batchSize * steps * 1000) / (performance.now() - start));
+    processorRates.get(name).push((batchSize * steps * 1e6) / (user + system));
   }
 }
 if (getRank() === 0) report();
 await destroyProcessGroup();
 
 function report() {
-  const ready = median(rates.get('in memory'));
-  for (const [name, found] of rates) {
-    const shares = found.map((rate, round) => rate / rates.get('in memory')[round]);
-    console.log(
-      `${name}: ${median(found).toFixed(0)} images/s per rank, ${median(shares).toFixed(3)} of ${ready.toFixed(0)}`,
-    );
+  for (const name of rates.keys()) {
+    const [wall, cpu] = [rates, processorRates].map((found) => summary(found, name));
+    console.log(`${name}: ${wall} images/s per rank; ${cpu} per second of processor time`);
   }
+}
+
+function summary(rates, name) {
+  const ready = rates.get('in memory');
+  const shares = rates.get(name).map((rate, round) => rate / ready[round]);
+  return `${median(rates.get(name)).toFixed(0)} (${median(shares).toFixed(3)} of ready batches)`;
+}
+
+function newRates() {
+  return new Map(Object.keys(ways).map((name) => [name, []]));
 }
 
 async function train({ image, label }) {
