@@ -36,9 +36,9 @@ export class Scenarios {
   }
 
   /** What a scenario of one process, without a group, found. */
-  async runAlone<Result>(scenario: string): Promise<Result> {
+  async runAlone<Result>(scenario: string, stderr: unknown = ''): Promise<Result> {
     const folder = this.#folderFor(scenario);
-    await endsWell(node([this.#script, scenario, folder]), '');
+    await endsWell(node([this.#script, scenario, folder]), stderr);
     return read(folder, scenario) as Result;
   }
 

@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs';
+import { afterAll, expect, test } from 'vitest';
+import { folder } from '../src/folder.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'ringrun-test-'));
+afterAll(() => {
+  rmSync(root, { recursive: true });
+});
+
+function createModel(): tf.Sequential {
+  const model = tf.sequential({ layers: [tf.layers.dense({ inputShape: [2], units: 3 })] });
+  model.compile({ optimizer: tf.train.momentum(0.1, 0.9), loss: 'meanSquaredError' });
+  return model;
+}
+
+const values = (model: tf.LayersModel) => model.getWeights().map((weight) => [...weight.dataSync()]);
+
+test('a model comes back with its weights, and the state of its optimizer', async () => {
+  const path = join(root, 'deep', 'model');
+  const model = createModel();
+  await model.trainOnBatch(tf.ones([4, 2]), tf.ones([4, 3]));
+  await model.save(folder(path), { includeOptimizer: true });
+  const loaded = await tf.loadLayersModel(folder(path));
+  expect(values(loaded)).toEqual(values(model));
+  const [iterations, ...moments] = await loaded.optimizer.getWeights();
+  const [ownIterations, ...own] = await model.optimizer.getWeights();
+  expect(await iterations.tensor.data()).toEqual(await ownIterations.tensor.data());
+  const read = (tensors: typeof own) => Promise.all(tensors.map(({ tensor }) => tensor.data()));
+  expect(await read(moments)).toEqual(await read(own));
+});
+
+test("is TensorFlow.js's format: its own loader reads it file by file", async () => {
+  const path = join(root, 'format');
+  const model = createModel();
+  await model.save(folder(path));
+  const fetchFunc = (url: string) =>
+    Promise.resolve(new Response(readFileSync(join(path, url.slice('http://folder/'.length)))));
+  const loaded = await tf.loadLayersModel(
+    tf.io.http('http://folder/model.json', { fetchFunc: fetchFunc as typeof fetch }),
+  );
+  expect(values(loaded)).toEqual(values(model));
+});
+
+test('the model before is there until the next one is whole, and no file is left of it then', async () => {
+  const path = join(root, 'twice');
+  const [first, second] = [createModel(), createModel()];
+  await first.save(folder(path));
+  const json = readFileSync(join(path, 'model.json'));
+  await second.save(folder(path));
+  expect(readdirSync(path)).toHaveLength(2);
+  expect(values(await tf.loadLayersModel(folder(path)))).toEqual(values(second));
+  // A save that ended between its two files: the old json beside weights of another name.
+  const left = join(root, 'left');
+  await first.save(folder(left));
+  writeFileSync(join(left, 'weights-0123456789abcdef.bin'), 'of the save that was killed');
+  expect(readFileSync(join(left, 'model.json'))).toEqual(json);
+  expect(values(await tf.loadLayersModel(folder(left)))).toEqual(values(first));
+});
