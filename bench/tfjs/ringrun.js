@@ -1,0 +1,67 @@
+// One rank of run.js: `ringrun.js <batch> <rounds> <file>`. Rank 0 leaves the rounds' milliseconds in the file.
+import { writeFileSync } from 'node:fs';
+import { createNet } from '@ringrun/examples-mnist-tfjs';
+import { distribute } from '@ringrun/tfjs';
+import * as tf from '@tensorflow/tfjs';
+import { barrier, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
+
+const [batch, rounds] = process.argv.slice(2, 4).map(Number);
+const file = process.argv[4];
+
+await initProcessGroup();
+const xs = tf.randomUniform([batch, 28, 28, 1]);
+const ys = tf.tensor2d(
+  Array.from({ length: batch }, (_, i) => i % 10),
+  [batch, 1],
+);
+const compiled = (optimizer) => {
+  const model = createNet(tf);
+  model.compile({ optimizer, loss: 'sparseCategoricalCrossentropy' });
+  return model;
+};
+const momentum = () => tf.train.momentum(0.01, 0.5);
+const alone = compiled(momentum());
+const optimizer = momentum();
+// Two models of one process: each has variables of its own to average.
+const distributed = createNet(tf);
+distribute(optimizer, { model: distributed });
+// What encloses everything that distribute adds: the gradients of tf, the average, and the update of tf.
+let whole = 0;
+const { minimize } = optimizer;
+Object.defineProperty(optimizer, 'minimize', {
+  value: (...args) => {
+    const start = performance.now();
+    const cost = minimize(...args);
+    whole = performance.now() - start;
+    return cost;
+  },
+});
+distributed.compile({ optimizer, loss: 'sparseCategoricalCrossentropy' });
+
+/** What ringrun counts, in milliseconds so far. */
+const { totals } = globalThis[Symbol.for('ringrun.measuring')];
+
+const timed = async (model) => {
+  await barrier();
+  const start = performance.now();
+  await model.trainOnBatch(xs, ys);
+  return performance.now() - start;
+};
+
+const found = [];
+for (let round = 0; round <= rounds; round += 1) {
+  // Turns change places, so that neither is always the first.
+  const order = round % 2 === 0 ? ['alone', 'distributed'] : ['distributed', 'alone'];
+  const times = {};
+  for (const name of order) {
+    const before = { ...totals };
+    times[name] = await timed(name === 'alone' ? alone : distributed);
+    if (name === 'alone') continue;
+    const [compute, waiting] = ['compute', 'waiting'].map((lane) => totals[lane] - before[lane]);
+    Object.assign(times, { compute, waiting, overhead: whole - compute - waiting });
+  }
+  found.push(times);
+}
+// The first round compiles functions and makes moments and buckets.
+if (getRank() === 0) writeFileSync(file, JSON.stringify(found.slice(1)));
+await destroyProcessGroup();

@@ -1,0 +1,45 @@
+// What `distribute` costs a step of TensorFlow.js, on two processes: `npm run bench:tfjs -- [--batch 8] [--ranks 2] [--rounds 5] [--json FILE]`. The model is the MNIST CNN of
+// packages/examples-mnist-tfjs, on plain @tensorflow/tfjs; rows are medians over the rounds on rank 0. A round is a step by tf alone and a step by a distributed optimizer.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { median, run } from '../support.js';
+
+const { values: options } = parseArgs({
+  options: {
+    batch: { type: 'string', default: '8' },
+    ranks: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '5' },
+    json: { type: 'string' },
+  },
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
+const file = join(folder, 'rounds.json');
+await run('node', [
+  ...['launch', '--nproc', options.ranks, 'bench/tfjs/ringrun.js'],
+  ...[options.batch, options.rounds, file],
+]);
+const rounds = JSON.parse(readFileSync(file, 'utf8'));
+rmSync(folder, { recursive: true });
+
+const names = {
+  alone: 'a step by tf alone',
+  distributed: 'a step by a distributed optimizer',
+  compute: '  of it, tf computes gradients and applies them',
+  waiting: '  of it, the all-reduce, and waiting for the other rank',
+  overhead: '  of it, what distribute does beside that',
+};
+const medians = Object.fromEntries(
+  Object.keys(names).map((name) => [name, median(rounds.map((r) => r[name]))]),
+);
+const share = medians.overhead / medians.alone;
+for (const [key, name] of Object.entries(names)) {
+  console.log(`${name.padEnd(60)} ${medians[key].toFixed(1).padStart(8)} ms`);
+}
+console.log(`distribute costs ${(100 * share).toFixed(2)}% of a step by tf alone`);
+if (options.json) {
+  const { batch, ranks } = options;
+  writeFileSync(options.json, JSON.stringify({ batch, ranks, medians, share, rounds }, null, 2));
+}

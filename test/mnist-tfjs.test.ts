@@ -1,0 +1,49 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { launch } from './support/command.ts';
+import { drawnMnist } from './support/drawn-mnist.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const data = drawnMnist({ train: 9, test: 5 });
+const folder = temporaryFolder();
+
+// Few and small batches: tfjs without its native library takes half a second for each image.
+test('model.fitDataset trains MNIST on two ranks, prints the lines of the Kubeflow example, and rank 0 saves the model', async () => {
+  const args = [
+    '--data',
+    data,
+    '--batch-size',
+    '2',
+    '--log-interval',
+    '2',
+    '--scale-lr',
+    '--save-model',
+    folder,
+  ];
+  const command = launch(['--nproc', '2', 'packages/examples-mnist-tfjs/train.ts', ...args]);
+  const { stdout, ...ended } = await command.ended;
+  expect(ended).toMatchObject({ code: 0, timedOut: false, left: [] });
+  expect(ended.stderr.match(/TensorFlow\.js computes in plain JavaScript/g)).toHaveLength(1);
+  const number = String.raw`\d+\.\d{4}`;
+  const lines = [
+    String.raw`Train Epoch: 1 \[0/9 \(0%\)\]\tloss=${number}`,
+    String.raw`Train Epoch: 1 \[8/9 \(67%\)\]\tloss=${number}`,
+    '',
+    String.raw`accuracy=[01]\.\d{4}\tloss=${number}`,
+    '',
+    String.raw`\d+ images/s on 2 ranks \(\d+\.\d\d s of training\)`,
+    String.raw`rank +time +images/s +input +compute +waiting`,
+    String.raw` +0 +.*`,
+    String.raw` +1 +.*`,
+    String.raw` +all +.*`,
+    // Which rank is slow is chance.
+    '.*waited.*',
+    String.raw`parameters identical on 2 ranks: [0-9a-f]{64}`,
+    `model saved to ${folder}`,
+    '',
+  ];
+  expect(stdout).toMatch(new RegExp(`^${lines.join('\n')}$`));
+  // Of two images by an untrained model: somewhere around that of a guess, ln 10.
+  expect(Math.abs(Number(/loss=(.*)/.exec(stdout)![1]) - Math.log(10))).toBeLessThan(1.5);
+  expect(readdirSync(folder)).toHaveLength(2);
+});
