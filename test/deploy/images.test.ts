@@ -1,0 +1,161 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findingsOf } from '../support/doctor.ts';
+import { drawnMnist } from '../support/drawn-mnist.ts';
+import { repository } from '../support/environment.ts';
+import { start } from '../support/start.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { filesInContext, ignoredBy } from './build-context.ts';
+import { readDockerfile } from './dockerfile.ts';
+
+const builds = process.env['RINGRUN_IMAGE'] === '1';
+
+describe('what docker build is sent', () => {
+  const context = filesInContext();
+
+  test('is what the packages are made of, and no test, output or dependency', () => {
+    for (const path of [
+      'package.json',
+      'pnpm-lock.yaml',
+      'pnpm-workspace.yaml',
+      'tsconfig.base.json',
+      'deploy/make-tree.js',
+      'native/build.js',
+      'native/package.json',
+      'native/src/binding/module.cc',
+      'packages/runtime/bin/ringrun.js',
+      'packages/runtime/src/launcher/main.ts',
+      'packages/examples-mnist/train.ts',
+      'packages/examples-cifar/train.ts',
+    ]) {
+      expect(context).toContain(path);
+    }
+    const unwanted = /(^|\/)(test|node_modules|dist|build|bench|docs|\.git)\//;
+    expect(context.filter((path) => unwanted.test(path))).toEqual([]);
+  });
+
+  test('holds every package that the lock file installs, and what its tsconfig refers to', () => {
+    const lock = readFileSync(join(repository, 'pnpm-lock.yaml'), 'utf8');
+    const importers = [
+      ...lock.slice(0, lock.indexOf('\npackages:')).matchAll(/^ {2}(native|packages\/[\w-]+):$/gm),
+    ];
+    expect(importers.length).toBeGreaterThan(6);
+    for (const [, folder] of importers) {
+      expect(context).toContain(`${folder}/package.json`);
+      const { references = [] } = JSON.parse(
+        readFileSync(join(repository, folder, 'tsconfig.json'), 'utf8'),
+      ) as {
+        references?: { path: string }[];
+      };
+      for (const { path } of references) expect(context).toContain(join(folder, path, 'tsconfig.json'));
+    }
+  });
+
+  test('patterns mean what they mean to Docker', () => {
+    const isIgnored = ignoredBy('*\n!a\n!b/c.js\n**/dist\na/*.log\n');
+    const paths = ['x', 'a', 'a/b', 'a/dist/x', 'dist', 'b/c.js', 'b/d.js', 'a/x.log', 'a/b/x.log'];
+    expect(paths.filter((path) => !isIgnored(path))).toEqual(['a', 'a/b', 'b/c.js', 'a/b/x.log']);
+  });
+});
+
+describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
+  const instructions = readDockerfile(name);
+  const texts = (kind: string) =>
+    instructions.filter((instruction) => instruction.name === kind).map(({ text }) => text);
+
+  test('runs ringrun, as a user who is not root, and whom Kubernetes knows by number', () => {
+    expect(texts('ENTRYPOINT')).toEqual(['["ringrun"]']);
+    expect(texts('USER').at(-1)).toBe('1000:1000');
+    const last = instructions.slice(instructions.findLastIndex((instruction) => instruction.name === 'FROM'));
+    expect(last.map((instruction) => instruction.name)).toEqual(
+      expect.arrayContaining(['USER', 'WORKDIR', 'ENTRYPOINT', 'CMD']),
+    );
+  });
+
+  test('finds in its stages, in the packages and in this repository what it names', () => {
+    const stages = texts('FROM').flatMap((text) => / AS (\w+)$/.exec(text)?.[1] ?? []);
+    for (const text of texts('COPY')) {
+      const from = /^--from=(\w+) /.exec(text)?.[1];
+      if (from === undefined) expect(text).toBe('. .');
+      else expect(stages).toContain(from);
+    }
+    const commands = texts('RUN').join('\n');
+    for (const [, script] of commands.matchAll(/node (deploy\/\S+)/g))
+      expect(filesInContext()).toContain(script);
+    expect(commands).toContain('ln -s /opt/ringrun/packages/runtime/bin/ringrun.js /usr/local/bin/ringrun');
+    const bin = JSON.parse(readFileSync(join(repository, 'packages/runtime/package.json'), 'utf8')) as {
+      bin: Record<string, string>;
+    };
+    expect(bin.bin).toEqual({ ringrun: './bin/ringrun.js' });
+  });
+});
+
+test("onnxruntime-node's script fetches the CUDA provider of its own version by the word that Dockerfile.gpu gives it", () => {
+  const gpu = readDockerfile('Dockerfile.gpu');
+  const place = gpu.find(({ name, text }) => name === 'WORKDIR' && text.includes('onnxruntime-node'))!.text;
+  const folder = place.replace('/opt/ringrun/', repository);
+  const command = gpu.find(({ text }) => text.includes('ONNXRUNTIME_NODE_INSTALL'))!.text;
+  const [, word, script, ...files] =
+    /ONNXRUNTIME_NODE_INSTALL=(\w+) node (\S+) && test -s (\S+) && rm (\S+)/.exec(command)!;
+  expect(existsSync(join(folder, script))).toBe(true);
+  const require = createRequire(join(folder, script));
+  const { version } = require('../package.json') as { version: string };
+  const metadata = require('./install-metadata.js') as {
+    requirements: Record<string, string[]>;
+    manifests: Record<string, Record<string, { package: string }>>;
+    packages: Record<string, { name: string; versions: { version: string }[] }>;
+  };
+  expect(metadata.requirements['linux/x64']).toContain(word);
+  const manifest = metadata.manifests[`linux/x64:${word}`];
+  for (const file of files)
+    expect(Object.keys(manifest)).toContain(`./${file.slice(dirname(file).length + 1)}`);
+  const [{ package: name }] = Object.values(manifest);
+  expect(metadata.packages[name]).toMatchObject({
+    name: 'Microsoft.ML.OnnxRuntime.Gpu.Linux',
+    versions: [{ version }],
+  });
+});
+
+// What a build does, without Docker: some minutes, and packages from npm. RINGRUN_IMAGE=1 (npm run test:image).
+describe.runIf(builds)('the tree of the image', () => {
+  test(
+    'is made of what docker build is sent, and trains under a user who owns nothing of it',
+    { timeout: 1_200_000 },
+    async () => {
+      const folder = temporaryFolder();
+      const tree = join(folder, 'tree');
+      for (const path of filesInContext()) cpSync(join(repository, path), join(tree, path));
+      const made = await start(process.execPath, ['deploy/make-tree.js'], { cwd: tree, limitMs: 1_000_000 })
+        .ended;
+      expect(made.code, made.stderr).toBe(0);
+      const { stdout } = spawnSync('du', ['-sm', tree], { encoding: 'utf8' });
+      expect(Number.parseInt(stdout), 'MB').toBeLessThan(160);
+
+      const command = join(folder, 'ringrun');
+      symlinkSync(join(tree, 'packages/runtime/bin/ringrun.js'), command);
+      const workspace = join(folder, 'workspace');
+      mkdirSync(workspace);
+      const data = drawnMnist({ train: 2000, test: 500 });
+      for (const shared of [folder, data, workspace]) chmodSync(shared, 0o777);
+      const asNode = ['--reuid', '1000', '--regid', '1000', '--clear-groups'];
+      const run = (...args: string[]) =>
+        start('setpriv', [...asNode, command, ...args], { cwd: workspace, env: { HOME: '/nonexistent' } });
+
+      const findings = await findingsOf(run('doctor', '--json'));
+      for (const check of ['addon', 'shared memory', 'onnxruntime'])
+        expect(findings[check].level, check).toBe('ok');
+      const script = join(tree, 'packages/examples-mnist/train.ts');
+      const trained = await run(
+        '--nproc-per-node=2',
+        script,
+        `--data=${data}`,
+        `--output=${workspace}/checkpoints`,
+      ).ended;
+      expect(trained).toMatchObject({ code: 0, stderr: '' });
+      expect(trained.stdout).toMatch(/parameters identical on 2 ranks: [0-9a-f]{64}$/m);
+    },
+  );
+});
