@@ -11,8 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-/** What they refer to is built with them. */
-const programs = ['packages/examples-common', 'packages/examples-mnist', 'packages/examples-cifar'];
+const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`);
 
 if (existsSync(join(root, '.git'))) {
   console.error('make-tree: this is a clone, and would lose files; run it in a copy (deploy/README.md).');
@@ -20,7 +19,7 @@ if (existsSync(join(root, '.git'))) {
 }
 pnpm('install', '--frozen-lockfile');
 run(process.execPath, 'native/build.js');
-run(process.execPath, 'node_modules/typescript/bin/tsc', '--build', ...programs);
+run(process.execPath, 'node_modules/typescript/bin/tsc', '--build', ...packages);
 // Anew, from what was fetched just now: taking packages away leaves what those needed.
 for (const folder of dependencyFolders()) remove(folder);
 pnpm('install', '--frozen-lockfile', '--prod', '--prefer-offline');
@@ -28,7 +27,6 @@ removeWhatOnlyBuilds();
 removeOtherPlatforms();
 
 function dependencyFolders() {
-  const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`);
   return ['.', 'native', ...packages].map((folder) => join(root, folder, 'node_modules'));
 }
 

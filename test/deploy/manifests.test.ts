@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseDoctorOptions } from '../../packages/runtime/src/doctor/options.ts';
+import { parseCommandLine } from '../../packages/runtime/src/launcher/options/command-line.ts';
 import { node } from '../support/command.ts';
 import { repository } from '../support/environment.ts';
 import { files, podsOf, read } from './manifests.ts';
@@ -228,6 +229,57 @@ describe('what the containers run', () => {
         expect(stdout).toContain(`  ${option.slice(0, option.indexOf('='))} `);
     },
   );
+
+  // What the operators make of a manifest (PET_… and, with a master, the rest) for its node 1.
+  test.each<[file: string, env: NodeJS.ProcessEnv, expected: object]>([
+    [
+      'pytorchjob-gloo.yaml',
+      {
+        ...{ MASTER_ADDR: 'mnist-master-0', MASTER_PORT: '23456', WORLD_SIZE: '3', RANK: '1' },
+        ...{ PET_MASTER_ADDR: 'mnist-master-0', PET_MASTER_PORT: '23456', PET_NODE_RANK: '1' },
+        ...{ PET_NPROC_PER_NODE: 'auto', PET_NNODES: '3' },
+      },
+      {
+        nodes: { min: 3, max: 3 },
+        nodeRank: 1,
+        processesPerNode: 'auto',
+        masterAddress: 'mnist-master-0',
+        masterPort: 23456,
+      },
+    ],
+    [
+      'pytorchjob-elastic.yaml',
+      {
+        ...{
+          PET_RDZV_BACKEND: 'c10d',
+          PET_RDZV_ENDPOINT: 'mnist-elastic-worker-0:23456',
+          PET_MAX_RESTARTS: '10',
+        },
+        ...{ PET_NPROC_PER_NODE: 'auto', PET_NNODES: '1:3' },
+      },
+      {
+        nodes: { min: 1, max: 3 },
+        processesPerNode: 'auto',
+        maxRestarts: 10,
+        rendezvous: { backend: 'c10d', endpoint: { host: 'mnist-elastic-worker-0', port: 23456 } },
+      },
+    ],
+    [
+      'trainjob.yaml',
+      {
+        ...{ PET_NNODES: '2', PET_NPROC_PER_NODE: '2', PET_NODE_RANK: '1' },
+        ...{ PET_MASTER_ADDR: 'mnist-node-0-0.mnist', PET_MASTER_PORT: '29500' },
+      },
+      { nodes: { min: 2, max: 2 }, nodeRank: 1, processesPerNode: 2, masterAddress: 'mnist-node-0-0.mnist' },
+    ],
+  ])('%s in the environment of its operator is the job that it describes', (name, env, expected) => {
+    const [{ args }] = commands.filter(({ file }) => file === name);
+    const { options } = parseCommandLine(args, env);
+    expect(options).toMatchObject({
+      ...expected,
+      program: { kind: 'script', name: args[0], arguments: args.slice(1) },
+    });
+  });
 
   test('pytorchjob-nccl.yaml: the script takes all but the backend, which there is not yet, as the file says', async () => {
     const [{ args }] = commands.filter(({ file }) => file === 'pytorchjob-nccl.yaml');
