@@ -22,6 +22,8 @@ const char* nameOf(Op op) {
     case Op::MonitoredBarrier: return "monitoredBarrier";
     case Op::Send: return "send";
     case Op::Receive: return "recv";
+    case Op::CopyToDevice: return "copyFromHost";
+    case Op::CopyToHost: return "copyToHost";
   }
   return "unknown operation";
 }
@@ -87,12 +89,15 @@ bool operator==(const Fingerprint& a, const Fingerprint& b) { return std::memcmp
 
 namespace {
 
-// "allReduce #41"; messages between two ranks are not counted among the collectives.
+// What a rank does alone, or with one other, is not counted among the collectives.
+bool isNumbered(Op op) {
+  return op != Op::Connect && op != Op::Send && op != Op::Receive && op != Op::CopyToDevice && op != Op::CopyToHost;
+}
+
+// "allReduce #41"
 std::string headOf(const Fingerprint& fingerprint) {
   const std::string name = nameOf(fingerprint.op);
-  const bool numbered =
-      fingerprint.op != Op::Connect && fingerprint.op != Op::Send && fingerprint.op != Op::Receive;
-  return numbered ? name + " #" + std::to_string(fingerprint.sequence) : name;
+  return isNumbered(fingerprint.op) ? name + " #" + std::to_string(fingerprint.sequence) : name;
 }
 
 // "from rank 3", where there is a rank that is not like the others.
@@ -123,6 +128,7 @@ std::string describe(const Fingerprint& fingerprint) {
   text += std::string(" (") + nameOf(fingerprint.dtype);
   if (hasOneLength(fingerprint.op)) text += ", " + withThousandsSeparated(fingerprint.count) + " elements";
   if (fingerprint.reduceOp != ReduceOp::None) text += std::string(", ") + nameOf(fingerprint.reduceOp);
+  if (fingerprint.onDevice != 0) text += ", on GPU";
   const std::string root = rootOf(fingerprint);
   return text + (root.empty() ? "" : ", " + root) + ")";
 }

@@ -27,6 +27,8 @@ enum class Op : std::uint8_t {
   MonitoredBarrier = 13,
   Send = 14,
   Receive = 15,
+  CopyToDevice = 16,
+  CopyToHost = 17,
 };
 enum class ReduceOp : std::uint8_t {
   None = 0,
@@ -67,7 +69,7 @@ struct Fingerprint {
   Op op = Op::Barrier;
   ReduceOp reduceOp = ReduceOp::None;
   DType dtype = DType::None;
-  std::uint8_t reserved = 0;
+  std::uint8_t onDevice = 0;  // 1: the arrays lie on GPUs (nccl)
   std::uint32_t root = 0;  // rank that gives to or takes from all others; 0 where there is none
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * bytesPerElement(dtype); }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "binding/device_memory.h"
+
 namespace ringrun {
 namespace {
 
@@ -24,6 +26,20 @@ std::size_t bytesPerElementOf(napi_typedarray_type type) {
   }
 }
 
+bool isDeviceTensor(const Napi::Value& value) {
+  return value.IsObject() && value.As<Napi::Object>().Has("deviceMemory");
+}
+
+Elements elementsOnDevice(const Napi::Object& tensor, DType dtype) {
+  const DeviceMemoryObject* const memory = DeviceMemoryObject::of(tensor.Get("deviceMemory"));
+  const auto offset = static_cast<std::uint64_t>(tensor.Get("byteOffset").ToNumber().Int64Value());
+  const auto count = static_cast<std::uint64_t>(tensor.Get("length").ToNumber().Int64Value());
+  if (memory == nullptr || memory->data() == nullptr || offset + count * bytesPerElement(dtype) > memory->bytes()) {
+    throw Napi::TypeError::New(tensor.Env(), "tensor lies in memory of a GPU that was freed, or reaches beyond its end");
+  }
+  return {memory->data() + offset, count, dtype, true};
+}
+
 }  // namespace
 
 DType dtypeOf(const Napi::Value& number) {
@@ -40,6 +56,7 @@ Elements elementsOf(const Napi::Value& value, DType dtype) {
   std::size_t count;
   void* data;
   const napi_status status = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
+  if (status != napi_ok && isDeviceTensor(value)) return elementsOnDevice(value.As<Napi::Object>(), dtype);
   const std::size_t bytes = status == napi_ok ? bytesPerElementOf(type) : 0;
   if (bytes != bytesPerElement(dtype)) {
     const std::string given = bytes == 0 ? "no typed array" : "a typed array with elements of " + std::to_string(bytes) + " bytes";
@@ -48,7 +65,7 @@ Elements elementsOf(const Napi::Value& value, DType dtype) {
   }
   // An empty array may have no address, and memcpy must not be given that even for no bytes.
   static std::uint8_t nothing;
-  return {count == 0 ? &nothing : data, count, dtype};
+  return {count == 0 ? &nothing : data, count, dtype, false};
 }
 
 }  // namespace ringrun

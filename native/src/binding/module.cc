@@ -6,9 +6,11 @@
 
 #include "base/usable_cpus.h"
 #include "binding/algorithms.h"
+#include "binding/device_memory.h"
 #include "binding/elements.h"
 #include "binding/file_locks.h"
 #include "binding/images.h"
+#include "binding/nccl.h"
 #include "binding/process_group.h"
 #include "reduce/kernels.h"
 
@@ -38,7 +40,7 @@ void reduceWith(const Napi::CallbackInfo& info) {
   const auto op = static_cast<ReduceOp>(info[2].ToNumber().Uint32Value());
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
-  Elements last{nullptr, 0, dtype};
+  Elements last{nullptr, 0, dtype, false};
   const auto dataOf = [&](const Napi::Value& value) {
     last = elementsOf(value, dtype);
     return last.data;
@@ -78,6 +80,9 @@ void narrowWith(const Napi::CallbackInfo& info) {
 
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ProcessGroup", ProcessGroup::define(env));
+  exports.Set("DeviceMemory", DeviceMemoryObject::define(env));
+  exports.Set("describeNccl", Napi::Function::New(env, describeNcclOf));
+  exports.Set("ncclUniqueId", Napi::Function::New(env, ncclUniqueIdOf));
   exports.Set("usableCpus", Napi::Function::New(env, usableCpusOf));
   exports.Set("kernelNames", Napi::Function::New(env, kernelNames));
   exports.Set("reduceWith", Napi::Function::New(env, reduceWith));

@@ -1,5 +1,7 @@
 #include "binding/process_group.h"
 
+#include <algorithm>
+#include <cstring>
 #include <future>
 #include <string>
 #include <utility>
@@ -25,22 +27,48 @@ Endpoint endpointOf(const Napi::Object& object) {
 
 ReduceOp reduceOpOf(const Napi::Value& number) { return static_cast<ReduceOp>(number.As<Napi::Number>().Uint32Value()); }
 
-Block blockOf(const Napi::Value& array, DType dtype) {
-  if (array.IsNull()) return {};
-  const Elements elements = elementsOf(array, dtype);
-  return {elements.data, elements.count};
-}
+// The arrays of one operation, which all lie on the GPU, or all on this host.
+class Arrays {
+ public:
+  explicit Arrays(DType dtype) : dtype_(dtype) {}
 
-Blocks blocksOf(const Napi::Value& list, DType dtype) {
-  const auto arrays = list.As<Napi::Array>();
-  Blocks blocks;
-  for (std::uint32_t i = 0; i < arrays.Length(); ++i) blocks.push_back(blockOf(arrays.Get(i), dtype));
-  return blocks;
+  Block block(const Napi::Value& array) {
+    if (array.IsNull()) return {};
+    const Elements elements = elementsOf(array, dtype_);
+    if (isKnown_ && elements.onDevice != onDevice_) {
+      throw Napi::TypeError::New(array.Env(), "some of the arrays lie on a GPU and some on this host, expected all in one place");
+    }
+    isKnown_ = true;
+    onDevice_ = elements.onDevice;
+    return {elements.data, elements.count};
+  }
+
+  Blocks blocks(const Napi::Value& list) {
+    const auto arrays = list.As<Napi::Array>();
+    Blocks blocks;
+    for (std::uint32_t i = 0; i < arrays.Length(); ++i) blocks.push_back(block(arrays.Get(i)));
+    return blocks;
+  }
+
+  bool onDevice() const { return onDevice_; }
+
+ private:
+  DType dtype_;
+  bool isKnown_ = false;
+  bool onDevice_ = false;
+};
+
+NcclUniqueId uniqueIdOf(const Napi::Value& value) {
+  NcclUniqueId id{};
+  const auto bytes = value.As<Napi::Uint8Array>();
+  std::memcpy(&id, bytes.Data(), std::min(bytes.ByteLength(), sizeof id));
+  return id;
 }
 
 // (tensor, dtype, rank, tag, timeoutMs); a receive from anybody has rank −1.
 Letter letterOf(Op op, const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
+  if (elements.onDevice) throw Napi::TypeError::New(info.Env(), "messages of the mailbox lie on this host, expected no tensor on a GPU");
   Letter letter;
   letter.fingerprint.op = op;
   letter.fingerprint.dtype = elements.dtype;
@@ -63,6 +91,16 @@ Napi::Value keptOf(const Napi::CallbackInfo& info) {
   Napi::Array all = Napi::Array::New(info.Env());
   for (std::uint32_t i = 0; i < objects.size(); ++i) all.Set(i, objects[i]);
   return all;
+}
+
+Fingerprint wantedOf(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, std::uint64_t count) {
+  Fingerprint fingerprint;
+  fingerprint.op = op;
+  fingerprint.reduceOp = reduceOp;
+  fingerprint.dtype = dtype;
+  fingerprint.root = root;
+  fingerprint.count = count;
+  return fingerprint;
 }
 
 }  // namespace
@@ -106,6 +144,13 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::sendSync>("sendSync"),
                          InstanceMethod<&ProcessGroup::receive>("receive"),
                          InstanceMethod<&ProcessGroup::receiveSync>("receiveSync"),
+                         InstanceMethod<&ProcessGroup::joinNccl>("joinNccl"),
+                         InstanceMethod<&ProcessGroup::copy<Op::CopyToDevice>>("copyToDevice"),
+                         InstanceMethod<&ProcessGroup::copy<Op::CopyToHost>>("copyToHost"),
+                         InstanceMethod<&ProcessGroup::messageOnDevice<Op::Send>>("sendOnDevice"),
+                         InstanceMethod<&ProcessGroup::messageOnDevice<Op::Receive>>("receiveOnDevice"),
+                         InstanceMethod<&ProcessGroup::afterStream>("afterStream"),
+                         InstanceMethod<&ProcessGroup::beforeStream>("beforeStream"),
                          InstanceMethod<&ProcessGroup::destroy>("destroy"),
                      });
 }
@@ -183,12 +228,12 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
       allocation = collectives.allocate(call);
     });
   });
-  // The array buffer keeps the memory mapped, even where it outlives the group without having been detached.
-  auto owner = std::make_unique<std::shared_ptr<const Mapping>>(std::move(allocation.owner));
+  // The array buffer keeps the memory, even where it outlives the group without having been detached.
+  auto owner = std::make_unique<std::shared_ptr<const void>>(std::move(allocation.owner));
   auto buffer = Napi::ArrayBuffer::New(
       info.Env(), allocation.data, fingerprint.bytes(),
-      [](Napi::Env, void*, std::shared_ptr<const Mapping>* held) {
-        const std::unique_ptr<std::shared_ptr<const Mapping>> released(held);
+      [](Napi::Env, void*, std::shared_ptr<const void>* held) {
+        const std::unique_ptr<std::shared_ptr<const void>> released(held);
       },
       owner.get());
   static_cast<void>(owner.release());
@@ -201,17 +246,31 @@ ProcessGroup::Work ProcessGroup::workOf(const Fingerprint& fingerprint, double t
   return [this, fingerprint, timeoutMs, operate] { return group_.run(fingerprint, timeoutMs, operate); };
 }
 
+// A group without a GPU must not be given one's memory: nothing has been issued then.
+void ProcessGroup::refuseUnlessUsable(Napi::Env env, bool onDevice) const {
+  if (!onDevice || gpu_ != nullptr) return;
+  throw Napi::TypeError::New(env, "tensor lies on a GPU and this group's backend is gloo: expected an array of this host, or a group of the backend nccl");
+}
+
+// An operation on arrays, whose place is part of what the ranks agree on.
+Fingerprint ProcessGroup::issue(Napi::Env env, Fingerprint wanted, bool onDevice) {
+  refuseUnlessUsable(env, onDevice);
+  Fingerprint fingerprint = group_.issue(wanted.op, wanted.reduceOp, wanted.dtype, wanted.root, wanted.count);
+  fingerprint.onDevice = onDevice ? 1 : 0;
+  return fingerprint;
+}
+
 // (tensor, dtype, reduceOp, timeoutMs)
 ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(group_.issue(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count), info[3].As<Napi::Number>(),
+  return workOf(issue(info.Env(), wantedOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count), elements.onDevice), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
 }
 
 // (tensor, dtype, reduceOp, root, timeoutMs)
 ProcessGroup::Work ProcessGroup::reduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(group_.issue(Op::Reduce, reduceOpOf(info[2]), elements.dtype, info[3].As<Napi::Number>(), elements.count),
+  return workOf(issue(info.Env(), wantedOf(Op::Reduce, reduceOpOf(info[2]), elements.dtype, info[3].As<Napi::Number>(), elements.count), elements.onDevice),
                 info[4].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.reduce(call, data); });
 }
@@ -219,10 +278,11 @@ ProcessGroup::Work ProcessGroup::reduceOf(const Napi::CallbackInfo& info) {
 // (output, inputs, dtype, reduceOp, timeoutMs)
 ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info) {
   const DType dtype = dtypeOf(info[2]);
-  const Elements elements = elementsOf(info[0], dtype);
-  const Block output{elements.data, elements.count};
-  return workOf(group_.issue(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0), info[4].As<Napi::Number>(),
-                [output, inputs = blocksOf(info[1], dtype)](Collectives& collectives, const Call& call) {
+  Arrays arrays(dtype);
+  const Block output = arrays.block(info[0]);
+  Blocks inputs = arrays.blocks(info[1]);
+  return workOf(issue(info.Env(), wantedOf(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0), arrays.onDevice()), info[4].As<Napi::Number>(),
+                [output, inputs = std::move(inputs)](Collectives& collectives, const Call& call) {
                   collectives.reduceScatter(call, inputs, output);
                 });
 }
@@ -230,7 +290,7 @@ ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info)
 // (tensor, dtype, root, timeoutMs)
 ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(group_.issue(Op::Broadcast, ReduceOp::None, elements.dtype, info[2].As<Napi::Number>(), elements.count),
+  return workOf(issue(info.Env(), wantedOf(Op::Broadcast, ReduceOp::None, elements.dtype, info[2].As<Napi::Number>(), elements.count), elements.onDevice),
                 info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.broadcast(call, data); });
 }
@@ -239,9 +299,79 @@ ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
 ProcessGroup::Work ProcessGroup::exchangeOf(const Napi::CallbackInfo& info) {
   const auto op = static_cast<Op>(info[0].As<Napi::Number>().Uint32Value());
   const DType dtype = dtypeOf(info[3]);
-  return workOf(group_.issue(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0), info[5].As<Napi::Number>(),
-                [exchange = Exchange{blocksOf(info[1], dtype), blocksOf(info[2], dtype)}](
+  Arrays arrays(dtype);
+  Blocks gives = arrays.blocks(info[1]);
+  Blocks takes = arrays.blocks(info[2]);
+  return workOf(issue(info.Env(), wantedOf(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0), arrays.onDevice()), info[5].As<Napi::Number>(),
+                [exchange = Exchange{std::move(gives), std::move(takes)}](
                     Collectives& collectives, const Call& call) { collectives.exchange(call, exchange); });
+}
+
+// (device, id, timeoutMs)
+Napi::Value ProcessGroup::joinNccl(const Napi::CallbackInfo& info) {
+  const int index = info[0].As<Napi::Number>();
+  const NcclUniqueId id = uniqueIdOf(info[1]);
+  const double timeoutMs = info[2].As<Napi::Number>();
+  const auto wrap = [this, index, id](std::unique_ptr<Collectives> beside, Connections& connections, const Call& call) {
+    auto collectives = std::make_unique<NcclCollectives>(std::move(beside), connections, Device::at(index), id, call);
+    gpu_ = collectives.get();
+    return collectives;
+  };
+  return later(info.Env(), [this, wrap, timeoutMs] { return group_.wrapCollectives(wrap, timeoutMs); }, info.Env().Undefined());
+}
+
+// (onDevice, host, dtype, timeoutMs): as many elements as both have.
+template <Op op>
+Napi::Value ProcessGroup::copy(const Napi::CallbackInfo& info) {
+  const DType dtype = dtypeOf(info[2]);
+  const Elements onDevice = elementsOf(info[0], dtype);
+  const Elements host = elementsOf(info[1], dtype);
+  refuseUnlessUsable(info.Env(), onDevice.onDevice);
+  Fingerprint fingerprint = wantedOf(op, ReduceOp::None, dtype, 0, host.count);
+  fingerprint.onDevice = 1;
+  return later(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), [onDevice, host](Collectives& collectives, const Call& call) {
+                 auto& gpu = static_cast<NcclCollectives&>(collectives);
+                 if (op == Op::CopyToDevice) gpu.copyToDevice(call, host.data, onDevice.data);
+                 if (op == Op::CopyToHost) gpu.copyToHost(call, onDevice.data, host.data);
+               }), keptOf(info));
+}
+
+// (tensor, dtype, rank, timeoutMs): in the order of the group's operations, and of no number among them, since the other
+// ranks have no part in it.
+template <Op op>
+Napi::Value ProcessGroup::messageOnDevice(const Napi::CallbackInfo& info) {
+  const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
+  refuseUnlessUsable(info.Env(), true);
+  const int peer = info[2].As<Napi::Number>();
+  Fingerprint fingerprint = wantedOf(op, ReduceOp::None, elements.dtype, static_cast<std::uint32_t>(peer), elements.count);
+  fingerprint.onDevice = 1;
+  return later(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), [data = elements.data, peer](Collectives& collectives, const Call& call) {
+                 auto& gpu = static_cast<NcclCollectives&>(collectives);
+                 if (op == Op::Send) gpu.send(call, data, peer);
+                 if (op == Op::Receive) gpu.receive(call, data, peer);
+               }), keptOf(info));
+}
+
+// (stream, timeoutMs): what the group's stream is given from now on begins when that one has done what it has been given.
+Napi::Value ProcessGroup::afterStream(const Napi::CallbackInfo& info) {
+  return meetStream(info, [](NcclCollectives& gpu, CuStream stream) { gpu.waitForStream(stream); });
+}
+
+// (stream, timeoutMs): and the other way round.
+Napi::Value ProcessGroup::beforeStream(const Napi::CallbackInfo& info) {
+  return meetStream(info, [](NcclCollectives& gpu, CuStream stream) { gpu.letStreamWait(stream); });
+}
+
+template <typename Meet>
+Napi::Value ProcessGroup::meetStream(const Napi::CallbackInfo& info, Meet meet) {
+  refuseUnlessUsable(info.Env(), true);
+  bool isExact = false;
+  auto* const stream = reinterpret_cast<CuStream>(info[0].As<Napi::BigInt>().Uint64Value(&isExact));
+  Fingerprint fingerprint;
+  fingerprint.op = Op::CopyToDevice;
+  return later(info.Env(), workOf(fingerprint, info[1].As<Napi::Number>(), [stream, meet](Collectives& collectives, const Call&) {
+                 meet(static_cast<NcclCollectives&>(collectives), stream);
+               }), info.Env().Undefined());
 }
 
 // (monitored, timeoutMs)

@@ -9,6 +9,7 @@
 
 #include "base/serial_queue.h"
 #include "collectives/group.h"
+#include "nccl/nccl_collectives.h"
 
 namespace ringrun {
 
@@ -35,6 +36,19 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value connect(const Napi::CallbackInfo& info);
   Napi::Value allocateSync(const Napi::CallbackInfo& info);
   Napi::Value destroy(const Napi::CallbackInfo& info);
+
+  // What only a group on a GPU can do.
+  Napi::Value joinNccl(const Napi::CallbackInfo& info);
+  template <Op op>
+  Napi::Value copy(const Napi::CallbackInfo& info);
+  template <Op op>
+  Napi::Value messageOnDevice(const Napi::CallbackInfo& info);
+  Napi::Value afterStream(const Napi::CallbackInfo& info);
+  Napi::Value beforeStream(const Napi::CallbackInfo& info);
+  template <typename Meet>
+  Napi::Value meetStream(const Napi::CallbackInfo& info, Meet meet);
+  void refuseUnlessUsable(Napi::Env env, bool onDevice) const;
+  Fingerprint issue(Napi::Env env, Fingerprint wanted, bool onDevice);
 
   // An operation in the terms of its JavaScript arguments. Each has a place in the order of the group's operations from
   // when this is called.
@@ -75,6 +89,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   void endOperations();
 
   Group group_;
+  // The group's collectives, once it has joined NCCL: written on the other thread before the promise of joinNccl settles.
+  NcclCollectives* gpu_ = nullptr;
   Settlement settlement_;
   std::size_t pending_ = 0;
   std::vector<Napi::Reference<Napi::ArrayBuffer>> allocations_;

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "base/failure.h"
-#include "base/mapping.h"
 #include "base/operation.h"
 #include "collectives/blocks.h"
 
@@ -12,7 +11,7 @@ namespace ringrun {
 // Memory that allocate() hands out; whoever holds `owner` keeps it mapped.
 struct Allocation {
   void* data = nullptr;
-  std::shared_ptr<const Mapping> owner;
+  std::shared_ptr<const void> owner;
 };
 
 // What the ranks of a group do together. One subclass per transport, in the folder of its name.

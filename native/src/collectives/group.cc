@@ -53,10 +53,24 @@ std::optional<OperationFailure> Group::connect(const Topology& topology, const s
     collectives_ = createCollectives(*connections_, forced, call);
     mailbox_ = std::make_unique<Mailbox>(*connections_, cancelled_);
   });
-  if (!failure) return std::nullopt;
-  if (connections_) connections_->mesh().abort(*failure, fingerprint.sequence);
-  failure_ = OperationFailure{*failure, fingerprint, timeoutMs};
+  if (failure) failToConnect(*failure, fingerprint, timeoutMs);
   return failure_;
+}
+
+std::optional<OperationFailure> Group::wrapCollectives(const Wrap& wrap, double timeoutMs) {
+  if (failure_) return failure_;
+  Fingerprint fingerprint;
+  fingerprint.op = Op::Connect;
+  const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_};
+  const std::optional<Failure> failure =
+      failureOf([&] { collectives_ = wrap(std::move(collectives_), *connections_, call); });
+  if (failure) failToConnect(*failure, fingerprint, timeoutMs);
+  return failure_;
+}
+
+void Group::failToConnect(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs) {
+  if (connections_) connections_->mesh().abort(failure, fingerprint.sequence);
+  failure_ = OperationFailure{failure, fingerprint, timeoutMs};
 }
 
 // Those that some rank will dial; the others are closed.

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,11 @@ class Group {
   std::optional<OperationFailure> connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
                                           std::optional<Algorithm> forced, double timeoutMs);
 
+  // From now on the collectives of a connected group are those that `wrap` makes around them: it is given the present ones,
+  // the connections and the call. A collective.
+  using Wrap = std::function<std::unique_ptr<Collectives>(std::unique_ptr<Collectives>, Connections&, const Call&)>;
+  std::optional<OperationFailure> wrapCollectives(const Wrap& wrap, double timeoutMs);
+
   // Runs an operation of a connected group; `operate` is given the collectives and the call.
   template <typename Operate>
   std::optional<OperationFailure> run(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
@@ -80,6 +86,7 @@ class Group {
  private:
   Acceptor takeListeners(const Topology& topology);
   void fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);
+  void failToConnect(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);
   void close();
 
   int rank_;

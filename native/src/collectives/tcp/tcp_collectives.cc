@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mapping.h"
 #include "collectives/agreement.h"
 #include "collectives/tcp/agree.h"
 #include "collectives/tcp/all_gather.h"

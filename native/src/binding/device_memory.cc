@@ -1,0 +1,62 @@
+#include "binding/device_memory.h"
+
+#include <algorithm>
+
+
+namespace ringrun {
+namespace {
+
+// Tells these objects from all others, whatever JavaScript does to prototypes.
+constexpr napi_type_tag kTag{0x5d1c6e0b7f3a4928, 0x9b0e6a3f51c2d784};
+
+}  // namespace
+
+Napi::Function DeviceMemoryObject::define(Napi::Env env) {
+  return DefineClass(env, "DeviceMemory",
+                     {
+                         InstanceAccessor<&DeviceMemoryObject::addressOf>("address"),
+                         InstanceAccessor<&DeviceMemoryObject::bytesOf>("bytes"),
+                         InstanceMethod<&DeviceMemoryObject::free>("free"),
+                     });
+}
+
+DeviceMemoryObject::DeviceMemoryObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DeviceMemoryObject>(info) {
+  const int index = info[0].As<Napi::Number>();
+  bytes_ = static_cast<std::uint64_t>(info[1].As<Napi::Number>().Int64Value());
+  napi_type_tag_object(info.Env(), Value(), &kTag);
+  if (info[2].IsBigInt()) {
+    bool isExact = false;
+    data_ = reinterpret_cast<std::uint8_t*>(info[2].As<Napi::BigInt>().Uint64Value(&isExact));
+    return;
+  }
+  const std::optional<Failure> failure = failureOf([&] {
+    const Device& device = Device::at(index);
+    device.makeCurrent();
+    owned_.emplace(device, static_cast<std::size_t>(std::max<std::uint64_t>(bytes_, 1)));
+    data_ = owned_->data();
+  });
+  if (failure) throw Napi::Error::New(info.Env(), failure->detail);
+}
+
+DeviceMemoryObject* DeviceMemoryObject::of(const Napi::Value& value) {
+  bool isTagged = false;
+  if (!value.IsObject()) return nullptr;
+  if (napi_check_object_type_tag(value.Env(), value, &kTag, &isTagged) != napi_ok || !isTagged) return nullptr;
+  return Unwrap(value.As<Napi::Object>());
+}
+
+Napi::Value DeviceMemoryObject::addressOf(const Napi::CallbackInfo& info) {
+  return Napi::BigInt::New(info.Env(), reinterpret_cast<std::uint64_t>(data_));
+}
+
+Napi::Value DeviceMemoryObject::bytesOf(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(bytes_));
+}
+
+void DeviceMemoryObject::free(const Napi::CallbackInfo&) {
+  owned_.reset();
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+}  // namespace ringrun

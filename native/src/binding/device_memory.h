@@ -1,0 +1,37 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "nccl/memory.h"
+
+namespace ringrun {
+
+// DeviceMemory of native/lib/index.ts: bytes on a GPU, allocated here or belonging to somebody else.
+class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
+ public:
+  static Napi::Function define(Napi::Env env);
+
+  // (device, bytes), or (device, bytes, address) for memory that somebody else has allocated and frees.
+  explicit DeviceMemoryObject(const Napi::CallbackInfo& info);
+
+  // The object, where `value` is one of these; else null.
+  static DeviceMemoryObject* of(const Napi::Value& value);
+
+  // Null once it is freed.
+  std::uint8_t* data() const { return data_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  Napi::Value addressOf(const Napi::CallbackInfo& info);
+  Napi::Value bytesOf(const Napi::CallbackInfo& info);
+  void free(const Napi::CallbackInfo& info);
+
+  std::optional<DeviceMemory> owned_;
+  std::uint8_t* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace ringrun

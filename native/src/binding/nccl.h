@@ -1,0 +1,13 @@
+#pragma once
+
+#include <napi.h>
+
+namespace ringrun {
+
+// describeNccl of native/lib/index.ts.
+Napi::Value describeNcclOf(const Napi::CallbackInfo& info);
+
+// ncclUniqueId of native/lib/index.ts.
+Napi::Value ncclUniqueIdOf(const Napi::CallbackInfo& info);
+
+}  // namespace ringrun

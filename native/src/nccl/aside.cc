@@ -1,0 +1,35 @@
+#include "nccl/aside.h"
+
+#include <poll.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "base/bell.h"
+#include "base/wait.h"
+
+namespace ringrun {
+
+bool endsWithin(Milliseconds patience, std::function<void()> act) {
+  struct End {
+    Bell bell;
+    std::atomic<bool> reached{false};
+  };
+  const auto end = std::make_shared<End>();
+  std::thread([end, act = std::move(act)] {
+    act();
+    end->reached.store(true, std::memory_order_release);
+    end->bell.ring();
+  }).detach();
+  const Deadline deadline = Deadline::after(static_cast<double>(patience.count()));
+  while (!end->reached.load(std::memory_order_acquire)) {
+    if (deadline.passed()) return false;
+    pollfd interest{end->bell.fd(), POLLIN, 0};
+    pollSockets(&interest, 1, deadline.leftWithin(patience));
+  }
+  return true;
+}
+
+}  // namespace ringrun

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/failure.h"
+#include "base/operation.h"
+#include "nccl/cuda.h"
+#include "nccl/dynamic_library.h"
+
+namespace ringrun {
+
+// NVIDIA's NCCL, as far as it is used here, without its header: the types and signatures of
+// docs.nvidia.com/deeplearning/nccl/user-guide, chapter "NCCL API" (read for 2.21; since 2.0 unless a comment says otherwise).
+
+using NcclResult = int;    // ncclResult_t, an enum
+using NcclDType = int;     // ncclDataType_t
+using NcclReduceOp = int;  // ncclRedOp_t
+struct NcclCommHandle;
+using NcclComm = NcclCommHandle*;  // ncclComm_t
+
+constexpr NcclResult kNcclSuccess = 0;     // ncclSuccess
+constexpr NcclResult kNcclInProgress = 7;  // ncclInProgress, of non-blocking communicators (2.14)
+
+struct NcclUniqueId {  // ncclUniqueId: NCCL_UNIQUE_ID_BYTES of bytes that mean nothing to others
+  char bytes[128];
+};
+
+// ncclConfig_t as of 2.14.0. Later versions have more members at its end, and take those that this version number does not
+// know as NCCL_CONFIG_UNDEF_INT, their defaults ("Communicator Creation and Management", ncclConfig_t).
+struct NcclConfig {
+  std::size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21400;
+  int blocking = 0;
+  int padding = 0;
+};
+static_assert(sizeof(NcclConfig) == 24, "the layout of nccl.h");
+
+// 2.14.0: the first with non-blocking communicators, which can be given up while they are being formed.
+constexpr int kOldestNccl = 21400;
+
+class Nccl {
+ public:
+  explicit Nccl(const std::vector<std::string>& candidates) : library(candidates) {}
+
+  DynamicLibrary library;
+
+  // "Communicator Creation and Management". ncclCommInitRankConfig and ncclCommFinalize 2.14; ncclGetLastError 2.13;
+  // ncclCommGetAsyncError and ncclCommAbort 2.4.
+  Function<NcclResult(int* version)> getVersion{library, "ncclGetVersion"};
+  Function<NcclResult(NcclUniqueId* id)> getUniqueId{library, "ncclGetUniqueId"};
+  Function<NcclResult(NcclComm*, int ranks, NcclUniqueId, int rank, NcclConfig*)> commInitRankConfig{library, "ncclCommInitRankConfig"};
+  Function<NcclResult(NcclComm)> commFinalize{library, "ncclCommFinalize"};
+  Function<NcclResult(NcclComm)> commDestroy{library, "ncclCommDestroy"};
+  Function<NcclResult(NcclComm)> commAbort{library, "ncclCommAbort"};
+  Function<NcclResult(NcclComm, NcclResult* error)> commGetAsyncError{library, "ncclCommGetAsyncError"};
+  Function<const char*(NcclResult)> getErrorString{library, "ncclGetErrorString"};
+  Function<const char*(NcclComm)> getLastError{library, "ncclGetLastError"};
+
+  // "Collective Communication Functions". Arguments as in NCCL: the buffers, counts of elements, root where there is one.
+  Function<NcclResult(const void* send, void* receive, std::size_t count, NcclDType, NcclReduceOp, NcclComm, CuStream)> allReduce{library, "ncclAllReduce"};
+  Function<NcclResult(const void* send, void* receive, std::size_t count, NcclDType, int root, NcclComm, CuStream)> broadcast{library, "ncclBroadcast"};
+  Function<NcclResult(const void* send, void* receive, std::size_t count, NcclDType, NcclReduceOp, int root, NcclComm, CuStream)> reduce{library, "ncclReduce"};
+  Function<NcclResult(const void* send, void* receive, std::size_t sendCount, NcclDType, NcclComm, CuStream)> allGather{library, "ncclAllGather"};
+  Function<NcclResult(const void* send, void* receive, std::size_t receiveCount, NcclDType, NcclReduceOp, NcclComm, CuStream)> reduceScatter{library, "ncclReduceScatter"};
+
+  // "Point To Point Communication Functions" (2.7), "Group Calls".
+  Function<NcclResult(const void* send, std::size_t count, NcclDType, int peer, NcclComm, CuStream)> send{library, "ncclSend"};
+  Function<NcclResult(void* receive, std::size_t count, NcclDType, int peer, NcclComm, CuStream)> receive{library, "ncclRecv"};
+  Function<NcclResult()> groupStart{library, "ncclGroupStart"};
+  Function<NcclResult()> groupEnd{library, "ncclGroupEnd"};
+
+  // Why it cannot be used; empty when it can.
+  const std::string& problem() const { return problem_; }
+
+  // As ncclGetVersion gives it: 22105 is 2.21.5. 0 when it is not open.
+  int version() const { return version_; }
+
+  // The library of this process: opened by the first call.
+  static const Nccl& ofProcess();
+
+  // Calls a function; throws a System failure that names it, what it was about, and NCCL's words for the error. That the
+  // call is still in progress is no error.
+  template <typename... Parameters, typename... Arguments>
+  void call(const Function<NcclResult(Parameters...)>& function, const std::string& about, Arguments... arguments) const {
+    const NcclResult result = function(arguments...);
+    if (result != kNcclSuccess && result != kNcclInProgress) throwError(function.name(), about, result);
+  }
+
+  // "unhandled system error (2), Call to connect returned Connection refused"
+  std::string describe(NcclResult result) const;
+
+ private:
+  std::string findProblem();
+  [[noreturn]] void throwError(const char* function, const std::string& about, NcclResult result) const;
+
+  int version_ = 0;
+  std::string problem_ = findProblem();
+};
+
+// "2.21.5"
+std::string describeNcclVersion(int version);
+
+// Every dtype has one.
+NcclDType ncclDTypeOf(DType dtype);
+
+// NCCL combines no bits: those reductions have none.
+bool hasNcclReduceOp(ReduceOp op);
+NcclReduceOp ncclReduceOpOf(ReduceOp op);
+
+}  // namespace ringrun

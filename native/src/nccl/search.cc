@@ -1,0 +1,63 @@
+#include "nccl/search.h"
+
+#include <glob.h>
+
+#include <cstdlib>
+
+namespace ringrun {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Files that there are: a pattern without one adds nothing.
+void addMatches(Names& names, const std::string& pattern) {
+  glob_t found{};
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) names.emplace_back(found.gl_pathv[i]);
+  }
+  ::globfree(&found);
+}
+
+// What is installed for Python lies beside the interpreter's version: python3.10, python3.12.
+void addPythonPackages(Names& names, const std::string& root) {
+  for (const char* const packages : {"site-packages", "dist-packages"}) {
+    addMatches(names, root + "/lib/python3*/" + packages + "/nvidia/nccl/lib/libnccl.so.2");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> cudaCandidates() {
+  const std::string named = variable("RINGRUN_CUDA_LIBRARY");
+  if (!named.empty()) return {named};
+  Names names{"libcuda.so.1"};
+  for (const char* const folder : {"/usr/local/nvidia/lib64", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"}) {
+    addMatches(names, std::string(folder) + "/libcuda.so.1");
+  }
+  return names;
+}
+
+std::vector<std::string> ncclCandidates() {
+  const std::string named = variable("RINGRUN_NCCL_LIBRARY");
+  if (!named.empty()) return {named};
+  Names names{"libnccl.so.2"};
+  const std::string conda = variable("CONDA_PREFIX");
+  const auto addFolder = [&](const std::string& root, const char* folder) {
+    if (!root.empty()) addMatches(names, root + folder + "/libnccl.so.2");
+  };
+  addFolder(variable("NCCL_HOME"), "/lib");
+  addFolder(conda, "/lib");
+  addFolder(variable("CUDA_HOME"), "/lib64");
+  addFolder("/usr/local/cuda", "/lib64");
+  for (const std::string& root : {variable("VIRTUAL_ENV"), conda, std::string("/usr/local"), std::string("/usr")}) {
+    if (!root.empty()) addPythonPackages(names, root);
+  }
+  return names;
+}
+
+}  // namespace ringrun

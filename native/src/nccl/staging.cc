@@ -1,0 +1,122 @@
+#include "nccl/staging.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/wait.h"
+
+namespace ringrun {
+namespace {
+
+// One on its way in, one at work, one on its way out.
+constexpr std::size_t kSlots = 3;
+
+// Slots grow by doubling, so that a few operations of growing lengths do not allocate every time: that stops the GPU.
+constexpr std::size_t kLeastSlotBytes = 64 * 1024;
+
+std::size_t roomFor(std::size_t bytes) {
+  std::size_t room = kLeastSlotBytes;
+  while (room < bytes) room *= 2;
+  return room;
+}
+
+}  // namespace
+
+Staging::Staging(const Device& device, const Watch& watch, NcclCommunicator& communicator)
+    : device_(device), watch_(watch), communicator_(communicator), in_(device), out_(device) {}
+
+void Staging::carryOut(const Call& call, std::size_t count, const std::function<Piece(std::size_t index)>& pieceAt) {
+  while (slots_.size() < std::min(count, kSlots)) slots_.push_back(std::make_unique<Slot>(device_));
+  const std::size_t slots = slots_.size();
+  for (std::size_t index = 0; index < count; ++index) {
+    Slot& slot = *slots_[index % slots];
+    if (index >= slots) finish(call, slot);
+    begin(call, slot, pieceAt(index));
+  }
+  for (std::size_t index = count - std::min(count, slots); index < count; ++index) finish(call, *slots_[index % slots]);
+}
+
+// Nothing of the slot is under way.
+void Staging::begin(const Call& call, Slot& slot, const Piece& piece) {
+  device_.makeCurrent();
+  makeRoom(slot, piece.bytes);
+  copyIn(slot, piece);
+  in_.record(slot.arrived);
+  communicator_.stream().waitFor(slot.arrived);
+  piece.operate(slot.onDevice.data());
+  communicator_.settle(call);
+  communicator_.stream().record(slot.operated);
+  out_.waitFor(slot.operated);
+  copyOut(slot, piece);
+  out_.record(slot.left);
+  out_.ringWhenDone(watch_.bell());
+}
+
+void Staging::copyIn(const Slot& slot, const Piece& piece) const {
+  for (const HostPart& part : piece.in) {
+    const std::uint8_t* from = part.host;
+    if (!isPinned(part.host, part.bytes)) {
+      std::memcpy(slot.pinned.data() + part.at, part.host, part.bytes);
+      from = slot.pinned.data() + part.at;
+    }
+    in_.copyToDevice(slot.onDevice.data() + part.at, from, part.bytes);
+  }
+}
+
+void Staging::copyOut(Slot& slot, const Piece& piece) const {
+  slot.toCopyOut.clear();
+  for (const HostPart& part : piece.out) {
+    std::uint8_t* to = part.host;
+    if (!isPinned(part.host, part.bytes)) {
+      to = slot.pinned.data() + part.at;
+      slot.toCopyOut.push_back(part);
+    }
+    out_.copyToHost(to, slot.onDevice.data() + part.at, part.bytes);
+  }
+}
+
+void Staging::finish(const Call& call, Slot& slot) {
+  watch_.until(call, [&] { return communicator_.isSettled() && slot.left.hasPassed(); }, kLivenessInterval);
+  device_.makeCurrent();
+  for (const HostPart& part : slot.toCopyOut) std::memcpy(part.host, slot.pinned.data() + part.at, part.bytes);
+  slot.toCopyOut.clear();
+}
+
+void Staging::makeRoom(Slot& slot, std::size_t bytes) const {
+  if (slot.onDevice.bytes() >= bytes && slot.pinned.bytes() >= bytes) return;
+  const std::size_t room = roomFor(bytes);
+  slot.onDevice = DeviceMemory(device_, room);
+  slot.pinned = PinnedMemory(device_, room);
+}
+
+void Staging::awaitQuiet(Milliseconds patience) noexcept {
+  const Deadline deadline = Deadline::after(static_cast<double>(patience.count()));
+  // Behind everything: a piece that failed half-way has recorded no end of its own.
+  if (!slots_.empty()) {
+    static_cast<void>(failureOf([&] {
+      device_.makeCurrent();
+      in_.record(slots_.front()->arrived);
+      out_.record(slots_.front()->left);
+    }));
+  }
+  const auto isQuiet = [&] {
+    return std::all_of(slots_.begin(), slots_.end(), [](const auto& slot) {
+      bool passed = true;
+      // An error is an end, too: nothing runs in a broken context.
+      static_cast<void>(failureOf([&] { passed = slot->arrived.hasPassed() && slot->left.hasPassed(); }));
+      return passed;
+    });
+  };
+  while (!isQuiet()) {
+    if (deadline.passed()) {
+      for (const auto& slot : slots_) {
+        slot->onDevice.leak();
+        slot->pinned.leak();
+      }
+      return;
+    }
+    pollSockets(nullptr, 0, Milliseconds{1});
+  }
+}
+
+}  // namespace ringrun

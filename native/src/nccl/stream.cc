@@ -1,0 +1,87 @@
+#include "nccl/stream.h"
+
+#include <utility>
+
+namespace ringrun {
+namespace {
+
+CuPointer pointerOf(const void* data) { return reinterpret_cast<CuPointer>(data); }
+
+std::string describeCopy(const char* direction, std::size_t bytes) {
+  return withThousandsSeparated(bytes) + " bytes " + direction;
+}
+
+}  // namespace
+
+Event::Event(const Device& device) : device_(device) {
+  const Cuda& cuda = Cuda::ofProcess();
+  cuda.call(cuda.eventCreate, device.name(), &handle_, kEventDisableTiming);
+}
+
+Event::~Event() {
+  if (!failureOf([&] { device_.makeCurrent(); })) Cuda::ofProcess().eventDestroy(handle_);
+}
+
+bool Event::hasPassed() const {
+  const Cuda& cuda = Cuda::ofProcess();
+  device_.makeCurrent();
+  const CuResult result = cuda.eventQuery(handle_);
+  if (result == kCudaSuccess) return true;
+  if (result == kCudaNotReady) return false;
+  throw Failure(FailureCode::System, {}, "work on " + device_.name() + " failed: " + cuda.describe(result));
+}
+
+Stream::Stream(const Device& device) : device_(device) {
+  const Cuda& cuda = Cuda::ofProcess();
+  cuda.call(cuda.streamCreate, device.name(), &handle_, kStreamNonBlocking);
+}
+
+// Does not wait: what the stream has been given still runs, and then the driver frees it.
+Stream::~Stream() {
+  if (!failureOf([&] { device_.makeCurrent(); })) Cuda::ofProcess().streamDestroy(handle_);
+}
+
+void Stream::copyToDevice(void* to, const void* from, std::size_t bytes) const {
+  const Cuda& cuda = Cuda::ofProcess();
+  cuda.call(cuda.memcpyHostToDevice, describeCopy("to the GPU", bytes), pointerOf(to), from, bytes, handle_);
+}
+
+void Stream::copyToHost(void* to, const void* from, std::size_t bytes) const {
+  const Cuda& cuda = Cuda::ofProcess();
+  cuda.call(cuda.memcpyDeviceToHost, describeCopy("from the GPU", bytes), to, pointerOf(from), bytes, handle_);
+}
+
+void Stream::copyOnDevice(void* to, const void* from, std::size_t bytes) const {
+  const Cuda& cuda = Cuda::ofProcess();
+  cuda.call(cuda.memcpyDeviceToDevice, describeCopy("on the GPU", bytes), pointerOf(to), pointerOf(from), bytes, handle_);
+}
+
+void Stream::clear(void* data, std::size_t bytes) const {
+  const Cuda& cuda = Cuda::ofProcess();
+  cuda.call(cuda.memset8, device_.name(), pointerOf(data), static_cast<unsigned char>(0), bytes, handle_);
+}
+
+void Stream::record(const Event& event) const {
+  const Cuda& cuda = Cuda::ofProcess();
+  cuda.call(cuda.eventRecord, device_.name(), event.handle(), handle_);
+}
+
+void Stream::waitFor(const Event& event) const {
+  const Cuda& cuda = Cuda::ofProcess();
+  cuda.call(cuda.streamWaitEvent, device_.name(), handle_, event.handle(), 0u);
+}
+
+// The bell is given to the driver, whose call may come after everybody here is gone; where it never comes, some bytes and
+// two descriptors are lost with the GPU's context.
+void Stream::ringWhenDone(std::shared_ptr<const Bell> bell) const {
+  const Cuda& cuda = Cuda::ofProcess();
+  auto given = std::make_unique<std::shared_ptr<const Bell>>(std::move(bell));
+  const CuHostFunction ring = [](void* data) {
+    const std::unique_ptr<std::shared_ptr<const Bell>> taken(static_cast<std::shared_ptr<const Bell>*>(data));
+    (*taken)->ring();
+  };
+  cuda.call(cuda.launchHostFunction, device_.name(), handle_, ring, static_cast<void*>(given.get()));
+  static_cast<void>(given.release());
+}
+
+}  // namespace ringrun
