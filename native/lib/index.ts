@@ -32,6 +32,46 @@ export type NativeTensor =
   | Uint16Array
   | NativeFloat16Array;
 
+/** Elements on a GPU: `length` of them, `byteOffset` bytes behind the beginning of `deviceMemory`. For groups that have joined NCCL only. */
+export interface NativeDeviceTensor {
+  readonly deviceMemory: NativeDeviceMemory;
+  readonly byteOffset: number;
+  readonly length: number;
+}
+
+/** What operations of a group take. */
+export type NativePlacedTensor = NativeTensor | NativeDeviceTensor;
+
+/** Memory on a GPU. */
+export interface NativeDeviceMemory {
+  /** The CUdeviceptr, which only the GPU may use. */
+  readonly address: bigint;
+  /** 0 once it is freed. */
+  readonly bytes: number;
+  /** Gives back what was allocated; waits for the GPU. What belongs to somebody else is only forgotten. Garbage collection does the same. */
+  free(): void;
+}
+
+/** A library that is opened at run time. */
+export interface NativeLibraryDescription {
+  /** Where it was loaded from; empty when it was not. */
+  path: string;
+  /** `12.4` of the driver: the newest CUDA that it runs. `2.21.5` of NCCL. Empty when unknown. */
+  version: string;
+  /** Why it cannot be used; empty when it can. */
+  problem: string;
+  /** Where it was looked for, in this order, and why it was not taken from there; the reason of the place that it was taken from is empty. */
+  attempts: { place: string; reason: string }[];
+}
+
+/** What a group of the backend nccl finds on this machine. */
+export interface NcclDescription {
+  cuda: NativeLibraryDescription;
+  nccl: NativeLibraryDescription;
+  /** GPUs that CUDA_VISIBLE_DEVICES lets this process see, by index. */
+  devices: { index: number; name: string; uuid: string; pciBusId: string; memoryBytes: number }[];
+}
+
 /** The language's own Float16Array, from Node 24 on: as much of it as is needed to tell and to divide it, for compilers that do not know it yet. */
 export interface NativeFloat16Array extends ArrayBufferView {
   readonly [Symbol.toStringTag]: 'Float16Array';
@@ -110,30 +150,30 @@ export interface NativeProcessGroup {
   connect(endpoints: NativeEndpoint[], algorithm: string, timeoutMs: number): Promise<void>;
   /** Zeroed memory of `length` elements that the transport reduces in place; a collective. Detached by `destroy`. */
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
-  allReduce(tensor: NativeTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
-  allReduceSync(tensor: NativeTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
-  broadcast(tensor: NativeTensor, dtype: number, root: number, timeoutMs: number): Promise<void>;
-  broadcastSync(tensor: NativeTensor, dtype: number, root: number, timeoutMs: number): void;
+  allReduce(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
+  allReduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
+  broadcast(tensor: NativePlacedTensor, dtype: number, root: number, timeoutMs: number): Promise<void>;
+  broadcastSync(tensor: NativePlacedTensor, dtype: number, root: number, timeoutMs: number): void;
   /** Everybody's values, reduced, in the tensor of `root`; the others' stay as they are. */
   reduce(
-    tensor: NativeTensor,
+    tensor: NativePlacedTensor,
     dtype: number,
     reduceOp: number,
     root: number,
     timeoutMs: number,
   ): Promise<void>;
-  reduceSync(tensor: NativeTensor, dtype: number, reduceOp: number, root: number, timeoutMs: number): void;
+  reduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, root: number, timeoutMs: number): void;
   /** `output` becomes the reduction of everybody's `inputs[rank]`; ranks may have different lengths. */
   reduceScatter(
-    output: NativeTensor,
-    inputs: NativeTensor[],
+    output: NativePlacedTensor,
+    inputs: NativePlacedTensor[],
     dtype: number,
     reduceOp: number,
     timeoutMs: number,
   ): Promise<void>;
   reduceScatterSync(
-    output: NativeTensor,
-    inputs: NativeTensor[],
+    output: NativePlacedTensor,
+    inputs: NativePlacedTensor[],
     dtype: number,
     reduceOp: number,
     timeoutMs: number,
@@ -144,16 +184,16 @@ export interface NativeProcessGroup {
    */
   exchange(
     op: number,
-    gives: (NativeTensor | null)[],
-    takes: (NativeTensor | null)[],
+    gives: (NativePlacedTensor | null)[],
+    takes: (NativePlacedTensor | null)[],
     dtype: number,
     root: number,
     timeoutMs: number,
   ): Promise<void>;
   exchangeSync(
     op: number,
-    gives: (NativeTensor | null)[],
-    takes: (NativeTensor | null)[],
+    gives: (NativePlacedTensor | null)[],
+    takes: (NativePlacedTensor | null)[],
     dtype: number,
     root: number,
     timeoutMs: number,
@@ -165,11 +205,36 @@ export interface NativeProcessGroup {
    * A message to rank `to`, outside of the order of the collectives; settled when the tensor may be used again. Messages of one sender with one
    * tag are received in the order of the calls.
    */
-  send(tensor: NativeTensor, dtype: number, to: number, tag: number, timeoutMs: number): Promise<void>;
-  sendSync(tensor: NativeTensor, dtype: number, to: number, tag: number, timeoutMs: number): void;
+  send(tensor: NativePlacedTensor, dtype: number, to: number, tag: number, timeoutMs: number): Promise<void>;
+  sendSync(tensor: NativePlacedTensor, dtype: number, to: number, tag: number, timeoutMs: number): void;
   /** A message with this tag from rank `from`, or from whoever sends first (−1). Gives the sender. */
-  receive(tensor: NativeTensor, dtype: number, from: number, tag: number, timeoutMs: number): Promise<number>;
-  receiveSync(tensor: NativeTensor, dtype: number, from: number, tag: number, timeoutMs: number): number;
+  receive(tensor: NativePlacedTensor, dtype: number, from: number, tag: number, timeoutMs: number): Promise<number>;
+  receiveSync(tensor: NativePlacedTensor, dtype: number, from: number, tag: number, timeoutMs: number): number;
+  /**
+   * From now on collectives go through NCCL on a GPU, its index among those that this process sees. A collective of a connected group; `id`: 128 bytes
+   * that one rank has from `ncclUniqueId`. What else the group has connected stays: ranks agree over it on every operation, and watch each other.
+   */
+  joinNccl(device: number, id: Uint8Array, timeoutMs: number): Promise<void>;
+  /** As many elements as `host` has, in the order of the group's operations. */
+  copyToDevice(
+    tensor: NativeDeviceTensor,
+    host: NativeTensor,
+    dtype: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  copyToHost(
+    tensor: NativeDeviceTensor,
+    host: NativeTensor,
+    dtype: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  /** A message from GPU to GPU, in the order of the group's operations on both ranks. */
+  sendOnDevice(tensor: NativeDeviceTensor, dtype: number, to: number, timeoutMs: number): Promise<void>;
+  receiveOnDevice(tensor: NativeDeviceTensor, dtype: number, from: number, timeoutMs: number): Promise<void>;
+  /** What the group gives to its stream from here on begins when `stream` (a CUstream) has done what it has been given by then. */
+  afterStream(stream: bigint, timeoutMs: number): Promise<void>;
+  /** What `stream` is given after this has resolved begins when the group's stream has done what was called before this. */
+  beforeStream(stream: bigint, timeoutMs: number): Promise<void>;
   /** Waits for every rank to come here, then releases everything. Releases too when that fails, or was never connected. */
   destroy(timeoutMs: number): Promise<void>;
 }
@@ -177,6 +242,12 @@ export interface NativeProcessGroup {
 /** Everything that the addon exports. */
 export interface NativeBinding {
   ProcessGroup: new (rank: number, size: number) => NativeProcessGroup;
+  /** Bytes on a GPU: `address` says where, for memory that somebody else has allocated, and frees after this object. */
+  DeviceMemory: new (device: number, bytes: number, address?: bigint) => NativeDeviceMemory;
+  /** Opens the CUDA driver and NCCL, and says what is there; creates nothing on a GPU. */
+  describeNccl(): NcclDescription;
+  /** 128 bytes by which the ranks of a communicator find each other: the process that has asked for them answers the others. */
+  ncclUniqueId(): Uint8Array;
   /** Processors that this process may keep busy: its affinity mask and its cgroup's quota. */
   usableCpus(): number;
   /** Sets of reduction kernels that this processor can run, fastest first; the last one is plain C++. */
@@ -235,6 +306,15 @@ export interface NativeBinding {
   unlockByte(fd: number, byte: number): void;
   /** Whether another descriptor has the byte. */
   isByteLockedElsewhere(fd: number, byte: number): boolean;
+}
+
+/**
+ * The CUDA driver, the GPUs and the NCCL that a group of the backend nccl would use; or why it cannot. For `ringrun doctor`, and for errors.
+ *
+ * @throws NativeUnavailableError
+ */
+export function describeNccl(): NcclDescription {
+  return loadNative().describeNccl();
 }
 
 let binding: NativeBinding | undefined;

@@ -1,10 +1,13 @@
 export { BFloat16Bits, Float16Bits } from './bits16.ts';
 export type { DType16 } from './bits16.ts';
 export { narrowFloat32, widenToFloat32 } from './conversions.ts';
+export { DeviceTensor } from './device-tensor.ts';
+export type { Tensor } from './device-tensor.ts';
 export * from './dtype.ts';
 export * from './errors.ts';
 export * from './gloo/index.ts';
 export * from './hash-store.ts';
+export * from './nccl/index.ts';
 export * from './options.ts';
 export type { ProcessGroup } from './process-group.ts';
 export * from './reduce-op.ts';

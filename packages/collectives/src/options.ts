@@ -1,4 +1,4 @@
-import type { TypedArray } from './dtype.ts';
+import type { Tensor } from './device-tensor.ts';
 import type { ReduceOp } from './reduce-op.ts';
 
 /** Milliseconds that one operation may take before it fails, as torch.distributed's default for gloo: 30 minutes. */
@@ -8,7 +8,7 @@ export const defaultTimeoutMs = 30 * 60 * 1000;
  * A part for each rank, in the order of the ranks. One array that holds all of them, equally long, one behind the other; or a list with
  * an array for each rank, whose lengths may differ.
  */
-export type TensorByRank = TypedArray | readonly TypedArray[];
+export type TensorByRank = Tensor | readonly Tensor[];
 
 export interface CollectiveOptions {
   /** Milliseconds until this operation fails with a `CollectiveTimeoutError`; the group's `timeoutMs` unless given. */

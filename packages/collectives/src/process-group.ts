@@ -1,4 +1,5 @@
-import type { DType, TypedArray, TypedArrayOf } from './dtype.ts';
+import type { Tensor } from './device-tensor.ts';
+import type { DType, TypedArrayOf } from './dtype.ts';
 import type {
   AllReduceOptions,
   AllToAllOptions,
@@ -26,6 +27,8 @@ import type { Work } from './work.ts';
  * `Float16Bits` and `BFloat16Bits`); where there are several, all have one dtype. Outputs must not overlap
  * one another, nor an input, unless said otherwise. What a reduction gives has the same bytes on every rank that gets it.
  *
+ * Groups of the backend nccl take a `DeviceTensor` wherever a typed array may be given; the arrays of one operation all lie on the GPU, or all on this host.
+ *
  * `src`, `dst` and the order of parts count ranks of this group. Every operation throws an `InvalidArgumentError`, before anything has happened,
  * for arguments that cannot work on this rank.
  *
@@ -40,9 +43,10 @@ export interface ProcessGroup {
   readonly rank: number;
   /** Number of processes. */
   readonly size: number;
-  readonly backend: 'gloo';
-  /** What carries the data: shared memory inside one host, TCP between hosts, or both. */
-  readonly transport: 'shm' | 'tcp' | 'mixed';
+  /** `gloo`: over processors; `nccl`: over GPUs. */
+  readonly backend: 'gloo' | 'nccl';
+  /** What carries the data: shared memory inside one host, TCP between hosts, both, or NCCL, whatever it uses. */
+  readonly transport: 'shm' | 'tcp' | 'mixed' | 'nccl';
 
   /**
    * Zeroed array in memory that the transport reduces where it lies (shared memory on one host), so that collectives on it, or on
@@ -55,15 +59,15 @@ export interface ProcessGroup {
    *
    * @throws InvalidArgumentError for an op that has no meaning for the dtype (see `ReduceOp`).
    */
-  allReduce(tensor: TypedArray, options?: AllReduceOptions): Promise<void>;
-  allReduceSync(tensor: TypedArray, options?: AllReduceOptions): void;
+  allReduce(tensor: Tensor, options?: AllReduceOptions): Promise<void>;
+  allReduceSync(tensor: Tensor, options?: AllReduceOptions): void;
 
   /**
    * On rank `dst` (0 unless given), the tensor's elements become their reduction over the ranks (torch.distributed.reduce). The others' tensors
    * stay as they are; torch leaves undefined what they hold afterwards.
    */
-  reduce(tensor: TypedArray, options?: ReduceOptions): Promise<void>;
-  reduceSync(tensor: TypedArray, options?: ReduceOptions): void;
+  reduce(tensor: Tensor, options?: ReduceOptions): Promise<void>;
+  reduceSync(tensor: Tensor, options?: ReduceOptions): void;
 
   /**
    * The reduction of everybody's part for this rank (torch.distributed.reduce_scatter_tensor, reduce_scatter).
@@ -72,12 +76,12 @@ export interface ProcessGroup {
    * @param input one array, [size × length]; or a list with an array for each rank, of lengths that may differ between ranks but are the
    * same for one rank everywhere.
    */
-  reduceScatter(output: TypedArray, input: TensorByRank, options?: ReduceScatterOptions): Promise<void>;
-  reduceScatterSync(output: TypedArray, input: TensorByRank, options?: ReduceScatterOptions): void;
+  reduceScatter(output: Tensor, input: TensorByRank, options?: ReduceScatterOptions): Promise<void>;
+  reduceScatterSync(output: Tensor, input: TensorByRank, options?: ReduceScatterOptions): void;
 
   /** The tensor's elements become those of rank `src`, 0 unless given (torch.distributed.broadcast). */
-  broadcast(tensor: TypedArray, options?: BroadcastOptions): Promise<void>;
-  broadcastSync(tensor: TypedArray, options?: BroadcastOptions): void;
+  broadcast(tensor: Tensor, options?: BroadcastOptions): Promise<void>;
+  broadcastSync(tensor: Tensor, options?: BroadcastOptions): void;
 
   /**
    * Everybody's input on every rank (torch.distributed.all_gather_into_tensor, all_gather).
@@ -85,8 +89,8 @@ export interface ProcessGroup {
    * @param output one array, [size × input.length], where all inputs are equally long; or a list with an array for each rank, as long as its input.
    * @param input [length]; may be the own part of `output`, which is then left as it is.
    */
-  allGather(output: TensorByRank, input: TypedArray, options?: CollectiveOptions): Promise<void>;
-  allGatherSync(output: TensorByRank, input: TypedArray, options?: CollectiveOptions): void;
+  allGather(output: TensorByRank, input: Tensor, options?: CollectiveOptions): Promise<void>;
+  allGatherSync(output: TensorByRank, input: Tensor, options?: CollectiveOptions): void;
 
   /**
    * Everybody's input on rank `dst`, 0 unless given (torch.distributed.gather).
@@ -94,8 +98,8 @@ export interface ProcessGroup {
    * @param input [length]; on `dst` it may be the own part of `output`.
    * @param options `output`, on `dst` only: one array, [size × length]; or a list with an array for each rank, as long as its input.
    */
-  gather(input: TypedArray, options?: GatherOptions): Promise<void>;
-  gatherSync(input: TypedArray, options?: GatherOptions): void;
+  gather(input: Tensor, options?: GatherOptions): Promise<void>;
+  gatherSync(input: Tensor, options?: GatherOptions): void;
 
   /**
    * A part for each rank from rank `src`, 0 unless given (torch.distributed.scatter).
@@ -103,8 +107,8 @@ export interface ProcessGroup {
    * @param output becomes this rank's part; [length]; on `src` it may be the own part of `input`.
    * @param options `input`, on `src` only: one array, [size × length]; or a list with an array for each rank, as long as its output.
    */
-  scatter(output: TypedArray, options?: ScatterOptions): Promise<void>;
-  scatterSync(output: TypedArray, options?: ScatterOptions): void;
+  scatter(output: Tensor, options?: ScatterOptions): Promise<void>;
+  scatterSync(output: Tensor, options?: ScatterOptions): void;
 
   /**
    * A part from every rank for every rank (torch.distributed.all_to_all_single, all_to_all): rank a's input part for rank b becomes rank
@@ -123,20 +127,20 @@ export interface ProcessGroup {
    *
    * @throws InvalidArgumentError for this rank itself as `dst`, as torch.
    */
-  send(tensor: TypedArray, dst: number, options?: SendOptions): Promise<void>;
-  sendSync(tensor: TypedArray, dst: number, options?: SendOptions): void;
+  send(tensor: Tensor, dst: number, options?: SendOptions): Promise<void>;
+  sendSync(tensor: Tensor, dst: number, options?: SendOptions): void;
   /** Starts a `send` (torch.distributed.isend). Throws at once for arguments that cannot work. */
-  isend(tensor: TypedArray, dst: number, options?: SendOptions): Work;
+  isend(tensor: Tensor, dst: number, options?: SendOptions): Work;
 
   /**
    * A message with this tag from rank `src`, or from whoever sends first (torch.distributed.recv). Resolves with the sender's rank.
    *
    * @param tensor as long as the message, and of its dtype; otherwise a `CollectiveMismatchError` shows both sides.
    */
-  recv(tensor: TypedArray, options?: RecvOptions): Promise<number>;
-  recvSync(tensor: TypedArray, options?: RecvOptions): number;
+  recv(tensor: Tensor, options?: RecvOptions): Promise<number>;
+  recvSync(tensor: Tensor, options?: RecvOptions): number;
   /** Starts a `recv` (torch.distributed.irecv). Throws at once for arguments that cannot work. */
-  irecv(tensor: TypedArray, options?: RecvOptions): Work<number>;
+  irecv(tensor: Tensor, options?: RecvOptions): Work<number>;
 
   /** Resolves when every rank has called it (torch.distributed.barrier). */
   barrier(options?: CollectiveOptions): Promise<void>;

@@ -1,6 +1,8 @@
 import { nativeDType, nativeReduceOp } from '@ringrun/native';
 
-import type { DType, TypedArray } from '../dtype.ts';
+import type { Tensor } from '../device-tensor.ts';
+import { DeviceTensor } from '../device-tensor.ts';
+import type { DType } from '../dtype.ts';
 import { bytesPerElement, dtypeOf, typedArrayClass } from '../dtype.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { ReduceOp, reduceOpsFor } from '../reduce-op.ts';
@@ -17,12 +19,15 @@ export interface Place {
   readonly size: number;
 }
 
+const opsOfNccl: readonly ReduceOp[] = ['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'];
+
 const dtypes = Object.keys(bytesPerElement) as DType[];
 
 /** The functions below return the argument in the addon's terms where those differ, or throw an `InvalidArgumentError` before anything has happened. */
 
 /** The dtype that the tensor's class says it has. */
-export function checkedDTypeOf(tensor: TypedArray, name = 'tensor'): DType {
+export function checkedDTypeOf(tensor: Tensor, name = 'tensor'): DType {
+  if (tensor instanceof DeviceTensor) return tensor.dtype;
   const dtype = dtypeOf(tensor);
   if (dtype !== undefined) return dtype;
   const classes = dtypes.map((one) => typedArrayClass[one].name);
@@ -58,6 +63,15 @@ function whyMeaningless(op: ReduceOp): string {
   return op === ReduceOp.AVG
     ? 'an average of integers is no integer (all-reduce the SUM and divide it, or reduce floating-point numbers)'
     : 'floating-point numbers are not combined bit by bit';
+}
+
+/** The same for an op that is carried out where the tensor lies. */
+export function checkedReduceOpFor(tensor: Tensor, op: ReduceOp, dtype: DType): number {
+  const number = checkedReduceOp(op, dtype);
+  if (!(tensor instanceof DeviceTensor) || opsOfNccl.includes(op)) return number;
+  throw new InvalidArgumentError(
+    `op is ${op} and the tensor lies on a GPU, where NCCL has ${opsOfNccl.join(', ')}: copyToHost it, and reduce the array`,
+  );
 }
 
 export function checkedDType(dtype: DType): number {

@@ -41,7 +41,27 @@ export interface GlooGroupOptions {
  * @throws CollectiveTimeoutError or PeerDiedError naming the ranks that did not connect.
  * @throws NativeUnavailableError when there is no addon and none can be built.
  */
-export async function createGlooGroup(options: GlooGroupOptions): Promise<ProcessGroup> {
+export function createGlooGroup(options: GlooGroupOptions): Promise<ProcessGroup> {
+  return connectRanks(options, ({ calls, ...settings }) => Promise.resolve(new GlooGroup(calls, settings)));
+}
+
+/** Ranks that are connected. */
+export interface ConnectedRanks {
+  native: NativeProcessGroup;
+  calls: NativeCalls;
+  rank: number;
+  size: number;
+  /** For each operation that does not name its own. */
+  timeoutMs: number;
+  /** What carries the data between processors. */
+  transport: Transport;
+}
+
+/** Connects the ranks, and makes a group of them. Where either fails, everything is released. Errors as of `createGlooGroup`. */
+export async function connectRanks<Group>(
+  options: GlooGroupOptions,
+  makeGroup: (ranks: ConnectedRanks) => Promise<Group>,
+): Promise<Group> {
   const size = checkedSize(options.size);
   const rank = checkedRank('rank', options.rank, size);
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
@@ -56,7 +76,7 @@ export async function createGlooGroup(options: GlooGroupOptions): Promise<Proces
     if (size > 1) met = await meet(native, options, timeoutMs, { requested, algorithm });
     await native.connect(met.endpoints, algorithm, timeoutMs);
     const calls = new NativeCalls(native, rank, met.identities);
-    return new GlooGroup(calls, { rank, size, timeoutMs, transport: met.transport });
+    return await makeGroup({ native, calls, rank, size, timeoutMs, transport: met.transport });
   } catch (error) {
     await native.destroy(timeoutMs);
     throw isNativeFailure(error) ? translateFailure(error, own, met.identities) : error;

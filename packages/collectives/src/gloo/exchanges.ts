@@ -1,6 +1,7 @@
 import { nativeExchange } from '@ringrun/native';
 
-import type { DType, TypedArray } from '../dtype.ts';
+import type { Tensor } from '../device-tensor.ts';
+import type { DType } from '../dtype.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import type { AllToAllOptions, GatherOptions, ScatterOptions, TensorByRank } from '../options.ts';
 import type { Place } from './arguments.ts';
@@ -9,7 +10,7 @@ import type { Named } from './parts.ts';
 import { checkDType, dtypeOfParts, isList, listOfParts, partsBeside, splitParts } from './parts.ts';
 
 /** What goes to a rank, or comes from it; null for nothing. */
-type Block = TypedArray | null;
+type Block = Tensor | null;
 
 /**
  * A rank's part in a movement of data, as the addon takes it. The addon reads and writes the lists' arrays until the operation is over,
@@ -29,13 +30,13 @@ export interface Exchange {
 
 /** The functions below check the arguments of the methods of `ProcessGroup` that have their names. */
 
-export function allGatherExchange(place: Place, output: TensorByRank, input: TypedArray): Exchange {
+export function allGatherExchange(place: Place, output: TensorByRank, input: Tensor): Exchange {
   const takes = partsBeside({ name: 'output', value: output }, { name: 'input', value: input }, place);
   const gives = takes.map(() => input);
   return exchangeOf(nativeExchange.allGather, gives, takes, checkedDTypeOf(input), 0);
 }
 
-export function gatherExchange(place: Place, input: TypedArray, options: GatherOptions): Exchange {
+export function gatherExchange(place: Place, input: Tensor, options: GatherOptions): Exchange {
   const dtype = checkedDTypeOf(input, 'input');
   const root = checkedRank('dst', options.dst ?? 0, place.size);
   const output = onRootOnly({ name: 'output', value: options.output }, 'dst', root, place);
@@ -44,7 +45,7 @@ export function gatherExchange(place: Place, input: TypedArray, options: GatherO
   return exchangeOf(nativeExchange.gather, gives, takes ?? nothing(place), dtype, root);
 }
 
-export function scatterExchange(place: Place, output: TypedArray, options: ScatterOptions): Exchange {
+export function scatterExchange(place: Place, output: Tensor, options: ScatterOptions): Exchange {
   const dtype = checkedDTypeOf(output, 'output');
   const root = checkedRank('src', options.src ?? 0, place.size);
   const input = onRootOnly({ name: 'input', value: options.input }, 'src', root, place);
@@ -84,7 +85,7 @@ function sideOf(
   sizes: readonly number[] | undefined,
   dtype: DType,
   place: Place,
-): TypedArray[] {
+): Tensor[] {
   const sizesName = `${name}SplitSizes`;
   const expected = { dtype, from: 'input' };
   if (!isList(value)) {
@@ -113,7 +114,7 @@ function onRootOnly(
   );
 }
 
-function toRoot(tensor: TypedArray, root: number, place: Place): Block[] {
+function toRoot(tensor: Tensor, root: number, place: Place): Block[] {
   return nothing(place).map((none, rank) => (rank === root ? tensor : none));
 }
 

@@ -1,6 +1,7 @@
 import type { NativeProcessGroup } from '@ringrun/native';
 
-import type { DType, TypedArray, TypedArrayOf } from '../dtype.ts';
+import type { Tensor } from '../device-tensor.ts';
+import type { DType, TypedArrayOf } from '../dtype.ts';
 import { typedArrayClass } from '../dtype.ts';
 import { RingrunError } from '../errors.ts';
 import type { Carrier, Journey } from '../objects.ts';
@@ -23,15 +24,14 @@ import {
   reduceScatterOperands,
   sendOperands,
 } from './operands.ts';
-import type { Transport } from './transport.ts';
 import { Turns } from './turns.ts';
 
 type ObjectOptions = Options.BroadcastObjectOptions & Options.GatherObjectOptions;
 
-interface Settings {
+export interface GroupSettings {
   rank: number;
   size: number;
-  transport: Transport;
+  transport: ProcessGroup['transport'];
   /** Milliseconds for each operation that does not name its own. */
   timeoutMs: number;
 }
@@ -40,8 +40,8 @@ interface Settings {
 export class GlooGroup implements ProcessGroup {
   readonly rank: number;
   readonly size: number;
-  readonly backend = 'gloo';
-  readonly transport: Transport;
+  readonly backend: ProcessGroup['backend'] = 'gloo';
+  readonly transport: ProcessGroup['transport'];
   readonly #timeoutMs: number;
   readonly #calls: NativeCalls;
   readonly #turns = new Turns();
@@ -49,7 +49,7 @@ export class GlooGroup implements ProcessGroup {
   #destroyed: Promise<void> | undefined;
 
   /** `calls` reach an addon that is connected. */
-  constructor(calls: NativeCalls, { rank, size, transport, timeoutMs }: Settings) {
+  constructor(calls: NativeCalls, { rank, size, transport, timeoutMs }: GroupSettings) {
     this.#calls = calls;
     this.rank = rank;
     this.size = size;
@@ -66,25 +66,25 @@ export class GlooGroup implements ProcessGroup {
     );
   }
 
-  async allReduce(tensor: TypedArray, options: Options.AllReduceOptions = {}): Promise<void> {
+  async allReduce(tensor: Tensor, options: Options.AllReduceOptions = {}): Promise<void> {
     const [data, dtype, op] = allReduceOperands(tensor, options);
-    await this.#later(options, (native, timeoutMs) => native.allReduce(data, dtype, op, timeoutMs));
+    await this.later(options, (native, timeoutMs) => native.allReduce(data, dtype, op, timeoutMs));
   }
 
   // Its operands are named rather than spread: a spread costs a tenth of the shortest call.
-  allReduceSync(tensor: TypedArray, options: Options.AllReduceOptions = {}): void {
+  allReduceSync(tensor: Tensor, options: Options.AllReduceOptions = {}): void {
     const [data, dtype, op] = allReduceOperands(tensor, options);
     this.#now(options, (native, timeoutMs) => {
       native.allReduceSync(data, dtype, op, timeoutMs);
     });
   }
 
-  async reduce(tensor: TypedArray, options: Options.ReduceOptions = {}): Promise<void> {
+  async reduce(tensor: Tensor, options: Options.ReduceOptions = {}): Promise<void> {
     const operands = reduceOperands(this, tensor, options);
-    await this.#later(options, (native, timeoutMs) => native.reduce(...operands, timeoutMs));
+    await this.later(options, (native, timeoutMs) => native.reduce(...operands, timeoutMs));
   }
 
-  reduceSync(tensor: TypedArray, options: Options.ReduceOptions = {}): void {
+  reduceSync(tensor: Tensor, options: Options.ReduceOptions = {}): void {
     const operands = reduceOperands(this, tensor, options);
     this.#now(options, (native, timeoutMs) => {
       native.reduceSync(...operands, timeoutMs);
@@ -92,16 +92,16 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async reduceScatter(
-    output: TypedArray,
+    output: Tensor,
     input: TensorByRank,
     options: Options.ReduceScatterOptions = {},
   ): Promise<void> {
     const operands = reduceScatterOperands(this, output, input, options);
-    await this.#later(options, (native, timeoutMs) => native.reduceScatter(...operands, timeoutMs));
+    await this.later(options, (native, timeoutMs) => native.reduceScatter(...operands, timeoutMs));
   }
 
   reduceScatterSync(
-    output: TypedArray,
+    output: Tensor,
     input: TensorByRank,
     options: Options.ReduceScatterOptions = {},
   ): void {
@@ -111,39 +111,39 @@ export class GlooGroup implements ProcessGroup {
     });
   }
 
-  async broadcast(tensor: TypedArray, options: Options.BroadcastOptions = {}): Promise<void> {
+  async broadcast(tensor: Tensor, options: Options.BroadcastOptions = {}): Promise<void> {
     const operands = broadcastOperands(this, tensor, options);
-    await this.#later(options, (native, timeoutMs) => native.broadcast(...operands, timeoutMs));
+    await this.later(options, (native, timeoutMs) => native.broadcast(...operands, timeoutMs));
   }
 
-  broadcastSync(tensor: TypedArray, options: Options.BroadcastOptions = {}): void {
+  broadcastSync(tensor: Tensor, options: Options.BroadcastOptions = {}): void {
     const operands = broadcastOperands(this, tensor, options);
     this.#now(options, (native, timeoutMs) => {
       native.broadcastSync(...operands, timeoutMs);
     });
   }
 
-  async allGather(output: TensorByRank, input: TypedArray, options: CollectiveOptions = {}): Promise<void> {
+  async allGather(output: TensorByRank, input: Tensor, options: CollectiveOptions = {}): Promise<void> {
     await this.#exchangeLater(allGatherExchange(this, output, input), options);
   }
 
-  allGatherSync(output: TensorByRank, input: TypedArray, options: CollectiveOptions = {}): void {
+  allGatherSync(output: TensorByRank, input: Tensor, options: CollectiveOptions = {}): void {
     this.#exchangeNow(allGatherExchange(this, output, input), options);
   }
 
-  async gather(input: TypedArray, options: Options.GatherOptions = {}): Promise<void> {
+  async gather(input: Tensor, options: Options.GatherOptions = {}): Promise<void> {
     await this.#exchangeLater(gatherExchange(this, input, options), options);
   }
 
-  gatherSync(input: TypedArray, options: Options.GatherOptions = {}): void {
+  gatherSync(input: Tensor, options: Options.GatherOptions = {}): void {
     this.#exchangeNow(gatherExchange(this, input, options), options);
   }
 
-  async scatter(output: TypedArray, options: Options.ScatterOptions = {}): Promise<void> {
+  async scatter(output: Tensor, options: Options.ScatterOptions = {}): Promise<void> {
     await this.#exchangeLater(scatterExchange(this, output, options), options);
   }
 
-  scatterSync(output: TypedArray, options: Options.ScatterOptions = {}): void {
+  scatterSync(output: Tensor, options: Options.ScatterOptions = {}): void {
     this.#exchangeNow(scatterExchange(this, output, options), options);
   }
 
@@ -159,11 +159,11 @@ export class GlooGroup implements ProcessGroup {
     this.#exchangeNow(allToAllExchange(this, output, input, options), options);
   }
 
-  async send(tensor: TypedArray, dst: number, options: Options.SendOptions = {}): Promise<void> {
+  async send(tensor: Tensor, dst: number, options: Options.SendOptions = {}): Promise<void> {
     await this.isend(tensor, dst, options).wait();
   }
 
-  sendSync(tensor: TypedArray, dst: number, options: Options.SendOptions = {}): void {
+  sendSync(tensor: Tensor, dst: number, options: Options.SendOptions = {}): void {
     const operands = sendOperands(this, tensor, dst, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
@@ -172,25 +172,25 @@ export class GlooGroup implements ProcessGroup {
     });
   }
 
-  isend(tensor: TypedArray, dst: number, options: Options.SendOptions = {}): Work {
+  isend(tensor: Tensor, dst: number, options: Options.SendOptions = {}): Work {
     const operands = sendOperands(this, tensor, dst, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     return new PromisedWork(this.#calls.later((native) => native.send(...operands, timeoutMs)));
   }
 
-  async recv(tensor: TypedArray, options: Options.RecvOptions = {}): Promise<number> {
+  async recv(tensor: Tensor, options: Options.RecvOptions = {}): Promise<number> {
     return await this.irecv(tensor, options).wait();
   }
 
-  recvSync(tensor: TypedArray, options: Options.RecvOptions = {}): number {
+  recvSync(tensor: Tensor, options: Options.RecvOptions = {}): number {
     const operands = receiveOperands(this, tensor, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     return this.#calls.now((native) => native.receiveSync(...operands, timeoutMs));
   }
 
-  irecv(tensor: TypedArray, options: Options.RecvOptions = {}): Work<number> {
+  irecv(tensor: Tensor, options: Options.RecvOptions = {}): Work<number> {
     const operands = receiveOperands(this, tensor, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
@@ -198,7 +198,7 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async barrier(options: CollectiveOptions = {}): Promise<void> {
-    await this.#later(options, (native, timeoutMs) => native.barrier(false, timeoutMs));
+    await this.later(options, (native, timeoutMs) => native.barrier(false, timeoutMs));
   }
 
   barrierSync(options: CollectiveOptions = {}): void {
@@ -208,7 +208,7 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async monitoredBarrier(options: CollectiveOptions = {}): Promise<void> {
-    await this.#later(options, (native, timeoutMs) => native.barrier(true, timeoutMs));
+    await this.later(options, (native, timeoutMs) => native.barrier(true, timeoutMs));
   }
 
   monitoredBarrierSync(options: CollectiveOptions = {}): void {
@@ -261,7 +261,7 @@ export class GlooGroup implements ProcessGroup {
 
   #exchangeLater(exchange: Exchange, options: CollectiveOptions): Promise<void> {
     const operands = exchangeOperands(exchange);
-    return this.#later(options, (native, timeoutMs) => native.exchange(...operands, timeoutMs));
+    return this.later(options, (native, timeoutMs) => native.exchange(...operands, timeoutMs));
   }
 
   #exchangeNow(exchange: Exchange, options: CollectiveOptions): void {
@@ -313,7 +313,8 @@ export class GlooGroup implements ProcessGroup {
     return this.#calls.now((native) => operate(native, timeoutMs));
   }
 
-  async #later(
+  /** An operation in its turn, under the timeout that the options or the group's settings give. */
+  protected async later(
     options: CollectiveOptions,
     operate: (native: NativeProcessGroup, timeoutMs: number) => Promise<void>,
   ): Promise<void> {

@@ -1,6 +1,7 @@
 import type { NativeProcessGroup } from '@ringrun/native';
 
 import type { RankIdentity, RingrunError } from '../errors.ts';
+import { InvalidArgumentError } from '../errors.ts';
 import { isNativeFailure, translateFailure } from './failure.ts';
 
 /**
@@ -41,6 +42,8 @@ export class NativeCalls {
   }
 
   #translated(error: unknown): unknown {
+    // A tensor that lies where this operation cannot reach it; everything else about arguments has been checked before.
+    if (error instanceof TypeError) return new InvalidArgumentError(error.message, { cause: error });
     if (!isNativeFailure(error)) return error;
     this.#firstFailure ??= translateFailure(error, this.#own, this.#identities);
     return this.#firstFailure;

@@ -1,7 +1,7 @@
-import type { NativeTensor } from '@ringrun/native';
+import type { NativePlacedTensor } from '@ringrun/native';
 import { nativeDType } from '@ringrun/native';
 
-import type { TypedArray } from '../dtype.ts';
+import type { Tensor } from '../device-tensor.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import type {
   BroadcastOptions,
@@ -13,7 +13,7 @@ import type {
 } from '../options.ts';
 import { ReduceOp } from '../reduce-op.ts';
 import type { Place } from './arguments.ts';
-import { checkedDTypeOf, checkedPeer, checkedRank, checkedReduceOp, checkedTag } from './arguments.ts';
+import { checkedDTypeOf, checkedPeer, checkedRank, checkedReduceOpFor, checkedTag } from './arguments.ts';
 import type { Exchange } from './exchanges.ts';
 import { partsBeside } from './parts.ts';
 
@@ -22,22 +22,22 @@ import { partsBeside } from './parts.ts';
  * before the timeout.
  */
 
-type TensorOperand = [tensor: NativeTensor, dtype: number];
+type TensorOperand = [tensor: NativePlacedTensor, dtype: number];
 
 /** In place of a sender: anyone. */
 const anyRank = -1;
 
 export function allReduceOperands(
-  tensor: TypedArray,
+  tensor: Tensor,
   options: ReduceOpOption,
 ): [...TensorOperand, reduceOp: number] {
   const dtype = checkedDTypeOf(tensor);
-  return [tensor, nativeDType[dtype], checkedReduceOp(options.op ?? ReduceOp.SUM, dtype)];
+  return [tensor, nativeDType[dtype], checkedReduceOpFor(tensor, options.op ?? ReduceOp.SUM, dtype)];
 }
 
 export function reduceOperands(
   { size }: Place,
-  tensor: TypedArray,
+  tensor: Tensor,
   options: ReduceOptions,
 ): [...TensorOperand, reduceOp: number, root: number] {
   return [...allReduceOperands(tensor, options), checkedRank('dst', options.dst ?? 0, size)];
@@ -45,19 +45,19 @@ export function reduceOperands(
 
 export function reduceScatterOperands(
   place: Place,
-  output: TypedArray,
+  output: Tensor,
   input: TensorByRank,
   options: ReduceOpOption,
-): [output: NativeTensor, inputs: NativeTensor[], dtype: number, reduceOp: number] {
+): [output: NativePlacedTensor, inputs: NativePlacedTensor[], dtype: number, reduceOp: number] {
   const dtype = checkedDTypeOf(output, 'output');
-  const op = checkedReduceOp(options.op ?? ReduceOp.SUM, dtype);
+  const op = checkedReduceOpFor(output, options.op ?? ReduceOp.SUM, dtype);
   const inputs = partsBeside({ name: 'input', value: input }, { name: 'output', value: output }, place);
   return [output, inputs, nativeDType[dtype], op];
 }
 
 export function broadcastOperands(
   { size }: Place,
-  tensor: TypedArray,
+  tensor: Tensor,
   options: BroadcastOptions,
 ): [...TensorOperand, root: number] {
   return [tensor, nativeDType[checkedDTypeOf(tensor)], checkedRank('src', options.src ?? 0, size)];
@@ -71,8 +71,8 @@ export function exchangeOperands({
   root,
 }: Exchange): [
   op: number,
-  gives: (NativeTensor | null)[],
-  takes: (NativeTensor | null)[],
+  gives: (NativePlacedTensor | null)[],
+  takes: (NativePlacedTensor | null)[],
   dtype: number,
   root: number,
 ] {
@@ -81,7 +81,7 @@ export function exchangeOperands({
 
 export function sendOperands(
   place: Place,
-  tensor: TypedArray,
+  tensor: Tensor,
   dst: number,
   options: SendOptions,
 ): [...TensorOperand, to: number, tag: number] {
@@ -91,7 +91,7 @@ export function sendOperands(
 
 export function receiveOperands(
   place: Place,
-  tensor: TypedArray,
+  tensor: Tensor,
   options: RecvOptions,
 ): [...TensorOperand, from: number, tag: number] {
   const dtype = nativeDType[checkedDTypeOf(tensor)];

@@ -1,4 +1,5 @@
-import type { DType, TypedArray } from '../dtype.ts';
+import type { Tensor } from '../device-tensor.ts';
+import type { DType } from '../dtype.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import type { TensorByRank } from '../options.ts';
 import type { Place } from './arguments.ts';
@@ -15,12 +16,12 @@ export interface Named<Value> {
   value: Value;
 }
 
-export function isList(value: TensorByRank): value is readonly TypedArray[] {
+export function isList(value: TensorByRank): value is readonly Tensor[] {
   return Array.isArray(value);
 }
 
 /** Parts beside `own`, an argument of the same operation that is as long as this rank's part. */
-export function partsBeside(parts: Named<TensorByRank>, own: Named<TypedArray>, place: Place): TypedArray[] {
+export function partsBeside(parts: Named<TensorByRank>, own: Named<Tensor>, place: Place): Tensor[] {
   const { name, value } = parts;
   const dtype = checkedDTypeOf(own.value, own.name);
   if (!isList(value)) return partsAsLongAs(own, { name, value }, place);
@@ -32,7 +33,7 @@ export function partsBeside(parts: Named<TensorByRank>, own: Named<TypedArray>, 
   );
 }
 
-function partsAsLongAs(own: Named<TypedArray>, whole: Named<TypedArray>, { size }: Place): TypedArray[] {
+function partsAsLongAs(own: Named<Tensor>, whole: Named<Tensor>, { size }: Place): Tensor[] {
   const { length } = own.value;
   checkDType(whole, { dtype: checkedDTypeOf(own.value, own.name), from: own.name });
   if (whole.value.length === size * length) {
@@ -56,10 +57,10 @@ export function dtypeOfParts({ name, value }: Named<TensorByRank>, place: Place)
 
 /** A list's arrays. */
 export function listOfParts(
-  { name, value }: Named<readonly TypedArray[]>,
+  { name, value }: Named<readonly Tensor[]>,
   expected: { dtype: DType; from: string },
   place: Place,
-): TypedArray[] {
+): Tensor[] {
   checkListLength({ name, value }, place);
   // A copy first: it has no holes, which forEach would pass over.
   const list = [...value];
@@ -69,7 +70,7 @@ export function listOfParts(
   return list;
 }
 
-function checkListLength({ name, value }: Named<readonly TypedArray[]>, { size }: Place): void {
+function checkListLength({ name, value }: Named<readonly Tensor[]>, { size }: Place): void {
   if (value.length === size) return;
   throw new InvalidArgumentError(
     `${name} is a list of ${value.length}, expected ${size}: an array for each rank of the group`,
@@ -78,10 +79,10 @@ function checkListLength({ name, value }: Named<readonly TypedArray[]>, { size }
 
 /** One array's parts: as long as the sizes say, equally long where there are none. */
 export function splitParts(
-  { name, value }: Named<TypedArray>,
+  { name, value }: Named<Tensor>,
   sizes: Named<readonly number[] | undefined>,
   place: Place,
-): TypedArray[] {
+): Tensor[] {
   if (sizes.value === undefined) return equalParts({ name, value }, sizes.name, place);
   const given = checkedSplitSizes({ name: sizes.name, value: sizes.value }, place);
   const sum = given.reduce((total, one) => total + one, 0);
@@ -91,7 +92,7 @@ export function splitParts(
   );
 }
 
-function equalParts({ name, value }: Named<TypedArray>, sizesName: string, { size }: Place): TypedArray[] {
+function equalParts({ name, value }: Named<Tensor>, sizesName: string, { size }: Place): Tensor[] {
   if (value.length % size !== 0) {
     throw new InvalidArgumentError(
       `${name} has ${elements(value.length)}, expected a multiple of ${size}, an equal part for each rank: say with ${sizesName} how many each has`,
@@ -116,7 +117,7 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-export function checkDType(tensor: Named<TypedArray>, expected: { dtype: DType; from: string }): void {
+export function checkDType(tensor: Named<Tensor>, expected: { dtype: DType; from: string }): void {
   const dtype = checkedDTypeOf(tensor.value, tensor.name);
   if (dtype === expected.dtype) return;
   throw new InvalidArgumentError(
@@ -124,7 +125,7 @@ export function checkDType(tensor: Named<TypedArray>, expected: { dtype: DType; 
   );
 }
 
-function cut(whole: TypedArray, lengths: readonly number[]): TypedArray[] {
+function cut(whole: Tensor, lengths: readonly number[]): Tensor[] {
   let end = 0;
   return lengths.map((length) => {
     end += length;

@@ -25,7 +25,7 @@ const largeReductions = [
 const largeMovements = ['float64', 'uint8'];
 
 /** Every dtype and op, at every length. */
-export function reductionCases({ size, extent }) {
+export function reductionCases({ size, extent, group: { backend } }) {
   const isWanted = (length, dtype, op) =>
     extent === 'full' ||
     small.includes(length) ||
@@ -33,7 +33,7 @@ export function reductionCases({ size, extent }) {
   return dtypes.flatMap((dtype) =>
     reduceOpsFor(dtype).flatMap((op) =>
       lengthsFor((length) => isWanted(length, dtype, op)).flatMap((length) =>
-        inMemories(extent, { dtype, op, length, part: partOf(length, size), size }),
+        inMemories(extent, { dtype, op, length, part: partOf(length, size), size, backend }),
       ),
     ),
   );

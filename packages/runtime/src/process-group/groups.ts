@@ -48,7 +48,7 @@ export function getWorldSize(group: ProcessGroup | null = defaultGroup()): numbe
 }
 
 /** What runs the group's collectives (torch.distributed.get_backend). */
-export function getBackend(group: ProcessGroup | null = defaultGroup()): 'gloo' {
+export function getBackend(group: ProcessGroup | null = defaultGroup()): ProcessGroup['backend'] {
   return groupOf({ group }).backend;
 }
 

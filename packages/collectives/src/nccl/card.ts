@@ -1,0 +1,109 @@
+import { Buffer } from 'node:buffer';
+import { hostname } from 'node:os';
+
+import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '../errors.ts';
+import { describeRank } from '../gloo/failure.ts';
+import type { Store } from '../store.ts';
+import { unavailable } from './availability.ts';
+
+/** What a rank tells the others, through the store, before any communicator exists. */
+export interface Card {
+  rank: number;
+  host: string;
+  pid: number;
+  /** Why this rank has no NCCL; empty where it has. */
+  problem: string;
+  /** `2.21.5` */
+  version: string;
+  device: { index: number; name: string; uuid: string };
+  /** NCCL_HOSTID of the rank, empty where it is not set: NCCL takes ranks of different ones for ranks of different hosts. */
+  ncclHostId: string;
+  /** By which the communicator's ranks find each other, in base64; of rank 0 alone. */
+  uniqueId: string;
+}
+
+export type OwnCard = Omit<Card, 'host' | 'pid'>;
+
+/**
+ * Publishes this rank's card and returns everybody's, by rank.
+ *
+ * @throws StoreTimeoutError naming the ranks that did not come within `timeoutMs`.
+ */
+export async function exchangeCards(
+  store: Store,
+  own: OwnCard,
+  size: number,
+  timeoutMs: number,
+): Promise<Card[]> {
+  const card: Card = { ...own, host: hostname(), pid: process.pid };
+  if (size === 1) return [card];
+  await store.set(keyOf(own.rank), JSON.stringify(card));
+  const keys = Array.from({ length: size }, (_, rank) => keyOf(rank));
+  await store.wait(keys, { timeoutMs }).catch((error: unknown) => {
+    throw error instanceof StoreTimeoutError ? namingRanks(error, card, keys, timeoutMs) : error;
+  });
+  const values = await Promise.all(keys.map((key) => store.get(key, { timeoutMs })));
+  return values.map((value) => JSON.parse(Buffer.from(value).toString()) as Card);
+}
+
+const keyOf = (rank: number): string => `nccl/card/${rank}`;
+
+function namingRanks(
+  error: StoreTimeoutError,
+  own: Card,
+  keys: readonly string[],
+  timeoutMs: number,
+): StoreTimeoutError {
+  const missing = keys.flatMap((key, rank) => (error.missingKeys.includes(key) ? [rank] : []));
+  if (missing.length === 0) return error;
+  return new StoreTimeoutError(
+    error.missingKeys,
+    `${describeRank(own)} waited ${timeoutMs} ms for rank ${missing.join(', ')} of ${keys.length} to join the nccl group: ` +
+      'look at the logs of the missing ranks (do all of them ask for the backend nccl?), or give them more time with timeoutMs',
+  );
+}
+
+/**
+ * What no communicator can be made of. All ranks read the same cards, so all of them come to the same words.
+ *
+ * @throws RingrunError `ERR_NCCL_UNAVAILABLE` for a rank without NCCL, `ERR_VERSION_MISMATCH` for two versions of it; InvalidArgumentError for ranks that share a GPU.
+ */
+export function checkCards(cards: readonly Card[]): void {
+  const without = cards.find(({ problem }) => problem !== '');
+  if (without) throw unavailable(`${describeRank(without)} cannot use the backend nccl: ${without.problem}`);
+  checkVersions(cards);
+  checkGpusAreDifferent(cards);
+}
+
+/** NCCL's wire protocol follows its minor version. */
+function checkVersions(cards: readonly Card[]): void {
+  const [first] = cards;
+  const other = cards.find(({ version }) => minorOf(version) !== minorOf(first.version));
+  if (other === undefined) return;
+  throw new RingrunError(
+    'ERR_VERSION_MISMATCH',
+    `${describeRank(first)} has NCCL ${first.version}, ${describeRank(other)} has ${other.version}: install one version on every host, or name its file in RINGRUN_NCCL_LIBRARY`,
+  );
+}
+
+const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.');
+
+/** NCCL would find it while it connects, on some ranks and after a while ("Duplicate GPU detected"). */
+function checkGpusAreDifferent(cards: readonly Card[]): void {
+  const users = new Map<string, Card>();
+  for (const card of cards) {
+    const key = `${card.device.uuid} ${card.ncclHostId}`;
+    const other = users.get(key);
+    if (other) throw sharedGpu(other, card);
+    users.set(key, card);
+  }
+}
+
+function sharedGpu(first: Card, second: Card): InvalidArgumentError {
+  const { name, uuid, index } = second.device;
+  return new InvalidArgumentError(
+    `${describeRank(first)} and ${describeRank(second)} would share GPU ${index} (${name}, ${uuid}), and NCCL needs one for each rank. ` +
+      'Start as many ranks on a host as it has GPUs (--nproc-per-node); or give each rank its own with CUDA_VISIBLE_DEVICES, or with LOCAL_RANK, which the launcher sets; ' +
+      'or choose the backend gloo, whose ranks may share everything',
+  );
+}

@@ -1,0 +1,25 @@
+import type { Setting } from '../conformance/settings.ts';
+import { standIn } from './stand-in.ts';
+
+/**
+ * What ranks are told to run over nccl. Over NVIDIA's libraries where RINGRUN_GPU_CHECK is set (scripts/gpu-check.sh): there ranks share one GPU, which NCCL allows to ranks that
+ * say that they are on different hosts; a test arrangement only. Otherwise over the stand-ins, with a GPU for each rank.
+ */
+export function envOverNccl(rank: number): NodeJS.ProcessEnv {
+  const isReal = process.env['RINGRUN_GPU_CHECK'] === '1';
+  const shared = {
+    NCCL_HOSTID: `rank ${rank}`,
+    NCCL_P2P_DISABLE: '1',
+    NCCL_SHM_DISABLE: '1',
+    CUDA_VISIBLE_DEVICES: '0',
+  };
+  return {
+    TEST_BACKEND: 'nccl',
+    LOCAL_RANK: String(rank),
+    ...(isReal ? shared : standIn()),
+  };
+}
+
+export const settingsOverNccl = [1, 2, 3, 4]
+  .filter((size) => size !== 3 || process.env['RINGRUN_GPU_CHECK'] !== '1')
+  .map((size): Setting => ({ transport: 'nccl', size, envOf: envOverNccl }));

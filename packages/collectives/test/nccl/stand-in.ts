@@ -1,0 +1,43 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('stand-in/', import.meta.url));
+const cache = fileURLToPath(new URL('../../../../node_modules/.cache/ringrun-nccl-stand-in/', import.meta.url));
+
+/**
+ * The stand-ins for libcuda and libnccl, compiled where they have changed, as the environment that lets ranks open them instead of NVIDIA's. What they are and are not:
+ * stand-in/stand_in.h.
+ */
+export function standIn(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL_LIBRARY: string } {
+  return { RINGRUN_CUDA_LIBRARY: compiled('libcuda'), RINGRUN_NCCL_LIBRARY: compiled('libnccl') };
+}
+
+/** Under a temporary name first: two test files compile at once. */
+function compiled(name: string): string {
+  const library = join(cache, hashOfSources(), `${name}.so`);
+  if (existsSync(library)) return library;
+  mkdirSync(join(library, '..'), { recursive: true });
+  const temporary = `${library}.${process.pid}.tmp`;
+  const flags = ['-std=c++17', '-O2', '-fPIC', '-shared', '-pthread', '-Wall', '-Wextra', '-Werror'];
+  const compiler = process.env['CXX'] ?? 'g++';
+  const { status, stderr, error } = spawnSync(
+    compiler,
+    [...flags, join(folder, `${name}.cc`), '-o', temporary, '-ldl'],
+    { encoding: 'utf8' },
+  );
+  if (status !== 0) {
+    rmSync(temporary, { force: true });
+    throw new Error(`the stand-in for ${name} did not compile with ${compiler}: ${error?.message ?? stderr}`);
+  }
+  renameSync(temporary, library);
+  return library;
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(folder).sort()) hash.update(name).update(readFileSync(join(folder, name)));
+  return hash.digest('hex').slice(0, 16);
+}
