@@ -2,8 +2,11 @@ import { hostname } from 'node:os';
 
 import { expect, test } from 'vitest';
 
-import { settings } from '../conformance/settings.ts';
+import { settings as settingsOfGloo } from '../conformance/settings.ts';
 import { startRanks } from '../fixtures/ranks.ts';
+import { settingsOverNccl } from '../nccl/settings.ts';
+
+const settings = [...settingsOfGloo, ...settingsOverNccl];
 
 interface Failure {
   name: string;

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { settings } from '../conformance/settings.ts';
+import { settings as settingsOfGloo } from '../conformance/settings.ts';
 import { runRanks } from '../fixtures/ranks.ts';
+import { settingsOverNccl } from '../nccl/settings.ts';
+
+const settings = [...settingsOfGloo, ...settingsOverNccl];
 
 test.each(settings.filter(({ size }) => size === 3))(
   'a rank that destroys its group first over $transport takes nothing from the others, messages neither',
