@@ -32,7 +32,7 @@ DeviceMemory::DeviceMemory(const Device& device, std::size_t bytes) : bytes_(byt
 }
 
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
-    : address_(std::exchange(other.address_, 0)), bytes_(other.bytes_), device_(other.device_) {}
+    : address_(std::exchange(other.address_, 0)), bytes_(std::exchange(other.bytes_, 0)), device_(other.device_) {}
 
 DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   std::swap(address_, other.address_);
@@ -57,7 +57,7 @@ PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : bytes_(byt
 }
 
 PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), device_(other.device_) {}
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), device_(other.device_) {}
 
 PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
   std::swap(data_, other.data_);

@@ -7,12 +7,15 @@
 #include "collectives/tcp/agree.h"
 #include "collectives/tcp/communicator.h"
 #include "nccl/pieces.h"
+#include "nccl/spare_memory.h"
 
 namespace ringrun {
 namespace {
 
 // For copies that end by themselves once the communicator is aborted.
 constexpr Milliseconds kQuietPatience{1000};
+
+constexpr std::size_t kLeastScratchBytes = 64 * 1024;
 
 }  // namespace
 
@@ -30,6 +33,7 @@ NcclCollectives::NcclCollectives(std::unique_ptr<Collectives> beside, Connection
 
 NcclCollectives::~NcclCollectives() {
   if (!hasLeft_) giveUp();
+  SpareMemory<DeviceMemory>::ofProcess().keep(device_, std::exchange(scratch_, {}));
 }
 
 // Aborts first: what waits for peers on the GPU ends by that, and then everything behind it.
@@ -210,7 +214,10 @@ void NcclCollectives::letStreamWait(CuStream other) {
 }
 
 std::uint8_t* NcclCollectives::scratch(std::size_t bytes) {
-  if (scratch_.bytes() < bytes) scratch_ = DeviceMemory(device_, std::max(bytes, 2 * scratch_.bytes()));
+  if (scratch_.bytes() < bytes) {
+    SpareMemory<DeviceMemory>::ofProcess().keep(device_, std::exchange(scratch_, {}));
+    scratch_ = takeMemory<DeviceMemory>(device_, std::max(bytes, kLeastScratchBytes));
+  }
   return scratch_.data();
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/wait.h"
+#include "nccl/spare_memory.h"
 
 namespace ringrun {
 namespace {
@@ -24,6 +26,10 @@ std::size_t roomFor(std::size_t bytes) {
 
 Staging::Staging(const Device& device, const Watch& watch, NcclCommunicator& communicator)
     : device_(device), watch_(watch), communicator_(communicator), in_(device), out_(device) {}
+
+Staging::~Staging() {
+  for (const auto& slot : slots_) release(*slot);
+}
 
 void Staging::carryOut(const Call& call, std::size_t count, const std::function<Piece(std::size_t index)>& pieceAt) {
   while (slots_.size() < std::min(count, kSlots)) slots_.push_back(std::make_unique<Slot>(device_));
@@ -85,8 +91,14 @@ void Staging::finish(const Call& call, Slot& slot) {
 void Staging::makeRoom(Slot& slot, std::size_t bytes) const {
   if (slot.onDevice.bytes() >= bytes && slot.pinned.bytes() >= bytes) return;
   const std::size_t room = roomFor(bytes);
-  slot.onDevice = DeviceMemory(device_, room);
-  slot.pinned = PinnedMemory(device_, room);
+  release(slot);
+  slot.onDevice = takeMemory<DeviceMemory>(device_, room);
+  slot.pinned = takeMemory<PinnedMemory>(device_, room);
+}
+
+void Staging::release(Slot& slot) const {
+  SpareMemory<DeviceMemory>::ofProcess().keep(device_, std::exchange(slot.onDevice, {}));
+  SpareMemory<PinnedMemory>::ofProcess().keep(device_, std::exchange(slot.pinned, {}));
 }
 
 void Staging::awaitQuiet(Milliseconds patience) noexcept {

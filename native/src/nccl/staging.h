@@ -42,6 +42,10 @@ class Staging {
   // All of them outlive it. The device is current.
   Staging(const Device& device, const Watch& watch, NcclCommunicator& communicator);
 
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging();
+
   // Pieces 0 … count − 1, in order. Throws Failure; then host arrays are left alone, once the communicator is aborted and
   // awaitQuiet() has returned.
   void carryOut(const Call& call, std::size_t count, const std::function<Piece(std::size_t index)>& pieceAt);
@@ -68,6 +72,7 @@ class Staging {
   void copyOut(Slot& slot, const Piece& piece) const;
   void finish(const Call& call, Slot& slot);
   void makeRoom(Slot& slot, std::size_t bytes) const;
+  void release(Slot& slot) const;
 
   const Device& device_;
   const Watch& watch_;
