@@ -180,7 +180,7 @@ export interface NativeProcessGroup {
   ): void;
   /**
    * What rank a has in `gives[b]` lands in `takes[a]` of rank b: one for each rank, `null` for nothing. `op`: one of `nativeExchange`; says
-   * who has something to give. `root`: of gather and scatter, else 0.
+   * who has something to give. `root`: of gather and scatter, else 0. `onDevice`: whether the arrays lie on a GPU.
    */
   exchange(
     op: number,
@@ -188,6 +188,7 @@ export interface NativeProcessGroup {
     takes: (NativePlacedTensor | null)[],
     dtype: number,
     root: number,
+    onDevice: boolean,
     timeoutMs: number,
   ): Promise<void>;
   exchangeSync(
@@ -196,6 +197,7 @@ export interface NativeProcessGroup {
     takes: (NativePlacedTensor | null)[],
     dtype: number,
     root: number,
+    onDevice: boolean,
     timeoutMs: number,
   ): void;
   /** `monitored`: the same under the name of monitoredBarrier. */

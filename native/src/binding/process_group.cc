@@ -52,6 +52,12 @@ class Arrays {
 
   bool onDevice() const { return onDevice_; }
 
+  // The same, where those without elements are not among the arrays, and only the caller knows.
+  bool onDevice(const Napi::Value& told) const {
+    if (!isKnown_ || onDevice_ == told.ToBoolean()) return told.ToBoolean();
+    throw Napi::TypeError::New(told.Env(), "onDevice does not say where the arrays lie");
+  }
+
  private:
   DType dtype_;
   bool isKnown_ = false;
@@ -295,14 +301,14 @@ ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.broadcast(call, data); });
 }
 
-// (op, gives, takes, dtype, root, timeoutMs)
+// (op, gives, takes, dtype, root, onDevice, timeoutMs)
 ProcessGroup::Work ProcessGroup::exchangeOf(const Napi::CallbackInfo& info) {
   const auto op = static_cast<Op>(info[0].As<Napi::Number>().Uint32Value());
   const DType dtype = dtypeOf(info[3]);
   Arrays arrays(dtype);
   Blocks gives = arrays.blocks(info[1]);
   Blocks takes = arrays.blocks(info[2]);
-  return workOf(issue(info.Env(), wantedOf(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0), arrays.onDevice()), info[5].As<Napi::Number>(),
+  return workOf(issue(info.Env(), wantedOf(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0), arrays.onDevice(info[5])), info[6].As<Napi::Number>(),
                 [exchange = Exchange{std::move(gives), std::move(takes)}](
                     Collectives& collectives, const Call& call) { collectives.exchange(call, exchange); });
 }

@@ -34,7 +34,7 @@ export interface Settings {
   /** A file for a trace of every rank. */
   profile: string | undefined;
   compare: boolean;
-  backend: 'gloo';
+  backend: 'gloo' | 'nccl';
 }
 
 const optimizers = ['sgd', 'adam', 'adamw'] as const;
@@ -131,7 +131,7 @@ function commandOf(example: Example): Command {
         .default(false)
         .conflicts(['output', 'resume', 'saveModel', 'dir', 'profile']),
     )
-    .addOption(choice('--backend <name>', 'what carries the collectives', ['gloo'], 'gloo'));
+    .addOption(choice('--backend <name>', 'what carries the collectives', ['gloo', 'nccl'], 'gloo'));
 }
 
 function choice(flags: string, description: string, choices: readonly string[], usual: string): Option {

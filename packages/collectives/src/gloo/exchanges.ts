@@ -1,6 +1,7 @@
 import { nativeExchange } from '@ringrun/native';
 
 import type { Tensor } from '../device-tensor.ts';
+import { DeviceTensor } from '../device-tensor.ts';
 import type { DType } from '../dtype.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import type { AllToAllOptions, GatherOptions, ScatterOptions, TensorByRank } from '../options.ts';
@@ -26,6 +27,8 @@ export interface Exchange {
   readonly dtype: DType;
   /** Rank of `src` or `dst`, 0 where there is none. */
   readonly root: number;
+  /** Whether the arrays lie on a GPU: those without elements too, of which the lists tell nothing. */
+  readonly onDevice: boolean;
 }
 
 /** The functions below check the arguments of the methods of `ProcessGroup` that have their names. */
@@ -129,7 +132,16 @@ function exchangeOf(
   dtype: DType,
   root: number,
 ): Exchange {
-  return { op, gives: gives.map(nullIfEmpty), takes: takes.map(nullIfEmpty), dtype, root };
+  const onDevice = areOnDevice([...gives, ...takes]);
+  return { op, gives: gives.map(nullIfEmpty), takes: takes.map(nullIfEmpty), dtype, root, onDevice };
+}
+
+function areOnDevice(blocks: readonly Block[]): boolean {
+  const places = new Set(blocks.filter((one) => one !== null).map((one) => one instanceof DeviceTensor));
+  if (places.size < 2) return places.has(true);
+  throw new InvalidArgumentError(
+    'some of the arrays lie on a GPU and some on this host, expected all in one place: copyFromHost or copyToHost the others',
+  );
 }
 
 function nullIfEmpty(block: Block): Block {

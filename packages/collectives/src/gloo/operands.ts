@@ -69,14 +69,16 @@ export function exchangeOperands({
   takes,
   dtype,
   root,
+  onDevice,
 }: Exchange): [
   op: number,
   gives: (NativePlacedTensor | null)[],
   takes: (NativePlacedTensor | null)[],
   dtype: number,
   root: number,
+  onDevice: boolean,
 ] {
-  return [op, gives, takes, nativeDType[dtype], root];
+  return [op, gives, takes, nativeDType[dtype], root, onDevice];
 }
 
 export function sendOperands(

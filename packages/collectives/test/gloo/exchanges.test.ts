@@ -68,6 +68,7 @@ describe('gather', () => {
       takes: nobody,
       dtype: 'float32',
       root: 2,
+      onDevice: false,
     });
   });
 
@@ -88,6 +89,7 @@ describe('scatter', () => {
       takes: [output, null, null],
       dtype: 'float32',
       root: 0,
+      onDevice: false,
     });
   });
 

@@ -8,7 +8,7 @@ import type {
   ReduceScatterOptions,
   ScatterOptions,
   TensorByRank,
-  TypedArray,
+  Tensor,
 } from '@ringrun/collectives';
 import { groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
@@ -20,32 +20,32 @@ import type { GroupOption } from './groups.ts';
 
 /** Reduces `tensor` over the ranks, in place on each of them (torch.distributed.all_reduce). */
 export async function allReduce(
-  tensor: TypedArray,
+  tensor: Tensor,
   options: AllReduceOptions & GroupOption = {},
 ): Promise<void> {
   await groupOf(options).allReduce(tensor, options);
 }
 
 /** `allReduce` on the calling thread. */
-export function allReduceSync(tensor: TypedArray, options: AllReduceOptions & GroupOption = {}): void {
+export function allReduceSync(tensor: Tensor, options: AllReduceOptions & GroupOption = {}): void {
   groupOf(options).allReduceSync(tensor, options);
 }
 
 /** Reduces `tensor` over the ranks, in place on rank `dst` alone, 0 unless given (torch.distributed.reduce). */
-export async function reduce(tensor: TypedArray, options: ReduceOptions & GroupOption = {}): Promise<void> {
+export async function reduce(tensor: Tensor, options: ReduceOptions & GroupOption = {}): Promise<void> {
   const group = groupOf(options);
   await group.reduce(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** `reduce` on the calling thread. */
-export function reduceSync(tensor: TypedArray, options: ReduceOptions & GroupOption = {}): void {
+export function reduceSync(tensor: Tensor, options: ReduceOptions & GroupOption = {}): void {
   const group = groupOf(options);
   group.reduceSync(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** Reduces everybody's part of `input` for this rank into `output` (torch.distributed.reduce_scatter_tensor, reduce_scatter). */
 export async function reduceScatter(
-  output: TypedArray,
+  output: Tensor,
   input: TensorByRank,
   options: ReduceScatterOptions & GroupOption = {},
 ): Promise<void> {
@@ -54,7 +54,7 @@ export async function reduceScatter(
 
 /** `reduceScatter` on the calling thread. */
 export function reduceScatterSync(
-  output: TypedArray,
+  output: Tensor,
   input: TensorByRank,
   options: ReduceScatterOptions & GroupOption = {},
 ): void {
@@ -63,7 +63,7 @@ export function reduceScatterSync(
 
 /** Gives `tensor` the values of rank `src`, 0 unless given, on every rank (torch.distributed.broadcast). */
 export async function broadcast(
-  tensor: TypedArray,
+  tensor: Tensor,
   options: BroadcastOptions & GroupOption = {},
 ): Promise<void> {
   const group = groupOf(options);
@@ -71,7 +71,7 @@ export async function broadcast(
 }
 
 /** `broadcast` on the calling thread. */
-export function broadcastSync(tensor: TypedArray, options: BroadcastOptions & GroupOption = {}): void {
+export function broadcastSync(tensor: Tensor, options: BroadcastOptions & GroupOption = {}): void {
   const group = groupOf(options);
   group.broadcastSync(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
@@ -79,7 +79,7 @@ export function broadcastSync(tensor: TypedArray, options: BroadcastOptions & Gr
 /** Everybody's `input` in `output`, on every rank (torch.distributed.all_gather_into_tensor, all_gather). */
 export async function allGather(
   output: TensorByRank,
-  input: TypedArray,
+  input: Tensor,
   options: CollectiveOptions & GroupOption = {},
 ): Promise<void> {
   await groupOf(options).allGather(output, input, options);
@@ -88,32 +88,32 @@ export async function allGather(
 /** `allGather` on the calling thread. */
 export function allGatherSync(
   output: TensorByRank,
-  input: TypedArray,
+  input: Tensor,
   options: CollectiveOptions & GroupOption = {},
 ): void {
   groupOf(options).allGatherSync(output, input, options);
 }
 
 /** Everybody's `input` in the option `output` of rank `dst`, 0 unless given (torch.distributed.gather). */
-export async function gather(input: TypedArray, options: GatherOptions & GroupOption = {}): Promise<void> {
+export async function gather(input: Tensor, options: GatherOptions & GroupOption = {}): Promise<void> {
   const group = groupOf(options);
   await group.gather(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** `gather` on the calling thread. */
-export function gatherSync(input: TypedArray, options: GatherOptions & GroupOption = {}): void {
+export function gatherSync(input: Tensor, options: GatherOptions & GroupOption = {}): void {
   const group = groupOf(options);
   group.gatherSync(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** A part of the option `input` of rank `src`, 0 unless given, in `output` on every rank (torch.distributed.scatter). */
-export async function scatter(output: TypedArray, options: ScatterOptions & GroupOption = {}): Promise<void> {
+export async function scatter(output: Tensor, options: ScatterOptions & GroupOption = {}): Promise<void> {
   const group = groupOf(options);
   await group.scatter(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
 
 /** `scatter` on the calling thread. */
-export function scatterSync(output: TypedArray, options: ScatterOptions & GroupOption = {}): void {
+export function scatterSync(output: Tensor, options: ScatterOptions & GroupOption = {}): void {
   const group = groupOf(options);
   group.scatterSync(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }

@@ -1,4 +1,4 @@
-import { RingrunError } from '@ringrun/collectives';
+import { NcclGroup, RingrunError } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
 import { globalRankAmong, groupRankAmong } from './ranks.ts';
 import { readyState } from './state.ts';
@@ -50,6 +50,20 @@ export function getWorldSize(group: ProcessGroup | null = defaultGroup()): numbe
 /** What runs the group's collectives (torch.distributed.get_backend). */
 export function getBackend(group: ProcessGroup | null = defaultGroup()): ProcessGroup['backend'] {
   return groupOf({ group }).backend;
+}
+
+/**
+ * The group, with what only those of the backend nccl have: tensors on GPUs, and streams.
+ *
+ * @throws RingrunError `ERR_NOT_ON_GPU` for a group of another backend.
+ */
+export function getNcclGroup(group: ProcessGroup | null = defaultGroup()): NcclGroup {
+  const found = groupOf({ group });
+  if (found instanceof NcclGroup) return found;
+  throw new RingrunError(
+    'ERR_NOT_ON_GPU',
+    `The group's backend is ${found.backend}, which has no GPU: initProcessGroup({ backend: 'nccl' }) makes groups that have.`,
+  );
 }
 
 /** Ranks of the default group that are in the group: element i is the group's rank i (torch.distributed.get_process_group_ranks). */

@@ -6,6 +6,7 @@ export {
   getBackend,
   getGlobalRank,
   getGroupRank,
+  getNcclGroup,
   getProcessGroupRanks,
   getRank,
   getWorldSize,

@@ -9,8 +9,13 @@ import { currentState, enterState, readyState } from './state.ts';
 import { Subgroups } from './subgroups.ts';
 
 export interface InitProcessGroupOptions {
-  /** `gloo`, the only one there is, unless given. */
-  backend?: 'gloo';
+  /**
+   * `gloo` unless given: over processors, through shared memory and TCP. `nccl`: over GPUs, one for each rank; arrays of this host are taken through them. Where a rank has no GPU,
+   * no driver or no NCCL, every rank gets RingrunError `ERR_NCCL_UNAVAILABLE` with what was looked for, and where.
+   */
+  backend?: 'gloo' | 'nccl';
+  /** Of `nccl`: this rank's GPU among those that CUDA_VISIBLE_DEVICES lets it see (torch: device_id); unless given, LOCAL_RANK, counted round. */
+  device?: number;
   /**
    * Where the ranks meet. `env://` unless given: the environment says rank, world size and the address. `tcp://host:port`: rank 0 hosts the store there.
    * `file:///path`: a file that all processes see and may write to; the last of them to leave removes it (see `FileStore`).
@@ -26,6 +31,8 @@ export interface InitProcessGroupOptions {
   /** Milliseconds that meeting the other ranks may take, and each operation of the group afterwards; 30 minutes unless given. */
   timeoutMs?: number;
 }
+
+const backends: readonly unknown[] = ['gloo', 'nccl'] satisfies InitProcessGroupOptions['backend'][];
 
 let generation = 0;
 
@@ -49,8 +56,8 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
   installErrorRecord();
   enterState({ phase: 'starting' });
   try {
-    const { timeoutMs = defaultTimeoutMs } = options;
-    const session = await openSession({ settings, timeoutMs, generation });
+    const { timeoutMs = defaultTimeoutMs, backend = 'gloo', device } = options;
+    const session = await openSession({ settings, timeoutMs, generation, backend, device });
     generation += 1;
     enterState({ phase: 'ready', session, subgroups: new Subgroups(session) });
     process.once('beforeExit', leaveAtExit);
@@ -100,14 +107,16 @@ function leaveAtExit(): void {
 
 /** JavaScript callers can ask for more than the types allow. */
 function checkChoices(options: InitProcessGroupOptions): void {
-  const { backend, timeoutMs = defaultTimeoutMs } = options;
-  const askedBackend: string = backend ?? 'gloo';
-  if (askedBackend !== 'gloo') {
-    const nccl =
-      askedBackend === 'nccl'
-        ? 'The nccl backend does not exist yet'
-        : `There is no backend "${askedBackend}"`;
-    throw new InvalidArgumentError(`${nccl}: expected 'gloo', which runs on every machine.`);
+  const { backend = 'gloo', device, timeoutMs = defaultTimeoutMs } = options;
+  if (!backends.includes(backend)) {
+    throw new InvalidArgumentError(
+      `There is no backend "${String(backend)}": expected 'gloo', which runs on every machine, or 'nccl', for NVIDIA's GPUs.`,
+    );
+  }
+  if (device !== undefined && backend !== 'nccl') {
+    throw new InvalidArgumentError(
+      `device is ${device} and the backend ${backend}, which has no GPUs: expected it with backend 'nccl' only.`,
+    );
   }
   if (!(timeoutMs > 0)) {
     throw new InvalidArgumentError(`timeoutMs is ${timeoutMs}, expected a number of milliseconds above 0.`);

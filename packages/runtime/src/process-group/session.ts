@@ -1,5 +1,5 @@
-import { RingrunError, createGlooGroup } from '@ringrun/collectives';
-import type { ProcessGroup, Store } from '@ringrun/collectives';
+import { RingrunError, createGlooGroup, createNcclGroup } from '@ringrun/collectives';
+import type { GlooGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
@@ -14,15 +14,23 @@ export interface Session {
   /** Milliseconds for meeting the ranks of a group, and for each of its operations. */
   readonly timeoutMs: number;
   readonly masterAddress: string;
+  /** Makes a group of the session's backend. */
+  readonly formGroup: FormGroup;
   /** Destroys the group; whoever hosts the store stays (some seconds at most) until nobody needs it. */
   leave(): Promise<void>;
 }
+
+/** A collective of the ranks of the group to be. Options and errors as of createGlooGroup. */
+export type FormGroup = (options: GlooGroupOptions) => Promise<ProcessGroup>;
 
 export interface SessionOptions {
   settings: InitSettings;
   timeoutMs: number;
   /** How many groups this process has initialised before: all ranks have the same number, so their keys meet. */
   generation: number;
+  backend: ProcessGroup['backend'];
+  /** Of nccl: this rank's GPU, if somebody has said which. */
+  device: number | undefined;
 }
 
 /** Milliseconds that the host of the store waits for ranks that leave later, or without a word. */
@@ -37,7 +45,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const store = new PrefixStore(`restart/${settings.restartCount}/init/${options.generation}`, found.store);
     if (size > 1) await joinJob(store, describeSelf(rank, size, settings.runId), timeoutMs);
     const masterAddress = await agreeOnMaster(store, settings);
-    const group = await createGlooGroup({
+    const formGroup = groupFormer(options);
+    const group = await formGroup({
       store: new PrefixStore('group/0', store),
       rank,
       size,
@@ -53,11 +62,17 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         await found.release();
       }
     };
-    return { group, store, timeoutMs, masterAddress, leave };
+    return { group, store, timeoutMs, masterAddress, formGroup, leave };
   } catch (error) {
     await found.abandon();
     throw error;
   }
+}
+
+/** All groups of a process use one GPU. */
+function groupFormer({ backend, device }: SessionOptions): FormGroup {
+  if (backend === 'gloo') return createGlooGroup;
+  return (options) => createNcclGroup(device === undefined ? options : { ...options, device });
 }
 
 /** Leaves the store, and as its host waits for the others to leave it. Ranks that went without a word are no reason to fail. */

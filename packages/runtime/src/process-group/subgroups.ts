@@ -1,4 +1,4 @@
-import { InvalidArgumentError, createGlooGroup } from '@ringrun/collectives';
+import { InvalidArgumentError } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { agreeOnRanks } from './ranks-agreement.ts';
@@ -30,12 +30,12 @@ export class Subgroups {
   }
 
   async #form(number: number, ranks: readonly number[], timeoutMs: number): Promise<ProcessGroup | null> {
-    const { group: all, masterAddress } = this.#session;
+    const { group: all, masterAddress, formGroup } = this.#session;
     const store = new PrefixStore(`group/${number}`, this.#session.store);
     await agreeOnRanks(store, { rank: all.rank, worldSize: all.size, number, ranks }, timeoutMs);
     const rank = ranks.indexOf(all.rank);
     if (rank < 0) return null;
-    const group = await createGlooGroup({ store, rank, size: ranks.length, timeoutMs, masterAddress });
+    const group = await formGroup({ store, rank, size: ranks.length, timeoutMs, masterAddress });
     this.#ranks.set(group, ranks);
     return group;
   }

@@ -1,3 +1,4 @@
+import { DeviceTensor } from '@ringrun/collectives';
 import type { ProcessGroup, Work } from '@ringrun/collectives';
 import { tell } from './activity.ts';
 
@@ -80,7 +81,7 @@ function detailsOf({ size }: ProcessGroup, args: readonly unknown[]): Record<str
 
 /** Of a tensor or a list of them; of an exchange the larger side counts. */
 function bytesOf(argument: unknown): number {
-  if (ArrayBuffer.isView(argument)) return argument.byteLength;
+  if (ArrayBuffer.isView(argument) || argument instanceof DeviceTensor) return argument.byteLength;
   if (!Array.isArray(argument)) return 0;
   return argument.reduce((sum: number, one: unknown) => sum + bytesOf(one), 0);
 }

@@ -126,7 +126,23 @@ void run(const std::shared_ptr<StandInStream>& stream) {
   }
 }
 
-void enqueue(StandInStream* stream, std::function<void()> task) {
+StandInStream* start(const std::shared_ptr<StandInStream>& stream) {
+  {
+    const std::lock_guard<std::mutex> lock(streams().mutex);
+    streams().all.insert(stream);
+  }
+  std::thread([stream] { run(stream); }).detach();
+  return stream.get();
+}
+
+// The one that is there without having been created.
+StandInStream* defaultStream() {
+  static StandInStream* const stream = start(std::make_shared<StandInStream>());
+  return stream;
+}
+
+void enqueue(StandInStream* given, std::function<void()> task) {
+  StandInStream* const stream = given == nullptr ? defaultStream() : given;
   const std::lock_guard<std::mutex> lock(stream->mutex);
   stream->tasks.push_back(std::move(task));
   stream->changed.notify_all();
@@ -311,13 +327,7 @@ STAND_IN_EXPORT int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::
 
 STAND_IN_EXPORT int cuStreamCreate(StandInStream** stream, unsigned) {
   STAND_IN_CALL_IN_CONTEXT("cuStreamCreate");
-  auto owned = std::make_shared<StandInStream>();
-  {
-    const std::lock_guard<std::mutex> lock(streams().mutex);
-    streams().all.insert(owned);
-  }
-  std::thread([owned] { run(owned); }).detach();
-  *stream = owned.get();
+  *stream = start(std::make_shared<StandInStream>());
   return 0;
 }
 

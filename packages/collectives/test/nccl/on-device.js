@@ -1,0 +1,182 @@
+// Tensors on GPUs: the conformance suite once more, each array of which is copied to a GPU, used there, and copied back; and what only they have.
+import assert from 'node:assert/strict';
+
+import { bytesPerElement, createGlooGroup, dtypeOf, typedArrayClass } from '@ringrun/collectives';
+
+import { movementCases, reductionCases, Turns } from '../conformance/cases.js';
+import { Memory } from '../conformance/memory.js';
+import { movements } from '../conformance/movements.js';
+import { reductions } from '../conformance/reductions.js';
+import { prefixed } from '../fixtures/groups.js';
+
+const opsOnDevice = ['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'];
+
+/** args.extent as of the conformance suite. Reports how many cases there were. */
+export async function conformanceOnDevice({ group, rank, size, args, report }) {
+  const ranks = Array.from({ length: size }, (_, one) => one);
+  const world = { group, rank, size, ranks, extent: args.extent, turns: new Turns() };
+  world.memory = new Memory(group, 64 * 2 ** 20);
+  world.call = (name, ...given) => callOnDevice(group, name, given);
+  let count = 0;
+  for (const one of reductionCases(world).filter(({ op }) => opsOnDevice.includes(op)))
+    for (const [name, carryOut] of Object.entries(reductions)) count += await inTurn(world, name, carryOut, one);
+  for (const one of movementCases(world))
+    for (const [name, carryOut] of Object.entries(movements)) count += await inTurn(world, name, carryOut, one);
+  await group.destroy();
+  await report({ count });
+}
+
+async function inTurn(world, name, carryOut, one) {
+  const turn = { ...one, ...world.turns.next(world, one) };
+  try {
+    await carryOut(world, turn);
+  } catch (error) {
+    throw new Error(`while in ${name} of ${one.dtype} ${one.op ?? ''}, length ${one.length}, on the GPU`, { cause: error });
+  }
+  world.memory.clear();
+  return 1;
+}
+
+/** Arrays that lie in others lie in those on the GPU too. */
+async function callOnDevice(group, name, given) {
+  const arrays = arraysIn(given);
+  const wholes = arrays.filter((one, i) => !arrays.some((other, j) => i !== j && holdsBefore(other, j, one, i)));
+  const tensors = new Map();
+  for (const whole of wholes) {
+    const tensor = group.allocate(dtypeOf(whole), whole.length);
+    await tensor.copyFromHost(whole);
+    tensors.set(whole, tensor);
+  }
+  await group[name](...given.map((one) => placed(one, wholes, tensors)));
+  for (const [whole, tensor] of tensors) {
+    await tensor.copyToHost(whole);
+    tensor.free();
+  }
+}
+
+function arraysIn(value) {
+  if (ArrayBuffer.isView(value)) return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(arraysIn) : [];
+}
+
+/** Of two that are the same elements, the first one is the whole. */
+const holdsBefore = (whole, j, part, i) => contains(whole, part) && (j < i || !contains(part, whole));
+
+const contains = (whole, part) =>
+  whole.buffer === part.buffer &&
+  whole.byteOffset <= part.byteOffset &&
+  whole.byteOffset + whole.byteLength >= part.byteOffset + part.byteLength;
+
+function placed(value, wholes, tensors) {
+  if (ArrayBuffer.isView(value)) {
+    const whole = wholes.find((one) => one === value || contains(one, value));
+    const begin = (value.byteOffset - whole.byteOffset) / value.BYTES_PER_ELEMENT;
+    return tensors.get(whole).subarray(begin, begin + value.length);
+  }
+  if (Array.isArray(value)) return value.map((one) => placed(one, wholes, tensors));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, placed(one, wholes, tensors)]));
+}
+
+/** Messages from GPU to GPU, in every dtype; copies; parts; memory that another library has; streams. */
+export async function tensorsOnDevice({ group, rank, size, report }) {
+  for (const dtype of Object.keys(bytesPerElement)) {
+    const sent = group.allocate(dtype, 1000);
+    const received = group.allocate(dtype, 1000);
+    await sent.copyFromHost(filled(dtype, 1000, rank + 1));
+    const [next, before] = [(rank + 1) % size, (rank + size - 1) % size];
+    const exchange = [() => group.send(sent, next), () => group.recv(received, { src: before })];
+    if (rank === 0) exchange.reverse();
+    const [first, second] = exchange.map((begin) => begin());
+    const sender = (await Promise.all([first, second])).find((one) => one !== undefined);
+    assert.equal(sender, before);
+    await holds(received, before + 1);
+  }
+
+  const whole = group.allocate('float32', 10);
+  await whole.copyFromHost(filled('float32', 10, 1));
+  const part = whole.subarray(-4, -1);
+  assert.deepEqual([part.length, part.byteLength, part.address - whole.address], [3, 12, 24n]);
+  await group.allReduce(part);
+  const expected = filled('float32', 10, 1);
+  expected.fill(size, 6, 9);
+  const found = new Float32Array(10);
+  await whole.copyToHost(found);
+  assert.deepEqual(found, expected);
+
+  const foreign = group.wrap(whole.address, 'float32', 6);
+  // The stream of nobody: the legacy default stream.
+  await group.afterStream(0n);
+  await group.allReduce(foreign, { op: 'MAX' });
+  await group.beforeStream(0n);
+  await holds(foreign, 1);
+  foreign.free();
+
+  const registered = group.allocateSync('float32', 3_000_000);
+  registered.fill(rank);
+  await group.allReduce(registered);
+  assert.ok(registered.every((value) => value === (size * (size - 1)) / 2));
+  whole.free();
+  const freed = await group.allReduce(whole).catch((error) => error);
+  await group.barrier();
+  await group.destroy();
+  await report({ freed: { code: freed.code, message: freed.message } });
+}
+
+async function holds(tensor, value) {
+  const found = new typedArrayClass[tensor.dtype](new ArrayBuffer(tensor.byteLength));
+  await tensor.copyToHost(found);
+  assert.deepEqual(found, filled(tensor.dtype, tensor.length, value));
+}
+
+function filled(dtype, length, value) {
+  const Class = typedArrayClass[dtype];
+  const array = new Class(new ArrayBuffer(length * bytesPerElement[dtype]));
+  return array.fill(dtype.endsWith('int64') ? BigInt(value) : value);
+}
+
+/** What ranks that give different things are told, each in a group of its own; the arrays stay as they are. */
+export async function disagreementsOnDevice({ group, rank, report }) {
+  const onHost = filled('float32', 100, 7);
+  const onDevice = group.allocate('float32', 100);
+  await onDevice.copyFromHost(onHost);
+  const error = await group.allReduce(rank === 0 ? onHost : onDevice).catch((reason) => reason);
+  assert.ok(onHost.every((value) => value === 7));
+  await group.destroy();
+  await report({ name: error.name, message: error.message });
+}
+
+/** Arguments that cannot be, after each of which the group goes on. */
+export async function refusalsOnDevice({ group, rank, size, report }) {
+  const tensor = group.allocate('int32', 8);
+  const array = new Int32Array(8);
+  const attempts = {
+    band: () => group.allReduce(tensor, { op: 'BAND' }),
+    mixed: () => group.allGather(new Int32Array(8 * size), tensor),
+    tag: () => group.send(tensor, (rank + 1) % size, { tag: 1 }),
+    anySource: () => group.recv(tensor),
+    sync: async () => group.sendSync(tensor, (rank + 1) % size),
+    dtype: () => tensor.copyFromHost(new Float32Array(8)),
+    length: () => tensor.copyToHost(new Int32Array(7)),
+  };
+  const refusals = {};
+  for (const [name, attempt] of Object.entries(attempts)) {
+    const error = await attempt().catch((reason) => reason);
+    refusals[name] = { name: error.name, message: error.message };
+  }
+  await group.allReduce(array, { op: 'BXOR' });
+  await group.allReduce(tensor);
+  await group.destroy();
+  await report({ refusals });
+}
+
+/** A tensor of one group in another, whose backend is gloo. */
+export async function tensorInGlooGroup({ group, rank, size, store, report }) {
+  const tensor = group.allocate('float32', 10);
+  const gloo = await createGlooGroup({ store: prefixed(store, 'gloo beside/'), rank, size, timeoutMs: 20_000 });
+  const error = await gloo.allReduce(tensor).catch((reason) => reason);
+  const sum = Float32Array.of(rank + 1);
+  await gloo.allReduce(sum);
+  await Promise.all([gloo.destroy(), group.destroy()]);
+  await report({ name: error.name, message: error.message, sum: sum[0] });
+}
