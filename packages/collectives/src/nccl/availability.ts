@@ -24,12 +24,9 @@ function problemOf(what: string, file: string, variable: string, library: Librar
 /** @throws RingrunError `ERR_NCCL_UNAVAILABLE` */
 export function requireNccl(description: NcclDescription): void {
   const why = whyUnavailable(description);
-  if (why !== undefined) throw unavailable(`the backend nccl cannot be used here: ${why}`);
-}
-
-export function unavailable(problem: string): RingrunError {
-  return new RingrunError(
+  if (why === undefined) return;
+  throw new RingrunError(
     'ERR_NCCL_UNAVAILABLE',
-    `${problem}. For NCCL install NVIDIA's driver and libnccl2 (or pip's nvidia-nccl-cu12); without GPUs choose the backend gloo, which runs on every machine`,
+    `the backend nccl cannot be used here: ${why}. For NCCL install NVIDIA's driver and libnccl2 (or pip's nvidia-nccl-cu12); without GPUs choose the backend gloo, which runs on every machine`,
   );
 }

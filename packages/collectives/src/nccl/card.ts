@@ -4,14 +4,13 @@ import { hostname } from 'node:os';
 import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '../errors.ts';
 import { describeRank } from '../gloo/failure.ts';
 import type { Store } from '../store.ts';
-import { unavailable } from './availability.ts';
 
 /** What a rank tells the others, through the store, before any communicator exists. */
 export interface Card {
   rank: number;
   host: string;
   pid: number;
-  /** Why this rank has no NCCL; empty where it has. */
+  /** Why this rank cannot take part; empty where it can. */
   problem: string;
   /** `2.21.5` */
   version: string;
@@ -70,7 +69,9 @@ function namingRanks(
  */
 export function checkCards(cards: readonly Card[]): void {
   const without = cards.find(({ problem }) => problem !== '');
-  if (without) throw unavailable(`${describeRank(without)} cannot use the backend nccl: ${without.problem}`);
+  if (without) {
+    throw new RingrunError('ERR_NCCL_UNAVAILABLE', `of ${describeRank(without)}: ${without.problem}`);
+  }
   checkVersions(cards);
   checkGpusAreDifferent(cards);
 }

@@ -7,7 +7,7 @@ import { checkedRank, checkedSize, checkedTimeout } from '../gloo/arguments.ts';
 import type { GlooGroupOptions } from '../gloo/create.ts';
 import { connectRanks } from '../gloo/create.ts';
 import { defaultTimeoutMs } from '../options.ts';
-import { requireNccl, whyUnavailable } from './availability.ts';
+import { requireNccl } from './availability.ts';
 import type { OwnCard } from './card.ts';
 import { checkCards, exchangeCards } from './card.ts';
 import { chooseDevice } from './device.ts';
@@ -30,36 +30,40 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
   const size = checkedSize(options.size);
   const rank = checkedRank('rank', options.rank, size);
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
-  const found = describeNccl();
-  const own = ownCard(found, rank, options.device);
-  const cards = await exchangeCards(options.store, own, size, timeoutMs);
-  // This rank's own reason is the better one to read here.
-  requireNccl(found);
+  const { card, reason } = ownCard(rank, options.device);
+  const cards = await exchangeCards(options.store, card, size, timeoutMs);
+  if (reason) throw reason;
   checkCards(cards);
   const id = Buffer.from(cards[0].uniqueId, 'base64');
-  const device = own.device.index;
+  const device = card.device.index;
   return await connectRanks(options, async ({ native, calls, rank, size, timeoutMs }) => {
     await native.joinNccl(device, id, timeoutMs);
     return new NcclGroup(calls, { rank, size, timeoutMs, device });
   });
 }
 
-/** A rank that cannot takes part this far, so that the others need not wait for it. */
-function ownCard(found: NcclDescription, rank: number, asked: number | undefined): OwnCard {
+/** A rank that cannot takes part this far, so that the others need not wait for it. `reason`: its own error, which says more than the others'. */
+function ownCard(rank: number, asked: number | undefined): { card: OwnCard; reason?: Error } {
   const ncclHostId = process.env['NCCL_HOSTID'] ?? '';
-  const problem = whyUnavailable(found);
-  if (problem !== undefined) {
+  try {
+    return { card: { ...ableCard(rank, asked), ncclHostId } };
+  } catch (error) {
+    const reason = error instanceof Error ? error : new Error(String(error));
     const device = { index: 0, name: '', uuid: '' };
-    return { rank, problem, version: '', device, ncclHostId, uniqueId: '' };
+    const problem = reason.message;
+    return { card: { rank, problem, version: '', device, ncclHostId, uniqueId: '' }, reason };
   }
-  const { index, name, uuid } = found.devices[chooseDevice(found.devices.length, asked)];
+}
+
+function ableCard(rank: number, asked: number | undefined): Omit<OwnCard, 'ncclHostId'> {
+  const { nccl, devices } = available();
+  const { index, name, uuid } = devices[chooseDevice(devices.length, asked)];
   const uniqueId = rank === 0 ? Buffer.from(loadNative().ncclUniqueId()).toString('base64') : '';
-  return {
-    rank,
-    problem: '',
-    version: found.nccl.version,
-    device: { index, name, uuid },
-    ncclHostId,
-    uniqueId,
-  };
+  return { rank, problem: '', version: nccl.version, device: { index, name, uuid }, uniqueId };
+}
+
+function available(): NcclDescription {
+  const found = describeNccl();
+  requireNccl(found);
+  return found;
 }

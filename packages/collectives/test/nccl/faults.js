@@ -1,0 +1,67 @@
+// Errors of the CUDA driver and of NCCL, which the stand-ins are told to give: at each call, on the last rank.
+import process from 'node:process';
+
+import { formGroup } from '../fixtures/groups.js';
+
+/** More than one piece of staging. */
+const long = 1_500_000;
+
+/** Operations that together make every call that there is; each is given the group and a tensor on the GPU. */
+const operations = [
+  (group) => group.allReduce(new Float32Array(long)),
+  (group) => group.reduce(new Float32Array(10)),
+  (group) => group.broadcast(new Float32Array(10)),
+  (group) => group.allGather(new Float32Array(10 * group.size), new Float32Array(10)),
+  (group) => group.reduceScatter(new Float32Array(10), new Float32Array(10 * group.size)),
+  (group) => group.allToAll(new Float32Array(10 * group.size), new Float32Array(10 * group.size)),
+  (group) => group.barrier(),
+  async (group) => {
+    const tensor = group.allocate('float32', 10);
+    await tensor.copyFromHost(new Float32Array(10));
+    await group.allReduce(tensor);
+    await tensor.copyToHost(new Float32Array(10));
+  },
+];
+
+/** args.faults: as RINGRUN_STAND_IN_FAULT; each has a group of its own, and after the last one a group works. Reports what each has led to. */
+export async function injectedFaults({ rank, size, store, args, report }) {
+  const found = {};
+  for (const [index, fault] of args.faults.entries()) {
+    if (rank === (args.victim ?? size - 1)) process.env.RINGRUN_STAND_IN_FAULT = fault;
+    const startedAt = performance.now();
+    found[fault] = await outcomeOf({ rank, size, store }, `fault ${index}`, args.timeoutMs);
+    found[fault].ms = performance.now() - startedAt;
+    delete process.env.RINGRUN_STAND_IN_FAULT;
+    await everybody(store, `fault ${index} is over`, size);
+  }
+  const after = await outcomeOf({ rank, size, store }, 'after all', 20_000);
+  await report({ found, after });
+}
+injectedFaults.formsGroupItself = true;
+
+async function outcomeOf(place, name, timeoutMs) {
+  try {
+    const group = await formGroup(place, name, { timeoutMs });
+    const error = await firstErrorOf(group);
+    await group.destroy();
+    return { error, again: error && (await group.barrier().catch((reason) => reason.message)) };
+  } catch (error) {
+    return { error: describe(error) };
+  }
+}
+
+async function firstErrorOf(group) {
+  for (const operate of operations) {
+    const error = await operate(group).then(() => undefined, (reason) => reason);
+    if (error) return describe(error);
+  }
+  return undefined;
+}
+
+const describe = ({ name, code, message }) => ({ name, code, message });
+
+/** Resolves when all have come. */
+async function everybody(store, key, size) {
+  if ((await store.add(key, 1)) === size) await store.set(`${key} everywhere`, '');
+  await store.wait([`${key} everywhere`]);
+}

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+
+import { runRanks } from '../fixtures/ranks.ts';
+import { envOverNccl } from './settings.ts';
+
+interface Outcome {
+  error?: { name: string; code: string; message: string };
+  /** What the group says to another operation. */
+  again?: string;
+  ms: number;
+}
+
+/** Only where the stand-ins are: NVIDIA's libraries do not fail to order. */
+const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
+
+/** What has to be in time although the libraries are not. */
+const timeoutMs = 1500;
+
+async function outcomes(faults: string[], victim = 1) {
+  const reports = await runRanks(2, 'injectedFaults', {
+    args: { faults, timeoutMs, victim },
+    envOf: envOverNccl,
+  });
+  for (const { after } of reports) expect(after).toEqual({});
+  const byRank = reports.map(({ found }) => found as Record<string, Outcome>);
+  return faults.map((fault) => ({ fault, ofEach: byRank.map((found) => found[fault]) }));
+}
+
+/** Each with the number that it returns. */
+const calls = [
+  'cuDevicePrimaryCtxRetain:1:2',
+  'cuCtxSetCurrent:1:201',
+  'cuStreamCreate:2:2',
+  'cuEventCreate:1:2',
+  'cuMemAlloc_v2:1:2',
+  'cuMemHostAlloc:1:2',
+  'cuMemcpyHtoDAsync_v2:1:700',
+  'cuMemcpyDtoHAsync_v2:2:700',
+  'cuMemcpyDtoDAsync_v2:1:700',
+  'cuMemsetD8Async:1:700',
+  'cuEventRecord:3:700',
+  'cuStreamWaitEvent:2:700',
+  'cuEventQuery:4:700',
+  'cuLaunchHostFunc:1:700',
+  'ncclCommInitRankConfig:1:3',
+  'ncclCommInitRankConfig:1:async=2',
+  'ncclCommGetAsyncError:2:3',
+  'ncclAllReduce:2:1',
+  'ncclReduce:1:2',
+  'ncclBroadcast:1:3',
+  'ncclAllGather:1:4',
+  'ncclReduceScatter:1:5',
+  'ncclSend:1:1',
+  'ncclRecv:1:1',
+  'ncclGroupStart:1:3',
+  'ncclGroupEnd:1:3',
+  'ncclAllReduce:1:async=6',
+];
+
+test.runIf(isStandIn)(
+  'an error of any call on one rank is an error on every rank that says which rank and which call, and the processes are fit for another group',
+  { timeout: 120_000 },
+  async () => {
+    for (const { fault, ofEach } of await outcomes(calls)) {
+      const [other, victim] = ofEach;
+      const [name, , what] = fault.split(':');
+      const said = what.startsWith('async') ? 'NCCL reports an error of its communicator' : name;
+      expect({ fault, ...victim.error }).toMatchObject({ name: 'RingrunError', code: 'ERR_SYSTEM' });
+      expect({ fault, ...other.error }).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });
+      for (const { error, again, ms } of ofEach) {
+        // Of an event that cannot be asked for it is said what it stood for.
+        expect(error!.message).toContain(name === 'cuEventQuery' ? 'work on GPU 1 failed' : said);
+        if (again !== undefined) expect(again).toBe(error!.message);
+        expect(ms, fault).toBeLessThan(10_000);
+      }
+    }
+  },
+);
+
+test.runIf(isStandIn)(
+  'what never ends is ended by the timeout, on every rank, and destroying does not wait for it',
+  async () => {
+    const faults = ['ncclCommInitRankConfig:1:hang', 'ncclAllReduce:2:hang', 'ncclSend:1:hang'];
+    for (const { fault, ofEach } of await outcomes(faults)) {
+      for (const { error, ms } of ofEach) {
+        expect({ fault, ...error }).toMatchObject({ code: 'ERR_COLLECTIVE_TIMEOUT' });
+        expect(ms, fault).toBeLessThan(timeoutMs + 8000);
+      }
+    }
+  },
+);
+
+test.runIf(isStandIn)('a communicator that cannot be aborted or finalized is left behind', async () => {
+  const [hung, ...farewells] = await outcomes([
+    'ncclAllReduce:2:hang,ncclCommAbort:1:hang',
+    'ncclCommFinalize:1:hang',
+    'ncclCommFinalize:1:3',
+    'ncclCommDestroy:1:hang',
+    'ncclCommDestroy:1:3',
+  ]);
+  for (const { error } of hung.ofEach) expect(error).toMatchObject({ code: 'ERR_COLLECTIVE_TIMEOUT' });
+  for (const { fault, ofEach } of farewells) {
+    for (const { error, ms } of ofEach) {
+      expect({ fault, error }).toEqual({ fault, error: undefined });
+      expect(ms, fault).toBeLessThan(10_000);
+    }
+  }
+});
+
+test.runIf(isStandIn)('a rank that fails before it has a card fails everywhere, with its words', async () => {
+  const faults = ['cuDeviceGetUuid:1:2', 'cuDeviceGetCount:1:2', 'ncclGetUniqueId:1:2'];
+  for (const { fault, ofEach } of await outcomes(faults, 0)) {
+    const [name] = fault.split(':');
+    for (const { error } of ofEach) expect(error!.message, fault).toContain(name);
+  }
+});
