@@ -1,6 +1,8 @@
 // Errors of the CUDA driver and of NCCL, which the stand-ins are told to give: at each call, on the last rank.
 import process from 'node:process';
 
+import { describeNccl } from '@ringrun/native';
+
 import { formGroup } from '../fixtures/groups.js';
 
 /** More than one piece of staging. */
@@ -65,3 +67,8 @@ async function everybody(store, key, size) {
   if ((await store.add(key, 1)) === size) await store.set(`${key} everywhere`, '');
   await store.wait([`${key} everywhere`]);
 }
+
+export async function describedNccl({ report }) {
+  await report({ found: describeNccl() });
+}
+describedNccl.formsGroupItself = true;

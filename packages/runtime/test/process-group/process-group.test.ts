@@ -36,8 +36,8 @@ test('before the group exists every function says what to call first', async () 
 
 test('choices that do not exist are refused, and change nothing', async () => {
   const refused: [options: object, message: RegExp][] = [
-    [{ backend: 'nccl' }, /nccl backend does not exist yet: expected 'gloo'/],
-    [{ backend: 'mpi' }, /no backend "mpi"/],
+    [{ backend: 'mpi' }, /no backend "mpi": expected 'gloo', .* or 'nccl'/],
+    [{ device: 0 }, /device is 0 and the backend gloo/],
     [{ initMethod: 'tcp://127.0.0.1:1' }, /rank and worldSize are missing/],
     [{ rank: 0 }, /RANK is 0, but WORLD_SIZE is not set/],
     [{ rank: 2, worldSize: 2 }, /from 0 to 1/],

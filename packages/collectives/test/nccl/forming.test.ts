@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+
+import { describeNccl } from '@ringrun/native';
+
+import { whyUnavailable } from '../../src/nccl/availability.ts';
+import type { Card } from '../../src/nccl/card.ts';
+import { checkCards } from '../../src/nccl/card.ts';
+import { chooseDevice } from '../../src/nccl/device.ts';
+import { runRanks } from '../fixtures/ranks.ts';
+import { standIn } from './stand-in.ts';
+
+const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
+
+function formed(size: number, envOf: (rank: number) => NodeJS.ProcessEnv) {
+  return runRanks(size, 'forming', {
+    envOf: (rank) => ({ ...standIn(), TEST_BACKEND: 'nccl', ...envOf(rank) }),
+  });
+}
+
+describe.runIf(isStandIn)('a group is formed', () => {
+  test('of ranks that the launcher has numbered, of ranks that see one GPU each, and of one that nobody has', async () => {
+    const sum = { transport: 'nccl', sum: 1 };
+    expect(await formed(2, (rank) => ({ LOCAL_RANK: String(rank) }))).toEqual([sum, sum]);
+    const alone = (rank: number) => ({ CUDA_VISIBLE_DEVICES: String(rank + 3), LOCAL_RANK: String(rank) });
+    expect(await formed(2, alone)).toEqual([sum, sum]);
+    expect(await formed(1, () => ({}))).toEqual([{ transport: 'nccl', sum: 0 }]);
+  });
+
+  test('not of ranks that share a GPU, unless they say that they are on different hosts', async () => {
+    for (const env of [{}, { LOCAL_RANK: '3' }]) {
+      for (const report of await formed(2, () => env)) {
+        expect(report).toMatchObject({ name: 'InvalidArgumentError' });
+        expect(report['message']).toMatch(
+          /^rank 0 \(host .*, pid \d+\) and rank 1 \(.*\) would share GPU \d \(stand-in for a GPU, GPU-5a.*\), and NCCL needs one for each rank\. .*LOCAL_RANK.*gloo/,
+        );
+      }
+    }
+    const reports = await formed(2, (rank) => ({ NCCL_HOSTID: `host ${rank}` }));
+    expect(reports.map(({ sum }) => sum)).toEqual([1, 1]);
+  });
+
+  test('not where one rank has no GPU, no driver, no NCCL, or an old one: all are told which, and why', async () => {
+    const lacks: [NodeJS.ProcessEnv, RegExp][] = [
+      [{ CUDA_VISIBLE_DEVICES: '' }, /the CUDA driver: the driver sees no GPU/],
+      [{ RINGRUN_CUDA_LIBRARY: '/nowhere/libcuda.so' }, /libcuda\.so\.1 in \/nowhere\/libcuda\.so \(.*No such file/],
+      [{ RINGRUN_NCCL_LIBRARY: '/nowhere/libnccl.so' }, /libnccl\.so\.2 in \/nowhere\/libnccl\.so \(.*No such file/],
+      [{ RINGRUN_STAND_IN_NCCL_VERSION: '2708' }, /is NCCL 2\.7\.8, expected 2\.14\.0 or later/],
+    ];
+    for (const [env, reason] of lacks) {
+      const [other, lacking] = await formed(2, (rank) => ({
+        LOCAL_RANK: String(rank),
+        ...(rank === 1 ? env : {}),
+      }));
+      for (const report of [other, lacking]) {
+        expect(report).toMatchObject({ code: 'ERR_NCCL_UNAVAILABLE' });
+        expect(report['message']).toMatch(reason);
+        expect(report['message']).toContain('choose the backend gloo');
+      }
+      expect(other['message']).toMatch(/^of rank 1 \(host .*\): the backend nccl cannot be used here: /);
+    }
+  });
+
+  test('not of two versions of NCCL', async () => {
+    const reports = await formed(2, (rank) => ({
+      LOCAL_RANK: String(rank),
+      RINGRUN_STAND_IN_NCCL_VERSION: rank === 0 ? '22105' : '21903',
+    }));
+    for (const { code, message } of reports) {
+      expect(code).toBe('ERR_VERSION_MISMATCH');
+      expect(message).toMatch(/has NCCL 2\.21\.5, rank 1 .* has 2\.19\.3: install one version/);
+    }
+  });
+});
+
+test.runIf(isStandIn)('what this machine has is described: here neither driver nor NCCL, and where they were looked for', () => {
+  const found = describeNccl();
+  if (found.cuda.path !== '' || found.nccl.path !== '') return expect(whyUnavailable(found)).toBeDefined();
+  expect(found.devices).toEqual([]);
+  expect(found.cuda.attempts[0].place).toBe('libcuda.so.1');
+  expect(found.nccl.attempts[0].place).toBe('libnccl.so.2');
+  expect(whyUnavailable(found)).toMatch(
+    /^the CUDA driver: no CUDA driver .*Looked for libcuda\.so\.1 in libcuda\.so\.1 \(.*RINGRUN_CUDA_LIBRARY names another file; NCCL: .*RINGRUN_NCCL_LIBRARY/,
+  );
+});
+
+test.runIf(isStandIn)('with libraries, versions, paths and GPUs are described', async () => {
+  const [{ found }] = await runRanks(1, 'describedNccl', { envOf: () => ({ ...standIn(), CUDA_VISIBLE_DEVICES: '2' }) });
+  const { RINGRUN_CUDA_LIBRARY, RINGRUN_NCCL_LIBRARY } = standIn();
+  expect(found).toMatchObject({
+    cuda: { path: RINGRUN_CUDA_LIBRARY, version: '12.4', problem: '' },
+    nccl: { path: RINGRUN_NCCL_LIBRARY, version: '2.21.5', problem: '' },
+    devices: [{ index: 0, name: 'stand-in for a GPU', uuid: 'GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a02', pciBusId: '00000000:02:00.0', memoryBytes: 2 ** 34 }],
+  });
+});
+
+describe('the GPU of a rank', () => {
+  test.each([
+    [8, undefined, {}, 0],
+    [8, undefined, { LOCAL_RANK: '5' }, 5],
+    [1, undefined, { LOCAL_RANK: '5' }, 0],
+    [4, 3, { LOCAL_RANK: '1' }, 3],
+  ])('of %d, asked for %s, with %o, is %d', (count, asked, env, expected) => {
+    expect(chooseDevice(count, asked, env)).toBe(expected);
+  });
+
+  test.each([
+    [4, 4, {}, /^device is 4, expected a GPU that this process sees: an integer from 0 to 3/],
+    [4, -1, {}, /^device is -1/],
+    [4, 0.5, {}, /^device is 0.5/],
+    [4, undefined, { LOCAL_RANK: 'one' }, /^LOCAL_RANK is 'one', expected/],
+    [4, undefined, { LOCAL_RANK: '' }, /^LOCAL_RANK is '', expected/],
+  ])('of %d, asked for %s, with %o, is refused', (count, asked, env, message) => {
+    expect(() => chooseDevice(count, asked, env)).toThrow(message);
+  });
+});
+
+test('cards of ranks on other hosts may have GPUs of the same index', () => {
+  const card = (rank: number): Card => ({
+    rank,
+    host: `node${rank}`,
+    pid: 1,
+    problem: '',
+    version: '2.21.5',
+    device: { index: 0, name: 'GPU', uuid: `GPU-${rank}` },
+    ncclHostId: '',
+    uniqueId: '',
+  });
+  expect(() => {
+    checkCards([card(0), card(1)]);
+  }).not.toThrow();
+  // NCCL of one minor version understands itself.
+  expect(() => {
+    checkCards([card(0), { ...card(1), version: '2.21.6' }]);
+  }).not.toThrow();
+});
