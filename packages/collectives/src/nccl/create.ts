@@ -7,8 +7,9 @@ import { checkedRank, checkedSize, checkedTimeout } from '../gloo/arguments.ts';
 import type { GlooGroupOptions } from '../gloo/create.ts';
 import { connectRanks } from '../gloo/create.ts';
 import { defaultTimeoutMs } from '../options.ts';
+import type { Store } from '../store.ts';
 import { requireNccl } from './availability.ts';
-import type { OwnCard } from './card.ts';
+import type { Card, OwnCard } from './card.ts';
 import { checkCards, exchangeCards } from './card.ts';
 import { chooseDevice } from './device.ts';
 import { NcclGroup } from './nccl-group.ts';
@@ -32,14 +33,40 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
   const { card, reason } = ownCard(rank, options.device);
   const cards = await exchangeCards(options.store, card, size, timeoutMs);
-  if (reason) throw reason;
-  checkCards(cards);
+  const refusal = reason ?? refusalOf(cards);
+  if (refusal) {
+    await letOthersRead(options.store, size);
+    throw refusal;
+  }
   const id = Buffer.from(cards[0].uniqueId, 'base64');
   const device = card.device.index;
   return await connectRanks(options, async ({ native, calls, rank, size, timeoutMs }) => {
     await native.joinNccl(device, id, timeoutMs);
     return new NcclGroup(calls, { rank, size, timeoutMs, device });
   });
+}
+
+function refusalOf(cards: readonly Card[]): unknown {
+  try {
+    checkCards(cards);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Milliseconds. */
+const patienceWithReaders = 5000;
+
+/** Whoever hosts the store may close it once this has thrown: after everybody has read the cards, and come to the same words. */
+async function letOthersRead(store: Store, size: number): Promise<void> {
+  if (size === 1) return;
+  try {
+    if ((await store.add('nccl/readers', 1)) === size) await store.set('nccl/read', '');
+    await store.wait(['nccl/read'], { timeoutMs: patienceWithReaders });
+  } catch {
+    // What is to be said is the refusal.
+  }
 }
 
 /** A rank that cannot takes part this far, so that the others need not wait for it. `reason`: its own error, which says more than the others'. */

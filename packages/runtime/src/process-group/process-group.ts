@@ -63,6 +63,8 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
     process.once('beforeExit', leaveAtExit);
   } catch (error) {
     enterState(before);
+    // Every rank was told this. They have met, and may meet once more, over gloo: under keys of their own.
+    if (error instanceof RingrunError && error.code === 'ERR_NCCL_UNAVAILABLE') generation += 1;
     throw error;
   }
 }
