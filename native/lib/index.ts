@@ -248,6 +248,8 @@ export interface NativeBinding {
   DeviceMemory: new (device: number, bytes: number, address?: bigint) => NativeDeviceMemory;
   /** Opens the CUDA driver and NCCL, and says what is there; creates nothing on a GPU. */
   describeNccl(): NcclDescription;
+  /** Bytes per second of the driver's own copies of `bytes` between page-locked memory and a GPU. Blocks meanwhile. */
+  measureCopies(device: number, bytes: number, rounds: number): { toDevice: number; toHost: number };
   /** 128 bytes by which the ranks of a communicator find each other: the process that has asked for them answers the others. */
   ncclUniqueId(): Uint8Array;
   /** Processors that this process may keep busy: its affinity mask and its cgroup's quota. */

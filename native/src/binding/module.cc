@@ -82,6 +82,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ProcessGroup", ProcessGroup::define(env));
   exports.Set("DeviceMemory", DeviceMemoryObject::define(env));
   exports.Set("describeNccl", Napi::Function::New(env, describeNcclOf));
+  exports.Set("measureCopies", Napi::Function::New(env, measureCopiesOf));
   exports.Set("ncclUniqueId", Napi::Function::New(env, ncclUniqueIdOf));
   exports.Set("usableCpus", Napi::Function::New(env, usableCpusOf));
   exports.Set("kernelNames", Napi::Function::New(env, kernelNames));

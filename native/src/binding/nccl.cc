@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "nccl/describe.h"
+#include "nccl/measure.h"
 #include "nccl/nccl.h"
 
 namespace ringrun {
@@ -62,6 +63,20 @@ Napi::Value ncclUniqueIdOf(const Napi::CallbackInfo& info) {
   Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), sizeof id);
   std::memcpy(bytes.Data(), &id, sizeof id);
   return bytes;
+}
+
+// (device, bytes, rounds)
+Napi::Value measureCopiesOf(const Napi::CallbackInfo& info) {
+  CopyBandwidth bandwidth{};
+  const std::optional<Failure> failure = failureOf([&] {
+    bandwidth = measureCopies(Device::at(info[0].As<Napi::Number>()), static_cast<std::size_t>(info[1].As<Napi::Number>().Int64Value()),
+                              info[2].As<Napi::Number>());
+  });
+  if (failure) throw Napi::Error::New(info.Env(), failure->detail);
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("toDevice", bandwidth.toDevice);
+  object.Set("toHost", bandwidth.toHost);
+  return object;
 }
 
 }  // namespace ringrun

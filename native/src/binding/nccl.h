@@ -10,4 +10,7 @@ Napi::Value describeNcclOf(const Napi::CallbackInfo& info);
 // ncclUniqueId of native/lib/index.ts.
 Napi::Value ncclUniqueIdOf(const Napi::CallbackInfo& info);
 
+// measureCopies of native/lib/index.ts.
+Napi::Value measureCopiesOf(const Napi::CallbackInfo& info);
+
 }  // namespace ringrun

@@ -1,0 +1,51 @@
+#include "nccl/measure.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "base/wait.h"
+#include "nccl/memory.h"
+#include "nccl/stream.h"
+
+namespace ringrun {
+namespace {
+
+constexpr Milliseconds kPatience{1000};
+
+void await(const Stream& stream, const Event& event, const std::shared_ptr<const Bell>& bell) {
+  stream.record(event);
+  stream.ringWhenDone(bell);
+  while (!event.hasPassed()) {
+    pollfd interest{bell->fd(), POLLIN, 0};
+    pollSockets(&interest, 1, kPatience);
+    bell->clear();
+  }
+}
+
+}  // namespace
+
+// The first copy of each direction is not counted.
+CopyBandwidth measureCopies(const Device& device, std::size_t bytes, int rounds) {
+  device.makeCurrent();
+  const DeviceMemory onDevice(device, bytes);
+  const PinnedMemory pinned(device, bytes);
+  const Stream stream(device);
+  const Event event(device);
+  const auto bell = std::make_shared<Bell>();
+  const auto measure = [&](const std::function<void()>& copy) {
+    copy();
+    await(stream, event, bell);
+    const auto since = std::chrono::steady_clock::now();
+    for (int round = 0; round < rounds; ++round) copy();
+    await(stream, event, bell);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since;
+    return static_cast<double>(bytes) * rounds / taken.count();
+  };
+  CopyBandwidth bandwidth{};
+  bandwidth.toDevice = measure([&] { stream.copyToDevice(onDevice.data(), pinned.data(), bytes); });
+  bandwidth.toHost = measure([&] { stream.copyToHost(pinned.data(), onDevice.data(), bytes); });
+  return bandwidth;
+}
+
+}  // namespace ringrun

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Everything about the backend nccl that only a GPU can show, in one command, without a network:
+#
+#   scripts/gpu-check.sh                  on a machine with Node >= 20, NVIDIA's driver, NCCL, and this folder as `npm test` leaves it
+#   scripts/gpu-check.sh --pack FILE      here: an archive of all that it needs, to be unpacked there (with the NCCL that
+#                                         RINGRUN_NCCL_LIBRARY names, where that is set)
+#   scripts/gpu-check.sh --stand-in       here: the same steps over the stand-ins of the tests, to see that the script works
+#
+# One GPU is enough: 2 and 4 ranks share it by saying that they are on different hosts (NCCL_HOSTID), and reach each other
+# over sockets. A test arrangement only; NCCL refuses ranks of one host that share a GPU, and so does ringrun.
+set -eu
+cd "$(dirname "$0")/.."
+
+pack() {
+  [ -n "${RINGRUN_NCCL_LIBRARY:-}" ] && cp -L "$RINGRUN_NCCL_LIBRARY" native/build/libnccl.so.2
+  node scripts/setup.js
+  tar --create --gzip --file "$1" --exclude=.git --exclude='native/build/objects-*' --exclude="$(basename "$1")" .
+  echo "packed into $1: unpack it on a machine with a GPU, and start scripts/gpu-check.sh there"
+}
+
+step() {
+  echo
+  echo "== $1"
+}
+
+tests() {
+  node node_modules/vitest/vitest.mjs run --testTimeout=600000 "$@"
+}
+
+case "${1:-}" in
+  --pack)
+    pack "${2:?gpu-check.sh --pack FILE: name the archive}"
+    exit 0
+    ;;
+  --stand-in)
+    most=4
+    eval "$(node --import tsx --input-type=module --eval "
+      import { standIn } from './packages/collectives/test/nccl/stand-in.ts';
+      for (const [name, path] of Object.entries(standIn())) console.log('export ' + name + '=' + JSON.stringify(path));
+    ")"
+    ;;
+  '')
+    most=256
+    export RINGRUN_GPU_CHECK=1 RINGRUN_SHARE_GPU=1
+    if [ -z "${RINGRUN_NCCL_LIBRARY:-}" ] && [ -f native/build/libnccl.so.2 ]; then
+      export RINGRUN_NCCL_LIBRARY="$PWD/native/build/libnccl.so.2"
+    fi
+    ;;
+  *)
+    echo "gpu-check.sh: '$1' is no option, expected nothing, --pack FILE or --stand-in" >&2
+    exit 2
+    ;;
+esac
+
+step 'what is there'
+node --version
+node --input-type=module --eval "
+  import { describeNccl } from './native/dist/index.js';
+  const { cuda, nccl, devices } = describeNccl();
+  for (const [name, { path, version, problem }] of Object.entries({ driver: cuda, NCCL: nccl })) console.log(name, version, path, problem);
+  for (const { index, name, uuid, memoryBytes } of devices) console.log('GPU', index, name, uuid, (memoryBytes / 2 ** 30).toFixed(1), 'GiB');
+  process.exitCode = cuda.problem || nccl.problem ? 1 : 0;
+"
+
+step 'arrays of this host: every collective, dtype, op and length, on 1, 2 and 4 ranks'
+tests packages/collectives/test/conformance/conformance.test.ts -t nccl
+
+step 'tensors on the GPU: the same'
+tests packages/collectives/test/nccl/on-device.test.ts
+
+step 'ranks that die, disagree, leave first, and have many operations under way'
+tests packages/collectives/test/contracts -t nccl
+
+step 'groups of the package, and MNIST under DDP'
+tests test/nccl.test.ts
+
+for ranks in 1 2 4; do
+  step "bandwidth: $ranks ranks"
+  node launch --nproc "$ranks" bench/nccl/bandwidth.js "$most"
+done
+
+step 'all of it passed'
