@@ -24,15 +24,23 @@ test('all groups of a process run on its GPU, and the functions of the package t
   );
 });
 
-test.skipIf(isReal)('without a GPU the error says what was looked for, and gloo can be used instead', async () => {
-  const nowhere = { RINGRUN_CUDA_LIBRARY: '/nowhere/libcuda.so.1', RINGRUN_NCCL_LIBRARY: '/nowhere/libnccl.so.2' };
-  for (const { code, message, refused } of await scenarios.run<Record<string, string>>(2, 'without', {
-    env: nowhere,
-  })) {
-    expect({ code, refused }).toEqual({ code: 'ERR_NCCL_UNAVAILABLE', refused: 'ERR_NOT_ON_GPU' });
-    expect(message).toMatch(/\/nowhere\/libcuda\.so\.1 .*\/nowhere\/libnccl\.so\.2 .*choose the backend gloo/);
-  }
-});
+test.skipIf(isReal)(
+  'without a GPU the error says what was looked for, and gloo can be used instead',
+  async () => {
+    const nowhere = {
+      RINGRUN_CUDA_LIBRARY: '/nowhere/libcuda.so.1',
+      RINGRUN_NCCL_LIBRARY: '/nowhere/libnccl.so.2',
+    };
+    for (const { code, message, refused } of await scenarios.run<Record<string, string>>(2, 'without', {
+      env: nowhere,
+    })) {
+      expect({ code, refused }).toEqual({ code: 'ERR_NCCL_UNAVAILABLE', refused: 'ERR_NOT_ON_GPU' });
+      expect(message).toMatch(
+        /\/nowhere\/libcuda\.so\.1 .*\/nowhere\/libnccl\.so\.2 .*choose the backend gloo/,
+      );
+    }
+  },
+);
 
 /** What the example prints last: the digest of the parameters that all ranks have. */
 async function digestOver(backend: string, data: string): Promise<string> {

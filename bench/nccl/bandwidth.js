@@ -34,7 +34,8 @@ for (const bytes of sizes) {
   await onDevice.copyFromHost(plain);
   const copies = loadNative().measureCopies(group.device, bytes, rounds);
   const rates = [copies.toDevice, copies.toHost];
-  for (const tensor of [plain, registered, onDevice]) rates.push(bytes / (await secondsOf(() => group.allReduce(tensor))));
+  for (const tensor of [plain, registered, onDevice])
+    rates.push(bytes / (await secondsOf(() => group.allReduce(tensor))));
   if (isFirst) console.log(rowOf([bytes / 2 ** 20, ...rates.map((rate) => (rate / 1e9).toFixed(2))]));
   onDevice.free();
 }

@@ -162,7 +162,13 @@ export interface NativeProcessGroup {
     root: number,
     timeoutMs: number,
   ): Promise<void>;
-  reduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, root: number, timeoutMs: number): void;
+  reduceSync(
+    tensor: NativePlacedTensor,
+    dtype: number,
+    reduceOp: number,
+    root: number,
+    timeoutMs: number,
+  ): void;
   /** `output` becomes the reduction of everybody's `inputs[rank]`; ranks may have different lengths. */
   reduceScatter(
     output: NativePlacedTensor,
@@ -210,8 +216,20 @@ export interface NativeProcessGroup {
   send(tensor: NativePlacedTensor, dtype: number, to: number, tag: number, timeoutMs: number): Promise<void>;
   sendSync(tensor: NativePlacedTensor, dtype: number, to: number, tag: number, timeoutMs: number): void;
   /** A message with this tag from rank `from`, or from whoever sends first (−1). Gives the sender. */
-  receive(tensor: NativePlacedTensor, dtype: number, from: number, tag: number, timeoutMs: number): Promise<number>;
-  receiveSync(tensor: NativePlacedTensor, dtype: number, from: number, tag: number, timeoutMs: number): number;
+  receive(
+    tensor: NativePlacedTensor,
+    dtype: number,
+    from: number,
+    tag: number,
+    timeoutMs: number,
+  ): Promise<number>;
+  receiveSync(
+    tensor: NativePlacedTensor,
+    dtype: number,
+    from: number,
+    tag: number,
+    timeoutMs: number,
+  ): number;
   /**
    * From now on collectives go through NCCL on a GPU, its index among those that this process sees. A collective of a connected group; `id`: 128 bytes
    * that one rank has from `ncclUniqueId`. What else the group has connected stays: ranks agree over it on every operation, and watch each other.
@@ -224,12 +242,7 @@ export interface NativeProcessGroup {
     dtype: number,
     timeoutMs: number,
   ): Promise<void>;
-  copyToHost(
-    tensor: NativeDeviceTensor,
-    host: NativeTensor,
-    dtype: number,
-    timeoutMs: number,
-  ): Promise<void>;
+  copyToHost(tensor: NativeDeviceTensor, host: NativeTensor, dtype: number, timeoutMs: number): Promise<void>;
   /** A message from GPU to GPU, in the order of the group's operations on both ranks. */
   sendOnDevice(tensor: NativeDeviceTensor, dtype: number, to: number, timeoutMs: number): Promise<void>;
   receiveOnDevice(tensor: NativeDeviceTensor, dtype: number, from: number, timeoutMs: number): Promise<void>;

@@ -100,11 +100,7 @@ export class GlooGroup implements ProcessGroup {
     await this.later(options, (native, timeoutMs) => native.reduceScatter(...operands, timeoutMs));
   }
 
-  reduceScatterSync(
-    output: Tensor,
-    input: TensorByRank,
-    options: Options.ReduceScatterOptions = {},
-  ): void {
+  reduceScatterSync(output: Tensor, input: TensorByRank, options: Options.ReduceScatterOptions = {}): void {
     const operands = reduceScatterOperands(this, output, input, options);
     this.#now(options, (native, timeoutMs) => {
       native.reduceScatterSync(...operands, timeoutMs);

@@ -46,13 +46,17 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
   });
 }
 
-function refusalOf(cards: readonly Card[]): unknown {
+function refusalOf(cards: readonly Card[]): Error | undefined {
   try {
     checkCards(cards);
     return undefined;
   } catch (error) {
-    return error;
+    return asError(error);
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 /** Milliseconds. */
@@ -75,7 +79,7 @@ function ownCard(rank: number, asked: number | undefined): { card: OwnCard; reas
   try {
     return { card: { ...ableCard(rank, asked), ncclHostId } };
   } catch (error) {
-    const reason = error instanceof Error ? error : new Error(String(error));
+    const reason = asError(error);
     const device = { index: 0, name: '', uuid: '' };
     const problem = reason.message;
     return { card: { rank, problem, version: '', device, ncclHostId, uniqueId: '' }, reason };

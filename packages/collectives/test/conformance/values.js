@@ -112,9 +112,7 @@ function patternOf(name, dtype, phase, valueAt) {
 export function patternOfTerms(one, from, to = 0) {
   const { dtype, op, size } = one;
   const formula = op === 'PRODUCT' ? 'factors' : op === undefined ? 'elements' : 'addends';
-  return patternOf(`${formula} of ${from} among ${size}`, dtype, phaseFor(to), (at) =>
-    termAt(one, at, from),
-  );
+  return patternOf(`${formula} of ${from} among ${size}`, dtype, phaseFor(to), (at) => termAt(one, at, from));
 }
 
 /** Everybody's terms as one, by definition. */

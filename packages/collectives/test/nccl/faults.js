@@ -54,7 +54,10 @@ async function outcomeOf(place, name, timeoutMs) {
 
 async function firstErrorOf(group) {
   for (const operate of operations) {
-    const error = await operate(group).then(() => undefined, (reason) => reason);
+    const error = await operate(group).then(
+      () => undefined,
+      (reason) => reason,
+    );
     if (error) return describe(error);
   }
   return undefined;

@@ -42,8 +42,14 @@ describe.runIf(isStandIn)('a group is formed', () => {
   test('not where one rank has no GPU, no driver, no NCCL, or an old one: all are told which, and why', async () => {
     const lacks: [NodeJS.ProcessEnv, RegExp][] = [
       [{ CUDA_VISIBLE_DEVICES: '' }, /the CUDA driver: the driver sees no GPU/],
-      [{ RINGRUN_CUDA_LIBRARY: '/nowhere/libcuda.so' }, /libcuda\.so\.1 in \/nowhere\/libcuda\.so \(.*No such file/],
-      [{ RINGRUN_NCCL_LIBRARY: '/nowhere/libnccl.so' }, /libnccl\.so\.2 in \/nowhere\/libnccl\.so \(.*No such file/],
+      [
+        { RINGRUN_CUDA_LIBRARY: '/nowhere/libcuda.so' },
+        /libcuda\.so\.1 in \/nowhere\/libcuda\.so \(.*No such file/,
+      ],
+      [
+        { RINGRUN_NCCL_LIBRARY: '/nowhere/libnccl.so' },
+        /libnccl\.so\.2 in \/nowhere\/libnccl\.so \(.*No such file/,
+      ],
       [{ RINGRUN_STAND_IN_NCCL_VERSION: '2708' }, /is NCCL 2\.7\.8, expected 2\.14\.0 or later/],
     ];
     for (const [env, reason] of lacks) {
@@ -72,24 +78,47 @@ describe.runIf(isStandIn)('a group is formed', () => {
   });
 });
 
-test.runIf(isStandIn)('what this machine has is described: here neither driver nor NCCL, and where they were looked for', () => {
-  const found = describeNccl();
-  if (found.cuda.path !== '' || found.nccl.path !== '') return expect(whyUnavailable(found)).toBeDefined();
-  expect(found.devices).toEqual([]);
-  expect(found.cuda.attempts[0].place).toBe('libcuda.so.1');
-  expect(found.nccl.attempts[0].place).toBe('libnccl.so.2');
-  expect(whyUnavailable(found)).toMatch(
-    /^the CUDA driver: no CUDA driver .*Looked for libcuda\.so\.1 in libcuda\.so\.1 \(.*RINGRUN_CUDA_LIBRARY names another file; NCCL: .*RINGRUN_NCCL_LIBRARY/,
+test('the dynamic loader is asked first, and what could not be opened is a problem', () => {
+  const { cuda, nccl } = describeNccl();
+  for (const [name, { path, problem, attempts }] of Object.entries({ libcuda: cuda, libnccl: nccl })) {
+    if (isStandIn) expect(attempts[0].place).toBe(name === 'libcuda' ? 'libcuda.so.1' : 'libnccl.so.2');
+    expect({ name, isOpen: path !== '' || problem !== '' }).toEqual({ name, isOpen: true });
+  }
+});
+
+test('a library that is missing is said with every place that was tried, and how to name another', () => {
+  const missing = (problem: string) => ({
+    path: '',
+    version: '',
+    problem,
+    attempts: [
+      { place: 'one', reason: 'no such file' },
+      { place: 'other', reason: 'wrong class' },
+    ],
+  });
+  expect(whyUnavailable({ cuda: missing('no driver'), nccl: missing('no NCCL'), devices: [] })).toBe(
+    'the CUDA driver: no driver. Looked for libcuda.so.1 in one (no such file), other (wrong class); RINGRUN_CUDA_LIBRARY names another file; ' +
+      'NCCL: no NCCL. Looked for libnccl.so.2 in one (no such file), other (wrong class); RINGRUN_NCCL_LIBRARY names another file',
   );
 });
 
 test.runIf(isStandIn)('with libraries, versions, paths and GPUs are described', async () => {
-  const [{ found }] = await runRanks(1, 'describedNccl', { envOf: () => ({ ...standIn(), CUDA_VISIBLE_DEVICES: '2' }) });
+  const [{ found }] = await runRanks(1, 'describedNccl', {
+    envOf: () => ({ ...standIn(), CUDA_VISIBLE_DEVICES: '2' }),
+  });
   const { RINGRUN_CUDA_LIBRARY, RINGRUN_NCCL_LIBRARY } = standIn();
   expect(found).toMatchObject({
     cuda: { path: RINGRUN_CUDA_LIBRARY, version: '12.4', problem: '' },
     nccl: { path: RINGRUN_NCCL_LIBRARY, version: '2.21.5', problem: '' },
-    devices: [{ index: 0, name: 'stand-in for a GPU', uuid: 'GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a02', pciBusId: '00000000:02:00.0', memoryBytes: 2 ** 34 }],
+    devices: [
+      {
+        index: 0,
+        name: 'stand-in for a GPU',
+        uuid: 'GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a02',
+        pciBusId: '00000000:02:00.0',
+        memoryBytes: 2 ** 34,
+      },
+    ],
   });
 });
 

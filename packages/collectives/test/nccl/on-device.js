@@ -19,9 +19,11 @@ export async function conformanceOnDevice({ group, rank, size, args, report }) {
   world.call = (name, ...given) => callOnDevice(group, name, given);
   let count = 0;
   for (const one of reductionCases(world).filter(({ op }) => opsOnDevice.includes(op)))
-    for (const [name, carryOut] of Object.entries(reductions)) count += await inTurn(world, name, carryOut, one);
+    for (const [name, carryOut] of Object.entries(reductions))
+      count += await inTurn(world, name, carryOut, one);
   for (const one of movementCases(world))
-    for (const [name, carryOut] of Object.entries(movements)) count += await inTurn(world, name, carryOut, one);
+    for (const [name, carryOut] of Object.entries(movements))
+      count += await inTurn(world, name, carryOut, one);
   await group.destroy();
   await report({ count });
 }
@@ -31,7 +33,9 @@ async function inTurn(world, name, carryOut, one) {
   try {
     await carryOut(world, turn);
   } catch (error) {
-    throw new Error(`while in ${name} of ${one.dtype} ${one.op ?? ''}, length ${one.length}, on the GPU`, { cause: error });
+    throw new Error(`while in ${name} of ${one.dtype} ${one.op ?? ''}, length ${one.length}, on the GPU`, {
+      cause: error,
+    });
   }
   world.memory.clear();
   return 1;
@@ -40,7 +44,9 @@ async function inTurn(world, name, carryOut, one) {
 /** Arrays that lie in others lie in those on the GPU too. */
 async function callOnDevice(group, name, given) {
   const arrays = arraysIn(given);
-  const wholes = arrays.filter((one, i) => !arrays.some((other, j) => i !== j && holdsBefore(other, j, one, i)));
+  const wholes = arrays.filter(
+    (one, i) => !arrays.some((other, j) => i !== j && holdsBefore(other, j, one, i)),
+  );
   const tensors = new Map();
   for (const whole of wholes) {
     const tensor = group.allocate(dtypeOf(whole), whole.length);
@@ -173,7 +179,12 @@ export async function refusalsOnDevice({ group, rank, size, report }) {
 /** A tensor of one group in another, whose backend is gloo. */
 export async function tensorInGlooGroup({ group, rank, size, store, report }) {
   const tensor = group.allocate('float32', 10);
-  const gloo = await createGlooGroup({ store: prefixed(store, 'gloo beside/'), rank, size, timeoutMs: 20_000 });
+  const gloo = await createGlooGroup({
+    store: prefixed(store, 'gloo beside/'),
+    rank,
+    size,
+    timeoutMs: 20_000,
+  });
   const error = await gloo.allReduce(tensor).catch((reason) => reason);
   const sum = Float32Array.of(rank + 1);
   await gloo.allReduce(sum);

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('stand-in/', import.meta.url));
-const cache = fileURLToPath(new URL('../../../../node_modules/.cache/ringrun-nccl-stand-in/', import.meta.url));
+const cache = fileURLToPath(
+  new URL('../../../../node_modules/.cache/ringrun-nccl-stand-in/', import.meta.url),
+);
 
 /**
  * The stand-ins for libcuda and libnccl, compiled where they have changed, as the environment that lets ranks open them instead of NVIDIA's. What they are and are not:

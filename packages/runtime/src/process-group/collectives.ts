@@ -19,10 +19,7 @@ import type { GroupOption } from './groups.ts';
  */
 
 /** Reduces `tensor` over the ranks, in place on each of them (torch.distributed.all_reduce). */
-export async function allReduce(
-  tensor: Tensor,
-  options: AllReduceOptions & GroupOption = {},
-): Promise<void> {
+export async function allReduce(tensor: Tensor, options: AllReduceOptions & GroupOption = {}): Promise<void> {
   await groupOf(options).allReduce(tensor, options);
 }
 
@@ -62,10 +59,7 @@ export function reduceScatterSync(
 }
 
 /** Gives `tensor` the values of rank `src`, 0 unless given, on every rank (torch.distributed.broadcast). */
-export async function broadcast(
-  tensor: Tensor,
-  options: BroadcastOptions & GroupOption = {},
-): Promise<void> {
+export async function broadcast(tensor: Tensor, options: BroadcastOptions & GroupOption = {}): Promise<void> {
   const group = groupOf(options);
   await group.broadcast(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }

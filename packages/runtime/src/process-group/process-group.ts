@@ -112,7 +112,7 @@ function checkChoices(options: InitProcessGroupOptions): void {
   const { backend = 'gloo', device, timeoutMs = defaultTimeoutMs } = options;
   if (!backends.includes(backend)) {
     throw new InvalidArgumentError(
-      `There is no backend "${String(backend)}": expected 'gloo', which runs on every machine, or 'nccl', for NVIDIA's GPUs.`,
+      `There is no backend "${backend}": expected 'gloo', which runs on every machine, or 'nccl', for NVIDIA's GPUs.`,
     );
   }
   if (device !== undefined && backend !== 'nccl') {
