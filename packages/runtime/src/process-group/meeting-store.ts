@@ -4,6 +4,7 @@ import type { Store } from '@ringrun/collectives';
 import { connectStore } from '../store/client.ts';
 import { isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
+import { fileLimitWarning } from '../store/file-limit.ts';
 import { hostStore } from '../store/hosted-store.ts';
 import type { HostedStore } from '../store/hosted-store.ts';
 import type { InitSettings } from './init-method.ts';
@@ -30,6 +31,8 @@ export async function openMeetingStore(settings: InitSettings, timeoutMs: number
   if (place.kind === 'file') return openFile(place.path, { ...who, worldSize });
   if (place.kind === 'launcher') return found(await connectStore({ ...place.at, ...who }));
   if (rank > 0) return found(await connectStore({ ...place.at, ...who }), true);
+  const warning = fileLimitWarning(worldSize);
+  if (warning !== undefined) process.stderr.write(`${warning}\n`);
   return hostForOthers(place.at, who);
 }
 
