@@ -1,3 +1,4 @@
+import './no-telemetry.ts';
 import * as ort from 'onnxruntime-node';
 import { observed } from '../activity.ts';
 import type { TensorData } from '../dtype.ts';

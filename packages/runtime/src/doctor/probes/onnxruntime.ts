@@ -23,6 +23,8 @@ interface Onnxruntime {
   Tensor: new (type: 'float32', data: Float32Array, dims: number[]) => object;
 }
 
+// As @ringrun/nn has it: onnxruntime tells nobody of what it is used for.
+process.env['ORT_DISABLE_TELEMETRY'] ??= '1';
 process.stdout.write(JSON.stringify(await tryIt(process.argv[2])));
 
 async function tryIt(provider: string): Promise<OnnxruntimeAnswer> {

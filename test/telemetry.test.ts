@@ -1,0 +1,24 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { node } from './support/command.ts';
+import type { CommandOptions } from './support/command.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const home = temporaryFolder();
+// Where it would tell of what it does it leaves an identifier first; not under CI, which is how the tests themselves may run.
+const env: CommandOptions['env'] = { HOME: home, XDG_CACHE_HOME: '', CI: '' };
+
+test('onnxruntime tells nobody of what it is used for, and leaves nothing in the home of the user', async () => {
+  const [step, doctor] = await Promise.all([
+    node(['test/fixtures/one-step.js'], { env }).ended,
+    node(['launch', 'doctor'], { env }).ended,
+  ]);
+  expect(step).toMatchObject({ code: 0, stdout: '0 2\n', stderr: '' });
+  expect(doctor.stdout).toMatch(/^ok {7}onnxruntime /m);
+  expect(readdirSync(home)).toEqual([]);
+});
+
+test('who wants it to tell sets ORT_DISABLE_TELEMETRY to nothing', async () => {
+  await node(['test/fixtures/one-step.js'], { env: { ...env, ORT_DISABLE_TELEMETRY: '' } }).ended;
+  expect(readdirSync(home)).toEqual(['.cache']);
+});
