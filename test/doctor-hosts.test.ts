@@ -32,7 +32,7 @@ describe.skipIf(problem)(`doctors on hosts of their own${problem ? `: skipped, $
       expect(fix).toMatch(/registerCommHook/);
       // Headers take 4.4% of the link; what was sent beyond its rate is the burst that it lets through.
       const share = (8 * (measured!['bytesPerSecond'] as number)) / 200e6;
-      expect(share, found).toBeGreaterThan(0.4);
+      expect(share, found).toBeGreaterThan(0.3);
       expect(share, found).toBeLessThan(1.1);
       // One machine, one clock.
       expect(Math.abs(findings['clocks'].measured!['aheadMs'] as number)).toBeLessThan(50);
