@@ -8,7 +8,8 @@ export const repository = fileURLToPath(new URL('../..', import.meta.url));
  * NODE_PATH, which tools that run tests set.
  */
 export function environmentWith(values: Readonly<Record<string, string | number>>): NodeJS.ProcessEnv {
-  const foreign = /^(\w*RANK|\w*WORLD_SIZE|MASTER_ADDR|MASTER_PORT|OMP_NUM_THREADS|RINGRUN_\w+|NODE_PATH)$/;
+  const foreign =
+    /^(\w*RANK|\w*WORLD_SIZE|MASTER_ADDR|MASTER_PORT|OMP_NUM_THREADS|RINGRUN_\w+|PET_\w+|NODE_PATH)$/;
   return Object.fromEntries([
     ...Object.entries(process.env).filter(([name]) => !foreign.test(name)),
     ...Object.entries(values).map(([name, value]) => [name, String(value)] as const),
