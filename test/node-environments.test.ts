@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { launch, node } from './support/command.ts';
+import type { CommandOptions } from './support/command.ts';
+import { freePort } from './support/free-port.ts';
+
+const script = 'test/fixtures/join.js';
+
+test('an environment in which WORLD_SIZE contradicts the nodes is refused at once', async () => {
+  const env: CommandOptions['env'] = {
+    PET_NNODES: 2,
+    PET_NPROC_PER_NODE: 2,
+    PET_NODE_RANK: 1,
+    RANK: 1,
+    WORLD_SIZE: 3,
+  };
+  const { code, stdout, stderr } = await launch([script], { env, limitMs: 20_000 }).ended;
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('WORLD_SIZE is 3, but PET_NNODES (2) × PET_NPROC_PER_NODE (2) is 4');
+});
+
+test('RANK that is the rank of a node with two processes is taken for that, and said once', async () => {
+  const port = await freePort();
+  const env = (rank: number) => ({
+    RANK: rank,
+    WORLD_SIZE: 4,
+    MASTER_ADDR: '127.0.0.1',
+    MASTER_PORT: port,
+    PET_NNODES: 2,
+    PET_NPROC_PER_NODE: 2,
+  });
+  const ends = await Promise.all([0, 1].map((rank) => launch([script], { env: env(rank) }).ended));
+  expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+  const lines = ends.flatMap(({ stdout }) => stdout.trimEnd().split('\n'));
+  expect(lines.sort()).toEqual([0, 1, 2, 3].map((rank) => `rank ${rank} of 4: sum 10`));
+  for (const [rank, { stderr }] of ends.entries()) {
+    expect(stderr.split(`RANK is ${rank} in the environment: that of this node, ${rank} of 2.`)).toHaveLength(
+      2,
+    );
+  }
+});
+
+test('node train.js where a launcher is expected says what to start instead, and trains nowhere', async () => {
+  const env = { PET_NNODES: 2, PET_NPROC_PER_NODE: 1, PET_NODE_RANK: 1, PET_MASTER_ADDR: 'job-node-0-0.job' };
+  const { code, stdout, stderr } = await node([script], { env, limitMs: 20_000 }).ended;
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(
+    'PET_NNODES is 2, but RANK and WORLD_SIZE are not set, so that each node would train alone',
+  );
+  expect(stderr).toContain('Start the script by `ringrun train.js` instead of `node train.js`');
+});
