@@ -59,6 +59,7 @@ describe('20 steps of model.fit', () => {
 });
 
 interface Training {
+  device: string;
   waysToTrain: { before: string; digests: Record<string, string>; distinct: number };
   tensors: number[];
   accumulation: { values: number[][]; applied: number; of: number };
@@ -76,7 +77,12 @@ describe('two ranks', () => {
   test('name once what nobody uses, and end well', async () => {
     const unused =
       'ringrun: never took no part in the loss of any rank in step 1, and got no gradient. Is something missing in forward? (said once per parameter)';
-    found = await ranks<Training>(2, 'training', stderrOf(unused));
+    const env = { CUDA_VISIBLE_DEVICES: '4,7' };
+    found = await scenarios.run<Training>(2, 'training', { stderr: stderrOf(unused), env });
+  });
+
+  test('see the GPU of their LOCAL_RANK alone, among those of their host', () => {
+    expect(found.map(({ device }) => device)).toEqual(['4', '7']);
   });
 
   test('have the same bits after fit, fitDataset, trainOnBatch and minimize, with models that began differently', () => {

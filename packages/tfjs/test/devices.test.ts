@@ -26,6 +26,9 @@ test('a rank without a GPU of its own is told why, once TensorFlow computes on G
   expect(devicesProblem({ ...shown, LOCAL_RANK: '1' })).toContain(
     'Import @ringrun/tfjs before @tensorflow/tfjs-node-gpu',
   );
+  expect(devicesProblem({ LOCAL_RANK: '1', LOCAL_WORLD_SIZE: '2' })).toBe(
+    'all GPUs are shown to local rank 1 of 2, which needs one of its own. Import @ringrun/tfjs before @tensorflow/tfjs-node-gpu, which looks for GPUs when it is loaded.',
+  );
   expect(devicesProblem({ LOCAL_RANK: '1', CUDA_VISIBLE_DEVICES: '1' })).toBeUndefined();
   expect(devicesProblem({})).toBeUndefined();
 });

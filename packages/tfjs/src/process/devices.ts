@@ -14,15 +14,19 @@ export function ownDevice({ LOCAL_RANK, CUDA_VISIBLE_DEVICES }: DevicesEnvironme
   return shown.length === 1 ? undefined : shown[Number(LOCAL_RANK)];
 }
 
-/** Why this rank has no GPU of its own, in words; undefined where it has, or somebody has chosen one for it. */
+/** Why this rank, whose process was prepared, has no GPU of its own, in words; undefined where it has, or somebody has chosen one for it. */
 export function devicesProblem(environment: DevicesEnvironment): string | undefined {
-  const { LOCAL_RANK, LOCAL_WORLD_SIZE, CUDA_VISIBLE_DEVICES = '' } = environment;
-  const shown = CUDA_VISIBLE_DEVICES.split(',');
-  if (LOCAL_RANK === undefined || shown.length === 1) return undefined;
+  const { LOCAL_RANK, LOCAL_WORLD_SIZE, CUDA_VISIBLE_DEVICES } = environment;
+  const shown = CUDA_VISIBLE_DEVICES?.split(',');
+  if (LOCAL_RANK === undefined || shown?.length === 1) return undefined;
+  const shows =
+    shown === undefined
+      ? 'all GPUs are shown'
+      : `CUDA_VISIBLE_DEVICES=${shown.join()} shows ${shown.length} GPUs`;
   return (
-    `CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES} shows ${shown.length} GPUs to local rank ${LOCAL_RANK} of ${LOCAL_WORLD_SIZE ?? '?'}, which needs one of its own. ` +
-    (Number(LOCAL_RANK) < shown.length
-      ? 'Import @ringrun/tfjs before @tensorflow/tfjs-node-gpu, which reads it when it is loaded.'
+    `${shows} to local rank ${LOCAL_RANK} of ${LOCAL_WORLD_SIZE ?? '?'}, which needs one of its own. ` +
+    (shown === undefined || Number(LOCAL_RANK) < shown.length
+      ? 'Import @ringrun/tfjs before @tensorflow/tfjs-node-gpu, which looks for GPUs when it is loaded.'
       : `Start at most ${shown.length} processes on this host (--nproc-per-node ${shown.length}).`)
   );
 }

@@ -7,8 +7,13 @@ import { ownDevice } from './devices.ts';
  */
 export function prepareProcess(): void {
   const device = ownDevice(process.env);
-  if (device !== undefined) process.env.CUDA_VISIBLE_DEVICES = device;
+  // Where it is too late, the environment goes on saying what is shown: `distribute` refuses that.
+  if (device !== undefined && !isTensorFlowLoaded()) process.env.CUDA_VISIBLE_DEVICES = device;
   restoreRemovedUtil();
+}
+
+function isTensorFlowLoaded(): boolean {
+  return (globalThis as { _tfengine?: { backendName?: string } })._tfengine?.backendName === 'tensorflow';
 }
 
 /**
