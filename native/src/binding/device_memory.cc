@@ -36,6 +36,8 @@ DeviceMemoryObject::DeviceMemoryObject(const Napi::CallbackInfo& info) : Napi::O
     data_ = owned_->data();
   });
   if (failure) throw Napi::Error::New(info.Env(), failure->detail);
+  // So that the garbage collector knows what a small object holds.
+  Napi::MemoryManagement::AdjustExternalMemory(info.Env(), static_cast<std::int64_t>(bytes_));
 }
 
 DeviceMemoryObject* DeviceMemoryObject::of(const Napi::Value& value) {
@@ -53,7 +55,12 @@ Napi::Value DeviceMemoryObject::bytesOf(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(bytes_));
 }
 
-void DeviceMemoryObject::free(const Napi::CallbackInfo&) {
+DeviceMemoryObject::~DeviceMemoryObject() { release(Env()); }
+
+void DeviceMemoryObject::free(const Napi::CallbackInfo& info) { release(info.Env()); }
+
+void DeviceMemoryObject::release(Napi::Env env) {
+  if (owned_) Napi::MemoryManagement::AdjustExternalMemory(env, -static_cast<std::int64_t>(bytes_));
   owned_.reset();
   data_ = nullptr;
   bytes_ = 0;

@@ -16,6 +16,7 @@ class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
 
   // (device, bytes), or (device, bytes, address) for memory that somebody else has allocated and frees.
   explicit DeviceMemoryObject(const Napi::CallbackInfo& info);
+  ~DeviceMemoryObject() override;
 
   // The object, where `value` is one of these; else null.
   static DeviceMemoryObject* of(const Napi::Value& value);
@@ -28,6 +29,7 @@ class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
   Napi::Value addressOf(const Napi::CallbackInfo& info);
   Napi::Value bytesOf(const Napi::CallbackInfo& info);
   void free(const Napi::CallbackInfo& info);
+  void release(Napi::Env env);
 
   std::optional<DeviceMemory> owned_;
   std::uint8_t* data_ = nullptr;

@@ -30,7 +30,7 @@ void Watch::until(const Call& call, const IsOver& isOver, Milliseconds interval)
     if (!trouble) trouble = failureOf([&] { over = isOver(); });
     if (over) return;
     throwIfEnded(call, since);
-    if (!death) death = deathOfPeer();
+    if (!death) death = deathOfPeer(call);
     if (death && trouble) throw Failure(*death);
     if ((death || trouble) && !giveUpAt) giveUpAt = Clock::now() + (death ? kGraceAfterDeath : kPatienceForCause);
     if (giveUpAt && Clock::now() >= *giveUpAt) throw Failure(death ? *death : *trouble);
@@ -50,10 +50,13 @@ void Watch::throwIfEnded(const Call& call, Clock::time_point since) const {
   if (Clock::now() - since >= kLivenessInterval) mesh.tellStatus(call.fingerprint);
 }
 
-std::optional<Failure> Watch::deathOfPeer() const {
+// Ranks that take their leave together may have left while others still do.
+std::optional<Failure> Watch::deathOfPeer(const Call& call) const {
   const ControlMesh& mesh = connections_.mesh();
+  const bool isFarewell = call.fingerprint.op == Op::Destroy;
   for (int peer = 0; peer < connections_.size(); ++peer) {
-    if (peer != connections_.rank() && mesh.hasEnded(peer)) return mesh.whyEnded(peer);
+    if (peer == connections_.rank() || !mesh.hasEnded(peer) || (isFarewell && mesh.hasLeft(peer))) continue;
+    return mesh.whyEnded(peer);
   }
   return std::nullopt;
 }

@@ -30,7 +30,7 @@ class Watch {
 
  private:
   void throwIfEnded(const Call& call, Clock::time_point since) const;
-  std::optional<Failure> deathOfPeer() const;
+  std::optional<Failure> deathOfPeer(const Call& call) const;
   Failure timeoutOf(const Call& call) const;
   void sleep(const Call& call, Milliseconds interval) const;
 

@@ -1,11 +1,11 @@
 import { loadNative, nativeDType } from '@ringrun/native';
-import type { NativeProcessGroup } from '@ringrun/native';
+import type { NativeDeviceMemory, NativeProcessGroup } from '@ringrun/native';
 
 import type { DeviceCopies, Tensor } from '../device-tensor.ts';
 import { checkAsLong, DeviceTensor } from '../device-tensor.ts';
 import type { DType, TypedArray } from '../dtype.ts';
 import { bytesPerElement } from '../dtype.ts';
-import { InvalidArgumentError } from '../errors.ts';
+import { InvalidArgumentError, RingrunError } from '../errors.ts';
 import { checkedDType, checkedDTypeOf, checkedLength, checkedPeer } from '../gloo/arguments.ts';
 import type { GroupSettings } from '../gloo/gloo-group.ts';
 import { GlooGroup } from '../gloo/gloo-group.ts';
@@ -43,12 +43,12 @@ export class NcclGroup extends GlooGroup {
   /**
    * `length` elements on this rank's GPU (torch.empty with `device='cuda'`). What they hold is left from whoever had the memory before. No collective.
    *
-   * @throws InvalidArgumentError for a length that cannot be; RingrunError or Error of the driver when there is not enough memory.
+   * @throws InvalidArgumentError for a length that cannot be; RingrunError `ERR_SYSTEM` when there is not enough memory. The group can be used further.
    */
   allocate(dtype: DType, length: number): DeviceTensor {
     checkedDType(dtype);
     const bytes = checkedLength(length) * bytesPerElement[dtype];
-    const memory = new (loadNative().DeviceMemory)(this.device, bytes);
+    const memory = allocated(this.device, bytes);
     return new DeviceTensor(this.#copies, memory, { dtype, length, byteOffset: 0 });
   }
 
@@ -131,6 +131,15 @@ export class NcclGroup extends GlooGroup {
     return this.later(options, (native, timeoutMs) =>
       native[direction](tensor, array, nativeDType[dtype], timeoutMs),
     );
+  }
+}
+
+function allocated(device: number, bytes: number): NativeDeviceMemory {
+  try {
+    return new (loadNative().DeviceMemory)(device, bytes);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RingrunError('ERR_SYSTEM', reason, { cause: error });
   }
 }
 

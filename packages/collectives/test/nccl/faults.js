@@ -71,6 +71,13 @@ async function everybody(store, key, size) {
   await store.wait([`${key} everywhere`]);
 }
 
+/** A rank that is told to die at a call of the libraries; the others say what they get. */
+export async function dyingInLibraries({ rank, size, store, report }) {
+  const outcome = await outcomeOf({ rank, size, store }, 'dying', 20_000);
+  await report({ outcome, endedAt: Date.now() });
+}
+dyingInLibraries.formsGroupItself = true;
+
 export async function describedNccl({ report }) {
   await report({ found: describeNccl() });
 }

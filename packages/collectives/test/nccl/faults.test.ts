@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { runRanks } from '../fixtures/ranks.ts';
+import { runRanks, startRanks } from '../fixtures/ranks.ts';
 import { envOverNccl } from './settings.ts';
 
 interface Outcome {
@@ -113,4 +113,37 @@ test.runIf(isStandIn)('a rank that fails before it has a card fails everywhere, 
     const [name] = fault.split(':');
     for (const { error } of ofEach) expect(error!.message, fault).toContain(name);
   }
+});
+
+test.runIf(isStandIn).each(['ncclCommInitRankConfig:1:kill', 'ncclAllReduce:2:kill', 'cuEventQuery:5:kill'])(
+  'a rank that is killed at %s is named to the others, which end in good order',
+  async (fault) => {
+    await using group = await startRanks(3, 'dyingInLibraries', {
+      envOf: (rank) => ({ ...envOverNccl(rank), ...(rank === 1 ? { RINGRUN_STAND_IN_FAULT: fault } : {}) }),
+    });
+    const victim = group.ranks[1];
+    expect(await victim.ended).toEqual({ code: null, signal: 'SIGKILL' });
+    const diedAt = Date.now();
+    for (const { rank, reported, ended } of group.ranks.filter((one) => one !== victim)) {
+      const { outcome, endedAt } = (await reported('outcome')) as { outcome: Outcome; endedAt: number };
+      expect({ rank, ...outcome.error }).toMatchObject({ name: 'PeerDiedError' });
+      expect(outcome.error!.message).toMatch(new RegExp(`^rank 1 \\(host .*, pid ${victim.pid}\\) is gone`));
+      expect(endedAt - diedAt).toBeLessThan(5000);
+      expect(await ended).toEqual({ code: 0, signal: null });
+    }
+  },
+);
+
+test('a process that exits while an operation waits for others, or after its part, ends at once, and takes nothing from them', async () => {
+  await using waiting = await startRanks(2, 'exitWhileWaiting', { envOf: envOverNccl });
+  const [leaving, staying] = waiting.ranks;
+  expect(await leaving.ended).toEqual({ code: 7, signal: null });
+  expect(await staying.reported('name')).toMatchObject({
+    name: expect.stringMatching(/^(PeerDiedError|CollectiveMismatchError)$/) as string,
+  });
+  const reports = await runRanks(2, 'exitWithoutDestroy', {
+    args: { length: 1_500_000 },
+    envOf: envOverNccl,
+  });
+  expect(reports).toEqual([{ done: true }, { done: true }]);
 });

@@ -4,11 +4,16 @@ import { requestedExtent } from '../conformance/extent.ts';
 import { runRanks, startRanks } from '../fixtures/ranks.ts';
 import { envOverNccl, settingsOverNccl } from './settings.ts';
 
-test.each(settingsOverNccl.filter(({ size }) => size === 1 || size === 2 || size === 4))(
+const isFull = requestedExtent() === 'full' || process.env['RINGRUN_GPU_CHECK'] === '1';
+
+test.each(settingsOverNccl.filter(({ size }) => size === 2 || (isFull && size !== 3)))(
   'every collective on tensors of $size GPUs gives the values of a formula, for every dtype, op and length',
   { timeout: { short: 60_000, full: 600_000 }[requestedExtent()] },
   async ({ size, envOf }) => {
-    const reports = await runRanks(size, 'conformanceOnDevice', { args: { extent: 'short' }, envOf });
+    const reports = await runRanks(size, 'conformanceOnDevice', {
+      args: { extent: requestedExtent() },
+      envOf,
+    });
     for (const { count } of reports) expect(count).toBeGreaterThan(500);
   },
 );
