@@ -218,7 +218,7 @@ describe('what the containers run', () => {
   const help = (args: readonly string[]) =>
     node(['launch', ...args.map((arg) => arg.replace(inImage, repository)), '--help']).ended;
 
-  test.each(['pytorchjob-gloo.yaml', 'pytorchjob-elastic.yaml', 'trainjob.yaml'])(
+  test.each(['pytorchjob-gloo.yaml', 'pytorchjob-elastic.yaml', 'pytorchjob-nccl.yaml', 'trainjob.yaml'])(
     '%s: ringrun and the script take it',
     async (name) => {
       const [{ args }] = commands.filter(({ file }) => file === name);
@@ -279,18 +279,6 @@ describe('what the containers run', () => {
       ...expected,
       program: { kind: 'script', name: args[0], arguments: args.slice(1) },
     });
-  });
-
-  test('pytorchjob-nccl.yaml: the script takes all but the backend, which there is not yet, as the file says', async () => {
-    const [{ args }] = commands.filter(({ file }) => file === 'pytorchjob-nccl.yaml');
-    const refused = await help(args);
-    expect(refused.stderr).toMatch(
-      /^error: option '--backend <name>' argument 'nccl' is invalid. Allowed choices are gloo.$/m,
-    );
-    const { code, stdout } = await help(args.filter((arg) => arg !== '--backend=nccl'));
-    expect(code).toBe(0);
-    for (const option of args.slice(1))
-      expect(stdout).toContain(`  ${option.slice(0, option.indexOf('='))} `);
   });
 
   test('the doctors wait for each other by name, as pods of an indexed job have it', () => {
