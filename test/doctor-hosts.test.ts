@@ -13,7 +13,7 @@ function doctor(host: Host, ...args: (string | number)[]): Command {
 
 describe.skipIf(problem)(`doctors on hosts of their own${problem ? `: skipped, ${problem}` : ''}`, () => {
   test('two of them measure a link of 200 Mbit/s, and call it slow', async () => {
-    using network = connectHosts(2, 200e6);
+    using network = connectHosts(2, { bitsPerSecond: 200e6 });
     const [master, other] = network.hosts;
     // The other one comes first, and waits.
     const there = doctor(other, '--master-addr', master.address);
