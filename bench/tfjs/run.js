@@ -25,6 +25,8 @@ const rounds = JSON.parse(readFileSync(file, 'utf8'));
 rmSync(folder, { recursive: true });
 
 const names = {
+  aloneProcessor: 'processor time of a step by tf alone',
+  distributedProcessor: 'processor time of a step by a distributed optimizer',
   alone: 'a step by tf alone',
   distributed: 'a step by a distributed optimizer',
   compute: '  of it, tf computes gradients and applies them',
