@@ -69,8 +69,8 @@ Napi::Value ncclUniqueIdOf(const Napi::CallbackInfo& info) {
 Napi::Value measureCopiesOf(const Napi::CallbackInfo& info) {
   CopyBandwidth bandwidth{};
   const std::optional<Failure> failure = failureOf([&] {
-    bandwidth = measureCopies(Device::at(info[0].As<Napi::Number>()), static_cast<std::size_t>(info[1].As<Napi::Number>().Int64Value()),
-                              info[2].As<Napi::Number>());
+    const auto bytes = static_cast<std::size_t>(info[1].As<Napi::Number>().Int64Value());
+    bandwidth = measureCopies(Device::at(info[0].As<Napi::Number>()), bytes, info[2].As<Napi::Number>());
   });
   if (failure) throw Napi::Error::New(info.Env(), failure->detail);
   Napi::Object object = Napi::Object::New(info.Env());

@@ -36,7 +36,8 @@ class Arrays {
     if (array.IsNull()) return {};
     const Elements elements = elementsOf(array, dtype_);
     if (isKnown_ && elements.onDevice != onDevice_) {
-      throw Napi::TypeError::New(array.Env(), "some of the arrays lie on a GPU and some on this host, expected all in one place");
+      throw Napi::TypeError::New(array.Env(),
+                                 "some of the arrays lie on a GPU and some on this host, expected all in one place");
     }
     isKnown_ = true;
     onDevice_ = elements.onDevice;
@@ -74,7 +75,9 @@ NcclUniqueId uniqueIdOf(const Napi::Value& value) {
 // (tensor, dtype, rank, tag, timeoutMs); a receive from anybody has rank −1.
 Letter letterOf(Op op, const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  if (elements.onDevice) throw Napi::TypeError::New(info.Env(), "messages of the mailbox lie on this host, expected no tensor on a GPU");
+  if (elements.onDevice) {
+    throw Napi::TypeError::New(info.Env(), "messages of the mailbox lie on this host, expected no tensor on a GPU");
+  }
   Letter letter;
   letter.fingerprint.op = op;
   letter.fingerprint.dtype = elements.dtype;
@@ -255,7 +258,9 @@ ProcessGroup::Work ProcessGroup::workOf(const Fingerprint& fingerprint, double t
 // A group without a GPU must not be given one's memory: nothing has been issued then.
 void ProcessGroup::refuseUnlessUsable(Napi::Env env, bool onDevice) const {
   if (!onDevice || gpu_ != nullptr) return;
-  throw Napi::TypeError::New(env, "tensor lies on a GPU and this group's backend is gloo: expected an array of this host, or a group of the backend nccl");
+  throw Napi::TypeError::New(env,
+                             "tensor lies on a GPU and this group's backend is gloo: expected an array of this host, or "
+                             "a group of the backend nccl");
 }
 
 // An operation on arrays, whose place is part of what the ranks agree on.
@@ -269,15 +274,17 @@ Fingerprint ProcessGroup::issue(Napi::Env env, Fingerprint wanted, bool onDevice
 // (tensor, dtype, reduceOp, timeoutMs)
 ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(issue(info.Env(), wantedOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count), elements.onDevice), info[3].As<Napi::Number>(),
+  const Fingerprint wanted = wantedOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count);
+  return workOf(issue(info.Env(), wanted, elements.onDevice), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
 }
 
 // (tensor, dtype, reduceOp, root, timeoutMs)
 ProcessGroup::Work ProcessGroup::reduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(issue(info.Env(), wantedOf(Op::Reduce, reduceOpOf(info[2]), elements.dtype, info[3].As<Napi::Number>(), elements.count), elements.onDevice),
-                info[4].As<Napi::Number>(),
+  const std::uint32_t root = info[3].As<Napi::Number>();
+  const Fingerprint wanted = wantedOf(Op::Reduce, reduceOpOf(info[2]), elements.dtype, root, elements.count);
+  return workOf(issue(info.Env(), wanted, elements.onDevice), info[4].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.reduce(call, data); });
 }
 
@@ -287,7 +294,8 @@ ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info)
   Arrays arrays(dtype);
   const Block output = arrays.block(info[0]);
   Blocks inputs = arrays.blocks(info[1]);
-  return workOf(issue(info.Env(), wantedOf(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0), arrays.onDevice()), info[4].As<Napi::Number>(),
+  const Fingerprint wanted = wantedOf(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0);
+  return workOf(issue(info.Env(), wanted, arrays.onDevice()), info[4].As<Napi::Number>(),
                 [output, inputs = std::move(inputs)](Collectives& collectives, const Call& call) {
                   collectives.reduceScatter(call, inputs, output);
                 });
@@ -296,8 +304,9 @@ ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info)
 // (tensor, dtype, root, timeoutMs)
 ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  return workOf(issue(info.Env(), wantedOf(Op::Broadcast, ReduceOp::None, elements.dtype, info[2].As<Napi::Number>(), elements.count), elements.onDevice),
-                info[3].As<Napi::Number>(),
+  const std::uint32_t root = info[2].As<Napi::Number>();
+  const Fingerprint wanted = wantedOf(Op::Broadcast, ReduceOp::None, elements.dtype, root, elements.count);
+  return workOf(issue(info.Env(), wanted, elements.onDevice), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.broadcast(call, data); });
 }
 
@@ -308,7 +317,8 @@ ProcessGroup::Work ProcessGroup::exchangeOf(const Napi::CallbackInfo& info) {
   Arrays arrays(dtype);
   Blocks gives = arrays.blocks(info[1]);
   Blocks takes = arrays.blocks(info[2]);
-  return workOf(issue(info.Env(), wantedOf(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0), arrays.onDevice(info[5])), info[6].As<Napi::Number>(),
+  const Fingerprint wanted = wantedOf(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0);
+  return workOf(issue(info.Env(), wanted, arrays.onDevice(info[5])), info[6].As<Napi::Number>(),
                 [exchange = Exchange{std::move(gives), std::move(takes)}](
                     Collectives& collectives, const Call& call) { collectives.exchange(call, exchange); });
 }
@@ -319,11 +329,13 @@ Napi::Value ProcessGroup::joinNccl(const Napi::CallbackInfo& info) {
   const NcclUniqueId id = uniqueIdOf(info[1]);
   const double timeoutMs = info[2].As<Napi::Number>();
   const auto wrap = [this, index, id](std::unique_ptr<Collectives> beside, Connections& connections, const Call& call) {
-    auto collectives = std::make_unique<NcclCollectives>(std::move(beside), connections, Device::at(index), id, call);
+    auto collectives =
+        std::make_unique<NcclCollectives>(std::move(beside), connections, Device::at(index), id, call);
     gpu_ = collectives.get();
     return collectives;
   };
-  return later(info.Env(), [this, wrap, timeoutMs] { return group_.wrapCollectives(wrap, timeoutMs); }, info.Env().Undefined());
+  return later(info.Env(), [this, wrap, timeoutMs] { return group_.wrapCollectives(wrap, timeoutMs); },
+               info.Env().Undefined());
 }
 
 // (onDevice, host, dtype, timeoutMs): as many elements as both have.
@@ -335,11 +347,12 @@ Napi::Value ProcessGroup::copy(const Napi::CallbackInfo& info) {
   refuseUnlessUsable(info.Env(), onDevice.onDevice);
   Fingerprint fingerprint = wantedOf(op, ReduceOp::None, dtype, 0, host.count);
   fingerprint.onDevice = 1;
-  return later(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), [onDevice, host](Collectives& collectives, const Call& call) {
-                 auto& gpu = static_cast<NcclCollectives&>(collectives);
-                 if (op == Op::CopyToDevice) gpu.copyToDevice(call, host.data, onDevice.data);
-                 if (op == Op::CopyToHost) gpu.copyToHost(call, onDevice.data, host.data);
-               }), keptOf(info));
+  const auto copyElements = [onDevice, host](Collectives& collectives, const Call& call) {
+    auto& gpu = static_cast<NcclCollectives&>(collectives);
+    if (op == Op::CopyToDevice) gpu.copyToDevice(call, host.data, onDevice.data);
+    if (op == Op::CopyToHost) gpu.copyToHost(call, onDevice.data, host.data);
+  };
+  return later(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), copyElements), keptOf(info));
 }
 
 // (tensor, dtype, rank, timeoutMs): in the order of the group's operations, and of no number among them, since the other
@@ -349,13 +362,15 @@ Napi::Value ProcessGroup::messageOnDevice(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   refuseUnlessUsable(info.Env(), true);
   const int peer = info[2].As<Napi::Number>();
-  Fingerprint fingerprint = wantedOf(op, ReduceOp::None, elements.dtype, static_cast<std::uint32_t>(peer), elements.count);
+  const auto root = static_cast<std::uint32_t>(peer);
+  Fingerprint fingerprint = wantedOf(op, ReduceOp::None, elements.dtype, root, elements.count);
   fingerprint.onDevice = 1;
-  return later(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), [data = elements.data, peer](Collectives& collectives, const Call& call) {
-                 auto& gpu = static_cast<NcclCollectives&>(collectives);
-                 if (op == Op::Send) gpu.send(call, data, peer);
-                 if (op == Op::Receive) gpu.receive(call, data, peer);
-               }), keptOf(info));
+  const auto exchange = [data = elements.data, peer](Collectives& collectives, const Call& call) {
+    auto& gpu = static_cast<NcclCollectives&>(collectives);
+    if (op == Op::Send) gpu.send(call, data, peer);
+    if (op == Op::Receive) gpu.receive(call, data, peer);
+  };
+  return later(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), exchange), keptOf(info));
 }
 
 // (stream, timeoutMs): what the group's stream is given from now on begins when that one has done what it has been given.
@@ -375,9 +390,10 @@ Napi::Value ProcessGroup::meetStream(const Napi::CallbackInfo& info, Meet meet) 
   auto* const stream = reinterpret_cast<CuStream>(info[0].As<Napi::BigInt>().Uint64Value(&isExact));
   Fingerprint fingerprint;
   fingerprint.op = Op::CopyToDevice;
-  return later(info.Env(), workOf(fingerprint, info[1].As<Napi::Number>(), [stream, meet](Collectives& collectives, const Call&) {
-                 meet(static_cast<NcclCollectives&>(collectives), stream);
-               }), info.Env().Undefined());
+  const auto met = [stream, meet](Collectives& collectives, const Call&) {
+    meet(static_cast<NcclCollectives&>(collectives), stream);
+  };
+  return later(info.Env(), workOf(fingerprint, info[1].As<Napi::Number>(), met), info.Env().Undefined());
 }
 
 // (monitored, timeoutMs)

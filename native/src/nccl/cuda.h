@@ -64,9 +64,12 @@ class Cuda {
   Function<CuResult(CuPointer memory)> memFree{library, "cuMemFree_v2"};
   Function<CuResult(void** memory, std::size_t bytes, unsigned flags)> memHostAlloc{library, "cuMemHostAlloc"};
   Function<CuResult(void* memory)> memFreeHost{library, "cuMemFreeHost"};
-  Function<CuResult(CuPointer to, const void* from, std::size_t bytes, CuStream)> memcpyHostToDevice{library, "cuMemcpyHtoDAsync_v2"};
-  Function<CuResult(void* to, CuPointer from, std::size_t bytes, CuStream)> memcpyDeviceToHost{library, "cuMemcpyDtoHAsync_v2"};
-  Function<CuResult(CuPointer to, CuPointer from, std::size_t bytes, CuStream)> memcpyDeviceToDevice{library, "cuMemcpyDtoDAsync_v2"};
+  Function<CuResult(CuPointer to, const void* from, std::size_t bytes, CuStream)> memcpyHostToDevice{
+      library, "cuMemcpyHtoDAsync_v2"};
+  Function<CuResult(void* to, CuPointer from, std::size_t bytes, CuStream)> memcpyDeviceToHost{
+      library, "cuMemcpyDtoHAsync_v2"};
+  Function<CuResult(CuPointer to, CuPointer from, std::size_t bytes, CuStream)> memcpyDeviceToDevice{
+      library, "cuMemcpyDtoDAsync_v2"};
   Function<CuResult(CuPointer to, unsigned char value, std::size_t count, CuStream)> memset8{library, "cuMemsetD8Async"};
 
   // "Stream Management", "Event Management", "Execution Control". CUDA 2.0; cuStreamWaitEvent 3.2, destroying by _v2 4.0,

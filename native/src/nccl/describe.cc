@@ -52,7 +52,8 @@ NcclDescription describeNccl() {
   description.nccl = {nccl.library.path(), nccl.version() > 0 ? describeNcclVersion(nccl.version()) : "", nccl.problem(),
                       nccl.library.attempts()};
   int version = 0;
-  if (cuda.driverGetVersion && cuda.driverGetVersion(&version) == kCudaSuccess) description.cuda.version = describeCudaVersion(version);
+  const bool isKnown = cuda.driverGetVersion && cuda.driverGetVersion(&version) == kCudaSuccess;
+  if (isKnown) description.cuda.version = describeCudaVersion(version);
   if (!cuda.problem().empty()) return description;
   int count = 0;
   cuda.call(cuda.deviceGetCount, "GPUs of this process", &count);

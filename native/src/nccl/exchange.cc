@@ -13,7 +13,8 @@ namespace ringrun {
 namespace {
 
 bool areEquallyLong(const Blocks& blocks) {
-  return std::all_of(blocks.begin(), blocks.end(), [&](const Block& block) { return block.count == blocks.front().count; });
+  const auto isAsLong = [&](const Block& block) { return block.count == blocks.front().count; };
+  return std::all_of(blocks.begin(), blocks.end(), isAsLong);
 }
 
 // Whether the blocks lie one behind the other.
@@ -83,7 +84,9 @@ void NcclCollectives::reduceScatterEqual(const Call& call, const Blocks& inputs,
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) builder.giveAt(rank * bytes, inputs[rank], range);
     const std::size_t own = static_cast<std::size_t>(rank_) * bytes;
     builder.takeAt(own, output, range);
-    piece.operate = [this, &call, range, own](std::uint8_t* data) { communicator_.reduceScatter(call, data, data + own, range.length()); };
+    piece.operate = [this, &call, range, own](std::uint8_t* data) {
+      communicator_.reduceScatter(call, data, data + own, range.length());
+    };
     return piece;
   });
 }
@@ -95,7 +98,9 @@ void NcclCollectives::reduceScatterUnequal(const Call& call, const Blocks& input
     communicator_.together([&] {
       for (int root = 0; root < size_; ++root) {
         const Block& input = inputs[static_cast<std::size_t>(root)];
-        if (input.count > 0) communicator_.reduceTo(call, input.data, root == rank_ ? output.data : input.data, static_cast<std::size_t>(input.count), root);
+        void* const into = root == rank_ ? output.data : input.data;
+        const auto count = static_cast<std::size_t>(input.count);
+        if (count > 0) communicator_.reduceTo(call, input.data, into, count, root);
       }
     });
     return awaitStream(call);
@@ -149,11 +154,13 @@ void NcclCollectives::allGatherEqual(const Call& call, const Exchange& exchange)
   const Blocks& takes = exchange.takes;
   if (isOnDevice(call)) {
     const bool isInPlace = areAdjacent(takes, elementBytes);
-    std::uint8_t* const all = isInPlace ? static_cast<std::uint8_t*>(takes.front().data) : scratch(takes.size() * length * elementBytes);
+    auto* const first = static_cast<std::uint8_t*>(takes.front().data);
+    std::uint8_t* const all = isInPlace ? first : scratch(takes.size() * length * elementBytes);
     communicator_.allGather(call, given.data, all, length);
     communicator_.settle(call);
     for (std::size_t rank = 0; rank < takes.size() && !isInPlace; ++rank) {
-      if (rank != own) stream().copyOnDevice(takes[rank].data, all + rank * length * elementBytes, length * elementBytes);
+      const std::size_t bytes = length * elementBytes;
+      if (rank != own) stream().copyOnDevice(takes[rank].data, all + rank * bytes, bytes);
     }
     return awaitStream(call);
   }
@@ -168,7 +175,9 @@ void NcclCollectives::allGatherEqual(const Call& call, const Exchange& exchange)
     for (std::size_t rank = 0; rank < takes.size(); ++rank) {
       if (rank != own) builder.takeAt(rank * bytes, takes[rank], range);
     }
-    piece.operate = [this, &call, range, at = own * bytes](std::uint8_t* data) { communicator_.allGather(call, data + at, data, range.length()); };
+    piece.operate = [this, &call, range, at = own * bytes](std::uint8_t* data) {
+      communicator_.allGather(call, data + at, data, range.length());
+    };
     return piece;
   });
 }

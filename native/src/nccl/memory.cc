@@ -48,7 +48,8 @@ DeviceMemory::~DeviceMemory() {
 PinnedMemory::PinnedMemory(const Device& device, std::size_t bytes) : bytes_(bytes), device_(&device) {
   const Cuda& cuda = Cuda::ofProcess();
   void* data = nullptr;
-  cuda.call(cuda.memHostAlloc, withThousandsSeparated(bytes) + " bytes of page-locked memory", &data, bytes, kMemHostAllocPortable);
+  const std::string about = withThousandsSeparated(bytes) + " bytes of page-locked memory";
+  cuda.call(cuda.memHostAlloc, about, &data, bytes, kMemHostAllocPortable);
   data_ = static_cast<std::uint8_t*>(data);
   std::memset(data_, 0, bytes);
   PinnedRanges& pinned = pinnedRanges();

@@ -52,7 +52,8 @@ class Nccl {
   // ncclCommGetAsyncError and ncclCommAbort 2.4.
   Function<NcclResult(int* version)> getVersion{library, "ncclGetVersion"};
   Function<NcclResult(NcclUniqueId* id)> getUniqueId{library, "ncclGetUniqueId"};
-  Function<NcclResult(NcclComm*, int ranks, NcclUniqueId, int rank, NcclConfig*)> commInitRankConfig{library, "ncclCommInitRankConfig"};
+  using InitRankConfig = NcclResult(NcclComm*, int ranks, NcclUniqueId, int rank, NcclConfig*);
+  Function<InitRankConfig> commInitRankConfig{library, "ncclCommInitRankConfig"};
   Function<NcclResult(NcclComm)> commFinalize{library, "ncclCommFinalize"};
   Function<NcclResult(NcclComm)> commDestroy{library, "ncclCommDestroy"};
   Function<NcclResult(NcclComm)> commAbort{library, "ncclCommAbort"};
@@ -60,16 +61,23 @@ class Nccl {
   Function<const char*(NcclResult)> getErrorString{library, "ncclGetErrorString"};
   Function<const char*(NcclComm)> getLastError{library, "ncclGetLastError"};
 
-  // "Collective Communication Functions". Arguments as in NCCL: the buffers, counts of elements, root where there is one.
-  Function<NcclResult(const void* send, void* receive, std::size_t count, NcclDType, NcclReduceOp, NcclComm, CuStream)> allReduce{library, "ncclAllReduce"};
-  Function<NcclResult(const void* send, void* receive, std::size_t count, NcclDType, int root, NcclComm, CuStream)> broadcast{library, "ncclBroadcast"};
-  Function<NcclResult(const void* send, void* receive, std::size_t count, NcclDType, NcclReduceOp, int root, NcclComm, CuStream)> reduce{library, "ncclReduce"};
-  Function<NcclResult(const void* send, void* receive, std::size_t sendCount, NcclDType, NcclComm, CuStream)> allGather{library, "ncclAllGather"};
-  Function<NcclResult(const void* send, void* receive, std::size_t receiveCount, NcclDType, NcclReduceOp, NcclComm, CuStream)> reduceScatter{library, "ncclReduceScatter"};
+  // "Collective Communication Functions": (send, receive, count of elements, dtype, reduction or root or both where there
+  // are such, communicator, stream). The count is that of each rank's share: of what an allGather sends, and a
+  // reduceScatter receives.
+  using Reducing = NcclResult(const void*, void*, std::size_t, NcclDType, NcclReduceOp, NcclComm, CuStream);
+  using Rooted = NcclResult(const void*, void*, std::size_t, NcclDType, int root, NcclComm, CuStream);
+  using ReducingToRoot = NcclResult(const void*, void*, std::size_t, NcclDType, NcclReduceOp, int root, NcclComm, CuStream);
+  using Gathering = NcclResult(const void*, void*, std::size_t, NcclDType, NcclComm, CuStream);
+  Function<Reducing> allReduce{library, "ncclAllReduce"};
+  Function<Rooted> broadcast{library, "ncclBroadcast"};
+  Function<ReducingToRoot> reduce{library, "ncclReduce"};
+  Function<Gathering> allGather{library, "ncclAllGather"};
+  Function<Reducing> reduceScatter{library, "ncclReduceScatter"};
 
-  // "Point To Point Communication Functions" (2.7), "Group Calls".
-  Function<NcclResult(const void* send, std::size_t count, NcclDType, int peer, NcclComm, CuStream)> send{library, "ncclSend"};
-  Function<NcclResult(void* receive, std::size_t count, NcclDType, int peer, NcclComm, CuStream)> receive{library, "ncclRecv"};
+  // "Point To Point Communication Functions" (2.7): (data, count of elements, dtype, peer, communicator, stream). "Group
+  // Calls".
+  Function<NcclResult(const void*, std::size_t, NcclDType, int peer, NcclComm, CuStream)> send{library, "ncclSend"};
+  Function<NcclResult(void*, std::size_t, NcclDType, int peer, NcclComm, CuStream)> receive{library, "ncclRecv"};
   Function<NcclResult()> groupStart{library, "ncclGroupStart"};
   Function<NcclResult()> groupEnd{library, "ncclGroupEnd"};
 

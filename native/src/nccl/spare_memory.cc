@@ -29,7 +29,8 @@ Memory takeMemory(const Device& device, std::size_t bytes) {
   });
   if (!ended) {
     throw Failure(FailureCode::System, {},
-                  "allocating " + withThousandsSeparated(bytes) + " bytes for " + device.name() + " took longer than 30 s: it waits for work that does not end");
+                  "allocating " + withThousandsSeparated(bytes) + " bytes for " + device.name() +
+                      " took longer than 30 s: it waits for work that does not end");
   }
   if (result->failure) throw Failure(*result->failure);
   device.makeCurrent();
