@@ -5,6 +5,6 @@ const require = createRequire(import.meta.url);
 /**
  * Loads a CommonJS package when it is used for the first time, for code that cannot await an import: every process of a job loads ringrun, and few use all of it.
  */
-export function whenUsed<Package>(name: string): () => Package {
-  return () => require(name) as Package;
+export function whenUsed(name: string): () => unknown {
+  return () => require(name) as unknown;
 }

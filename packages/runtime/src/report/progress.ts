@@ -1,7 +1,7 @@
 import type { SingleBar } from 'cli-progress';
 import { whenUsed } from '../when-used.ts';
 
-const bars = whenUsed<typeof import('cli-progress')>('cli-progress');
+const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');
 
 /** A stream that may be a terminal. */
 export type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };

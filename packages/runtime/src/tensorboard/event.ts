@@ -2,7 +2,7 @@ import type { INamespace, Type } from 'protobufjs/light.js';
 import { whenUsed } from '../when-used.ts';
 import type { Histogram } from './histogram.ts';
 
-const protobuf = whenUsed<typeof import('protobufjs/light.js')>('protobufjs/light.js');
+const protobuf = whenUsed('protobufjs/light.js') as () => typeof import('protobufjs/light.js');
 
 // The part of TensorFlow's event.proto, summary.proto, histogram.proto and tensor.proto that is written here. Field numbers are the format's.
 const schema: INamespace = {

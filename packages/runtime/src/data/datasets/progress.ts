@@ -2,7 +2,7 @@ import { basename } from 'node:path/posix';
 import type { SingleBar } from 'cli-progress';
 import { whenUsed } from '../../when-used.ts';
 
-const bars = whenUsed<typeof import('cli-progress')>('cli-progress');
+const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');
 
 /** Shows how far a download is. */
 export interface DownloadProgress {
