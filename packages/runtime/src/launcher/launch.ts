@@ -44,32 +44,49 @@ async function launchAlone(
   const runId = options.runId ?? randomUUID();
   let budget: Budget = { maxRestarts: options.maxRestarts, restartsUsed: 0, lastStartUpFailure: undefined };
   let attempt: Attempt | undefined;
-  signals.listen((signal) => attempt?.onSignal(signal), over.signal);
+  let told: NodeJS.Signals | undefined;
+  const listen = (signal: NodeJS.Signals): void => {
+    told ??= signal;
+    attempt?.onSignal(signal);
+  };
+  signals.listen(listen, over.signal);
   try {
     for (let number = 1; ; number += 1) {
-      attempt = attempts.start(await settleRound(options, attempts, { number, runId, store }));
-      const { outcome, run } = await attempt.ended;
-      if (outcome.endedBy) {
-        process.stderr.write(`ringrun: ${describeForcedEnd(outcome)}\n`);
-        return exitCodeOf(outcome.endedBy);
-      }
-      const rootCause = rootCauseOf(run);
-      if (!rootCause) return 0;
-      process.stderr.write(rootCause.text);
-      const end = { nodesChanged: false, startUpFailure: rootCause.startUpFingerprint };
-      const next = afterRound(end, budget);
-      if (next.kind === 'fail') {
-        if (options.maxRestarts > 0) process.stderr.write(`ringrun: no restart: ${next.reason}\n`);
-        writeTerminationLog(rootCause.text);
-        return rootCause.exitCode;
-      }
-      process.stderr.write(`ringrun: the workers are started again: ${next.reason}\n`);
+      const round = await settleRound(options, attempts, { number, runId, store });
+      // Told between two attempts, or before the first.
+      if (told) return exitCodeOf(told);
+      attempt = attempts.start(round);
+      const next = conclude(await attempt.ended, budget);
+      if ('exitCode' in next) return next.exitCode;
       budget = next.budget;
     }
   } finally {
     over.abort();
     await store.close();
   }
+}
+
+/** Prints how an attempt has ended, unless well, and says whether there is another. */
+function conclude(
+  { outcome, run }: Awaited<Attempt['ended']>,
+  budget: Budget,
+): { exitCode: number } | { budget: Budget } {
+  if (outcome.endedBy) {
+    process.stderr.write(`ringrun: ${describeForcedEnd(outcome)}\n`);
+    return { exitCode: exitCodeOf(outcome.endedBy) };
+  }
+  const rootCause = rootCauseOf(run);
+  if (!rootCause) return { exitCode: 0 };
+  const end = { nodesChanged: false, startUpFailure: rootCause.startUpFingerprint };
+  const next = afterRound(end, budget);
+  if (next.kind === 'restart') {
+    process.stderr.write(`${rootCause.text}ringrun: the workers are started again: ${next.reason}\n`);
+    return next;
+  }
+  const why = budget.maxRestarts > 0 ? `ringrun: no restart: ${next.reason}\n` : '';
+  process.stderr.write(`${why}${rootCause.text}`);
+  writeTerminationLog(rootCause.text);
+  return { exitCode: rootCause.exitCode };
 }
 
 async function settleRound(

@@ -7,7 +7,18 @@ import type { MeetingPlace } from './meeting-place.ts';
 import { nextStep } from './next-step.ts';
 import { roundOf } from './round.ts';
 import type { Round } from './round.ts';
-import { leaseLength, leaseOfWorkers, newSituation, onState, onStoreLost } from './situation.ts';
+import {
+  leaseLength,
+  leaseOfWorkers,
+  newSituation,
+  onEnded,
+  onFailing,
+  onRenewed,
+  onStarted,
+  onState,
+  onStopping,
+  onStoreLost,
+} from './situation.ts';
 import type { Situation, Timing } from './situation.ts';
 import type { JobEvent, JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './state.ts';
 import type { End, Step } from './step.ts';
@@ -197,12 +208,7 @@ export class Rendezvous {
       // The lease tells, and whoever looks meets the same trouble.
       return;
     }
-    const { lease } = this.#situation;
-    if (link !== this.#link && this.#link) return;
-    this.#situation = {
-      ...this.#situation,
-      lease: { ...lease, renewedAt: Math.max(sentAt, lease.renewedAt) },
-    };
+    if (link === this.#link || !this.#link) this.#situation = onRenewed(this.#situation, sentAt);
   }
 
   async #keepListening(): Promise<void> {
@@ -266,7 +272,12 @@ export class Rendezvous {
     const mayBegin = isEmpty || this.#seen?.state !== undefined || this.#running;
     if (!mayBegin) return;
     const clock = { now: performance.now(), wall: Date.now() };
-    this.#do(nextStep(this.#seen?.state, this.#situation, clock));
+    try {
+      this.#do(nextStep(this.#seen?.state, this.#situation, clock));
+    } catch (error) {
+      // Such as no room for the workers' output.
+      this.#fail(error);
+    }
   }
 
   /** A node that leaves does not wait for a store that does not answer. */
@@ -326,50 +337,32 @@ export class Rendezvous {
   }
 
   #start(): void {
-    const { incarnation } = this.#seen!.state!;
-    const round = roundOf(this.#seen!.state!, this.#options.card.id, this.#options.place.reachedAt)!;
-    const running = this.#options.workers.start(round);
-    const workers = {
-      kind: 'running',
-      incarnation,
-      round: round.number,
-      failing: false,
-      lostLease: undefined,
-    } as const;
+    const state = this.#seen!.state!;
+    const running = this.#options.workers.start(
+      roundOf(state, this.#options.card.id, this.#options.place.reachedAt)!,
+    );
     this.#running = running;
-    this.#situation = { ...this.#situation, workers };
+    this.#situation = onStarted(this.#situation, state);
     void running.failing.then(() => {
-      const now = this.#situation.workers;
-      if (now.kind === 'running')
-        this.#situation = { ...this.#situation, workers: { ...now, failing: true } };
+      if (this.#running !== running) return;
+      this.#situation = onFailing(this.#situation);
       this.#act();
     });
     void running.ended.then(({ end, rootCause }) => {
-      const now = this.#situation.workers;
-      const cutOff = now.kind === 'stopping' && now.cutOff;
       this.#running = undefined;
-      this.#situation = {
-        ...this.#situation,
-        workers: { kind: 'ended', incarnation, round: round.number, end, cutOff, rootCause },
-      };
+      this.#situation = onEnded(this.#situation, end, rootCause);
       this.#act();
     });
   }
 
   #stop({ cutOff, because }: Extract<Step, { kind: 'stop' }>): void {
-    const { workers } = this.#situation;
-    if (workers.kind !== 'running' && workers.kind !== 'stopping') return;
-    const { incarnation, round, lostLease } = workers;
-    const leaseLeftMs = mustBeGoneAt(leaseOfWorkers(this.#situation)) - performance.now();
-    const stopping = { kind: 'stopping', incarnation, round, cutOff, lostLease } as const;
-    this.#situation = { ...this.#situation, workers: stopping };
-    const graceMs = because === 'joined' || because === 'left' ? this.#options.gracePeriodMs : failureGraceMs;
+    if (!this.#running) return;
     // When the lease is over, others may get their ranks.
-    this.#running!.end(cutOff ? Math.max(0, Math.min(graceMs, leaseLeftMs)) : graceMs);
-    if (cutOff)
-      this.#options.log(
-        'ringrun: the store does not answer: ending the workers before others may get their ranks',
-      );
+    const leaseLeftMs = Math.max(0, mustBeGoneAt(leaseOfWorkers(this.#situation)) - performance.now());
+    this.#situation = onStopping(this.#situation, cutOff);
+    const graceMs = because === 'joined' || because === 'left' ? this.#options.gracePeriodMs : failureGraceMs;
+    this.#running.end(cutOff ? Math.min(graceMs, leaseLeftMs) : graceMs);
+    if (cutOff) this.#options.log(`ringrun: ${describeCut(because)}`);
   }
 
   #sayWhy(reason: string): void {
@@ -398,6 +391,11 @@ export class Rendezvous {
     const others = [...state.participants.map(({ card }) => card), ...state.waitList];
     return others.some(({ id }) => id !== this.#options.card.id);
   }
+}
+
+function describeCut(because: Extract<Step, { kind: 'stop' }>['because']): string {
+  if (because === 'lost') return 'the store was lost: ending the workers, until the nodes meet again';
+  return 'the store does not answer: ending the workers before others may get their ranks';
 }
 
 /** `ringrun: 06:12:03 node host1 (pid 17) joins`, in UTC, as hosts of one cluster have different zones. */

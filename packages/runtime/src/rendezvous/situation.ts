@@ -132,6 +132,41 @@ export function onStoreLost(
   };
 }
 
+/** After the workers of the round in `state` were started. */
+export function onStarted(situation: Situation, { incarnation, round }: RendezvousState): Situation {
+  const workers = { kind: 'running', incarnation, round, failing: false, lostLease: undefined } as const;
+  return { ...situation, workers };
+}
+
+/** After one of the workers has failed. */
+export function onFailing(situation: Situation): Situation {
+  const { workers } = situation;
+  return workers.kind === 'running' ? { ...situation, workers: { ...workers, failing: true } } : situation;
+}
+
+/** After the workers were told to end. */
+export function onStopping(situation: Situation, cutOff: boolean): Situation {
+  const { workers } = situation;
+  if (workers.kind !== 'running' && workers.kind !== 'stopping') return situation;
+  const { incarnation, round, lostLease } = workers;
+  return { ...situation, workers: { kind: 'stopping', incarnation, round, lostLease, cutOff } };
+}
+
+/** After all workers have ended. */
+export function onEnded(situation: Situation, end: WorkersEnd, rootCause: RootCause | undefined): Situation {
+  const { workers } = situation;
+  if (workers.kind !== 'running' && workers.kind !== 'stopping') return situation;
+  const { incarnation, round } = workers;
+  const cutOff = workers.kind === 'stopping' && workers.cutOff;
+  return { ...situation, workers: { kind: 'ended', incarnation, round, end, cutOff, rootCause } };
+}
+
+/** After the store has confirmed a sign of life that was sent at `sentAt`. */
+export function onRenewed(situation: Situation, sentAt: number): Situation {
+  const { lease } = situation;
+  return sentAt > lease.renewedAt ? { ...situation, lease: { ...lease, renewedAt: sentAt } } : situation;
+}
+
 function withLostLease({ workers, lease }: Situation): Workers {
   const areStarted = workers.kind === 'running' || workers.kind === 'stopping';
   return areStarted ? { ...workers, lostLease: workers.lostLease ?? lease } : workers;

@@ -31,7 +31,7 @@ test('when they are used up, the last failure is the end, and its exit code that
   );
   const { code, stderr } = await launch(['--max-restarts', '1', script]).ended;
   expect(code).toBe(31);
-  expect(stderr).toMatch(/restart 1 of 1[^]*exit code 31[^]*no restart: all 1 restarts are used up/);
+  expect(stderr).toMatch(/restart 1 of 1[^]*no restart: all 1 restarts are used up\n[^]*exit code 31/);
 });
 
 test('a failure at the start that repeats itself in the same words is not tried again', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { onSignal, onTime, onWorkerFailed } from '../../src/launcher/supervision.ts';
+import { onRoundOver, onSignal, onTime, onWorkerFailed } from '../../src/launcher/supervision.ts';
 import type { Supervision } from '../../src/launcher/supervision.ts';
 
 const running: Supervision = { phase: 'running' };
@@ -54,5 +54,21 @@ describe('told to end', () => {
       send: 'SIGKILL',
       state: { because: 'failure' },
     });
+  });
+});
+
+describe('others go on without these workers', () => {
+  test('they are told to end, and killed when their time is over', () => {
+    const { state, send } = onRoundOver(running, 1000, 5000);
+    expect(send).toBe('SIGTERM');
+    expect(onTime(state, 5999).send).toBeUndefined();
+    expect(onTime(state, 6000).send).toBe('SIGKILL');
+  });
+
+  test('those that end already get no more time than these, and no less than nothing', () => {
+    const told = onSignal(running, 'SIGTERM', 1000, grace).state;
+    expect(onRoundOver(told, 2000, 500)).toEqual({ state: { ...told, killAt: 2500 } });
+    const failing = onWorkerFailed(running, 1000).state;
+    expect(onRoundOver(failing, 1000, grace)).toEqual({ state: failing });
   });
 });

@@ -3,12 +3,12 @@ import { nextStep } from '../../src/rendezvous/next-step.ts';
 import { runSchedule } from './simulation/schedule.ts';
 
 /** `npm run test:rendezvous` runs 10,000 of them. */
-const count = Number(process.env['RINGRUN_SCHEDULES'] ?? 500);
+const count = Number(process.env['RINGRUN_SCHEDULES'] ?? 300);
 const limitMs = 60_000 + 60 * count;
 
-/** What goes wrong in the first schedule of which `isMeant` is true; undefined when none of them fails that way. */
-function firstFailure(seeds: number, isMeant: RegExp, step = nextStep): string | undefined {
-  for (let seed = 0; seed < seeds; seed += 1) {
+/** What goes wrong in the first schedule that fails as `isMeant` says, from seed `from` on; undefined when none of so many does. */
+function firstFailure(seeds: number, isMeant: RegExp, step = nextStep, from = 0): string | undefined {
+  for (let seed = from; seed < from + seeds; seed += 1) {
     try {
       runSchedule(seed, step);
     } catch (error) {
@@ -49,9 +49,10 @@ describe('finds', () => {
   });
 
   test('a new store that does not wait for those that may still run', () => {
-    const failure = firstFailure(2000, twice, (state, situation, clock) =>
-      nextStep(state && { ...state, roundsBegun: 1 }, situation, clock),
-    );
+    const step: typeof nextStep = (state, situation, clock) =>
+      nextStep(state && { ...state, roundsBegun: 1 }, situation, clock);
+    // It takes a rare schedule; the first is number 448.
+    const failure = firstFailure(2000, twice, step, 400);
     expect(failure).toBeDefined();
   });
 

@@ -1,5 +1,5 @@
 import type { Situation } from '../situation.ts';
-import { namesOf, withChange } from '../state.ts';
+import { nameOf, namesOf, withChange } from '../state.ts';
 import type { Participant, RendezvousState, RootCause } from '../state.ts';
 import { stop, untilStopped, write } from '../step.ts';
 import type { Clock, End, Step } from '../step.ts';
@@ -27,13 +27,19 @@ function reportEnd(state: RendezvousState, { card, workers, leaving }: Situation
   const ended = workers.kind === 'ended' && workers.round === state.round ? workers : undefined;
   const gone = leaving === undefined ? undefined : ('left' as const);
   const participants = withChange(state.participants, card.id, { report: ended?.end ?? 'stopped', gone });
-  const rootCause = earlierCause(state.rootCause, ended?.rootCause);
+  const noticedFirst = state.because?.by === nameOf(card);
+  const rootCause = earlierCause(state.rootCause, ended?.rootCause, noticedFirst);
   const end: End | undefined = leaving === undefined ? undefined : { kind: 'left', why: leaving };
   return write(state, { participants, rootCause }, clock, undefined, end);
 }
 
-/** Reports come in the order in which nodes noticed: the first one counts, unless it is the consequence of another. */
-function earlierCause(first: RootCause | undefined, second: RootCause | undefined): RootCause | undefined {
-  if (!first || !second) return first ?? second;
-  return first.isConsequence && !second.isConsequence ? second : first;
+/** What is known to be the consequence of another failure counts least; else the failure that ended the round does. */
+function earlierCause(
+  known: RootCause | undefined,
+  own: RootCause | undefined,
+  noticedFirst: boolean,
+): RootCause | undefined {
+  if (!known || !own) return known ?? own;
+  if (known.isConsequence !== own.isConsequence) return known.isConsequence ? own : known;
+  return noticedFirst ? own : known;
 }

@@ -2,7 +2,12 @@ import {
   leaseLength,
   leaseOfWorkers,
   newSituation,
+  onEnded,
+  onFailing,
+  onRenewed,
+  onStarted,
   onState,
+  onStopping,
   onStoreLost,
 } from '../../../src/rendezvous/situation.ts';
 import type { Situation, Timing } from '../../../src/rendezvous/situation.ts';
@@ -87,10 +92,10 @@ export class SimulatedNode {
   failWorkers(rootCause: RootCause): void {
     const { workers } = this.#situation;
     if (workers.kind !== 'running' || workers.failing) return;
-    this.#situation = { ...this.#situation, workers: { ...workers, failing: true } };
+    this.#situation = onFailing(this.#situation);
     const run = this.#workersRun;
     this.#after(this.#world.random.between(0, 3000), () => {
-      if (run === this.#workersRun) this.#workersEnded('failed', false, rootCause);
+      if (run === this.#workersRun) this.#workersEnded('failed', rootCause);
     });
   }
 
@@ -98,7 +103,7 @@ export class SimulatedNode {
   finishWorkers(incarnation: string, round: number): void {
     const { workers } = this.#situation;
     if (workers.kind !== 'running' || workers.incarnation !== incarnation || workers.round !== round) return;
-    if (!workers.failing) this.#workersEnded('finished', false, undefined);
+    if (!workers.failing) this.#workersEnded('finished', undefined);
   }
 
   #look(): void {
@@ -111,9 +116,7 @@ export class SimulatedNode {
     const sentAt = this.#now();
     this.#world.store.call({ op: 'renew', id: this.card.id }, this.#isUnreachable, ({ instance }) => {
       if (!this.isAlive || instance !== this.#instance) return;
-      const { lease } = this.#situation;
-      if (sentAt > lease.renewedAt)
-        this.#situation = { ...this.#situation, lease: { ...lease, renewedAt: sentAt } };
+      this.#situation = onRenewed(this.#situation, sentAt);
     });
   }
 
@@ -210,10 +213,7 @@ export class SimulatedNode {
     const { incarnation } = this.#seen!.state;
     const round = roundOf(this.#seen!.state, this.card.id, { host: 'store', port: 1 })!;
     this.#workersRun += 1;
-    this.#situation = {
-      ...this.#situation,
-      workers: { kind: 'running', incarnation, round: round.number, failing: false, lostLease: undefined },
-    };
+    this.#situation = onStarted(this.#situation, this.#seen!.state);
     const first = firstRankOf(round);
     const ranks = Array.from({ length: this.card.processesPerNode }, (_, place) => first + place);
     this.#world.onStart(this, incarnation, round, ranks);
@@ -235,30 +235,20 @@ export class SimulatedNode {
   #stopWorkers(cutOff: boolean): void {
     const { workers } = this.#situation;
     if (workers.kind !== 'running' && workers.kind !== 'stopping') return;
-    const { incarnation, round, lostLease } = workers;
     const lease = leaseOfWorkers(this.#situation);
-    const stopping = { kind: 'stopping', incarnation, round, cutOff, lostLease } as const;
-    this.#situation = { ...this.#situation, workers: stopping };
+    this.#situation = onStopping(this.#situation, cutOff);
     const most = cutOff ? Math.max(0, mustBeGoneAt(lease) - this.#now()) : slowestEndMs;
     const run = this.#workersRun;
     this.#after(this.#world.random.between(0, most), () => {
-      if (run === this.#workersRun) this.#workersEnded('stopped', cutOff, undefined);
+      if (run === this.#workersRun) this.#workersEnded('stopped', undefined);
     });
   }
 
-  #workersEnded(
-    end: 'finished' | 'failed' | 'stopped',
-    cutOff: boolean,
-    rootCause: RootCause | undefined,
-  ): void {
+  #workersEnded(end: 'finished' | 'failed' | 'stopped', rootCause: RootCause | undefined): void {
     const { workers } = this.#situation;
     if (workers.kind !== 'running' && workers.kind !== 'stopping') return;
-    const { incarnation, round } = workers;
     this.#workersRun += 1;
-    this.#situation = {
-      ...this.#situation,
-      workers: { kind: 'ended', incarnation, round, end, cutOff, rootCause },
-    };
+    this.#situation = onEnded(this.#situation, end, rootCause);
     this.#world.ranks.release(this.card.id);
     this.#act();
   }
