@@ -54,17 +54,12 @@ export class Worker {
   #told: WorkerOutcome['told'];
   #forced = false;
   #hasEnded = false;
-  #guard: Guard | undefined;
+  readonly #guard: Guard | undefined;
 
   constructor(plan: WorkerPlan) {
-    const { rank, localRank, command, arguments: args, output } = plan;
-    const watchesLauncher = plan.kind === 'script';
-    const child = spawn(command, args, {
-      env: { ...plan.environment, ...(watchesLauncher ? launcherPipe : {}) },
-      detached: true,
-      stdio: ['ignore', output.stdout, output.stderr, ...(watchesLauncher ? ['pipe' as const] : [])],
-    });
-    if (child.pid !== undefined && !watchesLauncher) this.#guard = new Guard(child.pid);
+    const { rank, localRank } = plan;
+    this.#guard = plan.kind === 'program' ? new Guard() : undefined;
+    const child = this.#guard ? startProgram(plan, this.#guard) : startScript(plan);
     // Never written to: that it closes is the message. A worker that died may reset it.
     if (child.pid !== undefined) child.stdio[launcherPipeDescriptor]?.on('error', () => undefined);
     this.pid = child.pid;
@@ -103,8 +98,25 @@ export class Worker {
   }
 }
 
-/** What tells a script that it is a worker, and where the pipe is. */
-const launcherPipe = { [launcherPipeVariable]: String(launcherPipeDescriptor) };
+/** A script is told where the pipe is whose other end the launcher holds. */
+function startScript({ command, arguments: args, environment, output }: WorkerPlan): ChildProcess {
+  return spawn(command, args, {
+    env: { ...environment, [launcherPipeVariable]: String(launcherPipeDescriptor) },
+    detached: true,
+    stdio: ['ignore', output.stdout, output.stderr, 'pipe'],
+  });
+}
+
+function startProgram(
+  { command, arguments: args, environment, output }: WorkerPlan,
+  guard: Guard,
+): ChildProcess {
+  return spawn(...Guard.watching(command, args), {
+    env: environment,
+    detached: true,
+    stdio: ['ignore', output.stdout, output.stderr, guard.registration],
+  });
+}
 
 type ChildEnd = Pick<WorkerOutcome, 'exitCode' | 'signal' | 'startError'>;
 

@@ -1,7 +1,14 @@
 import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { command, launch, temporaryFolder, temporaryScript, untilGone } from './fixtures/launched.ts';
+import {
+  command,
+  isRunning,
+  launch,
+  temporaryFolder,
+  temporaryScript,
+  untilGone,
+} from './fixtures/launched.ts';
 
 describe('--no-node', () => {
   test.each(['--no-node', '--no-python'])('%s runs a program of PATH, with its arguments', async (flag) => {
@@ -53,11 +60,14 @@ describe('a program', () => {
   });
 
   test('that ends leaves no guard behind', async () => {
-    const launched = launch(['--no-node', 'sh', '-c', 'echo READY $$']);
-    const [[pid]] = await launched.marked('READY', 1);
-    expect((await launched.ended).code).toBe(0);
-    const guards = readdirSync('/proc').filter((entry) => commandLineOf(entry).at(-1) === pid);
-    expect(guards).toEqual([]);
+    const launched = launch(['--no-node', 'sh', '-c', 'echo READY $$; exec sleep 1000']);
+    const [[worker]] = await launched.marked('READY', 1);
+    const started = childrenOf(launched.pid);
+    expect(started).toContain(Number(worker));
+    expect(started).toHaveLength(2);
+    process.kill(launched.pid, 'SIGTERM');
+    expect((await launched.ended).code).toBe(143);
+    expect(started.filter(isRunning)).toEqual([]);
   });
 
   test("that records its error as torch's @record does is the root cause, with its traceback", async () => {
@@ -159,10 +169,16 @@ describe('a launcher that a worker starts', () => {
   });
 });
 
-function commandLineOf(pid: string): string[] {
+function childrenOf(parent: number): number[] {
+  const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  return pids.filter((pid) => parentOf(pid) === parent).map(Number);
+}
+
+function parentOf(pid: string): number | undefined {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+    return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
   } catch {
-    return [];
+    // It ended since the folder was read.
+    return undefined;
   }
 }

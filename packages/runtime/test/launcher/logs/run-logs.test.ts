@@ -83,6 +83,20 @@ test('--tee of one rank, with a filter: others write nothing to the console, fil
   expect(existsSync(join(attempt, '2'))).toBe(false);
 });
 
+test('each attempt has a folder of its own', async () => {
+  const directory = temporaryFolder();
+  const script = temporaryScript(
+    'a.mjs',
+    "const attempt = process.env.RINGRUN_RESTART_COUNT; console.log('attempt', attempt); process.exit(attempt === '0' ? 3 : 0);",
+  );
+  const { code, stdout } = await launch(['-t', '1', '--max-restarts', '1', '--log-dir', directory, script])
+    .ended;
+  expect([code, stdout]).toEqual([0, '[default0]:attempt 0\n[default0]:attempt 1\n']);
+  const run = onlyRun(directory);
+  const texts = [0, 1].map((number) => readFileSync(join(run, `attempt_${number}/0/stdout.log`), 'utf8'));
+  expect(texts).toEqual(['attempt 0\n', 'attempt 1\n']);
+});
+
 test('without --log-dir files are where temporary files are', async () => {
   const folder = temporaryFolder();
   const { code } = await launch(['-r', '1', temporaryScript('a.mjs', quiet)], { env: { TMPDIR: folder } })
