@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -25,7 +26,7 @@ let reference: Promise<Models> | undefined;
 /** Computed once, by the first test that asks. */
 const alone = () => (reference ??= scenarios.runAlone<Models>('alone'));
 
-test.each(['shm', 'tcp'])(
+test.each(ways(['shm'], ['tcp']))(
   '%s: two ranks of batch 64 have the parameters of one process with batch 128 after 100 steps, also with SyncBatchNorm',
   async (transport) => {
     const one = await alone();

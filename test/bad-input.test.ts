@@ -31,7 +31,7 @@ describe('the command line', () => {
   test.each([
     {
       args: ['--nproc', '0', 'train.ts'],
-      words: ["'--nproc <n>'", "'0' is invalid", 'processes from 1, or auto'],
+      words: ["'--nproc <n>'", "'0' is invalid", 'processes from 1, auto, cpu or gpu'],
     },
     { args: ['--nprok', '2', 'train.ts'], words: ["unknown option '--nprok'", '(Did you mean --nproc?)'] },
     { args: ['--nproc', '2', 'nowhere.ts'], words: ['The script nowhere.ts does not exist', 'path from /'] },

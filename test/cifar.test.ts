@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { isFull } from './support/extent.ts';
 import { launch } from './support/command.ts';
 import type { Ended } from './support/command.ts';
 import { drawnCifar10 } from './support/drawn-cifar10.ts';
@@ -56,7 +57,7 @@ test('--resume goes on in the middle of an epoch with the bits of a training tha
   expect(digestOf(rest)).toBe(digestOf(whole));
 });
 
-test('--compare: steps, seconds and accuracy of one rank beside those of three', async () => {
+test.runIf(isFull)('--compare: steps, seconds and accuracy of one rank beside those of three', async () => {
   const stdout = await train(3, ['--epochs', '1', '--compare']);
   const table = stdout.slice(stdout.indexOf('1 rank '));
   expect(table).toMatch(/^ *1 rank +3 ranks$/m);

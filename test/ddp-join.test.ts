@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -20,7 +21,7 @@ function expectAgreement(found: readonly (readonly Epoch[])[]): void {
   for (const epochs of found) expect(epochs).toEqual(found[0]);
 }
 
-test.each(['shm', 'tcp'])(
+test.each(ways(['tcp'], ['shm']))(
   '%s: ranks with different numbers of batches, and samples in them, train as one process on all samples of each step',
   async (transport) => {
     const alone = await scenarios.runAlone<number[][]>('alone');

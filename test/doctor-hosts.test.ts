@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { isFull } from './support/extent.ts';
 import type { Command } from './support/command.ts';
 import { findingsOf, words } from './support/doctor.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
@@ -62,7 +63,7 @@ describe.skipIf(problem)(`doctors on hosts of their own${problem ? `: skipped, $
     expect(unknown['port']).toBeUndefined();
   });
 
-  test('a firewall that lets the port of the master through and no other', async () => {
+  test.runIf(isFull)('a firewall that lets the port of the master through and no other', async () => {
     using network = connectHosts(2);
     const [master, other] = network.hosts;
     for (const host of network.hosts) host.admitOnlyPort(29500);
@@ -80,7 +81,7 @@ describe.skipIf(problem)(`doctors on hosts of their own${problem ? `: skipped, $
     }
   });
 
-  test('no second doctor comes: it says so, and what to start', async () => {
+  test.runIf(isFull)('no second doctor comes: it says so, and what to start', async () => {
     using network = connectHosts(1);
     const [master] = network.hosts;
     const { link } = await findingsOf(doctor(master, '--master-addr', master.address, '--timeout', 2));

@@ -8,10 +8,11 @@ import { launch } from './support/command.ts';
 import type { CommandOptions, Ended } from './support/command.ts';
 import { drawnMnist } from './support/drawn-mnist.ts';
 import { repository } from './support/environment.ts';
+import { isFull, ways } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 const script = 'packages/examples-mnist/train.ts';
-const images = { train: 3000, test: 500 };
+const images = { train: 1600, test: 500 };
 const data = drawnMnist(images);
 const overTcp = { env: { RINGRUN_TRANSPORT: 'tcp' } };
 const modelFolder = temporaryFolder();
@@ -37,7 +38,7 @@ function accuracyOf({ stdout }: Ended): number {
   return Number(printed.at(-1)?.[1]);
 }
 
-describe.each([1, 2, 3, 4])('%d processes', (worldSize) => {
+describe.each(ways([1, 2, 3], [4]))('%d processes', (worldSize) => {
   test('end with identical parameters, and print the lines of the Kubeflow example', async () => {
     const ended = await train(worldSize, ['--data', data, '--log-interval', '5']);
     const lines = ended.stdout.split('\n');
@@ -95,8 +96,8 @@ test('--dir, --histograms and --profile: TensorBoard and trace viewers have file
       const found = traceEvents.filter(
         (event) => event.ph === 'X' && event.pid === rank && event.cat === lane,
       );
-      // 3000 images are 24 steps of each rank, of which the first 5 are left out.
-      expect(found.length, `rank ${rank}, ${lane}`).toBeGreaterThanOrEqual(19);
+      // 1600 images are 13 steps of each rank, of which the first 5 are left out.
+      expect(found.length, `rank ${rank}, ${lane}`).toBeGreaterThanOrEqual(8);
     }
   }
 });
@@ -113,11 +114,15 @@ test('a job trains to the same bits each time, and two ranks do over TCP as in s
   expect(digestOf(otherSeed, 2)).not.toBe(digestOf(first, 2));
 }, 120_000);
 
-test('three ranks over TCP end identical, to the same bits each time', async () => {
-  const runs = [];
-  for (let i = 0; i < 2; i += 1) runs.push(await train(3, ['--data', data], overTcp));
-  expect(digestOf(runs[1], 3)).toBe(digestOf(runs[0], 3));
-}, 120_000);
+test.runIf(isFull)(
+  'three ranks over TCP end identical, to the same bits each time',
+  async () => {
+    const runs = [];
+    for (let i = 0; i < 2; i += 1) runs.push(await train(3, ['--data', data], overTcp));
+    expect(digestOf(runs[1], 3)).toBe(digestOf(runs[0], 3));
+  },
+  120_000,
+);
 
 test('--save-model: onnxruntime loads it, for any batch size, and finds the accuracy that was printed', async () => {
   const file = join(modelFolder, 'mnist.onnx');

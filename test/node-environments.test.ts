@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { launch, node } from './support/command.ts';
 import type { CommandOptions } from './support/command.ts';
 import { freePort } from './support/free-port.ts';
+import { hostsProblem } from './support/hosts-problem.ts';
+import { connectHosts } from './support/hosts.ts';
 
 const script = 'test/fixtures/join.js';
 
@@ -47,4 +49,21 @@ test('node train.js where a launcher is expected says what to start instead, and
     'PET_NNODES is 2, but RANK and WORLD_SIZE are not set, so that each node would train alone',
   );
   expect(stderr).toContain('Start the script by `ringrun train.js` instead of `node train.js`');
+});
+
+const problem = hostsProblem();
+
+describe.skipIf(problem)(`nodes on hosts of their own${problem ? `: skipped, ${problem}` : ''}`, () => {
+  test('the second node of rank 0 is refused on both hosts, by name, instead of waiting alone in a store of its own', async () => {
+    using network = connectHosts(2);
+    const master = network.hosts[0].address;
+    const args = ['launch', '--nnodes', '2', '--node-rank', '0', '--master-addr', master, script];
+    const first = network.hosts[0].node(args);
+    await first.sees(/waiting for 1 more node with --node-rank 1/);
+    const { code, stderr } = await network.hosts[1].node(args).ended;
+    const why = /node 0 \(host1, pid \d+\) cannot join: node 0 \(host0, pid \d+\) has --node-rank 0 already/;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(why);
+    await first.sees(why);
+  });
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { expectClose } from '../packages/nn/test/numeric.ts';
 import { expectSummary, type Summary } from '../packages/nn/test/summary.ts';
+import { ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -92,7 +93,7 @@ interface Trained {
   buffers: number[];
 }
 
-test.each(['shm', 'tcp'])(
+test.each(ways(['shm'], ['tcp']))(
   '%s: passes with overlap and without, unused layers, noSync and detectAnomaly give the gradients of one process',
   async (transport) => {
     const expectedOf = await scenarios.runAlone<Record<string, Trained>>('aloneWays');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ways } from './support/extent.ts';
 import { launch } from './support/command.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
@@ -34,10 +35,12 @@ describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${p
 const noHosts = problem ?? hostsProblem();
 
 describe.skipIf(noHosts)(`a PyTorch script on two hosts${noHosts ? `: skipped, ${noHosts}` : ''}`, () => {
-  test.each([
-    ['static', (rank: number) => ['--node-rank', String(rank), '--master-addr', 'host0']],
-    ['c10d', () => ['--rdzv-backend', 'c10d', '--rdzv-endpoint', 'host0', '--rdzv-id', 'job-7']],
-  ])(
+  test.each(
+    ways<[string, (rank: number) => string[]]>(
+      [['static', (rank) => ['--node-rank', String(rank), '--master-addr', 'host0']]],
+      [['c10d', () => ['--rdzv-backend', 'c10d', '--rdzv-endpoint', 'host0', '--rdzv-id', 'job-7']]],
+    ),
+  )(
     'trains on four processes that meet by the %s rendezvous, and binds the port that it is given',
     async (_, meeting) => {
       using network = connectHosts(2);

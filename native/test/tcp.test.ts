@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { ways } from '../../test/support/extent.ts';
 import { runRanks } from './fixtures/ranks.ts';
 
 const lengths = [0, 1, 7, 1000, 65_537];
@@ -30,7 +31,7 @@ describe.each([
   { algorithm: 'recursive-doubling', scenarios: ['everyAllReduce'] },
   { algorithm: 'binomial-tree', scenarios: ['everyReduce'] },
 ])("reductions by '$algorithm'", ({ algorithm, scenarios }) => {
-  test.each([3, 4, 7])(
+  test.each(ways([4, 7], [3]))(
     'on %d ranks are those of a formula, rounded once, and equal everywhere and every time',
     async (size) => {
       const hosts = allElsewhere(size);

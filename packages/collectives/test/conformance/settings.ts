@@ -1,4 +1,8 @@
-const sizes = [1, 2, 3, 4, 7, 8];
+import { requestedExtent } from './extent.ts';
+
+const isFull = requestedExtent() === 'full';
+
+const sizes = isFull ? [1, 2, 3, 4, 7, 8] : [1, 2, 3, 4, 7];
 
 /**
  * By rank, the host that it says it is on: equal and unequal numbers of ranks, hosts side by side and in turns, and three of them. (Two ranks are on
@@ -8,7 +12,7 @@ const mixtures = [
   [0, 1, 0],
   [0, 0, 1, 1],
   [0, 0, 0, 1, 1, 1, 2],
-  [0, 1, 0, 1, 0, 1, 0, 1],
+  ...(isFull ? [[0, 1, 0, 1, 0, 1, 0, 1]] : []),
 ];
 
 export interface Setting {

@@ -3,6 +3,7 @@ import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import { StoreServer, connectStore } from '../store/index.ts';
+import { probe } from '../store/reachability.ts';
 import type { StoreClient } from '../store/index.ts';
 import { WaitingLines, formatDuration } from '../store/waiting-lines.ts';
 import { isThisHost } from './this-host.ts';
@@ -54,8 +55,9 @@ export class MeetingPlace {
   async arrive(): Promise<void> {
     const { isHost } = this.#options;
     if (this.#server) return;
-    const isHere = isHost === true || (await this.#isHere());
-    if (isHere && isHost !== false) await this.#host();
+    if (isHost === false) return;
+    const isHere = isHost === true ? !(await this.#isHostedElsewhere()) : await this.#isHere();
+    if (isHere) await this.#host();
   }
 
   /**
@@ -86,6 +88,15 @@ export class MeetingPlace {
       const isTaken = error instanceof RingrunError && error.code === 'ERR_PORT_IN_USE';
       if (!isTaken || this.#options.isHost) throw error;
     }
+  }
+
+  /**
+   * Whether another host answers at the endpoint already, although this node is to host the store: two were given the rank 0. This one would wait alone in a store of its
+   * own; among the others it is refused by name.
+   */
+  async #isHostedElsewhere(): Promise<boolean> {
+    const { endpoint } = this.#options;
+    return (await isThisHost(endpoint.host)) === false && (await probe(endpoint)).kind === 'accepted';
   }
 
   /** Whether the endpoint is on this host: a matter of patience, where its name does not resolve yet. */
