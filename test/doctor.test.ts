@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { standIn } from '../packages/collectives/test/nccl/stand-in.ts';
 import type { CommandOptions } from './support/command.ts';
 import { node } from './support/command.ts';
 import { findingsOf, words } from './support/doctor.ts';
@@ -106,6 +107,63 @@ describe('on a machine', () => {
     const findings = await doctor(['--timeout', 2], { env: { RINGRUN_NATIVE } });
     expect(words(findings['addon'])).toMatch(new RegExp(`^problem: .*${why}`));
     expect(findings['onnxruntime'].level).toBe('ok');
+  });
+});
+
+// Stand-ins for libcuda and libnccl, which say so in their names and in those of their GPUs; on a machine with GPUs they hide NVIDIA's.
+describe('the libraries of the backend nccl', () => {
+  const libraries = standIn();
+
+  test('that can be opened are reported with versions, paths and GPUs', async () => {
+    const findings = await doctor([], { env: { ...libraries, CUDA_VISIBLE_DEVICES: '2,5' } });
+    const { gpu, nccl } = findings;
+    expect(words(gpu)).toMatch(
+      /^ok: 2 GPUs \(2 × stand-in for a GPU of 17\.2 GB\), driver .* with CUDA 12\.4, /,
+    );
+    expect(gpu.found.endsWith(libraries.RINGRUN_CUDA_LIBRARY)).toBe(true);
+    expect(gpu.measured).toMatchObject({
+      cuda: { version: '12.4', path: libraries.RINGRUN_CUDA_LIBRARY },
+      devices: [
+        { uuid: 'GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a02', memoryBytes: 2 ** 34 },
+        { uuid: 'GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a05' },
+      ],
+    });
+    expect(nccl.found).toContain(`NCCL 2.21.5, ${libraries.RINGRUN_NCCL_LIBRARY}`);
+    expect(nccl.measured).toMatchObject({ version: '2.21.5', path: libraries.RINGRUN_NCCL_LIBRARY });
+    expect(nccl.found).toContain('stand-in');
+    expect(findings).toHaveProperty('cuda provider');
+  });
+
+  test('that are missing or too old are said with what was tried, and how to name another', async () => {
+    const nowhere = { RINGRUN_CUDA_LIBRARY: '/nowhere/cuda.so', RINGRUN_NCCL_LIBRARY: '/nowhere/nccl.so' };
+    const old = { ...libraries, RINGRUN_STAND_IN_NCCL_VERSION: '2708' };
+    const [missing, outdated] = await Promise.all([doctor([], { env: nowhere }), doctor([], { env: old })]);
+    expect(words(missing['gpu'])).toMatch(
+      /\(\/nowhere\/cuda\.so: cannot open shared object file.*\).* → RINGRUN_CUDA_LIBRARY is \/nowhere\/cuda\.so, and nothing else is tried/,
+    );
+    expect(words(missing['nccl'])).toMatch(
+      /^warning: .*\(\/nowhere\/nccl\.so: cannot open .*\) → RINGRUN_NCCL_LIBRARY is \/nowhere\/nccl\.so, /,
+    );
+    expect(missing).not.toHaveProperty('cuda provider');
+    expect(words(outdated['nccl'])).toMatch(/^warning: .*is NCCL 2\.7\.8, expected 2\.14\.0 or later.* → /);
+  });
+
+  test.each([
+    ['hangs', 'for (;;) pause();', 'it did not end within 2 s'],
+    ['crashes', 'abort();', 'it was ended by SIGABRT'],
+  ])('a driver that %s takes nothing with it', async (name, body, why) => {
+    const RINGRUN_CUDA_LIBRARY = library(`${name}-cuda.so`, body);
+    const findings = await doctor(['--timeout', 2], { env: { RINGRUN_CUDA_LIBRARY } });
+    expect(words(findings['gpu'])).toMatch(
+      new RegExp(`^(warning|problem): .*libcuda\\.so\\.1.*${why}.* → .*RINGRUN_CUDA_LIBRARY`),
+    );
+    expect(findings).toHaveProperty('network');
+  });
+
+  test('that print are heard out, and a driver that has no function of one is no driver', async () => {
+    const chatty = library('chatty-cuda.so', 'if (write(1, "hello\\n", 6) != 6) abort();');
+    const { gpu } = await doctor([], { env: { RINGRUN_CUDA_LIBRARY: chatty } });
+    expect(words(gpu)).toMatch(/^(warning|problem): .*chatty-cuda\.so lacks cuInit, .* → /);
   });
 });
 

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync, statfsSync } from 'node:fs';
+import type { NcclDescription } from '@ringrun/collectives';
 import { runProbe } from './probe.ts';
-import type { LibrariesAnswer } from './probes/libraries.ts';
+import type { ProbeResult } from './probe.ts';
 
 /** What of NVIDIA's is here. */
 export interface GpuScene {
@@ -8,47 +9,43 @@ export interface GpuScene {
   driver: string | undefined;
   /** Names of the GPUs in /proc/driver/nvidia/gpus. */
   models: readonly string[];
-  /** GPUs in /dev, which this container may use. */
-  devices: readonly string[];
-  cuda: Library;
-  nccl: Library;
+  /** GPUs in /dev, which this container may use: `nvidia0`. WSL has none of them. */
+  deviceFiles: readonly string[];
+  /** What the backend nccl finds: it, too, opens libcuda.so.1 and libnccl.so.2, and asks them. */
+  found: ProbeResult<NcclDescription>;
+  settings: GpuSettings;
   /** Bytes that /dev/shm can hold, through which NCCL passes data between processes of one host; undefined where there is none. */
   sharedMemoryBytes: number | undefined;
 }
 
-/** A library as the loader finds it. */
-export interface Library {
-  /** Empty when it can be opened, otherwise the loader's words. */
-  problem: string;
-  /** Where the loader found it; undefined where it does not say (other libcs than glibc). */
-  path: string | undefined;
-  /** Folders in which it was looked for. */
-  folders: readonly string[];
+/** Environment variables that decide over what is found; undefined where they are not set. */
+export interface GpuSettings {
+  RINGRUN_CUDA_LIBRARY?: string | undefined;
+  RINGRUN_NCCL_LIBRARY?: string | undefined;
+  CUDA_VISIBLE_DEVICES?: string | undefined;
 }
 
-const names = { cuda: 'libcuda.so.1', nccl: 'libnccl.so.2' } as const;
-
-export async function readGpuScene(timeoutMs: number): Promise<GpuScene> {
-  const result = await runProbe<LibrariesAnswer>('libraries', {
-    timeoutMs,
-    arguments: Object.values(names),
-    env: { LD_DEBUG: 'libs' },
-  });
-  const library = (name: string): Library => {
-    const problem =
-      result.kind === 'answer' ? result.answer[name] : `a process that opens it fails: ${result.why}`;
-    return { problem, ...parseSearch(result.stderr, name) };
-  };
+/** Opening is left to a process of its own: a driver that does not fit its kernel module may crash, or wait for ever. */
+export async function readGpuScene(timeoutMs: number, settings: GpuSettings): Promise<GpuScene> {
   return {
     driver: parseDriverVersion(read('/proc/driver/nvidia/version')),
     models: list('/proc/driver/nvidia/gpus').flatMap((bus) =>
       parseModel(read(`/proc/driver/nvidia/gpus/${bus}/information`)),
     ),
-    devices: list('/dev').filter((name) => /^nvidia\d+$/.test(name)),
-    cuda: library(names.cuda),
-    nccl: library(names.nccl),
+    deviceFiles: list('/dev').filter((name) => /^nvidia\d+$/.test(name)),
+    found: await runProbe<NcclDescription>('nccl', { timeoutMs }),
+    settings,
     sharedMemoryBytes: sizeOf('/dev/shm'),
   };
+}
+
+/** Whether there is anything of a GPU, or somebody means it to be there: a library that a variable names. */
+export function hasSomethingOfGpus({ driver, deviceFiles, found, settings }: GpuScene): boolean {
+  if (driver !== undefined || deviceFiles.length > 0) return true;
+  if (settings.RINGRUN_CUDA_LIBRARY || settings.RINGRUN_NCCL_LIBRARY) return true;
+  if (found.kind === 'answer') return found.answer.cuda.path !== '';
+  // Without the addon nobody was asked, and that has a finding of its own.
+  return !found.stderr.includes('NativeUnavailableError');
 }
 
 /** `550.54.15` in `NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue …`, or in the words of the open driver. */
@@ -60,23 +57,6 @@ export function parseDriverVersion(text: string): string | undefined {
 export function parseModel(information: string): string[] {
   const model = /^Model:\s*(.+)$/m.exec(information)?.[1];
   return model === undefined ? [] : [model.trim()];
-}
-
-/** What ld.so says with LD_DEBUG=libs: `trying file=…` for each place, and `calling init: …` for what it has opened. */
-export function parseSearch(stderr: string, name: string): Pick<Library, 'path' | 'folders'> {
-  const tried = [...stderr.matchAll(/trying file=(\S+)/g)]
-    .map(([, file]) => file)
-    .filter((file) => file.endsWith(`/${name}`));
-  const path = [...stderr.matchAll(/calling init: (\S+)/g)]
-    .map(([, file]) => file)
-    .find((file) => file.endsWith(`/${name}`));
-  const folders = tried.map((file) => file.slice(0, -name.length - 1)).filter(isPlain);
-  return { path, folders: [...new Set(folders)] };
-}
-
-/** Variants for single processors are looked for below each folder, and say nothing to a person. */
-function isPlain(folder: string): boolean {
-  return !/\/(glibc-hwcaps|tls|haswell|avx512_1|x86_64)(\/|$)/.test(folder);
 }
 
 function sizeOf(path: string): number | undefined {

@@ -9,7 +9,7 @@ import { examineOpenFiles } from './checks/open-files.ts';
 import { examineSharedMemory } from './checks/shared-memory.ts';
 import { examineThreads } from './checks/threads.ts';
 import type { Finding, NamedFinding } from './finding.ts';
-import { readGpuScene } from './gpu-scene.ts';
+import { hasSomethingOfGpus, readGpuScene } from './gpu-scene.ts';
 import type { DoctorOptions } from './options.ts';
 
 type Examine = (options: DoctorOptions) => Finding | Promise<Finding>;
@@ -30,12 +30,12 @@ export async function* examineMachine(options: DoctorOptions): AsyncGenerator<Na
   yield* examineGpus(options);
 }
 
-/** NCCL, and onnxruntime's CUDA provider, are of interest only where there is a GPU. */
+/** NCCL is of interest only where there is something of a GPU, and onnxruntime's CUDA provider where one can be used. */
 async function* examineGpus(options: DoctorOptions): AsyncGenerator<NamedFinding> {
-  const scene = await readGpuScene(options.timeoutMs);
-  const gpu = judgeGpu(scene);
-  yield { check: 'gpu', ...gpu };
-  if (scene.devices.length === 0 || gpu.level !== 'ok') return;
-  yield { check: 'nccl', ...judgeNccl(scene) };
+  const scene = await readGpuScene(options.timeoutMs, process.env);
+  yield { check: 'gpu', ...judgeGpu(scene) };
+  if (scene.found.kind === 'failure' || !hasSomethingOfGpus(scene)) return;
+  yield { check: 'nccl', ...judgeNccl(scene, scene.found.answer) };
+  if (scene.found.answer.cuda.problem !== '') return;
   yield { check: 'cuda provider', ...(await examineCudaProvider(options)) };
 }

@@ -10,8 +10,6 @@ export type ProbeResult<Answer> =
 
 export interface ProbeOptions {
   arguments?: readonly string[];
-  /** Added to this process's environment. */
-  env?: NodeJS.ProcessEnv;
   timeoutMs: number;
 }
 
@@ -22,7 +20,6 @@ export interface ProbeOptions {
 export function runProbe<Answer>(name: string, options: ProbeOptions): Promise<ProbeResult<Answer>> {
   const entry = fileURLToPath(new URL(`./probes/${name}.js`, import.meta.url));
   const child = spawn(process.execPath, [entry, ...(options.arguments ?? [])], {
-    env: { ...process.env, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const texts = { stdout: '', stderr: '' };
@@ -47,10 +44,22 @@ export function runProbe<Answer>(name: string, options: ProbeOptions): Promise<P
       clearTimeout(timer);
       if (signal) fail(`it was ended by ${signal}`);
       else if (code !== 0) fail(`exit code ${String(code)}`);
-      else
-        resolve({ kind: 'answer', answer: JSON.parse(texts.stdout) as Answer, stderr: texts.stderr.trim() });
+      else resolve(answerOf<Answer>(texts));
     });
   });
+}
+
+/** The answer is the last line: libraries may print others before. */
+function answerOf<Answer>({ stdout, stderr }: { stdout: string; stderr: string }): ProbeResult<Answer> {
+  try {
+    return { kind: 'answer', answer: JSON.parse(lastLine(stdout)) as Answer, stderr: stderr.trim() };
+  } catch {
+    return { kind: 'failure', why: `it printed no answer, but '${stdout}'`, stderr: stderr.trim() };
+  }
+}
+
+function lastLine(text: string): string {
+  return text.slice(text.lastIndexOf('\n') + 1);
 }
 
 /** The last line that says something of an error: what comes before it is a stack's beginning, behind it are its calls. */

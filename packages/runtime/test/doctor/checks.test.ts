@@ -1,3 +1,4 @@
+import type { NcclDescription } from '@ringrun/collectives';
 import { describe, expect, test } from 'vitest';
 import { judgeRoute } from '../../src/doctor/checks/address.ts';
 import type { Route } from '../../src/doctor/checks/address.ts';
@@ -15,8 +16,9 @@ import { judgeSharedMemory } from '../../src/doctor/checks/shared-memory.ts';
 import { judgeThreads } from '../../src/doctor/checks/threads.ts';
 import { exitCodeFor } from '../../src/doctor/finding.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
-import { parseDriverVersion, parseModel, parseSearch } from '../../src/doctor/gpu-scene.ts';
+import { parseDriverVersion, parseModel } from '../../src/doctor/gpu-scene.ts';
 import type { GpuScene } from '../../src/doctor/gpu-scene.ts';
+import type { OpenedLibrary } from '../../src/doctor/opened-library.ts';
 import { formatFinding, formatSummary } from '../../src/doctor/print.ts';
 import type { LinkMeasurement } from '../../src/doctor/second-doctor.ts';
 
@@ -94,48 +96,115 @@ describe('the machine', () => {
 });
 
 describe('GPUs', () => {
-  const opened = (path: string) => ({ problem: '', path, folders: [] });
-  const missing = { problem: 'no such file', path: undefined, folders: ['/lib', '/usr/lib'] };
+  const opened = (path: string, version: string): OpenedLibrary => ({
+    path,
+    version,
+    problem: '',
+    attempts: [{ place: path, reason: '' }],
+  });
+  const missing = (problem: string): OpenedLibrary => ({
+    path: '',
+    version: '',
+    problem,
+    attempts: [
+      { place: 'lib.so', reason: 'lib.so: no such file' },
+      { place: '/opt/lib.so', reason: 'wrong class' },
+    ],
+  });
+  const device = { name: 'NVIDIA H100 80GB HBM3', uuid: 'GPU-0', pciBusId: '', memoryBytes: 85e9 };
+  const usable: NcclDescription = {
+    cuda: opened('/usr/lib/libcuda.so.1', '12.4'),
+    nccl: opened('/usr/lib/libnccl.so.2', '2.21.5'),
+    devices: [
+      { ...device, index: 0 },
+      { ...device, index: 1 },
+    ],
+  };
+  const noDriver: NcclDescription = { cuda: missing('no driver'), nccl: missing('no NCCL'), devices: [] };
+  const answer = (found: NcclDescription) => ({ kind: 'answer', answer: found, stderr: '' }) as const;
+  const failure = (stderr: string) => ({ kind: 'failure', why: 'it was ended by SIGSEGV', stderr }) as const;
   const none: GpuScene = {
     driver: undefined,
     models: [],
-    devices: [],
-    cuda: missing,
-    nccl: missing,
+    deviceFiles: [],
+    found: answer(noDriver),
+    settings: {},
     sharedMemoryBytes: 64 * 1024 * 1024,
   };
   const two: GpuScene = {
     driver: '550.54.15',
     models: ['NVIDIA H100 80GB HBM3', 'NVIDIA H100 80GB HBM3'],
-    devices: ['nvidia0', 'nvidia1'],
-    cuda: opened('/usr/lib/libcuda.so.1'),
-    nccl: opened('/usr/lib/libnccl.so.2'),
+    deviceFiles: ['nvidia0', 'nvidia1'],
+    found: answer(usable),
+    settings: {},
     sharedMemoryBytes: 2 ** 31,
   };
+  const unusable = (problem: string) => answer({ ...usable, cuda: { ...usable.cuda, problem }, devices: [] });
 
-  test.each<[Partial<GpuScene>, RegExp]>([
-    [none, /^ok: none here: training runs on the CPU$/],
+  test.each<[string, GpuScene, RegExp]>([
+    ['nothing', none, /^ok: none here: training runs on the CPU$/],
     [
-      { devices: [], models: [] },
+      'nothing, and no addon to ask',
+      { ...none, found: failure('NativeUnavailableError: …') },
+      /^ok: none here/,
+    ],
+    [
+      'a library that a variable names, and that is not there',
+      { ...none, settings: { RINGRUN_CUDA_LIBRARY: '/opt/lib.so' } },
+      /^warning: no driver \(lib.so: no such file; \/opt\/lib.so: wrong class\), and there is no \/dev\/nvidia0: .* → RINGRUN_CUDA_LIBRARY is \/opt\/lib.so, and nothing else is tried/,
+    ],
+    [
+      'a driver without a GPU',
+      { ...two, deviceFiles: [], models: [], found: answer(noDriver) },
       /^warning: the driver 550.54.15 is here, but no GPU: .* → .*nvidia\.com\/gpu: 1/,
     ],
     [
-      { cuda: missing },
-      /^problem: 2 GPUs \(.*H100.*\), but libcuda.so.1 cannot be opened: no such file \(looked for in \/lib, \/usr\/lib\) → .*NVIDIA_DRIVER_CAPABILITIES/,
+      'GPUs whose driver library is not in the container',
+      { ...two, found: answer(noDriver) },
+      /^problem: 2 GPUs \(.*H100.*\), but no driver \(lib.so: no such file; .*\) → .*NVIDIA_DRIVER_CAPABILITIES.*RINGRUN_CUDA_LIBRARY$/,
     ],
-    [{}, /^ok: 2 GPUs \(NVIDIA H100 80GB HBM3, .*\), driver 550.54.15, \/usr\/lib\/libcuda.so.1$/],
-  ])('%j', (scene, expected) => {
-    expect(words(judgeGpu({ ...two, ...scene }))).toMatch(expected);
+    [
+      'GPUs that are hidden',
+      { ...two, found: unusable('the driver sees no GPU'), settings: { CUDA_VISIBLE_DEVICES: '' } },
+      /^warning: 2 GPUs .* cannot be used: the driver sees no GPU → unset CUDA_VISIBLE_DEVICES, which is ''/,
+    ],
+    [
+      'a library of another version than the kernel module',
+      { ...two, found: unusable('cuInit of /usr/lib/libcuda.so.1 failed: (803)') },
+      /^problem: 2 GPUs .* cannot be used: cuInit of .*803\) → nvidia-smi .*RINGRUN_CUDA_LIBRARY/,
+    ],
+    [
+      'a driver that crashes',
+      { ...two, found: failure('') },
+      /^problem: .* does not get far: it was ended by SIGSEGV → .*nvidia-smi.*RINGRUN_CUDA_LIBRARY and RINGRUN_NCCL_LIBRARY$/,
+    ],
+    ['the same without a GPU', { ...none, found: failure('') }, /^warning: .* SIGSEGV → /],
+    [
+      'GPUs and their driver',
+      two,
+      /^ok: 2 GPUs \(2 × NVIDIA H100 80GB HBM3 of 85 GB\), driver 550.54.15 with CUDA 12.4, \/usr\/lib\/libcuda.so.1$/,
+    ],
+    [
+      // WSL has neither /dev/nvidia0 nor /proc/driver/nvidia.
+      'GPUs that only the driver knows',
+      { ...two, driver: undefined, models: [], deviceFiles: [] },
+      /^ok: 2 GPUs .*, driver of unknown version with CUDA 12.4/,
+    ],
+  ])('%s', (_, scene, expected) => {
+    expect(words(judgeGpu(scene))).toMatch(expected);
   });
 
   test('NCCL needs its library, and memory for GPUs of one host', () => {
-    expect(words(judgeNccl(two))).toBe('ok: /usr/lib/libnccl.so.2');
-    expect(words(judgeNccl({ ...two, nccl: missing }))).toMatch(
-      /^warning: libnccl.so.2 cannot be opened: no such file .* → apt-get install libnccl2/,
+    expect(words(judgeNccl(two, usable))).toBe('ok: NCCL 2.21.5, /usr/lib/libnccl.so.2');
+    const without = { ...usable, nccl: missing('no NCCL') };
+    expect(words(judgeNccl(two, without))).toMatch(
+      /^warning: the backend nccl cannot be used: no NCCL \(lib.so: no such file; .*\) → apt-get install libnccl2 .*RINGRUN_NCCL_LIBRARY$/,
     );
+    const named = { ...two, settings: { RINGRUN_NCCL_LIBRARY: '/opt/lib.so' } };
+    expect(words(judgeNccl(named, without))).toMatch(/ → RINGRUN_NCCL_LIBRARY is \/opt\/lib.so, /);
     const small = { ...two, sharedMemoryBytes: 64 * 1024 * 1024 };
-    expect(words(judgeNccl(small))).toMatch(/\/dev\/shm holds only 67.1 MB, .* → .*medium: Memory/);
-    expect(judgeNccl({ ...small, devices: ['nvidia0'] }).level).toBe('ok');
+    expect(words(judgeNccl(small, usable))).toMatch(/\/dev\/shm holds only 67.1 MB, .* → .*medium: Memory/);
+    expect(judgeNccl(small, { ...usable, devices: usable.devices.slice(1) }).level).toBe('ok');
   });
 
   test('onnxruntime without its CUDA provider computes on the CPU', () => {
@@ -146,24 +215,12 @@ describe('GPUs', () => {
     );
   });
 
-  test('what the driver and the loader write is read', () => {
+  test('what the driver writes is read', () => {
     const version =
       'NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version:  gcc 12\n';
     const open = 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.10  Release Build\n';
     expect([version, open, ''].map(parseDriverVersion)).toEqual(['550.54.15', '570.86.10', undefined]);
     expect(parseModel('Model: \t\t NVIDIA A100-SXM4-40GB\nIRQ:   0\n')).toEqual(['NVIDIA A100-SXM4-40GB']);
-    const log = [
-      '  1: find library=libnccl.so.2 [0]; searching',
-      '  1:   trying file=/opt/lib/glibc-hwcaps/x86-64-v3/libnccl.so.2',
-      '  1:   trying file=/opt/lib/libnccl.so.2',
-      '  1:   trying file=/usr/lib/libnccl.so.2',
-      '  1: calling init: /usr/lib/libnccl.so.2',
-      '  1:   trying file=/usr/lib/libother.so.2',
-    ].join('\n');
-    expect(parseSearch(log, 'libnccl.so.2')).toEqual({
-      path: '/usr/lib/libnccl.so.2',
-      folders: ['/opt/lib', '/usr/lib'],
-    });
   });
 });
 

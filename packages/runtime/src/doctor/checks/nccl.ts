@@ -1,27 +1,33 @@
+import type { NcclDescription } from '@ringrun/collectives';
 import { ok, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import type { GpuScene } from '../gpu-scene.ts';
+import { fixOfSearch, whyUnusable } from '../opened-library.ts';
 import { formatBytes } from '../units.ts';
-import { searched } from './gpu.ts';
 
 /** NCCL's own requirement for a few processes; containers have 64 MB unless told otherwise. */
 const enoughSharedMemory = 1e9;
 
-/** @param scene One with a GPU. */
-export function judgeNccl({ nccl, sharedMemoryBytes, devices }: GpuScene): Finding {
+/** Where there is something of a GPU: which NCCL the backend nccl would use. Training with gloo needs none, so a lack is no problem. */
+export function judgeNccl(
+  { settings, sharedMemoryBytes }: Pick<GpuScene, 'settings' | 'sharedMemoryBytes'>,
+  { nccl, devices }: NcclDescription,
+): Finding {
+  const measured = { ...nccl, sharedMemoryBytes };
   if (nccl.problem !== '') {
-    return warning(
-      `libnccl.so.2 cannot be opened: ${nccl.problem}${searched(nccl.folders)}`,
-      'apt-get install libnccl2 from the CUDA repository, or take the image of deploy/Dockerfile.gpu; a folder of its own belongs in LD_LIBRARY_PATH',
-    );
+    const fix = fixOfSearch('RINGRUN_NCCL_LIBRARY', settings.RINGRUN_NCCL_LIBRARY, whereNcclComesFrom);
+    return warning(`the backend nccl cannot be used: ${whyUnusable(nccl)}`, fix, measured);
   }
-  const place = nccl.path ?? 'libnccl.so.2';
+  const what = `NCCL ${nccl.version}, ${nccl.path}`;
   if (devices.length > 1 && sharedMemoryBytes !== undefined && sharedMemoryBytes < enoughSharedMemory) {
     return warning(
-      `${place}, but /dev/shm holds only ${formatBytes(sharedMemoryBytes)}, through which NCCL passes data between the GPUs of a host`,
+      `${what}, but /dev/shm holds only ${formatBytes(sharedMemoryBytes)}, through which NCCL passes data between the GPUs of a host`,
       'mount memory there: a volume emptyDir: { medium: Memory } at /dev/shm, or docker run --shm-size=2g',
-      { sharedMemoryBytes },
+      measured,
     );
   }
-  return ok(place, { sharedMemoryBytes });
+  return ok(what, measured);
 }
+
+const whereNcclComesFrom =
+  'apt-get install libnccl2 from the CUDA repository, or pip install nvidia-nccl-cu12, or take the image of deploy/Dockerfile.gpu';
