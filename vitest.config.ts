@@ -7,7 +7,8 @@ export default defineConfig({
   test: {
     include: ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the processors of the smallest machine that is supported: a test waits for processes, sockets and limits of time, too.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startRelay } from '../packages/runtime/test/support/relay.ts';
 import { credentials, startS3, startS3In } from '../packages/runtime/test/support/s3.ts';
+import { isFull } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -126,7 +127,7 @@ test('a bucket that may be listed, and not written to', async () => {
   await expectFailingWrites(bucketAt(port), 'ERR_STORAGE_PERMISSION', 's3:PutObject');
 });
 
-test('a save waits for the one before it, and says so', async () => {
+test.runIf(isFull)('a save waits for the one before it, and says so', async () => {
   const slowMs = 700;
   const port = await serve((request, response) => {
     request.resume();

@@ -65,14 +65,17 @@ test.runIf(isFull)('--compare: steps, seconds and accuracy of one rank beside th
   expect(table).toMatch(/^accuracy +0\.\d{4} +0\.\d{4}$/m);
 });
 
-test('--global-batch-size: two ranks see in each step what one would, and end where it ends', async () => {
-  const args = ['--global-batch-size', '64', '--no-augment', '--epochs', '1', '--log-interval', '1'];
-  const [alone, both] = [await train(1, args), await train(2, args)];
-  const losses = (stdout: string) =>
-    [...stdout.matchAll(/^Train Epoch: 1 \[(\d+)\//gm)].map(([, seen]) => seen);
-  expect(losses(both)).toEqual(losses(alone));
-  expect(accuracyOf(both)).toBeCloseTo(accuracyOf(alone), 2);
-});
+test.runIf(isFull)(
+  '--global-batch-size: two ranks see in each step what one would, and end where it ends',
+  async () => {
+    const args = ['--global-batch-size', '64', '--no-augment', '--epochs', '1', '--log-interval', '1'];
+    const [alone, both] = [await train(1, args), await train(2, args)];
+    const losses = (stdout: string) =>
+      [...stdout.matchAll(/^Train Epoch: 1 \[(\d+)\//gm)].map(([, seen]) => seen);
+    expect(losses(both)).toEqual(losses(alone));
+    expect(accuracyOf(both)).toBeCloseTo(accuracyOf(alone), 2);
+  },
+);
 
 describe('what cannot be', () => {
   test.each([

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ways } from './support/extent.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
 import type { Host, Network } from './support/hosts.ts';
@@ -45,17 +46,17 @@ async function expectToEnd(
 }
 
 describe.skipIf(problem)(`lost hosts${problem ? `: skipped, ${problem}` : ''}`, () => {
-  test.each([
-    { count: 2, perHost: 2, victim: 'host1' },
-    { count: 3, perHost: 1, victim: 'host0' },
-  ])('$victim of $count is killed: the ranks of all others name it', async ({ count, perHost, victim }) => {
-    using network = connectHosts(count);
-    const ranks = await startWorking(network, { perHost, timeoutMs: 60_000 });
-    const lost = network.hosts.find(({ name }) => name === victim)!;
-    lost.killProcesses();
-    const others = ranks.filter(({ host }) => host !== lost);
-    await expectToEnd(others, { lost: [lost], error: 'PeerDiedError: ', withinSeconds: 5 });
-  });
+  test.each(ways([{ count: 2, perHost: 2, victim: 'host1' }], [{ count: 3, perHost: 1, victim: 'host0' }]))(
+    '$victim of $count is killed: the ranks of all others name it',
+    async ({ count, perHost, victim }) => {
+      using network = connectHosts(count);
+      const ranks = await startWorking(network, { perHost, timeoutMs: 60_000 });
+      const lost = network.hosts.find(({ name }) => name === victim)!;
+      lost.killProcesses();
+      const others = ranks.filter(({ host }) => host !== lost);
+      await expectToEnd(others, { lost: [lost], error: 'PeerDiedError: ', withinSeconds: 5 });
+    },
+  );
 
   // Nothing tells a kernel that the other one is out of reach: it gives up after 15 s without an answer.
   test('a link is cut: the ranks on both sides name each other, at the timeout or as soon as nobody answers', async () => {
