@@ -1,8 +1,9 @@
 import type { WorkerOptions } from 'node:worker_threads';
 import { describe, expect, test, vi } from 'vitest';
 // What is built: threads of this Node may not run TypeScript.
-import { DataLoader, ImageDataset, datasetFromModule, transforms } from '../../dist/data/index.js';
+import { DataLoader, datasetFromModule } from '../../dist/data/index.js';
 import type { BatchMemory, Batched, DataLoaderOptions } from '../../dist/data/index.js';
+import { images } from './noise-images.ts';
 
 // Threads inherit the options of their process, and this one's resolve packages to their TypeScript sources.
 vi.mock('node:worker_threads', async (original) => {
@@ -37,27 +38,6 @@ async function leftBehind(length: number, options: object): Promise<DataLoader<S
   const module = new URL('fixtures/left-behind.mjs', import.meta.url);
   const dataset = await datasetFromModule<Sample>(module, { length, size: 5 });
   return new DataLoader<Sample, Batch>(dataset, { batchSize: 4, reuseMemory, ...options });
-}
-
-/** Images of noise, small enough to be many. */
-function images(count: number): InstanceType<typeof ImageDataset> {
-  const { Compose, RandomCrop, RandomHorizontalFlip, ToTensor } = transforms;
-  const pixels = new Uint8Array(new SharedArrayBuffer(count * 48)).map(
-    (_, i) => Math.imul(i, 2654435761) >>> 24,
-  );
-  const labels = Uint8Array.from({ length: count }, (_, i) => i % 10);
-  const augment = new Compose([
-    new RandomCrop(4, { padding: 2 }),
-    new RandomHorizontalFlip(),
-    new ToTensor(),
-  ]);
-  return new ImageDataset({
-    title: 'noise',
-    pixels,
-    labels,
-    shape: [3, 4, 4],
-    transforms: augment.transforms,
-  });
 }
 
 /** Long enough for threads to make whatever they may make ahead. */

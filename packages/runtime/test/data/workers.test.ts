@@ -3,14 +3,9 @@ import { fileURLToPath } from 'node:url';
 import type { WorkerOptions } from 'node:worker_threads';
 import { describe, expect, test, vi } from 'vitest';
 // What is built: threads of this Node may not run TypeScript.
-import {
-  DataLoader,
-  DistributedSampler,
-  ImageDataset,
-  datasetFromModule,
-  transforms,
-} from '../../dist/data/index.js';
+import { DataLoader, DistributedSampler, datasetFromModule } from '../../dist/data/index.js';
 import type { Batched } from '../../dist/data/index.js';
+import { images } from './noise-images.ts';
 
 // Threads inherit the options of their process, and this one's resolve packages to their TypeScript sources.
 vi.mock('node:worker_threads', async (original) => {
@@ -38,27 +33,6 @@ async function all<T>(batches: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];
   for await (const batch of batches) list.push(batch);
   return list;
-}
-
-/** Images of noise, small enough to be many. */
-function images(count: number): InstanceType<typeof ImageDataset> {
-  const { Compose, RandomCrop, RandomHorizontalFlip, ToTensor } = transforms;
-  const pixels = new Uint8Array(new SharedArrayBuffer(count * 48)).map(
-    (_, i) => Math.imul(i, 2654435761) >>> 24,
-  );
-  const labels = Uint8Array.from({ length: count }, (_, i) => i % 10);
-  const transform = new Compose([
-    new RandomCrop(4, { padding: 2 }),
-    new RandomHorizontalFlip(),
-    new ToTensor(),
-  ]);
-  return new ImageDataset({
-    title: 'noise',
-    pixels,
-    labels,
-    shape: [3, 4, 4],
-    transforms: transform.transforms,
-  });
 }
 
 describe('batches', () => {
