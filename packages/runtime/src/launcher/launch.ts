@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterRound } from '../rendezvous/restart-policy.ts';
 import type { Budget } from '../rendezvous/restart-policy.ts';
 import type { Round } from '../rendezvous/round.ts';
-import { StoreServer } from '../store/index.ts';
+import { StoreServer } from '../store/server.ts';
 import { Attempts } from './attempts.ts';
 import type { Attempt } from './attempts.ts';
 import type { Executable } from './executable.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { describePortHolder, findPortHolder } from '../store/index.ts';
+import { describePortHolder, findPortHolder } from '../store/port-holder.ts';
 import { LaunchError } from './launch-error.ts';
 
 /** A TCP port that was free on all interfaces a moment ago. Nothing holds it: it is for the workers to bind. */
