@@ -6,8 +6,8 @@ import type { Occasion } from './manifest.ts';
 import { encodeParts } from './packed-parts.ts';
 import type { Part } from './packed-parts.ts';
 
-/** Milliseconds that a write is waited for until that is said. */
-const quietMs = 1000;
+/** Milliseconds that a write is waited for until that is said: as long as a store that is waited for is quiet. */
+const quietMs = 5000;
 
 /** Rank 0's writes, one after the other, and what became of the last one. On other ranks there is none. */
 export class Writes {
