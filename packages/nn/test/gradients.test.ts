@@ -7,7 +7,7 @@ import { noGradient } from '../src/ops/definition.ts';
 import * as elementwise from '../src/ops/elementwise.ts';
 import { abs, erf, leakyRelu, pow, sigmoid, sign, softplus, tanh } from '../src/ops/functions.ts';
 import { operators } from '../src/ops/index.ts';
-import { gather, gatherElements, oneHot, scatterElements } from '../src/ops/indexing.ts';
+import { gather, gatherElements, indexSelect, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { exchangeEnds } from '../src/ops/exchange-ends.ts';
@@ -265,6 +265,10 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
   },
   MaxUnpool: {
     'scattered places': of((x) => [unpool(x, [5, 0, 2, 10, 13, 12, 18, 23], [1, 2, 3, 4])], [1, 2, 2, 2]),
+  },
+  IndexSelect: {
+    'rows, one of them twice': of((x) => [indexSelect(x, 0, [4, 1, 1, 0])], [5, 3]),
+    'along an inner axis': of((x) => [indexSelect(x, 1, [2, 0, 1, 2])], [2, 3, 4]),
   },
   Gather: {
     'rows, one of them twice': of((x) => [gather(x, integers(4, 1, 1, 0))], [5, 3]),

@@ -228,6 +228,9 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     }),
   ],
   MaxUnpool: ({ outputs: [y] }, [values, positions]) => [scattered(y.shape, positions, values)],
+  IndexSelect: ({ outputs: [y], attributes: { axis, positions } }, [x]) => [
+    tabulate(y.shape, (index) => element(x, index.with(axis, positions[index[axis]]))),
+  ],
   Gather: ({ outputs: [y] }, [table, rows]) => [
     tabulate(y.shape, (index) => element(table, [element(rows, index.slice(0, -1)), index.at(-1)!])),
   ],

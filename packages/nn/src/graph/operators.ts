@@ -140,6 +140,8 @@ export interface Operators {
   /** Inputs: values, positions, as from MaxPool; zeros elsewhere. Windows must not overlap. */
   MaxUnpool: { shape: readonly number[] };
 
+  /** The elements at fixed positions along an axis, in their order; one may stand there several times. */
+  IndexSelect: { axis: number; positions: readonly number[] };
   /** Inputs: table [V,D], rows (int64); output [...rows,D]. A padding row gets no gradient. */
   Gather: { paddingRow?: number };
   /** Inputs: data, positions (int64); output like the positions: the element of data at the same index but for the axis, there at the position. */

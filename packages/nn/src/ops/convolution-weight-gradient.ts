@@ -1,9 +1,10 @@
 import type { Value } from '../graph/node.ts';
 import type { ConvAttributes } from '../graph/operators.ts';
 import { conv } from './convolution.ts';
+import { indexSelect } from './indexing.ts';
 import { matmul, sumOfRows } from './linear-algebra.ts';
 import { concat, pad, reshape, slice, split, transpose } from './shape.ts';
-import { seenByTaps } from './taps.ts';
+import { unfold } from './taps.ts';
 
 /**
  * The gradient of a convolution's weight, given the two images that the weight stands between:
@@ -96,10 +97,11 @@ export function unfolded(
   const [n, , outHeight, width] = small.shape as [number, number, number, number];
   const pixels = outHeight * width;
   const course = { stride: strides[0], dilation: dilations[0], before: pads[0], after: pads[2] };
-  const shifted = seenByTaps(large, 2, kernelHeight, course).map((rows) =>
-    reshape(rows, [n * group * channels, 1, pixels]),
-  );
-  const columns = reshape(concat(shifted, 1), [n * group, channels * kernelHeight, pixels]);
+  const columns = reshape(unfold(large, 2, kernelHeight, course), [
+    n * group,
+    channels * kernelHeight,
+    pixels,
+  ]);
   const gradients = reshape(small, [n * group, filters / group, pixels]);
   return reshape(productsOfAllImages(gradients, columns, n), weightShape);
 }
@@ -119,12 +121,15 @@ export function unfoldedGradient(
   const [n, , height, width] = rows.shape as [number, number, number, number];
   const pixels = height * width;
   const perGroup = filters / group;
-  const shifted = Array.from({ length: kernelHeight }, (_, i) => {
-    const above = i * dilations[0];
-    const between = pad(small, [0, 0, above, 0], [0, 0, height - above - small.shape[2], 0]);
-    return reshape(between, [n * group * perGroup, 1, pixels]);
-  });
-  const gradients = reshape(concat(shifted, 1), [n * group, perGroup * kernelHeight, pixels]);
+  // Row `above` of the padded one is the first of the gradient; a tap sees it further below, the further below in the kernel it is.
+  const above = (kernelHeight - 1) * dilations[0];
+  const between = pad(small, [0, 0, above, 0], [0, 0, height - small.shape[2], 0]);
+  const positions = Array.from(
+    { length: kernelHeight * height },
+    (_, place) => above - Math.floor(place / height) * dilations[0] + (place % height),
+  );
+  const shifted = indexSelect(between, 2, positions);
+  const gradients = reshape(shifted, [n * group, perGroup * kernelHeight, pixels]);
   const image = reshape(rows, [n * group, channels, pixels]);
   const sums = productsOfAllImages(gradients, image, n);
   return reshape(transpose(reshape(sums, [filters, kernelHeight, channels]), [0, 2, 1]), weightShape);

@@ -3,7 +3,7 @@ import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts'
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { cast, equal, where } from './elementwise.ts';
 import { expand, reshape } from './shape.ts';
-import { constant } from './source.ts';
+import { constant, constantTensor } from './source.ts';
 
 /**
  * The elements of `data` at `positions` along an axis (torch.gather): of [n] at [m], [m]; along axis 1, of [N, C] at [N, 1], one of each
@@ -18,6 +18,12 @@ export function gatherElements(data: Value, positions: Value, axis = 0): Value {
 export function scatterElements(positions: Value, updates: Value, size: number, axis = 0): Value {
   const type = { dtype: 'float32', shape: updates.shape.with(axis, size) } as const;
   return createValue('ScatterElements', [positions, updates], { axis, size }, type);
+}
+
+/** The elements at `positions` along an axis (torch.index_select), each of them a copy of what lies behind the axis. */
+export function indexSelect(value: Value, axis: number, positions: readonly number[]): Value {
+  const type = { dtype: value.dtype, shape: value.shape.with(axis, positions.length) };
+  return createValue('IndexSelect', [value], { axis, positions }, type);
 }
 
 /** Rows of a table [V, D]: [...rows, D]. What comes from the padding row sends no gradient there. */
@@ -36,7 +42,22 @@ export function oneHot(classes: Value, depth: number, value: number): Value {
   return createValue('OneHot', [classes], { depth, value }, { dtype: 'float32', shape });
 }
 
-export const indexing: OperatorFamily<'Gather' | 'GatherElements' | 'ScatterElements' | 'OneHot'> = {
+type Indexing = 'IndexSelect' | 'Gather' | 'GatherElements' | 'ScatterElements' | 'OneHot';
+
+export const indexing: OperatorFamily<Indexing> = {
+  IndexSelect: {
+    emit: (graph, { attributes: { axis, positions } }, inputs, outputs) => {
+      graph.node('Gather', [...inputs, graph.constant('int64', [positions.length], positions)], outputs, {
+        axis,
+      });
+    },
+    gradient: ({ inputs: [x], attributes: { axis, positions } }, [d]) => {
+      if (d === undefined) return [];
+      const beside = d.shape.map((_, other) => (other === axis ? positions.length : 1));
+      const places = cast(reshape(constantTensor([positions.length], positions), beside), 'int64');
+      return [scatterElements(expand(places, d.shape), d, x.shape[axis], axis)];
+    },
+  },
   Gather: {
     emit: (graph, _, inputs, outputs) => {
       graph.node('Gather', inputs, outputs, { axis: 0 });

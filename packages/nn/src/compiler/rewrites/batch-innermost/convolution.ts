@@ -1,11 +1,11 @@
 import type { Value } from '../../../graph/node.ts';
 import type { ConvAttributes } from '../../../graph/operators.ts';
 import { conv } from '../../../ops/convolution.ts';
-import { gemm } from '../../../ops/linear-algebra.ts';
+import { gemm, matmul } from '../../../ops/linear-algebra.ts';
 import { concat, reshape, transpose } from '../../../ops/shape.ts';
 import { constantTensor } from '../../../ops/source.ts';
 import { seenByTaps } from '../../../ops/taps.ts';
-import { largestTile, toomCook } from './toom-cook.ts';
+import { largestTile, toomCook, type ToomCook } from './toom-cook.ts';
 
 /**
  * A convolution of one group over an image with its batch innermost: [W, C, H, N] and [M, C, kH, kW] give [oW, M, oH, N].
@@ -72,12 +72,26 @@ function withFewerProducts(image: Value, weight: Value, window: ConvAttributes):
 
   const multiplied = conv(atPoints, kernels, undefined, alongHeight(window, products));
   const [, , outHeight] = multiplied.shape as [number, number, number, number];
-  const fromPoints = blocks(outWidth, tiles * products, (row, column) => {
+  const columns = filters * outHeight * n;
+  const results =
+    outWidth % tile === 0
+      ? matmul(
+          constantTensor([tile, products], fast.outputTransform.flat()),
+          reshape(multiplied, [tiles, products, columns]),
+        )
+      : gemm(alongTiles(outWidth, tiles, fast), reshape(multiplied, [tiles * products, columns]));
+  return reshape(results, [outWidth, filters, outHeight, n]);
+}
+
+/**
+ * The output transform of all tiles as one matrix, for a last tile of which not all results are wanted. Most of it is zeros: where all tiles are full, a product per tile takes a
+ * third of the time (7 tiles of 4 results, 10,752 columns).
+ */
+function alongTiles(outWidth: number, tiles: number, { tile, products, outputTransform }: ToomCook): Value {
+  return blocks(outWidth, tiles * products, (row, column) => {
     const sameTile = Math.floor(column / products) === Math.floor(row / tile);
-    return sameTile ? fast.outputTransform[row % tile][column % products] : 0;
+    return sameTile ? outputTransform[row % tile][column % products] : 0;
   });
-  const result = gemm(fromPoints, reshape(multiplied, [tiles * products, filters * outHeight * n]));
-  return reshape(result, [outWidth, filters, outHeight, n]);
 }
 
 /** The tile with the fewest products for all results together; of equals the smallest, whose transform rounds least. */
