@@ -60,7 +60,9 @@ function flagsOf() {
   const headers = join(dirname(require.resolve('node-api-headers/package.json')), 'include');
   const system = [`-isystem`, addonApi, '-isystem', headers];
   const language = ['-std=c++17', '-O3', '-fPIC', '-fvisibility=hidden', '-pthread', '-Wall', '-Wextra'];
-  const defines = ['-DNAPI_VERSION=8', '-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL'];
+  // A thread that is terminated while it is in a function of the addon takes no exception any more: it is dropped, where it would abort the process.
+  const terminated = '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS';
+  const defines = ['-DNAPI_VERSION=8', '-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL', terminated];
   const extra = (process.env.CXXFLAGS ?? '').split(/\s+/).filter(Boolean);
   return [...language, ...defines, `-I${sourceFolder}`, ...system, ...extra];
 }

@@ -1,0 +1,11 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const terminated = fileURLToPath(new URL('fixtures/terminated.js', import.meta.url));
+
+test('threads that are terminated in a function of the addon end, and their process goes on', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [terminated, '12'], { timeout: 30_000 });
+  expect(stdout).toBe('terminated 12 threads\n');
+});
