@@ -1,4 +1,4 @@
-import type { Value } from '../../../graph/node.ts';
+import { isNode, type Value } from '../../../graph/node.ts';
 import type { ConvAttributes } from '../../../graph/operators.ts';
 import { conv } from '../../../ops/convolution.ts';
 import { gemm, matmul } from '../../../ops/linear-algebra.ts';
@@ -54,12 +54,7 @@ function withFewerProducts(image: Value, weight: Value, window: ConvAttributes):
     const start = Math.floor(row / products) * tile - left;
     return fast.inputTransform[row % products][column - start] ?? 0;
   });
-  const atPoints = reshape(gemm(toPoints, reshape(image, [width, channels * height * n])), [
-    tiles,
-    products * channels,
-    height,
-    n,
-  ]);
+  const atPoints = reshape(timesImage(toPoints, image), [tiles, products * channels, height, n]);
 
   const kernelToPoints = blocks(products, kernelWidth, (point, tap) => fast.weightTransform[point][tap]);
   const taps = reshape(weight, [filters * channels * kernelHeight, kernelWidth]);
@@ -81,6 +76,17 @@ function withFewerProducts(image: Value, weight: Value, window: ConvAttributes):
         )
       : gemm(alongTiles(outWidth, tiles, fast), reshape(multiplied, [tiles * products, columns]));
   return reshape(results, [outWidth, filters, outHeight, n]);
+}
+
+/**
+ * A linear map along the width, [K, W] times [W, C, H, N], gives [K, C·H·N]. For an image that was turned for this only, the product turns what it reads: its rows need to be put in
+ * order, and no number moves alone.
+ */
+function timesImage(matrix: Value, image: Value): Value {
+  const [width] = image.shape;
+  if (!isNode(image.node, 'ExchangeEnds')) return gemm(matrix, reshape(image, [width, -1]));
+  const rows = reshape(transpose(image.node.inputs[0], [1, 2, 0, 3]), [-1, width]);
+  return gemm(matrix, rows, undefined, { transB: true });
 }
 
 /**
