@@ -7,7 +7,7 @@ import { PrefixStore } from '../../src/store/prefix-store.ts';
 import { StoreServer } from '../../src/store/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { describeStore } from './conformance.ts';
-import { start } from './processes.ts';
+import { startStoreHost } from './store-host.ts';
 
 type Open = Parameters<typeof describeStore>[1];
 type Opened = Awaited<ReturnType<Open>>;
@@ -54,12 +54,9 @@ for (const [name, open] of Object.entries(implementations)) {
   });
 }
 
+const host = startStoreHost();
+
 describeStore('store over ZeroMQ, hosted by a thread of another process', async (clients) => {
-  const host = start(new URL('./fixtures/server.mjs', import.meta.url), {});
-  const [, port] = await host.sees(/port (\d+)\n/);
-  const end = () => {
-    host.kill('SIGTERM');
-    return host.ended;
-  };
-  return connected(clients, Number(port), end);
+  const { port, close } = await host.open();
+  return connected(clients, port, close);
 });
