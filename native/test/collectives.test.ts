@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { ways } from '../../test/support/extent.ts';
 import { runRanks } from './fixtures/ranks.ts';
 
 const lengths = [0, 1, 7, 1000, 65_537];
@@ -8,7 +9,8 @@ const turningPoints = [256, 1024, 2048, 2049];
 
 const oneHost = (size: number) => Array.from({ length: size }, () => 0);
 
-describe.each([1, 2, 7])('in shared memory, %d ranks', (size) => {
+// Other numbers of ranks are in the short form of the conformance suite of packages/collectives, too.
+describe.each(ways([3], [1, 2, 7]))('in shared memory, %d ranks', (size) => {
   const hosts = oneHost(size);
 
   test('allReduce gives everybody the sums and averages of a formula', async () => {

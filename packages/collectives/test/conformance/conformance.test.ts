@@ -6,7 +6,7 @@ import type { DType } from '@ringrun/collectives';
 import { runRanks } from '../fixtures/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';
 import { requestedExtent } from './extent.ts';
-import { settings } from './settings.ts';
+import { isInSuite, settings } from './settings.ts';
 
 /** By collective. */
 type Summary = Record<string, { cases: number; hash: string }>;
@@ -19,7 +19,7 @@ const lengths = { short: 4, full: 6 }[extent];
 const timeoutMs = 30_000;
 const limitMs = { short: 60_000, full: 600_000 }[extent];
 
-test.each([...settings, ...settingsOverNccl])(
+test.each([...settings, ...settingsOverNccl].filter(isInSuite))(
   'every collective over $transport on $size ranks gives the values of a formula and touches nothing else, for every dtype, op and length',
   { timeout: limitMs },
   async ({ transport, size, envOf }) => {

@@ -34,3 +34,17 @@ const overBoth = mixtures.map((hosts): Setting => ({
 
 /** Every transport and number of ranks. */
 export const settings = [...overOneTransport, ...overBoth];
+
+/**
+ * Of each transport, the numbers of ranks with which the short form of the suite goes through all cases: every number has its turn, and the odd one
+ * everywhere but over nccl, whose stand-ins take their time.
+ */
+const sizesInShort: Record<string, readonly number[]> = {
+  shm: [2, 7],
+  tcp: [1, 4, 7],
+  mixed: [7],
+  nccl: [3],
+};
+
+/** Whether the suite goes through all cases there, in the form that is asked for. */
+export const isInSuite = ({ transport, size }: Setting) => isFull || sizesInShort[transport].includes(size);

@@ -58,7 +58,10 @@ interface Refusal {
   message: string;
 }
 
-const ofThree = settings.filter(({ size }) => size === 3);
+// In the short form, hosts with several ranks are left out: their leaders compare over TCP what the others have compared in shared memory.
+const ofThree = settings.filter(
+  ({ size, transport }) => size === 3 && (transport !== 'mixed' || requestedExtent() === 'full'),
+);
 const cases = ofThree.flatMap((setting) => [
   ...(requestedExtent() === 'full' ? [{ ...setting, length: 10, odd: 1 }] : []),
   { ...setting, length: 200_000, odd: 2 },

@@ -8,6 +8,8 @@ import { settingsOverNccl } from '../nccl/settings.ts';
 const settings = [...settingsOfGloo, ...settingsOverNccl];
 
 const count = { short: 300, full: 1500 }[requestedExtent()];
+/** In each of several groups. */
+const countBeside = { short: 21, full: 300 }[requestedExtent()];
 
 /** The last of many that are begun at once waits for all others. */
 const timeoutMs = 100_000;
@@ -36,7 +38,7 @@ test.each(ofSize(4))(
       [0, 1, 2, 3],
     ];
     const reports = await runRanks(size, 'groupsBesideEachOther', {
-      args: { groups, count: count / 5 },
+      args: { groups, count: countBeside },
       envOf,
     });
     expect(reports.map((report) => report['groups'])).toEqual([4, 4, 4, 5]);

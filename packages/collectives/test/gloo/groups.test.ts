@@ -2,15 +2,18 @@ import { hostname } from 'node:os';
 
 import { expect, test } from 'vitest';
 
+import { ways } from '../../../../test/support/extent.ts';
 import { runRanks, startRanks } from '../fixtures/ranks.ts';
 
 const six = (...transports: string[]) =>
   Array.from({ length: 6 }, (_, i) => transports[i % transports.length]);
-const settings = [
-  { over: 'shm', transports: six('shm') },
-  { over: 'tcp', transports: six('tcp') },
-  { over: 'both transports', transports: six('shm', 'tcp') },
-];
+const settings = ways(
+  [{ over: 'both transports', transports: six('shm', 'tcp') }],
+  [
+    { over: 'shm', transports: six('shm') },
+    { over: 'tcp', transports: six('tcp') },
+  ],
+);
 const pairs = ['shm', 'tcp'].flatMap((one) => ['shm', 'tcp'].map((other) => ({ one, other })));
 
 test.each(settings.flatMap((setting) => [3, 200_003].map((length) => ({ ...setting, length }))))(
