@@ -1,15 +1,34 @@
 import { defineConfig } from 'vitest/config';
+import { SlowFirst } from './test/support/slow-first.ts';
+
+/** Tests of functions, which leave nothing behind in the modules that they share. */
+const units = [
+  'packages/{nn,tfjs,examples-*}/test/**/*.test.ts',
+  'packages/runtime/test/{data,ddp,doctor,profiler,report,tensorboard}/**/*.test.ts',
+];
 
 // Unit tests import the packages' sources (the `source` condition of their package.json); tests that start
 // processes run what is built, as a user would.
 export default defineConfig({
   ssr: { resolve: { conditions: ['source', 'node', 'import', 'default'] } },
   test: {
-    include: ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'forks',
     // One more than the processors of the smallest machine that is supported: a test waits for processes, sockets and limits of time, too.
     maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: SlowFirst },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'processes',
+          include: ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: units,
+        },
+      },
+      // A process of its own for every file would spend more time on loading what the one before had loaded than on testing.
+      { extends: true, test: { name: 'units', include: units, isolate: false } },
+    ],
   },
 });
