@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { InvalidDataError } from '../../../../src/data/datasets/invalid-data-error.ts';
 import { allMnistFiles } from '../../../../src/data/datasets/mnist/files.ts';
@@ -57,37 +56,7 @@ describe('a folder that was asked for', () => {
   });
 });
 
-describe('offline', () => {
-  test('digits are drawn once, as many as MNIST has, and one line says so', async () => {
-    const cache = temporaryFolder();
-    const dead = await deadMirror();
-    const source = await prepare(cache, dead);
-    expect(source.kind).toBe('drawn');
-    expect(source.printed.match(/\n/g)).toHaveLength(1);
-    expect(source.printed).toContain(
-      `MNIST: it could not be downloaded (${dead}train-images-idx3-ubyte.gz: connect`,
-    );
-    expect(source.printed).toContain('--data DIR reads the real ones');
-    expect((await loadMnist({ split: 'train', location: source.location })).length).toBe(60_000);
-    const testing = await loadMnist({ split: 'test', location: source.location });
-    expect(testing.length).toBe(10_000);
-
-    const first = testing.at(0);
-    const file = join(source.location, 't10k-labels-idx1-ubyte.gz');
-    const bytes = readFileSync(file);
-    // Marked, to see whether the next run takes it as it is.
-    writeFileSync(
-      file,
-      gzipSync(Buffer.concat([Buffer.of(0, 0, 8, 1, 0, 0, 39, 16), Buffer.alloc(10_000, 7)])),
-    );
-    const again = await prepare(cache, dead);
-    expect(again.location).toBe(source.location);
-    expect((await loadMnist({ split: 'test', location: again.location })).at(0).label).toBe(7n);
-    writeFileSync(file, bytes);
-    expect((await loadMnist({ split: 'test', location: again.location })).at(0)).toEqual(first);
-    expect(readdirSync(source.location)).toHaveLength(4);
-  });
-});
+// That digits are drawn where no mirror can be reached is in test/prepare-data.test.ts, since drawing takes seconds.
 
 test.each(['ftp://host/', 'host/mnist', 'http://'])('%s is refused as a mirror', async (mirror) => {
   const prepared = prepare(temporaryFolder(), `http://127.0.0.1:9/,${mirror}`);
