@@ -3,7 +3,7 @@ import { nextStep } from '../../src/rendezvous/next-step.ts';
 import { runSchedule } from './simulation/schedule.ts';
 
 /** `npm run test:rendezvous` runs 10,000 of them. */
-const count = Number(process.env['RINGRUN_SCHEDULES'] ?? 300);
+const count = Number(process.env['RINGRUN_SCHEDULES'] ?? 150);
 const limitMs = 60_000 + 60 * count;
 
 /** What goes wrong in the first schedule that fails as `isMeant` says, from seed `from` on; undefined when none of so many does. */
