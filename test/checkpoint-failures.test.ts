@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startRelay } from '../packages/runtime/test/support/relay.ts';
 import { credentials, startS3, startS3In } from '../packages/runtime/test/support/s3.ts';
-import { isFull } from './support/extent.ts';
+import { isFull, ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -156,15 +156,20 @@ test.runIf(isFull)('a save waits for the one before it, and says so', async () =
   }
 });
 
-test.each([
-  ['credentials that it does not know', { AWS_ACCESS_KEY_ID: 'somebody' }, 'ERR_STORAGE_CREDENTIALS'],
-  ['a name that no bucket has', { DIR: 's3://nowhere/job' }, 'ERR_STORAGE_BUCKET'],
-  [
-    'an endpoint where nobody is',
-    { AWS_ENDPOINT_URL_S3: 'http://nowhere.invalid:9000' },
-    'ERR_STORAGE_ENDPOINT',
-  ],
-])('%s: resuming is one error on every rank, and nothing begins anew', async (_, environment, code) => {
+// What a service may say is in the tests of packages/runtime, too: here, that all ranks are told.
+test.each(
+  ways<[string, Readonly<Environment>, string]>(
+    [['credentials that it does not know', { AWS_ACCESS_KEY_ID: 'somebody' }, 'ERR_STORAGE_CREDENTIALS']],
+    [
+      ['a name that no bucket has', { DIR: 's3://nowhere/job' }, 'ERR_STORAGE_BUCKET'],
+      [
+        'an endpoint where nobody is',
+        { AWS_ENDPOINT_URL_S3: 'http://nowhere.invalid:9000' },
+        'ERR_STORAGE_ENDPOINT',
+      ],
+    ],
+  ),
+)('%s: resuming is one error on every rank, and nothing begins anew', async (_, environment, code) => {
   const { port } = await startS3('checkpoints');
   const found = await scenarios.run<{ failure: Failure; value: number }>(2, 'resume', {
     env: bucketAt(port, environment),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { launch } from './support/command.ts';
+import { ways } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 type Losses = Record<string, Record<string, number[][]>>;
@@ -9,21 +10,24 @@ const golden = JSON.parse(readFileSync(new URL('golden/ddp_losses.json', import.
 
 describe('the losses of 50 steps on two ranks are those of PyTorch DDP', () => {
   const folder = temporaryFolder();
-  const cases = Object.entries(golden).flatMap(([model, byOptimizer]) =>
-    Object.entries(byOptimizer).map(([optimizer, expected]) => ({ model, optimizer, expected })),
+  // Every optimizer, and both models: how one follows gradients does not depend on the other.
+  const trainings = ways(
+    ['mnist/SGD', 'mnist/Adam', 'mnist/AdamW', 'cifar/SGD'],
+    ['cifar/Adam', 'cifar/AdamW'],
   );
   test('that were trained', async () => {
-    const { ended } = launch(['--nproc', '2', 'test/fixtures/parity.js', folder]);
+    const { ended } = launch(['--nproc', '2', 'test/fixtures/parity.js', folder, ...trainings]);
     expect(await ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
   });
 
-  test.each(cases)('$model, $optimizer', ({ model, optimizer, expected }) => {
-    for (const [rank, losses] of expected.entries()) {
+  test.each(trainings)('%s', (training) => {
+    const [model, optimizer] = training.split('/');
+    for (const [rank, losses] of golden[model][optimizer].entries()) {
       const report = JSON.parse(readFileSync(join(folder, `${rank}.json`), 'utf8')) as Record<
         string,
-        Record<string, number[]>
+        number[]
       >;
-      const found = report[model][optimizer];
+      const found = report[training];
       expect(found).toHaveLength(losses.length);
       const worst = Math.max(...losses.map((loss, step) => Math.abs(found[step] - loss) / loss));
       expect(worst, `rank ${rank}`).toBeLessThan(1e-4);

@@ -1,13 +1,20 @@
 import { expect, test } from 'vitest';
+import { ways } from '../../../../test/support/extent.ts';
 import { isRunning, launch, temporaryScript } from './fixtures/launched.ts';
 
-test.each<[NodeJS.Signals, number, ...string[]]>([
-  ['SIGTERM', 143],
-  ['SIGINT', 130],
-  ['SIGHUP', 129],
-  ['SIGQUIT', 131],
-  ['SIGUSR2', 140, '--signals-to-handle', 'SIGUSR2'],
-])(
+test.each(
+  ways<[NodeJS.Signals, number, ...string[]]>(
+    [
+      ['SIGTERM', 143],
+      ['SIGINT', 130],
+      ['SIGUSR2', 140, '--signals-to-handle', 'SIGUSR2'],
+    ],
+    [
+      ['SIGHUP', 129],
+      ['SIGQUIT', 131],
+    ],
+  ),
+)(
   '%s reaches the workers and what they started, and the exit code is %d',
   async (signal, exitCode, ...args) => {
     const source = `
