@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -197,7 +198,7 @@ test('gradients accumulate on each rank inside noSync, and the first pass outsid
   }
 });
 
-test.each(['shm', 'tcp'])("%s: gradients lie in the group's buffers, averaged", async (transport) => {
+test.each(ways(['shm'], ['tcp']))("%s: gradients lie in the group's buffers, averaged", async (transport) => {
   const found = await ranks(2, 'places', { transport });
   const averaged = { gradientIsPlace: true, gradients: new Array(8).fill(1.5) };
   for (const place of found) {

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { launch } from './support/command.ts';
+import { ways } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 const results = temporaryFolder();
@@ -19,7 +20,7 @@ async function ranks(scenario: string, transport = 'shm'): Promise<Record<string
   });
 }
 
-test.each(['shm', 'tcp'])(
+test.each(ways(['tcp'], ['shm']))(
   '%s: groups of even and odd ranks work beside each other, and count as torch counts',
   async (transport) => {
     const found = await ranks('evenAndOdd', transport);

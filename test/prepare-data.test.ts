@@ -39,10 +39,7 @@ test('offline, one rank of a host draws as many digits as MNIST has, once, while
 
   // Marked, to see whether the next run takes it as it is.
   const mark = label === 7n ? 1 : 7;
-  const marked = Buffer.concat([
-    Buffer.of(0, 0, 8, 1, 0, 0, 39, 16),
-    Buffer.alloc(10_000, mark),
-  ]);
+  const marked = Buffer.concat([Buffer.of(0, 0, 8, 1, 0, 0, 39, 16), Buffer.alloc(10_000, mark)]);
   writeFileSync(join(location, 't10k-labels-idx1-ubyte.gz'), gzipSync(marked));
   expect((await prepare(cache, dead)).found).toEqual(drawn);
   expect((await first()).label).toBe(BigInt(mark));

@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Trace, TraceEvent } from '../packages/runtime/src/profiler/trace.ts';
+import { ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -51,39 +52,47 @@ const medianOf = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 describe('a rank whose input takes 40 ms longer', () => {
-  test.each(['shm', 'tcp'])('is the one that the other waits for, in the trace (%s)', async (transport) => {
-    const slowness = 40;
-    await scenarios.run(2, 'slowed', { transport });
-    const { events, clockError } = newTrace();
-    const of = (pid: number, cat: string) => events.filter((event) => event.pid === pid && event.cat === cat);
-    for (const pid of [0, 1]) {
-      expect(of(pid, 'step').map(({ name }) => name)).toEqual([2, 3, 4, 5, 6].map((step) => `step ${step}`));
-      expect(of(pid, 'waiting').map(({ args }) => args!['step'])).toEqual([3, 4, 5, 6, 7]);
-      expect(of(pid, 'input')).toHaveLength(5);
-      expect(new Set(of(pid, 'compute').map(({ name }) => name))).toEqual(
-        new Set(['forward and backward', 'optimizer.step']),
-      );
-      // Weights, biases, and behind them one number for each and one for the rank.
-      const bytes = 4 * (320 + 10 + 2 + 1);
-      expect(of(pid, 'communication').map(({ name, args }) => [name, args!['bytes']])).toEqual(
-        Array.from({ length: 5 }, () => ['allReduce', bytes]),
-      );
-      expect(of(pid, 'function').map(({ name }) => name)).toEqual(Array.from({ length: 5 }, () => 'update'));
-    }
-    expect(medianOf(milliseconds(of(1, 'input')))).toBeGreaterThanOrEqual(slowness - 1);
-    expect(medianOf(milliseconds(of(0, 'input')))).toBeLessThan(slowness / 2);
-    // Rank 0 has nothing to do for about as long as rank 1's input takes, and knows for whom.
-    const [waited0, waited1] = [0, 1].map((pid) => medianOf(milliseconds(of(pid, 'waiting'))));
-    expect(waited0).toBeGreaterThan(waited1 + slowness / 2);
-    expect(of(0, 'waiting').filter(({ args }) => args!['waitedForRank'] === 1).length).toBeGreaterThanOrEqual(
-      4,
-    );
-    // On one clock: no average is there before the last rank has given its gradients.
-    expect(clockError).toBeLessThan(10_000);
-    for (const [i, average] of of(0, 'communication').entries()) {
-      expect(average.ts + average.dur).toBeGreaterThan(of(1, 'communication')[i].ts - clockError - 1);
-    }
-  });
+  test.each(ways(['tcp'], ['shm']))(
+    'is the one that the other waits for, in the trace (%s)',
+    async (transport) => {
+      const slowness = 40;
+      await scenarios.run(2, 'slowed', { transport });
+      const { events, clockError } = newTrace();
+      const of = (pid: number, cat: string) =>
+        events.filter((event) => event.pid === pid && event.cat === cat);
+      for (const pid of [0, 1]) {
+        expect(of(pid, 'step').map(({ name }) => name)).toEqual(
+          [2, 3, 4, 5, 6].map((step) => `step ${step}`),
+        );
+        expect(of(pid, 'waiting').map(({ args }) => args!['step'])).toEqual([3, 4, 5, 6, 7]);
+        expect(of(pid, 'input')).toHaveLength(5);
+        expect(new Set(of(pid, 'compute').map(({ name }) => name))).toEqual(
+          new Set(['forward and backward', 'optimizer.step']),
+        );
+        // Weights, biases, and behind them one number for each and one for the rank.
+        const bytes = 4 * (320 + 10 + 2 + 1);
+        expect(of(pid, 'communication').map(({ name, args }) => [name, args!['bytes']])).toEqual(
+          Array.from({ length: 5 }, () => ['allReduce', bytes]),
+        );
+        expect(of(pid, 'function').map(({ name }) => name)).toEqual(
+          Array.from({ length: 5 }, () => 'update'),
+        );
+      }
+      expect(medianOf(milliseconds(of(1, 'input')))).toBeGreaterThanOrEqual(slowness - 1);
+      expect(medianOf(milliseconds(of(0, 'input')))).toBeLessThan(slowness / 2);
+      // Rank 0 has nothing to do for about as long as rank 1's input takes, and knows for whom.
+      const [waited0, waited1] = [0, 1].map((pid) => medianOf(milliseconds(of(pid, 'waiting'))));
+      expect(waited0).toBeGreaterThan(waited1 + slowness / 2);
+      expect(
+        of(0, 'waiting').filter(({ args }) => args!['waitedForRank'] === 1).length,
+      ).toBeGreaterThanOrEqual(4);
+      // On one clock: no average is there before the last rank has given its gradients.
+      expect(clockError).toBeLessThan(10_000);
+      for (const [i, average] of of(0, 'communication').entries()) {
+        expect(average.ts + average.dur).toBeGreaterThan(of(1, 'communication')[i].ts - clockError - 1);
+      }
+    },
+  );
 });
 
 test('operations of every group are recorded, once each, and nothing is left on the group', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { ways } from '../../../../test/support/extent.ts';
 import { runRanks } from '../fixtures/ranks.ts';
 
 const transports = ['shm', 'tcp'];
@@ -25,7 +26,9 @@ test.each(transports)(
   },
 );
 
-test.each(transports.flatMap((transport) => [1, 1000, 300_000].map((length) => ({ transport, length }))))(
+test.each(
+  transports.flatMap((transport) => ways([1, 300_000], [1000]).map((length) => ({ transport, length }))),
+)(
   '$length elements over $transport arrive although their sender exits without destroy',
   async ({ transport, length }) => {
     const reports = await runRanks(3, 'exitWithoutDestroy', {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { S3Storage } from '../../src/storage/s3-storage.ts';
 import { StorageError, openStorage } from '../../src/storage/index.ts';
 import type { Storage } from '../../src/storage/index.ts';
+import { ways } from '../../../../test/support/extent.ts';
 import { startS3, useS3 } from '../support/s3.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -15,23 +16,31 @@ function bytesOf(length: number, salt = 0): Uint8Array {
   return bytes;
 }
 
-const kinds: [kind: string, open: () => Promise<Storage>][] = [
-  ['a folder', () => Promise.resolve(openStorage(join(temporaryFolder(), 'made', 'when needed')))],
-  [
-    'a bucket',
-    async () => {
-      useS3((await startS3('checkpoints')).port);
-      return openStorage('s3://checkpoints/job/7/');
-    },
-  ],
-  [
-    'a bucket without a prefix, in parts of 5 MiB',
-    async () => {
-      useS3((await startS3('checkpoints')).port);
-      return new S3Storage({ bucket: 'checkpoints', prefix: '', partBytes: 5 * 2 ** 20 });
-    },
-  ],
+type Kind = [kind: string, open: () => Promise<Storage>];
+
+const inFolder: Kind = [
+  'a folder',
+  () => Promise.resolve(openStorage(join(temporaryFolder(), 'made', 'when needed'))),
 ];
+
+const inBucket: Kind = [
+  'a bucket',
+  async () => {
+    useS3((await startS3('checkpoints')).port);
+    return openStorage('s3://checkpoints/job/7/');
+  },
+];
+
+const inParts = (prefix: string): Kind => [
+  `a bucket, in parts of 5 MiB behind the prefix '${prefix}'`,
+  async () => {
+    useS3((await startS3('checkpoints')).port);
+    return new S3Storage({ bucket: 'checkpoints', prefix, partBytes: 5 * 2 ** 20 });
+  },
+];
+
+// A server is started for each test, and takes longer than the test.
+const kinds = ways([inFolder, inParts('job/7')], [inBucket, inParts('')]);
 
 describe.each(kinds)('%s', (_, open) => {
   test('gives back what was written, instead of what was there', async () => {
