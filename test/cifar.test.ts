@@ -7,6 +7,7 @@ import { launch } from './support/command.ts';
 import type { Ended } from './support/command.ts';
 import { drawnCifar10 } from './support/drawn-cifar10.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
+import { withoutWaiting } from './support/without-waiting.ts';
 
 const script = fileURLToPath(new URL('../packages/examples-cifar/train.ts', import.meta.url));
 const images = { train: 1200, test: 400 };
@@ -18,7 +19,7 @@ async function start(worldSize: number, args: readonly string[]): Promise<Ended>
 }
 
 async function train(worldSize: number, args: readonly string[]): Promise<string> {
-  const { stdout, ...ended } = await start(worldSize, args);
+  const { stdout, ...ended } = withoutWaiting(await start(worldSize, args));
   expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
   return stdout;
 }

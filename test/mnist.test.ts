@@ -10,6 +10,7 @@ import { drawnMnist } from './support/drawn-mnist.ts';
 import { repository } from './support/environment.ts';
 import { isFull, ways } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
+import { withoutWaiting } from './support/without-waiting.ts';
 
 const script = 'packages/examples-mnist/train.ts';
 const images = { train: 1600, test: 500 };
@@ -18,7 +19,8 @@ const overTcp = { env: { RINGRUN_TRANSPORT: 'tcp' } };
 const modelFolder = temporaryFolder();
 
 async function train(worldSize: number, args: string[], options: CommandOptions = {}): Promise<Ended> {
-  const ended = await launch(['--nproc', String(worldSize), script, ...args], options).ended;
+  const command = launch(['--nproc', String(worldSize), script, ...args], options);
+  const ended = withoutWaiting(await command.ended);
   expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
   return ended;
 }

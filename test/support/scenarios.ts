@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { launch, node } from './command.ts';
 import type { Command } from './command.ts';
+import { withoutWaiting } from './without-waiting.ts';
 
 export interface ScenarioOptions {
   /** shm unless given. */
@@ -59,7 +60,7 @@ export class Scenarios {
 }
 
 async function endsWell(command: Command, stderr: unknown): Promise<void> {
-  expect(await command.ended).toMatchObject({ code: 0, stderr, timedOut: false, left: [] });
+  expect(withoutWaiting(await command.ended)).toMatchObject({ code: 0, stderr, timedOut: false, left: [] });
 }
 
 function read(folder: string, name: string | number): unknown {
