@@ -58,14 +58,19 @@ const sanitizers = {
   },
 };
 
-/** Every kind of operation and of end over every transport, every algorithm, and several groups and Node environments in a process. */
+/**
+ * Every kind of operation and of end over every transport and over NCCL (its stand-in), every algorithm, several groups and Node environments in a process; locks of
+ * files, and pixels.
+ */
 const filesOfBoth = [
-  ...['collectives', 'tcp'].map((name) => `native/test/${name}.test.ts`),
+  ...['collectives', 'tcp', 'images'].map((name) => `native/test/${name}.test.ts`),
   ...[
     'conformance/conformance',
     ...['deaths', 'disagreements', 'leaving', 'order'].map((name) => `contracts/${name}`),
     ...['collectives', 'forming', 'groups', 'messages'].map((name) => `gloo/${name}`),
+    ...['faults', 'forming', 'on-device'].map((name) => `nccl/${name}`),
   ].map((name) => `packages/collectives/test/${name}.test.ts`),
+  'packages/runtime/test/store/file-store.test.ts',
 ];
 
 /** Tests of at most 3 ranks: more of them take more time, on the same paths through the addon. */

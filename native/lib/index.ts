@@ -152,6 +152,19 @@ export interface NativeProcessGroup {
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
   allReduce(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
   allReduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
+  /** Each of the tensors, which are of one dtype; any where there are none. */
+  allReduceCoalesced(
+    tensors: NativePlacedTensor[],
+    dtype: number,
+    reduceOp: number,
+    timeoutMs: number,
+  ): Promise<void>;
+  allReduceCoalescedSync(
+    tensors: NativePlacedTensor[],
+    dtype: number,
+    reduceOp: number,
+    timeoutMs: number,
+  ): void;
   broadcast(tensor: NativePlacedTensor, dtype: number, root: number, timeoutMs: number): Promise<void>;
   broadcastSync(tensor: NativePlacedTensor, dtype: number, root: number, timeoutMs: number): void;
   /** Everybody's values, reduced, in the tensor of `root`; the others' stay as they are. */

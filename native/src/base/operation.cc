@@ -24,6 +24,7 @@ const char* nameOf(Op op) {
     case Op::Receive: return "recv";
     case Op::CopyToDevice: return "copyFromHost";
     case Op::CopyToHost: return "copyToHost";
+    case Op::AllReduceCoalesced: return "allReduceCoalesced";
   }
   return "unknown operation";
 }
@@ -117,16 +118,26 @@ std::string rootOf(const Fingerprint& fingerprint) {
 
 // Whether all ranks' arrays have one length, which then is the fingerprint's.
 bool hasOneLength(Op op) {
-  return op != Op::ReduceScatter && op != Op::AllGather && op != Op::Gather && op != Op::Scatter && op != Op::AllToAll;
+  return op != Op::ReduceScatter && op != Op::AllGather && op != Op::Gather && op != Op::Scatter && op != Op::AllToAll &&
+         op != Op::AllReduceCoalesced;
+}
+
+// "float32, 3 arrays"; an operation on no arrays has no dtype.
+std::string elementsOf(const Fingerprint& fingerprint) {
+  const std::string arrays = std::to_string(fingerprint.root) + (fingerprint.root == 1 ? " array" : " arrays");
+  if (fingerprint.dtype == DType::None) return arrays;
+  std::string text = nameOf(fingerprint.dtype);
+  if (fingerprint.op == Op::AllReduceCoalesced) text += ", " + arrays;
+  if (hasOneLength(fingerprint.op)) text += ", " + withThousandsSeparated(fingerprint.count) + " elements";
+  return text;
 }
 
 }  // namespace
 
 std::string describe(const Fingerprint& fingerprint) {
   std::string text = headOf(fingerprint);
-  if (fingerprint.dtype == DType::None) return text;
-  text += std::string(" (") + nameOf(fingerprint.dtype);
-  if (hasOneLength(fingerprint.op)) text += ", " + withThousandsSeparated(fingerprint.count) + " elements";
+  if (fingerprint.dtype == DType::None && fingerprint.op != Op::AllReduceCoalesced) return text;
+  text += " (" + elementsOf(fingerprint);
   if (fingerprint.reduceOp != ReduceOp::None) text += std::string(", ") + nameOf(fingerprint.reduceOp);
   if (fingerprint.onDevice != 0) text += ", on GPU";
   const std::string root = rootOf(fingerprint);

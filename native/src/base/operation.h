@@ -29,6 +29,7 @@ enum class Op : std::uint8_t {
   Receive = 15,
   CopyToDevice = 16,
   CopyToHost = 17,
+  AllReduceCoalesced = 18,
 };
 enum class ReduceOp : std::uint8_t {
   None = 0,
@@ -70,7 +71,8 @@ struct Fingerprint {
   ReduceOp reduceOp = ReduceOp::None;
   DType dtype = DType::None;
   std::uint8_t onDevice = 0;  // 1: the arrays lie on GPUs (nccl)
-  std::uint32_t root = 0;  // rank that gives to or takes from all others; 0 where there is none
+  // Rank that gives to or takes from all others; 0 where there is none. Of an AllReduceCoalesced, the number of arrays.
+  std::uint32_t root = 0;
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * bytesPerElement(dtype); }
 };

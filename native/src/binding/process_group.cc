@@ -139,6 +139,9 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::allocateSync>("allocateSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceOf>>("allReduce"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceOf>>("allReduceSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceCoalescedOf>>("allReduceCoalesced"),
+                         InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceCoalescedOf>>(
+                             "allReduceCoalescedSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::reduceOf>>("reduce"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::reduceOf>>("reduceSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::reduceScatterOf>>("reduceScatter"),
@@ -277,6 +280,20 @@ ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
   const Fingerprint wanted = wantedOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count);
   return workOf(issue(info.Env(), wanted, elements.onDevice), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
+}
+
+// (tensors, dtype, reduceOp, timeoutMs): no dtype where there are no tensors.
+ProcessGroup::Work ProcessGroup::allReduceCoalescedOf(const Napi::CallbackInfo& info) {
+  const bool hasTensors = info[0].As<Napi::Array>().Length() > 0;
+  const DType dtype = hasTensors ? dtypeOf(info[1]) : DType::None;
+  Arrays arrays(dtype);
+  Blocks blocks = arrays.blocks(info[0]);
+  const auto count = static_cast<std::uint32_t>(blocks.size());
+  const Fingerprint wanted = wantedOf(Op::AllReduceCoalesced, reduceOpOf(info[2]), dtype, count, 0);
+  return workOf(issue(info.Env(), wanted, arrays.onDevice()), info[3].As<Napi::Number>(),
+                [blocks = std::move(blocks)](Collectives& collectives, const Call& call) {
+                  collectives.allReduceCoalesced(call, blocks);
+                });
 }
 
 // (tensor, dtype, reduceOp, root, timeoutMs)

@@ -54,6 +54,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   // when this is called.
   using Issue = Work (ProcessGroup::*)(const Napi::CallbackInfo& info);
   Work allReduceOf(const Napi::CallbackInfo& info);
+  Work allReduceCoalescedOf(const Napi::CallbackInfo& info);
   Work reduceOf(const Napi::CallbackInfo& info);
   Work reduceScatterOf(const Napi::CallbackInfo& info);
   Work broadcastOf(const Napi::CallbackInfo& info);

@@ -94,4 +94,17 @@ void checkReduceScatter(const Fingerprint& fingerprint, int size, const Counts& 
   differences.throwIfAny(fingerprint);
 }
 
+void checkLengths(const Fingerprint& fingerprint, const std::vector<Row>& rows) {
+  Differences differences;
+  for (std::size_t rank = 1; rank < rows.size(); ++rank) {
+    for (std::size_t array = 0; array < rows[rank].size(); ++array) {
+      if (rows[rank][array] == rows[0][array]) continue;
+      differences.add(0, static_cast<int>(rank),
+                      "array " + std::to_string(array) + " has " + elements(rows[0][array]) + " on rank 0 and " +
+                          withThousandsSeparated(rows[rank][array]) + " on rank " + std::to_string(rank));
+    }
+  }
+  differences.throwIfAny(fingerprint);
+}
+
 }  // namespace ringrun

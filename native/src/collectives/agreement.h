@@ -39,4 +39,8 @@ void checkExchange(const Fingerprint& fingerprint, int size, const Counts& count
 // Throws Mismatch unless all ranks have inputs of the same lengths, and each an output as long as the input for it.
 void checkReduceScatter(const Fingerprint& fingerprint, int size, const Counts& counts);
 
+// Throws Mismatch unless all ranks have arrays of the same lengths. `rows`: of each rank the lengths of its arrays, as many
+// everywhere.
+void checkLengths(const Fingerprint& fingerprint, const std::vector<Row>& rows);
+
 }  // namespace ringrun

@@ -5,6 +5,7 @@
 #include "base/failure.h"
 #include "base/operation.h"
 #include "collectives/blocks.h"
+#include "collectives/buffer.h"
 
 namespace ringrun {
 
@@ -22,8 +23,14 @@ class Collectives {
  public:
   virtual ~Collectives() = default;
 
+  // Ranks that these are the collectives of.
+  virtual int size() const = 0;
+
   // Elements of `data` become their reduction over the ranks, the same bytes everywhere.
   virtual void allReduce(const Call& call, void* data) = 0;
+
+  // The same for each of the arrays, of the fingerprint's dtype: as many on every rank, and as long.
+  virtual void allReduceCoalesced(const Call& call, const Blocks& arrays);
 
   // The same on rank `call.fingerprint.root` alone; nobody else's `data` changes.
   virtual void reduce(const Call& call, void* data) = 0;
@@ -48,6 +55,11 @@ class Collectives {
 
   // Wakes ranks that sleep in memory shared with this one, so that they look at their connections now.
   virtual void wakeNeighbours() noexcept {}
+
+ private:
+  void allReducePack(const Call& call, const Blocks& arrays);
+
+  Buffer pack_;
 };
 
 }  // namespace ringrun

@@ -37,8 +37,10 @@ class NcclCommunicator {
   template <typename Issue>
   void together(const Issue& issue) {
     beginGroup();
-    const std::optional<Failure> failure = failureOf(issue);
-    endGroup();
+    std::optional<Failure> failure = failureOf(issue);
+    // After an error inside, NCCL reports it here once more, without saying of what.
+    const std::optional<Failure> failureOfAll = failureOf([this] { endGroup(); });
+    if (!failure) failure = failureOfAll;
     if (failure) throw Failure(*failure);
   }
 

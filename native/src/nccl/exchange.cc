@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/agreement.h"
+#include "collectives/agree_on_lengths.h"
 #include "nccl/nccl_collectives.h"
 #include "nccl/pieces.h"
 
@@ -29,19 +29,8 @@ bool areAdjacent(const Blocks& blocks, std::size_t elementBytes) {
 
 }  // namespace
 
-// The rows travel as elements of whatever dtype the operation has, so that it has one fingerprint in both phases; a row
-// has 16 bytes for each rank, a multiple of every element.
 void NcclCollectives::agreeOnRow(const Call& call, const Row& row, bool isReduceScatter) {
-  std::vector<Row> rows(static_cast<std::size_t>(size_), Row(row.size()));
-  const std::uint64_t elements = row.size() * sizeof(std::uint64_t) / bytesPerElement(call.fingerprint.dtype);
-  Row own = row;
-  Exchange everybodys;
-  for (Row& one : rows) {
-    everybodys.gives.push_back({own.data(), elements});
-    everybodys.takes.push_back({one.data(), elements});
-  }
-  beside_->exchange(call, everybodys);
-  const Counts counts(std::move(rows));
+  const Counts counts(gatherRows(*beside_, call, row));
   if (isReduceScatter) {
     checkReduceScatter(call.fingerprint, size_, counts);
   } else {

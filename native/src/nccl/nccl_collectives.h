@@ -32,7 +32,9 @@ class NcclCollectives : public Collectives {
                   const Call& call);
   ~NcclCollectives() override;
 
+  int size() const override { return size_; }
   void allReduce(const Call& call, void* data) override;
+  void allReduceCoalesced(const Call& call, const Blocks& arrays) override;
   void reduce(const Call& call, void* data) override;
   void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
   void broadcast(const Call& call, void* data) override;
@@ -73,6 +75,7 @@ class NcclCollectives : public Collectives {
   void copy(const Call& call, void* host, void* onDevice, bool toDevice);
   void inPlace(const Call& call, void* data, bool goesIn, bool comesOut,
                const std::function<void(void* data, std::size_t count)>& operate);
+  void allReduceInPieces(const Call& call, const Blocks& arrays);
   void reduceScatterEqual(const Call& call, const Blocks& inputs, const Block& output);
   void reduceScatterUnequal(const Call& call, const Blocks& inputs, const Block& output);
   void allGatherEqual(const Call& call, const Exchange& exchange);

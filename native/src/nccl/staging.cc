@@ -22,6 +22,11 @@ std::size_t roomFor(std::size_t bytes) {
   return room;
 }
 
+bool continues(const HostPart& one, const HostPart& next) {
+  const bool isBeside = one.host + one.bytes == next.host && one.at + one.bytes == next.at;
+  return isBeside && isPinned(one.host, one.bytes + next.bytes);
+}
+
 }  // namespace
 
 Staging::Staging(const Device& device, const Watch& watch, NcclCommunicator& communicator)
@@ -58,27 +63,33 @@ void Staging::begin(const Call& call, Slot& slot, const Piece& piece) {
   out_.ringWhenDone(watch_.bell());
 }
 
+// The parts as the GPU copies them: in page-locked memory, where neighbours of one allocation are one.
+std::vector<HostPart> Staging::joined(const Slot& slot, const std::vector<HostPart>& parts) {
+  std::vector<HostPart> copies;
+  for (HostPart part : parts) {
+    if (!isPinned(part.host, part.bytes)) part.host = slot.pinned.data() + part.at;
+    if (!copies.empty() && continues(copies.back(), part)) {
+      copies.back().bytes += part.bytes;
+    } else {
+      copies.push_back(part);
+    }
+  }
+  return copies;
+}
+
 void Staging::copyIn(const Slot& slot, const Piece& piece) const {
   for (const HostPart& part : piece.in) {
-    const std::uint8_t* from = part.host;
-    if (!isPinned(part.host, part.bytes)) {
-      std::memcpy(slot.pinned.data() + part.at, part.host, part.bytes);
-      from = slot.pinned.data() + part.at;
-    }
-    in_.copyToDevice(slot.onDevice.data() + part.at, from, part.bytes);
+    if (!isPinned(part.host, part.bytes)) std::memcpy(slot.pinned.data() + part.at, part.host, part.bytes);
   }
+  for (const HostPart& copy : joined(slot, piece.in)) in_.copyToDevice(slot.onDevice.data() + copy.at, copy.host, copy.bytes);
 }
 
 void Staging::copyOut(Slot& slot, const Piece& piece) const {
   slot.toCopyOut.clear();
   for (const HostPart& part : piece.out) {
-    std::uint8_t* to = part.host;
-    if (!isPinned(part.host, part.bytes)) {
-      to = slot.pinned.data() + part.at;
-      slot.toCopyOut.push_back(part);
-    }
-    out_.copyToHost(to, slot.onDevice.data() + part.at, part.bytes);
+    if (!isPinned(part.host, part.bytes)) slot.toCopyOut.push_back(part);
   }
+  for (const HostPart& copy : joined(slot, piece.out)) out_.copyToHost(copy.host, slot.onDevice.data() + copy.at, copy.bytes);
 }
 
 void Staging::finish(const Call& call, Slot& slot) {

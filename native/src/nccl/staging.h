@@ -36,7 +36,8 @@ struct Piece {
 //   out                        piece 0   piece 1   piece 2
 //
 // GPUs copy by themselves only from page-locked memory: other arrays are copied into some first, by this thread, and back
-// out of it; what lies there already (PinnedMemory) is not.
+// out of it; what lies there already (PinnedMemory) is not. What lies there side by side is one copy of the GPU, of however
+// many arrays.
 class Staging {
  public:
   // All of them outlive it. The device is current.
@@ -68,6 +69,7 @@ class Staging {
   };
 
   void begin(const Call& call, Slot& slot, const Piece& piece);
+  static std::vector<HostPart> joined(const Slot& slot, const std::vector<HostPart>& parts);
   void copyIn(const Slot& slot, const Piece& piece) const;
   void copyOut(Slot& slot, const Piece& piece) const;
   void finish(const Call& call, Slot& slot);

@@ -63,6 +63,17 @@ export interface ProcessGroup {
   allReduceSync(tensor: Tensor, options?: AllReduceOptions): void;
 
   /**
+   * The elements of each tensor become their reduction over the ranks (torch.distributed.all_reduce_coalesced; with NCCL, what calls inside of torch's coalescing
+   * manager become): one operation, with one agreement and one result, instead of one for each tensor. For many short tensors, such as gradients that do not lie side by side.
+   *
+   * @param tensors of one dtype, of any lengths; as many on every rank, and each as long everywhere. None are an operation without effect, which all ranks take part in.
+   * Sums may differ in their last bits from those of a call for each tensor, since what is reduced together may be added in another order.
+   * @throws InvalidArgumentError for tensors of several dtypes; CollectiveMismatchError that says which array of which rank differs.
+   */
+  allReduceCoalesced(tensors: readonly Tensor[], options?: AllReduceOptions): Promise<void>;
+  allReduceCoalescedSync(tensors: readonly Tensor[], options?: AllReduceOptions): void;
+
+  /**
    * On rank `dst` (0 unless given), the tensor's elements become their reduction over the ranks (torch.distributed.reduce). The others' tensors
    * stay as they are; torch leaves undefined what they hold afterwards.
    */

@@ -24,6 +24,7 @@ class HierarchicalCollectives : public Collectives {
   // as if none shared memory. Throws Failure.
   HierarchicalCollectives(Connections& connections, std::optional<Algorithm> forced, const Call& call);
 
+  int size() const override { return topology_.size(); }
   void allReduce(const Call& call, void* data) override;
   void reduce(const Call& call, void* data) override;
   void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;

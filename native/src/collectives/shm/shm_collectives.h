@@ -34,6 +34,7 @@ class ShmCollectives : public Collectives {
   // A collective. `connections` outlives it. Throws Failure.
   ShmCollectives(Connections& connections, const Call& call);
 
+  int size() const override { return size_; }
   void allReduce(const Call& call, void* data) override;
   void reduce(const Call& call, void* data) override;
   void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;

@@ -37,6 +37,12 @@ std::uint64_t mostTaken(const Counts& counts, int size) {
   return most;
 }
 
+// What is not called for the sake of moving data makes known to all what each has to tell.
+Op movementOf(Op op) {
+  const bool isMovement = op == Op::AllGather || op == Op::Gather || op == Op::Scatter || op == Op::AllToAll;
+  return isMovement ? op : Op::AllGather;
+}
+
 // They may be one memory.
 void move(const Span& from, const Span& to) {
   if (from.bytes > 0) std::memmove(to.data, from.data, from.bytes);
@@ -50,23 +56,22 @@ TcpCollectives::TcpCollectives(Connections& connections, std::optional<Algorithm
       everybody_(connections.topology().everybody()),
       forced_(forced) {}
 
-Algorithm TcpCollectives::choose(const Fingerprint& fingerprint, std::uint64_t bytes) const {
-  const int ranks = static_cast<int>(everybody_.size());
-  return chooseAlgorithm({fingerprint.op, medium_, fingerprint.dtype, bytes, ranks}, forced_);
+Algorithm TcpCollectives::choose(Op op, DType dtype, std::uint64_t bytes) const {
+  return chooseAlgorithm({op, medium_, dtype, bytes, size()}, forced_);
 }
 
 void TcpCollectives::allReduce(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
   Communicator team = everybodyIn(call);
-  ringrun::allReduce(team, choose(fingerprint, fingerprint.bytes()), combinationOf(fingerprint, team.size()), data,
-                     static_cast<std::size_t>(fingerprint.count));
+  const Algorithm algorithm = choose(Op::AllReduce, fingerprint.dtype, fingerprint.bytes());
+  ringrun::allReduce(team, algorithm, combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
 }
 
 void TcpCollectives::reduce(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
   Communicator team = everybodyIn(call);
   agree(team);
-  reduceTo(team, choose(fingerprint, fingerprint.bytes()), static_cast<int>(fingerprint.root),
+  reduceTo(team, choose(Op::Reduce, fingerprint.dtype, fingerprint.bytes()), static_cast<int>(fingerprint.root),
            combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
 }
 
@@ -80,7 +85,8 @@ void TcpCollectives::reduceScatter(const Call& call, const Blocks& inputs, const
 void TcpCollectives::broadcast(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
   Communicator team = everybodyIn(call);
-  ringrun::broadcast(team, choose(fingerprint, fingerprint.bytes()), static_cast<int>(fingerprint.root),
+  const Algorithm algorithm = choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes());
+  ringrun::broadcast(team, algorithm, static_cast<int>(fingerprint.root),
                      {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
 }
 
@@ -94,7 +100,7 @@ void TcpCollectives::exchange(const Call& call, const Exchange& exchange) {
   const Spans takes = spansOf(exchange.takes, dtype);
   const auto own = static_cast<std::size_t>(team.place());
   move(gives[own], takes[own]);
-  switch (choose(call.fingerprint, mostTaken(counts, team.size()) * bytesPerElement(dtype))) {
+  switch (choose(movementOf(call.fingerprint.op), dtype, mostTaken(counts, team.size()) * bytesPerElement(dtype))) {
     case Algorithm::Ring: return ringAllGather(team, takes);
     case Algorithm::Bruck: return bruckAllGather(team, takes);
     case Algorithm::Pairwise: return pairwiseExchange(team, gives, takes);

@@ -17,6 +17,7 @@ class TcpCollectives : public Collectives {
   // `connections` outlives it. `forced`: for every operation that has it.
   TcpCollectives(Connections& connections, std::optional<Algorithm> forced);
 
+  int size() const override { return static_cast<int>(everybody_.size()); }
   void allReduce(const Call& call, void* data) override;
   void reduce(const Call& call, void* data) override;
   void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
@@ -27,7 +28,7 @@ class TcpCollectives : public Collectives {
 
  private:
   Communicator everybodyIn(const Call& call) { return {messenger_, call, everybody_, scratch_}; }
-  Algorithm choose(const Fingerprint& fingerprint, std::uint64_t bytes) const;
+  Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
 
   Messenger& messenger_;
   Medium medium_;

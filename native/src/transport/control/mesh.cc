@@ -39,6 +39,13 @@ void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
   }
 }
 
+// An allReduceCoalesced is carried out in several all-reduces, of lengths of their own, and ranks that agree may be in different
+// ones: what is told of them is the whole.
+Fingerprint wholeOf(Fingerprint part) {
+  if (part.op == Op::AllReduceCoalesced) part.count = 0;
+  return part;
+}
+
 }  // namespace
 
 ControlMesh::ControlMesh(const Directory& directory)
@@ -212,7 +219,8 @@ void ControlMesh::throwIfFailedBy(std::uint64_t sequence) const {
   if (first != nullptr) throw Failure(*first);
 }
 
-void ControlMesh::throwIfDisagreed(const Fingerprint& mine) const {
+void ControlMesh::throwIfDisagreed(const Fingerprint& part) const {
+  const Fingerprint mine = wholeOf(part);
   for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
     const auto& theirs = peers_[peer].status;
     if (theirs && theirs->sequence == mine.sequence && *theirs != mine) {
@@ -260,7 +268,7 @@ std::optional<Fingerprint> ControlMesh::sideOf(int peer, const Fingerprint& mine
 void ControlMesh::tellStatus(const Fingerprint& fingerprint) noexcept {
   if (lastStatusSequence_ == fingerprint.sequence) return;
   lastStatusSequence_ = fingerprint.sequence;
-  sendToAll(ControlType::Status, bytesOf(fingerprint));
+  sendToAll(ControlType::Status, bytesOf(wholeOf(fingerprint)));
 }
 
 void ControlMesh::abort(const Failure& failure, std::uint64_t sequence) noexcept {

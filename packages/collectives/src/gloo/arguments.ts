@@ -46,16 +46,19 @@ function cureFor(tensor: unknown): string {
 
 /** An op that has a meaning for the dtype. */
 export function checkedReduceOp(op: ReduceOp, dtype: DType): number {
-  if (reduceOpsFor(dtype).includes(op)) return nativeReduceOp[op];
-  if (!Object.hasOwn(nativeReduceOp, op)) {
-    throw new InvalidArgumentError(
-      `op is ${describeValue(op)}, expected one of ReduceOp: ${Object.keys(nativeReduceOp).join(', ')}`,
-    );
-  }
+  const number = checkedOpOfAnyDType(op);
+  if (reduceOpsFor(dtype).includes(op)) return number;
   const others = dtypes.filter((other) => reduceOpsFor(other).includes(op));
   throw new InvalidArgumentError(
     `op is ${op} and the tensor's dtype ${dtype}: ${whyMeaningless(op)}. ` +
       `For ${dtype} there are ${reduceOpsFor(dtype).join(', ')}; ${op} is for ${others.join(', ')}`,
+  );
+}
+
+export function checkedOpOfAnyDType(op: ReduceOp): number {
+  if (Object.hasOwn(nativeReduceOp, op)) return nativeReduceOp[op];
+  throw new InvalidArgumentError(
+    `op is ${describeValue(op)}, expected one of ReduceOp: ${Object.keys(nativeReduceOp).join(', ')}`,
   );
 }
 

@@ -16,6 +16,7 @@ import type { Exchange } from './exchanges.ts';
 import { allGatherExchange, allToAllExchange, gatherExchange, scatterExchange } from './exchanges.ts';
 import type { NativeCalls } from './native-calls.ts';
 import {
+  allReduceCoalescedOperands,
   allReduceOperands,
   broadcastOperands,
   exchangeOperands,
@@ -76,6 +77,21 @@ export class GlooGroup implements ProcessGroup {
     const [data, dtype, op] = allReduceOperands(tensor, options);
     this.#now(options, (native, timeoutMs) => {
       native.allReduceSync(data, dtype, op, timeoutMs);
+    });
+  }
+
+  async allReduceCoalesced(
+    tensors: readonly Tensor[],
+    options: Options.AllReduceOptions = {},
+  ): Promise<void> {
+    const operands = allReduceCoalescedOperands(tensors, options);
+    await this.later(options, (native, timeoutMs) => native.allReduceCoalesced(...operands, timeoutMs));
+  }
+
+  allReduceCoalescedSync(tensors: readonly Tensor[], options: Options.AllReduceOptions = {}): void {
+    const operands = allReduceCoalescedOperands(tensors, options);
+    this.#now(options, (native, timeoutMs) => {
+      native.allReduceCoalescedSync(...operands, timeoutMs);
     });
   }
 

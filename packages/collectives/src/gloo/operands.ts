@@ -13,9 +13,16 @@ import type {
 } from '../options.ts';
 import { ReduceOp } from '../reduce-op.ts';
 import type { Place } from './arguments.ts';
-import { checkedDTypeOf, checkedPeer, checkedRank, checkedReduceOpFor, checkedTag } from './arguments.ts';
+import {
+  checkedDTypeOf,
+  checkedOpOfAnyDType,
+  checkedPeer,
+  checkedRank,
+  checkedReduceOpFor,
+  checkedTag,
+} from './arguments.ts';
 import type { Exchange } from './exchanges.ts';
-import { partsBeside } from './parts.ts';
+import { listOfOneDType, partsBeside } from './parts.ts';
 
 /*
  * The functions below check what the methods of `ProcessGroup` that have their names are given, and return it as the addon takes it: what comes
@@ -23,6 +30,9 @@ import { partsBeside } from './parts.ts';
  */
 
 type TensorOperand = [tensor: NativePlacedTensor, dtype: number];
+
+/** Of no tensors. */
+const noDType = 0;
 
 /** In place of a sender: anyone. */
 const anyRank = -1;
@@ -33,6 +43,17 @@ export function allReduceOperands(
 ): [...TensorOperand, reduceOp: number] {
   const dtype = checkedDTypeOf(tensor);
   return [tensor, nativeDType[dtype], checkedReduceOpFor(tensor, options.op ?? ReduceOp.SUM, dtype)];
+}
+
+export function allReduceCoalescedOperands(
+  tensors: readonly Tensor[],
+  options: ReduceOpOption,
+): [tensors: NativePlacedTensor[], dtype: number, reduceOp: number] {
+  const list = listOfOneDType({ name: 'tensors', value: tensors });
+  const op = options.op ?? ReduceOp.SUM;
+  if (list.length === 0) return [[], noDType, checkedOpOfAnyDType(op)];
+  const [, dtype, number] = allReduceOperands(list[0], { op });
+  return [list, dtype, number];
 }
 
 export function reduceOperands(

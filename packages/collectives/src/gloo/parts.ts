@@ -70,6 +70,20 @@ export function listOfParts(
   return list;
 }
 
+/** Any number of arrays that have one dtype. */
+export function listOfOneDType({ name, value }: Named<readonly Tensor[]>): Tensor[] {
+  if (!Array.isArray(value)) {
+    throw new InvalidArgumentError(`${name} is ${describeValue(value)}, expected a list of arrays`);
+  }
+  // Holes too are looked at, as what is missing.
+  const list = [...(value as readonly Tensor[])];
+  list.forEach((tensor, i) => {
+    const first = checkedDTypeOf(list[0], `${name}[0]`);
+    checkDType({ name: `${name}[${i}]`, value: tensor }, { dtype: first, from: `${name}[0]` });
+  });
+  return list;
+}
+
 function checkListLength({ name, value }: Named<readonly Tensor[]>, { size }: Place): void {
   if (value.length === size) return;
   throw new InvalidArgumentError(

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 
 import { largest, largestPart, movementCases, reductionCases, Turns } from './cases.js';
+import { coalesced } from './coalesced.js';
 import { Memory } from './memory.js';
 import { messages } from './messages.js';
 import { movements } from './movements.js';
@@ -20,6 +21,10 @@ export async function conformance({ group, rank, size, store, args, report }) {
   const summary = {};
   for (const [name, cases] of Object.entries(allCases(world)))
     summary[name] = await carryOut(world, name, cases);
+  const sync = (turn) => ['Sync', ''][(turn + rank) % 2];
+  await whileIn('allReduceCoalesced', () =>
+    coalesced(world, (turn, name, ...given) => group[name + sync(turn)](...given)),
+  );
   for (const [name, other] of Object.entries({ allocations, barriers, objects })) {
     await whileIn(name, () => other(world));
   }

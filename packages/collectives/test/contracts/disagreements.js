@@ -82,6 +82,14 @@ const calls = {
     const tensor = array(length + rank);
     return () => group.broadcast(tensor);
   },
+  arraysOfCoalesced: ({ group, rank, length, array }) => {
+    const tensors = ranks.slice(0, rank).map(() => array(length));
+    return () => group.allReduceCoalesced(tensors);
+  },
+  lengthsOfCoalesced: ({ group, rank, length, array }) => {
+    const tensors = [array(length), array(length + rank), array(length - rank)];
+    return () => group.allReduceCoalesced(tensors);
+  },
   rootOfBroadcast: ({ group, rank, length, array }) => {
     const tensor = array(length);
     return () => group.broadcast(tensor, { src: rank });

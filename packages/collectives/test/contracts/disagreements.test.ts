@@ -29,6 +29,12 @@ const sidesOf = (n: number, odd: number): Record<string, string[]> => {
     count: three((count) => `allReduce #1 (float32, ${count} elements, SUM)`),
     countOfReduce: three((count) => `reduce #1 (float32, ${count} elements, SUM, to rank 0)`),
     countOfBroadcast: three((count) => `broadcast #1 (float32, ${count} elements, from rank 0)`),
+    arraysOfCoalesced: ['(0 arrays, SUM)', '(float32, 1 array, SUM)', '(float32, 2 arrays, SUM)'],
+    lengthsOfCoalesced: [
+      `array 1 has ${exact} elements on rank 0 and ${longer} on rank 1`,
+      `array 2 has ${exact} elements on rank 0 and ${short} on rank 1`,
+      `array 1 has ${exact} elements on rank 0 and ${longest} on rank 2`,
+    ],
     rootOfBroadcast: ['from rank 0', 'from rank 1', 'from rank 2'],
     rootOfReduce: ['to rank 0', 'to rank 1', 'to rank 2'],
     rootOfGather: ['gather #1 (float32, to rank 0)', 'to rank 1', 'to rank 2'],

@@ -3,6 +3,7 @@
 /** Each begins its operation on this rank; ranks that call it alike agree. `part`: elements for one rank; `input`, `output`: for each. */
 const operations = {
   allReduce: ({ group, part }) => group.allReduce(part),
+  allReduceCoalesced: ({ group, part, other }) => group.allReduceCoalesced([part, other]),
   reduce: ({ group, part }) => group.reduce(part),
   reduceScatter: ({ group, part, input }) => group.reduceScatter(part, input),
   broadcast: ({ group, part }) => group.broadcast(part),

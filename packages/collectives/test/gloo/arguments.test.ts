@@ -56,6 +56,42 @@ describe('a group of one', () => {
       /tensor is undefined, expected one of Float32Array/,
     ],
     [
+      'one array where a list of arrays is expected',
+      () => {
+        group.allReduceCoalescedSync(tensor as never);
+      },
+      /tensors is of class Float32Array, expected a list of arrays/,
+    ],
+    [
+      'a list of two dtypes',
+      () => {
+        group.allReduceCoalescedSync([tensor, new Int32Array(3)]);
+      },
+      /tensors\[1\] has dtype int32, expected float32, as tensors\[0\] has/,
+    ],
+    [
+      'a list with a hole',
+      () => {
+        // eslint-disable-next-line no-sparse-arrays -- what is refused
+        group.allReduceCoalescedSync([tensor, , tensor] as never);
+      },
+      /tensors\[1\] is undefined, expected one of Float32Array/,
+    ],
+    [
+      'an unknown op of no arrays',
+      () => {
+        group.allReduceCoalescedSync([], { op: 'MEDIAN' as never });
+      },
+      /op is 'MEDIAN', expected one of/,
+    ],
+    [
+      'an average of lists of integers',
+      () => {
+        group.allReduceCoalescedSync([new Int32Array(3)], { op: 'AVG' });
+      },
+      /op is AVG and the tensor's dtype int32/,
+    ],
+    [
       'an unknown op',
       () => {
         group.allReduceSync(tensor, { op: 'MEDIAN' as never });

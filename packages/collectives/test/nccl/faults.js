@@ -21,9 +21,22 @@ const operations = [
     const tensor = group.allocate('float32', 10);
     await tensor.copyFromHost(new Float32Array(10));
     await group.allReduce(tensor);
+    await group.allReduceCoalesced([tensor.subarray(0, 4), tensor.subarray(4)]);
     await tensor.copyToHost(new Float32Array(10));
   },
 ];
+
+/** An operation that never ends, and the group's end behind it: both are over in time, the second one without waiting for the first again. */
+export async function destroyingWhileStuck({ rank, size, store, args, report }) {
+  if (rank === 1) process.env.RINGRUN_STAND_IN_FAULT = 'ncclAllReduce:1:hang';
+  const group = await formGroup({ rank, size, store }, 'stuck', { timeoutMs: args.timeoutMs });
+  const tensor = new Float32Array(10);
+  const stuck = group.allReduce(tensor).catch((reason) => describe(reason));
+  const startedAt = performance.now();
+  const destroyed = await group.destroy().catch((reason) => describe(reason));
+  await report({ stuck: await stuck, destroyed, ms: performance.now() - startedAt });
+}
+destroyingWhileStuck.formsGroupItself = true;
 
 /** args.faults: as RINGRUN_STAND_IN_FAULT; each has a group of its own, and after the last one a group works. Reports what each has led to. */
 export async function injectedFaults({ rank, size, store, args, report }) {

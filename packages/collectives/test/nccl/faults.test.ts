@@ -55,6 +55,9 @@ const calls = [
   'ncclRecv:1:1',
   'ncclGroupStart:1:3',
   'ncclGroupEnd:1:3',
+  // Of two that are fused, the second, and the launch of both.
+  'ncclAllReduce:6:1',
+  'ncclGroupEnd:2:3',
   'ncclAllReduce:1:async=6',
 ];
 
@@ -90,6 +93,14 @@ test.runIf(isStandIn)(
     }
   },
 );
+
+test.runIf(isStandIn)('a group that is destroyed while its operation is stuck ends with it', async () => {
+  const reports = await runRanks(2, 'destroyingWhileStuck', { args: { timeoutMs }, envOf: envOverNccl });
+  for (const { stuck, ms } of reports) {
+    expect(stuck).toMatchObject({ name: 'CollectiveTimeoutError', code: 'ERR_COLLECTIVE_TIMEOUT' });
+    expect(ms).toBeLessThan(timeoutMs + 8000);
+  }
+});
 
 // Waits for each of its patiences.
 test.runIf(isStandIn && requestedExtent() === 'full')(

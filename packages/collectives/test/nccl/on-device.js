@@ -1,13 +1,15 @@
 // Tensors on GPUs: the conformance suite once more, each array of which is copied to a GPU, used there, and copied back; and what only they have.
 import assert from 'node:assert/strict';
+import process from 'node:process';
 
 import { bytesPerElement, createGlooGroup, dtypeOf, typedArrayClass } from '@ringrun/collectives';
 
 import { movementCases, reductionCases, Turns } from '../conformance/cases.js';
+import { coalescedOnDevice } from '../conformance/coalesced.js';
 import { Memory } from '../conformance/memory.js';
 import { movements } from '../conformance/movements.js';
 import { reductions } from '../conformance/reductions.js';
-import { prefixed } from '../fixtures/groups.js';
+import { formGroup, prefixed } from '../fixtures/groups.js';
 
 const opsOnDevice = ['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'];
 
@@ -24,6 +26,7 @@ export async function conformanceOnDevice({ group, rank, size, args, report }) {
   for (const one of movementCases(world))
     for (const [name, carryOut] of Object.entries(movements))
       count += await inTurn(world, name, carryOut, one);
+  await coalescedOnDevice(world);
   await group.destroy();
   await report({ count });
 }
@@ -141,15 +144,85 @@ function filled(dtype, length, value) {
   return array.fill(dtype.endsWith('int64') ? BigInt(value) : value);
 }
 
-/** What ranks that give different things are told, each in a group of its own; the arrays stay as they are. */
-export async function disagreementsOnDevice({ group, rank, report }) {
-  const onHost = filled('float32', 100, 7);
-  const onDevice = group.allocate('float32', 100);
-  await onDevice.copyFromHost(onHost);
-  const error = await group.allReduce(rank === 0 ? onHost : onDevice).catch((reason) => reason);
-  assert.ok(onHost.every((value) => value === 7));
+/** How ranks 0 and 1 disagree, each in a group of its own: what a rank does with an array of this host and with tensors, of 100 elements. */
+const disagreements = {
+  place: ({ group, rank, onHost, onDevice }) => group.allReduce(rank === 0 ? onHost : onDevice),
+  lengths: ({ group, rank, onDevice, other }) =>
+    group.allReduceCoalesced([onDevice, other.subarray(0, 50 + rank)]),
+  dtypeOfMessage: ({ group, rank, onDevice, ofOtherDType }) =>
+    rank === 0 ? group.send(onDevice, 1) : group.recv(ofOtherDType, { src: 0 }),
+  lengthOfMessage: ({ group, rank, onDevice }) =>
+    rank === 0 ? group.send(onDevice.subarray(0, 99), 1) : group.recv(onDevice, { src: 0 }),
+  bothSend: ({ group, rank, onDevice }) => group.send(onDevice, 1 - rank),
+};
+
+/** What the ranks are told; the arrays stay as they are. */
+export async function disagreementsOnDevice({ rank, size, store, report }) {
+  const found = {};
+  for (const [name, disagree] of Object.entries(disagreements)) {
+    const group = await formGroup({ rank, size, store }, name);
+    const onHost = filled('float32', 100, 7);
+    const [onDevice, other] = [group.allocate('float32', 100), group.allocate('float32', 100)];
+    for (const tensor of [onDevice, other]) await tensor.copyFromHost(onHost);
+    const ofOtherDType = group.allocate('int32', 100);
+    const error = await disagree({ group, rank, onHost, onDevice, other, ofOtherDType }).catch(
+      (reason) => reason,
+    );
+    assert.ok(onHost.every((value) => value === 7));
+    found[name] = { name: error.name, message: error.message };
+    await group.destroy();
+  }
+  await report({ found });
+}
+disagreementsOnDevice.formsGroupItself = true;
+
+/** Messages from rank 0 to rank 1, which takes none: it lets the first one wait, and is killed during the second. Rank 0 reports what it is told. */
+export async function messagesUnanswered({ rank, size, store, report }) {
+  const [late, gone] = [
+    await formGroup({ rank, size, store }, 'late'),
+    await formGroup({ rank, size, store }, 'gone'),
+  ];
+  if (rank === 1) {
+    await store.wait(['rank 0 waits']);
+    process.kill(process.pid, 'SIGKILL');
+  }
+  const send = (group, timeoutMs) =>
+    group
+      .send(group.allocate('float32', 10), 1, { timeoutMs })
+      .catch(({ name, message }) => ({ name, message }));
+  const found = { late: await send(late, 1000) };
+  const sending = send(gone, 20_000);
+  await store.set('rank 0 waits', '');
+  await report({ found: { ...found, gone: await sending } });
+  await Promise.all([late.destroy(), gone.destroy()]);
+}
+messagesUnanswered.formsGroupItself = true;
+
+/** Two lists, of tensors and of arrays of this host, each reduced as one. */
+export async function fusedReductions({ group, size, report }) {
+  const tensors = [100, 1, 0, 7].map((length) => group.allocate('float32', length));
+  for (const tensor of tensors) await tensor.copyFromHost(filled('float32', tensor.length, 1));
+  const arrays = Array.from({ length: 50 }, (_, i) => filled('float32', i + 1, 1));
+  await group.allReduceCoalesced(tensors);
+  await group.allReduceCoalesced(arrays);
+  for (const tensor of tensors) await holds(tensor, size);
+  for (const array of arrays) assert.ok(array.every((value) => value === size));
   await group.destroy();
-  await report({ name: error.name, message: error.message });
+  await report({ done: true });
+}
+
+/** Waits for a stream that takes its time, and lets it wait; reports for how long. */
+export async function streamsInOrder({ group, report }) {
+  const tensor = group.allocate('float32', 10);
+  await tensor.copyFromHost(filled('float32', 10, 1));
+  const since = performance.now();
+  await group.afterStream(0n);
+  const toldAfter = performance.now() - since;
+  await group.allReduce(tensor);
+  const reducedAfter = performance.now() - since;
+  await group.beforeStream(0n);
+  await group.destroy();
+  await report({ toldAfter, reducedAfter });
 }
 
 /** Arguments that cannot be, after each of which the group goes on. */
@@ -159,6 +232,7 @@ export async function refusalsOnDevice({ group, rank, size, report }) {
   const attempts = {
     band: () => group.allReduce(tensor, { op: 'BAND' }),
     mixed: () => group.allGather(new Int32Array(8 * size), tensor),
+    mixedList: () => group.allReduceCoalesced([tensor, array]),
     tag: () => group.send(tensor, (rank + 1) % size, { tag: 1 }),
     anySource: () => group.recv(tensor),
     sync: async () => group.sendSync(tensor, (rank + 1) % size),

@@ -1,3 +1,7 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
 import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
@@ -27,19 +31,88 @@ test('tensors on GPUs are sent, copied, divided, shared with other libraries and
     });
 });
 
-test('an array here and a tensor on a GPU there are a mismatch, shown on both sides', async () => {
+/** By case of on-device.js, what both ranks are told. */
+const sides = {
+  place: ['allReduce #1 (float32, 100 elements, SUM)', 'allReduce #1 (float32, 100 elements, SUM, on GPU)'],
+  lengths: [
+    'allReduceCoalesced #1 (float32, 2 arrays, SUM, on GPU)',
+    'array 1 has 50 elements on rank 0 and 51 on rank 1',
+  ],
+  dtypeOfMessage: ['(float32, 100 elements, on GPU', '(int32, 100 elements, on GPU'],
+  lengthOfMessage: ['(float32, 99 elements, on GPU', '(float32, 100 elements, on GPU'],
+  bothSend: ['to rank 0', 'to rank 1'],
+};
+
+test('ranks that disagree about tensors on GPUs, in collectives and in messages, are shown both sides', async () => {
   const reports = await runRanks(2, 'disagreementsOnDevice', { envOf: envOverNccl });
-  for (const { name, message } of reports) {
-    expect(name).toBe('CollectiveMismatchError');
-    expect(message).toContain('allReduce #1 (float32, 100 elements, SUM)');
-    expect(message).toContain('allReduce #1 (float32, 100 elements, SUM, on GPU)');
+  for (const report of reports) {
+    const { found } = report as { found: Record<string, { name: string; message: string }> };
+    for (const [about, expected] of Object.entries(sides)) {
+      expect({ about, ...found[about] }).toMatchObject({ name: 'CollectiveMismatchError' });
+      for (const side of expected) expect(found[about].message).toContain(side);
+    }
   }
 });
+
+test('a message to a rank that does not take it fails at its timeout, and to one that is gone at once', async () => {
+  await using group = await startRanks(2, 'messagesUnanswered', { envOf: envOverNccl });
+  const [sender, receiver] = group.ranks;
+  expect(await sender.reported('found')).toMatchObject({
+    found: { late: { name: 'CollectiveTimeoutError' }, gone: { name: 'PeerDiedError' } },
+  });
+  expect(await receiver.ended).toEqual({ code: null, signal: 'SIGKILL' });
+});
+
+const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
+
+/** Runs a scenario on two ranks; returns the calls of the stand-ins that rank 0 has made. */
+async function callsOf(scenario: string): Promise<string[]> {
+  const log = join(mkdtempSync(join(tmpdir(), 'ringrun-calls-')), 'calls');
+  try {
+    await runRanks(2, scenario, {
+      envOf: (rank) => ({ ...envOverNccl(rank), ...(rank === 0 ? { RINGRUN_STAND_IN_LOG: log } : {}) }),
+    });
+    return readFileSync(log, 'utf8').trim().split('\n');
+  } finally {
+    rmSync(dirname(log), { recursive: true });
+  }
+}
+
+test.runIf(isStandIn)(
+  'a list of tensors is one launch of NCCL, and a list of arrays of this host one copy there, one reduction and one copy back',
+  async () => {
+    const calls = await callsOf('fusedReductions');
+    const [start, end] = [calls.indexOf('ncclGroupStart'), calls.indexOf('ncclGroupEnd')];
+    expect(calls.slice(start, end + 1)).toEqual([
+      'ncclGroupStart',
+      // One of the four tensors has no elements.
+      ...Array.from({ length: 3 }, () => 'ncclAllReduce'),
+      'ncclGroupEnd',
+    ]);
+    const ofArrays = calls.slice(end).filter((name) => /^(cuMemcpy|ncclAllReduce|ncclGroup)/.test(name));
+    expect(ofArrays.slice(1, 4)).toEqual(['cuMemcpyHtoDAsync_v2', 'ncclAllReduce', 'cuMemcpyDtoHAsync_v2']);
+  },
+);
+
+test.runIf(isStandIn)(
+  'operations begin after the work of a stream that they were told to wait for, and nobody waits here',
+  async () => {
+    const busyMs = 400;
+    const reports = await runRanks(2, 'streamsInOrder', {
+      envOf: (rank) => ({ ...envOverNccl(rank), RINGRUN_STAND_IN_BUSY_MS: String(busyMs) }),
+    });
+    for (const { toldAfter, reducedAfter } of reports as Record<string, number>[]) {
+      expect(toldAfter).toBeLessThan(busyMs);
+      expect(reducedAfter).toBeGreaterThanOrEqual(busyMs);
+    }
+  },
+);
 
 test('what cannot be on a GPU is refused with the reason, and the group goes on', async () => {
   const reports = await runRanks(2, 'refusalsOnDevice', { envOf: envOverNccl });
   const expected = {
     band: /^op is BAND and the tensor lies on a GPU, where NCCL has SUM, AVG, PRODUCT, MIN, MAX: copyToHost it/,
+    mixedList: /^some of the arrays lie on a GPU and some on this host/,
     mixed: /^some of the arrays lie on a GPU and some on this host/,
     tag: /^tag is 1 and the tensor lies on a GPU/,
     anySource: /^src is missing and the tensor lies on a GPU/,

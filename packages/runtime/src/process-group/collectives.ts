@@ -28,6 +28,22 @@ export function allReduceSync(tensor: Tensor, options: AllReduceOptions & GroupO
   groupOf(options).allReduceSync(tensor, options);
 }
 
+/** Reduces each of the tensors over the ranks, in place on each of them, as one operation (torch.distributed.all_reduce_coalesced). */
+export async function allReduceCoalesced(
+  tensors: readonly Tensor[],
+  options: AllReduceOptions & GroupOption = {},
+): Promise<void> {
+  await groupOf(options).allReduceCoalesced(tensors, options);
+}
+
+/** `allReduceCoalesced` on the calling thread. */
+export function allReduceCoalescedSync(
+  tensors: readonly Tensor[],
+  options: AllReduceOptions & GroupOption = {},
+): void {
+  groupOf(options).allReduceCoalescedSync(tensors, options);
+}
+
 /** Reduces `tensor` over the ranks, in place on rank `dst` alone, 0 unless given (torch.distributed.reduce). */
 export async function reduce(tensor: Tensor, options: ReduceOptions & GroupOption = {}): Promise<void> {
   const group = groupOf(options);

@@ -4,6 +4,7 @@ import { tell } from './activity.ts';
 
 const collectives = [
   'allReduce',
+  'allReduceCoalesced',
   'reduce',
   'reduceScatter',
   'broadcast',

@@ -127,6 +127,7 @@ test('every operation of a group in which this rank is not says so', async () =>
   const options = { group: null };
   const operations: Record<string, () => unknown> = {
     allReduce: () => dist.allReduce(values, options),
+    allReduceCoalesced: () => dist.allReduceCoalesced([values], options),
     reduce: () => dist.reduce(values, options),
     reduceScatter: () => dist.reduceScatter(values, values, options),
     broadcast: () => dist.broadcast(values, options),
@@ -163,6 +164,7 @@ test('every operation of a world of one gives back what it was given', async () 
     const output = () => new Float32Array(2);
     const outputs = Array.from({ length: 5 }, output);
     await dist[`reduce${sync}`](outputs[0]);
+    await dist[`allReduceCoalesced${sync}`]([given, Float32Array.of(3)]);
     await dist[`reduceScatter${sync}`](outputs[0], given);
     await dist[`allGather${sync}`](outputs[1], given);
     await dist[`gather${sync}`](given, { output: outputs[2] });

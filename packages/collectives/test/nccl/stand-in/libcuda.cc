@@ -135,9 +135,15 @@ StandInStream* start(const std::shared_ptr<StandInStream>& stream) {
   return stream.get();
 }
 
-// The one that is there without having been created.
+// The one that is there without having been created. It is in the midst of a computation, of RINGRUN_STAND_IN_BUSY_MS.
 StandInStream* defaultStream() {
-  static StandInStream* const stream = start(std::make_shared<StandInStream>());
+  static StandInStream* const stream = [] {
+    const auto made = std::make_shared<StandInStream>();
+    const char* const busy = std::getenv("RINGRUN_STAND_IN_BUSY_MS");
+    const unsigned busyMs = busy == nullptr ? 0 : static_cast<unsigned>(std::atoi(busy));
+    made->tasks.push_back([busyMs] { ::usleep(busyMs * 1000); });
+    return start(made);
+  }();
   return stream;
 }
 

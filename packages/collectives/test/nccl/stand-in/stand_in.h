@@ -22,6 +22,7 @@
 // RINGRUN_STAND_IN_FAULT=FUNCTION:CALL:WHAT, or several with commas between them, lets that call of that function, counted from 1, fail: WHAT is the number it
 // returns, or `hang` (it, or what it has begun, never ends), or `async=NUMBER` (it succeeds, and the communicator reports
 // that error from then on), or `kill` (the process ends there). RINGRUN_STAND_IN_LOG=FILE: a line for every call.
+// RINGRUN_STAND_IN_BUSY_MS: how long the default stream computes something when it is used first.
 
 namespace stand_in {
 

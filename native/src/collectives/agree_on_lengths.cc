@@ -1,0 +1,27 @@
+#include "collectives/agree_on_lengths.h"
+
+namespace ringrun {
+
+// Rows travel as elements of whatever dtype the operation has, so that it has one fingerprint from here to its end; no dtype
+// has elements longer than a length.
+std::vector<Row> gatherRows(Collectives& collectives, const Call& call, const Row& row) {
+  std::vector<Row> rows(static_cast<std::size_t>(collectives.size()), Row(row.size()));
+  const std::uint64_t elements = row.size() * sizeof(std::uint64_t) / bytesPerElement(call.fingerprint.dtype);
+  Row own = row;
+  Exchange everybodys;
+  for (Row& one : rows) {
+    everybodys.gives.push_back({own.data(), elements});
+    everybodys.takes.push_back({one.data(), elements});
+  }
+  collectives.exchange(call, everybodys);
+  return rows;
+}
+
+void agreeOnLengths(Collectives& collectives, const Call& call, const Blocks& arrays) {
+  if (arrays.empty()) return collectives.barrier(call);
+  Row row;
+  for (const Block& array : arrays) row.push_back(array.count);
+  checkLengths(call.fingerprint, gatherRows(collectives, call, row));
+}
+
+}  // namespace ringrun

@@ -1,0 +1,66 @@
+#include <cstring>
+
+#include "collectives/agree_on_lengths.h"
+#include "collectives/collectives.h"
+
+namespace ringrun {
+namespace {
+
+// Arrays up to this size are copied one behind the other and reduced as one. There and back such a copy takes some 2 µs; an
+// all-reduce of its own takes 1 to 2 µs more in shared memory, and 50 and more over TCP.
+constexpr std::size_t kShortBytes = 16 * 1024;
+
+// Of arrays that are reduced as one: what a core's cache holds.
+constexpr std::size_t kPackBytes = 512 * 1024;
+
+std::size_t bytesOf(const Block& array, DType dtype) { return static_cast<std::size_t>(array.count) * bytesPerElement(dtype); }
+
+}  // namespace
+
+// All ranks know that all have the same lengths, and so make the same packs.
+void Collectives::allReduceCoalesced(const Call& call, const Blocks& arrays) {
+  agreeOnLengths(*this, call, arrays);
+  const DType dtype = call.fingerprint.dtype;
+  Blocks pack;
+  std::size_t packed = 0;
+  for (const Block& array : arrays) {
+    const std::size_t bytes = bytesOf(array, dtype);
+    if (bytes > kShortBytes) {
+      allReducePack(call, {array});
+      continue;
+    }
+    if (packed + bytes > kPackBytes) {
+      allReducePack(call, pack);
+      pack.clear();
+      packed = 0;
+    }
+    if (bytes > 0) pack.push_back(array);
+    packed += bytes;
+  }
+  allReducePack(call, pack);
+}
+
+// One array is reduced where it lies.
+void Collectives::allReducePack(const Call& call, const Blocks& arrays) {
+  if (arrays.empty()) return;
+  const DType dtype = call.fingerprint.dtype;
+  Fingerprint fingerprint = call.fingerprint;
+  for (const Block& array : arrays) fingerprint.count += array.count;
+  const Call together{fingerprint, call.deadline, call.cancelled};
+  if (arrays.size() == 1) return allReduce(together, arrays.front().data);
+
+  std::uint8_t* const pack = pack_.of(fingerprint.bytes());
+  std::uint8_t* end = pack;
+  for (const Block& array : arrays) {
+    std::memcpy(end, array.data, bytesOf(array, dtype));
+    end += bytesOf(array, dtype);
+  }
+  allReduce(together, pack);
+  const std::uint8_t* next = pack;
+  for (const Block& array : arrays) {
+    std::memcpy(array.data, next, bytesOf(array, dtype));
+    next += bytesOf(array, dtype);
+  }
+}
+
+}  // namespace ringrun
