@@ -71,7 +71,7 @@ tests packages/collectives/test/nccl/on-device.test.ts
 step 'ranks that die, disagree, leave first, and have many operations under way'
 tests packages/collectives/test/contracts -t nccl
 
-step 'groups of the package, and MNIST under DDP'
+step 'groups of the package, and MNIST under DDP on 1 rank, and on 2 that share the GPU'
 tests test/nccl.test.ts
 
 for ranks in 1 2 4; do

@@ -23,6 +23,7 @@ const operations = [
     await group.allReduce(tensor);
     await group.allReduceCoalesced([tensor.subarray(0, 4), tensor.subarray(4)]);
     await tensor.copyToHost(new Float32Array(10));
+    tensor.free();
   },
 ];
 
@@ -32,9 +33,15 @@ export async function destroyingWhileStuck({ rank, size, store, args, report }) 
   const group = await formGroup({ rank, size, store }, 'stuck', { timeoutMs: args.timeoutMs });
   const tensor = new Float32Array(10);
   const stuck = group.allReduce(tensor).catch((reason) => describe(reason));
-  const startedAt = performance.now();
+  const [startedAt, before] = [performance.now(), process.cpuUsage()];
   const destroyed = await group.destroy().catch((reason) => describe(reason));
-  await report({ stuck: await stuck, destroyed, ms: performance.now() - startedAt });
+  const { user, system } = process.cpuUsage(before);
+  await report({
+    stuck: await stuck,
+    destroyed,
+    ms: performance.now() - startedAt,
+    busyMs: (user + system) / 1000,
+  });
 }
 destroyingWhileStuck.formsGroupItself = true;
 

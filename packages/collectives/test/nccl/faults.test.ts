@@ -29,6 +29,8 @@ async function outcomes(faults: string[], victim = 1) {
 
 /** Each with the number that it returns. */
 const calls = [
+  // Of the first group of the process, after it has asked for each of the 8 GPUs.
+  'cuDeviceGet:9:101',
   'cuDevicePrimaryCtxRetain:1:2',
   'cuCtxSetCurrent:1:201',
   'cuStreamCreate:2:2',
@@ -94,13 +96,35 @@ test.runIf(isStandIn)(
   },
 );
 
-test.runIf(isStandIn)('a group that is destroyed while its operation is stuck ends with it', async () => {
-  const reports = await runRanks(2, 'destroyingWhileStuck', { args: { timeoutMs }, envOf: envOverNccl });
-  for (const { stuck, ms } of reports) {
-    expect(stuck).toMatchObject({ name: 'CollectiveTimeoutError', code: 'ERR_COLLECTIVE_TIMEOUT' });
-    expect(ms).toBeLessThan(timeoutMs + 8000);
-  }
-});
+test.runIf(isStandIn)(
+  'a group that is destroyed while its operation is stuck ends with it, and nobody spins meanwhile',
+  async () => {
+    const reports = await runRanks(2, 'destroyingWhileStuck', { args: { timeoutMs }, envOf: envOverNccl });
+    for (const { stuck, ms, busyMs } of reports) {
+      expect(stuck).toMatchObject({ name: 'CollectiveTimeoutError', code: 'ERR_COLLECTIVE_TIMEOUT' });
+      expect(ms).toBeLessThan(timeoutMs + 8000);
+      expect(busyMs).toBeLessThan(timeoutMs / 2);
+    }
+  },
+);
+
+test.runIf(isStandIn)(
+  'what fails while a group is given up or left changes nothing for anybody',
+  async () => {
+    const faults = [
+      'ncclCommFinalize:1:3',
+      'ncclCommDestroy:1:3',
+      'cuStreamDestroy_v2:1:700',
+      'cuEventDestroy_v2:1:700',
+      'cuMemFree_v2:1:700',
+    ];
+    for (const { fault, ofEach } of await outcomes(faults)) {
+      for (const { error } of ofEach) expect({ fault, error }).toEqual({ fault, error: undefined });
+    }
+    const [{ ofEach }] = await outcomes(['ncclAllReduce:2:1,ncclCommAbort:1:3']);
+    expect(ofEach.map(({ error }) => error?.name)).toEqual(['PeerDiedError', 'RingrunError']);
+  },
+);
 
 // Waits for each of its patiences.
 test.runIf(isStandIn && requestedExtent() === 'full')(
@@ -109,9 +133,7 @@ test.runIf(isStandIn && requestedExtent() === 'full')(
     const [hung, ...farewells] = await outcomes([
       'ncclAllReduce:2:hang,ncclCommAbort:1:hang',
       'ncclCommFinalize:1:hang',
-      'ncclCommFinalize:1:3',
       'ncclCommDestroy:1:hang',
-      'ncclCommDestroy:1:3',
     ]);
     for (const { error } of hung.ofEach) expect(error).toMatchObject({ code: 'ERR_COLLECTIVE_TIMEOUT' });
     for (const { fault, ofEach } of farewells) {
@@ -124,7 +146,15 @@ test.runIf(isStandIn && requestedExtent() === 'full')(
 );
 
 test.runIf(isStandIn)('a rank that fails before it has a card fails everywhere, with its words', async () => {
-  const faults = ['cuDeviceGetUuid:1:2', 'cuDeviceGetCount:1:2', 'ncclGetUniqueId:1:2'];
+  const faults = [
+    'cuDeviceGet:1:2',
+    'cuDeviceGetName:1:2',
+    'cuDeviceGetUuid:1:2',
+    'cuDeviceGetPCIBusId:1:2',
+    'cuDeviceTotalMem_v2:1:2',
+    'cuDeviceGetCount:1:2',
+    'ncclGetUniqueId:1:2',
+  ];
   for (const { fault, ofEach } of await outcomes(faults, 0)) {
     const [name] = fault.split(':');
     for (const { error } of ofEach) expect(error!.message, fault).toContain(name);

@@ -50,6 +50,12 @@ describe.runIf(isStandIn)('a group is formed', () => {
         { RINGRUN_NCCL_LIBRARY: '/nowhere/libnccl.so' },
         /libnccl\.so\.2 in \/nowhere\/libnccl\.so \(.*No such file/,
       ],
+      [{ RINGRUN_STAND_IN_FAULT: 'cuInit:1:999' }, /the CUDA driver: cuInit of \S+ failed: .* \(999\)/],
+      // The other of the two libraries: one without any of the functions.
+      [
+        { RINGRUN_NCCL_LIBRARY: standIn().RINGRUN_CUDA_LIBRARY },
+        /libcuda\S* does not say which version it is/,
+      ],
       [{ RINGRUN_STAND_IN_NCCL_VERSION: '2708' }, /is NCCL 2\.7\.8, expected 2\.14\.0 or later/],
     ];
     for (const [env, reason] of lacks) {
