@@ -6,7 +6,7 @@
 #                                         RINGRUN_NCCL_LIBRARY names, where that is set)
 #   scripts/gpu-check.sh --stand-in       here: the same steps over the stand-ins of the tests, to see that the script works
 #
-# One GPU is enough: 2 and 4 ranks share it by saying that they are on different hosts (NCCL_HOSTID), and reach each other
+# One GPU is enough: 2, 3 and 4 ranks share it by saying that they are on different hosts (NCCL_HOSTID), and reach each other
 # over sockets. A test arrangement only; NCCL refuses ranks of one host that share a GPU, and so does ringrun.
 set -eu
 cd "$(dirname "$0")/.."
@@ -41,7 +41,6 @@ case "${1:-}" in
     ;;
   '')
     most=256
-    export RINGRUN_GPU_CHECK=1 RINGRUN_SHARE_GPU=1
     if [ -z "${RINGRUN_NCCL_LIBRARY:-}" ] && [ -f native/build/libnccl.so.2 ]; then
       export RINGRUN_NCCL_LIBRARY="$PWD/native/build/libnccl.so.2"
     fi
@@ -51,6 +50,7 @@ case "${1:-}" in
     exit 2
     ;;
 esac
+export RINGRUN_GPU_CHECK=1 RINGRUN_SHARE_GPU=1
 
 step 'what is there'
 node --version
@@ -62,7 +62,7 @@ node --input-type=module --eval "
   process.exitCode = cuda.problem || nccl.problem ? 1 : 0;
 "
 
-step 'arrays of this host: every collective, dtype, op and length, on 1, 2 and 4 ranks'
+step 'arrays of this host: every collective, dtype, op and length, on 1 to 4 ranks'
 tests packages/collectives/test/conformance/conformance.test.ts -t nccl
 
 step 'tensors on the GPU: the same'
