@@ -24,10 +24,13 @@ export function envOverNccl(rank: number): NodeJS.ProcessEnv {
 const isShort = requestedExtent() !== 'full' && process.env['RINGRUN_GPU_CHECK'] !== '1';
 const sizes = isShort ? [2, 3, 4] : [1, 2, 3, 4];
 
+/** By number of ranks, the host that each says it is on: what they agree over, and watch each other by, is shared memory, both, and TCP. */
+const hostsOf: Record<number, number[]> = { 1: [0], 2: [0, 0], 3: [0, 1, 0], 4: [0, 1, 2, 3] };
+
 export const settingsOverNccl = sizes.map((size): Setting => ({
   transport: 'nccl',
   size,
-  envOf: envOverNccl,
+  envOf: (rank) => ({ ...envOverNccl(rank), RINGRUN_HOST_ID: `host ${hostsOf[size][rank]}` }),
 }));
 
 /** Of what takes long there, because the stand-ins take their time: nothing in the short form. */
