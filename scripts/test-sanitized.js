@@ -68,7 +68,7 @@ const sanitizers = {
 };
 
 /**
- * Every kind of operation and of end over every transport and over NCCL (its stand-in), every algorithm, several groups and Node environments in a process; locks of
+ * Every kind of operation and of end over every transport, every algorithm, several groups and Node environments in a process; locks of
  * files, and pixels.
  */
 const filesOfBoth = [
