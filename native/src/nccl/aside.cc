@@ -18,8 +18,10 @@ bool endsWithin(Milliseconds patience, std::function<void()> act) {
     std::atomic<bool> reached{false};
   };
   const auto end = std::make_shared<End>();
-  std::thread([end, act = std::move(act)] {
+  std::thread([end, act = std::move(act)]() mutable {
     act();
+    // What it owns with whoever waits is theirs alone from here on, to read and to free.
+    act = nullptr;
     end->reached.store(true, std::memory_order_release);
     end->bell.ring();
   }).detach();
