@@ -59,10 +59,12 @@ const sanitizers = {
   thread: {
     flags: ['-fsanitize=thread'],
     runtime: 'libtsan.so',
-    optionsFor: (path) => ({ TSAN_OPTIONS: `log_path=${path}:exitcode=0:${stackFormat}` }),
-    files: [],
-    // The stand-ins for NCCL and CUDA are not instrumented: how they synchronise is not seen.
-    tests: `${ofFewRanks}(?!.*nccl)`,
+    optionsFor: (path) => ({
+      TSAN_OPTIONS: `log_path=${path}:exitcode=0:${stackFormat}`,
+      CXXFLAGS: [...commonFlags, '-fsanitize=thread'].join(' '),
+    }),
+    files: ['packages/collectives/test/nccl/faults.test.ts'],
+    tests: ofFewRanks,
     faults: ['data race'],
   },
 };
