@@ -4,6 +4,7 @@ import type { CollectiveOp, OpName } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv, convTranspose } from '../src/ops/convolution.ts';
 import { noGradient } from '../src/ops/definition.ts';
+import { after } from '../src/ops/after.ts';
 import * as elementwise from '../src/ops/elementwise.ts';
 import { abs, erf, leakyRelu, pow, sigmoid, sign, softplus, tanh } from '../src/ops/functions.ts';
 import { operators } from '../src/ops/index.ts';
@@ -25,6 +26,7 @@ const withoutGradient = [
   'Input',
   'Constant',
   'Identity',
+  'After',
   'Greater',
   'GreaterOrEqual',
   'Equal',
@@ -358,6 +360,9 @@ describe('values of operators without a gradient', () => {
     ['Input', x],
     ['Constant', constantTensor([2, 2], [0.1, -2, 3e-20, 4e20])],
     ['Identity', elementwise.detach(x)],
+    ['After', after(y, x)],
+    ['After', after(y, constantTensor([1], [Infinity]))],
+    ['After', after(y, elementwise.log(constantTensor([1], [-1])))],
     ['Greater', elementwise.greater(x, y)],
     ['Greater', elementwise.greater(equalElements, constant(-1))],
     ['GreaterOrEqual', elementwise.greaterOrEqual(x, y)],

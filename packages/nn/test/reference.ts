@@ -44,6 +44,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Constant: ({ attributes }) => [Float64Array.from(attributes.values, Math.fround)],
 
   Identity: elementwise((a) => a),
+  After: elementwise((a) => a),
   Add: elementwise((a, b) => a + b),
   Sub: elementwise((a, b) => a - b),
   Mul: elementwise((a, b) => a * b),
@@ -52,7 +53,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Exp: elementwise(Math.exp),
   Log: elementwise(Math.log),
   Sqrt: elementwise(Math.sqrt),
-  Relu: elementwise((a) => Math.max(a, 0)),
+  Relu: (_, [{ data }]) => [data.map((a) => Math.max(a, 0)), data.map((a) => Number(a > 0))],
   Pow: (node, inputs) => elementwise((a) => a ** node.attributes.exponent)(node, inputs),
   Abs: elementwise(Math.abs),
   Sign: elementwise(Math.sign),

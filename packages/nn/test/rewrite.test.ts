@@ -25,6 +25,7 @@ async function computed(value: Value): Promise<Float32Array> {
     model: emitModel(leaves, [value]),
     inputs,
     outputs: [value],
+    holdsMemory: false,
   });
   const output = new Float32Array(sizeOf(value.shape));
   await program.run(

@@ -43,13 +43,27 @@ export async function evaluate(
   );
 }
 
+/** What is done with the memory of what a program computes on the way. */
+export interface Memory {
+  /** Whether what one half computes waits for the other, see `emitModel`; false unless given. */
+  keepsActivations?: boolean;
+  /** Whether it is held for the next run; true unless given. */
+  holdsMemory?: boolean;
+}
+
 /** A program that takes the leaves' arrays, in their order, and gives the outputs. `name` is for who measures it. */
-export function compile(name: string, leaves: readonly Leaf[], outputs: readonly Value[]): Promise<Program> {
+export function compile(
+  name: string,
+  leaves: readonly Leaf[],
+  outputs: readonly Value[],
+  { keepsActivations = false, holdsMemory = true }: Memory = {},
+): Promise<Program> {
   return onnxruntimeExecutor.compile({
     name,
-    model: emitModel(leaves, outputs),
+    model: emitModel(leaves, outputs, keepsActivations),
     inputs: leaves.map(({ value }) => value),
     outputs,
+    holdsMemory,
   });
 }
 
@@ -71,7 +85,7 @@ export async function compileUpdate(
 ): Promise<Update> {
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const program = await updates(key, () => compile('optimizer.step', leaves, values));
+  const program = await updates(key, () => compile('optimizer.step', leaves, values, { holdsMemory: false }));
   const inputs = arraysOf(leaves);
   const outputs = assignments.map(({ into }) => into);
   return () => program.run(inputs, outputs);

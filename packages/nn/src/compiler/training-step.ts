@@ -7,6 +7,7 @@ import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { arraysOf, compile, type Through } from './compile.ts';
 import { differentiate } from './differentiate.ts';
+import { mapParametersLate } from './late-maps.ts';
 import { oncePerKey } from './once-per-key.ts';
 import { rewrite } from './rewrite.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
@@ -48,9 +49,11 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
     const gradients = differentiate(rewritten[0]);
     // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
-    const wanted = parts.map((positions) => positions.map((position) => gradientOf(trainable[position])));
-    return SegmentedProgram.compile({ leaves, groups }, withForward(rewritten, wanted), (inputs, outputs) =>
-      compile('forward and backward', inputs, outputs),
+    const late = mapParametersLate([...rewritten, ...trainable.map(gradientOf)]);
+    const [ahead, behind] = [late.slice(0, rewritten.length), late.slice(rewritten.length)];
+    const wanted = parts.map((positions) => positions.map((position) => behind[position]));
+    return SegmentedProgram.compile({ leaves, groups }, withForward(ahead, wanted), (inputs, outputs) =>
+      compile('forward and backward', inputs, outputs, { keepsActivations: true }),
     );
   });
   return {

@@ -8,6 +8,8 @@ export interface ProgramDefinition {
   readonly model: Uint8Array;
   readonly inputs: readonly ValueType[];
   readonly outputs: readonly ValueType[];
+  /** Whether the memory of what is computed on the way is held for the next run. What needs little is as fast without. */
+  readonly holdsMemory: boolean;
 }
 
 export const inputName = (position: number): string => `input_${position}`;

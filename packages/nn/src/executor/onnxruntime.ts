@@ -14,7 +14,7 @@ export const onnxruntimeExecutor: Executor = {
     try {
       return new OnnxruntimeProgram(
         definition,
-        await ort.InferenceSession.create(definition.model, options()),
+        await ort.InferenceSession.create(definition.model, options(definition)),
       );
     } catch (cause) {
       throw new NnError('ERR_EXECUTOR', `onnxruntime refused a graph: ${String(cause)}`, { cause });
@@ -74,7 +74,7 @@ function sameDimensions(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((size, axis) => size === b[axis]);
 }
 
-function options(): ort.InferenceSession.SessionOptions {
+function options({ holdsMemory }: ProgramDefinition): ort.InferenceSession.SessionOptions {
   const threads = Number(process.env.OMP_NUM_THREADS);
   return {
     // 0 lets onnxruntime choose.
@@ -84,6 +84,7 @@ function options(): ort.InferenceSession.SessionOptions {
     // step of the MNIST CNN on two threads takes 11.2 ms that way, and 7.7 ms without.
     extra: { session: { intra_op: { allow_spinning: '0' } } },
     executionMode: 'sequential',
+    enableCpuMemArena: holdsMemory,
     // A pattern is one block of the size of all, beside the arena that the first run has filled: a step of ResNet-18 (batch 64) then takes 2.6 GB and 2.7 s, and 1.6 GB and 2.5 s
     // without; small models are as fast either way.
     enableMemPattern: false,

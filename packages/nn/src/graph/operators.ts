@@ -63,6 +63,8 @@ export interface Operators {
 
   /** The same value, through which no gradient flows back (detach, noGrad). */
   Identity: None;
+  /** Inputs: a small float32 value with dimensions, and another that is computed before anybody reads it. */
+  After: None;
 
   Add: None;
   Sub: None;
@@ -72,6 +74,7 @@ export interface Operators {
   Exp: None;
   Log: None;
   Sqrt: None;
+  /** Two outputs: max(x, 0), and where x is positive (bool). */
   Relu: None;
   /** x to a power that is part of the program. */
   Pow: { exponent: number };

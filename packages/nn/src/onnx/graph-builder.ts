@@ -9,8 +9,8 @@ const irVersion = 9;
 /** An attribute of an ONNX node: numbers are integers unless wrapped as `{ float }`. */
 export type AttributeValue = number | string | readonly number[] | { readonly float: number };
 
-/** A dimension of a graph's input or output: a size, or a name for one that may differ from run to run. */
-export type Dimension = number | string;
+/** A dimension of a graph's input or output: a size, a name for one that may differ from run to run, or undefined where neither is said. */
+export type Dimension = number | string | undefined;
 
 /** Collects nodes, constants, inputs and outputs, and encodes them as an ONNX model. */
 export class GraphBuilder {
@@ -77,7 +77,10 @@ export class GraphBuilder {
 }
 
 function valueInfo(name: string, dtype: DType, shape: readonly Dimension[]): object {
-  const dim = shape.map((size) => (typeof size === 'number' ? { dimValue: size } : { dimParam: size }));
+  const dim = shape.map((size) => {
+    if (size === undefined) return {};
+    return typeof size === 'number' ? { dimValue: size } : { dimParam: size };
+  });
   return { name, type: { tensorType: { elemType: dataTypeCode[dtype], shape: { dim } } } };
 }
 

@@ -1,13 +1,14 @@
 import type { DType } from '../dtype.ts';
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, isNode, type Value } from '../graph/node.ts';
+import { createNode, createValue, describeType, isNode, type Node, type Value } from '../graph/node.ts';
+import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { broadcastShape, sumToShape } from './broadcast.ts';
 import { emitPlain, noGradient, type MaybeValue, type OperatorFamily } from './definition.ts';
 import { constant } from './source.ts';
 
 type Binary = 'Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min' | 'Greater' | 'GreaterOrEqual' | 'Equal';
-type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt' | 'Relu';
+type Unary = 'Neg' | 'Exp' | 'Log' | 'Sqrt';
 
 export const add = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Add', a, b));
 export const sub = (a: Value, b: Value): Value => (isConstant(b, 0) ? a : binary('Sub', a, b));
@@ -27,7 +28,10 @@ export const log = (a: Value): Value => unary('Log', a);
 export const sqrt = (a: Value): Value => unary('Sqrt', a);
 /** The value without a way back to the parameters. */
 export const detach = (a: Value): Value => createValue('Identity', [a], {}, a);
-export const relu = (a: Value): Value => unary('Relu', a);
+export function relu(a: Value): Value {
+  requireFloat('Relu', a);
+  return createNode('Relu', [a], {}, [a, { dtype: 'bool', shape: a.shape }]).outputs[0];
+}
 
 /** `whenTrue` where the condition holds, else `whenFalse`; the three broadcast. */
 export function where(condition: Value, whenTrue: Value, whenFalse: Value): Value {
@@ -45,7 +49,7 @@ export function cast(value: Value, to: DType): Value {
   return value.dtype === to ? value : createValue('Cast', [value], { to }, { dtype: to, shape: value.shape });
 }
 
-export const elementwise: OperatorFamily<Binary | Unary | 'Identity' | 'Where' | 'Cast'> = {
+export const elementwise: OperatorFamily<Binary | Unary | 'Relu' | 'Identity' | 'Where' | 'Cast'> = {
   Identity: { emit: emitPlain, gradient: noGradient },
 
   Add: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d, b)] },
@@ -91,9 +95,9 @@ export const elementwise: OperatorFamily<Binary | Unary | 'Identity' | 'Where' |
   Log: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && div(d, x)] },
   Sqrt: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && div(d, mul(y, constant(2)))] },
   Relu: {
-    emit: emitPlain,
-    // The output is positive where the input is, and is at hand anyway. At 0 the gradient is 0, as torch's.
-    gradient: ({ outputs: [y] }, [d]) => [d && where(greater(y, constant(0)), d, constant(0))],
+    emit: emitRelu,
+    // At 0 the gradient is 0, as torch's.
+    gradient: ({ outputs: [, positive] }, [d]) => [d && where(positive, d, constant(0))],
   },
 
   Where: {
@@ -117,8 +121,12 @@ function binary(op: Binary, a: Value, b: Value, dtype: DType = a.dtype): Value {
 }
 
 function unary(op: Unary, a: Value): Value {
-  if (a.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(a)}.`);
+  requireFloat(op, a);
   return createValue(op, [a], {}, a);
+}
+
+function requireFloat(op: string, a: Value): void {
+  if (a.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(a)}.`);
 }
 
 function requireSameDtype(op: string, a: Value, b: Value): void {
@@ -137,4 +145,23 @@ function fit(gradient: MaybeValue, operand: Value | undefined): MaybeValue {
 /** Whether a value is this scalar. */
 function isConstant({ node, shape }: Value, number: number): boolean {
   return isNode(node, 'Constant') && shape.length === 0 && node.attributes.values[0] === number;
+}
+
+/**
+ * For the backward pass it is noted where the input is positive: a quarter of the memory of the output, which then need not be kept. The output is computed from what
+ * has the note's shape, so that the note is there before: onnxruntime would make it when it is read, and keep the output until then.
+ */
+function emitRelu(
+  graph: GraphBuilder,
+  _: Node<'Relu'>,
+  [x]: readonly string[],
+  [y, positive]: readonly string[],
+): void {
+  if (!positive) { graph.node('Relu', [x], [y]); return; }
+  graph.node('Greater', [x, graph.constant('float32', [], [0])], [positive]);
+  if (!y) return;
+  const [shape, same] = ['shape', 'same'].map((name) => graph.freshName(name));
+  graph.node('Shape', [positive], [shape]);
+  graph.node('Reshape', [x, shape], [same]);
+  graph.node('Relu', [same], [y]);
 }

@@ -1,6 +1,7 @@
 import { createValue, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { type OperatorFamily } from './definition.ts';
+import { emitReshape } from './shape.ts';
 
 /** The first and the last of four axes exchanged: [A, B, C, D] gives [D, B, C, A]. */
 export function exchangeEnds(value: Value): Value {
@@ -16,7 +17,7 @@ export const exchanges: OperatorFamily<'ExchangeEnds'> = {
       const inner = b * c;
       // The longer axis is the one in whose runs rows are moved.
       if (first >= last) {
-        const turned = turn(graph, x, [first, inner * last]);
+        const turned = turn(graph, x, [first, inner * last], 0);
         const moved = gatherRows(
           graph,
           turned,
@@ -38,8 +39,8 @@ export const exchanges: OperatorFamily<'ExchangeEnds'> = {
 };
 
 /** A matrix of this shape, its rows and columns exchanged. */
-function turn(graph: GraphBuilder, x: string, shape: readonly number[]): string {
-  const matrix = reshape(graph, x, shape, graph.freshName('matrix'));
+function turn(graph: GraphBuilder, x: string, shape: readonly number[], open = 1): string {
+  const matrix = reshape(graph, x, shape, graph.freshName('matrix'), open);
   const turned = graph.freshName('turned');
   graph.node('Transpose', [matrix], [turned], { perm: [1, 0] });
   return turned;
@@ -63,7 +64,7 @@ function rowsInOrder(
   return Array.from({ length: outer * inner }, (_, row) => place([Math.floor(row / inner), row % inner]));
 }
 
-function reshape(graph: GraphBuilder, x: string, shape: readonly number[], y: string): string {
-  graph.node('Reshape', [x, graph.constant('int64', [shape.length], shape)], [y]);
+function reshape(graph: GraphBuilder, x: string, shape: readonly number[], y: string, open?: number): string {
+  emitReshape(graph, x, shape, y, open);
   return y;
 }

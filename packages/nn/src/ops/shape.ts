@@ -1,5 +1,6 @@
 import { ShapeError } from '../errors.ts';
 import { createNode, createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { normalizeAxis } from './axes.ts';
 import { sumToShape } from './broadcast.ts';
 import { type OperatorFamily } from './definition.ts';
@@ -67,6 +68,7 @@ export function concat(values: readonly Value[], givenAxis: number): Value {
       );
     }
   }
+  if (values.length === 1) return first;
   const length = values.reduce((sum, value) => sum + value.shape[axis], 0);
   return createValue(
     'Concat',
@@ -112,10 +114,28 @@ export function expand(value: Value, shape: readonly number[]): Value {
   return createValue('Expand', [value], { shape }, { dtype: value.dtype, shape });
 }
 
+/**
+ * Writes a Reshape. In a large array one dimension, the last unless said, is what the others leave: where a size was left open before, it then stays open (see
+ * `emitModel`); where all are known, nothing is lost. Small ones are spelt out, since onnxruntime only knows by that which it may leave out.
+ */
+export function emitReshape(
+  graph: GraphBuilder,
+  x: string,
+  shape: readonly number[],
+  y: string,
+  openAxis = shape.length - 1,
+): void {
+  const given = sizeOf(shape) < leastOpen ? shape : shape.with(openAxis, -1);
+  graph.node('Reshape', [x, graph.constant('int64', [given.length], given)], [y]);
+}
+
+/** A quarter of a megabyte. */
+const leastOpen = 2 ** 16;
+
 export const shaping: OperatorFamily<Shaping> = {
   Reshape: {
-    emit: (graph, { attributes: { shape } }, inputs, outputs) => {
-      graph.node('Reshape', [...inputs, graph.constant('int64', [shape.length], shape)], outputs);
+    emit: (graph, { attributes: { shape } }, [x], [y]) => {
+      emitReshape(graph, x, shape, y);
     },
     gradient: ({ inputs: [x] }, [d]) => [d && reshape(d, x.shape)],
   },
@@ -150,12 +170,18 @@ export const shaping: OperatorFamily<Shaping> = {
       const named = outputs.map((name) => name || graph.freshName('unread'));
       graph.node('Split', inputs, named, { axis, num_outputs: parts });
     },
-    gradient: ({ outputs, attributes: { axis } }, gradients) => [
-      concat(
-        outputs.map((part, index) => gradients[index] ?? expandZero(part.shape)),
-        axis,
-      ),
-    ],
+    gradient: ({ inputs: [x], outputs, attributes: { axis } }, gradients) => {
+      const first = gradients.findIndex((d) => d !== undefined);
+      const last = gradients.findLastIndex((d) => d !== undefined);
+      const parts = outputs.map((part, index) => gradients[index] ?? expandZero(part.shape));
+      const size = outputs[0].shape[axis];
+      const none = x.shape.map(() => 0);
+      // Zeros at the ends are not read from anywhere, and onnxruntime would keep expanded ones as constants.
+      const [before, behind] = [first, outputs.length - 1 - last].map((count) =>
+        none.with(axis, count * size),
+      );
+      return [pad(concat(parts.slice(first, last + 1), axis), before, behind)];
+    },
   },
   Slice: {
     emit: (graph, { attributes: { axis, start, end } }, inputs, outputs) => {

@@ -20,23 +20,44 @@ export interface Cohort {
 /** Updates the members of the cohorts that it was compiled for, with the coefficients of the moment. */
 export type CohortsUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
 
-/** Compiles the updates of all cohorts into one program that works in place. */
+/** Compiles the updates of all cohorts into programs that work in place: one, or several where parameters are large. */
 export async function compileCohorts(
   { update }: Pick<Rule<object>, 'update'>,
   cohorts: readonly Cohort[],
 ): Promise<CohortsUpdate> {
   const slots = cohorts.map(({ coefficients }) => slotsFor(coefficients));
   const assignments = cohorts.flatMap(({ members }, position) =>
-    members.flatMap((member) => assignmentsOf(update, member, slots[position])),
+    members.map((member) => assignmentsOf(update, member, slots[position])),
   );
-  const run = await compileUpdate(assignments);
+  const updates = await Promise.all(inPortions(assignments).map((portion) => compileUpdate(portion)));
   return async (coefficients) => {
     for (const [position, slot] of slots.entries()) {
       for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
     }
-    await run();
+    for (const run of updates) await run();
   };
 }
+
+type Assignments = Parameters<typeof compileUpdate>[0];
+
+/** In programs that write some 16 MB each, because onnxruntime-node copies all that a run has written before anything of it can be freed. */
+function inPortions(updates: readonly Assignments[]): Assignments[] {
+  const portions: { assignments: Assignments; bytes: number }[] = [];
+  for (const update of updates) {
+    const bytes = update.reduce((sum, { into }) => sum + into.byteLength, 0);
+    const last = portions.at(-1);
+    if (last === undefined || last.bytes + bytes > portionBytes)
+      portions.push({ assignments: update, bytes });
+    else
+      portions.splice(-1, 1, {
+        assignments: [...last.assignments, ...update],
+        bytes: last.bytes + bytes,
+      });
+  }
+  return portions.map(({ assignments }) => assignments);
+}
+
+const portionBytes = 16e6;
 
 /** A coefficient's place, rounded to float32 there, and the value that reads it. */
 interface Slot {
