@@ -85,8 +85,14 @@ export async function compileUpdate(
 ): Promise<Update> {
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const program = await updates(key, () => compile('optimizer.step', leaves, values, { holdsMemory: false }));
+  const bytes = assignments.reduce((sum, { into }) => sum + into.byteLength, 0);
+  const program = await updates(key, () =>
+    compile('optimizer.step', leaves, values, { holdsMemory: bytes < mostHeld }),
+  );
   const inputs = arraysOf(leaves);
   const outputs = assignments.map(({ into }) => into);
   return () => program.run(inputs, outputs);
 }
+
+/** From 8 MB on, an update takes longer than asking for memory anew. */
+const mostHeld = 8e6;
