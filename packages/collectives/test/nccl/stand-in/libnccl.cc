@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -67,6 +68,8 @@ struct StandInComm {
   int rank = 0;
   int size = 0;
   UniqueId id{};
+  // Of the descriptors while the communicator forms on a thread of its own, and may be aborted by another; when it has formed, they stay.
+  std::mutex forming;
   int listener = -1;
   std::vector<int> sockets;
   std::atomic<int> state{InProgress};
@@ -495,11 +498,22 @@ void introduce(int listener) {
   ::close(listener);
 }
 
+// Keeps a descriptor where it belongs, unless the communicator was given up meanwhile.
+void keep(StandInComm* comm, int& place, int fd) {
+  const std::lock_guard<std::mutex> lock(comm->forming);
+  if (comm->aborted && fd >= 0) {
+    ::close(fd);
+    fd = -1;
+  }
+  place = fd;
+}
+
 void form(StandInComm* comm) {
   int rootPort = 0;
   std::memcpy(&rootPort, comm->id.bytes, sizeof rootPort);
   int port = 0;
-  comm->listener = listenOnLoopback(&port);
+  const int listener = listenOnLoopback(&port);
+  keep(comm, comm->listener, listener);
   const int root = connectTo(rootPort);
   std::vector<std::int32_t> ports(static_cast<std::size_t>(comm->size));
   const Introduction self{comm->rank, comm->size, port};
@@ -508,25 +522,29 @@ void form(StandInComm* comm) {
     return;
   }
   ::close(root);
-  comm->sockets.assign(static_cast<std::size_t>(comm->size), -1);
+  {
+    const std::lock_guard<std::mutex> lock(comm->forming);
+    comm->sockets.assign(static_cast<std::size_t>(comm->size), -1);
+  }
   for (int peer = 0; peer < comm->rank; ++peer) {
     const int fd = connectTo(ports[static_cast<std::size_t>(peer)]);
     const std::int32_t rank = comm->rank;
     [[maybe_unused]] const ssize_t sent = ::send(fd, &rank, sizeof rank, MSG_NOSIGNAL);
-    comm->sockets[static_cast<std::size_t>(peer)] = fd;
+    keep(comm, comm->sockets[static_cast<std::size_t>(peer)], fd);
   }
   for (int above = comm->rank + 1; above < comm->size; ++above) {
-    const int fd = ::accept4(comm->listener, nullptr, nullptr, SOCK_CLOEXEC);
+    const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     std::int32_t rank = 0;
     if (fd < 0 || !readAll(fd, &rank, sizeof rank)) return;
     const int yes = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    comm->sockets[static_cast<std::size_t>(rank)] = fd;
+    keep(comm, comm->sockets[static_cast<std::size_t>(rank)], fd);
   }
   if (comm->state == InProgress) comm->state = Success;
 }
 
 void closeAll(StandInComm& comm) {
+  const std::lock_guard<std::mutex> lock(comm.forming);
   for (int& fd : comm.sockets) {
     if (fd >= 0) ::close(fd);
     fd = -1;
