@@ -1,6 +1,7 @@
 // What the comparisons share.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,6 +24,15 @@ export function run(command, args, environment = {}) {
       else reject(new Error(`${command} ${args.join(' ')}: ${signal ?? `exit code ${code}`}\n${errors}`));
     });
   });
+}
+
+/** Compiles a program in C into a folder; returns its path. */
+export function compile(source, folder, { compiler = 'cc', flags = ['-march=native'] } = {}) {
+  const program = join(folder, basename(source, '.c'));
+  const args = ['-O3', ...flags, join(root, source), '-o', program];
+  const { status, stderr, error } = spawnSync(compiler, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${compiler} ${args.join(' ')}: ${error?.message ?? stderr}`);
+  return program;
 }
 
 /** A port on loopback that is free now. */

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { freePort, median, run } from '../support.js';
+import { compile, freePort, median, run } from '../support.js';
 import { planOf } from './schedule.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -101,7 +101,7 @@ function limits() {
 }
 
 function limit(name, transport, source) {
-  const program = compile('cc', ['-march=native'], source);
+  const program = compile(`bench/allreduce/${source}`, built);
   return { name, transport, mode: 'sync', lines: async () => parse(await run(program, plan)) };
 }
 
@@ -113,7 +113,7 @@ function gloo() {
 
 function openMpi() {
   if (!isThere('mpicc', ['--version'])) return [];
-  const program = compile('mpicc', [], 'mpi.c');
+  const program = compile('bench/allreduce/mpi.c', built, { compiler: 'mpicc', flags: [] });
   const start = ['--allow-run-as-root', '--oversubscribe', '-n', String(ranks)];
   const over = (transport, layers) => ({
     name: 'Open MPI',
@@ -148,14 +148,6 @@ function parse(output) {
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
-}
-
-function compile(compiler, flags, source) {
-  const program = join(built, source.replace('.c', ''));
-  const args = ['-O3', ...flags, join(here, source), '-o', program];
-  const { status, stderr } = spawnSync(compiler, args, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${compiler} ${args.join(' ')}: ${stderr}`);
-  return program;
 }
 
 function isThere(command, args) {

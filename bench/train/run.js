@@ -1,10 +1,12 @@
 // Training steps of two processes, ringrun beside PyTorch DDP over gloo, and beside itself without communication, in turns:
 // `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2] [--rounds 3] [--json FILE]`. PyTorch is python3-torch of the system's python
-// (`apt-get install python3-torch libopenblas0-pthread`); without it ringrun is measured alone. A row is the median of all steps of all rounds on rank 0.
+// (`apt-get install python3-torch libopenblas0-pthread`); without it ringrun is measured alone. Before them, what waiting for each other costs processes that do nothing else (limit_together.c). A row is the median of all steps of all rounds on rank 0.
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { freePort, median, run } from '../support.js';
+import { compile, freePort, median, run } from '../support.js';
 import { models } from './models.js';
 
 const { values: options } = parseArgs({
@@ -33,6 +35,7 @@ const contenders = [
   ...(hasTorch() ? [pytorch] : []),
 ];
 
+await printLimit();
 const rows = [];
 for (const model of options.models.split(',')) {
   const reports = new Map(contenders.map(({ name }) => [name, []]));
@@ -83,6 +86,26 @@ function print(model, own) {
     console.log(
       `${row.name.padEnd(26)}${cells.join('')}${`${(row.stepMs / own[0].stepMs).toFixed(2)}`.padStart(11)}`,
     );
+  }
+}
+
+/** What processes of equal work lose by waiting for each other at every step, whatever they are written in. */
+async function printLimit() {
+  const folder = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
+  try {
+    const output = await run(compile('bench/train/limit_together.c', folder), [String(ranks), '200']);
+    const steps = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const medianOf = (together) =>
+      median(steps.filter((step) => step.together === together).map(({ ms }) => ms));
+    const [apart, together] = [medianOf(false), medianOf(true)];
+    console.log(
+      `limit: ${ranks} processes of equal work in C take ${apart.toFixed(2)} ms a step, and ${together.toFixed(2)} when each step waits for all: ${(apart / together).toFixed(2)}`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 }
 

@@ -157,7 +157,10 @@ function emitRelu(
   [x]: readonly string[],
   [y, positive]: readonly string[],
 ): void {
-  if (!positive) { graph.node('Relu', [x], [y]); return; }
+  if (!positive) {
+    graph.node('Relu', [x], [y]);
+    return;
+  }
   graph.node('Greater', [x, graph.constant('float32', [], [0])], [positive]);
   if (!y) return;
   const [shape, same] = ['shape', 'same'].map((name) => graph.freshName(name));
