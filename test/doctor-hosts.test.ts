@@ -28,8 +28,8 @@ describe.skipIf(problem)(`doctors on hosts of their own${problem ? `: skipped, $
       [visiting, 'host0'],
     ] as const) {
       const { level, found, fix, measured } = findings['link'];
-      expect({ level, transport: measured!['transport'] }).toEqual({ level: 'warning', transport: 'tcp' });
       expect(found).toMatch(new RegExp(`^with ${peer} over TCP: `));
+      expect({ level, transport: measured!['transport'] }).toEqual({ level: 'warning', transport: 'tcp' });
       expect(fix).toMatch(/registerCommHook/);
       // Headers take 4.4% of the link; what was sent beyond its rate is the burst that it lets through.
       const share = (8 * (measured!['bytesPerSecond'] as number)) / 200e6;

@@ -53,10 +53,16 @@ describe('shifted columns', () => {
     ['few channels', [16, 2, 5, 9], [4, 2, 3, 5]],
     ['one channel and one row', [19, 1, 1, 6], [2, 1, 1, 3]],
     ['a kernel too wide for a tile of 2', [16, 8, 2, 9], [2, 8, 1, 8]],
-    ['1×1', [16, 8, 3, 3], [4, 8, 1, 1]],
   ])('%s', async (_, image, weight) => {
     const operators = await operatorsAfterCheck(convolution(image, weight));
     expect(operators).toContain('Concat');
+    expect(operators).not.toContain('Gemm');
+  });
+
+  test('1×1: one column, which nothing is joined to', async () => {
+    const operators = await operatorsAfterCheck(convolution([16, 8, 3, 3], [4, 8, 1, 1]));
+    expect(operators).toContain('ExchangeEnds');
+    expect(operators).not.toContain('Concat');
     expect(operators).not.toContain('Gemm');
   });
 });
