@@ -37,6 +37,9 @@ export class LinkError extends Error {
 const hostKey = 'doctor/host';
 const guestKey = 'doctor/guest';
 
+/** Of a job's store it is known after this time that nobody introduces himself there. */
+const introductionMs = 2000;
+
 /** One array after the other takes a tenth of a second: long enough to see what the link gives, short enough to wait for. */
 const enoughMs = 100;
 
@@ -83,11 +86,21 @@ async function awaitGuest(store: Store, own: Doctor, timeoutMs: number): Promise
 
 /** The host's store may be that of a training, which is not disturbed; and it examines one guest at a time. */
 async function visit(store: Store, own: Doctor): Promise<Doctor> {
-  if (!(await store.check([hostKey]))) throw occupied('the store there is that of a job, which is under way');
+  const host = await awaitHost(store);
   const card = JSON.stringify(own);
   const there = Buffer.from(await store.compareSet(guestKey, '', card)).toString();
   if (there !== card) throw occupied(`the doctor there is busy with ${parseDoctor(Buffer.from(there)).host}`);
-  return parseDoctor(await store.get(hostKey));
+  return host;
+}
+
+/** A doctor introduces itself right after it has opened its store; a guest that had waited for the store may be there before. */
+async function awaitHost(store: Store): Promise<Doctor> {
+  try {
+    return parseDoctor(await store.get(hostKey, { timeoutMs: introductionMs }));
+  } catch (error) {
+    if (!(error instanceof StoreTimeoutError)) throw error;
+    throw occupied('the store there is that of a job, which is under way');
+  }
 }
 
 async function measure(group: ProcessGroup, peer: Doctor): Promise<LinkMeasurement> {
