@@ -25,8 +25,8 @@ export function weightGradient(
   const { strides, pads, group } = attributes;
   if (width === 1 && strides[1] === 1 && pads[1] === 0 && pads[3] === 0) {
     // The image with fewer rows is the one that is copied kH times.
-    const unfold = strides[0] === 1 && weightShape[0] / group < channels ? unfoldedGradient : unfolded;
-    return unfold(large, small, weightShape, attributes);
+    const copiesGradient = strides[0] === 1 && weightShape[0] / group < channels;
+    return (copiesGradient ? unfoldedGradient : unfolded)(large, small, weightShape, attributes);
   }
   if (group > 1) return byGroup(large, small, weightShape, attributes);
   // Side by side, rows and channels of the weight must fill a vector register to be worth the rearranging.
