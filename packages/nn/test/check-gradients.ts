@@ -68,7 +68,7 @@ function checkLeaf(what: string, loss: Value, leaf: Parameter, tolerance: number
   const grad = leaf.grad!;
   const lossAt = (point: Float64Array) => interpret([loss], new Map([[leaf.value, point]]))[0][0];
   const point = Float64Array.from(leaf.data);
-  const places = spread(grad.length, 16);
+  const places = spread(grad.length, 32);
   const expected = places.map((place) =>
     directionalDerivative(lossAt, point, (other) => Number(other === place)),
   );

@@ -8,14 +8,14 @@ import { settingsOverNcclInFull } from '../nccl/settings.ts';
 const settings = [...settingsOfGloo, ...settingsOverNcclInFull];
 
 /** Operations at which the memory is looked at: the last of several equal stretches, after all that is done once only. */
-const { from, to } = { short: { from: 2000, to: 6000 }, full: { from: 20_000, to: 100_000 } }[
+const { from, to } = { short: { from: 4000, to: 12_000 }, full: { from: 20_000, to: 100_000 } }[
   requestedExtent()
 ];
 const stretches = 8;
 const marks = Array.from({ length: stretches + 1 }, (_, i) => from + ((to - from) / stretches) * i);
 
-/** Over the whole way. A loss of 100 bytes in an operation is more, in the full form; in the short one, 3 KiB: arrays, not what holds them. */
-const mostBytes = { short: 12, full: 4 }[requestedExtent()] * 2 ** 20;
+/** Over the whole way. A loss of 100 bytes in an operation is more, in the full form; in the short one, 2 KiB: arrays, not what holds them. */
+const mostBytes = { short: 16, full: 4 }[requestedExtent()] * 2 ** 20;
 const limitMs = 200_000;
 
 /** Bytes by which memory grows in a stretch, but not once or twice: the allocators below take pages now and then, and keep them. */
