@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { onRoundOver, onSignal, onTime, onWorkerFailed, peerGraceMs } from './supervision.ts';
+import { msUntilKill, onRoundOver, onSignal, onTime, onWorkerFailed, peerGraceMs } from './supervision.ts';
 import type { Decision, Supervision } from './supervision.ts';
 import { Worker } from './worker.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
@@ -70,9 +70,12 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
     if (decision.send) for (const worker of left) worker.signalGroup(decision.send);
     if (state.phase === 'ending' && decision.send !== 'SIGKILL') {
       clearTimeout(killTimer);
-      killTimer = setTimeout(() => {
-        follow(onTime(state, performance.now()));
-      }, state.killAt - performance.now());
+      killTimer = setTimeout(
+        () => {
+          follow(onTime(state, performance.now()));
+        },
+        msUntilKill(state, performance.now()),
+      );
     }
   }
 

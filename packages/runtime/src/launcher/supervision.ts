@@ -56,6 +56,11 @@ export function onSignal(
   return isImpatient ? { state: { ...state, killAt: now }, send: 'SIGKILL' } : { state };
 }
 
+/** Delay of the timer that calls `onTime`. Never negative: Node 21 and later warn about a negative delay. */
+export function msUntilKill({ killAt }: Extract<Supervision, { phase: 'ending' }>, now: number): number {
+  return Math.max(killAt - now, 0);
+}
+
 export function onTime(state: Supervision, now: number): Decision {
   return state.phase === 'ending' && now >= state.killAt ? { state, send: 'SIGKILL' } : { state };
 }

@@ -1,6 +1,11 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { ways } from '../../../../test/support/extent.ts';
-import { isRunning, launch, temporaryScript } from './fixtures/launched.ts';
+import { command, isRunning, launch, temporaryScript } from './fixtures/launched.ts';
 
 test.each(
   ways<[NodeJS.Signals, number, ...string[]]>(
@@ -66,4 +71,42 @@ test('a second Ctrl-C does not wait for the grace period, which RINGRUN_GRACE se
   });
   expect(code).toBe(130);
   expect(launched.output().match(/^HEARD SIGINT$/gm)).toHaveLength(2);
+});
+
+/** Whether SIGHUP, the lowest bit of the mask, has not reached a handler yet. */
+function isPending(pid: number): boolean {
+  return /^ShdPnd:\s*[\da-f]*[13579bdf]$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+}
+
+const nohup = ['bash', '-c', 'nohup "$@" & wait $!', 'bash'];
+const scriptUnderNohup = ['sh', '-c', 'trap "" HUP; "$@"; exit $?', 'sh'];
+
+test.each<[how: string, before: string[], stdin: string, endedBy: string]>([
+  ['the shell says nohup', nohup, 'r', 'SIGTERM'],
+  ['the parent ignores it', scriptUnderNohup, 'r', 'SIGTERM'],
+  ['nohup replaced the terminal', [], 'w', 'SIGTERM'],
+  ['nothing says nohup', [], 'r', 'SIGHUP'],
+])('SIGHUP and then SIGTERM: %s', async (_, before, stdin, endedBy) => {
+  const script = `
+    console.log('READY', process.ppid);
+    process.on('SIGTERM', () => process.exit(0));
+    setInterval(() => {}, 1e6);`;
+  const nullDevice = openSync('/dev/null', stdin);
+  const argv = [...before, process.execPath, command, temporaryScript('train.mjs', script)];
+  const child = spawn(argv[0], argv.slice(1), {
+    stdio: [nullDevice, 'pipe', 'pipe'],
+    env: { ...process.env, _: undefined },
+  }) as ChildProcessByStdio<null, Readable, Readable>;
+  closeSync(nullDevice);
+  const ended = once(child, 'close');
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [ready] = (await once(child.stdout, 'data')) as [Buffer];
+  const launcher = Number(/^READY (\d+)$/m.exec(ready.toString())![1]);
+  process.kill(launcher, 'SIGHUP');
+  // Of two signals that are pending, the kernel may run the handler of the second first.
+  while (isPending(launcher)) await new Promise(setImmediate);
+  process.kill(launcher, 'SIGTERM');
+  await ended;
+  expect(stderr).toContain(`ringrun: ended by ${endedBy}; all workers ended\n`);
 });

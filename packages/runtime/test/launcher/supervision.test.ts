@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { onRoundOver, onSignal, onTime, onWorkerFailed } from '../../src/launcher/supervision.ts';
+import {
+  msUntilKill,
+  onRoundOver,
+  onSignal,
+  onTime,
+  onWorkerFailed,
+} from '../../src/launcher/supervision.ts';
 import type { Supervision } from '../../src/launcher/supervision.ts';
 
 const running: Supervision = { phase: 'running' };
@@ -46,6 +52,12 @@ describe('told to end', () => {
   test('a second SIGTERM does not shorten the grace period', () => {
     const told = onSignal(running, 'SIGTERM', 1000, grace).state;
     expect(onSignal(told, 'SIGTERM', 9000, grace)).toEqual({ state: told });
+  });
+
+  test('the timer of a grace period that is over has a delay of 0, not a negative one', () => {
+    const { state } = onSignal(running, 'SIGTERM', 1000, 0) as { state: Parameters<typeof msUntilKill>[0] };
+    expect(msUntilKill(state, 1000.25)).toBe(0);
+    expect(msUntilKill({ ...state, killAt: 1500 }, 1000)).toBe(500);
   });
 
   test('Ctrl-C kills at once what is ending because of a failure', () => {
