@@ -10,4 +10,4 @@ export * as optim from './optim/index.ts';
 export { Parameter } from './parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
 export { cat, stack, tensor, Tensor } from './tensor.ts';
-export type { StoredTensor } from './stored-tensor.ts';
+export type { LoadableArray, LoadableTensor, StoredTensor } from './stored-tensor.ts';

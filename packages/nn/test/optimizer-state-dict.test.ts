@@ -86,11 +86,14 @@ describe('refused, by name and with nothing changed:', () => {
     ['the state of parameter 0 lacks maxExpAvgSq', (dict) => (dict.paramGroups[0].amsgrad = true)],
     ['the state of parameter 0 has buffer, which', (dict) => (dict.state[0].buffer = dict.state[0].expAvg)],
     [
-      'the state of parameter 0 expAvg is float32[2,1], expected float32[2]',
+      'the state of parameter 0 expAvg has shape [2,1], expected [2]',
       (dict) => (tensorOf(dict, 'expAvg').shape = [2, 1]),
     ],
-    ['expAvg has 1 elements for float32[2]', (dict) => (tensorOf(dict, 'expAvg').data = new Float32Array(1))],
-    ['expAvg is no { shape, data: Float32Array }, but 3', (dict) => (dict.state[0].expAvg = 3)],
+    [
+      'expAvg has 1 elements for the shape [2]',
+      (dict) => (tensorOf(dict, 'expAvg').data = new Float32Array(1)),
+    ],
+    ['expAvg is not { shape, data: Float32Array }, but 3', (dict) => (dict.state[0].expAvg = 3)],
     ['the state of parameter 0 has 1.5 as its step', (dict) => (dict.state[0].step = 1.5)],
     ['it has states of parameters 7, which are in no group', (dict) => (dict.state[7] = dict.state[0])],
     [

@@ -96,7 +96,8 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * Copies what `stateDict` gave into parameters and buffers (torch.nn.Module.load_state_dict).
+   * Copies what `stateDict` gave into parameters and buffers (torch.nn.Module.load_state_dict); or what PyTorch saved as safetensors:
+   * `model.loadStateDict(await loadSafetensors(path))`, with `loadSafetensors` of ringrun. Every dtype is converted to float32, as torch's copy does.
    *
    * @param state a Map or a record of `{ shape, data }` by key
    * @param options strict (true unless given): every key must be there, and no other. Else keys that are not on both sides are left alone.

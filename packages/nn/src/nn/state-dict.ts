@@ -1,12 +1,19 @@
 import type { DistributedTensor } from 'ringrun';
 import { ArgumentError } from '../errors.ts';
-import { describeValue, misfit, store, type StoredTensor } from '../stored-tensor.ts';
+import {
+  asFloat32,
+  describeValue,
+  loadableMisfit,
+  store,
+  type LoadableTensor,
+  type StoredTensor,
+} from '../stored-tensor.ts';
 
 /** A model's parameters and buffers by torch's keys: `conv1.weight`, `bn1.running_mean`. */
 export type ModuleStateDict = Map<string, StoredTensor>;
 
-/** What `loadStateDict` takes. */
-export type StoredTensors = ReadonlyMap<string, StoredTensor> | Readonly<Record<string, StoredTensor>>;
+/** What `loadStateDict` takes: tensors of any dtype by key. */
+export type StoredTensors = ReadonlyMap<string, LoadableTensor> | Readonly<Record<string, LoadableTensor>>;
 
 /** Keys that one side has and the other has not. */
 export interface IncompatibleKeys {
@@ -62,16 +69,29 @@ export function loadTensors(
     ...misfits(tensors, stored),
   ];
   if (differences.length > 0) {
+    const advice = adviceOnPrefix(missingKeys, unexpectedKeys);
     throw new ArgumentError(
-      `loadStateDict: what is given does not fit the module: ${differences.join('; ')}. Nothing was loaded.`,
+      `loadStateDict: what is given does not fit the module: ${differences.join('; ')}. Nothing was loaded.${advice}`,
     );
   }
-  for (const [key, { data }] of stored) tensors.get(key)?.data.set(data);
+  for (const [key, { data }] of stored) tensors.get(key)?.data.set(asFloat32(data));
   return { missingKeys, unexpectedKeys };
 }
 
-function asMap(given: StoredTensors): ReadonlyMap<string, StoredTensor> {
-  if (given instanceof Map) return given as ReadonlyMap<string, StoredTensor>;
+/** What to do where only a prefix keeps the keys from being the module's. */
+function adviceOnPrefix(missingKeys: readonly string[], unexpectedKeys: readonly string[]): string {
+  const prefix = 'module.';
+  const isWrapped =
+    missingKeys.length > 0 && missingKeys.every((key) => unexpectedKeys.includes(prefix + key));
+  if (!isWrapped) return '';
+  return (
+    ` Every key begins with '${prefix}', which PyTorch's DistributedDataParallel adds. ` +
+    `Write loadStateDict(nn.utils.consumePrefixInStateDictIfPresent(state, '${prefix}')).`
+  );
+}
+
+function asMap(given: StoredTensors): ReadonlyMap<string, LoadableTensor> {
+  if (given instanceof Map) return given as ReadonlyMap<string, LoadableTensor>;
   if (typeof given !== 'object' || (given as unknown) === null || Array.isArray(given)) {
     throw new ArgumentError(
       `loadStateDict: takes a Map or a record of { shape, data } by key, given ${describeValue(given)}.`,
@@ -82,11 +102,11 @@ function asMap(given: StoredTensors): ReadonlyMap<string, StoredTensor> {
 
 function misfits(
   tensors: ReadonlyMap<string, DistributedTensor>,
-  stored: ReadonlyMap<string, StoredTensor>,
+  stored: ReadonlyMap<string, LoadableTensor>,
 ): string[] {
   return [...stored].flatMap(([key, tensor]) => {
     const own = tensors.get(key);
-    const difference = own && misfit(tensor, own.shape);
+    const difference = own && loadableMisfit(tensor, own.shape);
     return difference === undefined ? [] : [`${key} ${difference}`];
   });
 }

@@ -8,6 +8,7 @@ export type {
   ResumeOptions,
   Resumed,
 } from './checkpointer.ts';
+export { loadSafetensors } from './load-safetensors.ts';
 export { decodeSafetensors, encodeSafetensors } from './safetensors.ts';
 export type { ArrayWithShape, ElementArray } from './safetensors.ts';
 export type { RandomStates, Stateful } from './stateful.ts';

@@ -82,7 +82,8 @@ export function describeArray({ shape, data }: ArrayWithShape): string {
   return `${safetensorsDtype(data) ?? 'no dtype'} [${shape.join(', ')}]`;
 }
 
-interface HeaderEntry {
+/** What a header says of a tensor. */
+export interface HeaderEntry {
   dtype: Dtype;
   shape: readonly number[];
   data_offsets: readonly [begin: number, end: number];
@@ -90,7 +91,6 @@ interface HeaderEntry {
 
 /** What the format has for a comment in the place of a tensor's name. */
 const metadataKey = '__metadata__';
-const wordBytes = 8;
 
 /**
  * A file's bytes, with copies of the elements.
@@ -151,47 +151,103 @@ function headerOf(tensors: readonly (readonly [string, ArrayWithShape])[]): {
 }
 
 /**
- * The tensors of a file, as views of its bytes where these lie well for it, else as copies.
+ * The tensors of a file, as views of its bytes where these are aligned, else as copies.
  *
  * @throws Error that says what is wrong with the bytes
  */
 export function decodeSafetensors(file: Uint8Array<ArrayBuffer>): Map<string, ArrayWithShape> {
-  const { header, data } = partsOf(file);
-  let covered = 0;
+  const length = headerLength(file, file.length);
+  const data = file.subarray(wordBytes + length);
   const tensors = new Map<string, ArrayWithShape>();
-  const entries = Object.entries(header).filter(([name]) => name !== metadataKey);
-  entries.sort(([, a], [, b]) => a.data_offsets[0] - b.data_offsets[0]);
-  for (const [name, entry] of entries) {
-    requireEntry(name, entry, covered, data.length);
-    covered = entry.data_offsets[1];
-    tensors.set(name, { shape: entry.shape, data: arrayOf(entry, data) });
+  for (const [name, entry] of readHeader(file.subarray(wordBytes, wordBytes + length), data.length)) {
+    tensors.set(name, { shape: entry.shape, data: elementsAt(entry, data) });
   }
-  if (covered !== data.length) throw new Error(`${data.length - covered} bytes belong to no tensor`);
   return tensors;
 }
 
-function partsOf(file: Uint8Array<ArrayBuffer>): {
-  header: Record<string, HeaderEntry>;
-  data: Uint8Array<ArrayBuffer>;
-} {
+/** Bytes that a header may have: the limit of the format's own reader. */
+const mostHeaderBytes = 100_000_000;
+
+/** Bytes in front of a header. */
+export const wordBytes = 8;
+
+/**
+ * The header's length in bytes.
+ *
+ * @param start the file's first bytes, 8 where it has as many
+ * @param fileBytes length of the whole file
+ * @throws Error where no such file can have this header
+ */
+export function headerLength(start: Uint8Array, fileBytes: number): number {
   const least = wordBytes + '{}'.length;
-  if (file.length < least) throw new Error(`it has ${file.length} bytes, expected ${least} or more`);
-  const length = Number(new DataView(file.buffer, file.byteOffset).getBigUint64(0, true));
-  const data = file.subarray(Math.min(wordBytes + length, file.length));
-  if (wordBytes + length > file.length) {
-    throw new Error(`its header has ${length} bytes, and the file ${file.length}`);
+  if (fileBytes < least) throw new Error(`it has ${fileBytes} bytes, expected ${least} or more`);
+  const length = Number(new DataView(start.buffer, start.byteOffset).getBigUint64(0, true));
+  if (wordBytes + length > fileBytes) {
+    throw new Error(`its header has ${length} bytes, and the file ${fileBytes}`);
   }
-  const text = Buffer.from(file.buffer, file.byteOffset + wordBytes, length).toString('utf8');
-  return { header: JSON.parse(text) as Record<string, HeaderEntry>, data };
+  if (length > mostHeaderBytes) {
+    throw new Error(`its header has ${length} bytes, expected at most ${mostHeaderBytes}`);
+  }
+  return length;
 }
 
-function requireEntry(
+/**
+ * The tensors that a header lists, in the order of their bytes, which fill the rest of the file without a gap.
+ *
+ * @param bytes the header
+ * @param available bytes behind the header
+ * @throws Error that says what is wrong with the header
+ */
+export function readHeader(bytes: Uint8Array, available: number): [name: string, entry: HeaderEntry][] {
+  const entries = parsed(bytes).filter(([name]) => name !== metadataKey);
+  const checked = entries.map(([name, entry]): [string, HeaderEntry] => [name, checkedEntry(name, entry)]);
+  // Of tensors that begin together all but the last are empty.
+  checked.sort(([, { data_offsets: a }], [, { data_offsets: b }]) => a[0] - b[0] || a[1] - b[1]);
+  let covered = 0;
+  for (const [name, entry] of checked) {
+    requirePlace(name, entry, covered, available);
+    covered = entry.data_offsets[1];
+  }
+  if (covered !== available) throw new Error(`${available - covered} bytes belong to no tensor`);
+  return checked;
+}
+
+function parsed(bytes: Uint8Array): [name: string, entry: unknown][] {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  let header: unknown;
+  try {
+    header = JSON.parse(text);
+  } catch (cause) {
+    throw new Error('its header is not JSON', { cause });
+  }
+  if (typeof header === 'object' && header !== null && !Array.isArray(header)) return Object.entries(header);
+  throw new Error('its header is not a JSON object');
+}
+
+function checkedEntry(name: string, entry: unknown): HeaderEntry {
+  const { dtype, shape, data_offsets } = (entry ?? {}) as Partial<Record<keyof HeaderEntry, unknown>>;
+  if (
+    typeof dtype !== 'string' ||
+    !areCounts(shape) ||
+    !areCounts(data_offsets) ||
+    data_offsets.length !== 2
+  ) {
+    throw new Error(`${name} has no dtype, shape and data_offsets as the format has them`);
+  }
+  if (!Object.hasOwn(classOf, dtype)) throw new Error(`${name} has dtype ${dtype}, which is not known here`);
+  return { dtype: dtype as Dtype, shape, data_offsets: [data_offsets[0], data_offsets[1]] };
+}
+
+function areCounts(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((count) => Number.isSafeInteger(count) && count >= 0);
+}
+
+function requirePlace(
   name: string,
   { dtype, shape, data_offsets: [begin, end] }: HeaderEntry,
   covered: number,
   available: number,
 ): void {
-  if (!Object.hasOwn(classOf, dtype)) throw new Error(`${name} has dtype ${dtype}, which is not known here`);
   const bytes = elementsOf(shape) * classOf[dtype].BYTES_PER_ELEMENT;
   if (begin !== covered || end - begin !== bytes || end > available) {
     throw new Error(
@@ -200,8 +256,9 @@ function requireEntry(
   }
 }
 
-function arrayOf(
-  { dtype, data_offsets: [begin, end] }: HeaderEntry,
+/** A tensor's elements among the bytes behind the header: a view where it is aligned, else a copy. */
+export function elementsAt(
+  { dtype, data_offsets: [begin, end] }: Pick<HeaderEntry, 'dtype' | 'data_offsets'>,
   data: Uint8Array<ArrayBuffer>,
 ): ElementArray {
   const Class = classOf[dtype];

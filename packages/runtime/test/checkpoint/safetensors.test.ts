@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collectives';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { loadSafetensors } from '../../src/checkpoint/load-safetensors.ts';
 import { decodeSafetensors, encodeSafetensors } from '../../src/checkpoint/safetensors.ts';
 import type { ArrayWithShape } from '../../src/checkpoint/safetensors.ts';
 
@@ -67,6 +71,73 @@ test('reads what others write: metadata, an odd header, tensors in any order, bo
   expect(Object.fromEntries(found)).toEqual({
     early: { shape: [1], data: Float32Array.of(1) },
     late: { shape: [2], data: Uint8Array.of(1, 0) },
+  });
+});
+
+test('reads empty tensors in front of others, whichever the header lists first', () => {
+  const header =
+    '{"full":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"empty":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}';
+  expect([...decodeSafetensors(fileOf(header, [7])).keys()]).toEqual(['empty', 'full']);
+});
+
+describe('loadSafetensors', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'safetensors-'));
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const stored = (bytes: Uint8Array) => {
+    const path = join(folder, 'x.safetensors');
+    writeFileSync(path, bytes);
+    return path;
+  };
+
+  test('gives every dtype, each tensor in memory of its own', async () => {
+    const tensors = new Map(everyDtype);
+    const found = await loadSafetensors(stored(encodeSafetensors(tensors)));
+    for (const [name, { shape, data }] of tensors) {
+      expect(found.get(name)).toEqual({ shape, data });
+      expect(found.get(name)!.data.constructor).toBe(data.constructor);
+      expect(found.get(name)!.data.buffer.byteLength).toBe(data.byteLength);
+    }
+    expect(found.size).toBe(tensors.size);
+  });
+
+  test('names a file that is not there, and a folder', async () => {
+    await expect(loadSafetensors(join(folder, 'none'))).rejects.toMatchObject({
+      code: 'ERR_CHECKPOINT_NOT_FOUND',
+    });
+    await expect(loadSafetensors(folder)).rejects.toMatchObject({ code: 'ERR_CHECKPOINT_NOT_READ' });
+  });
+
+  const entry = (fields: string) => fileOf(`{"x":{${fields}}}`);
+  const huge = Buffer.alloc(10);
+  huge.writeBigUInt64LE(2n ** 62n);
+  test.each([
+    ['a pickle', Buffer.from('PK\u0003\u0004 and so on'), 'its header has '],
+    ['a header of 4 EiB', huge, 'its header has 4611686018427388000 bytes, and the file 10'],
+    ['no JSON', fileOf('{"x":'), 'its header is not JSON'],
+    ['a list', fileOf('[1]'), 'its header is not a JSON object'],
+    [
+      'a tensor without offsets',
+      entry('"dtype":"F32","shape":[1]'),
+      'x has no dtype, shape and data_offsets',
+    ],
+    ['null', fileOf('{"x":null}'), 'x has no dtype, shape and data_offsets'],
+    [
+      'a negative offset',
+      entry('"dtype":"U8","shape":[1],"data_offsets":[-1,0]'),
+      'x has no dtype, shape and data_offsets',
+    ],
+    [
+      'a tensor beyond the end',
+      entry('"dtype":"U8","shape":[8589934592],"data_offsets":[0,8589934592]'),
+      'is at 0 to 8589934592 of 0 bytes',
+    ],
+  ])('refuses %s before memory is taken for it', async (_, bytes, message) => {
+    await expect(loadSafetensors(stored(bytes))).rejects.toMatchObject({
+      code: 'ERR_CHECKPOINT_DAMAGED',
+      message: expect.stringContaining(message) as unknown,
+    });
   });
 });
 
