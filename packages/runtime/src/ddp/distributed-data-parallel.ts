@@ -201,6 +201,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
   #endStepSync({ step, unused }: AveragedStep): void {
     this.#unused.record(step, unused);
+    if (this.#group.rank === 0) tellOfSteps(step);
     if (this.#isToBeVerified(step)) {
       verifyIdenticalSync([...this.module.namedParameters()], this.#group, { step });
     }

@@ -1,6 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isRunning, launch, temporaryScript, untilGone } from './fixtures/launched.ts';
+import { isRunning, launch, temporaryFolder, temporaryScript, untilGone } from './fixtures/launched.ts';
 
 /** Starts a process that ignores SIGTERM, ignores SIGTERM itself, and says who they are; stays until it is killed. */
 const stubborn = `
@@ -46,17 +48,24 @@ describe('a worker that fails', () => {
     );
   });
 
-  test('an error: exit code, message, stack and operation are reported, and others that obey are gone at once', async () => {
+  test('an error: code, message, stack and operation are reported, also to the termination log', async () => {
     const source = `
       if (process.env.RANK !== '2') { console.log('READY', process.env.RANK, process.pid); setInterval(() => {}, 1e6); }
       else setTimeout(() => { throw Object.assign(new RangeError('loss is NaN'), { operation: 'allReduce #41' }); }, 100);`;
+    const terminationLog = join(temporaryFolder(), 'termination-log');
+    writeFileSync(terminationLog, '');
     const started = performance.now();
-    const { code, stderr } = await launch(['--nproc', '3', temporaryScript('train.mjs', source)]).ended;
+    const { code, stderr } = await launch(['--nproc', '3', temporaryScript('train.mjs', source)], {
+      env: { RINGRUN_TERMINATION_LOG: terminationLog },
+    }).ended;
     expect(performance.now() - started).toBeLessThan(10_000);
     expect(code).toBe(1);
     expect(stderr).toMatch(/the error of rank 2:\n {2}RangeError: loss is NaN\n {6}at .*train\.mjs:3/);
     expect(stderr).toContain('last operation: allReduce #41');
     expect(lastLine(stderr)).toMatch(/root cause: rank 2 .*exit code 1, RangeError: loss is NaN$/);
+    const left = readFileSync(terminationLog, 'utf8');
+    expect(lastLine(left)).toBe(lastLine(stderr));
+    expect(stderr).toContain(left);
   });
 
   test('a rank that lost a peer is not the root cause, although it ended first', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeTerminationLog } from '../../src/launcher/termination-log.ts';
+import { terminationLogPath, writeTerminationLog } from '../../src/launcher/termination-log.ts';
 import { temporaryFolder } from './fixtures/launched.ts';
 
 test('the report replaces what is in the file', () => {
@@ -22,4 +22,10 @@ test('a file that does not exist is not made', () => {
   const path = join(temporaryFolder(), 'termination-log');
   writeTerminationLog('root cause: rank 1\n', path);
   expect(existsSync(path)).toBe(false);
+});
+
+test('the file is that of Kubernetes, unless a variable names another', () => {
+  expect(terminationLogPath({})).toBe('/dev/termination-log');
+  expect(terminationLogPath({ RINGRUN_TERMINATION_LOG: ' ' })).toBe('/dev/termination-log');
+  expect(terminationLogPath({ RINGRUN_TERMINATION_LOG: '/tmp/why' })).toBe('/tmp/why');
 });

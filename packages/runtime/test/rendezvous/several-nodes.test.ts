@@ -1,11 +1,13 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { decodeState, encodeState } from '../../src/rendezvous/state.ts';
 import type { RendezvousState } from '../../src/rendezvous/state.ts';
 import { StoreServer, connectStore } from '../../src/store/index.ts';
-import { launch, temporaryScript, untilGone } from '../launcher/fixtures/launched.ts';
+import { launch, temporaryFolder, temporaryScript, untilGone } from '../launcher/fixtures/launched.ts';
 import type { Launched } from '../launcher/fixtures/launched.ts';
 
 /** Agents of several nodes on this machine, as people try them out, and the real store between them. */
@@ -61,14 +63,15 @@ interface AgentOptions {
   script: string;
   nodeRank?: number;
   more?: readonly string[];
+  env?: NodeJS.ProcessEnv;
 }
 
-function agent({ port, nodes, script, nodeRank, more = [] }: AgentOptions): Launched {
+function agent({ port, nodes, script, nodeRank, more = [], env = {} }: AgentOptions): Launched {
   const where =
     nodeRank === undefined
       ? ['--rdzv-backend', 'c10d', '--rdzv-endpoint', `localhost:${port}`]
       : ['--node-rank', String(nodeRank), '--master-addr', '127.0.0.1', '--master-port', String(port)];
-  return launch(['--nnodes', nodes, ...where, '--rdzv-conf', patience, ...more, script]);
+  return launch(['--nnodes', nodes, ...where, '--rdzv-conf', patience, ...more, script], { env });
 }
 
 /** Resolves with the words of line number `count` of those that begin with WORKS. */
@@ -144,8 +147,14 @@ describe('static', () => {
       if (process.env.RANK === '2') process.exit(42);
       setInterval(() => {}, 1000);`,
     );
+    const terminationLog = join(temporaryFolder(), 'termination-log');
+    writeFileSync(terminationLog, '');
     const job = { port: await freePort(), nodes: '2', script, more: ['--nproc', '2'] };
-    const ends = await Promise.all([0, 1].map((nodeRank) => agent({ ...job, nodeRank }).ended));
+    const second = agent({ ...job, nodeRank: 1, env: { RINGRUN_TERMINATION_LOG: terminationLog } });
+    const ends = await Promise.all([agent({ ...job, nodeRank: 0 }).ended, second.ended]);
+    const left = readFileSync(terminationLog, 'utf8');
+    expect(left).toMatch(/^ringrun: what happened:\n/);
+    expect(ends[1].stderr.endsWith(left)).toBe(true);
     for (const { code, stderr } of ends) {
       expect(code).toBe(42);
       expect(stderr).toMatch(

@@ -6,11 +6,13 @@ import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fractionDone, secondsLeft, statusOf } from '../../src/report/train-job/status.ts';
 import type { Standing } from '../../src/report/train-job/status.ts';
 import { TrainJobProgress } from '../../src/report/train-job/train-job-progress.ts';
 import { trainingReport } from '../../src/report/training-report.ts';
+import { launch } from '../launcher/fixtures/launched.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('how far a training is', () => {
@@ -95,10 +97,17 @@ async function trainerServer() {
   return { url, certificateFile, tokenFile, received, answer, server };
 }
 
+/** What the operator puts into the environment of a pod. */
+function variablesOf({ url, certificateFile, tokenFile }: Awaited<ReturnType<typeof trainerServer>>) {
+  return {
+    KUBEFLOW_TRAINER_SERVER_URL: url,
+    KUBEFLOW_TRAINER_SERVER_CA_CERT: certificateFile,
+    KUBEFLOW_TRAINER_SERVER_TOKEN: tokenFile,
+  };
+}
+
 function stubVariables(server: Awaited<ReturnType<typeof trainerServer>>): void {
-  vi.stubEnv('KUBEFLOW_TRAINER_SERVER_URL', server.url);
-  vi.stubEnv('KUBEFLOW_TRAINER_SERVER_CA_CERT', server.certificateFile);
-  vi.stubEnv('KUBEFLOW_TRAINER_SERVER_TOKEN', server.tokenFile);
+  for (const [name, value] of Object.entries(variablesOf(server))) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
 }
 
@@ -107,16 +116,22 @@ async function close(server: Server): Promise<void> {
   if (server.listening) await new Promise((resolve) => server.close(resolve));
 }
 
-const intervalMs = 150;
 const half: Standing = { epoch: 1, epochs: 1, steps: 5, stepsOfEpoch: 10 };
 
 describe('what the server gets', () => {
   test('a status with the token of the moment, seldom, and the last one at the end', async () => {
     const { received, tokenFile, ...server } = await trainerServer();
     const lines: string[] = [];
+    // Time stands still, unless somebody sleeps.
+    const slept: number[] = [];
+    let now = 1000;
+    const sleep = (ms: number) => {
+      slept.push(ms);
+      return Promise.resolve((now += ms));
+    };
     const progress = new TrainJobProgress(
       { ...server, tokenFile },
-      { intervalMs, log: (line) => lines.push(line) },
+      { intervalMs: 5000, log: (line) => lines.push(line), clock: { now: () => now, sleep } },
     );
     progress.begin({ ...half, steps: 0 });
     for (let steps = 1; steps <= 5; steps += 1) progress.show({ ...half, steps }, { loss: 1 / steps });
@@ -124,9 +139,11 @@ describe('what the server gets', () => {
       expect(received).toHaveLength(1);
     });
     writeFileSync(tokenFile, 'second');
+    now += 4999;
     progress.show({ ...half, steps: 10 }, { loss: 0.1 });
     await progress.end();
 
+    expect(slept).toEqual([1]);
     expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer first', 'Bearer second']);
     const [first, last] = received;
     expect(first).toMatchObject({ type: 'application/json', path: '/v1/status?job=mnist' });
@@ -143,22 +160,31 @@ describe('what the server gets', () => {
     expect(lines).toEqual([]);
   });
 
-  test('where no report is made, the steps of DistributedDataParallel, and no percentage that nobody knows', async () => {
-    const server = await trainerServer();
-    stubVariables(server);
-    vi.resetModules();
-    const { tellOfSteps } = await import('../../src/report/train-job/counted-steps.ts');
-    let steps = 0;
-    await vi.waitFor(() => {
-      tellOfSteps((steps += 1));
+  test.each(['asynchronous', 'synchronous'])(
+    'where no report is made, the %s steps of DistributedDataParallel, by rank 0, without a percentage',
+    async (kind) => {
+      const server = await trainerServer();
+      const stop = join(temporaryFolder(), 'stop');
+      const script = fileURLToPath(new URL('fixtures/ddp-steps.mjs', import.meta.url));
+      const training = launch(['--nproc', '2', script, kind, stop], { env: variablesOf(server) });
+      const seen = vi.waitFor(
+        () => {
+          expect(server.received).not.toEqual([]);
+        },
+        { timeout: 20_000 },
+      );
+      await Promise.race([seen, training.ended]);
+      writeFileSync(stop, '');
+      expect(await training.ended).toMatchObject({ code: 0, stderr: '' });
+      // One every 5 s.
       expect(server.received).toHaveLength(1);
-    });
-    const { trainerStatus } = server.received[0];
-    expect(Object.keys(trainerStatus).sort()).toEqual(['lastUpdatedTime', 'metrics']);
-    expect(trainerStatus.metrics).toEqual([
-      { name: 'steps', value: expect.stringMatching(/^\d+$/) as string },
-    ]);
-  });
+      const { trainerStatus } = server.received[0];
+      expect(Object.keys(trainerStatus).sort()).toEqual(['lastUpdatedTime', 'metrics']);
+      expect(trainerStatus.metrics).toEqual([
+        { name: 'steps', value: expect.stringMatching(/^[1-9]\d*$/) as string },
+      ]);
+    },
+  );
 
   test('a report of the training, without a word of the user', async () => {
     const server = await trainerServer();

@@ -4,12 +4,22 @@ import type { Standing, TrainerStatus } from './status.ts';
 import type { TrainerServer } from './server-variables.ts';
 import { postStatus } from './trainer-server.ts';
 
-export interface TrainJobProgressOptions {
-  /** Milliseconds between two requests at least: 5 s, more often the server does not want it. */
-  intervalMs?: number;
-  /** Takes the line about a failure; stderr unless given. */
-  log?: (line: string) => void;
+/** Time as the progress sees it, in milliseconds. */
+export interface Clock {
+  now: () => number;
+  sleep: (ms: number) => Promise<unknown>;
 }
+
+export interface TrainJobProgressOptions {
+  /** Minimum time between two requests in milliseconds. Default: 5000, the rate that the server accepts. */
+  intervalMs?: number;
+  /** Receives the line about a failure. Default: stderr. */
+  log?: (line: string) => void;
+  /** Default: the process's monotonic clock. */
+  clock?: Clock;
+}
+
+const monotonicClock: Clock = { now: () => performance.now(), sleep };
 
 /** Numbers that are shown beside the progress, by name; those that are undefined are left out. */
 export type Metrics = Readonly<Record<string, number | undefined>>;
@@ -23,23 +33,26 @@ export class TrainJobProgress {
   readonly #intervalMs: number;
   readonly #log: (line: string) => void;
   readonly #failures = new Set<string>();
-  readonly #startedAt = performance.now();
+  readonly #clock: Clock;
+  readonly #startedAt: number;
   /** The part of the training that was done when the first step was reported. */
   #from: number | undefined;
   #fraction: number | undefined;
   #metrics: Metrics = {};
-  #nextAt = 0;
+  #nextAt = -Infinity;
   #sending: Promise<void> | undefined;
 
   constructor(server: TrainerServer, options: TrainJobProgressOptions = {}) {
     this.#server = server;
     this.#intervalMs = options.intervalMs ?? 5000;
+    this.#clock = options.clock ?? monotonicClock;
+    this.#startedAt = this.#clock.now();
     this.#log = options.log ?? ((line) => process.stderr.write(`${line}\n`));
   }
 
   /** Whether a status would be sent now. */
   get isDue(): boolean {
-    return this.#sending === undefined && performance.now() >= this.#nextAt;
+    return this.#sending === undefined && this.#clock.now() >= this.#nextAt;
   }
 
   /** A step begins an epoch, or one is resumed in its middle: what was done before does not count for the rate. */
@@ -57,20 +70,20 @@ export class TrainJobProgress {
   /** The last status: nothing is left to do. Waits until a request may be sent, and until it was. */
   async end(): Promise<void> {
     await this.#sending;
-    await sleep(Math.max(this.#nextAt - performance.now(), 0));
+    await this.#clock.sleep(Math.max(this.#nextAt - this.#clock.now(), 0));
     this.#send(statusOf(this.#fraction, this.#fraction === undefined ? undefined : 0, this.#metrics));
     await this.#sending;
   }
 
   #status(): TrainerStatus {
-    const seconds = (performance.now() - this.#startedAt) / 1000;
+    const seconds = (this.#clock.now() - this.#startedAt) / 1000;
     const [from, now] = [this.#from, this.#fraction];
     const left = from === undefined || now === undefined ? undefined : secondsLeft(from, now, seconds);
     return statusOf(now, left, this.#metrics);
   }
 
   #send(status: TrainerStatus): void {
-    this.#nextAt = performance.now() + this.#intervalMs;
+    this.#nextAt = this.#clock.now() + this.#intervalMs;
     this.#sending = postStatus(this.#server, status)
       .catch((error: unknown) => {
         this.#sayOnce(error as NodeJS.ErrnoException);
