@@ -9,6 +9,7 @@ import { isCollective } from './graph/collective.ts';
 import { describeType, isNode, type Value } from './graph/node.ts';
 import type { GradientReceiver } from './graph/operators.ts';
 import { topologicalOrder } from './graph/topology.ts';
+import { requireOptions, type OptionNames } from './require-options.ts';
 
 export interface BackwardOptions {
   /**
@@ -19,6 +20,8 @@ export interface BackwardOptions {
   detectAnomaly?: boolean;
 }
 
+const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true };
+
 /** The run that was begun last, of those that take turns. */
 let last: Promise<unknown> = Promise.resolve();
 
@@ -26,7 +29,8 @@ let last: Promise<unknown> = Promise.resolve();
  * Runs forward and backward for a loss, delivers the gradients, and resolves with the loss's number. Passes take turns, since they write to the same gradients, and
  * each adds to what the one before has left.
  */
-export function backward(loss: Value, options: BackwardOptions = {}): Promise<number> {
+export async function backward(loss: Value, options: BackwardOptions = {}): Promise<number> {
+  requireOptions('backward', options, optionNames);
   return inTurn(() => backwardNow(loss, options));
 }
 

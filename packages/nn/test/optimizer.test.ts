@@ -207,10 +207,10 @@ describe('refused', () => {
     new optim.SGD(parameters as Parameter[], options as optim.SGDOptions);
   test.each<[string, () => unknown]>([
     [
-      "SGD: knows no setting 'learningRate'; its settings are lr, momentum",
+      'SGD: learningRate is not an option. Its options are lr, momentum',
       untyped([vector(1)], { learningRate: 1 }),
     ],
-    ["SGD: knows no setting 'betas'", untyped([{ params: [vector(1)], betas: [0, 0] }])],
+    ['SGD: betas is not an option.', untyped([{ params: [vector(1)], betas: [0, 0] }])],
     ['given both (element 1 is no Parameter)', untyped([vector(1), { params: [vector(2)] }])],
     ['element 1 of params is 7, no Parameter', untyped([{ params: [vector(1), 7] }])],
     ['given undefined as params', untyped([{ lr: 1 }])],

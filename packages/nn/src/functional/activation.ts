@@ -9,6 +9,7 @@ import {
 } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 /** max(x, 0), elementwise (torch.nn.functional.relu). */
 export function relu(input: Tensor): Tensor {
@@ -25,8 +26,12 @@ export interface GELUOptions {
   approximate?: 'none' | 'tanh';
 }
 
+export const geluOptions: OptionNames<GELUOptions> = { approximate: true };
+
 /** x·Φ(x), Φ the standard normal distribution (torch.nn.functional.gelu; Hendrycks and Gimpel, 2016). */
-export function gelu({ value: x }: Tensor, { approximate = 'none' }: GELUOptions = {}): Tensor {
+export function gelu({ value: x }: Tensor, options: GELUOptions = {}): Tensor {
+  requireOptions('gelu', options, geluOptions);
+  const { approximate = 'none' } = options;
   const half = mul(x, constant(0.5));
   switch (approximate) {
     case 'none':

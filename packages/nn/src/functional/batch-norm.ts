@@ -10,6 +10,7 @@ import { reduceSum } from '../ops/reduction.ts';
 import { constant, constantTensor } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import type { NormalizationOptions } from './normalization.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface BatchNormOptions extends NormalizationOptions {
   /** Whether the batch's own statistics are used, and the running ones brought up to date; false unless given. */
@@ -17,6 +18,8 @@ export interface BatchNormOptions extends NormalizationOptions {
   /** How much of a running statistic each batch replaces; 0.1 unless given. */
   momentum?: number;
 }
+
+const batchNormOptions: OptionNames<BatchNormOptions> = { training: true, momentum: true, eps: true };
 
 /**
  * (x − mean) / √(variance + eps)·weight + bias for each channel (torch.nn.functional.batch_norm; Ioffe and Szegedy, 2015).
@@ -37,8 +40,10 @@ export function batchNorm(
   runningVar?: BufferTensor,
   weight?: Tensor,
   bias?: Tensor,
-  { training = false, momentum = 0.1, eps = 1e-5 }: BatchNormOptions = {},
+  options: BatchNormOptions = {},
 ): Tensor {
+  requireOptions('batchNorm', options, batchNormOptions);
+  const { training = false, momentum = 0.1, eps = 1e-5 } = options;
   const tracked = runningMean && runningVar;
   return normalizeBatch('batchNorm', {
     input,

@@ -2,6 +2,7 @@ import { ArgumentError } from '../errors.ts';
 import { conv } from '../ops/convolution.ts';
 import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair } from './pair.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface Conv2dOptions {
   /** 1 unless given. */
@@ -14,6 +15,13 @@ export interface Conv2dOptions {
   groups?: number;
 }
 
+export const conv2dOptions: OptionNames<Conv2dOptions> = {
+  stride: true,
+  padding: true,
+  dilation: true,
+  groups: true,
+};
+
 /**
  * 2-D convolution (torch.nn.functional.conv2d).
  *
@@ -22,6 +30,7 @@ export interface Conv2dOptions {
  * @param bias [M]
  */
 export function conv2d(input: Tensor, weight: Tensor, bias?: Tensor, options: Conv2dOptions = {}): Tensor {
+  requireOptions('conv2d', options, conv2dOptions);
   const strides = requireAtLeast('conv2d: stride', 1, options.stride ?? 1);
   const dilations = requireAtLeast('conv2d: dilation', 1, options.dilation ?? 1);
   const attributes = {

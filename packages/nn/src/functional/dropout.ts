@@ -2,11 +2,15 @@ import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, sizeOf } from '../graph/node.ts';
 import { defaultGenerator } from '../random/generator.ts';
 import { Tensor, tensor } from '../tensor.ts';
+import { requireNumber } from '../nn/require.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface DropoutOptions {
   /** Whether elements are dropped at all; true unless given. */
   training?: boolean;
 }
+
+const dropoutOptions: OptionNames<DropoutOptions> = { training: true };
 
 /**
  * Each element 0 at a probability of p, else divided by 1 − p, so that the expectation stays (torch.nn.functional.dropout;
@@ -17,7 +21,9 @@ export interface DropoutOptions {
  *
  * @param p 0.5 unless given
  */
-export function dropout(input: Tensor, p = 0.5, { training = true }: DropoutOptions = {}): Tensor {
+export function dropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): Tensor {
+  requireOptions('dropout', options, dropoutOptions);
+  const { training = true } = options;
   requireProbability('dropout', p);
   if (input.dtype !== 'float32') {
     throw new ShapeError(`dropout: takes float32, given ${describeType(input)}.`);
@@ -30,5 +36,6 @@ export function dropout(input: Tensor, p = 0.5, { training = true }: DropoutOpti
 }
 
 export function requireProbability(name: string, p: number): void {
+  requireNumber(name, { p });
   if (!(p >= 0 && p <= 1)) throw new ArgumentError(`${name}: p must be from 0 to 1, given ${p}.`);
 }

@@ -2,11 +2,14 @@ import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, isNode } from '../graph/node.ts';
 import { gather } from '../ops/indexing.ts';
 import { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface EmbeddingOptions {
   /** A row that is never trained: what it stands for fills up sequences of unequal length. Negative ones count from the last. */
   paddingIdx?: number | undefined;
 }
+
+export const embeddingOptions: OptionNames<EmbeddingOptions> = { paddingIdx: true };
 
 /**
  * Rows of a table (torch.nn.functional.embedding). The gradient adds up in the order of the input, so equal inputs give equal bits.
@@ -16,7 +19,9 @@ export interface EmbeddingOptions {
  * @returns [...input, D]
  * @throws ArgumentError for a row that there is not
  */
-export function embedding(input: Tensor, weight: Tensor, { paddingIdx }: EmbeddingOptions = {}): Tensor {
+export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptions = {}): Tensor {
+  requireOptions('embedding', options, embeddingOptions);
+  const { paddingIdx } = options;
   if (input.dtype !== 'int64' || weight.dtype !== 'float32' || weight.shape.length !== 2) {
     throw new ShapeError(
       `embedding: takes rows int64[…] and a table float32[V,D], given ${describeType(input)} and ${describeType(weight)}.`,

@@ -9,6 +9,7 @@ import { reshape, unsqueeze } from '../ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood } from '../ops/softmax.ts';
 import { constant } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 /** What becomes of the losses of all elements: their mean (by weight, where classes have one), their sum, or each by itself. */
 export type Reduction = 'mean' | 'sum' | 'none';
@@ -18,6 +19,8 @@ export interface ReductionOptions {
   reduction?: Reduction;
 }
 
+export const reductionOptions: OptionNames<ReductionOptions> = { reduction: true };
+
 export interface NLLLossOptions extends ReductionOptions {
   /** [C]: what each class counts; 1 unless given. */
   weight?: Tensor | undefined;
@@ -25,10 +28,21 @@ export interface NLLLossOptions extends ReductionOptions {
   ignoreIndex?: number;
 }
 
+export const nllLossOptions: OptionNames<NLLLossOptions> = {
+  weight: true,
+  ignoreIndex: true,
+  reduction: true,
+};
+
 export interface CrossEntropyOptions extends NLLLossOptions {
   /** Fraction of a target that is spread evenly over all classes, from 0 to 1; 0 unless given. */
   labelSmoothing?: number;
 }
+
+export const crossEntropyOptions: OptionNames<CrossEntropyOptions> = {
+  ...nllLossOptions,
+  labelSmoothing: true,
+};
 
 export interface BCEWithLogitsOptions extends ReductionOptions {
   /** What each element counts; broadcasts to the input. 1 unless given. */
@@ -36,6 +50,12 @@ export interface BCEWithLogitsOptions extends ReductionOptions {
   /** What a positive target counts; broadcasts to the input. 1 unless given. */
   posWeight?: Tensor | undefined;
 }
+
+export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
+  weight: true,
+  reduction: true,
+  posWeight: true,
+};
 
 /**
  * −logProbabilities[n, target[n]], reduced (torch.nn.functional.nll_loss).
@@ -45,6 +65,7 @@ export interface BCEWithLogitsOptions extends ReductionOptions {
  * @throws ArgumentError for a target that is neither
  */
 export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
+  requireOptions('nllLoss', options, nllLossOptions);
   return classLoss('nllLoss', logProbabilities.value, target.value, { ...options, labelSmoothing: 0 });
 }
 
@@ -56,6 +77,7 @@ export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLo
  * @throws ArgumentError for a target that is neither a class nor `ignoreIndex`
  */
 export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  requireOptions('crossEntropy', options, crossEntropyOptions);
   const { labelSmoothing = 0 } = options;
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
     throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, given ${labelSmoothing}.`);
@@ -66,11 +88,9 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
 }
 
 /** (input − target)², reduced (torch.nn.functional.mse_loss); equal shapes. */
-export function mseLoss(
-  input: Tensor,
-  target: Tensor,
-  { reduction = 'mean' }: ReductionOptions = {},
-): Tensor {
+export function mseLoss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
+  requireOptions('mseLoss', options, reductionOptions);
+  const { reduction = 'mean' } = options;
   requireEqualShapes('mseLoss', input, target);
   const difference = sub(input.value, target.value);
   return reduced('mseLoss', mul(difference, difference), reduction);
@@ -86,8 +106,10 @@ export function mseLoss(
 export function binaryCrossEntropyWithLogits(
   logits: Tensor,
   target: Tensor,
-  { weight, posWeight, reduction = 'mean' }: BCEWithLogitsOptions = {},
+  options: BCEWithLogitsOptions = {},
 ): Tensor {
+  requireOptions('binaryCrossEntropyWithLogits', options, bceWithLogitsOptions);
+  const { weight, posWeight, reduction = 'mean' } = options;
   requireEqualShapes('binaryCrossEntropyWithLogits', logits, target);
   requireBroadcast('weight', weight, logits);
   requireBroadcast('posWeight', posWeight, logits);

@@ -2,11 +2,14 @@ import { ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
 import { normalize } from '../ops/normalization.ts';
 import { Tensor } from '../tensor.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface NormalizationOptions {
   /** Added to the variance; 1e-5 unless given. */
   eps?: number;
 }
+
+const layerNormOptions: OptionNames<NormalizationOptions> = { eps: true };
 
 /**
  * (x − mean) / √(variance + eps)·weight + bias over the last dimensions (torch.nn.functional.layer_norm; Ba, Kiros and Hinton, 2016).
@@ -20,8 +23,10 @@ export function layerNorm(
   normalizedShape: readonly number[],
   weight?: Tensor,
   bias?: Tensor,
-  { eps = 1e-5 }: NormalizationOptions = {},
+  options: NormalizationOptions = {},
 ): Tensor {
+  requireOptions('layerNorm', options, layerNormOptions);
+  const { eps = 1e-5 } = options;
   const expected = normalizedShape.join();
   const count = normalizedShape.length;
   if (count === 0 || input.shape.length < count || input.shape.slice(-count).join() !== expected) {

@@ -2,6 +2,7 @@ import { ArgumentError } from '../errors.ts';
 import { adaptiveAveragePool, averagePool, maxPool } from '../ops/pooling.ts';
 import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair } from './pair.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface MaxPool2dOptions {
   /** The window's size unless given. */
@@ -10,8 +11,11 @@ export interface MaxPool2dOptions {
   padding?: Pair;
 }
 
+export const maxPool2dOptions: OptionNames<MaxPool2dOptions> = { stride: true, padding: true };
+
 /** Largest element of each window of [N, C, H, W] (torch.nn.functional.max_pool2d). */
 export function maxPool2d(input: Tensor, kernelSize: Pair, options: MaxPool2dOptions = {}): Tensor {
+  requireOptions('maxPool2d', options, maxPool2dOptions);
   const kernelShape = requireAtLeast('maxPool2d: kernelSize', 1, kernelSize);
   const strides = requireAtLeast('maxPool2d: stride', 1, options.stride ?? kernelSize);
   const pads = padsOf('maxPool2d', options.padding ?? 0, kernelShape);
@@ -23,8 +27,11 @@ export interface AvgPool2dOptions extends MaxPool2dOptions {
   countIncludePad?: boolean;
 }
 
+export const avgPool2dOptions: OptionNames<AvgPool2dOptions> = { ...maxPool2dOptions, countIncludePad: true };
+
 /** Mean of each window of [N, C, H, W] (torch.nn.functional.avg_pool2d, with ceil_mode off). */
 export function avgPool2d(input: Tensor, kernelSize: Pair, options: AvgPool2dOptions = {}): Tensor {
+  requireOptions('avgPool2d', options, avgPool2dOptions);
   const kernelShape = requireAtLeast('avgPool2d: kernelSize', 1, kernelSize);
   const strides = requireAtLeast('avgPool2d: stride', 1, options.stride ?? kernelSize);
   const pads = padsOf('avgPool2d', options.padding ?? 0, kernelShape);

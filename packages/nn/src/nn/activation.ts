@@ -1,5 +1,6 @@
 import {
   gelu,
+  geluOptions,
   leakyRelu,
   logSoftmax,
   relu,
@@ -11,6 +12,8 @@ import {
 } from '../functional/activation.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
+import { requireOptions } from '../require-options.ts';
+import { requireNumber } from './require.ts';
 
 /** max(x, 0) (torch.nn.ReLU). */
 export class ReLU extends Module {
@@ -25,6 +28,7 @@ export class LeakyReLU extends Module {
 
   constructor(negativeSlope = 0.01) {
     super();
+    requireNumber('LeakyReLU', { negativeSlope });
     this.#negativeSlope = negativeSlope;
   }
 
@@ -39,6 +43,7 @@ export class GELU extends Module {
 
   constructor(options: GELUOptions = {}) {
     super();
+    requireOptions('GELU', options, geluOptions);
     this.#options = options;
   }
 
@@ -74,6 +79,7 @@ export class Softmax extends Module {
 
   constructor(dim: number) {
     super();
+    requireNumber('Softmax', { dim });
     this.#dim = dim;
   }
 
@@ -88,6 +94,7 @@ export class LogSoftmax extends Module {
 
   constructor(dim: number) {
     super();
+    requireNumber('LogSoftmax', { dim });
     this.#dim = dim;
   }
 

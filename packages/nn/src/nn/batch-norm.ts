@@ -9,6 +9,7 @@ import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 import { requirePositive, requirePositiveInteger } from './require.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface BatchNormModuleOptions extends NormalizationOptions {
   /** How much of a running statistic each batch replaces; null: their mean over all batches. 0.1 unless given. */
@@ -18,6 +19,13 @@ export interface BatchNormModuleOptions extends NormalizationOptions {
   /** Whether running statistics are kept, for evaluation; else that too uses the batch's. True unless given. */
   trackRunningStats?: boolean;
 }
+
+export const batchNormOptions: OptionNames<BatchNormModuleOptions> = {
+  eps: true,
+  momentum: true,
+  affine: true,
+  trackRunningStats: true,
+};
 
 /**
  * Normalizes each channel over a batch: see `F.batchNorm`. In training the running statistics are brought up to date when a forward call's
@@ -40,8 +48,9 @@ export abstract class BatchNorm extends Module {
 
   constructor(numFeatures: number, options: BatchNormModuleOptions = {}) {
     super();
-    const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true } = options;
     const name = this.constructor.name;
+    requireOptions(name, options, batchNormOptions);
+    const { eps = 1e-5, momentum = 0.1, affine = true, trackRunningStats = true } = options;
     requirePositiveInteger(name, { numFeatures });
     requirePositive(name, { eps });
     if (momentum !== null && !(momentum >= 0 && momentum <= 1)) {

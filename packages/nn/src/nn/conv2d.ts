@@ -1,16 +1,19 @@
 import { ArgumentError } from '../errors.ts';
-import { conv2d, type Conv2dOptions } from '../functional/convolution.ts';
+import { conv2d, conv2dOptions, type Conv2dOptions } from '../functional/convolution.ts';
 import { pairOf, type Pair } from '../functional/pair.ts';
 import { uniformByFanIn } from '../init/uniform.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from './require.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface Conv2dModuleOptions extends Conv2dOptions {
   /** Whether a learned bias is added; true unless given. */
   bias?: boolean;
 }
+
+const moduleOptions: OptionNames<Conv2dModuleOptions> = { ...conv2dOptions, bias: true };
 
 /**
  * 2-D convolution (torch.nn.Conv2d): [N, inChannels, H, W] to [N, outChannels, oH, oW].
@@ -25,8 +28,10 @@ export class Conv2d extends Module {
 
   constructor(inChannels: number, outChannels: number, kernelSize: Pair, options: Conv2dModuleOptions = {}) {
     super();
+    requireOptions('Conv2d', options, moduleOptions);
     const [height, width] = pairOf(kernelSize);
-    const { groups = 1, bias = true } = options;
+    const { bias = true, ...ofConvolution } = options;
+    const { groups = 1 } = ofConvolution;
     requirePositiveInteger('Conv2d', {
       inChannels,
       outChannels,
@@ -40,7 +45,7 @@ export class Conv2d extends Module {
       );
     }
     const fanIn = (inChannels / groups) * height * width;
-    this.#options = options;
+    this.#options = ofConvolution;
     this.weight = uniformByFanIn([outChannels, inChannels / groups, height, width], fanIn);
     this.bias = bias ? uniformByFanIn([outChannels], fanIn) : undefined;
   }

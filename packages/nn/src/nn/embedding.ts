@@ -1,9 +1,10 @@
-import { embedding, paddingRow, type EmbeddingOptions } from '../functional/embedding.ts';
+import { embedding, embeddingOptions, paddingRow, type EmbeddingOptions } from '../functional/embedding.ts';
 import { defaultGenerator } from '../random/generator.ts';
 import { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from './require.ts';
+import { requireOptions } from '../require-options.ts';
 
 /**
  * A table of vectors (torch.nn.Embedding): int64 of any shape to [..., embeddingDim]. It starts normal, of mean 0 and deviation 1, and the padding
@@ -14,8 +15,10 @@ export class Embedding extends Module {
   readonly weight: Parameter;
   readonly #paddingIdx: number | undefined;
 
-  constructor(numEmbeddings: number, embeddingDim: number, { paddingIdx }: EmbeddingOptions = {}) {
+  constructor(numEmbeddings: number, embeddingDim: number, options: EmbeddingOptions = {}) {
     super();
+    requireOptions('Embedding', options, embeddingOptions);
+    const { paddingIdx } = options;
     requirePositiveInteger('Embedding', { numEmbeddings, embeddingDim });
     this.#paddingIdx = paddingRow('Embedding', paddingIdx, numEmbeddings);
     const data = new Float32Array(numEmbeddings * embeddingDim);

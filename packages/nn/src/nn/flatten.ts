@@ -1,6 +1,7 @@
 import { flatten } from '../functional/linear.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
+import { requireNumber } from './require.ts';
 
 /** The dimensions from `startDim` to `endDim` made one (torch.nn.Flatten): [N, …] to [N, the rest] unless given. */
 export class Flatten extends Module {
@@ -9,6 +10,7 @@ export class Flatten extends Module {
 
   constructor(startDim = 1, endDim = -1) {
     super();
+    requireNumber('Flatten', { startDim, endDim });
     this.#startDim = startDim;
     this.#endDim = endDim;
   }

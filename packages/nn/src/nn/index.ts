@@ -7,7 +7,7 @@ export { Flatten } from './flatten.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';
 export { BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss } from './loss.ts';
-export { Module } from './module.ts';
+export { Module, type LoadStateDictOptions } from './module.ts';
 export { ModuleList } from './module-list.ts';
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
 export { Sequential, type Layer } from './sequential.ts';

@@ -4,11 +4,14 @@ import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 import { requirePositive, requirePositiveInteger } from './require.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface LayerNormOptions extends NormalizationOptions {
   /** Whether a weight (1 at the start) and a bias (0) are learned; true unless given. */
   elementwiseAffine?: boolean;
 }
+
+const optionNames: OptionNames<LayerNormOptions> = { eps: true, elementwiseAffine: true };
 
 /** Normalizes over the last dimensions (torch.nn.LayerNorm): see `F.layerNorm`. */
 export class LayerNorm extends Module {
@@ -22,6 +25,7 @@ export class LayerNorm extends Module {
   /** @param normalizedShape the last dimensions of every input; one number for the last one alone */
   constructor(normalizedShape: number | readonly number[], options: LayerNormOptions = {}) {
     super();
+    requireOptions('LayerNorm', options, optionNames);
     const { eps = 1e-5, elementwiseAffine = true } = options;
     const shape = typeof normalizedShape === 'number' ? [normalizedShape] : [...normalizedShape];
     for (const dimension of shape) requirePositiveInteger('LayerNorm', { normalizedShape: dimension });

@@ -4,11 +4,14 @@ import type { Parameter } from '../parameter.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 import { requirePositiveInteger } from './require.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface LinearOptions {
   /** Whether a learned bias is added; true unless given. */
   bias?: boolean;
 }
+
+const optionNames: OptionNames<LinearOptions> = { bias: true };
 
 /** x·Wᵀ + b (torch.nn.Linear): […, inFeatures] to […, outFeatures]. Weight and bias start uniform in ±1/√inFeatures. */
 export class Linear extends Module {
@@ -19,6 +22,7 @@ export class Linear extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
     super();
+    requireOptions('Linear', options, optionNames);
     requirePositiveInteger('Linear', { inFeatures, outFeatures });
     this.weight = uniformByFanIn([outFeatures, inFeatures], inFeatures);
     this.bias = (options.bias ?? true) ? uniformByFanIn([outFeatures], inFeatures) : undefined;

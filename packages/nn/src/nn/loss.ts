@@ -1,13 +1,18 @@
 import {
+  bceWithLogitsOptions,
   binaryCrossEntropyWithLogits,
   crossEntropy,
+  crossEntropyOptions,
   mseLoss,
   nllLoss,
+  nllLossOptions,
+  reductionOptions,
   type BCEWithLogitsOptions,
   type CrossEntropyOptions,
   type NLLLossOptions,
   type ReductionOptions,
 } from '../functional/loss.ts';
+import { requireOptions } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 
@@ -17,6 +22,7 @@ export class NLLLoss extends Module {
 
   constructor(options: NLLLossOptions = {}) {
     super();
+    requireOptions('NLLLoss', options, nllLossOptions);
     this.#options = options;
   }
 
@@ -31,6 +37,7 @@ export class CrossEntropyLoss extends Module {
 
   constructor(options: CrossEntropyOptions = {}) {
     super();
+    requireOptions('CrossEntropyLoss', options, crossEntropyOptions);
     this.#options = options;
   }
 
@@ -45,6 +52,7 @@ export class MSELoss extends Module {
 
   constructor(options: ReductionOptions = {}) {
     super();
+    requireOptions('MSELoss', options, reductionOptions);
     this.#options = options;
   }
 
@@ -59,6 +67,7 @@ export class BCEWithLogitsLoss extends Module {
 
   constructor(options: BCEWithLogitsOptions = {}) {
     super();
+    requireOptions('BCEWithLogitsLoss', options, bceWithLogitsOptions);
     this.#options = options;
   }
 

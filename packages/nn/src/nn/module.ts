@@ -10,6 +10,14 @@ import {
   type ModuleStateDict,
   type StoredTensors,
 } from './state-dict.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+
+export interface LoadStateDictOptions {
+  /** Whether every key must be there, and no other. Default: true. */
+  strict?: boolean;
+}
+
+const loadOptions: OptionNames<LoadStateDictOptions> = { strict: true };
 
 /**
  * A part of a network (torch.nn.Module): its parameters, its buffers and its parts are its properties, and `forward`, which every
@@ -104,7 +112,9 @@ export abstract class Module implements DistributedModule {
    * @returns the keys that only one side has
    * @throws ArgumentError that lists missing and unexpected keys and shapes that differ; nothing is changed then
    */
-  loadStateDict(state: StoredTensors, { strict = true }: { strict?: boolean } = {}): IncompatibleKeys {
+  loadStateDict(state: StoredTensors, options: LoadStateDictOptions = {}): IncompatibleKeys {
+    requireOptions('loadStateDict', options, loadOptions);
+    const { strict = true } = options;
     return loadTensors(tensorsByKey(this.namedParameters(), this.namedBuffers()), state, strict);
   }
 

@@ -2,10 +2,13 @@ import { type Pair } from '../functional/pair.ts';
 import {
   adaptiveAvgPool2d,
   avgPool2d,
+  avgPool2dOptions,
   maxPool2d,
+  maxPool2dOptions,
   type AvgPool2dOptions,
   type MaxPool2dOptions,
 } from '../functional/pooling.ts';
+import { requireOptions } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 
@@ -16,6 +19,7 @@ export class MaxPool2d extends Module {
 
   constructor(kernelSize: Pair, options: MaxPool2dOptions = {}) {
     super();
+    requireOptions('MaxPool2d', options, maxPool2dOptions);
     this.#kernelSize = kernelSize;
     this.#options = options;
   }
@@ -32,6 +36,7 @@ export class AvgPool2d extends Module {
 
   constructor(kernelSize: Pair, options: AvgPool2dOptions = {}) {
     super();
+    requireOptions('AvgPool2d', options, avgPool2dOptions);
     this.#kernelSize = kernelSize;
     this.#options = options;
   }

@@ -2,13 +2,16 @@ import type { ProcessGroup } from 'ringrun';
 import { defaultGroup } from '../default-group.ts';
 import { ArgumentError } from '../errors.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
-import { BatchNorm, type BatchNormModuleOptions } from './batch-norm.ts';
+import { BatchNorm, batchNormOptions, type BatchNormModuleOptions } from './batch-norm.ts';
 import { Module } from './module.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface SyncBatchNormOptions extends BatchNormModuleOptions {
   /** Ranks whose batches are normalized as one, this one among them; the default group at the time of each forward call unless given. */
   processGroup?: ProcessGroup;
 }
+
+const optionNames: OptionNames<SyncBatchNormOptions> = { ...batchNormOptions, processGroup: true };
 
 /** What `convertSyncBatchNorm` makes of a module: another one of a batch normalization, else the same, with its parts converted. */
 export type Synchronized<M extends Module> = M extends BatchNorm ? SyncBatchNorm : M;
@@ -30,8 +33,10 @@ export class SyncBatchNorm extends BatchNorm {
   readonly #processGroup: ProcessGroup | undefined;
 
   constructor(numFeatures: number, options: SyncBatchNormOptions = {}) {
-    super(numFeatures, options);
-    this.#processGroup = checkedGroup(options.processGroup);
+    requireOptions('SyncBatchNorm', options, optionNames);
+    const { processGroup, ...others } = options;
+    super(numFeatures, others);
+    this.#processGroup = checkedGroup(processGroup);
   }
 
   /**

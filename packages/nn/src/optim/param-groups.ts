@@ -1,5 +1,6 @@
 import { ArgumentError } from '../errors.ts';
 import { Parameter } from '../parameter.ts';
+import { requireOptions } from '../require-options.ts';
 import { describeValue } from '../stored-tensor.ts';
 
 /** Parameters and how they are updated (an entry of torch.optim.Optimizer.param_groups). Settings may be changed between steps. */
@@ -23,6 +24,11 @@ export function asGroups<Settings extends object>(
   where: string,
   given: OptimizerParameters<Settings>,
 ): ParamGroupOptions<Settings>[] {
+  if (!isIterable(given)) {
+    throw new ArgumentError(
+      `${where}: takes Parameters, given ${describeValue(given)}; pass model.parameters().`,
+    );
+  }
   const elements: (Parameter | ParamGroupOptions<Settings>)[] = [...given];
   const parameters = elements.filter((element) => element instanceof Parameter);
   if (parameters.length === 0 && elements.length > 0) return elements as ParamGroupOptions<Settings>[];
@@ -55,23 +61,23 @@ export function completeSettings<Settings extends object>(
   defaults: Settings,
   given: object,
 ): Settings {
-  const known = Object.keys(defaults);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    throw new ArgumentError(`${where}: knows no setting '${unknown}'; its settings are ${known.join(', ')}.`);
-  }
+  requireOptions(where, given, namesOf(defaults));
   const settings = Object.entries(given).filter(([, value]) => value !== undefined);
   return structuredClone({ ...defaults, ...Object.fromEntries(settings) });
 }
 
+function namesOf(settings: object): Record<string, true> {
+  return Object.fromEntries(Object.keys(settings).map((name) => [name, true]));
+}
+
 function parametersOf(where: string, params: unknown): readonly Parameter[] {
   if (params instanceof Parameter) return [params];
-  if (typeof params !== 'object' || params === null || !(Symbol.iterator in params)) {
+  if (!isIterable(params)) {
     throw new ArgumentError(
       `${where}: a group is { params, … } with a list of Parameters, given ${describeValue(params)} as params.`,
     );
   }
-  const elements = [...(params as Iterable<unknown>)];
+  const elements = [...params];
   const stranger = elements.findIndex((element) => !(element instanceof Parameter));
   if (stranger !== -1) {
     throw new ArgumentError(
@@ -79,6 +85,10 @@ function parametersOf(where: string, params: unknown): readonly Parameter[] {
     );
   }
   return elements as Parameter[];
+}
+
+function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }
 
 /** Refuses a parameter that several groups would update. */

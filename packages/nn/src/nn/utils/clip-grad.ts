@@ -1,5 +1,6 @@
 import { ArgumentError, NnError } from '../../errors.ts';
 import type { Parameter } from '../../parameter.ts';
+import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 export interface ClipGradNormOptions {
   /** p of the norm (Σ|g|ᵖ)^(1/p), above 0; Infinity: the largest |g|. 2 unless given. */
@@ -7,6 +8,8 @@ export interface ClipGradNormOptions {
   /** Whether a norm that is NaN or infinite is an error; else gradients are scaled by it and are lost. False unless given. */
   errorIfNonfinite?: boolean;
 }
+
+const optionNames: OptionNames<ClipGradNormOptions> = { normType: true, errorIfNonfinite: true };
 
 /**
  * Scales all gradients by one factor so that their norm, as of one vector, is at most `maxNorm` (torch.nn.utils.clip_grad_norm_). Comes between
@@ -20,8 +23,10 @@ export interface ClipGradNormOptions {
 export function clipGradNorm(
   parameters: Parameter | Iterable<Parameter>,
   maxNorm: number,
-  { normType = 2, errorIfNonfinite = false }: ClipGradNormOptions = {},
+  options: ClipGradNormOptions = {},
 ): number {
+  requireOptions('clipGradNorm', options, optionNames);
+  const { normType = 2, errorIfNonfinite = false } = options;
   if (!(maxNorm >= 0)) throw new ArgumentError(`clipGradNorm: maxNorm must be at least 0, given ${maxNorm}.`);
   if (!(normType > 0)) throw new ArgumentError(`clipGradNorm: normType must be above 0, given ${normType}.`);
   const gradients = gradientsOf(parameters);

@@ -2,12 +2,15 @@ import { ArgumentError } from '../../errors.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../require.ts';
 import { LRScheduler } from './lr-scheduler.ts';
-import type { StepLROptions } from './step-lr.ts';
+import { gammaOption, type StepLROptions } from './step-lr.ts';
+import { requireOptions } from '../../require-options.ts';
 
 /** The rate times gamma at each of some epochs (torch.optim.lr_scheduler.MultiStepLR). */
 export class MultiStepLR extends LRScheduler {
   /** @param milestones the epochs; one that is named twice counts twice */
-  constructor(optimizer: Optimizer, milestones: readonly number[], { gamma = 0.1 }: StepLROptions = {}) {
+  constructor(optimizer: Optimizer, milestones: readonly number[], options: StepLROptions = {}) {
+    requireOptions('MultiStepLR', options, gammaOption);
+    const { gamma = 0.1 } = options;
     requireMilestones('MultiStepLR', milestones);
     requireAtLeastZero('MultiStepLR', { gamma });
     super(optimizer, ({ epoch, lr }) => lr * gamma ** milestones.filter((at) => at === epoch).length);

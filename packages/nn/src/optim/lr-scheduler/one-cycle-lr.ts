@@ -3,6 +3,7 @@ import { requirePositiveInteger } from '../../nn/require.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero, requireFraction } from '../require.ts';
 import { forEachGroup, hasMomentum, LRScheduler, type Schedule } from './lr-scheduler.ts';
+import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 export interface OneCycleLROptions {
   /** Steps of the whole cycle; or `epochs` times `stepsPerEpoch`. */
@@ -27,13 +28,28 @@ export interface OneCycleLROptions {
   threePhase?: boolean;
 }
 
+const optionNames: OptionNames<OneCycleLROptions> = {
+  totalSteps: true,
+  epochs: true,
+  stepsPerEpoch: true,
+  pctStart: true,
+  annealStrategy: true,
+  cycleMomentum: true,
+  baseMomentum: true,
+  maxMomentum: true,
+  divFactor: true,
+  finalDivFactor: true,
+  threePhase: true,
+};
+
 /**
  * From a low rate up to `maxLr` and down to a far lower one, once (torch.optim.lr_scheduler.OneCycleLR). `step` follows every batch.
  * The groups' own rates are replaced.
  */
 export class OneCycleLR extends LRScheduler {
   /** @param maxLr the highest rate, for all groups or for each */
-  constructor(optimizer: Optimizer, maxLr: number | readonly number[], options: OneCycleLROptions) {
+  constructor(optimizer: Optimizer, maxLr: number | readonly number[], options: OneCycleLROptions = {}) {
+    requireOptions('OneCycleLR', options, optionNames);
     const { cycleMomentum = true, baseMomentum = 0.85, maxMomentum = 0.95 } = options;
     const { divFactor = 25, finalDivFactor = 1e4 } = options;
     const highest = forEachGroup('OneCycleLR', optimizer, maxLr);

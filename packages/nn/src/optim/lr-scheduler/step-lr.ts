@@ -2,15 +2,20 @@ import { requirePositiveInteger } from '../../nn/require.ts';
 import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../require.ts';
 import { LRScheduler } from './lr-scheduler.ts';
+import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 export interface StepLROptions {
   /** Factor; 0.1 unless given. */
   gamma?: number;
 }
 
+export const gammaOption: OptionNames<StepLROptions> = { gamma: true };
+
 /** The rate times gamma every `stepSize` epochs (torch.optim.lr_scheduler.StepLR). */
 export class StepLR extends LRScheduler {
-  constructor(optimizer: Optimizer, stepSize: number, { gamma = 0.1 }: StepLROptions = {}) {
+  constructor(optimizer: Optimizer, stepSize: number, options: StepLROptions = {}) {
+    requireOptions('StepLR', options, gammaOption);
+    const { gamma = 0.1 } = options;
     requirePositiveInteger('StepLR', { stepSize });
     requireAtLeastZero('StepLR', { gamma });
     super(optimizer, ({ epoch, lr }) => (epoch === 0 || epoch % stepSize !== 0 ? lr : lr * gamma));

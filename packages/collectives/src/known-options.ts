@@ -1,0 +1,81 @@
+/*
+ * Options that a function does not have are refused with the nearest one that it has: a misspelt option would otherwise be ignored silently, and so would a
+ * positional argument. The packages collectives, nn and tfjs import none of each other's code, so each has a copy of this file (test/known-options.test.ts compares them).
+ */
+
+/**
+ * The names of options, which TypeScript compares with their type: `const names: OptionNames<SGDOptions> = { lr: true, … }`. The first is the one that torch
+ * takes at this position.
+ */
+export type OptionNames<Options extends object> = Readonly<Record<keyof Options, true>>;
+
+type Names = Readonly<Record<string, true | undefined>>;
+
+/** Why `given` cannot be the options of `where`, as the message of an error; undefined where it can. */
+export function optionsProblem(where: string, given: unknown, names: Names): string | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return notOptions(where, given, names);
+  let isEmpty = true;
+  for (const name in given) {
+    if (names[name] !== true) return unknownOption(where, given, name, names);
+    isEmpty = false;
+  }
+  if (isEmpty && !isPlain(given)) return notOptions(where, given, names);
+  return undefined;
+}
+
+/** The candidate that `word` is a misspelling of: at most a third of its letters, and three, wrong, missing or too many; undefined where none is. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const most = Math.min(3, Math.floor(word.length / 3));
+  const ranked = candidates.map((candidate) => ({ candidate, distance: editDistance(word, candidate) }));
+  const close = ranked.filter(({ distance }) => distance <= most);
+  return close.sort((a, b) => a.distance - b.distance).at(0)?.candidate;
+}
+
+function unknownOption(where: string, given: object, name: string, names: Names): string {
+  if (!isPlain(given)) return notOptions(where, given, names);
+  const known = Object.keys(names);
+  // torch's names have underscores.
+  const camelCase = name.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  const found = known.includes(camelCase) ? camelCase : nearest(camelCase, known);
+  const advice = found === undefined ? `Its options are ${known.join(', ')}.` : `Did you mean ${found}?`;
+  return `${where}: ${name} is not an option. ${advice}`;
+}
+
+function notOptions(where: string, given: unknown, names: Names): string {
+  const [first, ...others] = Object.keys(names);
+  const isShort = typeof given === 'number' || typeof given === 'boolean' || typeof given === 'string';
+  const example = `{ ${first}: ${isShort ? written(given) : '…'} }`;
+  const rest = others.length === 0 ? '' : ` Other options are ${others.join(', ')}.`;
+  return `${where}: expected an object of options, got ${written(given)}. Write it by name, as in ${example}.${rest}`;
+}
+
+function written(value: unknown): string {
+  if (typeof value === 'string') return `'${value}'`;
+  if (typeof value === 'function') return 'a function';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const { constructor } = value as { constructor?: { name?: unknown } };
+  return `an object of class ${typeof constructor?.name === 'string' ? constructor.name : 'unknown'}`;
+}
+
+/** An object literal's, of whichever realm, or one without a prototype. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Levenshtein's, row by row: row[j] is the distance between the letters of `a` so far and the first j of `b`. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (const [i, letter] of Array.from(a).entries()) {
+    const next = [i + 1];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = row[j - 1] + Number(letter !== b[j - 1]);
+      next.push(Math.min(replaced, row[j] + 1, next[j - 1] + 1));
+    }
+    row = next;
+  }
+  return row[b.length];
+}
