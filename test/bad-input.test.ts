@@ -69,6 +69,31 @@ describe('the environment', () => {
   });
 });
 
+describe('a folder that cannot be made, because the system says that it is not there (/proc/x)', () => {
+  const [place, limitMs] = ['/proc/ringrun/x', 20_000];
+
+  test('is an error of whatever writes to it, and so is a store in a link to nothing', async () => {
+    const args = ['test/fixtures/unusable-folders.js', place, temporaryFolder()];
+    const { stdout, timedOut } = await node(args, { limitMs }).ended;
+    expect({ stdout: stdout.replaceAll(/: ENOENT: .*/g, ': ENOENT'), timedOut }).toEqual({
+      stdout: expect.stringMatching(
+        new RegExp(
+          `^Checkpointer: ERR_CHECKPOINT_NOT_WRITTEN: .* writing ${place}/checkpoint-000001-step-1/.*: not found .*\n` +
+            'SummaryWriter: ENOENT\nprofile: ERR_INVALID_ARGUMENT: .*ENOENT.*\ntfjs: ENOENT\n' +
+            'FileStore: ERR_STORE_FILE: .* is a link to .*/nowhere/store, which is not there.*\n$',
+        ),
+      ) as unknown,
+      timedOut: false,
+    });
+  });
+
+  test('is an error of --log-dir', async () => {
+    const args = ['--nproc', '1', '-r', '3', '--log-dir', place, joinScript];
+    const stderr = await refusal(launch(args, { limitMs }), 1);
+    expect(stderr).toContain(`No folder for the workers' output can be made in ${place}: ENOENT`);
+  });
+});
+
 describe('a job that waits for its last rank', () => {
   /** Ranks 0 and 1 of 3 wait; `finish` adds the last one, and all of them end well: what came in between has changed nothing. */
   async function waitingJob() {

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 
 /** tf.io.ModelArtifacts */
 export interface ModelArtifacts {
@@ -42,7 +42,7 @@ const isWeightsFile = /^weights-[0-9a-f]{16}\.bin$/;
 export function folder(path: string): ModelFolder {
   return {
     async save({ weightData = new ArrayBuffer(0), weightSpecs = [], ...rest }) {
-      await mkdir(path, { recursive: true });
+      await makeFolder(path);
       const weights = together(weightData);
       const weightsFile = `weights-${createHash('sha256').update(weights).digest('hex').slice(0, 16)}.bin`;
       await writeWhole(path, weightsFile, weights);
@@ -66,6 +66,22 @@ export function folder(path: string): ModelFolder {
 
 function together(data: ArrayBuffer | ArrayBuffer[]): Uint8Array {
   return Array.isArray(data) ? Buffer.concat(data.map((part) => new Uint8Array(part))) : new Uint8Array(data);
+}
+
+/** With those above it. Node's own way never ends where the system answers ENOENT although the folder above is there (`/proc/x`). */
+async function makeFolder(path: string): Promise<void> {
+  if (await isFolder(path)) return;
+  const above = dirname(resolve(path));
+  if (above !== path) await makeFolder(above);
+  await mkdir(path).catch(async (error: unknown) => {
+    // Another process may have made it meanwhile.
+    if (!(await isFolder(path))) throw error;
+  });
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() ?? false;
 }
 
 async function writeWhole(path: string, name: string, bytes: Uint8Array): Promise<void> {

@@ -1,9 +1,10 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { InvalidArgumentError, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
+import { makeFolderSync } from '../storage/make-folder.ts';
 import { recorder, tell } from './activity.ts';
 import { measureClock, onClockOfRank0, type ClockOffset } from './clock.ts';
 import { observeGroup } from './observe-group.ts';
@@ -167,7 +168,7 @@ async function requireWritable(path: string, group: ProcessGroup | undefined): P
 function problemOf(path: string): string | undefined {
   try {
     const folder = dirname(resolve(path));
-    mkdirSync(folder, { recursive: true });
+    makeFolderSync(folder);
     if (!existsSync(path)) accessSync(folder, constants.W_OK);
     else if (statSync(path).isDirectory()) return 'it is a folder';
     else accessSync(path, constants.W_OK);

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { directoryError } from './directory-errors.ts';
+import { makeFolder, syncFolder } from './make-folder.ts';
 import { byName, checkedName } from './names.ts';
 import type { Storage, StoredObject } from './storage.ts';
 
@@ -112,23 +113,6 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/**
- * With those above it, each synced into the one that it lies in: files of a folder whose own name is lost are lost too. Node's own way says of a
- * read-only volume that something is not there (ENOENT).
- */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path);
-    await syncFolder(dirname(path));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return;
-    if (code !== 'ENOENT' || dirname(path) === path) throw error;
-    await makeFolder(dirname(path));
-    await makeFolder(path);
-  }
-}
-
 async function writeAndSync(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'wx');
   try {
@@ -136,17 +120,5 @@ async function writeAndSync(path: string, bytes: Uint8Array): Promise<void> {
     await file.sync();
   } finally {
     await file.close();
-  }
-}
-
-/** Some network file systems cannot sync folders (EINVAL), and keep their names at once. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
-  } finally {
-    await folder.close();
   }
 }

@@ -1,6 +1,7 @@
-import { createWriteStream, mkdirSync, openSync, type WriteStream } from 'node:fs';
+import { createWriteStream, openSync, type WriteStream } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeFolderSync } from '../storage/make-folder.ts';
 import { recordOf } from './record.ts';
 
 let filesOfThisProcess = 0;
@@ -25,7 +26,7 @@ export class EventFile {
   /** @throws the file system's error where the folder cannot be made or the file not be opened */
   constructor(path: string) {
     this.path = path;
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolderSync(dirname(path));
     this.#stream = createWriteStream(path, { fd: openSync(path, 'a') });
     // An error comes to the callbacks of the writes first, and as an event; without a listener that would end the process.
     this.#stream.on('error', this.#noteFailure);

@@ -192,6 +192,18 @@ describe('files that are none', () => {
     expect(readFileSync(path).includes(Buffer.concat([whole.subarray(-20), half]))).toBe(false);
   });
 
+  test('zeros, as a crashed file system leaves them, are no records, and are cut off', async () => {
+    const path = newPath();
+    const first = await open(path);
+    await first.set('k', 'v');
+    appendFileSync(path, new Uint8Array(20));
+    const second = await open(path);
+    expect(text(await second.get('k'))).toBe('v');
+    await first.set('k', 'w');
+    expect(text(await second.get('k'))).toBe('w');
+    expect(readFileSync(path).includes(Buffer.alloc(20))).toBe(false);
+  });
+
   test('another program’s file is refused and not touched', async () => {
     const path = newPath();
     writeFileSync(path, 'a thesis');

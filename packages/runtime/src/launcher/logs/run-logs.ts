@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { makeFolderSync } from '../../storage/make-folder.ts';
 import { LaunchError } from '../launch-error.ts';
 import type { LogOptions } from '../options/launch-options.ts';
 import type { WorkerOutput } from '../worker.ts';
@@ -104,7 +105,7 @@ function makeRunFolder(directory: string | undefined, runId: string): string {
   // An id is any text that the user likes, and part of a file's name here.
   const name = `${directory === undefined ? 'ringrun_' : ''}${runId.replace(/[^\w.-]/g, '-')}_`;
   try {
-    mkdirSync(parent, { recursive: true });
+    makeFolderSync(parent);
     return mkdtempSync(join(parent, name));
   } catch (error) {
     throw new LaunchError(
@@ -117,7 +118,7 @@ function makeRunFolder(directory: string | undefined, runId: string): string {
 
 function openForOutput(path: string): number {
   try {
-    mkdirSync(join(path, '..'), { recursive: true });
+    makeFolderSync(join(path, '..'));
     return openSync(path, 'a');
   } catch (error) {
     throw new LaunchError(

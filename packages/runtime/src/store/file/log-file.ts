@@ -1,4 +1,4 @@
-import { open, stat, unlink } from 'node:fs/promises';
+import { open, readlink, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { RingrunError } from '@ringrun/collectives';
@@ -148,8 +148,11 @@ export class LogFile {
   }
 }
 
+/** How often a file may be removed and made by others between two calls of ours. */
+const mostAttempts = 100;
+
 async function openOrCreate(path: string): Promise<FileHandle> {
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await open(path, 'r+');
     } catch (error) {
@@ -159,8 +162,17 @@ async function openOrCreate(path: string): Promise<FileHandle> {
       return await open(path, 'wx+', 0o600);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      await refuseLinkToNothing(path);
+      if (attempt === mostAttempts) throw error;
     }
   }
+}
+
+/** A link's own name is taken, and what it names is not there. Nothing is made behind it: in a folder that others write to, the link may be theirs. */
+async function refuseLinkToNothing(path: string): Promise<void> {
+  const target = await readlink(path).catch(() => undefined);
+  if (target === undefined || (await stat(path).catch(() => undefined)) !== undefined) return;
+  throw new Error(`it is a link to ${target}, which is not there`);
 }
 
 async function readAll(file: FileHandle, position: number, length: number): Promise<Buffer> {

@@ -8,7 +8,7 @@ import type { Fields } from '../protobuf.ts';
  *     u32 length, little-endian | u32 CRC32C of the message, little-endian | the message: `Record` below
  *
  * A file only grows, under a lock. A record whose bytes are not all there, or whose sum is wrong, and everything behind it, is what a writer left that was
- * killed; the next writer cuts it off. A reader, who takes no lock, may see a record that is being written in the same state, and looks again.
+ * killed, or zeros of a file system that crashed; the next writer cuts it off. A reader, who takes no lock, may see a record that is being written in the same state, and looks again.
  */
 export const fileHeader = Buffer.from('ringrun-store-file/1\n');
 
@@ -83,7 +83,10 @@ export function decodeRecords(bytes: Buffer): { records: FileRecord[]; consumed:
 
 function messageAt(bytes: Buffer, start: number): Buffer | undefined {
   if (bytes.length < start + prefixBytes) return undefined;
-  const end = start + prefixBytes + bytes.readUInt32LE(start);
+  const length = bytes.readUInt32LE(start);
+  // Every message names its client. Eight zero bytes, which a crashed file system may leave, would pass for an empty one: its sum is 0.
+  if (length === 0) return undefined;
+  const end = start + prefixBytes + length;
   if (bytes.length < end) return undefined;
   const message = bytes.subarray(start + prefixBytes, end);
   return crc32c.buf(message) >>> 0 === bytes.readUInt32LE(start + 4) ? message : undefined;
