@@ -19,6 +19,11 @@ export interface CheckpointEntry {
   isComplete: boolean;
 }
 
+/** Numbers and steps have at most so many digits. A longer name is not ringrun's: as a JavaScript number it would not be exact. */
+const mostDigits = 15;
+
+const pattern = new RegExp(String.raw`^(checkpoint-(\d{1,${mostDigits}})-step-(\d{1,${mostDigits}}))/(.*)$`, 's');
+
 /** Padded, so that listings show checkpoints in their order. */
 export function checkpointName(number: number, step: number): string {
   return `${namePrefix}${String(number).padStart(6, '0')}-step-${step}`;
@@ -28,7 +33,7 @@ export function checkpointName(number: number, step: number): string {
 export function checkpointsAmong(objects: readonly StoredObject[]): CheckpointEntry[] {
   const entries = new Map<string, CheckpointEntry>();
   for (const object of objects) {
-    const match = /^(checkpoint-(\d+)-step-(\d+))\/(.*)$/.exec(object.name);
+    const match = pattern.exec(object.name);
     if (!match) continue;
     const [, name, number, step, file] = match;
     const isComplete = (entries.get(name)?.isComplete ?? false) || file === manifestName;

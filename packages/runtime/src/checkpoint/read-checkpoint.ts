@@ -55,19 +55,19 @@ export async function readCheckpoint(storage: Storage, name: string): Promise<Re
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const [file, record] of Object.entries(manifest.files)) {
     const bytes = await readIfThere(storage, `${name}/${file}`);
-    requireRecorded(bytes, record, place, file);
+    await requireRecorded(bytes, record, place, file);
     files.set(file, bytes!);
   }
   return { name, manifest, files };
 }
 
-function requireRecorded(
+async function requireRecorded(
   bytes: Uint8Array | undefined,
   expected: FileRecord,
   place: string,
   file: string,
-): void {
-  const found = bytes && recordOf(bytes);
+): Promise<void> {
+  const found = bytes && (await recordOf(bytes));
   if (found?.bytes === expected.bytes && found.sha256 === expected.sha256) return;
   const has = found ? `it has ${found.bytes} bytes of SHA-256 ${found.sha256}` : 'it is missing';
   throw damaged(place, `${has}, expected ${expected.bytes} bytes of SHA-256 ${expected.sha256}`, file);

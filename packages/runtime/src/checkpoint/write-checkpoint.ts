@@ -29,7 +29,7 @@ export async function writeCheckpoint(storage: Storage, job: WriteJob): Promise<
   const name = nextName(before, job.occasion.step);
   const records: Record<string, FileRecord> = {};
   for (const [file, bytes] of job.files) {
-    records[file] = recordOf(bytes);
+    records[file] = await recordOf(bytes);
     await storage.write(`${name}/${file}`, bytes);
   }
   await storage.write(`${name}/${manifestName}`, encodeManifest(job.occasion, records));

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { directoryError } from './directory-errors.ts';
 import { makeFolder, syncFolder } from './make-folder.ts';
 import { byName, checkedName } from './names.ts';
+import { readWhole } from './read-whole.ts';
 import type { Storage, StoredObject } from './storage.ts';
 
 /** What is being written has this ending, and is not listed: it is left behind only by a crash. */
@@ -28,7 +29,7 @@ export class DirectoryStorage implements Storage {
 
   async read(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const path = this.#path(name);
-    return await this.#try('reading', path, () => readFile(path));
+    return await this.#try('reading', path, () => readWhole(path));
   }
 
   async write(name: string, bytes: Uint8Array): Promise<void> {

@@ -40,6 +40,8 @@ test('what is not a checkpoint is none of ours', () => {
     'checkpoint-x-step-1/manifest.json',
     'checkpoint-1-step-1',
     'model/checkpoint-1-step-1/manifest.json',
+    `checkpoint-${'9'.repeat(200)}-step-1/manifest.json`,
+    `checkpoint-1-step-${'9'.repeat(200)}/manifest.json`,
   ];
   expect(checkpointsAmong(names.map((name) => ({ name, bytes: 1 })))).toEqual([]);
 });

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeManifest } from '../../src/checkpoint/manifest.ts';
+import { encodeManifest, recordOf } from '../../src/checkpoint/manifest.ts';
 import { readCheckpoint, readNewest } from '../../src/checkpoint/read-checkpoint.ts';
 import { writeCheckpoint } from '../../src/checkpoint/write-checkpoint.ts';
 import { openStorage } from '../../src/storage/index.ts';
+import { readWhole } from '../../src/storage/read-whole.ts';
 import type { Storage } from '../../src/storage/index.ts';
 import { startS3, useS3 } from '../support/s3.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -134,6 +137,37 @@ describe('a manifest', () => {
     expect(told[0]).toContain(`checkpoint-000002-step-10 is damaged: manifest.json: ${message}`);
   });
 
+  const record = { bytes: 1000, sha256: '0'.repeat(64) };
+
+  // Their own hash is right: somebody else's program wrote them.
+  test.each<[string, object, string]>([
+    ['files', { files: { '../../secret': record } }, '"../../secret"] is no name of a checkpoint\'s file'],
+    ['files', { files: { 'manifest.json': record } }, '"manifest.json"] is no name'],
+    ['files', { files: { 'state.json': null } }, '"state.json"] is null, expected an object'],
+    ['files', { files: { 'state.json': { ...record, bytes: '1' } } }, '.bytes is "1", expected an integer'],
+    ['files', { files: { 'state.json': { bytes: 1, sha256: 7 } } }, '.sha256 is 7, expected 64 hexadecimal digits'],
+    ['files', { files: null }, 'its files is null, expected an object'],
+    ['files', { files: [record] }, 'its files is [{'],
+    ['version', { version: null }, 'its version is null, expected an integer of at least 1'],
+    ['step', { step: -1 }, 'its step is -1, expected an integer of at least 0'],
+    ['epoch', { epoch: 0.5 }, 'its epoch is 0.5'],
+    ['worldSize', { worldSize: undefined }, 'its worldSize is missing, expected an integer of at least 1'],
+    ['time', { time: 'yesterday' }, 'its time is "yesterday", expected an ISO 8601 time'],
+  ])('with wrong %s %j is damaged', async (_, wrong, message) => {
+    const storage = openStorage(temporaryFolder());
+    await write(storage, 5);
+    const name = manifestOf(await write(storage, 10));
+    const { sha256: own, ...good } = JSON.parse(Buffer.from(await storage.read(name)).toString()) as Record<string, unknown>;
+    expect(own).toBeDefined();
+    const manifest = { ...good, ...wrong };
+    const digest = sha256(Buffer.from(JSON.stringify(manifest)));
+    await storage.write(name, Buffer.from(JSON.stringify({ ...manifest, sha256: digest })));
+    const { step, told } = await newestIn(storage);
+    expect(step).toBe(5);
+    expect(told[0]).toContain('checkpoint-000002-step-10 is damaged: manifest.json: ');
+    expect(told[0]).toContain(message);
+  });
+
   test('of a newer format is refused by its version, and nothing older is taken instead', async () => {
     const storage = openStorage(temporaryFolder());
     await write(storage, 5);
@@ -156,6 +190,25 @@ describe('a manifest', () => {
     expect(rest).toEqual({ format: 'ringrun checkpoint', version: 1, ...occasion, files });
     expect(own).toBe(sha256(Buffer.from(JSON.stringify(rest))));
   });
+});
+
+test('a folder with 200 digits is left alone, and disturbs neither reading nor writing', async () => {
+  const storage = openStorage(temporaryFolder());
+  const foreign = `checkpoint-${'9'.repeat(200)}-step-3/manifest.json`;
+  await storage.write(foreign, Buffer.from('{}'));
+  for (const step of [5, 10]) await write(storage, step, 1);
+  expect(await newestIn(storage)).toEqual({ step: 10, name: 'checkpoint-000002-step-10', told: [] });
+  expect((await storage.list()).map(({ name }) => name)).toContain(foreign);
+});
+
+test('a file is hashed and read in pieces, whose size does not matter', async () => {
+  const bytes = Uint8Array.from({ length: 1000 }, (_, i) => i);
+  const path = join(temporaryFolder(), 'file');
+  writeFileSync(path, bytes);
+  for (const atOnce of [1, 7, 999, 1000, 1001]) {
+    expect(await recordOf(bytes, atOnce)).toEqual({ bytes: 1000, sha256: sha256(bytes) });
+    expect(Buffer.compare(await readWhole(path, atOnce), bytes)).toBe(0);
+  }
 });
 
 test('where all are damaged nothing begins anew in silence', async () => {
