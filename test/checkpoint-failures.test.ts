@@ -1,10 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { createServer } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRelay } from '../packages/runtime/test/support/relay.ts';
 import { credentials, startS3, startS3In } from '../packages/runtime/test/support/s3.ts';
+import { launch } from './support/command.ts';
 import { isFull, ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -177,4 +181,85 @@ test.each(
   expect(found[1]).toEqual(found[0]);
   expect(found[0]).toMatchObject({ failure: { code: 'ERR_CHECKPOINT_NOT_READ', cause: { code } }, value: 0 });
   expect(found[0].failure.message).toContain('Checkpointer.resume("auto"): rank 0: listing ');
+});
+
+/** A bucket with one checkpoint, every answer of which takes so long. */
+async function slowBucket(delayMs: number): Promise<Environment> {
+  const { port } = await startS3('checkpoints');
+  await save(bucketAt(port));
+  const pass: RequestListener = ({ method, url, headers }, response) => {
+    const upstream = request({ port, method, path: url, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    upstream.end();
+  };
+  return bucketAt(await serve((...args) => void setTimeout(pass, delayMs, ...args)));
+}
+
+describe('storage that takes longer than a collective may', () => {
+  test('is waited for by all ranks, and a dead rank 0 ends the wait at once', async () => {
+    const env = await slowBucket(800);
+    for (const found of await scenarios.run(2, 'resume', { env: { ...env, TIMEOUT_MS: 1000 } }))
+      expect(found).toEqual({ failure: { message: 'none' }, step: 1, value: 1 });
+    const folder = temporaryFolder();
+    const args = ['--nproc', '2', 'test/fixtures/checkpoints.js', 'dieWhileReading', folder];
+    await launch(args, { env: { ...env, TIMEOUT_MS: 60_000 } }).ended;
+    const { failure, ms } = JSON.parse(readFileSync(join(folder, '1.json'), 'utf8')) as {
+      failure: Failure;
+      ms: number;
+    };
+    expect(failure).toMatchObject({ code: 'ERR_PEER_DIED' });
+    expect(ms).toBeLessThan(3000);
+  });
+});
+
+describe('folders that one host alone has', () => {
+  test('a checkpoint that rank 0 does not see is sent by a rank that does, and the next has a higher number', async () => {
+    const [full, empty] = [temporaryFolder(), temporaryFolder()];
+    await save({ DIR: full });
+    const stderr = expect.stringMatching(
+      new RegExp(
+        String.raw`^ringrun: rank 0 \(host .*\) does not see checkpoint-000001-step-1 in ${empty}; rank 1 \(host .*\) does, and sends it to all\. Keep checkpoints in a folder that all hosts share.*\n$`,
+      ),
+    ) as unknown;
+    const env = { DIRS: `${empty},${full}` };
+    for (const found of await scenarios.run(2, 'resumeAndSave', { env, stderr }))
+      expect(found).toEqual({
+        step: 1,
+        value: 1,
+        latest: [`${empty}/checkpoint-000002-step-2`, `${full}/checkpoint-000001-step-1`],
+      });
+    // Rank 0 is back where it was.
+    const back = { DIRS: `${full},${empty}` };
+    for (const found of await scenarios.run(2, 'resume', {
+      env: back,
+      stderr: expect.stringContaining('checkpoint-000002-step-2'),
+    }))
+      expect(found).toMatchObject({ step: 2 });
+  });
+
+  test('a restarted job that sees less than it has saved ends with host and folder, and does not begin anew', async () => {
+    const [folder, results] = [temporaryFolder(), temporaryFolder()];
+    const args = [
+      '--nproc',
+      '2',
+      '--max-restarts',
+      '1',
+      'test/fixtures/checkpoints.js',
+      'saveAndRestart',
+      results,
+    ];
+    await launch(args, { env: { DIR: join(folder, 'mine') } }).ended;
+    const found = [0, 1].map(
+      (rank) => JSON.parse(readFileSync(join(results, `${rank}.json`), 'utf8')) as Failure,
+    );
+    expect(found[1]).toEqual(found[0]);
+    expect(found[0].code).toBe('ERR_CHECKPOINT_BEHIND');
+    expect(found[0].message).toMatch(
+      new RegExp(
+        String.raw`this job has saved step 7 \(${folder}/here/checkpoint-000001-step-7, written on host ${hostname()}\), and no rank sees a checkpoint there .* give resume\(\) the path`,
+      ),
+    );
+  });
 });

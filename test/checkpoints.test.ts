@@ -104,8 +104,8 @@ test('what is asked for wrongly is refused on every rank, and the next save work
     step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',
     ranksDiffer: 'ERR_CHECKPOINT_RANKS_DIFFER: ',
     unsavable: 'values.callback is a function, which a checkpoint cannot hold',
-    notFound: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/nowhere"): rank 0: ${dir}/nowhere has no complete checkpoint`,
-    noCheckpoint: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/checkpoint-000007-step-1"): rank 0: ${dir}/checkpoint-000007-step-1 is no complete checkpoint`,
+    notFound: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/nowhere"): ${dir}/nowhere has no complete checkpoint`,
+    noCheckpoint: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/checkpoint-000007-step-1"): ${dir}/checkpoint-000007-step-1 is no complete checkpoint`,
   };
   for (const [kind, message] of Object.entries(expected)) expect(messages[kind]).toContain(message);
   expect(messages.ranksDiffer).toContain('rank 0 has step 5 of epoch 0 with holder');

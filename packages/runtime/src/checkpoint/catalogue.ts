@@ -22,7 +22,10 @@ export interface CheckpointEntry {
 /** Numbers and steps have at most so many digits. A longer name is not ringrun's: as a JavaScript number it would not be exact. */
 const mostDigits = 15;
 
-const pattern = new RegExp(String.raw`^(checkpoint-(\d{1,${mostDigits}})-step-(\d{1,${mostDigits}}))/(.*)$`, 's');
+const pattern = new RegExp(
+  String.raw`^(checkpoint-(\d{1,${mostDigits}})-step-(\d{1,${mostDigits}}))/(.*)$`,
+  's',
+);
 
 /** Padded, so that listings show checkpoints in their order. */
 export function checkpointName(number: number, step: number): string {
@@ -42,9 +45,20 @@ export function checkpointsAmong(objects: readonly StoredObject[]): CheckpointEn
   return [...entries.values()].sort((a, b) => a.number - b.number);
 }
 
-/** What the next checkpoint is called. */
-export function nextName(entries: readonly CheckpointEntry[], step: number): string {
-  return checkpointName((entries.at(-1)?.number ?? 0) + 1, step);
+/** Those that can be resumed from, the newest first. */
+export function newestFirst<Entry extends CheckpointEntry>(entries: readonly Entry[]): Entry[] {
+  const complete = entries.filter(({ isComplete }) => isComplete);
+  return complete.sort((a, b) => b.number - a.number || b.step - a.step);
+}
+
+/** The highest number; 0 where there are none. */
+export function highestNumber(entries: readonly CheckpointEntry[]): number {
+  return entries.reduce((highest, { number }) => Math.max(highest, number), 0);
+}
+
+/** The number of the next checkpoint: higher than all that are there, and than `above`, the highest that is known of elsewhere. */
+export function nextNumber(entries: readonly CheckpointEntry[], above = 0): number {
+  return Math.max(highestNumber(entries), above) + 1;
 }
 
 /**

@@ -9,6 +9,8 @@ const codes = {
   'newer format': 'ERR_CHECKPOINT_VERSION',
   'does not fit': 'ERR_CHECKPOINT_MISFIT',
   'ranks differ': 'ERR_CHECKPOINT_RANKS_DIFFER',
+  behind: 'ERR_CHECKPOINT_BEHIND',
+  'in use': 'ERR_CHECKPOINT_IN_USE',
 } as const;
 
 export type CheckpointProblem = keyof typeof codes;

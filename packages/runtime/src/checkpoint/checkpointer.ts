@@ -2,16 +2,17 @@ import type { ProcessGroup } from '@ringrun/collectives';
 import { requireInteger } from '../data/require-integer.ts';
 import { openStorage } from '../storage/index.ts';
 import type { Storage } from '../storage/index.ts';
-import { checkpointsAmong, namePrefix } from './catalogue.ts';
+import { checkpointsAmong, namePrefix, newestFirst } from './catalogue.ts';
 import { findTogether } from './find-checkpoint.ts';
+import { LastSaved } from './last-saved.ts';
 import { loadTogether } from './load-parts.ts';
 import { ownOf, Registry, together } from './registry.ts';
-import { attempt, requireAgreement, requireSuccess, sharedError, teamOf } from './team.ts';
+import { attempt, requireAgreement, requireSuccess, sharedError, teamOf, untilSettled } from './team.ts';
 import type { Team } from './team.ts';
 import { Writes } from './writes.ts';
 
 export interface CheckpointerOptions {
-  /** Where checkpoints are: a folder, which only rank 0 needs to see, or `s3://bucket/prefix`. Of one job alone. */
+  /** Where checkpoints are: a folder that all hosts share, or `s3://bucket/prefix`. Of one job alone. */
   dir: string;
   /** How many checkpoints stay, an integer from 1; 3 unless given. */
   keep?: number;
@@ -77,6 +78,7 @@ export class Checkpointer {
   readonly #group: ProcessGroup | undefined;
   readonly #registry = new Registry();
   readonly #writes: Writes;
+  readonly #lastSaved: LastSaved;
 
   /** Nothing is opened yet. Throws `InvalidArgumentError` for a `dir` that is no place for data, or a `keep` below 1. */
   constructor({ dir, keep = 3, processGroup }: CheckpointerOptions) {
@@ -84,7 +86,8 @@ export class Checkpointer {
     this.#storage = openStorage(dir);
     this.location = this.#storage.location;
     this.#group = processGroup;
-    this.#writes = new Writes(this.location, keep);
+    this.#lastSaved = new LastSaved(this.location);
+    this.#writes = new Writes(this.location, keep, this.#lastSaved);
   }
 
   /**
@@ -107,12 +110,13 @@ export class Checkpointer {
     const team = teamOf(this.#group);
     const what = 'Checkpointer.save';
     await this.#lastWrite(team, what);
-    const own = await attempt(() => {
+    const taking = attempt(() => {
       for (const [name, value] of Object.entries({ step, epoch }))
         requireInteger(value, { who: 'Checkpointer.save', what: name, min: 0 });
       return this.#registry.take(team.rank, values);
     });
-    const parts = await requireSuccess(team, what, own, 'not written');
+    await untilSettled(team, taking);
+    const parts = await requireSuccess(team, what, await taking, 'not written');
     await requireAgreement(team, what, `step ${step} of epoch ${epoch} with ${[...parts.keys()].join(', ')}`);
     const owns = await team.gatherObject(ownOf(parts));
     if (!owns) return;
@@ -131,19 +135,22 @@ export class Checkpointer {
   }
 
   /**
-   * Gives what is registered the state that was saved; a collective. Rank 0 reads, and sends it to the others.
+   * Gives what is registered the state that was saved; a collective. Every rank looks at the folder; rank 0, or the first rank that sees the checkpoint, reads it and sends it to the
+   * others. Reading may take any time: no collective's timeout counts it.
    *
    * @param from 'auto': the newest complete checkpoint in `dir`; where a file of it is not as it was written, that is said on stderr and the one before it is
    * taken; resolves with undefined where there is none yet. A path: that checkpoint, or the newest in that folder or below that prefix, and an error where
    * there is none. Undefined: nothing is resumed.
    * @throws CheckpointError, the same on every rank, and nothing has changed on any: `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_DAMAGED` with the file and its hashes,
-   * `ERR_CHECKPOINT_VERSION`, `ERR_CHECKPOINT_MISFIT` with the first difference, `ERR_CHECKPOINT_NOT_READ` with the storage's reason
+   * `ERR_CHECKPOINT_VERSION`, `ERR_CHECKPOINT_BEHIND` where 'auto' finds none as new as this job has saved (known under the launcher), `ERR_CHECKPOINT_MISFIT` with the first difference, `ERR_CHECKPOINT_NOT_READ` with the storage's reason
    */
   async resume(from?: string, { strict = true }: ResumeOptions = {}): Promise<Resumed | undefined> {
     if (from === undefined) return undefined;
     const team = teamOf(this.#group);
-    await this.#writes.over('Checkpointer.resume');
-    const found = await findTogether(team, this.#storage, from);
+    await untilSettled(team, this.#writes.over('Checkpointer.resume'));
+    const lastSaved = () => this.#lastSaved.read();
+    const { found, highest } = await findTogether(team, { own: this.#storage, from, lastSaved });
+    this.#writes.continueAbove(highest);
     if (found === undefined) return undefined;
     const { path, manifest, files } = found;
     const values = await loadTogether(team, `Checkpointer.resume from ${path}`, {
@@ -158,13 +165,13 @@ export class Checkpointer {
   /** The path of the newest complete checkpoint in `dir`, or undefined. Looks from this process, and reads none. */
   async latest(): Promise<string | undefined> {
     const entries = checkpointsAmong(await this.#storage.list(namePrefix));
-    const newest = entries.filter(({ isComplete }) => isComplete).at(-1);
+    const newest = newestFirst(entries).at(0);
     return newest && `${this.location}/${newest.name}`;
   }
 
   /** Waits on rank 0 for what is being written; everybody hears of its failure. */
   async #lastWrite(team: Team, who: string): Promise<void> {
-    await this.#writes.over(who);
+    await untilSettled(team, this.#writes.over(who));
     const failure = await team.broadcastObject(this.#writes.takeFailure());
     if (failure) throw sharedError(who, 0, failure, 'not written');
   }

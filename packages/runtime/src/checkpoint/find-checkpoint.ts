@@ -1,13 +1,17 @@
-import { openStorage } from '../storage/index.ts';
+import { hostname } from 'node:os';
+import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';
-import { checkpointsAmong } from './catalogue.ts';
-import { CheckpointError, failureOf } from './checkpoint-error.ts';
+import { checkpointsAmong, highestNumber, namePrefix, newestFirst } from './catalogue.ts';
+import type { CheckpointEntry } from './catalogue.ts';
+import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
 import type { Failure } from './checkpoint-error.ts';
+import { describeSaved } from './last-saved.ts';
+import type { SavedCheckpoint } from './last-saved.ts';
 import type { Manifest } from './manifest.ts';
 import { readCheckpoint, readNewest } from './read-checkpoint.ts';
 import type { ReadCheckpoint } from './read-checkpoint.ts';
-import { attempt, sharedError } from './team.ts';
-import type { Team } from './team.ts';
+import { attempt, sharedError, untilSettled } from './team.ts';
+import type { Outcome, Team } from './team.ts';
 
 /** A checkpoint that every rank has. */
 export interface FoundCheckpoint {
@@ -17,64 +21,215 @@ export interface FoundCheckpoint {
   files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
-/** What rank 0 tells the others: what it has read, or why not; neither where there is nothing yet. */
+export interface Search {
+  /** The checkpointer's own place. */
+  own: Storage;
+  /** 'auto', for the newest in `own`; else the path of a checkpoint, or of the place of some. */
+  from: string;
+  /** On rank 0: what this job has saved last, if that is known. */
+  lastSaved: () => Promise<SavedCheckpoint | undefined>;
+}
+
+export interface SearchResult {
+  /** Undefined where `from` is 'auto' and there is none yet. */
+  found: FoundCheckpoint | undefined;
+  /** The highest number of a checkpoint that a rank sees in `own`, complete or not; 0 where none was looked for there. */
+  highest: number;
+}
+
+/** What a rank sees of a place. */
+interface View {
+  host: string;
+  entries: readonly CheckpointEntry[];
+  failure?: Failure;
+  /** Of rank 0. */
+  lastSaved?: SavedCheckpoint | undefined;
+}
+
+/** A checkpoint, and the first rank that sees it. */
+interface Candidate extends CheckpointEntry {
+  rank: number;
+}
+
+/** Bytes of one broadcast: the time that a collective may take is for that many. */
+const mostSentBytes = 2 ** 28;
+
+/** Milliseconds of reading after which that is reported. */
+const quietMs = 5000;
+
+/**
+ * Every rank looks at the place; one of those that see the newest checkpoint reads it, and every rank gets it. A collective. A folder that one host alone has is enough, whichever rank runs
+ * there.
+ *
+ * @throws CheckpointError, the same on every rank
+ */
+export async function findTogether(team: Team, search: Search): Promise<SearchResult> {
+  const what = `Checkpointer.resume(${JSON.stringify(search.from)})`;
+  const place = await attempt(() => placeOf(search));
+  const views = await lookTogether(team, what, place, search);
+  // Where rank 0 has a place, so has every rank: it follows from the arguments.
+  const { storage, name } = (place as { value: Place }).value;
+  const candidates = candidatesOf(views, name);
+  if (search.from === 'auto') requireNoneNewer(what, views, candidates);
+  const read = (candidate: Candidate) => readTogether(team, what, storage, candidate);
+  const isOwn = storage.location === search.own.location;
+  const highest = isOwn ? Math.max(...views.map(({ entries }) => highestNumber(entries))) : 0;
+  if (candidates.length === 0) {
+    if (search.from === 'auto') return { found: undefined, highest };
+    throw notFound(what, storage, name);
+  }
+  const report = (line: string) => {
+    if (team.rank === 0) say(line);
+  };
+  reportWhereItIs(storage, views, candidates[0], report);
+  try {
+    const found =
+      name === undefined
+        ? await readNewest(storage.location, candidates, read, report)
+        : await read(candidates[0]);
+    return { found, highest };
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    throw new CheckpointError('damaged', `${what}: ${error.message}`, { cause: error.cause });
+  }
+}
+
+function isDamaged(error: unknown): error is CheckpointError {
+  return error instanceof CheckpointError && error.problem === 'damaged';
+}
+
+/** Where to look, and for which checkpoint; any without a name. */
+interface Place {
+  storage: Storage;
+  name?: string | undefined;
+}
+
+function placeOf({ own, from }: Search): Place {
+  if (from === 'auto') return { storage: own };
+  const [location, name] = split(from);
+  const storage = location === '' ? own : openStorage(location);
+  return { storage, name };
+}
+
+/** What each rank sees. In a bucket all see the same: rank 0 looks. */
+async function lookTogether(
+  team: Team,
+  what: string,
+  place: Outcome<Place>,
+  { lastSaved, from }: Search,
+): Promise<View[]> {
+  const look = async (): Promise<View> => {
+    const host = hostname();
+    if ('error' in place) return { host, entries: [], failure: failureOf(place.error) };
+    const { storage } = place.value;
+    if (team.rank > 0 && isBucket(storage.location)) return { host, entries: [] };
+    const seen = await attempt(() => storage.list(namePrefix));
+    const saved = team.rank === 0 && from === 'auto' ? await lastSaved() : undefined;
+    if ('error' in seen) return { host, entries: [], failure: failureOf(seen.error) };
+    return { host, entries: checkpointsAmong(seen.value), lastSaved: saved };
+  };
+  const looking = look();
+  await untilSettled(team, looking);
+  const views = await team.allGatherObject(await looking);
+  const [{ failure }] = views;
+  // Another host may lack the folder, or the right to read it.
+  if (failure) throw sharedError(what, 0, failure, 'not read');
+  return views;
+}
+
+/** The newest first. */
+function candidatesOf(views: readonly View[], wanted: string | undefined): Candidate[] {
+  const byName = new Map<string, Candidate>();
+  for (const [rank, { entries }] of views.entries()) {
+    for (const entry of entries) {
+      const isWanted = wanted === undefined || entry.name === wanted;
+      if (isWanted && entry.isComplete && !byName.has(entry.name)) byName.set(entry.name, { ...entry, rank });
+    }
+  }
+  return newestFirst([...byName.values()]);
+}
+
+/** A job never goes back to an earlier step than it has saved, unless it is told to. */
+function requireNoneNewer(what: string, views: readonly View[], candidates: readonly Candidate[]): void {
+  const [{ lastSaved, host }] = views;
+  const newest = candidates.at(0);
+  if (lastSaved === undefined || (newest?.number ?? 0) >= lastSaved.number) return;
+  const seen =
+    newest === undefined
+      ? 'no rank sees a checkpoint there'
+      : `the newest that a rank sees there is ${newest.name}`;
+  throw new CheckpointError(
+    'behind',
+    `${what}: this job has saved ${describeSaved(lastSaved)}, and ${seen} (rank 0 is on host ${host} now). ` +
+      `Use a folder that all hosts share or s3://, or bring host ${lastSaved.host} back; to go back to an earlier step on purpose, give resume() the path of a checkpoint.`,
+  );
+}
+
+function reportWhereItIs(
+  { location }: Storage,
+  views: readonly View[],
+  { name, rank }: Candidate,
+  report: (line: string) => void,
+): void {
+  if (rank === 0) return;
+  report(
+    `rank 0 (host ${views[0].host}) does not see ${name} in ${location}; rank ${rank} (host ${views[rank].host}) does, and sends it to all. ` +
+      'Keep checkpoints in a folder that all hosts share, or in s3://: if that host is lost, so are they.',
+  );
+}
+
+function notFound(what: string, { location }: Storage, name: string | undefined): CheckpointError {
+  const problem =
+    name === undefined
+      ? `${location} has no complete checkpoint that a rank sees. Name a checkpoint, or the place of some; resume('auto') begins anew where there is none.`
+      : `${location}/${name} is no complete checkpoint that a rank sees: it has no manifest.json. Name one that has.`;
+  return new CheckpointError('not found', `${what}: ${problem}`);
+}
+
+/** What the rank that reads sends to the others: what it has read, or why not. */
 interface Announcement {
   failure?: Failure;
   found?: Pick<FoundCheckpoint, 'path' | 'manifest'> & { sizes: (readonly [file: string, bytes: number])[] };
 }
 
-/**
- * Rank 0 reads a checkpoint, and every rank gets it; a collective. Only rank 0's host has to see the place.
- *
- * @param from 'auto', for the newest of `own`, or undefined where there is none; else the path of a checkpoint, or of the place of some
- * @throws CheckpointError, the same on every rank
- */
-export async function findTogether(
+async function readTogether(
   team: Team,
-  own: Storage,
-  from: string,
-): Promise<FoundCheckpoint | undefined> {
-  const read = team.rank === 0 ? await attempt(() => find(own, from)) : { value: undefined };
+  what: string,
+  storage: Storage,
+  { name, rank }: Candidate,
+): Promise<FoundCheckpoint> {
+  const reading = attempt(async () =>
+    team.rank === rank ? await whileReporting(what, storage, readCheckpoint(storage, name)) : undefined,
+  );
+  await untilSettled(team, reading);
+  const read = await reading;
   const announcement = await team.broadcastObject<Announcement>(
-    'error' in read ? { failure: failureOf(read.error) } : announcementOf(read.value),
+    'error' in read ? { failure: failureOf(read.error) } : announcementOf(storage, read.value),
+    { src: rank },
   );
   const { failure, found } = announcement;
-  if (failure) throw sharedError(`Checkpointer.resume(${JSON.stringify(from)})`, 0, failure, 'not read');
-  if (!found) return undefined;
+  if (failure) {
+    // The caller may pass over a damaged one; then the message has no other context.
+    if (failure.problem === 'damaged')
+      throw new CheckpointError('damaged', failure.message, { cause: errorOf(failure) });
+    throw sharedError(what, rank, failure, 'not read');
+  }
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  const ownFiles = 'value' in read ? read.value?.files : undefined;
-  for (const [file, bytes] of found.sizes) {
-    const content = ownFiles?.get(file) ?? new Uint8Array(bytes);
-    await team.broadcast(content, { src: 0 });
+  const own = 'value' in read ? read.value?.files : undefined;
+  for (const [file, bytes] of found!.sizes) {
+    const content = own?.get(file) ?? new Uint8Array(bytes);
+    for (let begin = 0; begin < bytes; begin += mostSentBytes)
+      await team.broadcast(content.subarray(begin, begin + mostSentBytes), { src: rank });
     files.set(file, content);
   }
-  return { path: found.path, manifest: found.manifest, files };
+  return { path: found!.path, manifest: found!.manifest, files };
 }
 
-function announcementOf(found: FoundCheckpoint | undefined): Announcement {
-  if (!found) return {};
-  const { path, manifest, files } = found;
-  return { found: { path, manifest, sizes: Array.from(files, ([file, { length }]) => [file, length]) } };
-}
-
-async function find(own: Storage, from: string): Promise<FoundCheckpoint | undefined> {
-  if (from === 'auto') return located(own, await readNewest(own, tell));
-  const [location, name] = split(from);
-  if (name !== undefined) {
-    const storage = location === '' ? own : openStorage(location);
-    return located(storage, await readCheckpoint(storage, name));
-  }
-  const storage = openStorage(from);
-  const newest = located(storage, await readNewest(storage, tell));
-  if (newest) return newest;
-  throw new CheckpointError(
-    'not found',
-    `${storage.location} has no complete checkpoint. Name a checkpoint, or the place of some; resume('auto') begins anew where there is none.`,
-  );
-}
-
-function located(storage: Storage, read: ReadCheckpoint | undefined): FoundCheckpoint | undefined {
-  return read && { path: `${storage.location}/${read.name}`, manifest: read.manifest, files: read.files };
+function announcementOf({ location }: Storage, read: ReadCheckpoint | undefined): Announcement {
+  if (!read) return {};
+  const { name, manifest, files } = read;
+  const sizes = Array.from(files, ([file, { length }]) => [file, length] as const);
+  return { found: { path: `${location}/${name}`, manifest, sizes } };
 }
 
 /** The place and the name, where a path's last part is a checkpoint's name. */
@@ -84,6 +239,17 @@ function split(path: string): [location: string, name?: string] {
   return isCheckpoint ? [location, name] : [path];
 }
 
-function tell(line: string): void {
+async function whileReporting<T>(what: string, { location }: Storage, reading: Promise<T>): Promise<T> {
+  const startedAt = performance.now();
+  const lines = setInterval(() => {
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    say(`${what} has been reading from ${location} for ${seconds} s; the other ranks wait.`);
+  }, quietMs);
+  return await reading.finally(() => {
+    clearInterval(lines);
+  });
+}
+
+function say(line: string): void {
   process.stderr.write(`ringrun: ${line}\n`);
 }

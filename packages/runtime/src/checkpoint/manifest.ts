@@ -85,14 +85,16 @@ function problemOf({ version, step, epoch, worldSize, time, files }: Manifest): 
     const from = least[field as keyof typeof least];
     if (!isCount(value, from)) return wrong(field, value, `an integer of at least ${from}`);
   }
-  if (typeof time !== 'string' || Number.isNaN(Date.parse(time))) return wrong('time', time, 'an ISO 8601 time');
+  if (typeof time !== 'string' || Number.isNaN(Date.parse(time)))
+    return wrong('time', time, 'an ISO 8601 time');
   if (!isObject(files)) return wrong('files', files, 'an object of records');
   return Object.entries(files).map(problemOfFile).find(Boolean);
 }
 
 function problemOfFile([file, record]: [string, unknown]): string | undefined {
   const field = `files[${JSON.stringify(file)}]`;
-  if (!/^[A-Za-z0-9][\w.-]*$/.test(file) || file === manifestName) return `${field} is no name of a checkpoint's file`;
+  if (!/^[A-Za-z0-9][\w.-]*$/.test(file) || file === manifestName)
+    return `${field} is no name of a checkpoint's file`;
   if (!isObject(record)) return wrong(field, record, 'an object with bytes and sha256');
   const { bytes, sha256 } = record;
   if (!isCount(bytes, 0)) return wrong(`${field}.bytes`, bytes, 'an integer of at least 0');
@@ -101,7 +103,8 @@ function problemOfFile([file, record]: [string, unknown]): string | undefined {
 }
 
 function wrong(field: string, value: unknown, expected: string): string {
-  return `its ${field} is ${JSON.stringify(value) ?? 'missing'}, expected ${expected}`;
+  const shown = value === undefined ? 'missing' : JSON.stringify(value);
+  return `its ${field} is ${shown}, expected ${expected}`;
 }
 
 function isCount(value: unknown, least: number): boolean {

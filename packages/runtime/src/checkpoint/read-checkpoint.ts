@@ -1,6 +1,6 @@
 import { StorageError } from '../storage/index.ts';
 import type { Storage } from '../storage/index.ts';
-import { checkpointsAmong, manifestName, namePrefix } from './catalogue.ts';
+import { manifestName } from './catalogue.ts';
 import { CheckpointError } from './checkpoint-error.ts';
 import { damaged, decodeManifest, recordOf } from './manifest.ts';
 import type { FileRecord, Manifest } from './manifest.ts';
@@ -13,31 +13,33 @@ export interface ReadCheckpoint {
 }
 
 /**
- * The newest complete checkpoint that is not damaged; undefined where there is none at all. Those that are passed over are told, each with the file that is not as it was.
+ * The first of `candidates` that is not damaged; undefined where there are none. Those that are passed over are reported, each with the file that is not as it was.
  *
- * @throws CheckpointError where there are checkpoints, and all are damaged, or the newest is of a newer format; StorageError
+ * @param location where they are, for messages
+ * @param candidates complete checkpoints, the newest first
+ * @throws CheckpointError where there are candidates, and all are damaged; what `read` throws except for damaged ones
  */
-export async function readNewest(
-  storage: Storage,
-  tell: (line: string) => void,
-): Promise<ReadCheckpoint | undefined> {
-  const entries = checkpointsAmong(await storage.list(namePrefix));
-  const complete = entries.filter(({ isComplete }) => isComplete).reverse();
+export async function readNewest<Candidate extends { name: string }, Read>(
+  location: string,
+  candidates: readonly Candidate[],
+  read: (candidate: Candidate) => Promise<Read>,
+  report: (line: string) => void,
+): Promise<Read | undefined> {
   const passedOver: string[] = [];
-  for (const { name } of complete) {
+  for (const candidate of candidates) {
     try {
-      const read = await readCheckpoint(storage, name);
-      for (const message of passedOver) tell(`${message}. Resuming from ${name} instead.`);
-      return read;
+      const found = await read(candidate);
+      for (const message of passedOver) report(`${message}. Resuming from ${candidate.name} instead.`);
+      return found;
     } catch (error) {
       if (!(error instanceof CheckpointError) || error.problem !== 'damaged') throw error;
       passedOver.push(error.message);
     }
   }
-  if (complete.length === 0) return undefined;
+  if (candidates.length === 0) return undefined;
   throw new CheckpointError(
     'damaged',
-    `All checkpoints in ${storage.location} are damaged, so there is none to resume from: ${passedOver.join('; ')}. Restore one, or move them away to begin anew.`,
+    `All checkpoints in ${location} are damaged, so there is none to resume from: ${passedOver.join('; ')}. Restore one, or move them away to begin anew.`,
   );
 }
 

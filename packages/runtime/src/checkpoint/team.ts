@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup, isInitialized } from '../process-group/index.ts';
 import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
@@ -32,6 +33,35 @@ export async function attempt<T>(act: () => T | Promise<T>): Promise<Outcome<T>>
     return { value: await act() };
   } catch (error) {
     return { error };
+  }
+}
+
+/** Milliseconds between two signs of life of a rank whose work takes long. */
+const signEveryMs = 250;
+
+/**
+ * Resolves on every rank when `work` has settled on all of them; a collective. Storage may take longer than a collective may: ranks whose work is not over say so several times a second,
+ * so that no timeout counts it, and a rank that dies meanwhile is a `PeerDiedError` on the others at once.
+ */
+export async function untilSettled(team: Team, work: Promise<unknown>): Promise<void> {
+  const settled = work.then(
+    () => true,
+    () => true,
+  );
+  if (team.size === 1) await settled;
+  for (let pauseMs = 5; team.size > 1; pauseMs = Math.min(2 * pauseMs, signEveryMs)) {
+    const isOver = await within(settled, pauseMs);
+    if ((await team.allGatherObject(isOver)).every(Boolean)) return;
+  }
+}
+
+async function within(settled: Promise<boolean>, ms: number): Promise<boolean> {
+  const timer = new AbortController();
+  const pause = setTimeout(ms, false, { signal: timer.signal }).catch(() => false);
+  try {
+    return await Promise.race([settled, pause]);
+  } finally {
+    timer.abort();
   }
 }
 

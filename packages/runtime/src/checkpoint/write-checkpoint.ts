@@ -1,5 +1,12 @@
 import type { Storage } from '../storage/index.ts';
-import { checkpointsAmong, manifestName, namePrefix, nextName, superseded } from './catalogue.ts';
+import {
+  checkpointName,
+  checkpointsAmong,
+  manifestName,
+  namePrefix,
+  nextNumber,
+  superseded,
+} from './catalogue.ts';
 import { encodeManifest, recordOf } from './manifest.ts';
 import type { FileRecord, Occasion } from './manifest.ts';
 
@@ -9,11 +16,14 @@ export interface WriteJob {
   /** By name, all but the manifest. */
   files: ReadonlyMap<string, Uint8Array>;
   keep: number;
+  /** Its number is higher than this one, and than all that are there. Default: 0. */
+  above?: number;
 }
 
 export interface Written {
   /** Of the checkpoint. */
   name: string;
+  number: number;
   /** Why older checkpoints are still there that should have gone. */
   notDeleted?: string;
 }
@@ -26,7 +36,8 @@ export interface Written {
  */
 export async function writeCheckpoint(storage: Storage, job: WriteJob): Promise<Written> {
   const before = checkpointsAmong(await storage.list(namePrefix));
-  const name = nextName(before, job.occasion.step);
+  const number = nextNumber(before, job.above);
+  const name = checkpointName(number, job.occasion.step);
   const records: Record<string, FileRecord> = {};
   for (const [file, bytes] of job.files) {
     records[file] = await recordOf(bytes);
@@ -35,9 +46,9 @@ export async function writeCheckpoint(storage: Storage, job: WriteJob): Promise<
   await storage.write(`${name}/${manifestName}`, encodeManifest(job.occasion, records));
   try {
     await deleteSuperseded(storage, job.keep);
-    return { name };
+    return { name, number };
   } catch (error) {
-    return { name, notDeleted: error instanceof Error ? error.message : String(error) };
+    return { name, number, notDeleted: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -1,7 +1,9 @@
+import { hostname } from 'node:os';
 import { BackgroundWriter } from './background-writer.ts';
 import { failureOf } from './checkpoint-error.ts';
 import type { Failure } from './checkpoint-error.ts';
 import type { FlatState } from './flat-state.ts';
+import type { LastSaved } from './last-saved.ts';
 import type { Occasion } from './manifest.ts';
 import { encodeParts } from './packed-parts.ts';
 import type { Part } from './packed-parts.ts';
@@ -16,11 +18,19 @@ export class Writes {
   readonly #writer: BackgroundWriter;
   #under: { step: number; over: Promise<void> } | undefined;
   #failure: Failure | undefined;
+  readonly #lastSaved: LastSaved;
+  #above = 0;
 
-  constructor(location: string, keep: number) {
+  constructor(location: string, keep: number, lastSaved: LastSaved) {
     this.#location = location;
     this.#keep = keep;
+    this.#lastSaved = lastSaved;
     this.#writer = new BackgroundWriter(location);
+  }
+
+  /** Checkpoints get higher numbers than this one, which another host may have. */
+  continueAbove(number: number): void {
+    this.#above = Math.max(this.#above, number);
   }
 
   /** Copies the parts before it returns, and writes them meanwhile. Nothing else may be under way. */
@@ -38,7 +48,10 @@ export class Writes {
   /** Up to its first await it runs at once. */
   async #write(occasion: Occasion, parts: ReadonlyMap<string, Part<FlatState>>): Promise<void> {
     const files = encodeParts(parts, this.#writer.allocate);
-    const { name, notDeleted } = await this.#writer.write({ occasion, files, keep: this.#keep });
+    const job = { occasion, files, keep: this.#keep, above: this.#above };
+    const { name, number, notDeleted } = await this.#writer.write(job);
+    const path = `${this.#location}/${name}`;
+    await this.#lastSaved.record({ number, step: occasion.step, path, host: hostname() });
     if (notDeleted === undefined) return;
     say(`${name} is written, and older checkpoints could not be deleted: ${notDeleted}`);
   }

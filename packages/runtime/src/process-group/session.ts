@@ -11,6 +11,8 @@ export interface Session {
   readonly group: ProcessGroup;
   /** Keys that this job has for itself, until the next `initProcessGroup`. `group/0` is the group of all ranks. */
   readonly store: Store;
+  /** Keys that outlive the workers: those of the next round find them. Undefined without a launcher. */
+  readonly jobStore: Store | undefined;
   /** Milliseconds for meeting the ranks of a group, and for each of its operations. */
   readonly timeoutMs: number;
   readonly masterAddress: string;
@@ -62,7 +64,8 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         await found.release();
       }
     };
-    return { group, store, timeoutMs, masterAddress, formGroup, leave };
+    const jobStore = settings.place.kind === 'launcher' ? new PrefixStore('job', found.store) : undefined;
+    return { group, store, jobStore, timeoutMs, masterAddress, formGroup, leave };
   } catch (error) {
     await found.abandon();
     throw error;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkpointsAmong, nextName, superseded } from '../../src/checkpoint/catalogue.ts';
+import { checkpointName, checkpointsAmong, nextNumber, superseded } from '../../src/checkpoint/catalogue.ts';
 
 /** `C`: complete, `i`: incomplete; in the order of their numbers. */
 function catalogue(kinds: string) {
@@ -26,8 +26,9 @@ test.each([
 });
 
 test('numbers go on behind the highest, whatever the steps are', () => {
-  expect(nextName([], 7)).toBe('checkpoint-000001-step-7');
-  expect(nextName(catalogue('CCi'), 5)).toBe('checkpoint-000004-step-5');
+  expect(checkpointName(nextNumber([]), 7)).toBe('checkpoint-000001-step-7');
+  expect(checkpointName(nextNumber(catalogue('CCi')), 5)).toBe('checkpoint-000004-step-5');
+  expect(nextNumber(catalogue('CCi'), 7)).toBe(8);
   const [a, b] = checkpointsAmong([
     { name: 'checkpoint-1000000-step-1/manifest.json', bytes: 1 },
     { name: 'checkpoint-999999-step-2/manifest.json', bytes: 1 },

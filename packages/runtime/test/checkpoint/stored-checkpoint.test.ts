@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { checkpointsAmong, newestFirst } from '../../src/checkpoint/catalogue.ts';
 import { encodeManifest, recordOf } from '../../src/checkpoint/manifest.ts';
 import { readCheckpoint, readNewest } from '../../src/checkpoint/read-checkpoint.ts';
 import { writeCheckpoint } from '../../src/checkpoint/write-checkpoint.ts';
@@ -50,7 +51,9 @@ async function failureOf(act: Promise<unknown>): Promise<{ code: string; message
 /** What is read, and the lines that are told. */
 async function newestIn(storage: Storage) {
   const told: string[] = [];
-  const read = await readNewest(storage, (line) => told.push(line));
+  const candidates = newestFirst(checkpointsAmong(await storage.list('checkpoint-')));
+  const readOne = ({ name }: { name: string }) => readCheckpoint(storage, name);
+  const read = await readNewest(storage.location, candidates, readOne, (line) => told.push(line));
   return { step: read?.manifest.step, name: read?.name, told };
 }
 
@@ -145,7 +148,11 @@ describe('a manifest', () => {
     ['files', { files: { 'manifest.json': record } }, '"manifest.json"] is no name'],
     ['files', { files: { 'state.json': null } }, '"state.json"] is null, expected an object'],
     ['files', { files: { 'state.json': { ...record, bytes: '1' } } }, '.bytes is "1", expected an integer'],
-    ['files', { files: { 'state.json': { bytes: 1, sha256: 7 } } }, '.sha256 is 7, expected 64 hexadecimal digits'],
+    [
+      'files',
+      { files: { 'state.json': { bytes: 1, sha256: 7 } } },
+      '.sha256 is 7, expected 64 hexadecimal digits',
+    ],
     ['files', { files: null }, 'its files is null, expected an object'],
     ['files', { files: [record] }, 'its files is [{'],
     ['version', { version: null }, 'its version is null, expected an integer of at least 1'],
@@ -157,7 +164,10 @@ describe('a manifest', () => {
     const storage = openStorage(temporaryFolder());
     await write(storage, 5);
     const name = manifestOf(await write(storage, 10));
-    const { sha256: own, ...good } = JSON.parse(Buffer.from(await storage.read(name)).toString()) as Record<string, unknown>;
+    const { sha256: own, ...good } = JSON.parse(Buffer.from(await storage.read(name)).toString()) as Record<
+      string,
+      unknown
+    >;
     expect(own).toBeDefined();
     const manifest = { ...good, ...wrong };
     const digest = sha256(Buffer.from(JSON.stringify(manifest)));
