@@ -8,6 +8,7 @@
 
 import hashlib
 import json
+import math
 
 import numpy as np
 import torch
@@ -227,6 +228,81 @@ TIED = {
 }
 
 
+# The same over inputs of which some are not finite, where numbers are compared.
+NOT_FINITE = {
+    "relu": ([(5, 7)], F.relu),
+    "maximum": ([(5, 7), (7,)], torch.maximum),
+    "minimum": ([(5, 7), (7,)], torch.minimum),
+    "amax": ([(3, 4, 5)], lambda a: a.amax((0, 2))),
+    "amax of all": ([(3, 5)], lambda a: a.amax()),
+    "amin": ([(3, 4, 5)], lambda a: a.amin((1,), True)),
+    "maxPool2d": ([(2, 3, 6, 4)], lambda x: F.max_pool2d(x, 2)),
+    "maxPool2d with a rest": ([(2, 3, 7, 5)], lambda x: F.max_pool2d(x, (2, 3))),
+    "maxPool2d overlapping": ([(2, 3, 7, 7)], lambda x: F.max_pool2d(x, 3, 2)),
+    "maxPool2d padded": ([(2, 3, 6, 5)], lambda x: F.max_pool2d(x, 2, padding=1)),
+    "maxPool2d overlapping and padded": ([(2, 2, 5, 6)], lambda x: F.max_pool2d(x, (3, 2), 1, (1, 0))),
+    "maxPool2d windows apart": ([(1, 2, 8, 9)], lambda x: F.max_pool2d(x, 2, 3)),
+    "relu, maxPool2d": ([(2, 3, 6, 4)], lambda x: F.max_pool2d(F.relu(x), 2)),
+    "relu, maxPool2d of 16 convolved images": (
+        [(16, 1, 4, 6)],
+        lambda x: F.max_pool2d(F.relu(F.conv2d(x, torch.ones((1, 1, 1, 1), dtype=x.dtype))), 2),
+    ),
+    "maxPool2d 3x3 of 16 convolved images": (
+        [(16, 1, 6, 6)],
+        lambda x: F.max_pool2d(F.conv2d(x, torch.ones((1, 1, 1, 1), dtype=x.dtype)), 3),
+    ),
+}
+
+# Written so that double precision suffices for numbers of every size: 1 + tanh(u) is 2·sigmoid(2u).
+TAILS = {
+    "sigmoid": torch.sigmoid,
+    "silu": F.silu,
+    "gelu by tanh": lambda a: a * torch.sigmoid(2 * math.sqrt(2 / math.pi) * (a + 0.044715 * a**3)),
+    "binaryCrossEntropyWithLogits of 0": lambda a: -F.logsigmoid(-a),
+    "binaryCrossEntropyWithLogits of 1": lambda a: -F.logsigmoid(a),
+}
+
+
+def fill_not_finite(shape, seed):
+    """Three levels, NaN and both infinities, of which -Infinity fills whole windows."""
+    place = np.arange(1, int(np.prod(shape)) + 1, dtype=np.int64)
+    values = fill_coarse(shape, seed).reshape(-1)
+    kind = place * (7919 + 104 * seed) % 10007 % 13
+    values[kind <= 6] = -np.inf
+    values[kind == 7] = np.inf
+    values[kind == 8] = np.nan
+    return values.reshape(shape)
+
+
+def written(tensor):
+    """All elements; those that are not finite as JavaScript's String() writes them."""
+    names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+    return [names.get(str(x), shortest(x)) for x in tensor.detach().double().numpy().reshape(-1)]
+
+
+def not_finite_cases():
+    """As `operator_cases`, every element."""
+    for name, (shapes, function) in NOT_FINITE.items():
+        inputs = [fill_not_finite(shape, seed).double().requires_grad_() for seed, shape in enumerate(shapes)]
+        output = function(*inputs)
+        (output * fill(output.shape, 50).double()).sum().backward()
+        gradients = [written(x.grad) for x in inputs]
+        yield {"name": name, "inputs": shapes, "output": written(output), "gradients": gradients}
+
+
+def tails():
+    """Outputs and gradients, each element by itself."""
+    sizes = [1e-30, 1e-4, 0.1, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 17, 18, 20, 25, 30, 50, 80, 1000]
+    numbers = [sign * size for size in sizes for sign in (1, -1)]
+    cases = []
+    for name, function in TAILS.items():
+        x = torch.tensor(numbers, dtype=torch.float32).double().requires_grad_()
+        output = function(x)
+        output.sum().backward()
+        cases.append({"name": name, "output": written(output), "gradient": written(x.grad)})
+    return {"numbers": numbers, "cases": cases}
+
+
 def operator_cases(table, fill_input):
     """Output and gradients of every function, for the loss sum(output · fill(output's shape, 50))."""
     for name, (shapes, function) in table.items():
@@ -419,6 +495,8 @@ def sgd(options):
 fixture = {
     "operators": list(operator_cases(OPERATORS, fill)),
     "tied": list(operator_cases(TIED, fill_coarse)),
+    "notFinite": list(not_finite_cases()),
+    "tails": tails(),
     "initialParameters": initial_parameters(),
     "normalNumbers": normal_numbers(),
     "dropouts": dropouts(),

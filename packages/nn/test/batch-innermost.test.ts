@@ -10,6 +10,8 @@ import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { add, mul, relu } from '../src/ops/elementwise.ts';
 import { reduceMean } from '../src/ops/reduction.ts';
 import { maxPool } from '../src/ops/pooling.ts';
+import { F, Parameter, Tensor, tensor } from '../src/index.ts';
+import { fill } from './fill.ts';
 import { checkGradients, type Differentiable } from './check-gradients.ts';
 
 const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 } as const;
@@ -45,6 +47,33 @@ describe('Toom-Cook along the width', () => {
     ['width 7, tiles of 2', [16, 8, 2, 9], [2, 8, 2, 7]],
   ])('%s', async (_, image, weight) => {
     expect(await operatorsAfterCheck(convolution(image, weight))).toContain('Gemm');
+  });
+});
+
+describe('what meets padding alone is exactly 0', () => {
+  const images = tensor(fill([16, 3, 2, 2], 1), [16, 3, 2, 2]);
+  const conv2d = (kernel: readonly number[], padding: [number, number]) => {
+    const weight = new Parameter(fill(kernel, 2), kernel);
+    const output = F.conv2d(images, weight, undefined, { padding });
+    const loss = output.mul(tensor(fill(output.shape, 3), output.shape)).sum();
+    return { weight, output, loss };
+  };
+
+  test('gradients of weights', async () => {
+    const { weight, loss } = conv2d([2, 3, 1, 5], [0, 2]);
+    await loss.backward();
+    const ofTap = (tap: number) => weight.grad!.filter((_, place) => place % 5 === tap);
+    expect([...ofTap(0), ...ofTap(4)].every((slope) => slope === 0)).toBe(true);
+    expect([...ofTap(1), ...ofTap(2), ...ofTap(3)].every((slope) => slope !== 0)).toBe(true);
+  });
+
+  test('results, in a training step', async () => {
+    const { output } = conv2d([2, 3, 1, 2], [0, 2]);
+    const [turned] = rewrite([output.value], batchInnermost);
+    const values = (await new Tensor(turned).array()) as Float32Array;
+    const ofColumn = (column: number) => values.filter((_, place) => place % 5 === column);
+    expect([...ofColumn(0), ...ofColumn(4)].every((value) => value === 0)).toBe(true);
+    expect([...ofColumn(1), ...ofColumn(2), ...ofColumn(3)].every((value) => value !== 0)).toBe(true);
   });
 });
 

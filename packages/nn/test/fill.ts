@@ -23,3 +23,14 @@ export function fillCoarse(shape: readonly number[], seed: number): Float32Array
 export function fillClasses(count: number, depth: number, seed: number): BigInt64Array {
   return BigInt64Array.from({ length: count }, (_, place) => BigInt((7 * place + seed) % depth));
 }
+
+/** Three levels, NaN and both infinities, of which −Infinity fills whole windows. */
+export function fillNotFinite(shape: readonly number[], seed: number): Float32Array {
+  const step = 7919 + 104 * seed;
+  const coarse = fillCoarse(shape, seed);
+  return coarse.map((level, place) => {
+    const kind = ((step * (place + 1)) % 10007) % 13;
+    if (kind <= 6) return -Infinity;
+    return kind === 7 ? Infinity : kind === 8 ? NaN : level;
+  });
+}

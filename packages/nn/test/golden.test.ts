@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { cat, F, manualSeed, nn, optim, Parameter, stack, tensor, type Tensor } from '../src/index.ts';
 import { defaultGenerator } from '../src/random/generator.ts';
-import { fill, fillClasses, fillCoarse } from './fill.ts';
+import { fill, fillClasses, fillCoarse, fillNotFinite } from './fill.ts';
 import { MnistCnn } from './mnist-cnn.ts';
 import { expectClose } from './numeric.ts';
 import { expectSummary, tolerance, type Summary } from './summary.ts';
@@ -18,6 +18,21 @@ interface OperatorCase {
   readonly gradients: readonly Summary[];
 }
 
+/** Of every element, as numbers and as String() writes what is not finite. */
+type Written = readonly (number | string)[];
+
+interface NotFiniteCase {
+  readonly name: string;
+  readonly inputs: readonly (readonly number[])[];
+  readonly output: Written;
+  readonly gradients: readonly Written[];
+}
+
+interface Tails {
+  readonly numbers: readonly number[];
+  readonly cases: readonly { readonly name: string; readonly output: Written; readonly gradient: Written }[];
+}
+
 interface Bits {
   readonly first: readonly number[];
   readonly sha256: string;
@@ -26,6 +41,8 @@ interface Bits {
 interface Golden {
   readonly operators: readonly OperatorCase[];
   readonly tied: readonly OperatorCase[];
+  readonly notFinite: readonly NotFiniteCase[];
+  readonly tails: Tails;
   readonly initialParameters: Bits;
   readonly normalNumbers: Bits;
   readonly dropouts: Bits;
@@ -245,6 +262,71 @@ describe('outputs and gradients', () => {
     expect(golden.operators.map(({ name }) => name)).toEqual(Object.keys(operators));
   });
 });
+
+/** A convolution that changes nothing, after which images of 16 and more lie with the batch innermost. */
+const convolved = (x: Tensor) => F.conv2d(x, tensor(Float32Array.of(1), [1, 1, 1, 1]));
+
+const comparing: Cases = {
+  ...operators,
+  'amax of all': (a) => a.amax(),
+  'relu, maxPool2d': (x) => F.maxPool2d(F.relu(x), 2),
+  'relu, maxPool2d of 16 convolved images': (x) => F.maxPool2d(F.relu(convolved(x)), 2),
+  'maxPool2d 3x3 of 16 convolved images': (x) => F.maxPool2d(convolved(x), 3),
+};
+
+describe('NaN and infinities are passed on where torch passes them on', () => {
+  const named = golden.notFinite.map((golden) => [golden.name, golden] as const);
+  test.each(named)('%s', async (name, { inputs, output, gradients }) => {
+    const parameters = inputs.map((shape, seed) => new Parameter(fillNotFinite(shape, seed), shape));
+    const result = comparing[name](...parameters);
+    expectWritten('output', (await result.array()) as Float32Array, output);
+    const weights = tensor(fill(result.shape, 50), result.shape);
+    await result.mul(weights).sum().backward();
+    for (const [position, { grad }] of parameters.entries()) {
+      expectWritten(`gradient of input ${position}`, grad!, gradients[position]);
+    }
+  });
+});
+
+describe('confident outputs and their gradients keep their relative precision', () => {
+  const { numbers, cases } = golden.tails;
+  const zeros = tensor(new Float32Array(numbers.length));
+  const ones = tensor(new Float32Array(numbers.length).fill(1));
+  const functions: Cases = {
+    sigmoid: (a) => F.sigmoid(a),
+    silu: (a) => F.silu(a),
+    'gelu by tanh': (a) => F.gelu(a, { approximate: 'tanh' }),
+    'binaryCrossEntropyWithLogits of 0': (a) =>
+      F.binaryCrossEntropyWithLogits(a, zeros, { reduction: 'none' }),
+    'binaryCrossEntropyWithLogits of 1': (a) =>
+      F.binaryCrossEntropyWithLogits(a, ones, { reduction: 'none' }),
+  };
+  test.each(cases.map((golden) => [golden.name, golden] as const))('%s', async (name, golden) => {
+    const x = new Parameter(Float32Array.from(numbers), [numbers.length]);
+    const output = (await functions[name](x).array()) as Float32Array;
+    await functions[name](x).sum().backward();
+    for (const [place, number] of numbers.entries()) {
+      expectRelative(`${name}(${number})`, output[place], Number(golden.output[place]));
+      // Beside 1, what is left of y·(1 − y) is lost in torch's float32 as well.
+      const lost = name.startsWith('binary') || number < 0 ? 0 : 2e-7 * number;
+      expectRelative(`gradient of ${name}(${number})`, x.grad![place], Number(golden.gradient[place]), lost);
+    }
+  });
+});
+
+/** Exponents beyond 64 bits of precision cost a few units in the last place; numbers below the smallest normal one may be 0. */
+function expectRelative(what: string, actual: number, expected: number, lost = 0): void {
+  const allowed = Math.max(5e-6 * Math.abs(expected), 1.2e-38, lost);
+  expect(Math.abs(actual - expected), `${what}: ${actual}, expected ${expected}`).toBeLessThanOrEqual(
+    allowed,
+  );
+}
+
+function expectWritten(what: string, actual: Float32Array, expected: Written): void {
+  const rounded = (number: number | string) =>
+    Number.isFinite(number) ? Number(number).toFixed(5) : `${number}`;
+  expect([...actual].map(rounded), what).toEqual(expected.map((number) => rounded(number)));
+}
 
 /** The bits of all elements, as `bits` of operators.py. */
 function bits(arrays: Iterable<Float32Array>): string {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { exactMaxPool } from '../src/compiler/rewrites/exact-max-pool.ts';
 import { createValue, type Value } from '../src/graph/node.ts';
 import type { CollectiveOp, OpName } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
@@ -30,6 +31,9 @@ const withoutGradient = [
   'Greater',
   'GreaterOrEqual',
   'Equal',
+  'IsNaN',
+  'Or',
+  'ExactMaxPool',
   'Sign',
   'Cast',
   'OneHot',
@@ -342,6 +346,21 @@ function unpool(x: Value, positions: readonly number[], shape: readonly number[]
   return createValue('MaxUnpool', [x, places], { shape }, { dtype: 'float32', shape });
 }
 
+/** From numbers of about that size; where their sum is not finite, the maxima are found another way. */
+function exactlyPooled(size: number): Value {
+  const image = elementwise.mul(
+    input('float32', [2, 1, 3, 4], { data: fill([2, 1, 3, 4], 1) }),
+    constant(size),
+  );
+  const attributes = { kernelShape: [2, 3], strides: [1, 2], pads: [1, 1, 0, 1] } as const;
+  const { outputs } = exactMaxPool(maxPool(elementwise.max(image, constant(size / 2)), attributes).node)![0]
+    .node;
+  return elementwise.add(
+    elementwise.div(outputs[0], constant(size)),
+    elementwise.cast(outputs[1], 'float32'),
+  );
+}
+
 describe('values and gradients against central differences in double precision', () => {
   for (const [op, byName] of Object.entries(cases)) {
     test.each(Object.entries(byName))(`${op}: %s`, async (_, differentiable) => {
@@ -369,6 +388,9 @@ describe('values of operators without a gradient', () => {
     ['GreaterOrEqual', elementwise.greaterOrEqual(equalElements, constant(-1))],
     ['Equal', elementwise.equal(equalElements, constant(-1))],
     ['Equal', elementwise.equal(integers(3, 1, 2), integers(3, 2, 2))],
+    ['IsNaN', elementwise.isNaN(elementwise.log(elementwise.sub(x, y)))],
+    ['Or', elementwise.or(elementwise.greater(x, y), elementwise.equal(equalElements, constant(-1)))],
+    ...[1, 3e38].map((size): ['ExactMaxPool', Value] => ['ExactMaxPool', exactlyPooled(size)]),
     ['Sign', sign(elementwise.sub(x, y))],
     ['Sign', sign(constantTensor([3], [0, -0, 2]))],
     ['Cast', elementwise.cast(elementwise.greater(x, y), 'float32')],

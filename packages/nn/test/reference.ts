@@ -53,7 +53,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Exp: elementwise(Math.exp),
   Log: elementwise(Math.log),
   Sqrt: elementwise(Math.sqrt),
-  Relu: (_, [{ data }]) => [data.map((a) => Math.max(a, 0)), data.map((a) => Number(a > 0))],
+  Relu: (_, [{ data }]) => [data.map((a) => Math.max(a, 0)), data.map((a) => Number(a <= 0))],
   Pow: (node, inputs) => elementwise((a) => a ** node.attributes.exponent)(node, inputs),
   Abs: elementwise(Math.abs),
   Sign: elementwise(Math.sign),
@@ -67,6 +67,8 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Greater: elementwise((a, b) => Number(a > b)),
   GreaterOrEqual: elementwise((a, b) => Number(a >= b)),
   Equal: elementwise((a, b) => Number(a === b)),
+  IsNaN: elementwise((a) => Number(Number.isNaN(a))),
+  Or: elementwise((a, b) => Number(a === 1 || b === 1)),
   Where: elementwise((condition, a, b) => (condition === 1 ? a : b)),
   Cast: ({ attributes: { to } }, [x]) => [
     x.data.map((element) =>
@@ -197,23 +199,8 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     return [result];
   },
 
-  MaxPool: ({ outputs: [y], attributes: { kernelShape, strides, pads } }, [x]) => {
-    const [, , height, width] = x.shape;
-    const positions = tabulate(y.shape, ([n, channel, row, column]) => {
-      let best = -1;
-      for (let i = 0; i < kernelShape[0]; i += 1) {
-        for (let j = 0; j < kernelShape[1]; j += 1) {
-          const [py, px] = [row * strides[0] + i - pads[0], column * strides[1] + j - pads[1]];
-          if (py < 0 || py >= height || px < 0 || px >= width) continue;
-          const place = offset(x.shape, [n, channel, py, px]);
-          // Strictly larger: the first of equal elements is the maximum.
-          if (best === -1 || x.data[place] > x.data[best]) best = place;
-        }
-      }
-      return best;
-    });
-    return [positions.map((place) => x.data[place]), positions];
-  },
+  MaxPool: maxPool,
+  ExactMaxPool: maxPool,
   AveragePool: ({ outputs: [y], attributes: { kernelShape, strides, pads, countIncludePad } }, [x]) => [
     tabulate(y.shape, ([n, channel, row, column]) => {
       let [total, count] = [0, 0];
@@ -305,6 +292,27 @@ function forEachTap(
     }
     tap += 1;
   });
+}
+
+function maxPool(
+  { outputs: [y], attributes: { kernelShape, strides, pads } }: Node<'MaxPool' | 'ExactMaxPool'>,
+  [x]: readonly Reference[],
+): readonly Float64Array[] {
+  const [, , height, width] = x.shape;
+  const positions = tabulate(y.shape, ([n, channel, row, column]) => {
+    let best = -1;
+    for (let i = 0; i < kernelShape[0]; i += 1) {
+      for (let j = 0; j < kernelShape[1]; j += 1) {
+        const [py, px] = [row * strides[0] + i - pads[0], column * strides[1] + j - pads[1]];
+        if (py < 0 || py >= height || px < 0 || px >= width) continue;
+        const place = offset(x.shape, [n, channel, py, px]);
+        // Strictly larger: the first of equal elements is the maximum.
+        if (best === -1 || x.data[place] > x.data[best] || Number.isNaN(x.data[place])) best = place;
+      }
+    }
+    return best;
+  });
+  return [positions.map((place) => x.data[place]), positions];
 }
 
 function sumOver(x: Reference, axes: Operators['ReduceSum']['axes']): Float64Array {

@@ -9,6 +9,7 @@ import { emitModel } from './emit.ts';
 import { oncePerKey } from './once-per-key.ts';
 import { rewrite } from './rewrite.ts';
 import { detachedAlready } from './rewrites/detached-already.ts';
+import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { SegmentedProgram } from './segmented-program.ts';
 
@@ -60,7 +61,7 @@ export function compile(
 ): Promise<Program> {
   return onnxruntimeExecutor.compile({
     name,
-    model: emitModel(leaves, outputs, keepsActivations),
+    model: emitModel(leaves, rewrite(outputs, [exactMaxPool]), keepsActivations),
     inputs: leaves.map(({ value }) => value),
     outputs,
     holdsMemory,

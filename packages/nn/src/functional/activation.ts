@@ -1,12 +1,6 @@
 import { ArgumentError } from '../errors.ts';
 import { add, mul } from '../ops/elementwise.ts';
-import {
-  erf,
-  leakyRelu as leakyReluOf,
-  pow,
-  sigmoid as sigmoidOf,
-  tanh as tanhOf,
-} from '../ops/functions.ts';
+import { erf, leakyRelu as leakyReluOf, pow, sigmoid as sigmoidOf } from '../ops/functions.ts';
 import { constant } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -32,13 +26,13 @@ export const geluOptions: OptionNames<GELUOptions> = { approximate: true };
 export function gelu({ value: x }: Tensor, options: GELUOptions = {}): Tensor {
   requireOptions('gelu', options, geluOptions);
   const { approximate = 'none' } = options;
-  const half = mul(x, constant(0.5));
   switch (approximate) {
     case 'none':
-      return new Tensor(mul(half, add(erf(mul(x, constant(Math.SQRT1_2))), constant(1))));
+      return new Tensor(mul(mul(x, constant(0.5)), add(erf(mul(x, constant(Math.SQRT1_2))), constant(1))));
     case 'tanh': {
       const cubic = add(x, mul(pow(x, 3), constant(0.044715)));
-      return new Tensor(mul(half, add(tanhOf(mul(cubic, constant(Math.sqrt(2 / Math.PI)))), constant(1))));
+      // (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision where the tanh is near −1.
+      return new Tensor(mul(x, sigmoidOf(mul(cubic, constant(2 * Math.sqrt(2 / Math.PI))))));
     }
     default:
       throw new ArgumentError(`gelu: approximate must be 'none' or 'tanh', given '${String(approximate)}'.`);

@@ -98,7 +98,7 @@ export function mseLoss(input: Tensor, target: Tensor, options: ReductionOptions
 
 /**
  * −(posWeight·t·log σ(x) + (1 − t)·log(1 − σ(x))), times the weight, reduced (torch.nn.functional.binary_cross_entropy_with_logits).
- * Written as (1 − t)·x + (1 + (posWeight − 1)·t)·log(1 + exp(−x)), it holds for logits of every size.
+ * Computed as posWeight·t·softplus(−x) + (1 − t)·softplus(x): nothing cancels, so losses and gradients of confident logits keep their relative precision.
  *
  * @param logits float32 of any shape
  * @param target float32 of the same shape, from 0 to 1
@@ -114,10 +114,8 @@ export function binaryCrossEntropyWithLogits(
   requireBroadcast('weight', weight, logits);
   requireBroadcast('posWeight', posWeight, logits);
   const [x, t] = [logits.value, target.value];
-  const one = constant(1);
-  const counted = posWeight && add(mul(sub(posWeight.value, one), t), one);
-  const tail = softplus(neg(x));
-  const each = add(mul(sub(one, t), x), counted ? mul(counted, tail) : tail);
+  const positive = posWeight ? mul(posWeight.value, t) : t;
+  const each = add(mul(positive, softplus(neg(x))), mul(sub(constant(1), t), softplus(x)));
   const losses = weight ? mul(each, weight.value) : each;
   return reduced('binaryCrossEntropyWithLogits', losses, reduction);
 }

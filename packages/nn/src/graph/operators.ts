@@ -74,7 +74,7 @@ export interface Operators {
   Exp: None;
   Log: None;
   Sqrt: None;
-  /** Two outputs: max(x, 0), and where x is positive (bool). */
+  /** Two outputs: max(x, 0), and where x is 0 or less, so that no gradient passes (bool). */
   Relu: None;
   /** x to a power that is part of the program. */
   Pow: { exponent: number };
@@ -97,6 +97,9 @@ export interface Operators {
   Greater: None;
   GreaterOrEqual: None;
   Equal: None;
+  IsNaN: None;
+  /** Whether one of two conditions (bool) holds. */
+  Or: None;
   /** Inputs: condition (bool), value where it holds, value elsewhere. */
   Where: None;
   Cast: { to: DType };
@@ -138,6 +141,11 @@ export interface Operators {
   ConvTranspose: ConvAttributes & { outputPadding: readonly [number, number] };
   /** Two outputs: the maxima, and their flat positions (int64) for MaxUnpool. */
   MaxPool: PoolAttributes;
+  /**
+   * As MaxPool, but NaN is the largest of its window, the last where there are several, and a window that holds −Infinity alone has that maximum, both as in torch;
+   * onnxruntime's MaxPool loses either. What programs run in its place; exported models have MaxPool.
+   */
+  ExactMaxPool: PoolAttributes;
   /** Means of windows; with `countIncludePad` padding counts as elements that are 0. */
   AveragePool: PoolAttributes & { countIncludePad: boolean };
   /** Inputs: values, positions, as from MaxPool; zeros elsewhere. Windows must not overlap. */

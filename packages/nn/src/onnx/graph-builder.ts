@@ -7,14 +7,19 @@ const opsetVersion = 20;
 const irVersion = 9;
 
 /** An attribute of an ONNX node: numbers are integers unless wrapped as `{ float }`. */
-export type AttributeValue = number | string | readonly number[] | { readonly float: number };
+export type AttributeValue = number | string | readonly number[] | { readonly float: number } | Branch;
+
+/** One of the graphs that ONNX's If chooses from. */
+export interface Branch {
+  readonly graph: object;
+}
 
 /** A dimension of a graph's input or output: a size, a name for one that may differ from run to run, or undefined where neither is said. */
 export type Dimension = number | string | undefined;
 
 /** Collects nodes, constants, inputs and outputs, and encodes them as an ONNX model. */
 export class GraphBuilder {
-  readonly #nodes: object[] = [];
+  #nodes: object[] = [];
   readonly #initializers: object[] = [];
   readonly #inputs: object[] = [];
   readonly #outputs: object[] = [];
@@ -57,6 +62,27 @@ export class GraphBuilder {
     this.#nodes.push({ opType, input: inputs, output: outputs, attribute });
   }
 
+  /**
+   * A graph for an If. It may read what the graph around it computes.
+   *
+   * @param dtypes of the outputs
+   * @param build adds the nodes, and gives the names of the outputs
+   */
+  branch(dtypes: readonly DType[], build: () => readonly string[]): Branch {
+    const outside = this.#nodes;
+    const node: object[] = [];
+    this.#nodes = node;
+    try {
+      const output = build().map((name, position) => ({
+        name,
+        type: { tensorType: { elemType: dataTypeCode[dtypes[position]] } },
+      }));
+      return { graph: { name: this.freshName('branch'), node, output } };
+    } finally {
+      this.#nodes = outside;
+    }
+  }
+
   freshName(prefix: string): string {
     this.#names += 1;
     return `${prefix}_${this.#names}`;
@@ -89,6 +115,7 @@ function encodeAttribute(name: string, value: AttributeValue): object {
   if (typeof value === 'string') {
     return { name, s: new TextEncoder().encode(value), type: attributeTypeCode.string };
   }
+  if ('graph' in value) return { name, g: value.graph, type: attributeTypeCode.graph };
   if ('float' in value) return { name, f: value.float, type: attributeTypeCode.float };
   return { name, ints: value, type: attributeTypeCode.ints };
 }

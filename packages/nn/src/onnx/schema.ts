@@ -38,6 +38,7 @@ const schema: INamespace = {
         f: { type: 'float', id: 2 },
         i: { type: 'int64', id: 3 },
         s: { type: 'bytes', id: 4 },
+        g: { type: 'GraphProto', id: 6 },
         floats: { rule: 'repeated', type: 'float', id: 7 },
         ints: { rule: 'repeated', type: 'int64', id: 8 },
         type: { type: 'int32', id: 20 },
@@ -72,4 +73,4 @@ export const ModelProto: Type = Root.fromJSON(schema).lookupType('ModelProto');
 export const dataTypeCode = { float32: 1, int64: 7, bool: 9 } as const;
 
 /** onnx.AttributeProto.AttributeType. */
-export const attributeTypeCode = { float: 1, int: 2, string: 3, floats: 6, ints: 7 } as const;
+export const attributeTypeCode = { float: 1, int: 2, string: 3, graph: 5, floats: 6, ints: 7 } as const;

@@ -33,6 +33,17 @@ export function relu(a: Value): Value {
   return createNode('Relu', [a], {}, [a, { dtype: 'bool', shape: a.shape }]).outputs[0];
 }
 
+/** Whether an element is NaN. */
+export function isNaN(a: Value): Value {
+  requireFloat('IsNaN', a);
+  return createValue('IsNaN', [a], {}, { dtype: 'bool', shape: a.shape });
+}
+
+/** Whether one of two conditions holds. */
+export function or(a: Value, b: Value): Value {
+  return createValue('Or', [a, b], {}, { dtype: 'bool', shape: broadcastShape('Or', a, b) });
+}
+
 /** `whenTrue` where the condition holds, else `whenFalse`; the three broadcast. */
 export function where(condition: Value, whenTrue: Value, whenFalse: Value): Value {
   if (condition.dtype !== 'bool') {
@@ -49,7 +60,9 @@ export function cast(value: Value, to: DType): Value {
   return value.dtype === to ? value : createValue('Cast', [value], { to }, { dtype: to, shape: value.shape });
 }
 
-export const elementwise: OperatorFamily<Binary | Unary | 'Relu' | 'Identity' | 'Where' | 'Cast'> = {
+export const elementwise: OperatorFamily<
+  Binary | Unary | 'Relu' | 'IsNaN' | 'Or' | 'Identity' | 'Where' | 'Cast'
+> = {
   Identity: { emit: emitPlain, gradient: noGradient },
 
   Add: { emit: emitPlain, gradient: ({ inputs: [a, b] }, [d]) => [fit(d, a), fit(d, b)] },
@@ -68,27 +81,29 @@ export const elementwise: OperatorFamily<Binary | Unary | 'Relu' | 'Identity' | 
   },
   Max: {
     emit: emitPlain,
-    // Where the two are equal the first one takes the whole gradient: a chain of Max over a pooling window, in
-    // row-major order, then picks the element that torch's max_pool2d picks.
+    // Where the two are equal the first one takes the whole gradient, and a NaN takes it, the second of two: a chain of Max over a pooling window,
+    // in row-major order, then picks the element that torch's max_pool2d picks.
     gradient: ({ inputs: [a, b] }, [d]) => {
       if (d === undefined) return [];
-      const toFirst = where(greaterOrEqual(a, b), d, constant(0));
-      return [fit(toFirst, a), fit(sub(d, toFirst), b)];
+      const second = or(greater(b, a), isNaN(b));
+      return [fit(where(second, constant(0), d), a), fit(where(second, d, constant(0)), b)];
     },
   },
   Min: {
     emit: emitPlain,
-    // Where the two are equal each takes half, as in torch.minimum.
+    // Where the two are equal each takes half, and where one is NaN each takes all, as in torch.minimum.
     gradient: ({ inputs: [a, b] }, [d]) => {
       if (d === undefined) return [];
-      const first = add(cast(greater(b, a), 'float32'), cast(greaterOrEqual(b, a), 'float32'));
-      const toFirst = mul(d, mul(first, constant(0.5)));
-      return [fit(toFirst, a), fit(sub(d, toFirst), b)];
+      const shared = where(equal(a, b), mul(d, constant(0.5)), d);
+      const unlessAbove = (own: Value, other: Value) => where(greater(own, other), constant(0), shared);
+      return [fit(unlessAbove(a, b), a), fit(unlessAbove(b, a), b)];
     },
   },
   Greater: { emit: emitPlain, gradient: noGradient },
   GreaterOrEqual: { emit: emitPlain, gradient: noGradient },
   Equal: { emit: emitPlain, gradient: noGradient },
+  IsNaN: { emit: emitPlain, gradient: noGradient },
+  Or: { emit: emitPlain, gradient: noGradient },
 
   Neg: { emit: emitPlain, gradient: (_, [d]) => [d && neg(d)] },
   Exp: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && mul(d, y)] },
@@ -96,8 +111,8 @@ export const elementwise: OperatorFamily<Binary | Unary | 'Relu' | 'Identity' | 
   Sqrt: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && div(d, mul(y, constant(2)))] },
   Relu: {
     emit: emitRelu,
-    // At 0 the gradient is 0, as torch's.
-    gradient: ({ outputs: [, positive] }, [d]) => [d && where(positive, d, constant(0))],
+    // At 0 the gradient is 0, and NaN lets it pass, as in torch.
+    gradient: ({ outputs: [, flat] }, [d]) => [d && where(flat, constant(0), d)],
   },
 
   Where: {
@@ -148,23 +163,23 @@ function isConstant({ node, shape }: Value, number: number): boolean {
 }
 
 /**
- * For the backward pass it is noted where the input is positive: a quarter of the memory of the output, which then need not be kept. The output is computed from what
+ * For the backward pass it is noted where the input is not positive: a quarter of the memory of the output, which then need not be kept. The output is computed from what
  * has the note's shape, so that the note is there before: onnxruntime would make it when it is read, and keep the output until then.
  */
 function emitRelu(
   graph: GraphBuilder,
   _: Node<'Relu'>,
   [x]: readonly string[],
-  [y, positive]: readonly string[],
+  [y, flat]: readonly string[],
 ): void {
-  if (!positive) {
+  if (!flat) {
     graph.node('Relu', [x], [y]);
     return;
   }
-  graph.node('Greater', [x, graph.constant('float32', [], [0])], [positive]);
+  graph.node('LessOrEqual', [x, graph.constant('float32', [], [0])], [flat]);
   if (!y) return;
   const [shape, same] = ['shape', 'same'].map((name) => graph.freshName(name));
-  graph.node('Shape', [positive], [shape]);
+  graph.node('Shape', [flat], [shape]);
   graph.node('Reshape', [x, shape], [same]);
   graph.node('Relu', [same], [y]);
 }

@@ -1,8 +1,9 @@
 import { ShapeError } from '../errors.ts';
-import { createNode, createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import { createNode, createValue, describeType, sizeOf, type Node, type Value } from '../graph/node.ts';
 import type { Operators, PoolAttributes } from '../graph/operators.ts';
+import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { convTranspose } from './convolution.ts';
-import { type OperatorFamily } from './definition.ts';
+import { noGradient, type OperatorFamily } from './definition.ts';
 import { div } from './elementwise.ts';
 import { gatherElements, scatterElements } from './indexing.ts';
 import { matmul } from './linear-algebra.ts';
@@ -65,13 +66,9 @@ export function windowsAreDisjoint({ kernelShape, strides }: PoolAttributes): bo
   return strides[0] >= kernelShape[0] && strides[1] >= kernelShape[1];
 }
 
-export const pooling: OperatorFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool'> = {
+export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' | 'MaxUnpool'> = {
   MaxPool: {
-    emit: (graph, { attributes: { kernelShape, strides, pads } }, inputs, [maxima, positions]) => {
-      // Asking for the positions costs ten times the maxima alone, so they are named only where they are read.
-      const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima];
-      graph.node('MaxPool', inputs, outputs, { kernel_shape: kernelShape, strides, pads });
-    },
+    emit: emitMaxPool,
     gradient: ({ inputs: [x], outputs: [, positions], attributes }, [d]) => {
       if (d === undefined) return [];
       const { shape } = x;
@@ -82,6 +79,7 @@ export const pooling: OperatorFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool'> = 
       return [reshape(scatterElements(flat(positions), flat(d), size), shape)];
     },
   },
+  ExactMaxPool: { emit: emitExactMaxPool, gradient: noGradient },
   AveragePool: {
     emit: (graph, { attributes: { kernelShape, strides, pads, countIncludePad } }, inputs, outputs) => {
       const count_include_pad = Number(countIncludePad);
@@ -118,6 +116,104 @@ export const pooling: OperatorFamily<'MaxPool' | 'AveragePool' | 'MaxUnpool'> = 
     ],
   },
 };
+
+function emitMaxPool(
+  graph: GraphBuilder,
+  { attributes: { kernelShape, strides, pads } }: Pick<Node<'MaxPool'>, 'attributes'>,
+  inputs: readonly string[],
+  [maxima, positions]: readonly string[],
+): void {
+  // Asking for the positions costs ten times the maxima alone, so they are named only where they are read.
+  const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima];
+  graph.node('MaxPool', inputs, outputs, { kernel_shape: kernelShape, strides, pads });
+}
+
+/**
+ * onnxruntime's MaxPool, and where the sum of the input is not finite, the maxima one by one: that sum is a twentieth of the cost of a MaxPool with positions.
+ * The other branch is as right for finite numbers, so that a sum which overflows costs time only.
+ */
+function emitExactMaxPool(
+  graph: GraphBuilder,
+  node: Node<'ExactMaxPool'>,
+  [x]: readonly string[],
+  [maxima, positions]: readonly string[],
+): void {
+  const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima];
+  const dtypes = (['float32', 'int64'] as const).slice(0, outputs.length);
+  const names = () => dtypes.map((dtype) => graph.freshName(dtype));
+  graph.node('If', [emitIsFinite(graph, x)], outputs, {
+    then_branch: graph.branch(dtypes, () => {
+      const results = names();
+      emitMaxPool(graph, node, [x], results);
+      return results;
+    }),
+    else_branch: graph.branch(dtypes, () => emitMaximaOneByOne(graph, node, x).slice(0, outputs.length)),
+  });
+}
+
+/** Whether the sum of all elements is a finite number: then all of them are. */
+function emitIsFinite(graph: GraphBuilder, x: string): string {
+  const [flat, sum, difference, finite] = ['flat', 'sum', 'difference', 'finite'].map((name) =>
+    graph.freshName(name),
+  );
+  graph.node('Reshape', [x, graph.constant('int64', [1], [-1])], [flat]);
+  graph.node('ReduceSum', [flat, graph.constant('int64', [1], [0])], [sum], { keepdims: 0 });
+  // Neither NaN nor an infinity gives 0 here.
+  graph.node('Sub', [sum, sum], [difference]);
+  graph.node('Equal', [difference, graph.constant('float32', [], [0])], [finite]);
+  return finite;
+}
+
+/**
+ * Maxima and positions as at::native's max_pool2d finds them: from −Infinity and the window's first element on, row by row, what is larger takes over, and so does NaN.
+ */
+function emitMaximaOneByOne(
+  graph: GraphBuilder,
+  { outputs: [{ shape: pooled }], attributes }: Node<'ExactMaxPool'>,
+  x: string,
+): readonly [maxima: string, positions: string] {
+  const { kernelShape, strides, pads } = attributes;
+  const add = (op: string, inputs: readonly string[], options: Readonly<Record<string, number>> = {}) => {
+    const output = graph.freshName(op);
+    graph.node(op, inputs, [output], options);
+    return output;
+  };
+  const int64s = (...values: number[]) => graph.constant('int64', [values.length], values);
+  const [zero, one, least] = [
+    graph.constant('int64', [], [0]),
+    graph.constant('int64', [], [1]),
+    graph.constant('float32', [], [-Infinity]),
+  ];
+  // The batch may be open, so all that depends on it is computed.
+  const places = add('Reshape', [add('Range', [zero, add('Size', [x]), one]), add('Shape', [x])]);
+  const around = int64s(0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]);
+  const paddedPlaces = add('Pad', [places, around]);
+  const padded = add('Pad', [x, around, least]);
+  const ofTap = (image: string, tap: readonly number[]) =>
+    [0, 1].reduce((part, axis) => {
+      const end = tap[axis] + (pooled[axis + 2] - 1) * strides[axis] + 1;
+      return add('Slice', [part, int64s(tap[axis]), int64s(end), int64s(axis + 2), int64s(strides[axis])]);
+    }, image);
+  const firsts = [0, 1].map((axis) =>
+    int64s(
+      ...Array.from({ length: pooled[axis + 2] }, (_, k) => Math.max(k * strides[axis] - pads[axis], 0)),
+    ),
+  );
+  let positions = firsts.reduce(
+    (part, first, axis) => add('Gather', [part, first], { axis: axis + 2 }),
+    places,
+  );
+  let maxima = add('Expand', [least, add('Shape', [positions])]);
+  for (let row = 0; row < kernelShape[0]; row += 1) {
+    for (let column = 0; column < kernelShape[1]; column += 1) {
+      const elements = ofTap(padded, [row, column]);
+      const takesOver = add('Or', [add('Greater', [elements, maxima]), add('IsNaN', [elements])]);
+      maxima = add('Where', [takesOver, elements, maxima]);
+      positions = add('Where', [takesOver, ofTap(paddedPlaces, [row, column]), positions]);
+    }
+  }
+  return [maxima, positions];
+}
 
 /** How many elements each mean of `averagePool` is over: one number, or [oH, oW] of them. */
 function elementsOfWindows(data: Value, attributes: Operators['AveragePool']): Value {

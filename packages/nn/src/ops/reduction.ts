@@ -2,6 +2,7 @@ import { ShapeError } from '../errors.ts';
 import { createValue, describeType, sizeOf, type Node, type Value } from '../graph/node.ts';
 import type { OpName, Operators } from '../graph/operators.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import { dataTypeCode } from '../onnx/schema.ts';
 import { normalizeAxes } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
 import { cast, div, greaterOrEqual, mul } from './elementwise.ts';
@@ -34,7 +35,7 @@ export const reductions: OperatorFamily<Reduction> = {
     },
   },
   ReduceMax: {
-    emit: emitReduction,
+    emit: emitReduceMax,
     // Equal maxima share the gradient, as in torch.amax.
     gradient: ({ inputs: [x], outputs: [y], attributes: { axes } }, [d]) => {
       if (d === undefined) return [];
@@ -69,6 +70,24 @@ function keepAxes(reduced: Value, like: Value, axes: readonly number[]): Value {
     reduced,
     like.shape.map((size, axis) => (axes.includes(axis) ? 1 : size)),
   );
+}
+
+/** onnxruntime's ReduceMax passes over NaN, except as the first element. */
+function emitReduceMax(
+  graph: GraphBuilder,
+  node: Node<'ReduceMax'>,
+  [x]: readonly string[],
+  [y]: readonly string[],
+): void {
+  const [largest, isNaN, ones, count, any] = ['largest', 'isNaN', 'ones', 'count', 'any'].map((name) =>
+    graph.freshName(name),
+  );
+  emitReduction(graph, node, [x], [largest]);
+  graph.node('IsNaN', [x], [isNaN]);
+  graph.node('Cast', [isNaN], [ones], { to: dataTypeCode.float32 });
+  emitReduction(graph, node, [ones], [count]);
+  graph.node('Cast', [count], [any], { to: dataTypeCode.bool });
+  graph.node('Where', [any, graph.constant('float32', [], [NaN]), largest], [y]);
 }
 
 function emitReduction<Op extends OpName & Reduction>(
