@@ -1,14 +1,17 @@
+import { CapturedInputs } from './captured-inputs.ts';
 import { allFinite, explainAnomaly } from './compiler/anomaly.ts';
-import { evaluate } from './compiler/compile.ts';
+import { evaluate, type RunOptions } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
 import { compileTrainingStep, type TrainingStep } from './compiler/training-step.ts';
 import { Transcript } from './compiler/transcript.ts';
-import type { TensorData } from './dtype.ts';
+import { newArray, type TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
-import { isCollective } from './graph/collective.ts';
-import { describeType, isNode, type Value } from './graph/node.ts';
+import { findOutdated, outdatedError } from './graph/changes.ts';
+import { describeType, isNode, sizeOf, type Node, type Value } from './graph/node.ts';
 import type { GradientReceiver } from './graph/operators.ts';
 import { topologicalOrder } from './graph/topology.ts';
+import { keep, keptNumber, remainderOf, withKept, type Remainder } from './kept.ts';
+import { inTurn, type Operation } from './turns.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
 export interface BackwardOptions {
@@ -22,56 +25,122 @@ export interface BackwardOptions {
 
 const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true };
 
-/** The run that was begun last, of those that take turns. */
-let last: Promise<unknown> = Promise.resolve();
-
 /**
- * Runs forward and backward for a loss, delivers the gradients, and resolves with the loss's number. Passes take turns, since they write to the same gradients, and
- * each adds to what the one before has left.
+ * Runs forward and backward for a loss, delivers the gradients, and keeps the loss's number. Passes take turns with each other, since they write to the same gradients and each
+ * adds to what the one before has left, and with the optimizer's steps.
  */
-export async function backward(loss: Value, options: BackwardOptions = {}): Promise<number> {
+export async function backward(loss: Value, options: BackwardOptions = {}): Promise<void> {
   requireOptions('backward', options, optionNames);
-  return inTurn(() => backwardNow(loss, options));
+  const order = topologicalOrder([loss]);
+  const inputs = new CapturedInputs(remainderOf(loss, order, 'differentiate').nodes);
+  try {
+    await inTurn(operationOn(order, 'loss.backward()', true), () =>
+      backwardNow(loss, order, inputs, options),
+    );
+  } finally {
+    inputs.release();
+  }
 }
 
 /**
- * Computes a value into an array. One that needs collectives takes turns with backward passes, which have collectives too, in the order of the calls: it is the
- * same on every rank, where the time that each run takes is not.
+ * The elements of a value, in a new array. What is computed takes turns with backward passes and the optimizer's steps, in the order of the calls: so it is computed from the parameters
+ * of that moment, and the collectives of a graph have one order on every rank, where the time that each run takes is not the same.
+ *
+ * @param name what users call
  */
-export function read(value: Value, into: TensorData): Promise<void> {
-  const run = () => evaluate([value], [into]);
-  return topologicalOrder([value]).some(isCollective) ? inTurn(run) : run();
+export async function read(value: Value, name: string): Promise<TensorData> {
+  const order = topologicalOrder([value]);
+  const inputs = new CapturedInputs(remainderOf(value, order, 'read').nodes);
+  try {
+    return await inTurn(operationOn(order, `tensor.${name}()`, false), () =>
+      readNow(value, order, name, inputs),
+    );
+  } finally {
+    inputs.release();
+  }
 }
 
-function inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
-  const result = last.then(run);
-  last = result.catch(() => undefined);
-  return result;
+/** The number in a value of one element, which is kept. */
+export async function readNumber(value: Value): Promise<number> {
+  const number = keptNumber(value) ?? (await read(value, 'item'));
+  keep(value, number);
+  return Number(number[0]);
 }
 
-async function backwardNow(loss: Value, { detectAnomaly = false }: BackwardOptions): Promise<number> {
-  if (!isScalar(loss)) {
-    throw new NnError(
-      'ERR_BACKWARD',
-      `backward: a loss is one float32 number, given ${describeType(loss)}; reduce it first, by sum() or mean().`,
+async function readNow(
+  value: Value,
+  order: readonly Node[],
+  name: string,
+  { of: arrayOf }: CapturedInputs,
+): Promise<TensorData> {
+  // An earlier operation may have computed it in the meantime.
+  const kept = keptNumber(value);
+  if (kept !== undefined) return kept.slice();
+  const remainder = remainderOf(value, order, 'read');
+  const outdated = findOutdated(computed(remainder));
+  if (outdated) {
+    throw outdatedError(
+      `${name}: ${describeType(value)}`,
+      outdated,
+      'Read it before, and go on with the numbers: tensor(await x.array(), x.shape).',
     );
   }
+  const data = newArray(value.dtype, sizeOf(value.shape));
+  await evaluate([withKept(value, remainder)], [data], { arrayOf });
+  return data;
+}
+
+function computed({ nodes, stands }: Remainder): readonly Node[] {
+  return nodes.filter((node) => !stands(node));
+}
+
+function operationOn(order: readonly Node[], name: string, changes: boolean): Operation {
+  const leaves = () => order.filter((node) => isNode(node, 'Input'));
+  return {
+    name,
+    changes,
+    arrays: () => new Set(leaves().map(({ attributes }) => attributes.source.data)),
+  };
+}
+
+async function backwardNow(
+  written: Value,
+  order: readonly Node[],
+  { of: arrayOf }: CapturedInputs,
+  { detectAnomaly = false }: BackwardOptions,
+): Promise<void> {
+  if (!isScalar(written)) {
+    throw new NnError(
+      'ERR_BACKWARD',
+      `backward: a loss is one float32 number, given ${describeType(written)}; reduce it first, by sum() or mean().`,
+    );
+  }
+  const remainder = remainderOf(written, order, 'differentiate');
+  const outdated = findOutdated(computed(remainder));
+  if (outdated) {
+    throw outdatedError(
+      'backward: the loss',
+      outdated,
+      'Call backward before, or compute the loss anew from a forward call; a part that is a constant is tensor(await x.array(), x.shape).',
+    );
+  }
+  const loss = withKept(written, remainder);
   const step = await compileTrainingStep(loss);
   const parameters = step.trainable.map(({ source }) => source.parameter!);
   if (parameters.length === 0) {
-    throw new NnError('ERR_BACKWARD', whyNothingIsTrained(loss));
+    throw new NnError('ERR_BACKWARD', whyNothingIsTrained(written));
   }
   const gradients = new Gradients(parameters);
   const number = new Float32Array(1);
   try {
-    if (detectAnomaly) await runLookingForAnomalies(loss, step, number, gradients);
-    else await step.run(number, gradients.places, gradients.deliver);
+    if (detectAnomaly) await runLookingForAnomalies(loss, step, number, gradients, { arrayOf });
+    else await step.run(number, gradients.places, gradients.deliver, { arrayOf });
   } catch (error) {
     gradients.restoreUndelivered();
     throw error;
   }
   for (const parameter of parameters) await parameter.backwardDone();
-  return number[0];
+  keep(written, number);
 }
 
 /** Where gradients may turn out to be wrong, none is delivered before all have been seen. */
@@ -80,11 +149,18 @@ async function runLookingForAnomalies(
   step: TrainingStep,
   number: Float32Array,
   { places, deliver }: Gradients,
+  options: RunOptions,
 ): Promise<void> {
   const transcript = new Transcript();
-  await step.run(number, places, () => undefined, transcript.recording);
+  await step.run(number, places, () => undefined, {
+    ...options,
+    through: transcript.recording,
+  });
   if (![number, ...places].every((numbers) => allFinite(numbers))) {
-    throw new NnError('ERR_NONFINITE', `backward: ${await explainAnomaly(loss, transcript.replaying)}`);
+    throw new NnError(
+      'ERR_NONFINITE',
+      `backward: ${await explainAnomaly(loss, { ...options, through: transcript.replaying })}`,
+    );
   }
   deliver(places.keys());
 }

@@ -1,6 +1,13 @@
 /** What @ringrun/nn throws: a stable `code` to branch on, and a message that says what was given, what was expected and how to mend it. */
 export class NnError extends Error {
-  readonly code: 'ERR_SHAPE' | 'ERR_ARGUMENT' | 'ERR_BACKWARD' | 'ERR_EXECUTOR' | 'ERR_NONFINITE';
+  readonly code:
+    | 'ERR_SHAPE'
+    | 'ERR_ARGUMENT'
+    | 'ERR_BACKWARD'
+    | 'ERR_EXECUTOR'
+    | 'ERR_NONFINITE'
+    | 'ERR_NOT_AWAITED'
+    | 'ERR_OUTDATED';
 
   constructor(code: NnError['code'], message: string, options?: ErrorOptions) {
     super(message, options);

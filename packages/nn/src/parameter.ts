@@ -4,6 +4,7 @@ import { describeType } from './graph/node.ts';
 import { input } from './ops/source.ts';
 import { requireLength } from './require-length.ts';
 import { Tensor } from './tensor.ts';
+import { changeInTurn } from './turns.ts';
 import { tellOfUnaveragedGradient } from './unaveraged-gradient.ts';
 
 /** A trainable tensor (torch.nn.Parameter): its elements and its gradient live in arrays that stay where they are. */
@@ -29,9 +30,11 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     return this.#hasGradient ? this.gradientPlace() : undefined;
   }
 
-  /** Forgets the gradient, so that the next backward pass starts a new one. */
+  /** Forgets the gradient, so that the next backward pass starts a new one; after the operations that are pending, such as a step that was not awaited. */
   zeroGrad(): void {
-    this.#hasGradient = false;
+    changeInTurn('zeroGrad', () => {
+      this.#hasGradient = false;
+    });
   }
 
   /** The bucket in which the gradient is averaged, where that begins before the backward pass ends. */

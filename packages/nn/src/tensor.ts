@@ -1,5 +1,5 @@
-import { backward, read, type BackwardOptions } from './autograd.ts';
-import { newArray, type DType, type TensorData } from './dtype.ts';
+import { backward, read, readNumber, type BackwardOptions } from './autograd.ts';
+import type { DType, TensorData } from './dtype.ts';
 import { NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
 import { asRecorded } from './no-grad.ts';
@@ -17,13 +17,16 @@ import { constant, input } from './ops/source.ts';
  * A value that is computed when it is asked for.
  *
  * Operations build a graph and compute nothing. `backward`, `item` and `array` compile the graph (once per structure and
- * shape) and run it, on what the arrays of its leaves hold at that moment.
+ * shape) and run it, on what the arrays of its leaves hold at the time of the call.
+ *
+ * Backward passes, optimizer steps and reads of tensors run one after the other in the order of the calls, also where a call is not awaited. A tensor belongs to the parameters
+ * and buffers that it was made from: after `optimizer.step()` has changed one of them, reading it is an error (ERR_OUTDATED), because its numbers were never
+ * computed. The exceptions are numbers that are known: the loss of a backward pass, what `item` has returned, and what is computed from these.
  */
 export class Tensor {
   /** The value in the graph that this tensor stands for. */
   readonly value: Value;
   #backwardCalled = false;
-  #item: number | undefined;
 
   constructor(value: Value) {
     this.value = asRecorded(value);
@@ -178,20 +181,22 @@ export class Tensor {
     return new Tensor(elementwise.detach(this.value));
   }
 
-  /** The elements, row-major, in a new array. */
+  /**
+   * The elements, row-major, in a new array.
+   *
+   * @throws NnError (ERR_OUTDATED) if a parameter or buffer has been changed since this tensor was made from it; (ERR_NOT_AWAITED) if a backward pass or a step that
+   * was called before and not awaited fails
+   */
   async array(): Promise<TensorData> {
-    const data = newArray(this.dtype, sizeOf(this.shape));
-    await read(this.value, data);
-    return data;
+    return read(this.value, 'array');
   }
 
-  /** The number in a tensor of one element. After `backward`, the loss that it computed, at no cost. */
+  /** The number in a tensor of one element; errors as of `array`. After `backward`, the loss that it computed, at no cost and also after `optimizer.step()`. */
   async item(): Promise<number> {
     if (sizeOf(this.shape) !== 1) {
       throw new ShapeError(`item: takes a tensor of one element, given ${describeType(this.value)}.`);
     }
-    this.#item ??= Number((await this.array())[0]);
-    return this.#item;
+    return readNumber(this.value);
   }
 
   /**
@@ -200,7 +205,7 @@ export class Tensor {
    * DistributedDataParallel, when they are averaged over all ranks.
    *
    * @throws NnError (ERR_BACKWARD) for what is no loss: several numbers, no way to a parameter, a second time; (ERR_NONFINITE) where
-   * `detectAnomaly` finds NaN or infinity. No gradient is changed then.
+   * `detectAnomaly` finds NaN or infinity; (ERR_OUTDATED) for a loss of parameters that have been changed since. No gradient is changed then.
    */
   async backward(options: BackwardOptions = {}): Promise<void> {
     if (this.#backwardCalled) {
@@ -211,7 +216,7 @@ export class Tensor {
     }
     this.#backwardCalled = true;
     try {
-      this.#item = await backward(this.value, options);
+      await backward(this.value, options);
     } catch (error) {
       this.#backwardCalled = false;
       throw error;
@@ -220,7 +225,7 @@ export class Tensor {
 }
 
 /**
- * A tensor over an array, which is not copied: what the array holds when a graph runs is what the graph reads.
+ * A tensor over an array, which is not copied: a graph reads what the array holds when `backward`, `array` or `item` is called.
  *
  * @param data float32 or int64 elements, row-major
  * @param shape dimensions; [data.length] unless given
@@ -228,7 +233,7 @@ export class Tensor {
 export function tensor(data: Float32Array | BigInt64Array, shape: readonly number[] = [data.length]): Tensor {
   const dtype = data instanceof Float32Array ? 'float32' : 'int64';
   requireLength(data, { dtype, shape });
-  return new Tensor(input(dtype, shape, { data }));
+  return new Tensor(input(dtype, shape, { data, isCallers: true }));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { isCollective } from '../graph/collective.ts';
 import { describeType, isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
-import { evaluate, type Through } from './compile.ts';
+import { evaluate, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 
 /** Whether no element is NaN or infinite. */
@@ -13,11 +13,11 @@ export function allFinite(numbers: Float32Array): boolean {
  * Runs the graph of a loss and its gradients operator by operator, as it was written, and says in words where the first number came from that is not
  * finite. Takes the memory of all that is computed on the way.
  *
- * @param through replays the collectives of the pass that is explained: other ranks may have found nothing to explain, and have gone on
+ * @param options the inputs of the pass that is explained, and `through`, which replays its collectives: other ranks may have found nothing to explain, and have gone on
  */
-export async function explainAnomaly(loss: Value, through: Through): Promise<string> {
+export async function explainAnomaly(loss: Value, options: RunOptions): Promise<string> {
   const graph = withGradients(loss);
-  const numbers = await computeAll(graph.order, through);
+  const numbers = await computeAll(graph.order, options);
   const bad = new Set([...numbers.keys()].filter((value) => !allFinite(numbers.get(value)!)));
   const results = bad.has(loss) ? [loss] : [...graph.gradients.values()].filter((value) => bad.has(value));
   if (results.length === 0) {
@@ -51,10 +51,10 @@ function withGradients(loss: Value): GraphWithGradients {
 }
 
 /** The elements of every float32 value. */
-async function computeAll(order: readonly Node[], through: Through): Promise<Map<Value, Float32Array>> {
+async function computeAll(order: readonly Node[], options: RunOptions): Promise<Map<Value, Float32Array>> {
   const values = order.flatMap(({ outputs }) => outputs).filter(({ dtype }) => dtype === 'float32');
   const arrays = values.map(({ shape }) => new Float32Array(sizeOf(shape)));
-  await evaluate(values, arrays, through);
+  await evaluate(values, arrays, options);
   return new Map(values.map((value, position) => [value, arrays[position]]));
 }
 

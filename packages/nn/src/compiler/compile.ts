@@ -3,7 +3,7 @@ import type { Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
-import type { CollectiveGroup } from '../graph/operators.ts';
+import type { CollectiveGroup, Source } from '../graph/operators.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
 import { emitModel } from './emit.ts';
 import { oncePerKey } from './once-per-key.ts';
@@ -20,11 +20,18 @@ const updates = oncePerKey<Program>();
 /** Gives what stands for a group in one run; the group itself unless a run is recorded or replayed. */
 export type Through = (group: CollectiveGroup) => CollectiveGroup;
 
+/** What one run reads and whom it meets; the leaves' own arrays and groups are the default. */
+export interface RunOptions {
+  readonly through?: Through;
+  /** The array that is read for a leaf. */
+  readonly arrayOf?: (source: Source) => TensorData;
+}
+
 /** Computes values from the leaves' present contents, into the given arrays, and brings about what the graph assigns. */
 export async function evaluate(
   values: readonly Value[],
   outputs: readonly TensorData[],
-  through: Through = (group) => group,
+  { through = (group) => group, arrayOf }: RunOptions = {},
 ): Promise<void> {
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
@@ -38,7 +45,7 @@ export async function evaluate(
   );
   await assignments.during((arrays) =>
     program.run(
-      { inputs: arraysOf(leaves), outputs: [[...outputs, ...arrays]], groups: groups.map(through) },
+      { inputs: arraysOf(leaves, arrayOf), outputs: [[...outputs, ...arrays]], groups: groups.map(through) },
       () => undefined,
     ),
   );
@@ -69,8 +76,11 @@ export function compile(
 }
 
 /** What a run takes of the leaves of one graph. */
-export function arraysOf(leaves: readonly Leaf[]): TensorData[] {
-  return leaves.map(({ source }) => source.data);
+export function arraysOf(
+  leaves: readonly Leaf[],
+  arrayOf: (source: Source) => TensorData = ({ data }) => data,
+): TensorData[] {
+  return leaves.map(({ source }) => arrayOf(source));
 }
 
 /** Runs a compiled set of assignments on the arrays that it was compiled for. */

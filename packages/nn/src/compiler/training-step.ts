@@ -5,7 +5,7 @@ import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { arraysOf, compile, type Through } from './compile.ts';
+import { arraysOf, compile, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { mapParametersLate } from './late-maps.ts';
 import { oncePerKey } from './once-per-key.ts';
@@ -29,7 +29,7 @@ export interface TrainingStep {
     loss: Float32Array,
     gradients: readonly Float32Array[],
     written: (positions: readonly number[]) => void,
-    through?: Through,
+    options?: RunOptions,
   ): Promise<void>;
 }
 
@@ -58,13 +58,16 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
   });
   return {
     trainable,
-    run: (lossOutput, gradients, written, through = (group) => group) => {
+    run: (lossOutput, gradients, written, { through = (group) => group, arrayOf }: RunOptions = {}) => {
       const places = parts.map((positions) => positions.map((position) => gradients[position]));
       return assignments.during((arrays) => {
         const outputs = withForward<TensorData>([lossOutput, ...arrays], places);
-        return program.run({ inputs: arraysOf(leaves), outputs, groups: groups.map(through) }, (part) => {
-          written(parts[part]);
-        });
+        return program.run(
+          { inputs: arraysOf(leaves, arrayOf), outputs, groups: groups.map(through) },
+          (part) => {
+            written(parts[part]);
+          },
+        );
       });
     },
   };

@@ -1,7 +1,8 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, sizeOf } from '../graph/node.ts';
+import { input as inputOf } from '../ops/source.ts';
 import { defaultGenerator } from '../random/generator.ts';
-import { Tensor, tensor } from '../tensor.ts';
+import { Tensor } from '../tensor.ts';
 import { requireNumber } from '../nn/require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
@@ -32,7 +33,7 @@ export function dropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): T
   const mask = new Float32Array(sizeOf(input.shape));
   // At p = 1 nothing is kept, and there is nothing to divide by 0.
   defaultGenerator.fillBernoulli(mask, 1 - p, p === 1 ? 0 : 1 / (1 - p));
-  return input.mul(tensor(mask, input.shape));
+  return input.mul(new Tensor(inputOf('float32', input.shape, { data: mask })));
 }
 
 export function requireProbability(name: string, p: number): void {

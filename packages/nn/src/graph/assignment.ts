@@ -1,3 +1,4 @@
+import { changeBy, recordChange, type Change } from './changes.ts';
 import type { Node, Value } from './node.ts';
 import { topologicalOrder } from './topology.ts';
 
@@ -14,21 +15,19 @@ export type Update = (
 
 interface Pending {
   readonly update: Update;
-  /** In the order of the forward calls. */
-  readonly order: number;
+  /** At the time of the forward call, which orders it among others. */
+  readonly change: Change;
   done: boolean;
 }
 
 const pendingOf = new WeakMap<Node, Pending>();
-let attached = 0;
 
 /**
  * Says what running a graph with this value is to assign. An eager framework assigns in the forward call; here that call computes nothing, so the
  * assignment happens in the first run of a graph that the value is part of, for a loss and its gradients or for anything else, and never again.
  */
 export function assignWhenRun({ node }: Value, update: Update): void {
-  attached += 1;
-  pendingOf.set(node, { update, order: attached, done: false });
+  pendingOf.set(node, { update, change: changeBy('a forward call in training mode'), done: false });
 }
 
 /** The assignments that the next run of a graph brings about. */
@@ -45,25 +44,30 @@ export function assignmentsOf(outputs: readonly Value[]): Assignments {
   const pending = topologicalOrder(outputs)
     .flatMap((node) => pendingOf.get(node) ?? [])
     .filter(({ done }) => !done)
-    .sort((a, b) => a.order - b.order);
+    .sort((a, b) => a.change.at - b.change.at);
   const current = new Map<Assignable, Value>();
-  for (const { update } of pending) {
+  const changes = new Map<Assignable, Change>();
+  for (const { update, change } of pending) {
     const assigned = update((target) => current.get(target) ?? target.value);
-    for (const [target, value] of assigned) current.set(target, value);
+    for (const [target, value] of assigned) {
+      current.set(target, value);
+      changes.set(target, change);
+    }
   }
   return {
     values: [...current.values()],
-    during: (compute) => assignOnce(pending, [...current.keys()], compute),
+    during: (compute) => assignOnce(pending, changes, compute),
   };
 }
 
 async function assignOnce(
   pending: readonly Pending[],
-  targets: readonly Assignable[],
+  changes: ReadonlyMap<Assignable, Change>,
   compute: (arrays: readonly Float32Array[]) => Promise<void>,
 ): Promise<void> {
   // Another run of the same graph may have begun while this one was compiled.
   const first = pending.every(({ done }) => !done);
+  const targets = [...changes.keys()];
   const arrays = targets.map(({ data }) => new Float32Array(data.length));
   for (const one of pending) one.done = true;
   try {
@@ -72,5 +76,9 @@ async function assignOnce(
     if (first) for (const one of pending) one.done = false;
     throw error;
   }
-  if (first) for (const [index, { data }] of targets.entries()) data.set(arrays[index]);
+  if (!first) return;
+  for (const [index, target] of targets.entries()) {
+    target.data.set(arrays[index]);
+    recordChange(target.value, changes.get(target)!);
+  }
 }

@@ -1,5 +1,6 @@
 import type { DType } from '../dtype.ts';
 import type { OpName, Operators } from './operators.ts';
+import { time } from './time.ts';
 
 /** Element type and dimensions of a value in a graph. */
 export interface ValueType {
@@ -20,6 +21,8 @@ export interface Node<Op extends OpName = OpName> {
   readonly inputs: readonly Value[];
   readonly attributes: Operators[Op];
   readonly outputs: readonly Value[];
+  /** Orders the node with changes of parameters and buffers. */
+  readonly madeAt: number;
 }
 
 /** A node with several outputs; the operator's own function has checked the inputs. */
@@ -30,7 +33,7 @@ export function createNode<Op extends OpName>(
   types: readonly ValueType[],
 ): Node<Op> {
   const outputs: Value[] = [];
-  const node: Node<Op> = { op, inputs, attributes, outputs };
+  const node: Node<Op> = { op, inputs, attributes, outputs, madeAt: time() };
   for (const [index, { dtype, shape }] of types.entries()) outputs.push({ node, index, dtype, shape });
   return node;
 }

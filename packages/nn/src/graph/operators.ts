@@ -8,6 +8,8 @@ export interface Source {
   readonly data: TensorData;
   /** Who takes this leaf's gradient; a leaf without one is not trained. */
   readonly parameter?: GradientReceiver | undefined;
+  /** Whether a caller has the array and may write to it at any time, so that a run reads a copy of what it held when the run was asked for. */
+  readonly isCallers?: boolean;
 }
 
 /** What a backward pass asks of a parameter. */

@@ -2,7 +2,10 @@ import type { DistributedModule } from 'ringrun';
 import { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError } from '../errors.ts';
 import { Parameter } from '../parameter.ts';
+import { changeBy, recordChange } from '../graph/changes.ts';
+import { requireNothingPending } from '../turns.ts';
 import {
+  keyOf,
   loadTensors,
   saveTensors,
   tensorsByKey,
@@ -98,9 +101,13 @@ export abstract class Module implements DistributedModule {
   /**
    * A copy of all parameters and buffers (torch.nn.Module.state_dict), by torch's keys: paths of properties, from camelCase to snake_case
    * (`bn1.runningMean` is `bn1.running_mean`). A parameter that is used twice is there once, under its first path.
+   *
+   * @throws NnError (ERR_NOT_AWAITED) if a backward pass or an optimizer step on the module is pending
    */
   stateDict(): ModuleStateDict {
-    return saveTensors(tensorsByKey(this.namedParameters(), this.namedBuffers()));
+    const tensors = tensorsByKey(this.namedParameters(), this.namedBuffers());
+    requireNothingPending('stateDict', tensors.values(), { besideReads: true });
+    return saveTensors(tensors);
   }
 
   /**
@@ -110,12 +117,19 @@ export abstract class Module implements DistributedModule {
    * @param state a Map or a record of `{ shape, data }` by key
    * @param options strict (true unless given): every key must be there, and no other. Else keys that are not on both sides are left alone.
    * @returns the keys that only one side has
-   * @throws ArgumentError that lists missing and unexpected keys and shapes that differ; nothing is changed then
+   * @throws ArgumentError that lists missing and unexpected keys and shapes that differ; NnError (ERR_NOT_AWAITED) if an operation on the module is pending; nothing is changed then
    */
   loadStateDict(state: StoredTensors, options: LoadStateDictOptions = {}): IncompatibleKeys {
     requireOptions('loadStateDict', options, loadOptions);
     const { strict = true } = options;
-    return loadTensors(tensorsByKey(this.namedParameters(), this.namedBuffers()), state, strict);
+    const tensors = tensorsByKey(this.namedParameters(), this.namedBuffers());
+    requireNothingPending('loadStateDict', tensors.values());
+    const keys = loadTensors(tensors, state, strict);
+    const change = changeBy('loadStateDict');
+    for (const [path, { value }] of [...this.namedParameters(), ...this.namedBuffers()]) {
+      if (!keys.missingKeys.includes(keyOf(path))) recordChange(value, change);
+    }
+    return keys;
   }
 
   /** Forgets all gradients. */

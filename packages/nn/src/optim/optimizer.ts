@@ -1,5 +1,7 @@
 import { ArgumentError, NnError } from '../errors.ts';
+import { changeBy, recordChange, type Change } from '../graph/changes.ts';
 import type { Parameter } from '../parameter.ts';
+import { inTurn, requireNothingPending } from '../turns.ts';
 import { compileCohorts, definedNames, type Cohort, type CohortsUpdate } from './cohort.ts';
 import { claim, disclaim, requireFree } from './owners.ts';
 import {
@@ -61,11 +63,23 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     for (const parameter of this.#states.keys()) parameter.zeroGrad();
   }
 
-  /** Updates every parameter that has a gradient, in place. */
+  /**
+   * Updates every parameter that has a gradient, in place, with the settings at the time of the call. It runs after the backward passes, steps and reads that were called before, and before those that
+   * are called later, also if it is not awaited.
+   *
+   * @throws NnError (ERR_BACKWARD) if no parameter has a gradient; (ERR_NOT_AWAITED) if an operation that was called before and not awaited fails
+   */
   async step(): Promise<void> {
     this.#requireHeld();
     for (const group of this.#groups) this.#rule.check(group);
-    const cohorts = this.#groups.flatMap((group) => this.#cohortsOf(group));
+    const groups = this.#groups.map(asItIsNow);
+    const change = changeBy('optimizer.step()');
+    const arrays = () => new Set(groups.flatMap(({ params }) => params.map(({ data }) => data)));
+    await inTurn({ name: 'optimizer.step()', changes: true, arrays }, () => this.#stepNow(groups, change));
+  }
+
+  async #stepNow(groups: readonly ParamGroup<Settings>[], change: Change): Promise<void> {
+    const cohorts = groups.flatMap((group) => this.#cohortsOf(group));
     if (cohorts.length === 0) {
       throw new NnError(
         'ERR_BACKWARD',
@@ -73,8 +87,10 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       );
     }
     const update = await this.#updateOf(cohorts);
+    const members = cohorts.flatMap((cohort) => cohort.members);
+    for (const { parameter } of members) recordChange(parameter.value, change);
     await update(cohorts.map(({ coefficients }) => coefficients));
-    for (const { members } of cohorts) for (const { parameter } of members) this.#stateOf(parameter).count();
+    for (const { parameter } of members) this.#stateOf(parameter).count();
   }
 
   /**
@@ -92,6 +108,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * the model's state dict.
    */
   stateDict(): OptimizerStateDict<Settings> {
+    requireNothingPending(`${this.#rule.name}.stateDict`, this.#states.keys(), { besideReads: true });
     const state: OptimizerStateDict['state'] = {};
     for (const group of this.#groups) {
       const names = this.#rule.stateNames(group);
@@ -115,6 +132,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    */
   loadStateDict(dict: OptimizerStateDict<Settings>): void {
     this.#requireHeld();
+    requireNothingPending(`${this.#rule.name}.loadStateDict`, this.#states.keys(), { besideReads: true });
     const loaded = checkStateDict(this.#rule, this.#groups, dict);
     for (const [position, { settings, states }] of loaded.entries()) {
       const group = this.#groups[position];
@@ -196,4 +214,12 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     );
     return `${places.join()}:${definedNames(coefficients).join()}:${Object.keys(members[0].state).join()}`;
   }
+}
+
+/** A scheduler may change the settings before the step's turn comes. */
+function asItIsNow<Settings extends object>(group: ParamGroup<Settings>): ParamGroup<Settings> {
+  const settings = Object.entries(group).map(([name, setting]) => {
+    return [name, Array.isArray(setting) ? [...(setting as unknown[])] : setting];
+  });
+  return Object.fromEntries(settings) as ParamGroup<Settings>;
 }

@@ -1,6 +1,7 @@
 import { ArgumentError, NnError } from '../../errors.ts';
 import type { Parameter } from '../../parameter.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
+import { requireNothingPending } from '../../turns.ts';
 
 export interface ClipGradNormOptions {
   /** p of the norm (Σ|g|ᵖ)^(1/p), above 0; Infinity: the largest |g|. 2 unless given. */
@@ -18,7 +19,7 @@ const optionNames: OptionNames<ClipGradNormOptions> = { normType: true, errorIfN
  *
  * @returns the norm before, summed in double; 0 without any gradient
  * @throws ArgumentError for a maxNorm below 0 or a normType that is not above 0
- * @throws NnError (ERR_NONFINITE) when asked for; nothing is changed then
+ * @throws NnError (ERR_NONFINITE) when asked for; (ERR_NOT_AWAITED) if a backward pass or an optimizer step on one of the parameters is pending; nothing is changed then
  */
 export function clipGradNorm(
   parameters: Parameter | Iterable<Parameter>,
@@ -29,7 +30,7 @@ export function clipGradNorm(
   const { normType = 2, errorIfNonfinite = false } = options;
   if (!(maxNorm >= 0)) throw new ArgumentError(`clipGradNorm: maxNorm must be at least 0, given ${maxNorm}.`);
   if (!(normType > 0)) throw new ArgumentError(`clipGradNorm: normType must be above 0, given ${normType}.`);
-  const gradients = gradientsOf(parameters);
+  const gradients = gradientsOf('clipGradNorm', parameters);
   const norm = normOf(gradients, normType);
   if (errorIfNonfinite && !Number.isFinite(norm)) {
     throw new NnError(
@@ -52,7 +53,7 @@ export function clipGradValue(parameters: Parameter | Iterable<Parameter>, clipV
   if (!(clipValue >= 0)) {
     throw new ArgumentError(`clipGradValue: clipValue must be at least 0, given ${clipValue}.`);
   }
-  for (const gradient of gradientsOf(parameters)) {
+  for (const gradient of gradientsOf('clipGradValue', parameters)) {
     for (let place = 0; place < gradient.length; place += 1) {
       gradient[place] = Math.min(Math.max(gradient[place], -clipValue), clipValue);
     }
@@ -60,8 +61,9 @@ export function clipGradValue(parameters: Parameter | Iterable<Parameter>, clipV
 }
 
 /** A parameter that is named twice has one gradient. */
-function gradientsOf(parameters: Parameter | Iterable<Parameter>): Float32Array[] {
+function gradientsOf(where: string, parameters: Parameter | Iterable<Parameter>): Float32Array[] {
   const all = Symbol.iterator in parameters ? [...new Set(parameters)] : [parameters];
+  requireNothingPending(where, all, { besideReads: true });
   return all.map(({ grad }) => grad).filter((gradient) => gradient !== undefined);
 }
 
