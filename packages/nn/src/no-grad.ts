@@ -23,5 +23,5 @@ export function asRecorded(value: Value): Value {
 
 function leadsNowhere({ node }: Value): boolean {
   if (isNode(node, 'Input')) return node.attributes.source.parameter === undefined;
-  return isNode(node, 'Identity') || isNode(node, 'Constant');
+  return isNode(node, 'Identity') || isNode(node, 'Number') || isNode(node, 'Constant');
 }

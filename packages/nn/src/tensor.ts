@@ -11,7 +11,7 @@ import { product } from './ops/linear-algebra.ts';
 import { reduceMax, reduceMean, reduceSum } from './ops/reduction.ts';
 import { concat, flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
 import { logSoftmax, softmax } from './ops/softmax.ts';
-import { constant, input } from './ops/source.ts';
+import { input, number } from './ops/source.ts';
 
 /**
  * A value that is computed when it is asked for.
@@ -40,7 +40,7 @@ export class Tensor {
     return this.value.shape;
   }
 
-  /** Sum, elementwise; shapes broadcast as in torch and numpy. A number becomes part of the compiled graph. */
+  /** Sum, elementwise; shapes broadcast as in torch and numpy. A number may change from step to step. */
   add(other: Tensor | number): Tensor {
     return new Tensor(elementwise.add(this.value, valueOf(other)));
   }
@@ -259,5 +259,5 @@ export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
 }
 
 function valueOf(operand: Tensor | number): Value {
-  return typeof operand === 'number' ? constant(operand) : operand.value;
+  return typeof operand === 'number' ? number(operand) : operand.value;
 }

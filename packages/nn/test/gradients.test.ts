@@ -18,13 +18,14 @@ import { adaptiveAveragePool, averagePool, maxPool } from '../src/ops/pooling.ts
 import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
 import { concat, expand, pad, reshape, slice, split, transpose } from '../src/ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood, softmax } from '../src/ops/softmax.ts';
-import { constant, constantTensor, input } from '../src/ops/source.ts';
+import { constant, constantTensor, input, number } from '../src/ops/source.ts';
 import { checkGradients, checkValues, type Differentiable } from './check-gradients.ts';
 import { fill } from './fill.ts';
 
 /** Operators of integers, and piecewise constant ones. */
 const withoutGradient = [
   'Input',
+  'Number',
   'Constant',
   'Identity',
   'After',
@@ -306,8 +307,10 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     'an inner axis': of((x) => [logSoftmax(x, 1)], [2, 3, 4]),
   },
   NegativeLogLikelihoodLoss: {
-    'four rows': of((x) => [negativeLogLikelihood(x, integers(2, 0, 1, 2))], [4, 3]),
-    'one row': of((x) => [negativeLogLikelihood(x, integers(1))], [1, 3]),
+    'four rows': of((x) => [negativeLogLikelihood(x, integers(2, 0, 1, 2), -100)], [4, 3]),
+    'three of four rows': of((x) => [negativeLogLikelihood(x, integers(2, -1, 1, 2), -1)], [4, 3]),
+    'a class that is ignored': of((x) => [negativeLogLikelihood(x, integers(2, 0, 1, 2), 2)], [4, 3]),
+    'one row': of((x) => [negativeLogLikelihood(x, integers(1), -100)], [1, 3]),
   },
 };
 
@@ -377,6 +380,7 @@ describe('values of operators without a gradient', () => {
 
   test.each<[(typeof withoutGradient)[number], Value]>([
     ['Input', x],
+    ['Number', elementwise.mul(x, number(0.1))],
     ['Constant', constantTensor([2, 2], [0.1, -2, 3e-20, 4e20])],
     ['Identity', elementwise.detach(x)],
     ['After', after(y, x)],

@@ -42,6 +42,7 @@ function ruleOf(node: Node): Rule<OpName> {
 
 const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Constant: ({ attributes }) => [Float64Array.from(attributes.values, Math.fround)],
+  Number: ({ attributes: { value } }) => [Float64Array.of(Math.fround(value))],
 
   Identity: elementwise((a) => a),
   After: elementwise((a) => a),
@@ -244,9 +245,12 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     const kept = { shape: x.shape.with(axis, 1), data: total };
     return [broadcast(kept, x.shape).map((sumOfExp, place) => x.data[place] - Math.log(sumOfExp))];
   },
-  NegativeLogLikelihoodLoss: (_, [x, classes]) => {
-    const [rows] = x.shape;
-    return [Float64Array.of(-sum(rows, (row) => element(x, [row, classes.data[row]])) / rows)];
+  NegativeLogLikelihoodLoss: ({ attributes: { ignoreIndex } }, [x, { data: classes }]) => {
+    const [rows, depth] = x.shape;
+    const places = classes.map((label) => (label === ignoreIndex ? depth : label));
+    const count = places.filter((place) => place < depth).length;
+    const total = sum(rows, (row) => (places[row] < depth ? element(x, [row, places[row]]) : 0));
+    return [Float64Array.of(-total / count), places, Float64Array.of(1 / count)];
   },
   OneHot: ({ outputs: [y], attributes: { value } }, [classes]) => [
     tabulate(y.shape, ([row, column]) => (classes.data[row] === column ? Math.fround(value) : 0)),

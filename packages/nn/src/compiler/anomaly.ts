@@ -85,6 +85,7 @@ function describeCulprit(
   const output = culprit.outputs.find((value) => bad.has(value))!;
   const amount = countOf(numbers.get(output)!);
   if (isNode(culprit, 'Input')) return `${capitalised(describe(output))} holds ${amount}.`;
+  if (isNode(culprit, 'Number')) return `A number of the graph is ${culprit.attributes.value}.`;
   if (isNode(culprit, 'Constant')) return `A constant of the graph holds ${amount}.`;
   const inputs = culprit.inputs.map(describe).join(', ');
   const from = isCollective(culprit)

@@ -58,7 +58,7 @@ function firstPartThatNeeds(wanted: readonly (readonly Value[])[]): Map<Node, nu
 
 /** Leaves are there for every part. */
 function isComputed({ node }: Value): boolean {
-  return !isNode(node, 'Input') && !isNode(node, 'Constant');
+  return !isNode(node, 'Input') && !isNode(node, 'Number') && !isNode(node, 'Constant');
 }
 
 /** A leaf with an array of its own. */

@@ -26,7 +26,7 @@ export function emitNodes(
   const names = new Map<Value, string>(leaves.map(({ name, value }) => [value, name]));
   const given = new Map(outputs.map(({ name, value }) => [value, name]));
   for (const node of order) {
-    if (isNode(node, 'Input')) continue;
+    if (isNode(node, 'Input') || names.has(node.outputs[0])) continue;
     const inputs = node.inputs.map((input) => names.get(input)!);
     const outputNames = node.outputs.map(
       (output) => given.get(output) ?? (read.has(output) ? graph.freshName(node.op) : ''),

@@ -10,12 +10,16 @@ import { rewrite } from './rewrite.ts';
 export function mapParametersLate(outputs: readonly Value[]): Value[] {
   return rewrite(outputs, [
     (node) => {
-      const trigger = node.inputs.find((input) => !isNode(input.node, 'Constant') && !isMap(input));
+      const trigger = node.inputs.find((input) => !isNumber(input) && !isMap(input));
       if (trigger === undefined || !node.inputs.some(isMap)) return undefined;
       const inputs = node.inputs.map((input) => (isMap(input) ? remade(input, trigger) : input));
       return createNode(node.op, inputs, node.attributes, node.outputs).outputs;
     },
   ]);
+}
+
+function isNumber({ node }: Value): boolean {
+  return isNode(node, 'Constant') || isNode(node, 'Number');
 }
 
 /** A constant matrix times a view of a parameter, from a quarter of a megabyte on, or a view of that. */

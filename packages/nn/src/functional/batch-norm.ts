@@ -7,7 +7,7 @@ import { affine, batchNormalize, type BatchNormalized } from '../ops/batch-norma
 import { combineMoments, type Moments } from '../ops/collective.ts';
 import { add, div, mul, neg, sqrt, sub } from '../ops/elementwise.ts';
 import { reduceSum } from '../ops/reduction.ts';
-import { constant, constantTensor } from '../ops/source.ts';
+import { constant, constantTensor, number } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import type { NormalizationOptions } from './normalization.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -166,7 +166,7 @@ function updateOf(
   const unbiased = mul(batch.variance, correction);
   return (read) => {
     const after = batches && add(read(batches), constant(1));
-    const part = momentum === null ? div(constant(1), after!) : constant(momentum);
+    const part = momentum === null ? div(constant(1), after!) : number(momentum);
     const moved = (running: BufferTensor, value: Value) => {
       const kept = mul(read(running), sub(constant(1), part));
       return [running, add(kept, mul(value, part))] as const;

@@ -7,7 +7,7 @@ import { gatherElements } from '../ops/indexing.ts';
 import { reduceMean, reduceSum } from '../ops/reduction.ts';
 import { reshape, unsqueeze } from '../ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood } from '../ops/softmax.ts';
-import { constant } from '../ops/source.ts';
+import { constant, number } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
@@ -127,9 +127,9 @@ function classLoss(name: string, x: Value, target: Value, options: ClassLossOpti
   const { weight, ignoreIndex = -100, reduction = 'mean', labelSmoothing } = options;
   requireTargets(name, x, target);
   requireWeight(name, weight, x);
-  const classesAlone = requireClasses(name, target, x.shape[1], ignoreIndex);
-  const plain = classesAlone && weight === undefined && labelSmoothing === 0 && x.shape.length === 2;
-  if (plain && reduction === 'mean') return new Tensor(negativeLogLikelihood(x, target));
+  requireClasses(name, target, x.shape[1], ignoreIndex);
+  const plain = weight === undefined && labelSmoothing === 0 && x.shape.length === 2;
+  if (plain && reduction === 'mean') return new Tensor(negativeLogLikelihood(x, target, ignoreIndex));
 
   const ignored = equal(target, int64(ignoreIndex));
   // An ignored target need not be a place in x; what is read there instead is thrown away.
@@ -144,8 +144,8 @@ function classLoss(name: string, x: Value, target: Value, options: ClassLossOpti
 
 function smoothed(picked: Value, x: Value, weight: Tensor | undefined, labelSmoothing: number): Value {
   const ofAllClasses = neg(reduceSum(weight ? mul(x, alongClasses(weight.value, x)) : x, [1]));
-  const share = mul(ofAllClasses, constant(labelSmoothing / x.shape[1]));
-  return add(mul(picked, constant(1 - labelSmoothing)), share);
+  const share = mul(ofAllClasses, number(labelSmoothing / x.shape[1]));
+  return add(mul(picked, number(1 - labelSmoothing)), share);
 }
 
 /** Of [N, C, …], the element at the class that stands in places [N, …]. */
@@ -167,8 +167,8 @@ function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOpti
     );
   }
   requireWeight('crossEntropy', weight, logits);
-  const share = constant(labelSmoothing / logits.shape[1]);
-  const smooth = add(mul(target, constant(1 - labelSmoothing)), share);
+  const share = number(labelSmoothing / logits.shape[1]);
+  const smooth = add(mul(target, number(1 - labelSmoothing)), share);
   const products = mul(logSoftmax(logits, 1), labelSmoothing > 0 ? smooth : target);
   const weighted = weight ? mul(products, alongClasses(weight.value, logits)) : products;
   return reduced('crossEntropy', neg(reduceSum(weighted, [1])), reduction);
@@ -225,28 +225,20 @@ function requireWeight(name: string, weight: Tensor | undefined, x: Value): void
   }
 }
 
-/**
- * ONNX takes a negative class as counted from the last, and would learn the wrong thing from it.
- *
- * @returns whether every target is known to be a class; false where one is ignored, or is not known before the graph runs
- */
-function requireClasses(name: string, { node }: Value, count: number, ignoreIndex: number): boolean {
+/** ONNX takes a negative class as counted from the last, and would learn the wrong thing from it. What is computed is not known before the graph runs. */
+function requireClasses(name: string, { node }: Value, count: number, ignoreIndex: number): void {
   if (!Number.isInteger(ignoreIndex)) {
     throw new ArgumentError(`${name}: ignoreIndex must be an integer, given ${ignoreIndex}.`);
   }
-  if (!isNode(node, 'Input')) return false;
-  let classesAlone = true;
+  if (!isNode(node, 'Input')) return;
   for (const [place, element] of node.attributes.source.data.entries()) {
     const label = Number(element);
-    if (label === ignoreIndex) {
-      classesAlone = false;
-    } else if (label < 0 || label >= count) {
+    if (label !== ignoreIndex && (label < 0 || label >= count)) {
       throw new ArgumentError(
         `${name}: target ${label} in row ${place} is not a class from 0 to ${count - 1}, nor ignoreIndex (${ignoreIndex}); there are ${count} classes.`,
       );
     }
   }
-  return classesAlone;
 }
 
 function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tensor): void {

@@ -63,6 +63,9 @@ export interface Operators {
   /** Float32 numbers that are part of the program: few, and known when the graph is compiled. */
   Constant: { shape: readonly number[]; values: readonly number[] };
 
+  /** A float32 number of the caller's, such as the factor of `mul(beta)`. Programs read it as a leaf, so another number is the same program. */
+  Number: { value: number };
+
   /** The same value, through which no gradient flows back (detach, noGrad). */
   Identity: None;
   /** Inputs: a small float32 value with dimensions, and another that is computed before anybody reads it. */
@@ -164,8 +167,11 @@ export interface Operators {
 
   Softmax: { axis: number };
   LogSoftmax: { axis: number };
-  /** Inputs: log-probabilities [N,C], classes [N] (int64); output: their mean, negated. */
-  NegativeLogLikelihoodLoss: None;
+  /**
+   * Inputs: log-probabilities [N,C], classes [N] (int64). Outputs: the negated mean over the classes that are not `ignoreIndex`; the classes, C where they are ignored; 1 by
+   * the number of those that are not.
+   */
+  NegativeLogLikelihoodLoss: { ignoreIndex: number };
   /** Input: classes [N] (int64); output [N,depth] with `value` at the class and 0 elsewhere. */
   OneHot: { depth: number; value: number };
 

@@ -36,6 +36,10 @@ export function structureOf(outputs: readonly Value[]): Structure {
       leaves.push({ value, source });
       return `${source.parameter ? 'Parameter' : 'Input'}:${value.dtype}[${value.shape.join()}]`;
     }
+    if (isNode(node, 'Number')) {
+      leaves.push({ value, source: { data: Float32Array.of(node.attributes.value) } });
+      return 'Number';
+    }
     const attributes = isCollective(node)
       ? {
           ...node.attributes,

@@ -1,5 +1,7 @@
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, type Value } from '../graph/node.ts';
+import { createNode, createValue, describeType, type Node, type Value } from '../graph/node.ts';
+import type { GraphBuilder } from '../onnx/graph-builder.ts';
+import { dataTypeCode } from '../onnx/schema.ts';
 import { normalizeAxis } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
 import { exp, mul, sub } from './elementwise.ts';
@@ -22,8 +24,8 @@ export function logSoftmax(value: Value, givenAxis: number): Value {
   return createValue('LogSoftmax', [value], { axis }, value);
 }
 
-/** −mean over n of logProbabilities[n, classes[n]]: [N, C] and [N] (int64) give a scalar. */
-export function negativeLogLikelihood(logProbabilities: Value, classes: Value): Value {
+/** −mean of logProbabilities[n, classes[n]] over the n whose class is not `ignoreIndex`: [N, C] and [N] (int64) give a scalar. */
+export function negativeLogLikelihood(logProbabilities: Value, classes: Value, ignoreIndex: number): Value {
   const [n] = logProbabilities.shape;
   const fits =
     logProbabilities.dtype === 'float32' &&
@@ -36,8 +38,10 @@ export function negativeLogLikelihood(logProbabilities: Value, classes: Value): 
       `NegativeLogLikelihoodLoss: takes float32[N,C] and int64[N], given ${describeType(logProbabilities)} and ${describeType(classes)}.`,
     );
   }
-  const type = { dtype: 'float32', shape: [] } as const;
-  return createValue('NegativeLogLikelihoodLoss', [logProbabilities, classes], {}, type);
+  const scalar = { dtype: 'float32', shape: [] } as const;
+  const types = [scalar, { dtype: 'int64', shape: classes.shape }, scalar] as const;
+  return createNode('NegativeLogLikelihoodLoss', [logProbabilities, classes], { ignoreIndex }, types)
+    .outputs[0];
 }
 
 export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLikelihoodLoss'> = {
@@ -59,12 +63,34 @@ export const softmaxes: OperatorFamily<'Softmax' | 'LogSoftmax' | 'NegativeLogLi
     ],
   },
   NegativeLogLikelihoodLoss: {
-    emit: (graph, _, inputs, outputs) => {
-      graph.node('NegativeLogLikelihoodLoss', inputs, outputs, { reduction: 'mean' });
-    },
-    gradient: ({ inputs: [logProbabilities, classes] }, [d]) => {
-      const [n, depth] = logProbabilities.shape;
-      return [d && mul(oneHot(classes, depth, -1 / n), d)];
-    },
+    emit: emitNegativeLogLikelihood,
+    gradient: ({ inputs: [logProbabilities], outputs: [, places, share] }, [d]) => [
+      d && mul(oneHot(places, logProbabilities.shape[1], -1), mul(d, share)),
+    ],
   },
 };
+
+function emitNegativeLogLikelihood(
+  graph: GraphBuilder,
+  { inputs: [{ shape }], attributes: { ignoreIndex } }: Node<'NegativeLogLikelihoodLoss'>,
+  [logProbabilities, classes]: readonly string[],
+  [loss, places, share]: readonly string[],
+): void {
+  if (loss) {
+    const attributes = { reduction: 'mean', ignore_index: ignoreIndex };
+    graph.node('NegativeLogLikelihoodLoss', [logProbabilities, classes], [loss], attributes);
+  }
+  if (!places && !share) return;
+  const ignored = graph.freshName('ignored');
+  graph.node('Equal', [classes, graph.constant('int64', [], [ignoreIndex])], [ignored]);
+  if (places) {
+    // One behind the last class is no class: its row of a OneHot holds zeros only.
+    graph.node('Where', [ignored, graph.constant('int64', [], [shape[1]]), classes], [places]);
+  }
+  if (!share) return;
+  const [taken, counted, count] = ['taken', 'counted', 'count'].map((name) => graph.freshName(name));
+  graph.node('Not', [ignored], [taken]);
+  graph.node('Cast', [taken], [counted], { to: dataTypeCode.float32 });
+  graph.node('ReduceSum', [counted], [count], { keepdims: 0 });
+  graph.node('Div', [graph.constant('float32', [], [1]), count], [share]);
+}

@@ -8,7 +8,12 @@ export function input(dtype: DType, shape: readonly number[], source: Source): V
   return createValue('Input', [], { source }, { dtype, shape });
 }
 
-/** A float32 scalar that is part of the program. A number that changes between runs is an input: each value would compile anew. */
+/** A float32 scalar that every run of a graph is given anew: what a caller passes as a number may be another one at the next step. */
+export function number(value: number): Value {
+  return createValue('Number', [], { value }, { dtype: 'float32', shape: [] });
+}
+
+/** A float32 scalar that is part of the program, for what an operator's formula says. Each value is another program: see `number`. */
 export function constant(value: number): Value {
   return constantTensor([], [value]);
 }
@@ -18,10 +23,17 @@ export function constantTensor(shape: readonly number[], values: readonly number
   return createValue('Constant', [], { shape, values }, { dtype: 'float32', shape });
 }
 
-export const sources: OperatorFamily<'Input' | 'Constant'> = {
+export const sources: OperatorFamily<'Input' | 'Number' | 'Constant'> = {
   Input: {
     emit: () => {
       throw new Error('An Input is declared by the program that it feeds, not emitted as a node.');
+    },
+    gradient: noGradient,
+  },
+  Number: {
+    // Where it is no leaf, as in an exported model.
+    emit: (graph, { attributes: { value } }, _, outputs) => {
+      graph.node('Identity', [graph.constant('float32', [], [value])], outputs);
     },
     gradient: noGradient,
   },
