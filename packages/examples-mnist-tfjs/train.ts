@@ -2,8 +2,8 @@
 //
 //   1 process:    node launch packages/examples-mnist-tfjs/train.ts
 //   2 processes:  node launch --nproc 2 packages/examples-mnist-tfjs/train.ts
-//   2 hosts:      RANK=0 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import tsx packages/examples-mnist-tfjs/train.ts   on the host named first,
-//                 RANK=1 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import tsx packages/examples-mnist-tfjs/train.ts   on the other
+//   2 hosts:      RANK=0 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import ringrun/typescript packages/examples-mnist-tfjs/train.ts   on the host named first,
+//                 RANK=1 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import ringrun/typescript packages/examples-mnist-tfjs/train.ts   on the other
 //   native:       npm install @tensorflow/tfjs-node, and --tf @tensorflow/tfjs-node; with a GPU for each process, @tensorflow/tfjs-node-gpu
 //
 // Plain tfjs takes some 3 s for 8 images, so that it trains on 640 of them unless told otherwise, in two minutes. All options: --help

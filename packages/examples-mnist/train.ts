@@ -2,8 +2,8 @@
 //
 //   1 process:    node launch packages/examples-mnist/train.ts
 //   2 processes:  node launch --nproc 2 packages/examples-mnist/train.ts
-//   2 hosts:      RANK=0 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import tsx packages/examples-mnist/train.ts   on the host named first,
-//                 RANK=1 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import tsx packages/examples-mnist/train.ts   on the other
+//   2 hosts:      RANK=0 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import ringrun/typescript packages/examples-mnist/train.ts   on the host named first,
+//                 RANK=1 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import ringrun/typescript packages/examples-mnist/train.ts   on the other
 //   watched:      node launch --nproc 2 packages/examples-mnist/train.ts --dir logs --profile trace.json
 //                 tensorboard --logdir logs; open trace.json in ui.perfetto.dev
 //

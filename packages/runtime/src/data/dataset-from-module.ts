@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import { isTypeScript, runTypeScript } from '../typescript/run-typescript.ts';
 import type { Dataset } from './dataset.ts';
 
 /** What a dataset's module exports. */
@@ -31,6 +32,7 @@ export async function datasetFromModule<Sample>(
 
 /** The dataset that a module makes, in this thread. */
 export async function createFromModule(url: string, args: readonly unknown[]): Promise<Dataset<unknown>> {
+  if (isTypeScript(url)) await runTypeScript();
   const exported = (await import(url)) as Partial<DatasetModule>;
   if (typeof exported.createDataset !== 'function') {
     throw new InvalidArgumentError(

@@ -13,6 +13,7 @@ import { RunLogs } from './logs/run-logs.ts';
 import type { AttemptLogs } from './logs/run-logs.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { readProcessCount } from './process-count.ts';
+import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
 import { withTorchrunVariables } from './program-environment.ts';
 import { readErrorRecord } from './read-error-record.ts';
 import { workerCommand } from './worker-command.ts';
@@ -31,7 +32,7 @@ export interface Attempt extends Omit<StartedWorkers, 'ended'> {
 export class Attempts {
   readonly processesPerNode: number;
   readonly #options: LaunchOptions;
-  readonly #kind: Executable['kind'];
+  readonly #executable: Executable;
   readonly #commandOf: (localRank: number) => CommandLine;
   readonly #usableCpus: number;
   readonly #records = makeRecordFolder();
@@ -39,12 +40,12 @@ export class Attempts {
 
   private constructor(
     options: LaunchOptions,
-    kind: Executable['kind'],
+    executable: Executable,
     node: { processesPerNode: number; usableCpus: number },
     commandOf: (localRank: number) => CommandLine,
   ) {
     this.#options = options;
-    this.#kind = kind;
+    this.#executable = executable;
     this.processesPerNode = node.processesPerNode;
     this.#usableCpus = node.usableCpus;
     this.#commandOf = commandOf;
@@ -57,7 +58,7 @@ export class Attempts {
       usableCpus: readUsableCpus(),
     };
     const commandOf = await settleCommand(options, executable, node);
-    return new Attempts(options, executable.kind, node, commandOf);
+    return new Attempts(options, executable, node, commandOf);
   }
 
   start(round: Round): Attempt {
@@ -99,10 +100,11 @@ export class Attempts {
   #plan(round: Round, logs: AttemptLogs): WorkerPlan[] {
     const { role, maxRestarts } = this.#options;
     const { processesPerNode } = this;
+    const inherited = { ...this.#typescriptVariables(), ...process.env };
     const job: JobSettings = { round, role, maxRestarts, processesPerNode, usableCpus: this.#usableCpus };
     return Array.from({ length: processesPerNode }, (_, localRank) => {
       const command = this.#commandOf(localRank);
-      const environment = workerEnvironment(job, localRank, this.#recordFile(round, localRank), process.env);
+      const environment = workerEnvironment(job, localRank, this.#recordFile(round, localRank), inherited);
       return {
         rank: firstRankOf(round) + localRank,
         localRank,
@@ -111,6 +113,14 @@ export class Attempts {
         environment: command.kind === 'script' ? environment : withTorchrunVariables(environment),
       };
     });
+  }
+
+  /** Workers find the user's folder for compiled TypeScript themselves. Where there is none, they share one that goes with the launcher. */
+  #typescriptVariables(): NodeJS.ProcessEnv {
+    const isTypeScript =
+      this.#executable.kind === 'script' && this.#executable.script.language === 'typescript';
+    if (!isTypeScript || this.#records === undefined || userCacheFolder(process.env) !== undefined) return {};
+    return { [cacheVariable]: this.#records };
   }
 
   #runOf(
@@ -142,7 +152,7 @@ export class Attempts {
   #ownRecord(round: Round, { localRank, pid }: WorkerOutcome) {
     const file = this.#recordFile(round, localRank);
     const record = file === undefined ? undefined : readErrorRecord(file, pid);
-    return this.#kind === 'program' || record?.pid === pid ? record : undefined;
+    return this.#executable.kind === 'program' || record?.pid === pid ? record : undefined;
   }
 }
 

@@ -1,7 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { ownPackages } from './preload/own-packages-names.ts';
 import type { Executable } from './executable.ts';
 import type { Script } from './script.ts';
@@ -19,23 +17,23 @@ export function workerCommand(executable: Executable, cpus: number): CommandLine
   if (executable.kind === 'program') {
     return { command: executable.path, arguments: executable.arguments, kind: 'program' };
   }
-  const preloads = preloadsFor(executable.script, nodeStripsTypes());
+  const preloads = preloadsFor(executable.script);
   const args = workerArguments(executable.script, executable.arguments, preloads, cpus);
   return { command: process.execPath, arguments: args, kind: 'script' };
 }
 
 /** What a worker loads before its script. */
 export interface Preloads {
-  /** tsx, where Node does not strip types itself. */
-  tsx: boolean;
+  /** tsx, for TypeScript: on every Node, although some strip types themselves. */
+  typescript: boolean;
   /** ringrun's packages from where the launcher finds them, because the script's folder has none. */
   ownPackages: boolean;
 }
 
-/** What `script` needs from a Node that strips types, or does not. */
-export function preloadsFor(script: Script, stripsTypes: boolean): Preloads {
+/** What `script` needs. */
+export function preloadsFor(script: Script): Preloads {
   return {
-    tsx: script.language === 'typescript' && !stripsTypes,
+    typescript: script.language === 'typescript',
     ownPackages: !hasOwnPackages(script.path),
   };
 }
@@ -54,7 +52,7 @@ export function workerArguments(
   const imports = [
     preload('worker'),
     ...(preloads.ownPackages ? [preload('own-packages')] : []),
-    ...(preloads.tsx ? [preload('module-syntax'), tsxUrl()] : []),
+    ...(preloads.typescript ? [new URL('../typescript/register.js', import.meta.url).href] : []),
   ];
   return [
     ...garbageCollection(cpus),
@@ -72,17 +70,8 @@ function garbageCollection(cpus: number): string[] {
   return cpus === 1 ? ['--single-threaded-gc'] : [];
 }
 
-/** Whether this Node runs TypeScript by itself (22.18, 23.6 and later). */
-export function nodeStripsTypes(): boolean {
-  return Boolean((process.features as { typescript?: string | false }).typescript);
-}
-
 function preload(name: string): string {
   return new URL(`./preload/${name}.js`, import.meta.url).href;
-}
-
-function tsxUrl(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 }
 
 /** Looks where `import` does: unlike `require`, it leaves out NODE_PATH, which package managers set for the commands that they run. */

@@ -1,3 +1,4 @@
+import { readFileSync, readdirSync } from 'node:fs';
 import type { NcclDescription } from '@ringrun/collectives';
 import { describe, expect, test } from 'vitest';
 import { judgeRoute } from '../../src/doctor/checks/address.ts';
@@ -30,10 +31,22 @@ function words(finding: Finding): string {
 }
 
 describe('the machine', () => {
-  test('Node 18 is too old, 20 is not', () => {
-    expect(words(judgeNode('v18.20.8', false))).toMatch(/^problem: this is Node v18.* → install Node 20/);
-    expect(words(judgeNode('v20.0.0', false))).toBe('ok: v20.0.0, runs TypeScript through tsx');
-    expect(words(judgeNode('v24.1.0', true))).toBe('ok: v24.1.0, runs TypeScript by itself');
+  test('Node is as old as the oldest releases that ringrun was run on, or newer', () => {
+    for (const version of ['v18.20.8', 'v20.18.3', 'v21.7.3', 'v22.11.0'])
+      expect(words(judgeNode(version))).toMatch(
+        /^problem: this is Node v.* → install Node 20\.19, 22\.12 or/,
+      );
+    for (const version of ['v20.19.0', 'v20.20.2', 'v22.12.0', 'v23.0.0', 'v24.1.0'])
+      expect(words(judgeNode(version))).toBe(`ok: ${version}, runs TypeScript through tsx`);
+  });
+
+  test('every package.json says the same of Node', () => {
+    const root = new URL('../../../../', import.meta.url);
+    const packages = readdirSync(new URL('packages/', root)).map((name) => `packages/${name}/`);
+    for (const folder of ['', 'native/', ...packages]) {
+      const text = readFileSync(new URL(`${folder}package.json`, root), 'utf8');
+      expect((JSON.parse(text) as { engines: { node: string } }).engines.node).toBe('^20.19.0 || >=22.12.0');
+    }
   });
 
   test('a clock that stands before this version was made', () => {

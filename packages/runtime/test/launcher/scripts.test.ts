@@ -1,8 +1,10 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { launch, temporaryScript } from './fixtures/launched.ts';
+import { isFull } from '../../../../test/support/extent.ts';
+import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
 
 const workspace = fileURLToPath(new URL('../../../..', import.meta.url));
 
@@ -48,6 +50,74 @@ test.each(Object.entries(scripts))(
     });
   },
 );
+
+/** What Node's own type stripping refuses, and what its oldest releases get wrong with tsx alone. */
+const typescript: Readonly<Record<string, string>> = {
+  'dep.ts': `
+    export enum Kind { A = 1, B }
+    export namespace Shapes { export const square = (x: number): number => x * x; }
+    export class Point { constructor(public readonly x: number, private y = 2) {} sum() { return this.x + this.y; } }`,
+  'named.cts': `
+    import { Kind } from './dep';
+    export const named: string = Kind[2] + require('./old.cjs').Old.X;`,
+  'old.cts': `
+    import path = require('node:path');
+    enum Old { X = 7 }
+    export = { Old, base: path.basename('/a/b') };`,
+  'dataset.ts': `
+    import { Kind } from './dep';
+    export const createDataset = (length: number) => ({ length, at: (i: number) => ({ value: i + Kind.B }) });`,
+  'train.ts': `
+    import { createRequire } from 'node:module';
+    import { tmpdir } from 'node:os';
+    import { Kind, Point, Shapes } from './dep.js';
+    import { named } from './named.cjs';
+    import old from './old.cjs';
+    const fromRequire = createRequire(import.meta.url)('./dep') as typeof import('./dep');
+    await 1;
+    console.log(Kind[2], Shapes.square(3), new Point(1).sum(), named, old.Old.X, fromRequire.Kind.B, tmpdir());`,
+  'main.cts': `
+    import { Kind } from './dep';
+    enum Own { Z = 5 }
+    console.log(require.main === module, Own.Z, Kind.B, require('./old.cjs').base);`,
+  'train.mjs': `
+    import { DataLoader, datasetFromModule } from 'ringrun';
+    const dataset = await datasetFromModule(new URL('./dataset.ts', import.meta.url), 4);
+    for (const numWorkers of [0, 2])
+      for await (const { value } of new DataLoader(dataset, { batchSize: 4, numWorkers })) console.log(...value.data);`,
+};
+
+test.each(nodes())(
+  'TypeScript on %s: enums, namespaces, imports as tsc has them, CommonJS, threads',
+  async (node) => {
+    const folder = temporaryFolder();
+    for (const [name, source] of Object.entries(typescript)) writeFileSync(join(folder, name), source);
+    // Nothing may lie in TMPDIR under a name that another user could have taken before.
+    const [TMPDIR, XDG_CACHE_HOME] = ['tmp', 'cache'].map((name) => join(folder, name));
+    for (const path of [TMPDIR, XDG_CACHE_HOME]) mkdirSync(path);
+    const run = (script: string, cache = XDG_CACHE_HOME) =>
+      launch([join(folder, script)], { node, env: { TMPDIR, XDG_CACHE_HOME: cache } }).ended;
+    const good = (stdout: string) => ({ code: 0, signal: null, stdout, stderr: '' });
+    const ends = await Promise.all(['train.ts', 'main.cts', 'train.mjs'].map((script) => run(script)));
+    const printed = `B 9 3 B7 7 2 ${TMPDIR}\n`;
+    expect(ends).toEqual([good(printed), good('true 5 2 b\n'), good('2 3 4 5\n2 3 4 5\n')]);
+    expect(readdirSync(join(XDG_CACHE_HOME, 'ringrun', 'typescript'))).not.toEqual([]);
+    expect(readdirSync(TMPDIR)).toEqual([]);
+    // Without a folder of the user, the cache goes with the launcher, or with the process.
+    expect(await run('train.ts', '/proc')).toEqual(good(printed));
+    expect(await run('train.mjs', '/proc')).toEqual(good('2 3 4 5\n2 3 4 5\n'));
+    expect(readdirSync(TMPDIR)).toEqual([]);
+  },
+);
+
+/** Files of Node: the one that runs the tests; for `npm run test:full` others too, the oldest of `engines` first. */
+function nodes(): readonly string[] {
+  const fetched = (version: string) =>
+    execFileSync('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], {
+      encoding: 'utf8',
+    }).trim();
+  return [process.execPath, ...(isFull ? ['20.19.0', '22.12.0', '22', '24'].map(fetched) : [])];
+}
 
 test('ringrun is found where NODE_PATH has it for require alone, as under package managers', async () => {
   const path = temporaryScript('train.mjs', "import { ReduceOp } from 'ringrun'; console.log(ReduceOp.SUM);");

@@ -13,7 +13,6 @@ import { ownCopy, transferable } from './transfer.ts';
 
 const { module, args, collates } = workerData as LoaderThreadData;
 const port = parentPort!;
-await runTypeScript();
 // Requests wait in the port until somebody listens.
 const made: { dataset: Dataset<unknown> } | { failure: unknown } = await createFromModule(module, args).then(
   (dataset) => ({ dataset }),
@@ -23,14 +22,6 @@ port.on('message', (request: BatchRequest) => {
   if ('failure' in made) reply({ failure: asError(made.failure), index: undefined });
   else answer(made.dataset, request);
 });
-
-/** Where Node does not strip types itself, threads do not inherit what makes their process run TypeScript. */
-async function runTypeScript(): Promise<void> {
-  const stripsTypes = Boolean((process.features as { typescript?: string | false }).typescript);
-  if (stripsTypes || !/\.[cm]?tsx?$/.test(module)) return;
-  const { register } = await import('tsx/esm/api');
-  register();
-}
 
 function answer(dataset: Dataset<unknown>, request: BatchRequest): void {
   try {

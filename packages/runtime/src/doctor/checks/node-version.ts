@@ -1,25 +1,21 @@
 import { ok, problem } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
-/** Of the package's `engines`. */
-const oldest = 20;
+/** The oldest releases on which ringrun was run: `engines` of its packages says the same. */
+const oldest = { 20: 19, 22: 12 } as const;
 
 export function examineNode(): Finding {
-  return judgeNode(
-    process.version,
-    Boolean((process.features as { typescript?: string | false }).typescript),
-  );
+  return judgeNode(process.version);
 }
 
 /** @param version Such as `v20.19.5`. */
-export function judgeNode(version: string, stripsTypes: boolean): Finding {
-  const major = Number(/^v(\d+)/.exec(version)?.[1]);
-  if (!(major >= oldest)) {
-    return problem(
-      `this is Node ${version}, which ringrun was not made for`,
-      `install Node ${oldest} or later (https://nodejs.org, or the image node:${oldest}-bookworm-slim)`,
-    );
-  }
-  const typescript = stripsTypes ? 'by itself' : 'through tsx';
-  return ok(`${version}, runs TypeScript ${typescript}`, { version });
+export function judgeNode(version: string): Finding {
+  const [major, minor] = (/^v(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
+  const isSupported =
+    major > 22 || (major === 22 && minor >= oldest[22]) || (major === 20 && minor >= oldest[20]);
+  if (isSupported) return ok(`${version}, runs TypeScript through tsx`, { version });
+  return problem(
+    `this is Node ${version}, which ringrun was not made for`,
+    `install Node 20.${oldest[20]}, 22.${oldest[22]} or later (https://nodejs.org, or the image node:22-bookworm-slim)`,
+  );
 }

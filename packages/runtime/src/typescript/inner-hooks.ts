@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs';
-import type { ResolveHook } from 'node:module';
+import type { InitializeHook, ResolveHook } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hasModuleSyntax } from './module-syntax-detection.ts';
+
+/** The thread of the hooks has an environment of its own. tsx, which is loaded there next, reads it once. */
+export const initialize: InitializeHook<NodeJS.ProcessEnv> = (variables) => {
+  Object.assign(process.env, variables);
+};
 
 /**
  * Says `module` for a .ts or .js file that is one by its syntax and whose package.json names no type, as Node itself does. tsx takes

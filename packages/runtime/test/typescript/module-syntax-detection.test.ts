@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasModuleSyntax } from '../../src/launcher/preload/module-syntax-detection.ts';
+import { hasModuleSyntax } from '../../src/typescript/module-syntax-detection.ts';
 
 test.each([
   "import { a } from 'a';",

@@ -1,0 +1,24 @@
+import type { InitializeHook, LoadHook } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+let mainUrl: string | undefined;
+
+export const initialize: InitializeHook<{ mainUrl: string | undefined }> = (data) => {
+  mainUrl = data.mainUrl;
+};
+
+/**
+ * Gives a .cts file the `require` of a CommonJS file. tsx returns its compiled source, so that Node finds its named exports; Node before 22.22.3 and
+ * 24.11.1 then gives it a `require` that resolves as `import` does, and that fails for TypeScript.
+ *
+ * The main script exports nothing to anybody: without a source, Node's CommonJS loader runs it, and `require.main` is the script.
+ */
+export const load: LoadHook = async (url, context, next) => {
+  const loaded = await next(url, context);
+  if (loaded.format !== 'commonjs' || !loaded.source || !/^file:[^?#]*\.cts$/.test(url)) return loaded;
+  // Node takes null, which its types do not know.
+  if (url === mainUrl) return { ...loaded, source: null as unknown as string };
+  const banner = `require = require('node:module').createRequire(${JSON.stringify(fileURLToPath(url))});`;
+  const source = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source);
+  return { ...loaded, source: banner + source };
+};
