@@ -2,7 +2,7 @@ import { CapturedInputs } from './captured-inputs.ts';
 import { allFinite, explainAnomaly } from './compiler/anomaly.ts';
 import { evaluate, type RunOptions } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
-import { compileTrainingStep, type TrainingStep } from './compiler/training-step.ts';
+import { trainingStepOf, type TrainingStep } from './compiler/training-step.ts';
 import { Transcript } from './compiler/transcript.ts';
 import { newArray, type TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
@@ -125,7 +125,7 @@ async function backwardNow(
     );
   }
   const loss = withKept(written, remainder);
-  const step = await compileTrainingStep(loss);
+  const step = trainingStepOf(loss);
   const parameters = step.trainable.map(({ source }) => source.parameter!);
   if (parameters.length === 0) {
     throw new NnError('ERR_BACKWARD', whyNothingIsTrained(written));

@@ -1,5 +1,6 @@
 export type { BackwardOptions } from './autograd.ts';
 export { BufferTensor } from './buffer-tensor.ts';
+export { programCache } from './compiler/program-cache.ts';
 export type { ArrayOf, DType, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors.ts';
 export * as F from './functional/index.ts';

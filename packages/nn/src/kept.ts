@@ -48,5 +48,10 @@ export function withKept(value: Value, { nodes, stands }: Remainder): Value {
 
 /** Graphs need not go on to what a node was computed from if its only output is kept. */
 function isKept(node: Node): boolean {
-  return node.outputs.length === 1 && numbers.has(node.outputs[0]);
+  return (node.outputs.length === 1 || hasOutputsForGradients(node)) && numbers.has(node.outputs[0]);
+}
+
+/** Whether the outputs behind the first are read by the node's gradient alone. */
+function hasOutputsForGradients(node: Node): boolean {
+  return isNode(node, 'NegativeLogLikelihoodLoss') || isNode(node, 'Relu');
 }

@@ -124,6 +124,7 @@ describe('a backward pass in groups', () => {
           readyAtRun.push(sink.ready.length);
           return program.run(inputs, outputs);
         },
+        release: () => program.release(),
       };
     });
     await loss(model).backward();

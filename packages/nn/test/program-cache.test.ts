@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
-import { F, nn, optim, tensor } from '../src/index.ts';
+import { F, nn, optim, programCache, tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
 
 let compile: MockInstance<typeof onnxruntimeExecutor.compile>;
@@ -52,13 +52,158 @@ test('equal graphs over different arrays are one program, and each reads its own
   expect(compile).toHaveBeenCalledTimes(1);
 });
 
-test('numbers that are written alike in JSON are different programs', async () => {
-  const x = tensor(Float32Array.of(1, -2));
-  const quotients = async (divisor: number) => [...(await x.div(divisor).array())];
-  expect(await quotients(0)).toEqual([Infinity, -Infinity]);
-  expect(await quotients(-0)).toEqual([-Infinity, Infinity]);
-  expect(await quotients(Infinity)).toEqual([0, -0]);
-  expect(await quotients(-Infinity)).toEqual([-0, 0]);
-  expect(await quotients(NaN)).toEqual([NaN, NaN]);
-  expect([...(await x.div(0).add(x.div(-0)).array())]).toEqual([NaN, NaN]);
+describe('a number', () => {
+  test('may change from step to step without compiling again', async () => {
+    const model = new nn.Linear(3, 1);
+    const x = Float32Array.of(1, 2, 3);
+    const betas = [0.3, 1, 0, -2, NaN];
+    for (const beta of betas) {
+      model.zeroGrad();
+      const loss = model
+        .forward(tensor(x, [1, 3]))
+        .sum()
+        .mul(beta);
+      await loss.backward();
+      expect([...model.weight.grad!]).toEqual(
+        [...x].map((element) => Math.fround(element * Math.fround(beta))),
+      );
+    }
+    expect(compile).toHaveBeenCalledTimes(1);
+  });
+
+  test('of every kind arrives as it is', async () => {
+    const x = tensor(Float32Array.of(1, -2));
+    const quotients = async (divisor: number) => [...(await x.div(divisor).array())];
+    expect(await quotients(0)).toEqual([Infinity, -Infinity]);
+    expect(await quotients(-0)).toEqual([-Infinity, Infinity]);
+    expect(await quotients(Infinity)).toEqual([0, -0]);
+    expect(await quotients(-Infinity)).toEqual([-0, 0]);
+    expect(await quotients(NaN)).toEqual([NaN, NaN]);
+    expect(compile).toHaveBeenCalledTimes(1);
+    expect([...(await x.div(0).add(x.div(-0)).array())]).toEqual([NaN, NaN]);
+  });
+
+  test('may be an annealed label smoothing', async () => {
+    const logits = tensor(fill([2, 3], 1), [2, 3]);
+    for (const labelSmoothing of [0.3, 0.2, 0.1]) {
+      await F.crossEntropy(logits, tensor(BigInt64Array.of(0n, 2n)), { labelSmoothing }).array();
+    }
+    expect(compile).toHaveBeenCalledTimes(1);
+  });
+});
+
+test('labels do not change a graph, ignored ones included', async () => {
+  const layer = new nn.Linear(4, 3);
+  const x = tensor(fill([3, 4], 1), [3, 4]);
+  const losses: number[] = [];
+  for (const labels of [
+    [0n, 2n, 1n],
+    [0n, -100n, 1n],
+    [-100n, -100n, 1n],
+  ]) {
+    const loss = F.crossEntropy(layer.forward(x), tensor(BigInt64Array.from(labels)));
+    await loss.backward();
+    losses.push(await loss.item());
+  }
+  expect(compile).toHaveBeenCalledTimes(1);
+  const each = F.crossEntropy(layer.forward(x), tensor(BigInt64Array.of(0n, 2n, 1n)), { reduction: 'none' });
+  const [a, b, c] = [...(await each.array())].map(Number);
+  for (const [place, mean] of [(a + b + c) / 3, (a + c) / 2, c].entries()) {
+    expect(losses[place]).toBeCloseTo(mean, 5);
+  }
+});
+
+describe('programCache', () => {
+  const defaultSize = programCache.maxSize;
+  afterEach(() => {
+    programCache.maxSize = defaultSize;
+  });
+  const doubled = async (length: number) => [
+    ...(await tensor(new Float32Array(length).fill(1.5)).mul(2).array()),
+  ];
+
+  test('keeps the programs that were used last', async () => {
+    programCache.clear();
+    expect(programCache.size).toBe(0);
+    programCache.maxSize = 2;
+    for (const length of [1, 2, 1, 3, 1, 2])
+      expect(await doubled(length)).toEqual(Array<number>(length).fill(3));
+    // 2 was released when 3 came.
+    expect(compile).toHaveBeenCalledTimes(4);
+    expect(programCache.size).toBe(2);
+    programCache.maxSize = 1;
+    expect(programCache.size).toBe(1);
+  });
+
+  test('releases no program that is running', async () => {
+    programCache.maxSize = 1;
+    const results = await Promise.all([4, 5, 6, 4].map(doubled));
+    expect(results).toEqual([4, 5, 6, 4].map((length) => Array<number>(length).fill(3)));
+  });
+
+  test('forgets a compilation that failed', async () => {
+    compile.mockRejectedValueOnce(new Error('no memory'));
+    await expect(doubled(7)).rejects.toThrow('no memory');
+    expect(await doubled(7)).toEqual(Array<number>(7).fill(3));
+
+    const layer = new nn.Linear(2, 1);
+    const optimizer = new optim.RMSprop(layer.parameters());
+    await layer
+      .forward(tensor(Float32Array.of(1, 2)))
+      .sum()
+      .backward();
+    compile.mockRejectedValueOnce(new Error('no memory'));
+    await expect(optimizer.step()).rejects.toThrow('no memory');
+    await optimizer.step();
+  });
+
+  test('frees the memory of released programs', async () => {
+    programCache.maxSize = 2;
+    const sizes = Array.from({ length: 30 }, (_, k) => 2 ** 20 + k);
+    const data = new Float32Array(sizes.at(-1)!);
+    const before = process.memoryUsage.rss();
+    // Each holds 4 MiB at least of what it computes on the way.
+    for (const size of sizes) await tensor(data.subarray(0, size)).exp().mul(2).log().sum().item();
+    expect(process.memoryUsage.rss() - before).toBeLessThan(60 * 2 ** 20);
+  });
+
+  test('refuses a size that is no number of programs', () => {
+    for (const size of [0, -1, 1.5, NaN]) {
+      expect(() => (programCache.maxSize = size)).toThrow(
+        `programCache.maxSize: must be an integer of at least 1, given ${size}.`,
+      );
+    }
+    expect(programCache.maxSize).toBe(defaultSize);
+  });
+});
+
+test('a line names the input whose shapes fill the cache, and the option, once', async () => {
+  vi.resetModules();
+  const { tellOfChurn } = await import('../src/compiler/churn.ts');
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const shapeOf = (length: number, operators = 9) => ({
+    operators,
+    inputs: [
+      { dtype: 'float32', shape: [8, 3] },
+      { dtype: 'int64', shape: [8, length] },
+    ] as const,
+  });
+  const tell = (...kept: ReturnType<typeof shapeOf>[]) => {
+    tellOfChurn(kept.at(-1)!, kept, 2);
+  };
+  try {
+    // Other graphs, and one graph of other parameters, are no churn.
+    tell(shapeOf(1, 5), shapeOf(1, 7), shapeOf(1));
+    tell(shapeOf(1), shapeOf(1), shapeOf(1));
+    expect(write).not.toHaveBeenCalled();
+    tell(shapeOf(1), shapeOf(2), shapeOf(3));
+    tell(shapeOf(2), shapeOf(3), shapeOf(4));
+    expect(write.mock.calls.map(([line]) => line)).toEqual([
+      expect.stringMatching(
+        /^ringrun: .* 3 shapes .* int64\[8,2\] and int64\[8,3\], .*programCache\.maxSize is 2.*\n$/,
+      ),
+    ]);
+  } finally {
+    write.mockRestore();
+  }
 });

@@ -6,7 +6,8 @@ import type { Value } from '../graph/node.ts';
 import type { CollectiveGroup, Source } from '../graph/operators.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
 import { emitModel } from './emit.ts';
-import { oncePerKey } from './once-per-key.ts';
+import { programShapeOf } from './churn.ts';
+import { Programs } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { detachedAlready } from './rewrites/detached-already.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
@@ -14,8 +15,8 @@ import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { SegmentedProgram } from './segmented-program.ts';
 
 /** By the structure of their graphs. */
-const programs = oncePerKey<SegmentedProgram>();
-const updates = oncePerKey<Program>();
+const programs = new Programs<SegmentedProgram>();
+const updates = new Programs<UpdatePrograms>();
 
 /** Gives what stands for a group in one run; the group itself unless a run is recorded or replayed. */
 export type Through = (group: CollectiveGroup) => CollectiveGroup;
@@ -36,19 +37,24 @@ export async function evaluate(
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
   const { leaves, groups, key } = structureOf(all);
-  const program = await programs(key, () =>
+  const make = () =>
     SegmentedProgram.compile(
       { leaves, groups },
       [rewrite(all, [detachedAlready, reluAfterMaxPool])],
       (inputs, outputs) => compile('forward', inputs, outputs),
-    ),
-  );
-  await assignments.during((arrays) =>
-    program.run(
-      { inputs: arraysOf(leaves, arrayOf), outputs: [[...outputs, ...arrays]], groups: groups.map(through) },
-      () => undefined,
-    ),
-  );
+    );
+  const run = (program: SegmentedProgram) =>
+    assignments.during((arrays) =>
+      program.run(
+        {
+          inputs: arraysOf(leaves, arrayOf),
+          outputs: [[...outputs, ...arrays]],
+          groups: groups.map(through),
+        },
+        () => undefined,
+      ),
+    );
+  await programs.use(key, make, run, () => programShapeOf(all, leaves));
 }
 
 /** What is done with the memory of what a program computes on the way. */
@@ -83,26 +89,69 @@ export function arraysOf(
   return leaves.map(({ source }) => arrayOf(source));
 }
 
-/** Runs a compiled set of assignments on the arrays that it was compiled for. */
+/** A value, and the array that it goes to. */
+export interface Assignment {
+  readonly value: Value;
+  readonly into: TensorData;
+}
+
+/** Carries out assignments on the arrays that it was made for. */
 export type Update = () => Promise<void>;
 
 /**
- * Compiles assignments of values to arrays that their leaves may read themselves (`p ← p − lr·g`). Each value must be an
- * elementwise function of the array that it goes to, and nothing else may read that array after the assignment's own node: then
- * onnxruntime's writing in place is the assignment.
+ * An update by programs that are compiled when it first runs, of assignments of values to arrays that their leaves may read themselves (`p ← p − lr·g`). Each value must be
+ * an elementwise function of the array that it goes to, and nothing else may read that array after the assignment's own node: then onnxruntime's writing in place is the
+ * assignment.
+ *
+ * @param portions the assignments of each program, which run one after the other
  */
-export async function compileUpdate(
-  assignments: readonly { value: Value; into: TensorData }[],
-): Promise<Update> {
+export function updateOf(portions: readonly (readonly Assignment[])[]): Update {
+  const parts = portions.map((assignments) => partOf(assignments));
+  const key = parts.map((part) => part.key).join('|');
+  const make = () => UpdatePrograms.compile(parts);
+  const run = async (programs: UpdatePrograms) => {
+    for (const { key, inputs, outputs } of parts) await programs.get(key).run(inputs, outputs);
+  };
+  return () => updates.use(key, make, run);
+}
+
+function partOf(assignments: readonly Assignment[]) {
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const bytes = assignments.reduce((sum, { into }) => sum + into.byteLength, 0);
-  const program = await updates(key, () =>
-    compile('optimizer.step', leaves, values, { holdsMemory: bytes < mostHeld }),
-  );
-  const inputs = arraysOf(leaves);
-  const outputs = assignments.map(({ into }) => into);
-  return () => program.run(inputs, outputs);
+  return { values, leaves, key, inputs: arraysOf(leaves), outputs: assignments.map(({ into }) => into) };
+}
+
+/** The programs of one update, by the structure of their graphs. */
+class UpdatePrograms {
+  readonly #programs: ReadonlyMap<string, Program>;
+
+  private constructor(programs: ReadonlyMap<string, Program>) {
+    this.#programs = programs;
+  }
+
+  static async compile(parts: readonly ReturnType<typeof partOf>[]): Promise<UpdatePrograms> {
+    const programs = new Map<string, Program>();
+    const made = new UpdatePrograms(programs);
+    try {
+      for (const { key, leaves, values, outputs } of parts) {
+        if (programs.has(key)) continue;
+        const bytes = outputs.reduce((sum, { byteLength }) => sum + byteLength, 0);
+        programs.set(key, await compile('optimizer.step', leaves, values, { holdsMemory: bytes < mostHeld }));
+      }
+    } catch (error) {
+      await made.release();
+      throw error;
+    }
+    return made;
+  }
+
+  get(key: string): Program {
+    return this.#programs.get(key)!;
+  }
+
+  async release(): Promise<void> {
+    for (const program of this.#programs.values()) await program.release();
+  }
 }
 
 /** Bytes. An update's arena holds what the update writes once more; the steps of large models, such as ResNet-18's of 45 MB, are as fast without. */

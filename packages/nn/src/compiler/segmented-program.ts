@@ -70,7 +70,17 @@ export class SegmentedProgram {
       const places = [...gives, ...(exchange?.inputs ?? [])];
       return { ...(await compileSegment(segment, places, positions, compile)), exchange, delivers };
     });
-    return new SegmentedProgram(await Promise.all(compiled));
+    const settled = await Promise.allSettled(compiled);
+    const made = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const program = new SegmentedProgram(made);
+    if (made.length < compiled.length) await program.release();
+    await Promise.all(compiled);
+    return program;
+  }
+
+  /** Frees the memory of all stages; no run comes after it. */
+  async release(): Promise<void> {
+    for (const { program } of this.#stages) await program?.release();
   }
 
   /**

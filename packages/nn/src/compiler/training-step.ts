@@ -8,16 +8,17 @@ import { constant } from '../ops/source.ts';
 import { arraysOf, compile, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { mapParametersLate } from './late-maps.ts';
-import { oncePerKey } from './once-per-key.ts';
+import { programShapeOf } from './churn.ts';
+import { Programs } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { SegmentedProgram } from './segmented-program.ts';
 
 /** By the structure of their forward graphs, and the groups of their gradients. */
-const programs = oncePerKey<SegmentedProgram>();
+const programs = new Programs<SegmentedProgram>();
 
-/** A graph whose outputs are a loss and its gradients, ready to run on the arrays of one forward call. */
+/** A graph whose outputs are a loss and its gradients, to run on the arrays of one forward call; compiled when it first runs. */
 export interface TrainingStep {
   /** The trainable leaves, in the order of the gradients: by their groups, and in each the last one used in the forward pass first. */
   readonly trainable: readonly Leaf[];
@@ -33,7 +34,7 @@ export interface TrainingStep {
   ): Promise<void>;
 }
 
-export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
+export function trainingStepOf(loss: Value): TrainingStep {
   const assignments = assignmentsOf([loss]);
   const forward = [loss, ...assignments.values];
   const { leaves, groups, key } = structureOf(forward);
@@ -44,7 +45,7 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
     .sort((a, b) => groupOf(a) - groupOf(b));
   const parts = positionsByGroup(trainable.map(groupOf));
   const gradientGroups = leaves.map(({ source }) => source.parameter?.gradientGroup).join();
-  const program = await programs(`${key} ${gradientGroups}`, () => {
+  const make = () => {
     const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
     const gradients = differentiate(rewritten[0]);
     // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
@@ -55,20 +56,22 @@ export async function compileTrainingStep(loss: Value): Promise<TrainingStep> {
     return SegmentedProgram.compile({ leaves, groups }, withForward(ahead, wanted), (inputs, outputs) =>
       compile('forward and backward', inputs, outputs, { keepsActivations: true }),
     );
-  });
+  };
   return {
     trainable,
     run: (lossOutput, gradients, written, { through = (group) => group, arrayOf }: RunOptions = {}) => {
       const places = parts.map((positions) => positions.map((position) => gradients[position]));
-      return assignments.during((arrays) => {
-        const outputs = withForward<TensorData>([lossOutput, ...arrays], places);
-        return program.run(
-          { inputs: arraysOf(leaves, arrayOf), outputs, groups: groups.map(through) },
-          (part) => {
-            written(parts[part]);
-          },
-        );
-      });
+      const runOn = (program: SegmentedProgram) =>
+        assignments.during((arrays) => {
+          const outputs = withForward<TensorData>([lossOutput, ...arrays], places);
+          return program.run(
+            { inputs: arraysOf(leaves, arrayOf), outputs, groups: groups.map(through) },
+            (part) => {
+              written(parts[part]);
+            },
+          );
+        });
+      return programs.use(`${key} ${gradientGroups}`, make, runOn, () => programShapeOf(forward, leaves));
     },
   };
 }

@@ -22,6 +22,8 @@ export interface Program {
    * be an input and an output where the output is an elementwise function of it.
    */
   run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<void>;
+  /** Frees the memory of the program; no run comes after it. */
+  release(): Promise<void>;
 }
 
 /** What runs graphs. Everything that knows onnxruntime is behind this interface. */

@@ -51,6 +51,10 @@ class OnnxruntimeProgram implements Program {
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
     }
   }
+
+  release(): Promise<void> {
+    return this.#session.release();
+  }
 }
 
 /** Outputs are written in their places, and onnxruntime-node gives each once more, as a copy that nobody asked for. */

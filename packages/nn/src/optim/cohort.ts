@@ -1,5 +1,4 @@
-import { compileUpdate } from '../compiler/compile.ts';
-import type { TensorData } from '../dtype.ts';
+import { updateOf, type Assignment } from '../compiler/compile.ts';
 import type { Value } from '../graph/node.ts';
 import { input } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
@@ -17,37 +16,35 @@ export interface Cohort {
   readonly coefficients: Coefficients;
 }
 
-/** Updates the members of the cohorts that it was compiled for, with the coefficients of the moment. */
+/** Updates the members of the cohorts that it was made for, with the coefficients of the moment. */
 export type CohortsUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
 
-/** Compiles the updates of all cohorts into programs that work in place: one, or several where parameters are large. */
-export async function compileCohorts(
+/** Makes programs of the updates of all cohorts, which work in place: one, or several where parameters are large. */
+export function updateOfCohorts(
   { update }: Pick<Rule<object>, 'update'>,
   cohorts: readonly Cohort[],
-): Promise<CohortsUpdate> {
+): CohortsUpdate {
   const slots = cohorts.map(({ coefficients }) => slotsFor(coefficients));
   const assignments = cohorts.flatMap(({ members }, position) =>
     members.map((member) => assignmentsOf(update, member, slots[position])),
   );
-  const updates = await Promise.all(inPortions(assignments).map((portion) => compileUpdate(portion)));
+  const run = updateOf(inPortions(assignments));
   return async (coefficients) => {
     for (const [position, slot] of slots.entries()) {
       for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
     }
-    for (const run of updates) await run();
+    await run();
   };
 }
 
-type Assignments = Parameters<typeof compileUpdate>[0];
-
 /** In programs that write some 16 MB each, because onnxruntime-node copies all that a run has written before anything of it can be freed. */
-function inPortions(updates: readonly Assignments[]): Assignments[] {
-  const portions: { assignments: Assignments; bytes: number }[] = [];
+function inPortions(updates: readonly (readonly Assignment[])[]): Assignment[][] {
+  const portions: { assignments: Assignment[]; bytes: number }[] = [];
   for (const update of updates) {
     const bytes = update.reduce((sum, { into }) => sum + into.byteLength, 0);
     const last = portions.at(-1);
     if (last === undefined || last.bytes + bytes > portionBytes)
-      portions.push({ assignments: update, bytes });
+      portions.push({ assignments: [...update], bytes });
     else
       portions.splice(-1, 1, {
         assignments: [...last.assignments, ...update],
@@ -83,7 +80,7 @@ function assignmentsOf(
   update: Rule<object>['update'],
   { parameter, state }: Member,
   slots: Readonly<Record<string, Slot>>,
-): { value: Value; into: TensorData }[] {
+): Assignment[] {
   const leaf = (data: Float32Array) => input('float32', parameter.shape, { data });
   const outputs = update({
     parameter: leaf(parameter.data),

@@ -2,7 +2,7 @@ import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, recordChange, type Change } from '../graph/changes.ts';
 import type { Parameter } from '../parameter.ts';
 import { inTurn, requireNothingPending } from '../turns.ts';
-import { compileCohorts, definedNames, type Cohort, type CohortsUpdate } from './cohort.ts';
+import { definedNames, updateOfCohorts, type Cohort, type CohortsUpdate } from './cohort.ts';
 import { claim, disclaim, requireFree } from './owners.ts';
 import {
   asGroups,
@@ -37,7 +37,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   readonly #groups: ParamGroup<Settings>[] = [];
   readonly #rule: Rule<Settings>;
   readonly #states = new Map<Parameter, ParameterState>();
-  readonly #updates = new Map<string, Promise<CohortsUpdate>>();
+  readonly #updates = new Map<string, CohortsUpdate>();
   #released = false;
 
   /** @param defaults every setting, for groups that do not say otherwise */
@@ -86,7 +86,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
         'step: no parameter has a gradient; await loss.backward() comes first.',
       );
     }
-    const update = await this.#updateOf(cohorts);
+    const update = this.#updateOf(cohorts);
     const members = cohorts.flatMap((cohort) => cohort.members);
     for (const { parameter } of members) recordChange(parameter.value, change);
     await update(cohorts.map(({ coefficients }) => coefficients));
@@ -195,14 +195,14 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     }));
   }
 
-  #updateOf(cohorts: readonly Cohort[]): Promise<CohortsUpdate> {
+  #updateOf(cohorts: readonly Cohort[]): CohortsUpdate {
     // Which parameters have a gradient can change at any step, and what is computed with the settings.
     const key = cohorts.map((cohort) => this.#identify(cohort)).join(';');
-    let update = this.#updates.get(key);
-    if (update === undefined) {
-      update = compileCohorts(this.#rule, cohorts);
-      this.#updates.set(key, update);
-    }
+    const update = this.#updates.get(key) ?? updateOfCohorts(this.#rule, cohorts);
+    // The one used last comes last; there may be as many as there are sets of parameters that get a gradient.
+    this.#updates.delete(key);
+    this.#updates.set(key, update);
+    if (this.#updates.size > mostUpdates) this.#updates.delete(this.#updates.keys().next().value!);
     return update;
   }
 
@@ -223,3 +223,6 @@ function asItIsNow<Settings extends object>(group: ParamGroup<Settings>): ParamG
   });
   return Object.fromEntries(settings) as ParamGroup<Settings>;
 }
+
+/** Graphs of updates that an optimizer keeps; their programs are kept by `programCache`. */
+const mostUpdates = 16;

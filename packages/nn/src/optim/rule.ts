@@ -52,7 +52,7 @@ export interface Rule<
 
   /**
    * The update as a graph. It works in place: a state or the parameter must not be read by anything that does not lead to what it becomes
-   * (see `compileUpdate`).
+   * (see `updateOf`).
    */
   update(inputs: UpdateInputs<C, S>): UpdateOutputs<S>;
 }

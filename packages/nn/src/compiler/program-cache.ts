@@ -1,0 +1,117 @@
+import { ArgumentError } from '../errors.ts';
+import { tellOfChurn, type ProgramShape } from './churn.ts';
+
+/** What a cache keeps: sessions of onnxruntime, whose memory is outside of the garbage collector's reach. */
+export interface Releasable {
+  release(): Promise<void>;
+}
+
+interface Entry<T> {
+  readonly made: Promise<T>;
+  readonly shape: ProgramShape | undefined;
+  users: number;
+  evicted: boolean;
+}
+
+/** Compiled programs by the structure of their graphs, the one used last at the end; at most `programCache.maxSize`. */
+export class Programs<T extends Releasable> {
+  readonly #entries = new Map<string, Entry<T>>();
+
+  constructor() {
+    all.add(this);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /**
+   * Runs the program of a graph, which is compiled if it is not kept. It is not released before the run has ended.
+   *
+   * @param shape describes the graph for messages, where its inputs may come in many shapes
+   */
+  async use<Result>(
+    key: string,
+    make: () => Promise<T>,
+    run: (program: T) => Promise<Result>,
+    shape?: () => ProgramShape,
+  ): Promise<Result> {
+    const isNew = !this.#entries.has(key);
+    const entry = this.#entries.get(key) ?? { made: make(), shape: shape?.(), users: 0, evicted: false };
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    entry.users += 1;
+    try {
+      if (isNew) this.shrinkTo(maxSize, entry.shape);
+      return await run(await this.#made(key, entry));
+    } finally {
+      entry.users -= 1;
+      await releaseIfUnused(entry);
+    }
+  }
+
+  /** Releases the programs that were not used for longest. */
+  shrinkTo(size: number, added?: ProgramShape): void {
+    for (const [key, entry] of [...this.#entries].slice(0, Math.max(0, this.#entries.size - size))) {
+      if (added) tellOfChurn(added, this.#shapes(), size);
+      this.#entries.delete(key);
+      entry.evicted = true;
+      void releaseIfUnused(entry);
+    }
+  }
+
+  #shapes(): ProgramShape[] {
+    return [...this.#entries.values()].map(({ shape }) => shape).filter((shape) => shape !== undefined);
+  }
+
+  /** A compilation that fails is forgotten: the next run compiles again. */
+  async #made(key: string, entry: Entry<T>): Promise<T> {
+    try {
+      return await entry.made;
+    } catch (error) {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+      throw error;
+    }
+  }
+}
+
+async function releaseIfUnused({ evicted, users, made }: Entry<Releasable>): Promise<void> {
+  if (!evicted || users > 0) return;
+  const program = await made.catch(() => undefined);
+  await program?.release();
+}
+
+const all = new Set<Programs<Releasable>>();
+
+let maxSize = 16;
+
+/**
+ * The compiled programs of this process. A graph is compiled once for each structure and each set of shapes; the programs that were used last are kept, the others are
+ * released with their memory and compiled again when they are needed.
+ */
+export const programCache = {
+  /**
+   * How many programs are kept of each kind: forward alone, forward and backward, optimizer step. Default: 16. At least 1. Each holds the memory of its activations, so a
+   * model whose inputs come in more shapes trades memory for compilations with it. A smaller number takes effect at once.
+   */
+  get maxSize(): number {
+    return maxSize;
+  },
+  set maxSize(size: number) {
+    if (!Number.isInteger(size) || size < 1) {
+      throw new ArgumentError(
+        `programCache.maxSize: must be an integer of at least 1, given ${String(size)}.`,
+      );
+    }
+    maxSize = size;
+    for (const programs of all) programs.shrinkTo(size);
+  },
+  /** How many programs are kept now, of all kinds. */
+  get size(): number {
+    return [...all].reduce((sum, programs) => sum + programs.size, 0);
+  },
+  /** Releases all programs, and their memory. Those that are running are released when they have run. */
+  clear(): void {
+    for (const programs of all) programs.shrinkTo(0);
+  },
+};
