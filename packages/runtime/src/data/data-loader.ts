@@ -4,7 +4,7 @@ import { ReusedMemory } from './batch-memory.ts';
 import { defaultCollate } from './collate.ts';
 import type { Collated } from './collate.ts';
 import type { BatchMemory, DataPass, Dataset } from './dataset.ts';
-import { requireInteger } from './require-integer.ts';
+import { requireInteger, requireSeed } from './require-integer.ts';
 import { RandomSampler, SequentialSampler } from './sampler.ts';
 import type { Sampler } from './sampler.ts';
 import { isStateful } from './sampler-state.ts';
@@ -21,7 +21,7 @@ export interface DataLoaderOptions<Sample, Batch> {
   sampler?: Sampler;
   /** Leave out the last batch if it is smaller than the others; false unless given. */
   dropLast?: boolean;
-  /** Where the random orders of `shuffle` and the chances of augmentation start, an integer from 0; the sampler's unless given, or 0. */
+  /** Where the random orders of `shuffle` and the chances of augmentation start, an integer from -(2^53 - 1) to 2^53 - 1; the sampler's unless given, or 0. */
   seed?: number;
   /** Worker threads that make batches while the loop uses others; 0, which loads in the loop's own thread, unless given. */
   numWorkers?: number;
@@ -78,7 +78,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   #iterations = 0;
 
   /**
-   * Throws `InvalidArgumentError` for a batch size below 1, a negative seed, both a sampler and `shuffle`, or `numWorkers` with a dataset that threads cannot have.
+   * Throws `InvalidArgumentError` for a batch size below 1, a seed that is not an integer, both a sampler and `shuffle`, or `numWorkers` with a dataset that threads cannot have.
    */
   constructor(dataset: Dataset<Sample>, options: DataLoaderOptions<Sample, Batch> = {}) {
     const who = 'DataLoader';
@@ -88,8 +88,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     this.sampler = options.sampler ?? defaultSampler(dataset, options);
     this.#dropLast = options.dropLast ?? false;
     this.#collateFn = options.collateFn;
-    this.#seed =
-      options.seed === undefined ? undefined : requireInteger(options.seed, { who, what: 'seed', min: 0 });
+    this.#seed = options.seed === undefined ? undefined : requireSeed(options.seed, who);
     this.numWorkers = requireInteger(options.numWorkers ?? 0, { who, what: 'numWorkers', min: 0 });
     this.#prefetchFactor = requireInteger(options.prefetchFactor ?? 2, {
       who,

@@ -12,7 +12,7 @@ export interface DistributedSamplerOptions {
   rank?: number;
   /** Visit the dataset in a random order, a new one in each epoch; true unless given. */
   shuffle?: boolean;
-  /** Where the random orders start, an integer from 0; the same on every rank; 0 unless given. */
+  /** Where the random orders start, an integer from -(2^53 - 1) to 2^53 - 1; the same on every rank. Default: 0. */
   seed?: number;
   /** Leave out the last samples that do not divide evenly, instead of repeating the first ones; false unless given. */
   dropLast?: boolean;

@@ -6,10 +6,10 @@ import { mersenne } from 'pure-rand/generator/mersenne';
  *
  * Equal to torch's below 2^32 / 20 elements, from where newer releases draw 64 bits for each.
  *
- * @param seed an integer from 0; its lowest 32 bits count, as in torch.Generator.manual_seed
+ * @param seed an integer; its lowest 32 bits count, those of 2^64 + seed where it is negative, as in torch.Generator.manual_seed
  */
-export function randperm(length: number, seed: number): Uint32Array {
-  const generator = mersenne(seed % 2 ** 32);
+export function randperm(length: number, seed: number | bigint): Uint32Array {
+  const generator = mersenne(Number(BigInt.asUintN(32, BigInt(seed))));
   const permutation = Uint32Array.from({ length }, (_, index) => index);
   for (let i = 0; i < length - 1; i++) {
     const j = i + ((generator.next() >>> 0) % (length - i));

@@ -10,6 +10,14 @@ interface Requirement {
   max?: number;
 }
 
+/** A seed: an integer that a double holds exactly, negative ones too, as torch.manual_seed takes them. */
+export function requireSeed(value: unknown, who: string): number {
+  if (Number.isSafeInteger(value)) return value as number;
+  throw new InvalidArgumentError(
+    `${who}: seed must be an integer from -(2^53 - 1) to 2^53 - 1, got ${String(value)}.`,
+  );
+}
+
 /** `value`, when it is an integer from `min` to `max`; otherwise an `InvalidArgumentError`. */
 export function requireInteger(value: unknown, { who, what, min, max }: Requirement): number {
   const isInside = typeof value === 'number' && Number.isSafeInteger(value) && value >= min;

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { requireInteger } from './require-integer.ts';
+import { requireInteger, requireSeed } from './require-integer.ts';
 import type { Sampler } from './sampler.ts';
 
 /** How far all ranks together have come in one order of a dataset: plain data, which a checkpoint keeps. The same on every rank. */
@@ -51,7 +51,7 @@ export function checkedState(
 ): SamplerState {
   const who = `${owner}.loadStateDict`;
   requireInteger(state.epoch, { who, what: 'epoch', min: 0 });
-  requireInteger(state.seed, { who, what: 'seed', min: 0 });
+  requireSeed(state.seed, who);
   if (state.datasetLength !== datasetLength) {
     throw new InvalidArgumentError(
       `${who}: the state belongs to a dataset of ${state.datasetLength} samples, and this one has ${datasetLength}. ` +

@@ -1,5 +1,5 @@
 import { randperm } from './randperm.ts';
-import { requireInteger } from './require-integer.ts';
+import { requireInteger, requireSeed } from './require-integer.ts';
 import { checkedState } from './sampler-state.ts';
 import type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.ts';
 import { countOf, positionOf, seenAfter } from './share.ts';
@@ -38,7 +38,7 @@ export class SharedOrder implements StatefulSampler {
     const rank = requireInteger(options.rank ?? 0, { who, what: 'rank', min: 0, max: numReplicas - 1 });
     const { datasetLength, tail = 'repeat the first' } = options;
     this.#owner = owner;
-    this.#seed = requireInteger(options.seed ?? 0, { who, what: 'seed', min: 0 });
+    this.#seed = requireSeed(options.seed ?? 0, who);
     this.#shuffle = options.shuffle;
     this.#share = { datasetLength, numReplicas, rank, tail };
     this.length = countOf(this.#share, 0);
@@ -82,7 +82,7 @@ export class SharedOrder implements StatefulSampler {
   [Symbol.iterator](): EpochPass {
     const place = this.#next;
     const { datasetLength } = this.#share;
-    const order = this.#shuffle ? randperm(datasetLength, this.#seed + place.epoch) : undefined;
+    const order = this.#shuffle ? randperm(datasetLength, orderSeed(this.#seed, place.epoch)) : undefined;
     this.#pass = new Pass(place, this.#share, this.#seed, order);
     this.#next = { epoch: place.epoch + 1, samplesSeen: 0 };
     return this.#pass;
@@ -92,6 +92,11 @@ export class SharedOrder implements StatefulSampler {
     this.#next = place;
     this.#pass = undefined;
   }
+}
+
+/** Exact, as Python's integers are; a double ends at 2^53. */
+function orderSeed(seed: number, epoch: number): bigint {
+  return BigInt(seed) + BigInt(epoch);
 }
 
 class Pass implements EpochPass {

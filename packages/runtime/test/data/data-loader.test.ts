@@ -118,7 +118,11 @@ describe('refuses', () => {
   test.each([
     ['an empty batch', { batchSize: 0 }, 'batchSize must be an integer of at least 1, got 0'],
     ['half a sample', { batchSize: 1.5 }, 'batchSize must be an integer of at least 1, got 1.5'],
-    ['a negative seed', { shuffle: true, seed: -1 }, 'seed must be an integer of at least 0, got -1'],
+    [
+      'a broken seed',
+      { shuffle: true, seed: 0.5 },
+      'seed must be an integer from -(2^53 - 1) to 2^53 - 1, got 0.5',
+    ],
     ['two orders', { shuffle: true, sampler }, 'got both a sampler and shuffle: true'],
   ])('%s', (_, options, message) => {
     expect(() => new DataLoader(tens(3), options)).toThrow(InvalidArgumentError);

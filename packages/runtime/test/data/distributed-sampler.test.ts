@@ -70,7 +70,8 @@ test.each([
   ['a rank that is not there', 10, { numReplicas: 2, rank: 2 }, 'rank must be an integer from 0 to 1, got 2'],
   ['a negative rank', 10, { numReplicas: 2, rank: -1 }, 'rank must be an integer from 0 to 1, got -1'],
   ['no ranks', 10, { numReplicas: 0, rank: 0 }, 'numReplicas must be an integer of at least 1, got 0'],
-  ['a broken seed', 10, { seed: 0.5 }, 'seed must be an integer of at least 0, got 0.5'],
+  ['a broken seed', 10, { seed: 0.5 }, 'seed must be an integer from -(2^53 - 1) to 2^53 - 1, got 0.5'],
+  ['a seed that is not exact', 10, { seed: 2 ** 53 }, 'got 9007199254740992'],
   ['a length that is none', NaN, {}, "the dataset's length must be an integer of at least 0, got NaN"],
 ])('%s is refused', (_, length, options, message) => {
   expect(() => new DistributedSampler(length, options)).toThrow(InvalidArgumentError);

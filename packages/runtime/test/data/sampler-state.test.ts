@@ -181,7 +181,7 @@ describe('refuses, and changes nothing:', () => {
     ],
     ['more than all', { samplesSeen: 21 }, 'samplesSeen must be an integer from 0 to 20, got 21'],
     ['half an epoch', { epoch: 0.5 }, 'epoch must be an integer of at least 0, got 0.5'],
-    ['a text as seed', { seed: '7' as never }, 'seed must be an integer of at least 0, got 7'],
+    ['a text as seed', { seed: '7' as never }, 'seed must be an integer from -(2^53 - 1) to 2^53 - 1, got 7'],
   ])('%s', (_, change, message) => {
     const before = sampler.stateDict();
     expect(() => {

@@ -34,12 +34,13 @@ def case(length, replicas, shuffle, seed, drop_last, epoch):
 
 golden = {
     'randperm': [{'length': n, 'seed': seed, 'indices': randperm(n, seed)}
-                 for n, seed in [(0, 0), (1, 0), (2, 1), (10, 0), (10, 42), (25, 2**32 - 1), (25, 2**32 + 3)]],
+                 for n, seed in [(0, 0), (1, 0), (2, 1), (10, 0), (10, 42), (25, 2**32 - 1), (25, 2**32 + 3), (25, -1), (25, -2**40 - 3)]],
     'randpermHashes': [{'length': n, 'seed': seed, 'sha256': sha256(randperm(n, seed))}
                        for n, seed in [(60000, 0), (60000, 1), (2**20, 7)]],
     'distributed': [case(length, replicas, shuffle, seed, drop_last, epoch)
                     for length, replicas in [(1, 3), (7, 2), (10, 3), (12, 4), (3, 7), (101, 8)]
                     for drop_last in [False, True]
-                    for shuffle, seed, epoch in [(False, 0, 0), (True, 0, 0), (True, 5, 3), (True, 2**32 - 1, 7)]],
+                    for shuffle, seed, epoch in [(False, 0, 0), (True, 0, 0), (True, 5, 3), (True, 2**32 - 1, 7)]]
+    + [case(10, 3, True, seed, False, epoch) for seed, epoch in [(2**53 - 1, 2), (2**53 - 1, 2**53 - 2), (-5, 2), (-2**53 + 1, 0)]],
 }
 pathlib.Path(__file__).with_suffix('.json').write_text(json.dumps(golden))
