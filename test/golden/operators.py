@@ -33,10 +33,10 @@ def fill_classes(count, depth, seed):
     return torch.from_numpy((7 * np.arange(count) + seed) % depth)
 
 
-def ignoring(count, depth, seed):
+def ignoring(count, depth, seed, ignored=-100):
     """Classes, of which every third is to be ignored."""
     classes = fill_classes(count, depth, seed)
-    classes[::3] = -100
+    classes[::3] = ignored
     return classes
 
 
@@ -75,18 +75,24 @@ OPERATORS = {
     "sub": ([(2, 1, 3), (4, 1)], lambda a, b: a - b),
     "mul": ([(3, 1), (1, 5)], lambda a, b: a * b),
     "div": ([(3, 4), (3, 1)], lambda a, b: a / (b + 2.5)),
+    "div of integers": ([(6,)], lambda a: a * (fill_classes(6, 7, 1) / fill_classes(6, 3, 2).add(2))),
     "neg": ([(5,)], lambda a: -a),
     "exp": ([(3, 4)], lambda a: a.exp()),
     "log": ([(3, 4)], lambda a: (a + 1.25).log()),
     "relu": ([(5, 7)], F.relu),
     "sum": ([(3, 4)], lambda a: a.sum()),
     "sum of axes": ([(2, 3, 4)], lambda a: a.sum((-1, 0))),
+    "sum of no axes": ([(3, 4)], lambda a: a.sum([])),
+    "mean of no axes, kept": ([(3, 4)], lambda a: a.mean([], True)),
+    "amax of no axes": ([(3, 4)], lambda a: a.amax([])),
+    "amin of no axes": ([(3, 4)], lambda a: a.amin([])),
     "sum kept": ([(2, 3, 4)], lambda a: a.sum((1,), True)),
     "mean": ([(3, 4)], lambda a: a.mean()),
     "mean of axes": ([(2, 3, 4)], lambda a: a.mean((0, 2))),
     "mean kept": ([(2, 3, 4)], lambda a: a.mean((-2,), True)),
     "view": ([(2, 3, 4)], lambda a: a.view(4, -1)),
     "permute": ([(2, 3, 4)], lambda a: a.permute(2, 0, 1)),
+    "permute, counted from the last": ([(2, 3, 4)], lambda a: a.permute(-1, 0, -2)),
     "flatten": ([(2, 3, 2, 2)], lambda a: a.flatten(1)),
     "linear": ([(3, 5), (4, 5), (4,)], F.linear),
     "linear without bias": ([(3, 5), (4, 5)], F.linear),
@@ -109,6 +115,8 @@ OPERATORS = {
     "mseLoss, none": ([(3, 5), (3, 5)], lambda a, b: F.mse_loss(a, b, reduction="none")),
     "binaryCrossEntropyWithLogits, everything, none": ([(3, 4)], lambda a: F.binary_cross_entropy_with_logits(9 * a, fill((3, 4), 8).double() / 2 + 0.5, fill((4,), 9).double() + 1.5, pos_weight=fill((4,), 9).double() + 1.5 + 1, reduction="none")),
     "nllLoss of another index to ignore": ([(6, 4)], lambda a: F.nll_loss(a, fill_classes(6, 4, 1), ignore_index=2)),
+    "nllLoss of a large negative index to ignore": ([(6, 4)], lambda a: F.nll_loss(a, ignoring(6, 4, 1, -2**40 - 1), ignore_index=-2**40 - 1)),
+    "crossEntropy of a large index to ignore": ([(6, 4)], lambda a: F.cross_entropy(a, ignoring(6, 4, 1, 2**24 + 1), ignore_index=2**24 + 1)),
     "nllLoss of images": ([(2, 4, 3, 5)], lambda a: F.nll_loss(a, ignoring(30, 4, 2).view(2, 3, 5))),
     "crossEntropy": ([(6, 4)], lambda a: F.cross_entropy(a, fill_classes(6, 4, 1))),
     "crossEntropy of images, smoothed": ([(2, 4, 3, 5)], lambda a: F.cross_entropy(a, ignoring(30, 4, 2).view(2, 3, 5), label_smoothing=0.1)),
@@ -352,7 +360,7 @@ def normal_numbers():
 def dropouts():
     """What dropout makes of ones, by several probabilities one after the other."""
     torch.manual_seed(6)
-    tensors = [F.dropout(torch.ones(1001), p) for p in (0.5, 0.3, 0.9, 0.0, 1.0)]
+    tensors = [F.dropout(torch.ones(1001), p) for p in (0.5, 0.0, 0.3, 1.0, 0.9)]
     return {"first": [shortest(x) for x in tensors[0][:8]], "sha256": bits(tensors)}
 
 

@@ -53,6 +53,7 @@ export class Tensor {
     return new Tensor(elementwise.mul(this.value, valueOf(other)));
   }
 
+  /** Quotient in float32, of integers too, as torch's `/`; shapes broadcast. */
   div(other: Tensor | number): Tensor {
     return new Tensor(elementwise.div(this.value, valueOf(other)));
   }
@@ -130,23 +131,23 @@ export class Tensor {
     return new Tensor(logSoftmax(this.value, dim));
   }
 
-  /** Sum over `axes`, all of them unless given; negative ones count from the last. */
+  /** Sum over `axes`; negative ones count from the last. Default, and for an empty list as in torch: all axes. */
   sum(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(reduceSum(this.value, axes, keepdims));
+    return new Tensor(reduceSum(this.value, allIfNone(axes), keepdims));
   }
 
   mean(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(reduceMean(this.value, axes, keepdims));
+    return new Tensor(reduceMean(this.value, allIfNone(axes), keepdims));
   }
 
-  /** Largest element over `axes`, all of them unless given (torch.amax); equal ones share the gradient. */
+  /** Largest element over `axes`, as those of `sum` (torch.amax); equal ones share the gradient. */
   amax(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(reduceMax(this.value, axes, keepdims));
+    return new Tensor(reduceMax(this.value, allIfNone(axes), keepdims));
   }
 
-  /** Smallest element over `axes`, all of them unless given (torch.amin); equal ones share the gradient. */
+  /** Smallest element over `axes`, as those of `sum` (torch.amin); equal ones share the gradient. */
   amin(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(elementwise.neg(reduceMax(elementwise.neg(this.value), axes, keepdims)));
+    return new Tensor(elementwise.neg(reduceMax(elementwise.neg(this.value), allIfNone(axes), keepdims)));
   }
 
   /** The same elements under another shape; one dimension may be -1: what remains (torch.Tensor.view). */
@@ -154,7 +155,7 @@ export class Tensor {
     return new Tensor(reshape(this.value, shape));
   }
 
-  /** Axis `i` of the result is axis `axes[i]` of this tensor (torch.Tensor.permute). */
+  /** Axis `i` of the result is axis `axes[i]` of this tensor; negative ones count from the last (torch.Tensor.permute). */
   permute(...axes: number[]): Tensor {
     return new Tensor(transpose(this.value, axes));
   }
@@ -260,4 +261,8 @@ export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
 
 function valueOf(operand: Tensor | number): Value {
   return typeof operand === 'number' ? number(operand) : operand.value;
+}
+
+function allIfNone(axes: readonly number[] | undefined): readonly number[] | undefined {
+  return axes?.length === 0 ? undefined : axes;
 }

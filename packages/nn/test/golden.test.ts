@@ -79,8 +79,8 @@ const fixture = new URL('../../../test/golden/operators.json', import.meta.url);
 const golden = JSON.parse(readFileSync(fixture, 'utf8')) as Golden;
 
 /** Classes, of which every third is to be ignored. */
-const ignoring = (count: number, depth: number, seed: number) =>
-  fillClasses(count, depth, seed).map((label, place) => (place % 3 === 0 ? -100n : label));
+const ignoring = (count: number, depth: number, seed: number, ignored = -100n) =>
+  fillClasses(count, depth, seed).map((label, place) => (place % 3 === 0 ? ignored : label));
 
 /** The functions of operators.py, under the names there. */
 type Cases = Readonly<Record<string, (...inputs: Tensor[]) => Tensor>>;
@@ -123,18 +123,25 @@ const operators: Cases = {
   sub: (a, b) => a.sub(b),
   mul: (a, b) => a.mul(b),
   div: (a, b) => a.div(b.add(2.5)),
+  'div of integers': (a) =>
+    a.mul(tensor(fillClasses(6, 7, 1)).div(tensor(fillClasses(6, 3, 2).map((divisor) => divisor + 2n)))),
   neg: (a) => a.neg(),
   exp: (a) => a.exp(),
   log: (a) => a.add(1.25).log(),
   relu: (a) => F.relu(a),
   sum: (a) => a.sum(),
   'sum of axes': (a) => a.sum([-1, 0]),
+  'sum of no axes': (a) => a.sum([]),
+  'mean of no axes, kept': (a) => a.mean([], true),
+  'amax of no axes': (a) => a.amax([]),
+  'amin of no axes': (a) => a.amin([]),
   'sum kept': (a) => a.sum([1], true),
   mean: (a) => a.mean(),
   'mean of axes': (a) => a.mean([0, 2]),
   'mean kept': (a) => a.mean([-2], true),
   view: (a) => a.view(4, -1),
   permute: (a) => a.permute(2, 0, 1),
+  'permute, counted from the last': (a) => a.permute(-1, 0, -2),
   flatten: (a) => F.flatten(a),
   linear: (x, w, b) => F.linear(x, w, b),
   'linear without bias': (x, w) => F.linear(x, w),
@@ -145,6 +152,10 @@ const operators: Cases = {
   ...lossesBy('sum'),
   ...lossesBy('none'),
   'nllLoss of another index to ignore': (a) => F.nllLoss(a, tensor(fillClasses(6, 4, 1)), { ignoreIndex: 2 }),
+  'nllLoss of a large negative index to ignore': (a) =>
+    F.nllLoss(a, tensor(ignoring(6, 4, 1, -(2n ** 40n) - 1n)), { ignoreIndex: -(2 ** 40) - 1 }),
+  'crossEntropy of a large index to ignore': (a) =>
+    F.crossEntropy(a, tensor(ignoring(6, 4, 1, 2n ** 24n + 1n)), { ignoreIndex: 2 ** 24 + 1 }),
   'nllLoss of images': (a) => F.nllLoss(a, tensor(ignoring(30, 4, 2), [2, 3, 5])),
   crossEntropy: (a) => F.crossEntropy(a, tensor(fillClasses(6, 4, 1))),
   'crossEntropy of images, smoothed': (a) =>
@@ -368,7 +379,7 @@ test('dropout after manualSeed(6) drops what torch drops', async () => {
   manualSeed(6);
   const ones = tensor(new Float32Array(1001).fill(1));
   const arrays: Float32Array[] = [];
-  for (const p of [0.5, 0.3, 0.9, 0, 1]) arrays.push((await F.dropout(ones, p).array()) as Float32Array);
+  for (const p of [0.5, 0, 0.3, 1, 0.9]) arrays.push((await F.dropout(ones, p).array()) as Float32Array);
   expect([...arrays[0].subarray(0, 8)]).toEqual(golden.dropouts.first.map(Math.fround));
   expect(bits(arrays)).toBe(golden.dropouts.sha256);
 });

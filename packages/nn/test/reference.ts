@@ -41,7 +41,9 @@ function ruleOf(node: Node): Rule<OpName> {
 }
 
 const rules: { readonly [Op in Computed]: Rule<Op> } = {
-  Constant: ({ attributes }) => [Float64Array.from(attributes.values, Math.fround)],
+  Constant: ({ attributes: { values, dtype } }) => [
+    Float64Array.from(values, dtype === 'int64' ? Number : Math.fround),
+  ],
   Number: ({ attributes: { value } }) => [Float64Array.of(Math.fround(value))],
 
   Identity: elementwise((a) => a),

@@ -33,9 +33,11 @@ describe('shapes that do not fit are refused where they are written, in both the
     ['sub of other dtypes', () => of(2).sub(integers(2)), ['float32[2]', 'int64[2]']],
     ['relu of integers', () => integers(2).relu(), ['int64[2]']],
     ['sum of an axis that is not there', () => of(2, 3).sum([2]), ['axis 2', 'float32[2,3]', '-2 to 1']],
+    ['sum of an axis twice', () => of(2, 3).sum([-1, 1]), ['axis 1', 'float32[2,3]', '[-1,1]', 'twice']],
     ['view', () => of(2, 3).view(4, -1), ['float32[2,3]', '6 elements', '[4,-1]']],
     ['view with two open dimensions', () => of(2, 3).view(-1, -1), ['float32[2,3]', '[-1,-1]', 'only one']],
     ['permute', () => of(2, 3).permute(0, 0), ['[0,0]', 'float32[2,3]']],
+    ['permute, below the first', () => of(2, 3).permute(0, -3), ['[0,-3]', 'float32[2,3]']],
     ['linear', () => F.linear(of(2, 3), of(5, 4)), ['float32[2,3]', 'float32[5,4] transposed', '3 and 4']],
     ['linear of a vector', () => F.linear(of(3), of(5, 4)), ['float32[3]', 'float32[5,4]']],
     ['linear of many rows', () => F.linear(of(2, 3, 4), of(5, 3)), ['float32[2,3,4]', 'float32[5,3]']],
@@ -177,7 +179,7 @@ describe('arguments that cannot work', () => {
     [
       'nllLoss',
       () => F.nllLoss(of(2, 3), integers(2), { ignoreIndex: 0.5 }),
-      'ignoreIndex must be an integer',
+      'ignoreIndex must be an integer of 64 bits, given 0.5',
     ],
     [
       'mseLoss',

@@ -29,10 +29,11 @@ export function dropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): T
   if (input.dtype !== 'float32') {
     throw new ShapeError(`dropout: takes float32, given ${describeType(input)}.`);
   }
-  if (!training) return input;
+  if (!training || p === 0) return input;
+  // No numbers are drawn where all is kept or nothing, as in torch, so that the masks after it are torch's too.
+  if (p === 1) return input.mul(0);
   const mask = new Float32Array(sizeOf(input.shape));
-  // At p = 1 nothing is kept, and there is nothing to divide by 0.
-  defaultGenerator.fillBernoulli(mask, 1 - p, p === 1 ? 0 : 1 / (1 - p));
+  defaultGenerator.fillBernoulli(mask, 1 - p, 1 / (1 - p));
   return input.mul(new Tensor(inputOf('float32', input.shape, { data: mask })));
 }
 

@@ -1,13 +1,13 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, isNode, sizeOf, type Value } from '../graph/node.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
-import { add, cast, div, equal, mul, neg, sub, where } from '../ops/elementwise.ts';
+import { add, div, equal, mul, neg, sub, where } from '../ops/elementwise.ts';
 import { softplus } from '../ops/functions.ts';
 import { gatherElements } from '../ops/indexing.ts';
 import { reduceMean, reduceSum } from '../ops/reduction.ts';
 import { reshape, unsqueeze } from '../ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood } from '../ops/softmax.ts';
-import { constant, number } from '../ops/source.ts';
+import { constant, int64Constant, number } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
@@ -131,9 +131,9 @@ function classLoss(name: string, x: Value, target: Value, options: ClassLossOpti
   const plain = weight === undefined && labelSmoothing === 0 && x.shape.length === 2;
   if (plain && reduction === 'mean') return new Tensor(negativeLogLikelihood(x, target, ignoreIndex));
 
-  const ignored = equal(target, int64(ignoreIndex));
+  const ignored = equal(target, int64Constant([], [ignoreIndex]));
   // An ignored target need not be a place in x; what is read there instead is thrown away.
-  const places = where(ignored, int64(0), target);
+  const places = where(ignored, int64Constant([], [0]), target);
   const counts = weight ? elementsAt(weight.value, places) : constant(1);
   const picked = neg(mul(ofEachRow(x, places), counts));
   const each = labelSmoothing === 0 ? picked : smoothed(picked, x, weight, labelSmoothing);
@@ -189,11 +189,6 @@ function reduced(name: string, losses: Value, reduction: Reduction): Tensor {
   }
 }
 
-/** A scalar of int64; exact up to 2²⁴, beyond which no number of classes goes. */
-function int64(value: number): Value {
-  return cast(constant(value), 'int64');
-}
-
 /** [C] seen as [1, C, 1, …], as many dimensions as `like` has. */
 function alongClasses(weight: Value, like: Value): Value {
   return reshape(
@@ -227,13 +222,13 @@ function requireWeight(name: string, weight: Tensor | undefined, x: Value): void
 
 /** ONNX takes a negative class as counted from the last, and would learn the wrong thing from it. What is computed is not known before the graph runs. */
 function requireClasses(name: string, { node }: Value, count: number, ignoreIndex: number): void {
-  if (!Number.isInteger(ignoreIndex)) {
-    throw new ArgumentError(`${name}: ignoreIndex must be an integer, given ${ignoreIndex}.`);
+  if (!Number.isInteger(ignoreIndex) || ignoreIndex < -(2 ** 63) || ignoreIndex >= 2 ** 63) {
+    throw new ArgumentError(`${name}: ignoreIndex must be an integer of 64 bits, given ${ignoreIndex}.`);
   }
   if (!isNode(node, 'Input')) return;
-  for (const [place, element] of node.attributes.source.data.entries()) {
-    const label = Number(element);
-    if (label !== ignoreIndex && (label < 0 || label >= count)) {
+  const ignored = BigInt(ignoreIndex);
+  for (const [place, label] of (node.attributes.source.data as BigInt64Array).entries()) {
+    if (label !== ignored && (label < 0 || label >= count)) {
       throw new ArgumentError(
         `${name}: target ${label} in row ${place} is not a class from 0 to ${count - 1}, nor ignoreIndex (${ignoreIndex}); there are ${count} classes.`,
       );

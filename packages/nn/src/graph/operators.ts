@@ -60,8 +60,8 @@ export interface PoolAttributes {
 export interface Operators {
   /** A leaf: an array that is bound when the graph runs (a parameter, a batch, a scalar such as the learning rate). */
   Input: { source: Source };
-  /** Float32 numbers that are part of the program: few, and known when the graph is compiled. */
-  Constant: { shape: readonly number[]; values: readonly number[] };
+  /** Numbers that are part of the program: few, and known when the graph is compiled. Default dtype: float32. */
+  Constant: { shape: readonly number[]; values: readonly number[]; dtype?: 'int64' };
 
   /** A float32 number of the caller's, such as the factor of `mul(beta)`. Programs read it as a leaf, so another number is the same program. */
   Number: { value: number };

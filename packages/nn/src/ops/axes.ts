@@ -1,7 +1,7 @@
 import { ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 
-/** Axes counted from 0, ascending, each once; negative ones count from the last. */
+/** Axes counted from 0, ascending; negative ones count from the last. None may be there twice. */
 export function normalizeAxes(op: string, axes: readonly number[], value: Value): number[] {
   const rank = value.shape.length;
   const normal = axes.map((axis) => {
@@ -12,7 +12,13 @@ export function normalizeAxes(op: string, axes: readonly number[], value: Value)
     }
     return axis < 0 ? axis + rank : axis;
   });
-  return [...new Set(normal)].sort((a, b) => a - b);
+  const twice = normal.find((axis, position) => normal.indexOf(axis) !== position);
+  if (twice !== undefined) {
+    throw new ShapeError(
+      `${op}: axis ${twice} of ${describeType(value)} is named twice in [${axes.join()}]; name each axis once.`,
+    );
+  }
+  return normal.sort((a, b) => a - b);
 }
 
 export function normalizeAxis(op: string, axis: number, value: Value): number {

@@ -16,7 +16,8 @@ export const mul = (a: Value, b: Value): Value => {
   if (isConstant(a, 1)) return b;
   return isConstant(b, 1) ? a : binary('Mul', a, b);
 };
-export const div = (a: Value, b: Value): Value => binary('Div', a, b);
+/** The quotient in float32, of integers too. */
+export const div = (a: Value, b: Value): Value => binary('Div', cast(a, 'float32'), cast(b, 'float32'));
 export const max = (a: Value, b: Value): Value => binary('Max', a, b);
 export const min = (a: Value, b: Value): Value => binary('Min', a, b);
 export const greater = (a: Value, b: Value): Value => binary('Greater', a, b, 'bool');

@@ -1,9 +1,9 @@
 import { ShapeError } from '../errors.ts';
 import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
-import { cast, equal, where } from './elementwise.ts';
+import { equal, where } from './elementwise.ts';
 import { expand, reshape } from './shape.ts';
-import { constant, constantTensor } from './source.ts';
+import { constant, int64Constant } from './source.ts';
 
 /**
  * The elements of `data` at `positions` along an axis (torch.gather): of [n] at [m], [m]; along axis 1, of [N, C] at [N, 1], one of each
@@ -54,7 +54,7 @@ export const indexing: OperatorFamily<Indexing> = {
     gradient: ({ inputs: [x], attributes: { axis, positions } }, [d]) => {
       if (d === undefined) return [];
       const beside = d.shape.map((_, other) => (other === axis ? positions.length : 1));
-      const places = cast(reshape(constantTensor([positions.length], positions), beside), 'int64');
+      const places = int64Constant(beside, positions);
       return [scatterElements(expand(places, d.shape), d, x.shape[axis], axis)];
     },
   },
@@ -70,7 +70,7 @@ export const indexing: OperatorFamily<Indexing> = {
       const trained =
         paddingRow === undefined
           ? each
-          : where(equal(places, cast(constant(paddingRow), 'int64')), constant(0), each);
+          : where(equal(places, int64Constant([], [paddingRow])), constant(0), each);
       return [scatterElements(expand(places, each.shape), trained, count)];
     },
   },

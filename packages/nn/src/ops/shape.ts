@@ -41,12 +41,14 @@ export function unsqueeze(value: Value, dim: number): Value {
   return reshape(value, value.shape.toSpliced(dim < 0 ? dim + rank + 1 : dim, 0, 1));
 }
 
-/** Axis `i` of the result is axis `perm[i]` of the value. */
-export function transpose(value: Value, perm: readonly number[]): Value {
+/** Axis `i` of the result is axis `given[i]` of the value; negative ones count from the last. */
+export function transpose(value: Value, given: readonly number[]): Value {
+  const rank = value.shape.length;
+  const perm = given.map((axis) => (axis < 0 ? axis + rank : axis));
   const sorted = [...perm].sort((a, b) => a - b);
-  if (sorted.length !== value.shape.length || sorted.some((axis, position) => axis !== position)) {
+  if (sorted.length !== rank || sorted.some((axis, position) => axis !== position)) {
     throw new ShapeError(
-      `Transpose: [${perm.join()}] is not an order of the axes of ${describeType(value)}; each must stand there once.`,
+      `Transpose: [${given.join()}] is not an order of the axes of ${describeType(value)}; each must stand there once.`,
     );
   }
   const shape = perm.map((axis) => value.shape[axis]);

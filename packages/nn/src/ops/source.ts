@@ -23,6 +23,11 @@ export function constantTensor(shape: readonly number[], values: readonly number
   return createValue('Constant', [], { shape, values }, { dtype: 'float32', shape });
 }
 
+/** Integers that are part of the program, each one that a number of JavaScript holds. */
+export function int64Constant(shape: readonly number[], values: readonly number[]): Value {
+  return createValue('Constant', [], { shape, values, dtype: 'int64' }, { dtype: 'int64', shape });
+}
+
 export const sources: OperatorFamily<'Input' | 'Number' | 'Constant'> = {
   Input: {
     emit: () => {
@@ -38,8 +43,8 @@ export const sources: OperatorFamily<'Input' | 'Number' | 'Constant'> = {
     gradient: noGradient,
   },
   Constant: {
-    emit: (graph, { attributes }, _, outputs) => {
-      graph.node('Identity', [graph.constant('float32', attributes.shape, attributes.values)], outputs);
+    emit: (graph, { attributes: { shape, values }, outputs: [{ dtype }] }, _, outputs) => {
+      graph.node('Identity', [graph.constant(dtype, shape, values)], outputs);
     },
     gradient: noGradient,
   },
