@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRelay } from '../packages/runtime/test/support/relay.ts';
 import { credentials, startS3, startS3In } from '../packages/runtime/test/support/s3.ts';
-import { launch } from './support/command.ts';
+import { launch, node } from './support/command.ts';
 import { isFull, ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -261,5 +261,82 @@ describe('folders that one host alone has', () => {
         String.raw`this job has saved step 7 \(${folder}/here/checkpoint-000001-step-7, written on host ${hostname()}\), and no rank sees a checkpoint there .* give resume\(\) the path`,
       ),
     );
+  });
+});
+
+describe('a process that ends while its checkpoint is written', () => {
+  const script = 'test/fixtures/ends-while-saving.js';
+
+  /** A bucket that takes so long for each of three files; `written` are those that it has answered for. */
+  async function bucketThatTakes(delayMs: number) {
+    const written: string[] = [];
+    const port = await serve((incoming, response) => {
+      incoming.resume();
+      if (incoming.method === 'GET') response.end(emptyList);
+      else
+        setTimeout(() => {
+          written.push(incoming.url!.split('/').at(-1)!.split('?')[0]);
+          response.end();
+        }, delayMs);
+    });
+    return { env: bucketAt(port), written };
+  }
+
+  const complete = ['holder.safetensors', 'state.json', 'manifest.json'];
+
+  test.each([
+    ['exits', { code: 0, signal: null }],
+    ['throws', { code: 1, signal: null }],
+    ['is told to end', { code: null, signal: 'SIGTERM' }],
+  ])('%s, and finishes it first', async (how, end) => {
+    const { env, written } = await bucketThatTakes(300);
+    const command = node([script, how], { env });
+    if (how === 'is told to end') {
+      await command.sees(/saved/);
+      process.kill(command.pid, 'SIGTERM');
+    }
+    expect(await command.ended).toMatchObject({
+      ...end,
+      stdout: 'saved\n',
+      stderr: expect.stringMatching(
+        /^ringrun: the process ends when the checkpoint of step 1 for s3:\/\/checkpoints\/job is written, in 29 s at the latest\.\n/m,
+      ) as unknown,
+    });
+    expect(written).toEqual(complete);
+  });
+
+  test.each([
+    [
+      'exits',
+      1,
+      /the checkpoint of step 1 for s3:.* is lost: it was not finished within 0\.8 s, the grace period\./,
+    ],
+    [
+      'exits without awaiting',
+      1,
+      /the process exits, and Checkpointer\.save of step 1 has not copied its state: nothing of it is saved\./,
+    ],
+  ])('%s, and reports what it has lost', async (how, code, line) => {
+    const { env, written } = await bucketThatTakes(1000);
+    const ended = await node([script, how], { env: { ...env, RINGRUN_GRACE_PERIOD: 1 } }).ended;
+    expect(ended).toMatchObject({ code, stderr: expect.stringMatching(line) as unknown });
+    expect(written).not.toContain('manifest.json');
+  });
+
+  test.each([
+    ['peer dies', /root cause: rank 1 .*SIGKILL/],
+    ['is told to end', /ended by SIGTERM; all workers ended/],
+  ])('under the launcher (%s), and is given the time for it', async (how, line) => {
+    // Longer than other workers get once one has failed.
+    const { env, written } = await bucketThatTakes(how === 'peer dies' ? 1300 : 300);
+    const command = launch(['--nproc', '2', script, how], { env });
+    if (how === 'is told to end') {
+      await command.sees(/saved\n[^]*saved\n/);
+      process.kill(command.pid, 'SIGTERM');
+    }
+    const { code, stderr, left } = await command.ended;
+    expect({ ends: code !== 0, left }).toEqual({ ends: true, left: [] });
+    expect(stderr).toMatch(line);
+    expect(written).toEqual(complete);
   });
 });

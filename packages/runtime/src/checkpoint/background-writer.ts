@@ -1,5 +1,8 @@
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, Worker, receiveMessageOnPort } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import { failureOf } from './checkpoint-error.ts';
+import { holdForWrite } from './ending.ts';
+import type { WriteEnd } from './ending.ts';
 import type { WriteJob, Written } from './write-checkpoint.ts';
 import type { WriterReport, WriterThreadData } from './writer-thread.ts';
 
@@ -8,11 +11,11 @@ export type Allocate = (file: string, bytes: number) => Uint8Array<ArrayBuffer>;
 
 /**
  * Writes checkpoints in a thread of its own, so that neither hashing nor the disk holds up the training thread, and the writing goes on while that
- * computes. The thread keeps the process alive while it writes, and not otherwise.
+ * computes. The thread keeps the process alive while it writes, and not otherwise; a process that ends all the same waits for it (`ending.ts`).
  */
 export class BackgroundWriter {
   readonly #location: string;
-  #worker: Worker | undefined;
+  #thread: WriterThread | undefined;
   /** The memory of the last checkpoint, whose pages are there already. */
   #spare: WriteJob['files'] = new Map();
 
@@ -34,54 +37,85 @@ export class BackgroundWriter {
   }
 
   async #carryOut(job: WriteJob): Promise<WriterReport> {
-    this.#worker ??= startThread(this.#location);
-    const worker = this.#worker;
-    const reported = reportOf(worker);
-    worker.ref();
-    worker.postMessage(
-      job,
-      [...job.files.values()].map(({ buffer }) => buffer as ArrayBuffer),
-    );
+    const thread = (this.#thread ??= new WriterThread(this.#location));
+    const what = `the checkpoint of step ${job.occasion.step} for ${this.#location}`;
+    const release = holdForWrite({ what, finishSync: (withinMs) => thread.finishSync(withinMs) });
     try {
-      return await reported;
+      return await thread.carryOut(job);
     } catch (error) {
-      this.#worker = undefined;
+      this.#thread = undefined;
       return { files: new Map(), outcome: { failure: failureOf(error) } };
     } finally {
-      worker.unref();
+      release();
     }
   }
 }
 
-/** The thread's next message; rejects when it ends instead. */
-function reportOf(worker: Worker): Promise<WriterReport> {
-  return new Promise((resolve, reject) => {
-    const settle = (act: () => void) => {
-      worker.off('message', take).off('error', fail).off('exit', end);
-      act();
-    };
-    const take = (report: WriterReport) => {
-      settle(() => {
-        resolve(report);
-      });
-    };
-    const fail = (error: Error) => {
-      settle(() => {
-        reject(error);
-      });
-    };
-    const end = (code: number) => {
-      fail(new Error(`the thread that writes checkpoints ended with exit code ${code}`));
-    };
-    worker.on('message', take).on('error', fail).on('exit', end);
-  });
-}
+/** Of `writerState` in writer-thread.ts, which only a thread may load. */
+const writing = 0;
 
-function startThread(location: string): Worker {
-  const workerData: WriterThreadData = { location };
-  // The neighbour of this file, built or not.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const entry = new URL(`./writer-thread.${extension}`, import.meta.url);
-  // Built, it needs none of the loaders that the program may run under.
-  return new Worker(entry, { workerData, ...(extension === 'js' ? { execArgv: [] } : {}) });
+class WriterThread {
+  readonly #worker: Worker;
+  readonly #reports: MessagePort;
+  readonly #state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+
+  constructor(location: string) {
+    const { port1, port2 } = new MessageChannel();
+    this.#reports = port1;
+    const workerData: WriterThreadData = { location, reports: port2, state: this.#state.buffer };
+    // The neighbour of this file, built or not.
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const entry = new URL(`./writer-thread.${extension}`, import.meta.url);
+    // Built, it needs none of the loaders that the program may run under.
+    const options = extension === 'js' ? { execArgv: [] } : {};
+    this.#worker = new Worker(entry, { workerData, transferList: [port2], ...options });
+  }
+
+  /** @throws Error when the thread ends instead */
+  async carryOut(job: WriteJob): Promise<WriterReport> {
+    const report = this.#nextReport();
+    Atomics.store(this.#state, 0, writing);
+    this.#worker.ref();
+    const memory = [...job.files.values()].map(({ buffer }) => buffer as ArrayBuffer);
+    this.#worker.postMessage(job, memory);
+    return await report.finally(() => {
+      this.#worker.unref();
+    });
+  }
+
+  /** Blocks until the job is over. Its report is read here: this thread's event loop may never run again. */
+  finishSync(withinMs: number): WriteEnd {
+    if (Atomics.wait(this.#state, 0, writing, withinMs) === 'timed-out') return { kind: 'unfinished' };
+    const received = receiveMessageOnPort(this.#reports) as { message: WriterReport } | undefined;
+    if (received === undefined) return { kind: 'failed', reason: 'the thread that writes it has ended' };
+    const { outcome } = received.message;
+    return 'failure' in outcome ? { kind: 'failed', reason: outcome.failure.message } : { kind: 'written' };
+  }
+
+  #nextReport(): Promise<WriterReport> {
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void) => {
+        this.#worker.off('error', fail).off('exit', end);
+        this.#reports.off('message', take);
+        act();
+      };
+      const take = (report: WriterReport) => {
+        settle(() => {
+          resolve(report);
+        });
+      };
+      const fail = (error: Error) => {
+        settle(() => {
+          reject(error);
+        });
+      };
+      const end = (code: number) => {
+        fail(new Error(`the thread that writes checkpoints ended with exit code ${code}`));
+      };
+      this.#worker.on('error', fail).on('exit', end);
+      this.#reports.on('message', take);
+      // The worker keeps the process alive.
+      this.#reports.unref();
+    });
+  }
 }

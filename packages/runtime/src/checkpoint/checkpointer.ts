@@ -3,6 +3,7 @@ import { requireInteger } from '../data/require-integer.ts';
 import { openStorage } from '../storage/index.ts';
 import type { Storage } from '../storage/index.ts';
 import { checkpointsAmong, namePrefix, newestFirst } from './catalogue.ts';
+import { holdForSave } from './ending.ts';
 import { findTogether } from './find-checkpoint.ts';
 import { LastSaved } from './last-saved.ts';
 import { loadTogether } from './load-parts.ts';
@@ -101,27 +102,21 @@ export class Checkpointer {
 
   /**
    * Saves all that is registered; a collective. Resolves when it is copied, from when on everything may change: rank 0 writes in the background, once the
-   * write before is over, which it waits for first and says so on stderr where that takes longer than a second. Then the oldest checkpoints are deleted.
+   * write before is over, which it waits for first and says so on stderr where that takes longer than 5 s. Then the oldest checkpoints are deleted.
+   *
+   * A process that ends meanwhile finishes the write first: after process.exit(), an uncaught error, or SIGTERM, SIGINT or SIGHUP without a handler of the program, it blocks for
+   * the launcher's grace period (30 s by default) at most. A checkpoint that is lost all the same is reported on stderr, and the exit code is not 0.
    *
    * @throws CheckpointError on every rank: when the write before failed (`ERR_CHECKPOINT_NOT_WRITTEN`, with the cause; nothing is saved now, and what was there
    * before is still there), when a state could not be taken, or when ranks disagree on what they save.
    */
-  async save({ step, epoch = 0, values = {} }: Progress): Promise<void> {
-    const team = teamOf(this.#group);
-    const what = 'Checkpointer.save';
-    await this.#lastWrite(team, what);
-    const taking = attempt(() => {
-      for (const [name, value] of Object.entries({ step, epoch }))
-        requireInteger(value, { who: 'Checkpointer.save', what: name, min: 0 });
-      return this.#registry.take(team.rank, values);
-    });
-    await untilSettled(team, taking);
-    const parts = await requireSuccess(team, what, await taking, 'not written');
-    await requireAgreement(team, what, `step ${step} of epoch ${epoch} with ${[...parts.keys()].join(', ')}`);
-    const owns = await team.gatherObject(ownOf(parts));
-    if (!owns) return;
-    const occasion = { step, epoch, worldSize: team.size, time: new Date().toISOString() };
-    this.#writes.begin(occasion, together(parts, owns));
+  async save(progress: Progress): Promise<void> {
+    const release = holdForSave(`Checkpointer.save of step ${progress.step}`);
+    try {
+      await this.#save(progress);
+    } finally {
+      release();
+    }
   }
 
   /**
@@ -167,6 +162,24 @@ export class Checkpointer {
     const entries = checkpointsAmong(await this.#storage.list(namePrefix));
     const newest = newestFirst(entries).at(0);
     return newest && `${this.location}/${newest.name}`;
+  }
+
+  async #save({ step, epoch = 0, values = {} }: Progress): Promise<void> {
+    const team = teamOf(this.#group);
+    const what = 'Checkpointer.save';
+    await this.#lastWrite(team, what);
+    const taking = attempt(() => {
+      for (const [name, value] of Object.entries({ step, epoch }))
+        requireInteger(value, { who: 'Checkpointer.save', what: name, min: 0 });
+      return this.#registry.take(team.rank, values);
+    });
+    await untilSettled(team, taking);
+    const parts = await requireSuccess(team, what, await taking, 'not written');
+    await requireAgreement(team, what, `step ${step} of epoch ${epoch} with ${[...parts.keys()].join(', ')}`);
+    const owns = await team.gatherObject(ownOf(parts));
+    if (!owns) return;
+    const occasion = { step, epoch, worldSize: team.size, time: new Date().toISOString() };
+    this.#writes.begin(occasion, together(parts, owns));
   }
 
   /** Waits on rank 0 for what is being written; everybody hears of its failure. */

@@ -12,7 +12,7 @@ export interface NodeOutcome {
   endedBy: NodeJS.Signals | undefined;
 }
 
-/** Milliseconds between two looks at a process group whose leader has ended. */
+/** Milliseconds between two looks at a process group whose leader has ended, and at a worker that is writing a checkpoint. */
 const lookAgainMs = 50;
 
 /** Milliseconds until a killed process group is given up: the kernel holds what is left of it (uninterruptible I/O). */
@@ -26,15 +26,15 @@ export interface StartedWorkers {
   readonly ended: Promise<NodeOutcome>;
   /** Passes on a signal that asks the launcher to end. */
   onSignal(signal: NodeJS.Signals): void;
-  /** Tells them to end because others go on without them, and kills what is left after `withinMs`. */
-  end(withinMs: number): void;
+  /** Tells them to end because others go on without them, and kills what is left after `withinMs`; those that are writing a checkpoint after `savingWithinMs`. */
+  end(withinMs: number, savingWithinMs?: number): void;
 }
 
 /**
  * Starts the workers, and sees to it that nothing which they started is left: when one fails or the launcher is told to end, the process groups of the
  * others are ended too; what a worker leaves behind when it ends well, as well.
  *
- * @param gracePeriodMs What they get to end after a signal.
+ * @param gracePeriodMs What they get to end after a signal, and those that are writing a checkpoint after the failure of another, too.
  */
 export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number): StartedWorkers {
   let state: Supervision = { phase: 'running' };
@@ -49,8 +49,8 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
     onSignal: (signal) => {
       follow(onSignal(state, signal, performance.now(), gracePeriodMs));
     },
-    end: (withinMs) => {
-      follow(onRoundOver(state, performance.now(), withinMs));
+    end: (withinMs, savingWithinMs) => {
+      follow(onRoundOver(state, performance.now(), withinMs, savingWithinMs));
     },
   };
 
@@ -67,14 +67,15 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
 
   function follow(decision: Decision): void {
     state = decision.state;
-    if (decision.send) for (const worker of left) worker.signalGroup(decision.send);
-    if (state.phase === 'ending' && decision.send !== 'SIGKILL') {
+    const { send, sparesSaving = false } = decision;
+    if (send) for (const worker of left) if (!sparesSaving || !worker.isSaving()) worker.signalGroup(send);
+    if (state.phase === 'ending' && (send !== 'SIGKILL' || sparesSaving)) {
       clearTimeout(killTimer);
       killTimer = setTimeout(
         () => {
           follow(onTime(state, performance.now()));
         },
-        msUntilKill(state, performance.now()),
+        sparesSaving ? lookAgainMs : msUntilKill(state, performance.now()),
       );
     }
   }
@@ -83,7 +84,7 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
     const outcome = await worker.ended;
     if (outcome.exitCode !== 0) {
       if (state.phase === 'running') tellFailing();
-      follow(onWorkerFailed(state, performance.now()));
+      follow(onWorkerFailed(state, performance.now(), gracePeriodMs));
     }
     await endLeftovers(worker);
     await worker.release();
@@ -93,12 +94,13 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
 
   async function endLeftovers(worker: Worker): Promise<void> {
     if (!worker.groupIsLeft()) return;
-    const ownKillAt = performance.now() + peerGraceMs;
+    const own = { killAt: performance.now() + peerGraceMs, savingUntil: performance.now() + gracePeriodMs };
     if (state.phase === 'running') worker.signalGroup('SIGTERM');
     for (let killedAt = Infinity; worker.groupIsLeft() && performance.now() < killedAt + afterKillMs;) {
       await delay(lookAgainMs);
-      const killAt = state.phase === 'ending' ? state.killAt : ownKillAt;
-      if (killedAt === Infinity && performance.now() >= killAt) {
+      const { killAt, savingUntil } = state.phase === 'ending' ? state : own;
+      const at = worker.isSaving() ? Math.max(killAt, savingUntil) : killAt;
+      if (killedAt === Infinity && performance.now() >= at) {
         worker.signalGroup('SIGKILL');
         killedAt = performance.now();
       }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { savingMarkOf } from '../checkpoint/saving-mark.ts';
 import type { Round } from '../rendezvous/round.ts';
 import { firstRankOf } from '../rendezvous/round.ts';
 import { startWorkers } from './agent.ts';
@@ -98,18 +99,21 @@ export class Attempts {
   }
 
   #plan(round: Round, logs: AttemptLogs): WorkerPlan[] {
-    const { role, maxRestarts } = this.#options;
+    const { role, maxRestarts, gracePeriodMs } = this.#options;
     const { processesPerNode } = this;
+    const usableCpus = this.#usableCpus;
     const inherited = { ...this.#typescriptVariables(), ...process.env };
-    const job: JobSettings = { round, role, maxRestarts, processesPerNode, usableCpus: this.#usableCpus };
+    const job: JobSettings = { round, role, maxRestarts, gracePeriodMs, processesPerNode, usableCpus };
     return Array.from({ length: processesPerNode }, (_, localRank) => {
       const command = this.#commandOf(localRank);
-      const environment = workerEnvironment(job, localRank, this.#recordFile(round, localRank), inherited);
+      const errorFile = this.#recordFile(round, localRank);
+      const environment = workerEnvironment(job, localRank, errorFile, inherited);
       return {
         rank: firstRankOf(round) + localRank,
         localRank,
         ...command,
         output: logs.outputOf(localRank),
+        savingMark: errorFile === undefined ? undefined : savingMarkOf(errorFile),
         environment: command.kind === 'script' ? environment : withTorchrunVariables(environment),
       };
     });

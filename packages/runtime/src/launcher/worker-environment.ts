@@ -7,6 +7,8 @@ export interface JobSettings {
   /** ROLE_NAME. */
   role: string;
   maxRestarts: number;
+  /** What workers get to end after a signal. */
+  gracePeriodMs: number;
   processesPerNode: number;
   /** CPUs that all workers of this node share. */
   usableCpus: number;
@@ -55,6 +57,7 @@ export function workerEnvironment(
     RINGRUN_RUN_ID: round.runId,
     RINGRUN_RESTART_COUNT: String(round.restartCount),
     RINGRUN_MAX_RESTARTS: String(job.maxRestarts),
+    RINGRUN_GRACE_PERIOD: String(job.gracePeriodMs / 1000),
     RINGRUN_STORE: round.storeEndpoint,
     RINGRUN_ERROR_FILE: errorFile,
   };

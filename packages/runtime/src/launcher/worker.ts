@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { Guard } from './guard.ts';
 import { launcherPipeDescriptor, launcherPipeVariable } from './preload/launcher-pipe.ts';
 import { processGroupIsLeft, signalProcessGroup } from './process-group.ts';
@@ -15,6 +16,8 @@ export interface WorkerPlan {
   kind: 'script' | 'program';
   environment: NodeJS.ProcessEnv;
   output: WorkerOutput;
+  /** A file that exists while the worker is writing a checkpoint; undefined where it cannot tell. */
+  savingMark?: string | undefined;
 }
 
 /** Where each stream goes: to the launcher's own, nowhere, or to an open file, by its descriptor. */
@@ -55,8 +58,10 @@ export class Worker {
   #forced = false;
   #hasEnded = false;
   readonly #guard: Guard | undefined;
+  readonly #savingMark: string | undefined;
 
   constructor(plan: WorkerPlan) {
+    this.#savingMark = plan.savingMark;
     const { rank, localRank } = plan;
     this.#guard = plan.kind === 'program' ? new Guard() : undefined;
     const child = this.#guard ? startProgram(plan, this.#guard) : startScript(plan);
@@ -85,6 +90,11 @@ export class Worker {
       this.#forced ||= signal === 'SIGKILL';
     }
     signalProcessGroup(this.pid, signal);
+  }
+
+  /** Whether it is writing a checkpoint. */
+  isSaving(): boolean {
+    return this.#savingMark !== undefined && existsSync(this.#savingMark);
   }
 
   /** Nothing of its process group is left to watch over. */

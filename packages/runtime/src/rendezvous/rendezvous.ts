@@ -40,8 +40,8 @@ export interface RunningWorkers {
   readonly failing: Promise<void>;
   /** Resolves when all have ended with everything that they started. Never rejects. */
   readonly ended: Promise<{ end: WorkersEnd; rootCause: RootCause | undefined }>;
-  /** Tells them to end, and kills what is left of them after `withinMs`. */
-  end(withinMs: number): void;
+  /** Tells them to end, and kills what is left of them after `withinMs`; those that are writing a checkpoint after `savingWithinMs`. */
+  end(withinMs: number, savingWithinMs: number): void;
 }
 
 export interface RendezvousOptions {
@@ -360,8 +360,10 @@ export class Rendezvous {
     // When the lease is over, others may get their ranks.
     const leaseLeftMs = Math.max(0, mustBeGoneAt(leaseOfWorkers(this.#situation)) - performance.now());
     this.#situation = onStopping(this.#situation, cutOff);
-    const graceMs = because === 'joined' || because === 'left' ? this.#options.gracePeriodMs : failureGraceMs;
-    this.#running.end(cutOff ? Math.min(graceMs, leaseLeftMs) : graceMs);
+    const { gracePeriodMs } = this.#options;
+    const graceMs = because === 'joined' || because === 'left' ? gracePeriodMs : failureGraceMs;
+    const most = cutOff ? leaseLeftMs : Infinity;
+    this.#running.end(Math.min(graceMs, most), Math.min(Math.max(graceMs, gracePeriodMs), most));
     if (cutOff) this.#options.log(`ringrun: ${describeCut(because)}`);
   }
 

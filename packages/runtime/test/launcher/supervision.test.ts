@@ -12,15 +12,25 @@ const running: Supervision = { phase: 'running' };
 const grace = 30_000;
 
 test('a failed worker: the others are told at once and killed 3 s later', () => {
-  const { state, send } = onWorkerFailed(running, 1000);
+  const { state, send } = onWorkerFailed(running, 1000, grace);
   expect(send).toBe('SIGTERM');
   expect(onTime(state, 3999).send).toBeUndefined();
   expect(onTime(state, 4000).send).toBe('SIGKILL');
 });
 
+test('a worker that is writing a checkpoint has the grace period, whoever has failed', () => {
+  const { state } = onWorkerFailed(running, 1000, grace);
+  expect(onTime(state, 4000)).toEqual({ state, send: 'SIGKILL', sparesSaving: true });
+  expect(onTime(state, 30_999)).toEqual({ state, send: 'SIGKILL', sparesSaving: true });
+  expect(onTime(state, 31_000)).toEqual({ state, send: 'SIGKILL' });
+  // Others may get its rank then.
+  const cutOff = onRoundOver(state, 2000, 500, 500).state;
+  expect(onTime(cutOff, 2500)).toEqual({ state: cutOff, send: 'SIGKILL' });
+});
+
 test('further workers that fail change nothing', () => {
-  const first = onWorkerFailed(running, 1000).state;
-  expect(onWorkerFailed(first, 2000)).toEqual({ state: first });
+  const first = onWorkerFailed(running, 1000, grace).state;
+  expect(onWorkerFailed(first, 2000, grace)).toEqual({ state: first });
 });
 
 describe('told to end', () => {
@@ -37,7 +47,7 @@ describe('told to end', () => {
 
   test('a worker that fails on the way is not the reason', () => {
     const told = onSignal(running, 'SIGTERM', 1000, grace).state;
-    expect(onWorkerFailed(told, 1500)).toEqual({ state: told });
+    expect(onWorkerFailed(told, 1500, grace)).toEqual({ state: told });
   });
 
   test('a second Ctrl-C kills at once, but not the echo of the first', () => {
@@ -61,7 +71,7 @@ describe('told to end', () => {
   });
 
   test('Ctrl-C kills at once what is ending because of a failure', () => {
-    const failing = onWorkerFailed(running, 1000).state;
+    const failing = onWorkerFailed(running, 1000, grace).state;
     expect(onSignal(failing, 'SIGINT', 2000, grace)).toMatchObject({
       send: 'SIGKILL',
       state: { because: 'failure' },
@@ -79,8 +89,8 @@ describe('others go on without these workers', () => {
 
   test('those that end already get no more time than these, and no less than nothing', () => {
     const told = onSignal(running, 'SIGTERM', 1000, grace).state;
-    expect(onRoundOver(told, 2000, 500)).toEqual({ state: { ...told, killAt: 2500 } });
-    const failing = onWorkerFailed(running, 1000).state;
+    expect(onRoundOver(told, 2000, 500)).toEqual({ state: { ...told, killAt: 2500, savingUntil: 2500 } });
+    const failing = onWorkerFailed(running, 1000, grace).state;
     expect(onRoundOver(failing, 1000, grace)).toEqual({ state: failing });
   });
 });
