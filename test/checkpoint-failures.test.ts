@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -264,6 +264,31 @@ describe('folders that one host alone has', () => {
   });
 });
 
+test('a second job that saves to the same folder is refused, until the first one is gone', async () => {
+  const env = { DIR: temporaryFolder() };
+  const first = node(['test/fixtures/ends-while-saving.js', 'stays'], {
+    env: { ...env, RINGRUN_RUN_ID: 'job-7' },
+  });
+  await first.sees(/saved/);
+  const second = () => node(['test/fixtures/ends-while-saving.js', 'exits'], { env }).ended;
+  const refused = await second();
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain('ERR_CHECKPOINT_IN_USE');
+  expect(refused.stderr).toMatch(
+    new RegExp(
+      `Checkpointer\\.save: rank 0: ${env.DIR} takes the checkpoints of one job, and another one writes there: process ${first.pid} on host ${hostname()}, run job-7, since 20.*Give each job`,
+    ),
+  );
+  process.kill(first.pid, 'SIGKILL');
+  await first.ended;
+  expect(await second()).toMatchObject({ code: 0, stdout: 'saved\n' });
+  expect(readdirSync(env.DIR)).toEqual([
+    'checkpoint-000001-step-1',
+    'checkpoint-000002-step-1',
+    'writer.lock',
+  ]);
+});
+
 describe('a process that ends while its checkpoint is written', () => {
   const script = 'test/fixtures/ends-while-saving.js';
 
@@ -275,7 +300,8 @@ describe('a process that ends while its checkpoint is written', () => {
       if (incoming.method === 'GET') response.end(emptyList);
       else
         setTimeout(() => {
-          written.push(incoming.url!.split('/').at(-1)!.split('?')[0]);
+          const name = incoming.url!.split('/').at(-1)!.split('?')[0];
+          if (name !== 'writer.json') written.push(name);
           response.end();
         }, delayMs);
     });

@@ -91,7 +91,8 @@ async function killInWrite(run: Command, place: string): Promise<void> {
 }
 
 function unfinishedIn(place: string): number {
-  const folders = readdirSync(place).map((name) => readdirSync(join(place, name)));
+  const names = readdirSync(place).filter((name) => name.startsWith('checkpoint-'));
+  const folders = names.map((name) => readdirSync(join(place, name)));
   return folders.filter((files) => !files.includes('manifest.json')).length;
 }
 

@@ -1,9 +1,10 @@
 import { MessageChannel, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import { failureOf } from './checkpoint-error.ts';
+import { errorOf, failureOf } from './checkpoint-error.ts';
 import { holdForWrite } from './ending.ts';
 import type { WriteEnd } from './ending.ts';
 import type { WriteJob, Written } from './write-checkpoint.ts';
+import { ownIdentity } from './writer-identity.ts';
 import type { WriterReport, WriterThreadData } from './writer-thread.ts';
 
 /** Memory for a file of so many bytes, whose content does not matter. */
@@ -32,7 +33,7 @@ export class BackgroundWriter {
   async write(job: WriteJob): Promise<Written> {
     const { files, outcome } = await this.#carryOut(job);
     this.#spare = files;
-    if ('failure' in outcome) throw Object.assign(new Error(outcome.failure.message), outcome.failure);
+    if ('failure' in outcome) throw errorOf(outcome.failure);
     return outcome.written;
   }
 
@@ -62,7 +63,8 @@ class WriterThread {
   constructor(location: string) {
     const { port1, port2 } = new MessageChannel();
     this.#reports = port1;
-    const workerData: WriterThreadData = { location, reports: port2, state: this.#state.buffer };
+    const state = this.#state.buffer;
+    const workerData: WriterThreadData = { location, identity: ownIdentity, reports: port2, state };
     // The neighbour of this file, built or not.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const entry = new URL(`./writer-thread.${extension}`, import.meta.url);

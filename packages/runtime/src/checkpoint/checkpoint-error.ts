@@ -46,6 +46,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** What a failure was, where it happened elsewhere. */
-export function errorOf({ name, message, code }: Failure): Error {
+export function errorOf({ name, message, code, problem }: Failure): Error {
+  if (problem !== undefined) return new CheckpointError(problem, message);
   return Object.assign(new Error(message), { name, ...(code === undefined ? {} : { code }) });
 }

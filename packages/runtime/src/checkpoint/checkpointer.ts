@@ -108,7 +108,7 @@ export class Checkpointer {
    * the launcher's grace period (30 s by default) at most. A checkpoint that is lost all the same is reported on stderr, and the exit code is not 0.
    *
    * @throws CheckpointError on every rank: when the write before failed (`ERR_CHECKPOINT_NOT_WRITTEN`, with the cause; nothing is saved now, and what was there
-   * before is still there), when a state could not be taken, or when ranks disagree on what they save.
+   * before is still there), when another job writes to `dir` (`ERR_CHECKPOINT_IN_USE`, with its host and process), when a state could not be taken, or when ranks disagree on what they save.
    */
   async save(progress: Progress): Promise<void> {
     const release = holdForSave(`Checkpointer.save of step ${progress.step}`);
@@ -126,7 +126,11 @@ export class Checkpointer {
    * @throws CheckpointError `ERR_CHECKPOINT_NOT_WRITTEN` on every rank, as `save`
    */
   async finished(): Promise<void> {
-    await this.#lastWrite(teamOf(this.#group), 'Checkpointer.finished');
+    try {
+      await this.#lastWrite(teamOf(this.#group), 'Checkpointer.finished');
+    } finally {
+      await this.#writes.disclaim();
+    }
   }
 
   /**
@@ -168,10 +172,11 @@ export class Checkpointer {
     const team = teamOf(this.#group);
     const what = 'Checkpointer.save';
     await this.#lastWrite(team, what);
-    const taking = attempt(() => {
+    const taking = attempt(async () => {
       for (const [name, value] of Object.entries({ step, epoch }))
         requireInteger(value, { who: 'Checkpointer.save', what: name, min: 0 });
-      return this.#registry.take(team.rank, values);
+      if (team.rank === 0) await this.#writes.claim();
+      return await this.#registry.take(team.rank, values);
     });
     await untilSettled(team, taking);
     const parts = await requireSuccess(team, what, await taking, 'not written');

@@ -28,14 +28,21 @@ export interface Written {
   notDeleted?: string;
 }
 
+/** Makes sure that nobody else writes to the place; throws otherwise. */
+export interface Claim {
+  requireOwn(): Promise<void>;
+}
+
 /**
  * Writes a checkpoint, its manifest last: before that it does not count, and what was there before does. Then those that it supersedes are deleted, their
  * manifests first, so that none looks complete that is not.
  *
+ * @param claim where no lock keeps others away: asked before anything is written, before the manifest, and before anything is deleted
  * @throws StorageError when it could not be written
  */
-export async function writeCheckpoint(storage: Storage, job: WriteJob): Promise<Written> {
+export async function writeCheckpoint(storage: Storage, job: WriteJob, claim?: Claim): Promise<Written> {
   const before = checkpointsAmong(await storage.list(namePrefix));
+  await claim?.requireOwn();
   const number = nextNumber(before, job.above);
   const name = checkpointName(number, job.occasion.step);
   const records: Record<string, FileRecord> = {};
@@ -43,8 +50,10 @@ export async function writeCheckpoint(storage: Storage, job: WriteJob): Promise<
     records[file] = await recordOf(bytes);
     await storage.write(`${name}/${file}`, bytes);
   }
+  await claim?.requireOwn();
   await storage.write(`${name}/${manifestName}`, encodeManifest(job.occasion, records));
   try {
+    await claim?.requireOwn();
     await deleteSuperseded(storage, job.keep);
     return { name, number };
   } catch (error) {

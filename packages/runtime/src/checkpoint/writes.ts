@@ -1,10 +1,12 @@
 import { hostname } from 'node:os';
+import { isBucket } from '../storage/open-storage.ts';
 import { BackgroundWriter } from './background-writer.ts';
 import { failureOf } from './checkpoint-error.ts';
 import type { Failure } from './checkpoint-error.ts';
 import type { FlatState } from './flat-state.ts';
 import type { LastSaved } from './last-saved.ts';
 import type { Occasion } from './manifest.ts';
+import { lockFolder } from './folder-lock.ts';
 import { encodeParts } from './packed-parts.ts';
 import type { Part } from './packed-parts.ts';
 
@@ -20,12 +22,29 @@ export class Writes {
   #failure: Failure | undefined;
   readonly #lastSaved: LastSaved;
   #above = 0;
+  #unlock: (() => Promise<void>) | undefined;
 
   constructor(location: string, keep: number, lastSaved: LastSaved) {
     this.#location = location;
     this.#keep = keep;
     this.#lastSaved = lastSaved;
     this.#writer = new BackgroundWriter(location);
+  }
+
+  /**
+   * Makes this process the only one that writes to the place, if it is not that yet. In a bucket, which has no locks, the thread does so.
+   *
+   * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which is
+   */
+  async claim(): Promise<void> {
+    if (!isBucket(this.#location)) this.#unlock ??= await lockFolder(this.#location);
+  }
+
+  /** Others may write to the place, until the next save. */
+  async disclaim(): Promise<void> {
+    const unlock = this.#unlock;
+    this.#unlock = undefined;
+    await unlock?.();
   }
 
   /** Checkpoints get higher numbers than this one, which another host may have. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { BucketClaim } from '../../src/checkpoint/bucket-claim.ts';
 import { checkpointsAmong, newestFirst } from '../../src/checkpoint/catalogue.ts';
 import { encodeManifest, recordOf } from '../../src/checkpoint/manifest.ts';
 import { readCheckpoint, readNewest } from '../../src/checkpoint/read-checkpoint.ts';
@@ -31,9 +32,11 @@ function filesOf(step: number): Map<string, Uint8Array> {
   ]);
 }
 
+const occasionOf = (step: number) => ({ step, epoch: 1, worldSize: 2, time: '2020-01-02T03:04:05.678Z' });
+
 async function write(storage: Storage, step: number, keep = 3): Promise<string> {
-  const occasion = { step, epoch: 1, worldSize: 2, time: '2020-01-02T03:04:05.678Z' };
-  const { name, notDeleted } = await writeCheckpoint(storage, { occasion, files: filesOf(step), keep });
+  const job = { occasion: occasionOf(step), files: filesOf(step), keep };
+  const { name, notDeleted } = await writeCheckpoint(storage, job);
   expect(notDeleted).toBeUndefined();
   return name;
 }
@@ -219,6 +222,25 @@ test('a file is hashed and read in pieces, whose size does not matter', async ()
     expect(await recordOf(bytes, atOnce)).toEqual({ bytes: 1000, sha256: sha256(bytes) });
     expect(Buffer.compare(await readWhole(path, atOnce), bytes)).toBe(0);
   }
+});
+
+test('of two jobs in one bucket the one that came first stops, and deletes nothing of the other', async () => {
+  const storage = await kinds[1][1]();
+  const claims = ['a', 'b'].map(
+    (host) => new BucketClaim(storage, { id: host, host, pid: 7, runId: `run-${host}`, since: '2020-01-01' }),
+  );
+  const save = (claim: BucketClaim, step: number) =>
+    writeCheckpoint(storage, { occasion: occasionOf(step), files: filesOf(step), keep: 1 }, claim);
+  await save(claims[0], 5);
+  await save(claims[1], 6);
+  const failure = await failureOf(save(claims[0], 10));
+  expect(failure.code).toBe('ERR_CHECKPOINT_IN_USE');
+  expect(failure.message).toContain(
+    'another one writes there: process 7 on host b, run run-b, since 2020-01-01.',
+  );
+  expect(await newestIn(storage)).toMatchObject({ step: 6, told: [] });
+  await save(claims[1], 7);
+  expect(await newestIn(storage)).toMatchObject({ step: 7, told: [] });
 });
 
 test('where all are damaged nothing begins anew in silence', async () => {

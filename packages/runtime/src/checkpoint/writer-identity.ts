@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+
+/** Who writes checkpoints to a place. */
+export interface WriterIdentity {
+  /** Differs for every process. */
+  id: string;
+  host: string;
+  pid: number;
+  /** RINGRUN_RUN_ID; empty without a launcher. */
+  runId: string;
+  /** ISO 8601, UTC. */
+  since: string;
+}
+
+export const ownIdentity: WriterIdentity = {
+  id: randomUUID(),
+  host: hostname(),
+  pid: process.pid,
+  runId: process.env['RINGRUN_RUN_ID'] ?? '',
+  since: new Date().toISOString(),
+};
+
+/** Undefined for bytes that are no identity, as of a file that is being written. */
+export function decodeIdentity(bytes: Uint8Array): WriterIdentity | undefined {
+  try {
+    const { id, host, pid, runId, since } = JSON.parse(Buffer.from(bytes).toString('utf8')) as WriterIdentity;
+    const isWhole =
+      [id, host, runId, since].every((field) => typeof field === 'string') && Number.isInteger(pid);
+    return isWhole ? { id, host, pid, runId, since } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function encodeIdentity(identity: WriterIdentity): Uint8Array {
+  return Buffer.from(`${JSON.stringify(identity, null, 2)}\n`);
+}
+
+/** `process 123 on host a, run x, since 2026-01-02T03:04:05.678Z`. */
+export function describeIdentity(identity: WriterIdentity | undefined): string {
+  if (identity === undefined) return 'a process that has not named itself yet';
+  const { host, pid, runId, since } = identity;
+  return [`process ${pid} on host ${host}`, ...(runId === '' ? [] : [`run ${runId}`]), `since ${since}`].join(
+    ', ',
+  );
+}
