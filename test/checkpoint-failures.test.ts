@@ -199,12 +199,12 @@ async function slowBucket(delayMs: number): Promise<Environment> {
 
 describe('storage that takes longer than a collective may', () => {
   test('is waited for by all ranks, and a dead rank 0 ends the wait at once', async () => {
-    const env = await slowBucket(800);
-    for (const found of await scenarios.run(2, 'resume', { env: { ...env, TIMEOUT_MS: 1000 } }))
+    const env = await slowBucket(900);
+    for (const found of await scenarios.run(2, 'resume', { env: { ...env, TIMEOUT_MS: 2500 } }))
       expect(found).toEqual({ failure: { message: 'none' }, step: 1, value: 1 });
     const folder = temporaryFolder();
     const args = ['--nproc', '2', 'test/fixtures/checkpoints.js', 'dieWhileReading', folder];
-    await launch(args, { env: { ...env, TIMEOUT_MS: 60_000 } }).ended;
+    await launch(args, { env }).ended;
     const { failure, ms } = JSON.parse(readFileSync(join(folder, '1.json'), 'utf8')) as {
       failure: Failure;
       ms: number;
