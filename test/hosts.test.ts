@@ -3,6 +3,7 @@ import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
 import { startOnHosts } from './support/ranks-on-hosts.ts';
 import type { RankOnHost } from './support/ranks-on-hosts.ts';
+import { withoutWaiting } from './support/without-waiting.ts';
 
 const problem = hostsProblem();
 const measures = process.env['RINGRUN_MEASURE'] === '1';
@@ -10,7 +11,7 @@ const measures = process.env['RINGRUN_MEASURE'] === '1';
 /** What each rank printed in JSON, when all have ended well. */
 async function reportsOf<Report>(ranks: readonly RankOnHost[]): Promise<Report[]> {
   const ends = await Promise.all(ranks.map(({ command }) => command.ended));
-  return ends.map(({ stdout, ...ended }) => {
+  return ends.map(withoutWaiting).map(({ stdout, ...ended }) => {
     expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
     return JSON.parse(stdout) as Report;
   });

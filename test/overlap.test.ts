@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
 import { startOnHosts } from './support/ranks-on-hosts.ts';
+import { withoutWaiting } from './support/without-waiting.ts';
 
 const problem = hostsProblem();
 const measures = process.env['RINGRUN_MEASURE'] === '1';
@@ -23,7 +24,7 @@ describe.skipIf(problem)(
       using network = connectHosts(2, { bitsPerSecond: 1e9 });
       const ranks = startOnHosts(network, { perHost: 1, args: ['overlap.js', batch, rounds] });
       const ends = await Promise.all(ranks.map(({ command }) => command.ended));
-      return ends.map(({ stdout, ...ended }) => {
+      return ends.map(withoutWaiting).map(({ stdout, ...ended }) => {
         expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
         return JSON.parse(stdout) as { overlapped: Way; apart: Way };
       });

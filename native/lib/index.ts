@@ -110,6 +110,8 @@ export interface NativeListening {
 export interface NativeEndpoint {
   /** Equal exactly on ranks that are to share memory; others are reached over TCP. */
   host: number;
+  /** What lines on stderr call the rank: `rank 1 (host node1, pid 4711)`. */
+  name: string;
   socketName: string;
   /** Numeric IPv4 or IPv6. */
   address: string;
@@ -145,9 +147,17 @@ export interface NativeProcessGroup {
   listen(address: string): NativeListening;
   /**
    * Meets the others; `endpoints[rank]` says where each listens. A group of one needs no `listen` and opens nothing. `algorithm`: one of
-   * `algorithmNames` for every operation that has it, the same on all ranks, or '' for what suits each.
+   * `algorithmNames` for every operation that has it, the same on all ranks, or '' for what suits each. An operation that waits for
+   * `reportAfterMs`, forming the group included, writes a line on stderr that names the missing ranks; 0: never.
    */
-  connect(endpoints: NativeEndpoint[], algorithm: string, timeoutMs: number): Promise<void>;
+  connect(
+    endpoints: NativeEndpoint[],
+    algorithm: string,
+    timeoutMs: number,
+    reportAfterMs: number,
+  ): Promise<void>;
+  /** Blocks until every collective issued on this group is over; promises settle later, on the event loop. No collective. */
+  settleSync(): void;
   /** Zeroed memory of `length` elements that the transport reduces in place; a collective. Detached by `destroy`. */
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
   allReduce(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;

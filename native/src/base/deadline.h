@@ -22,7 +22,7 @@ class Deadline {
     const auto microseconds = std::chrono::microseconds(static_cast<long long>(bounded * 1000));
     const auto now = Clock::now();
     const auto most = std::chrono::duration_cast<std::chrono::microseconds>(Clock::time_point::max() - now);
-    return Deadline(now + std::min(microseconds, most), milliseconds);
+    return Deadline(now, now + std::min(microseconds, most), milliseconds);
   }
 
   bool passed() const { return Clock::now() >= at_; }
@@ -35,9 +35,14 @@ class Deadline {
 
   double patienceMs() const { return patienceMs_; }
 
- private:
-  Deadline(Clock::time_point at, double patienceMs) : at_(at), patienceMs_(patienceMs) {}
+  // The moment from which the patience counts.
+  Clock::time_point since() const { return since_; }
 
+ private:
+  Deadline(Clock::time_point since, Clock::time_point at, double patienceMs)
+      : since_(since), at_(at), patienceMs_(patienceMs) {}
+
+  Clock::time_point since_;
   Clock::time_point at_;
   double patienceMs_;
 };

@@ -95,12 +95,6 @@ bool isNumbered(Op op) {
   return op != Op::Connect && op != Op::Send && op != Op::Receive && op != Op::CopyToDevice && op != Op::CopyToHost;
 }
 
-// "allReduce #41"
-std::string headOf(const Fingerprint& fingerprint) {
-  const std::string name = nameOf(fingerprint.op);
-  return isNumbered(fingerprint.op) ? name + " #" + std::to_string(fingerprint.sequence) : name;
-}
-
 // "from rank 3", where there is a rank that is not like the others.
 std::string rootOf(const Fingerprint& fingerprint) {
   const std::string rank = "rank " + std::to_string(fingerprint.root);
@@ -134,8 +128,27 @@ std::string elementsOf(const Fingerprint& fingerprint) {
 
 }  // namespace
 
+std::string nameAndNumberOf(const Fingerprint& fingerprint) {
+  const std::string name = nameOf(fingerprint.op);
+  return isNumbered(fingerprint.op) ? name + " #" + std::to_string(fingerprint.sequence) : name;
+}
+
+bool needsEveryRank(Op op) {
+  switch (op) {
+    case Op::Barrier:
+    case Op::MonitoredBarrier:
+    case Op::AllReduce:
+    case Op::AllReduceCoalesced:
+    case Op::ReduceScatter:
+    case Op::AllGather:
+    case Op::AllToAll:
+    case Op::Allocate: return true;
+    default: return false;
+  }
+}
+
 std::string describe(const Fingerprint& fingerprint) {
-  std::string text = headOf(fingerprint);
+  std::string text = nameAndNumberOf(fingerprint);
   if (fingerprint.dtype == DType::None && fingerprint.op != Op::AllReduceCoalesced) return text;
   text += " (" + elementsOf(fingerprint);
   if (fingerprint.reduceOp != ReduceOp::None) text += std::string(", ") + nameOf(fingerprint.reduceOp);

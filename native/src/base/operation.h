@@ -87,12 +87,22 @@ std::string withThousandsSeparated(std::uint64_t number);
 // "allReduce #41 (float32, 1,048,576 elements, SUM)"
 std::string describe(const Fingerprint& fingerprint);
 
+// "allReduce #41"
+std::string nameAndNumberOf(const Fingerprint& fingerprint);
+
+// Whether an operation that has ended on one rank has begun on all: each rank needs something of every other.
+bool needsEveryRank(Op op);
+
+class WaitReports;
+
 // One operation as a rank carries it out.
 struct Call {
   Fingerprint fingerprint;
   Deadline deadline;
   // Set when the process is leaving: waiting ends within kLivenessInterval.
   const std::atomic<bool>& cancelled;
+  // Whatever waits reports it there once it takes long.
+  WaitReports& reports;
 };
 
 }  // namespace ringrun

@@ -137,6 +137,7 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::listen>("listen"),
                          InstanceMethod<&ProcessGroup::connect>("connect"),
                          InstanceMethod<&ProcessGroup::allocateSync>("allocateSync"),
+                         InstanceMethod<&ProcessGroup::settleSync>("settleSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceOf>>("allReduce"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceOf>>("allReduceSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceCoalescedOf>>("allReduceCoalesced"),
@@ -215,16 +216,20 @@ Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
   const auto cards = info[0].As<Napi::Array>();
   std::vector<Endpoint> endpoints;
   std::vector<int> hosts;
+  std::vector<std::string> names;
   for (std::uint32_t i = 0; i < cards.Length(); ++i) {
     const auto card = cards.Get(i).As<Napi::Object>();
     endpoints.push_back(endpointOf(card));
     hosts.push_back(card.Get("host").As<Napi::Number>());
+    names.push_back(card.Get("name").ToString());
   }
   const std::optional<Algorithm> forced = algorithmOf(info[1]);
   const double timeoutMs = info[2].As<Napi::Number>();
+  WaitReports reports(std::move(names), info[3].As<Napi::Number>());
   return later(info.Env(),
-               [this, topology = Topology(hosts), endpoints = std::move(endpoints), forced, timeoutMs] {
-                 return group_.connect(topology, endpoints, forced, timeoutMs);
+               [this, topology = Topology(hosts), endpoints = std::move(endpoints), forced, timeoutMs,
+                reports = std::move(reports)] {
+                 return group_.connect(topology, endpoints, forced, reports, timeoutMs);
                },
                info.Env().Undefined());
 }
@@ -429,6 +434,12 @@ Napi::Value ProcessGroup::asynchronous(const Napi::CallbackInfo& info) {
 template <ProcessGroup::Issue issue>
 void ProcessGroup::synchronous(const Napi::CallbackInfo& info) {
   now(info.Env(), (this->*issue)(info));
+}
+
+// Blocks until every collective that was issued is over; their promises settle later, on the event loop.
+void ProcessGroup::settleSync(const Napi::CallbackInfo& info) {
+  queue_->awaitIdle();
+  if (group_.failure()) throw toJs(info.Env(), *group_.failure());
 }
 
 Napi::Value ProcessGroup::destroy(const Napi::CallbackInfo& info) {

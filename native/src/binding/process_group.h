@@ -35,6 +35,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value listen(const Napi::CallbackInfo& info);
   Napi::Value connect(const Napi::CallbackInfo& info);
   Napi::Value allocateSync(const Napi::CallbackInfo& info);
+  void settleSync(const Napi::CallbackInfo& info);
   Napi::Value destroy(const Napi::CallbackInfo& info);
 
   // What only a group on a GPU can do.

@@ -46,7 +46,7 @@ void Collectives::allReducePack(const Call& call, const Blocks& arrays) {
   const DType dtype = call.fingerprint.dtype;
   Fingerprint fingerprint = call.fingerprint;
   for (const Block& array : arrays) fingerprint.count += array.count;
-  const Call together{fingerprint, call.deadline, call.cancelled};
+  const Call together{fingerprint, call.deadline, call.cancelled, call.reports};
   if (arrays.size() == 1) return allReduce(together, arrays.front().data);
 
   std::uint8_t* const pack = pack_.of(fingerprint.bytes());

@@ -44,14 +44,17 @@ Fingerprint Group::issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t ro
 }
 
 std::optional<OperationFailure> Group::connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
-                                               std::optional<Algorithm> forced, double timeoutMs) {
+                                               std::optional<Algorithm> forced, const WaitReports& reports,
+                                               double timeoutMs) {
+  reports_ = reports;
   Fingerprint fingerprint;
   fingerprint.op = Op::Connect;
-  const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_};
+  const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_, reports_};
   const std::optional<Failure> failure = failureOf([&] {
     connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints), takeListeners(topology), call);
     collectives_ = createCollectives(*connections_, forced, call);
-    mailbox_ = std::make_unique<Mailbox>(*connections_, cancelled_);
+    mailbox_ = std::make_unique<Mailbox>(*connections_, cancelled_, reports_);
+    connections_->mesh().operationEnded(call);
   });
   if (failure) failToConnect(*failure, fingerprint, timeoutMs);
   return failure_;
@@ -61,9 +64,11 @@ std::optional<OperationFailure> Group::wrapCollectives(const Wrap& wrap, double 
   if (failure_) return failure_;
   Fingerprint fingerprint;
   fingerprint.op = Op::Connect;
-  const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_};
-  const std::optional<Failure> failure =
-      failureOf([&] { collectives_ = wrap(std::move(collectives_), *connections_, call); });
+  const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_, reports_};
+  const std::optional<Failure> failure = failureOf([&] {
+    collectives_ = wrap(std::move(collectives_), *connections_, call);
+    connections_->mesh().operationEnded(call);
+  });
   if (failure) failToConnect(*failure, fingerprint, timeoutMs);
   return failure_;
 }

@@ -10,6 +10,7 @@
 
 #include "base/failure.h"
 #include "base/operation.h"
+#include "base/wait_reports.h"
 #include "collectives/algorithms.h"
 #include "collectives/collectives.h"
 #include "point_to_point/mailbox.h"
@@ -47,8 +48,10 @@ class Group {
 
   // Meets the other ranks. `endpoints` has one for each rank. In a group of one, nothing is opened. `forced` is used by
   // every operation that has it, on all ranks the same.
+  // Operations that wait for long are reported by `reports`.
   std::optional<OperationFailure> connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
-                                          std::optional<Algorithm> forced, double timeoutMs);
+                                          std::optional<Algorithm> forced, const WaitReports& reports,
+                                          double timeoutMs);
 
   // From now on the collectives of a connected group are those that `wrap` makes around them: it is given the present ones,
   // the connections and the call. A collective.
@@ -59,13 +62,20 @@ class Group {
   template <typename Operate>
   std::optional<OperationFailure> run(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
     if (failure_) return failure_;
-    const std::optional<Failure> failure = failureOf(
-        [&] { operate(*collectives_, Call{fingerprint, Deadline::after(timeoutMs), cancelled_}); });
-    if (failure) fail(*failure, fingerprint, timeoutMs);
+    const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_, reports_};
+    const std::optional<Failure> failure = failureOf([&] { operate(*collectives_, call); });
+    if (failure) {
+      fail(*failure, fingerprint, timeoutMs);
+    } else {
+      connections_->mesh().operationEnded(call);
+    }
     // Peers in the middle of a message wake up. Not in fail(), which may run while an operation uses them.
     if (failure_) connections_->messenger().closeAll();
     return failure_;
   }
+
+  // The failure of an operation that was run, or nothing.
+  const std::optional<OperationFailure>& failure() const { return failure_; }
 
   // Takes over a message to or from another rank of a connected group. True: runMailbox() has to be called.
   bool post(Letter letter) { return mailbox_->post(std::move(letter)); }
@@ -95,6 +105,7 @@ class Group {
   Listener localListener_;
   Listener tcpListener_;
   std::uint64_t issued_ = 0;
+  WaitReports reports_;
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<Collectives> collectives_;
   std::unique_ptr<Mailbox> mailbox_;

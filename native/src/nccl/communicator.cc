@@ -114,7 +114,7 @@ bool NcclCommunicator::abort() noexcept {
 void NcclCommunicator::leave(const Call& call) noexcept {
   if (comm_ == nullptr) return;
   const Nccl& nccl = Nccl::ofProcess();
-  const Call leaving{call.fingerprint, Deadline::after(static_cast<double>(kLeavePatience.count())), call.cancelled};
+  const Call leaving{call.fingerprint, Deadline::after(static_cast<double>(kLeavePatience.count())), call.cancelled, call.reports};
   const std::optional<Failure> failure = failureOf([&] {
     device_.makeCurrent();
     nccl.call(nccl.commFinalize, device_.name(), comm_);

@@ -122,7 +122,7 @@ void NcclCollectives::barrier(const Call& call) {
   Fingerprint one = call.fingerprint;
   one.dtype = DType::UInt8;
   one.reduceOp = ReduceOp::Sum;
-  const Call touch{one, call.deadline, call.cancelled};
+  const Call touch{one, call.deadline, call.cancelled, call.reports};
   onGpu([&] {
     std::uint8_t* const byte = scratch(1);
     communicator_.stream().clear(byte, 1);
@@ -191,7 +191,7 @@ void NcclCollectives::agreeWith(const Call& call, int peer, int sender) {
   Fingerprint shared = call.fingerprint;
   shared.op = Op::Send;
   shared.root = static_cast<std::uint32_t>(sender);
-  const Call together{shared, call.deadline, call.cancelled};
+  const Call together{shared, call.deadline, call.cancelled, call.reports};
   const Team pair{std::min(rank_, peer), std::max(rank_, peer)};
   Communicator team(connections_.messenger(), together, pair, agreementScratch_);
   agree(team);

@@ -47,7 +47,9 @@ void Watch::throwIfEnded(const Call& call, Clock::time_point since) const {
   }
   if (call.deadline.passed()) throw timeoutOf(call);
   // Those who are told can say at their own timeout that this rank was here.
-  if (Clock::now() - since >= kLivenessInterval) mesh.tellStatus(call.fingerprint);
+  const auto waited = Clock::now() - since;
+  if (waited >= kLivenessInterval) mesh.tellStatus(call.fingerprint);
+  mesh.reportWait(call, waited, [&] { return timeoutOf(call).ranks; });
 }
 
 // Ranks that take their leave together may have left while others still do.

@@ -24,9 +24,10 @@ bool matches(const Letter& receive, int from, const NoteHeader& header) {
 
 }  // namespace
 
-Mailbox::Mailbox(Connections& connections, const std::atomic<bool>& cancelled)
+Mailbox::Mailbox(Connections& connections, const std::atomic<bool>& cancelled, const WaitReports& reports)
     : connections_(connections),
       cancelled_(cancelled),
+      reports_(reports),
       rank_(connections.rank()),
       spins_(connections.size() <= usableCpus() ? kSpins : 0) {}
 
@@ -138,7 +139,7 @@ Channel& Mailbox::channelTo(const Posted& send) {
   const int peer = static_cast<int>(send.letter.peer());
   const auto known = outgoing_.find(peer);
   if (known != outgoing_.end()) return known->second;
-  const Call call{send.letter.fingerprint, send.deadline, cancelled_};
+  const Call call{send.letter.fingerprint, send.deadline, cancelled_, reports_};
   try {
     return outgoing_.emplace(peer, dial(connections_.directory(), peer, Purpose::PointToPoint, call)).first->second;
   } catch (const Failure& failure) {
@@ -266,6 +267,24 @@ void Mailbox::throwIfHopeless() {
   connections_.mesh().receive();
   admitCallers();
   visitLetters([&](const Posted& posted) { throwIfEnded(posted); });
+  reportOldest();
+}
+
+// One line for all messages: those that wait behind one another would each have one.
+void Mailbox::reportOldest() {
+  const Posted* oldest = nullptr;
+  int others = -1;
+  visitLetters([&](const Posted& posted) {
+    ++others;
+    if (oldest == nullptr || posted.deadline.since() < oldest->deadline.since()) oldest = &posted;
+  });
+  if (oldest == nullptr) return;
+  const Clock::time_point since = oldest->deadline.since();
+  if (!reports_.isDue(since, Clock::now() - since)) return;
+  std::vector<WaitReports::Missing> awaited;
+  for (const int peer : awaitedBy(*oldest)) awaited.push_back({peer, connections_.mesh().whereaboutsOf(peer, 0, {})});
+  const std::string more = others == 0 ? "" : "; " + std::to_string(others) + " more wait with it";
+  reports_.write(rank_, {oldest->letter.fingerprint, oldest->deadline, cancelled_, reports_}, awaited, more);
 }
 
 void Mailbox::throwIfEnded(const Posted& posted) {
@@ -277,7 +296,7 @@ void Mailbox::throwIfEnded(const Posted& posted) {
       if (!mayHaveLeft && nothingComesFrom(one)) throw mesh.whyEnded(one);
     }
     if (posted.deadline.passed()) throw timeoutOf(posted);
-    throwIfOver({posted.letter.fingerprint, posted.deadline, cancelled_}, rank_, "");
+    throwIfOver({posted.letter.fingerprint, posted.deadline, cancelled_, reports_}, rank_, "");
   } catch (const Failure& failure) {
     fail(posted, failure);
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bell.h"
+#include "base/wait_reports.h"
 #include "point_to_point/channel.h"
 #include "point_to_point/letter.h"
 #include "transport/connections.h"
@@ -28,8 +29,9 @@ namespace ringrun {
 // post() may be called by any thread; everything else runs on one, that of run().
 class Mailbox {
  public:
-  // `connections` outlives it. `cancelled`: set when the group is over.
-  Mailbox(Connections& connections, const std::atomic<bool>& cancelled);
+  // `connections` outlives it. `cancelled`: set when the group is over. It reports by a copy of `reports`, beside the
+  // group's collectives.
+  Mailbox(Connections& connections, const std::atomic<bool>& cancelled, const WaitReports& reports);
 
   // Takes the letter over. True: nobody is running the mailbox, and the caller has to have run() called.
   bool post(Letter letter);
@@ -86,6 +88,7 @@ class Mailbox {
   Failure timeoutOf(const Posted& posted) const;
   bool nothingComesFrom(int peer) const;
   void throwIfEnded(const Posted& posted);
+  void reportOldest();
   void checkAgreement(const Posted& receive, int peer, const NoteHeader& header);
   [[noreturn]] void fail(const Posted& posted, const Failure& failure);
   bool hasLetters();
@@ -94,6 +97,7 @@ class Mailbox {
 
   Connections& connections_;
   const std::atomic<bool>& cancelled_;
+  WaitReports reports_;
   int rank_;
   int spins_;
 

@@ -14,7 +14,7 @@
 
 namespace ringrun {
 
-constexpr std::uint16_t kWireVersion = 2;
+constexpr std::uint16_t kWireVersion = 3;
 
 constexpr std::uint32_t kHelloMagic = 0x31485252;    // "RRH1"
 constexpr std::uint32_t kControlMagic = 0x31435252;  // "RRC1"
@@ -41,6 +41,7 @@ enum class ControlType : std::uint16_t {
   Abort = 2,    // body: AbortBody, InvolvedBody × involved, text
   Leave = 3,    // no body: the sender has destroyed the group, after everybody arrived at that
   Segment = 4,  // body: SegmentBody, and one file descriptor beside it (SCM_RIGHTS); Unix sockets only
+  Outside = 5,  // no body: the sender has ended the operation of its last Status
 };
 
 struct ControlHeader {

@@ -195,6 +195,14 @@ export interface ProcessGroup {
   scatterObjectSync<T>(objects: readonly T[] | undefined, options?: ScatterObjectOptions): T;
 
   /**
+   * Blocks the calling thread until every collective that was called on this group before has ended on this rank. No collective. Promises settle later, when the
+   * event loop runs.
+   *
+   * @throws RingrunError where one of them has failed: the error that the group refuses further operations with; `ERR_OBJECT_UNDER_WAY` where one of them takes an object.
+   */
+  settleSync(): void;
+
+  /**
    * Waits for what is in flight on every rank, then releases connections and memory. Arrays of `allocateSync` are detached
    * (length 0). Calling it again does nothing; other operations are refused afterwards.
    */

@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/wait.h"
+#include "base/wait_reports.h"
 #include "transport/connect/address.h"
 
 namespace ringrun {
@@ -44,6 +45,13 @@ void introduce(int fd, int self, const Token& token, Purpose purpose) {
   [[maybe_unused]] const ssize_t sent = ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
 }
 
+// A host that cannot be reached is unreachable for all ranks of this one: the first of them reports it.
+void reportUnanswered(const Directory& directory, int peer, const std::string& where, const Call& call) {
+  if (directory.neighbours().front() != directory.rank()) return;
+  if (!call.reports.isDue(call.deadline.since(), Clock::now() - call.deadline.since())) return;
+  call.reports.write(directory.rank(), call, {{peer, "which does not answer at " + where}});
+}
+
 }  // namespace
 
 void throwIfOver(const Call& call, int missing, const std::string& what) {
@@ -62,6 +70,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
     Attempt attempt = startConnecting(at, carrier);
     while (attempt.error == EINPROGRESS) {
       awaitConnecting(attempt, call.deadline.leftWithin(kLivenessInterval));
+      reportUnanswered(directory, peer, where, call);
       throwIfOver(call, peer, "connecting to " + where + " got no answer");
     }
     if (attempt.error == 0) {
@@ -72,6 +81,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
       throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("connect", attempt.error, where));
     }
     // A Unix socket's backlog is full: the listener is about to accept.
+    reportUnanswered(directory, peer, where, call);
     throwIfOver(call, peer, "connecting to " + where + " was not accepted");
     pollSockets(nullptr, 0, Milliseconds{1});
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/wait.h"
+#include "base/wait_reports.h"
 #include "transport/connect/dial.h"
 #include "transport/control/messages.h"
 
@@ -22,6 +23,9 @@ constexpr std::size_t kReadBytes = 4096;
 
 // For ranks to say what they wait in: they look every kLivenessInterval.
 constexpr Milliseconds kPatienceForSides{300};
+
+// A rank that never waits for others reads this often what they have told it, so that their messages always find room.
+constexpr Milliseconds kReceiveInterval{1000};
 
 // Descriptors arrive beside the bytes they were sent with; segments are allocated one at a time, so few are ever
 // under way.
@@ -80,6 +84,9 @@ void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const Call& call) {
       }
       nextProbe = Clock::now() + kProbeInterval;
     }
+    const auto waited = Clock::now() - call.deadline.since();
+    if (waited >= kLivenessInterval) tellStatus(call.fingerprint);
+    reportWait(call, waited, [this] { return absent(); });
     throwIfOver(call, missing.front().rank, "it did not connect");
 
     std::vector<pollfd> interests;
@@ -111,6 +118,7 @@ void ControlMesh::addInterests(std::vector<pollfd>& interests) const {
 }
 
 void ControlMesh::receive() {
+  lastReceived_ = Clock::now();
   std::vector<pollfd> interests;
   addInterests(interests);
   if (interests.empty() || ::poll(interests.data(), interests.size(), 0) <= 0) return;
@@ -170,6 +178,10 @@ void ControlMesh::handle(int peer, ControlType type, const std::uint8_t* body, s
       if (bytes != sizeof(Fingerprint)) return;
       from.status.emplace();
       std::memcpy(&*from.status, body, sizeof(Fingerprint));
+      from.waits = true;
+      return;
+    case ControlType::Outside:
+      from.waits = false;
       return;
     case ControlType::Abort: {
       DecodedAbort abort = decodeAbort(body, bytes, peer);
@@ -279,6 +291,56 @@ void ControlMesh::abort(const Failure& failure, std::uint64_t sequence) noexcept
 void ControlMesh::leave() noexcept {
   sendToAll(ControlType::Leave, {});
   sayNoMore();
+}
+
+void ControlMesh::operationEnded(const Call& call) noexcept {
+  if (lastStatusSequence_ == call.fingerprint.sequence) {
+    sendToAll(ControlType::Outside, {});
+    lastStatusSequence_.reset();
+  }
+  if (needsEveryRank(call.fingerprint.op)) lastOfAll_ = call.fingerprint;
+  if (call.deadline.since() - lastReceived_ >= kReceiveInterval) receive();
+}
+
+bool ControlMesh::waitsAtLeastIn(int peer, std::uint64_t sequence) const {
+  const Peer& one = peers_[peer];
+  return one.waits && one.status->sequence >= sequence;
+}
+
+void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awaited& awaited) {
+  if (!call.reports.isDue(call.deadline.since(), waited)) return;
+  const std::uint64_t sequence = call.fingerprint.sequence;
+  std::vector<InvolvedRank> missing;
+  const std::vector<InvolvedRank> known = awaited();
+  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+    if (peer == rank_) continue;
+    if (!waitsAtLeastIn(peer, sequence)) {
+      const auto same = std::find_if(known.begin(), known.end(), [&](const InvolvedRank& one) { return one.rank == peer; });
+      missing.push_back(same == known.end() ? InvolvedRank{peer, {}} : *same);
+    } else if (peer < rank_) {
+      return;
+    }
+  }
+  // Those that are connected and still connect to others are not at fault, and have not said so in their first moments.
+  if (missing.empty() || call.fingerprint.op == Op::Connect) missing = known;
+  std::vector<WaitReports::Missing> described;
+  for (const auto& one : missing) described.push_back({one.rank, whereaboutsOf(one.rank, sequence, one.seenIn)});
+  call.reports.write(rank_, call, described);
+}
+
+std::string ControlMesh::whereaboutsOf(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const {
+  const Peer& one = peers_[peer];
+  if (one.presence == Presence::Absent) return "which has not connected yet";
+  if (one.waits) return "which is in " + nameAndNumberOf(*one.status);
+  if (seenIn && sequence != 0 && seenIn->sequence == sequence) return "which has begun it";
+  std::optional<Fingerprint> last = lastOfAll_;
+  const auto consider = [&](const std::optional<Fingerprint>& other) {
+    if (other && other->sequence != 0 && (!last || other->sequence > last->sequence)) last = other;
+  };
+  consider(one.status);
+  consider(seenIn);
+  const std::string outside = "which is outside any collective";
+  return last ? outside + ", its last was " + nameAndNumberOf(*last) : outside;
 }
 
 // A peer that cannot take a message is ending, or has stopped reading long ago; either way its own wait tells it what

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +62,20 @@ class ControlMesh {
   // Tells everybody which operation this rank waits in; once for each operation.
   void tellStatus(const Fingerprint& fingerprint) noexcept;
 
+  // Tells everybody that this rank is out of an operation that it said it waits in; to be called when a collective has
+  // ended well.
+  void operationEnded(const Call& call) noexcept;
+
+  // Writes the line on a wait that takes long, where one is due (base/wait_reports.h). Of the ranks that wait in one
+  // operation, or in later ones, the lowest writes it. `awaited` gives the ranks that this one waits for: they are named
+  // where every rank has said that it waits, otherwise those that have not.
+  using Awaited = std::function<std::vector<InvolvedRank>()>;
+  void reportWait(const Call& call, Clock::duration waited, const Awaited& awaited);
+
+  // What is known of where a rank is, in words: "in barrier #3". `sequence`: of the operation that it is missing in; 0:
+  // of none. `seenIn`: the latest operation that it is known to have begun by other means.
+  std::string whereaboutsOf(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const;
+
   // Tells everybody that this rank's group failed in operation `sequence`. Says no more afterwards.
   void abort(const Failure& failure, std::uint64_t sequence) noexcept;
 
@@ -87,6 +102,7 @@ class ControlMesh {
     std::deque<UniqueFd> descriptors;
     std::deque<Segment> segments;
     std::optional<Fingerprint> status;
+    bool waits = false;  // in the operation of `status`, still
     std::optional<Failure> failure;  // as it reads on this rank
     std::uint64_t failedSequence = 0;
     std::string howGone;
@@ -99,6 +115,7 @@ class ControlMesh {
   void readMessages(int peer);
   void handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes);
   void markGone(int peer, std::string how);
+  bool waitsAtLeastIn(int peer, std::uint64_t sequence) const;
   std::optional<Fingerprint> sideOf(int peer, const Fingerprint& mine) const;
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
   void sayNoMore() noexcept;
@@ -106,7 +123,9 @@ class ControlMesh {
   const Directory& directory_;
   int rank_;
   std::vector<Peer> peers_;
-  std::uint64_t lastStatusSequence_ = 0;
+  std::optional<std::uint64_t> lastStatusSequence_;
+  std::optional<Fingerprint> lastOfAll_;  // the last operation that every rank is known to have begun
+  Clock::time_point lastReceived_ = Clock::now();
 };
 
 }  // namespace ringrun

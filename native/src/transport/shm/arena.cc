@@ -153,8 +153,10 @@ void Arena::lookAround(const Call& call, Clock::time_point began) {
     if (!hasReached(peer) && mesh_.hasEnded(rankAt(peer))) throw mesh_.whyEnded(rankAt(peer));
   }
   checkAgreementWithThoseHere(call);
-  if (Clock::now() - began >= kLivenessInterval) mesh_.tellStatus(call.fingerprint);
-  if (call.deadline.passed()) throwTimeout();
+  const auto waited = Clock::now() - began;
+  if (waited >= kLivenessInterval) mesh_.tellStatus(call.fingerprint);
+  mesh_.reportWait(call, waited, [this] { return missing(); });
+  if (call.deadline.passed()) throw Failure(FailureCode::Timeout, missing(), "waiting in shared memory");
   throwIfOver(call, rankAt(place_), "");
 }
 
@@ -171,7 +173,7 @@ void Arena::checkAgreementWithThoseHere(const Call& call) const {
   }
 }
 
-void Arena::throwTimeout() const {
+std::vector<InvolvedRank> Arena::missing() const {
   std::vector<InvolvedRank> missing;
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == place_ || hasReached(peer)) continue;
@@ -183,7 +185,7 @@ void Arena::throwTimeout() const {
     const Fingerprint& last = current.sequence > previous.sequence ? current : previous;
     missing.push_back({rankAt(peer), last.sequence == 0 ? std::nullopt : std::optional(last)});
   }
-  throw Failure(FailureCode::Timeout, std::move(missing), "waiting in shared memory");
+  return missing;
 }
 
 void Arena::wakeEverybody() const {

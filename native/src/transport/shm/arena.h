@@ -60,7 +60,7 @@ class Arena {
   void lookAround(const Call& call, Clock::time_point began);
   void checkAgreementWith(int peer, const Call& call) const;
   void checkAgreementWithThoseHere(const Call& call) const;
-  [[noreturn]] void throwTimeout() const;
+  std::vector<InvolvedRank> missing() const;
 
   ControlMesh& mesh_;
   Team team_;

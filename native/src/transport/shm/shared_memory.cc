@@ -39,11 +39,13 @@ std::string sharedMemoryProblem() {
 namespace {
 
 ControlMesh::Segment awaitSegment(ControlMesh& mesh, int from, const Call& call) {
+  const auto since = Clock::now();
   for (;;) {
     mesh.receive();
     if (auto segment = mesh.takeSegment(from)) return std::move(*segment);
     mesh.throwIfFailedBy(call.fingerprint.sequence);
     if (mesh.hasEnded(from)) throw mesh.whyEnded(from);
+    mesh.reportWait(call, Clock::now() - since, [&] { return std::vector<InvolvedRank>{{from, {}}}; });
     throwIfOver(call, from, "it did not hand over the shared memory");
     std::vector<pollfd> interests;
     mesh.addInterests(interests);

@@ -29,6 +29,9 @@ constexpr Milliseconds kGraceAfterEnd{5000};
 // The end of a data connection overtakes the control message that explains it by no more than this.
 constexpr Milliseconds kPatienceForReason{200};
 
+// After this the others are told of an operation that waits for nothing.
+constexpr Milliseconds kLongOperation{1000};
+
 bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 // Header and data as the two parts of one system call, without the `done` bytes that have been through already.
@@ -235,7 +238,9 @@ void Messenger::waitForReadiness(const Call& call) {
 
 void Messenger::throwIfHopeless(const Call& call, Clock::time_point lastProgress) {
   const auto idle = Clock::now() - lastProgress;
-  if (idle >= kLivenessInterval) mesh_.tellStatus(call.fingerprint);
+  // One that makes progress for long keeps others waiting too.
+  const bool takesLong = Clock::now() - call.deadline.since() >= kLongOperation;
+  if (idle >= kLivenessInterval || takesLong) mesh_.tellStatus(call.fingerprint);
   mesh_.receive();
   mesh_.throwIfFailedBy(call.fingerprint.sequence);
   mesh_.throwIfDisagreed(call.fingerprint);
@@ -245,6 +250,7 @@ void Messenger::throwIfHopeless(const Call& call, Clock::time_point lastProgress
   for (const auto& receiving : receiving_) {
     if (!receiving.complete()) throwIfEnded(receiving.message.from, idle);
   }
+  mesh_.reportWait(call, idle, [&] { return missing(call); });
   if (call.deadline.passed()) throw Failure(FailureCode::Timeout, missing(call), "waiting for data over TCP");
   throwIfOver(call, rank_, "");
 }

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import type { RequestedTransport } from './transport.ts';
 
 /** Changes with the wire format (docs/wire-format.md): ranks of different versions refuse each other. */
-const protocol = 2;
+const protocol = 3;
 
 /** What a rank tells the others about itself, through the store, before any connection exists. */
 export interface Card {

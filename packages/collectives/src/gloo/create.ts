@@ -11,12 +11,13 @@ import { addressRoutedTowards } from './advertised-address.ts';
 import { checkSameAlgorithm, requestedAlgorithm } from './algorithm.ts';
 import { checkedRank, checkedSize, checkedTimeout } from './arguments.ts';
 import { cardOf, exchangeCards } from './card.ts';
-import { isNativeFailure, translateFailure } from './failure.ts';
+import { describeRank, isNativeFailure, translateFailure } from './failure.ts';
 import { GlooGroup } from './gloo-group.ts';
 import { hostIdentity } from './host-identity.ts';
 import { NativeCalls } from './native-calls.ts';
 import type { RequestedTransport, Transport } from './transport.ts';
 import { decideTransport, requestedTransport } from './transport.ts';
+import { waitReportsAfterMs } from './wait-reports.ts';
 
 export interface GlooGroupOptions {
   /** Where the ranks find each other. Keys begin with `gloo/`: give every group a prefix of its own. Not used by a group of one. */
@@ -66,6 +67,7 @@ export async function connectRanks<Group>(
   const rank = checkedRank('rank', options.rank, size);
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
   const requested = requestedTransport(options.transport);
+  const reportAfterMs = waitReportsAfterMs();
   const binding = loadNative();
   const algorithm = requestedAlgorithm(binding.algorithmNames());
 
@@ -74,7 +76,7 @@ export async function connectRanks<Group>(
   let met: Meeting = { ...alone, identities: [own], transport: requested ?? 'shm' };
   try {
     if (size > 1) met = await meet(native, options, timeoutMs, { requested, algorithm });
-    await native.connect(met.endpoints, algorithm, timeoutMs);
+    await native.connect(met.endpoints, algorithm, timeoutMs, reportAfterMs);
     const calls = new NativeCalls(native, rank, met.identities);
     return await makeGroup({ native, calls, rank, size, timeoutMs, transport: met.transport });
   } catch (error) {
@@ -91,7 +93,7 @@ interface Meeting {
 }
 
 /** A group of one, which nobody dials. */
-const alone = { endpoints: [{ host: 0, socketName: '', address: '', port: 0, token: '' }] };
+const alone = { endpoints: [{ host: 0, name: '', socketName: '', address: '', port: 0, token: '' }] };
 
 async function meet(
   native: NativeProcessGroup,
@@ -109,6 +111,7 @@ async function meet(
     identities: cards.map((card) => ({ rank: card.rank, host: card.host, pid: card.pid })),
     endpoints: cards.map(({ socketName, port, token, ...card }) => ({
       host: hosts[card.rank],
+      name: describeRank(card),
       socketName,
       address: card.address,
       port,

@@ -264,6 +264,14 @@ export class GlooGroup implements ProcessGroup {
     return this.#travelNow(options, (carrier) => journeys.scatterObject(carrier, objects, options));
   }
 
+  settleSync(): void {
+    this.#refuseUnlessUsable();
+    this.#turns.refuseWhileUnderWay();
+    this.#calls.now((native) => {
+      native.settleSync();
+    });
+  }
+
   destroy(): Promise<void> {
     this.#destroyed ??= this.#turns.inOrder(() =>
       this.#calls.later((native) => native.destroy(this.#timeoutMs)),

@@ -13,6 +13,7 @@ import type { Standing } from '../../src/report/train-job/status.ts';
 import { TrainJobProgress } from '../../src/report/train-job/train-job-progress.ts';
 import { trainingReport } from '../../src/report/training-report.ts';
 import { launch } from '../launcher/fixtures/launched.ts';
+import { withoutWaiting } from '../../../../test/support/without-waiting.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('how far a training is', () => {
@@ -175,7 +176,7 @@ describe('what the server gets', () => {
       );
       await Promise.race([seen, training.ended]);
       writeFileSync(stop, '');
-      expect(await training.ended).toMatchObject({ code: 0, stderr: '' });
+      expect(withoutWaiting(await training.ended)).toMatchObject({ code: 0, stderr: '' });
       // One every 5 s.
       expect(server.received).toHaveLength(1);
       const { trainerStatus } = server.received[0];

@@ -1,0 +1,75 @@
+#include "base/wait_reports.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+
+namespace ringrun {
+namespace {
+
+constexpr std::array<double, 4> kTimesFirst{1, 6, 24, 120};
+
+// Ranks that are named; of the others there is a number.
+constexpr std::size_t kMostNamed = 3;
+
+double dueMs(int written, double firstMs) {
+  const auto last = static_cast<int>(kTimesFirst.size()) - 1;
+  const int repeats = std::max(written - last, 0);
+  return firstMs * kTimesFirst[static_cast<std::size_t>(std::min(written, last))] * (repeats + 1);
+}
+
+// "300 ms", "5 s", "30 min", as packages/runtime/src/store/waiting-lines.ts has it.
+std::string describeDuration(double ms) {
+  if (!std::isfinite(ms)) return "unlimited time";
+  if (ms < 1000) return std::to_string(std::llround(ms)) + " ms";
+  if (ms < 120'000) return std::to_string(std::llround(ms / 1000)) + " s";
+  return std::to_string(std::llround(ms / 60'000)) + " min";
+}
+
+// In one piece, so that lines of several threads and processes do not mix. A stderr that takes nothing for a while, such
+// as a terminal that was stopped, must not stop the operation: then there is no line.
+void writeLine(const std::string& line) {
+  constexpr int kPatienceMs = 50;
+  if (::write(STDERR_FILENO, line.data(), line.size()) >= 0 || errno != EAGAIN) return;
+  pollfd interest{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&interest, 1, kPatienceMs) <= 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace
+
+bool WaitReports::isDue(Clock::time_point began, Clock::duration waited) {
+  if (firstMs_ <= 0) return false;
+  if (began != began_) {
+    began_ = began;
+    written_ = 0;
+  }
+  const double waitedMs = std::chrono::duration<double, std::milli>(waited).count();
+  if (waitedMs < dueMs(written_, firstMs_)) return false;
+  ++written_;
+  return true;
+}
+
+void WaitReports::write(int rank, const Call& call, const std::vector<Missing>& missing, const std::string& more) const {
+  std::string line = "ringrun: rank " + std::to_string(rank) + ": waiting in " + describe(call.fingerprint) + " for ";
+  const std::size_t named = std::min(missing.size(), kMostNamed);
+  for (std::size_t i = 0; i < named; ++i) {
+    if (i > 0) line += "; ";
+    line += nameOf(missing[i].rank) + ", " + missing[i].whereabouts;
+  }
+  if (missing.size() > named) line += "; and " + std::to_string(missing.size() - named) + " more";
+  const double waitedMs = std::chrono::duration<double, std::milli>(Clock::now() - call.deadline.since()).count();
+  line += more + " (" + describeDuration(waitedMs) + " of " + describeDuration(call.deadline.patienceMs()) + ")\n";
+  writeLine(line);
+}
+
+std::string WaitReports::nameOf(int rank) const {
+  const auto index = static_cast<std::size_t>(rank);
+  return index < names_.size() && !names_[index].empty() ? names_[index] : "rank " + std::to_string(rank);
+}
+
+}  // namespace ringrun

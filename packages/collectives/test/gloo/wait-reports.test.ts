@@ -1,0 +1,106 @@
+import { hostname } from 'node:os';
+
+import { expect, test, vi } from 'vitest';
+
+import { InvalidArgumentError } from '../../src/errors.ts';
+import { waitReportsAfterMs } from '../../src/gloo/wait-reports.ts';
+import type { RankProcess, Ranks } from '../fixtures/ranks.ts';
+import { startRanks } from '../fixtures/ranks.ts';
+
+const transports = ['shm', 'tcp'];
+
+function nameOf({ rank, pid }: RankProcess): string {
+  return `rank ${rank} (host ${hostname()}, pid ${pid})`;
+}
+
+/** Resolves when one of the ranks has written the line, whatever the times in it, as often as `times` says. */
+async function sees({ ranks }: Ranks, line: string, times = 1): Promise<void> {
+  await vi.waitFor(
+    () => {
+      expect(
+        ranks.flatMap((rank) => linesOf(rank)).filter((one) => one === line).length,
+        linesOf(ranks[0]).join('\n'),
+      ).toBeGreaterThanOrEqual(times);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+}
+
+function linesOf({ stderr }: RankProcess): string[] {
+  const lines = stderr().split('\n');
+  return lines.map((line) => line.replace(/\(\d+ m?s of .*\)$/, '(time)'));
+}
+
+test.each(transports)(
+  'over %s, the lowest waiting rank reports a rank that does not come, and what that one did last',
+  async (transport) => {
+    await using group = await startRanks(3, 'lateRank', {
+      env: { RINGRUN_TRANSPORT: transport, RINGRUN_WAIT_REPORT_S: '0.4' },
+    });
+    const late = group.ranks[2];
+    const outside = `${nameOf(late)}, which is outside any collective, its last was`;
+    const elements = '(float32, 2 elements, SUM)';
+
+    // After 0.4, 2.4 and 9.6 s; the first one may also name rank 1, where that is late too.
+    await sees(
+      group,
+      `ringrun: rank 0: waiting in allReduce #2 ${elements} for ${outside} allReduce #1 (time)`,
+    );
+    await vi.waitFor(
+      () => {
+        expect(linesOf(group.ranks[0]).filter((line) => line.includes('allReduce #2 (')).length).toBe(2);
+      },
+      { timeout: 10_000, interval: 50 },
+    );
+    late.process.send('come');
+
+    await sees(group, `ringrun: rank 0: waiting in barrier #3 for ${outside} allReduce #2 (time)`);
+    late.process.send('come');
+
+    await sees(
+      group,
+      `ringrun: rank 0: waiting in recv (float32, 2 elements, from rank 2, tag 0) for ${outside} barrier #3 (time)`,
+    );
+    late.process.send('come');
+    for (const { ended } of group.ranks) expect(await ended).toEqual({ code: 0, signal: null });
+    expect(late.stderr()).toBe('');
+    // It has waited as long as rank 0, which has written two lines; one of its own is where rank 0 was late.
+    expect(linesOf(group.ranks[1]).filter((line) => line.includes('allReduce #2 (')).length).toBeLessThan(2);
+  },
+);
+
+test('a report names the collective in which another rank waits', async () => {
+  await using group = await startRanks(2, 'crossed', { env: { RINGRUN_WAIT_REPORT_S: '0.4' } });
+  const [first, second] = group.ranks;
+  await sees(
+    group,
+    `ringrun: rank 0: waiting in recv (float32, 2 elements, from rank 1, tag 0) for ${nameOf(second)}, which is in barrier #1 (time)`,
+  );
+  await sees(
+    group,
+    `ringrun: rank 1: waiting in barrier #1 for ${nameOf(first)}, which is outside any collective (time)`,
+  );
+  second.process.send('send');
+  for (const { ended } of group.ranks) expect(await ended).toEqual({ code: 0, signal: null });
+});
+
+test.each(transports)('over %s, a rank that does not connect is reported', async (transport) => {
+  await using group = await startRanks(3, 'lateToConnect', {
+    env: { RINGRUN_TRANSPORT: transport, RINGRUN_WAIT_REPORT_S: '0.2' },
+  });
+  const late = group.ranks[2];
+  await sees(
+    group,
+    `ringrun: rank 0: waiting in connect for ${nameOf(late)}, which has not connected yet (time)`,
+  );
+  late.process.send('come');
+  for (const { ended } of group.ranks) expect(await ended).toEqual({ code: 0, signal: null });
+});
+
+test('reports begin after 5 s, or RINGRUN_WAIT_REPORT_S seconds; 0 switches them off', () => {
+  expect(waitReportsAfterMs({})).toBe(5000);
+  expect(waitReportsAfterMs({ RINGRUN_WAIT_REPORT_S: '0.25' })).toBe(250);
+  expect(waitReportsAfterMs({ RINGRUN_WAIT_REPORT_S: '0' })).toBe(0);
+  for (const value of ['-1', '5s', 'Infinity'])
+    expect(() => waitReportsAfterMs({ RINGRUN_WAIT_REPORT_S: value })).toThrow(InvalidArgumentError);
+});
