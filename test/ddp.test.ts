@@ -157,6 +157,25 @@ test('forward in training mode begins with the buffers of rank 0; in evaluation,
   }
 });
 
+test('a rank that waits for the buffers of a late one keeps its event loop, and whatever reads them has the ones that come', async () => {
+  const found = await ranks(2, 'lateBuffers');
+  for (const [rank, buffers] of found.entries()) {
+    const own = rank + 1;
+    const means = [2 * own, 3 * own];
+    const near = (values: number[]) => values.map((value) => expect.closeTo(value, 5) as number);
+    const evaluated = expect.closeTo(0, 5) as unknown;
+    expect(buffers).toEqual({
+      afterTwoPasses: near(means.map((mean) => 0.9 * (0.9 * 1 + 0.1 * mean) + 0.1 * mean)),
+      readAtOnce: [1, 1],
+      stateDict: [1, 1],
+      evaluated: [evaluated, evaluated],
+      inNoSync: near(means.map((mean) => 0.9 * own + 0.1 * mean)),
+      error: rank === 0 ? 'CollectiveMismatchError' : 'UnevenInputsError',
+      afterError: [own, own],
+    });
+  }
+});
+
 // That a wrapped model says nothing, every other test shows.
 test('training without the wrapper among several ranks is told once by each, and not in a world of one', async () => {
   const line = (rank: number) =>

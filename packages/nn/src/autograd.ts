@@ -99,7 +99,7 @@ function operationOn(order: readonly Node[], name: string, changes: boolean): Op
   return {
     name,
     changes,
-    arrays: () => new Set(leaves().map(({ attributes }) => attributes.source.data)),
+    arrays: () => new Set(leaves().map(({ attributes: { source } }) => source.place ?? source.data)),
   };
 }
 

@@ -43,8 +43,9 @@ export async function evaluate(
       [rewrite(all, [detachedAlready, reluAfterMaxPool])],
       (inputs, outputs) => compile('forward', inputs, outputs),
     );
-  const run = (program: SegmentedProgram) =>
-    assignments.during((arrays) =>
+  const run = async (program: SegmentedProgram) => {
+    await leavesToArrive(leaves);
+    await assignments.during((arrays) =>
       program.run(
         {
           inputs: arraysOf(leaves, arrayOf),
@@ -54,6 +55,7 @@ export async function evaluate(
         () => undefined,
       ),
     );
+  };
   await programs.use(key, make, run, () => programShapeOf(all, leaves));
 }
 
@@ -79,6 +81,17 @@ export function compile(
     outputs,
     holdsMemory,
   });
+}
+
+/**
+ * Resolves when the elements that leaves are to read have come, such as a model's buffers from another rank. Before `assignments.during`, whose targets are among the
+ * leaves.
+ */
+export async function leavesToArrive(leaves: readonly Leaf[]): Promise<void> {
+  for (const { source } of leaves) {
+    const arrived = source.arrived?.();
+    if (arrived) await arrived;
+  }
 }
 
 /** What a run takes of the leaves of one graph. */

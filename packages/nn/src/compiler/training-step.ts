@@ -5,7 +5,7 @@ import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { arraysOf, compile, type RunOptions } from './compile.ts';
+import { arraysOf, compile, leavesToArrive, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import { mapParametersLate } from './late-maps.ts';
 import { programShapeOf } from './churn.ts';
@@ -61,8 +61,9 @@ export function trainingStepOf(loss: Value): TrainingStep {
     trainable,
     run: (lossOutput, gradients, written, { through = (group) => group, arrayOf }: RunOptions = {}) => {
       const places = parts.map((positions) => positions.map((position) => gradients[position]));
-      const runOn = (program: SegmentedProgram) =>
-        assignments.during((arrays) => {
+      const runOn = async (program: SegmentedProgram) => {
+        await leavesToArrive(leaves);
+        await assignments.during((arrays) => {
           const outputs = withForward<TensorData>([lossOutput, ...arrays], places);
           return program.run(
             { inputs: arraysOf(leaves, arrayOf), outputs, groups: groups.map(through) },
@@ -71,6 +72,7 @@ export function trainingStepOf(loss: Value): TrainingStep {
             },
           );
         });
+      };
       return programs.use(`${key} ${gradientGroups}`, make, runOn, () => programShapeOf(forward, leaves));
     },
   };

@@ -6,6 +6,10 @@ type None = Readonly<Record<string, never>>;
 /** Where a leaf's elements are when a graph runs. Graphs that differ only in their sources are one program. */
 export interface Source {
   readonly data: TensorData;
+  /** The array of `data`, for those who only ask which one it is; `data` where it is left out. */
+  readonly place?: TensorData;
+  /** Resolves when the elements that are on their way to `data` are there; undefined when none are. To be waited for before a graph runs: `data` would block. */
+  arrived?(): Promise<void> | undefined;
   /** Who takes this leaf's gradient; a leaf without one is not trained. */
   readonly parameter?: GradientReceiver | undefined;
   /** Whether a caller has the array and may write to it at any time, so that a run reads a copy of what it held when the run was asked for. */

@@ -1,17 +1,189 @@
 import type { ProcessGroup } from '@ringrun/collectives';
-import type { DistributedBuffer, DistributedModule } from './distributed-module.ts';
+import { tell } from '../profiler/activity.ts';
+import type { Arrival, DistributedBuffer, DistributedModule } from './distributed-module.ts';
+import { inStep } from './uneven-inputs.ts';
 
 /**
  * Gives every rank the buffers of rank `src` (torch: _sync_buffers), in one broadcast of their bytes side by side, whatever their dtypes. A model without
- * buffers sends nothing. A collective, over when it returns: what the model computes next reads them.
+ * buffers sends nothing. A collective, over when it returns.
  */
-export function broadcastBuffers(group: ProcessGroup, module: DistributedModule, src = 0): void {
-  const buffers = Array.from(module.namedBuffers(), ([, buffer]) => bytesOf(buffer));
+export function broadcastBuffersSync(group: ProcessGroup, module: DistributedModule, src = 0): void {
+  const buffers = buffersOf(module).map(bytesOf);
   if (buffers.length === 0 || group.size === 1) return;
-  const together = new Uint8Array(buffers.reduce((sum, { length }) => sum + length, 0));
+  const together = spaceFor(buffers);
   if (group.rank === src) gather(buffers, together);
   group.broadcastSync(together, { src });
   if (group.rank !== src) spread(together, buffers);
+}
+
+/** The broadcasts of one model's buffers that need not be over when a call returns. */
+export class BufferBroadcasts {
+  readonly #group: ProcessGroup;
+  readonly #module: DistributedModule;
+  /** A buffer that can expect values always has the same array, which is not asked for while values are on their way. */
+  readonly #bytes = new WeakMap<DistributedBuffer, Uint8Array>();
+  #last: BufferBroadcast | undefined;
+
+  constructor(group: ProcessGroup, module: DistributedModule) {
+    this.#group = group;
+    this.#module = module;
+  }
+
+  /**
+   * Begins `broadcastBuffersSync`, in the order of the group's collectives; what reads or writes a buffer from now on waits for it. A model that computes in `forward`
+   * cannot, and has its buffers when this returns.
+   *
+   * @param settings `src`: the rank whose buffers all get, 0 by default; `step`: of DistributedDataParallel, that errors name
+   */
+  begin({ src = 0, step }: BroadcastSettings = {}): void {
+    const buffers = buffersOf(this.#module);
+    if (buffers.length === 0 || this.#group.size === 1) return;
+    if (!buffers.every((buffer) => 'expect' in buffer)) {
+      this.#runSync({ src, step });
+      return;
+    }
+    const bytes = buffers.map((buffer) => this.#bytesOf(buffer));
+    this.#last = new BufferBroadcast(this.#group, { bytes, before: this.#last, src, step });
+    for (const buffer of buffers) buffer.expect?.(this.#last);
+  }
+
+  /** The same, over when it resolves. */
+  async run(settings?: BroadcastSettings): Promise<void> {
+    this.begin(settings);
+    await this.#last?.wait();
+  }
+
+  #runSync({ src, step }: BroadcastSettings): void {
+    const since = performance.now();
+    try {
+      broadcastBuffersSync(this.#group, this.#module, src);
+    } catch (error) {
+      throw attributed(step, error);
+    }
+    tell('waiting', 'buffers', since, performance.now());
+  }
+
+  #bytesOf(buffer: DistributedBuffer): Uint8Array {
+    const known = this.#bytes.get(buffer);
+    if (known) return known;
+    const bytes = bytesOf(buffer);
+    this.#bytes.set(buffer, bytes);
+    return bytes;
+  }
+}
+
+interface BroadcastSettings {
+  src?: number;
+  step?: number | undefined;
+}
+
+interface Broadcast extends BroadcastSettings {
+  /** Of each buffer. */
+  bytes: readonly Uint8Array[];
+  /** The broadcast of the same buffers that began last. */
+  before: BufferBroadcast | undefined;
+}
+
+/** One broadcast, which writes the buffers when it has ended. */
+class BufferBroadcast implements Arrival {
+  readonly #group: ProcessGroup;
+  readonly #step: number | undefined;
+  readonly #gives: boolean;
+  readonly #ended: Promise<void>;
+  #bytes: readonly Uint8Array[];
+  #together: Uint8Array;
+  #before: BufferBroadcast | undefined;
+  #isOver = false;
+  #failure: Failure | undefined;
+  #isAwaited = false;
+
+  constructor(group: ProcessGroup, { bytes, before, src = 0, step }: Broadcast) {
+    this.#group = group;
+    this.#step = step;
+    this.#gives = group.rank === src;
+    this.#bytes = bytes;
+    this.#together = spaceFor(bytes);
+    this.#before = before;
+    if (this.#gives) {
+      before?.waitSync();
+      gather(bytes, this.#together);
+    }
+    this.#ended = group.broadcast(this.#together, { src }).then(
+      () => {
+        this.#succeed();
+      },
+      (error: unknown) => {
+        this.#failure = { error: attributed(step, error), isKnown: false };
+        this.#release();
+      },
+    );
+  }
+
+  wait(): Promise<void> | undefined {
+    if (!this.#isOver) return this.#waitUntilOver();
+    return this.#failure === undefined || this.#failure.isKnown ? undefined : this.#waitUntilOver();
+  }
+
+  /** The rank that gives the values has them. */
+  waitSync(): void {
+    if (this.#failure && !this.#failure.isKnown) throw this.#toldFailure();
+    if (this.#isOver || this.#gives) return;
+    const since = performance.now();
+    try {
+      this.#group.settleSync();
+    } catch (error) {
+      throw attributed(this.#step, error);
+    }
+    tell('waiting', 'buffers', since, performance.now());
+    this.#succeed();
+  }
+
+  async #waitUntilOver(): Promise<void> {
+    const isFirst = !this.#isAwaited;
+    this.#isAwaited = true;
+    const since = performance.now();
+    await this.#ended;
+    if (this.#failure) throw this.#toldFailure();
+    if (isFirst) tell('waiting', 'buffers', since, performance.now());
+  }
+
+  #toldFailure(): Error {
+    this.#failure!.isKnown = true;
+    return this.#failure!.error as Error;
+  }
+
+  /** Those before have ended too, but this one may be the first to learn of it. */
+  #succeed(): void {
+    if (this.#isOver) return;
+    if (this.#before) this.#before.#succeed();
+    if (!this.#gives) spread(this.#together, this.#bytes);
+    this.#release();
+  }
+
+  #release(): void {
+    this.#isOver = true;
+    this.#bytes = [];
+    this.#together = new Uint8Array();
+    this.#before = undefined;
+  }
+}
+
+interface Failure {
+  readonly error: unknown;
+  /** Whether it was thrown to somebody. */
+  isKnown: boolean;
+}
+
+function attributed(step: number | undefined, error: unknown): unknown {
+  return step === undefined ? error : inStep(step, error);
+}
+
+function buffersOf(module: DistributedModule): DistributedBuffer[] {
+  return Array.from(module.namedBuffers(), ([, buffer]) => buffer);
+}
+
+function spaceFor(buffers: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(buffers.reduce((sum, { length }) => sum + length, 0));
 }
 
 export function bytesOf({ data }: DistributedBuffer): Uint8Array {

@@ -1,9 +1,8 @@
 import { InvalidArgumentError, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
-import { tell } from '../profiler/activity.ts';
 import { tellOfSteps } from '../report/train-job/counted-steps.ts';
 import { firstBucketCapMb } from './buckets.ts';
-import { broadcastBuffers } from './buffers.ts';
+import { broadcastBuffersSync, BufferBroadcasts } from './buffers.ts';
 import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
 import type { DistributedModule } from './distributed-module.ts';
 import type { CommHook } from './hooks/index.ts';
@@ -12,7 +11,6 @@ import { requireSameModel } from './model-agreement.ts';
 import { checkedSettings, type DistributedDataParallelOptions, type Settings } from './options.ts';
 import { Reducer, type AveragedStep } from './reducer.ts';
 import { checkedBatchSize, samplesOf } from './sample-weights.ts';
-import { inStep } from './uneven-inputs.ts';
 import { UnusedParameters } from './unused-parameters.ts';
 
 /** A model that computes: `forward` takes and gives what its library calls tensors. */
@@ -35,6 +33,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
   readonly #settings: Settings;
   /** Whether there is anything to broadcast, too. */
   readonly #broadcastsBuffers: boolean;
+  readonly #buffers: BufferBroadcasts;
   readonly #reducer: Reducer;
   readonly #unused: UnusedParameters;
   #join: Join | undefined;
@@ -54,7 +53,8 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#settings = settings;
     this.#broadcastsBuffers = settings.broadcastBuffers && hasBuffers(module);
     for (const { data } of parameters) group.broadcastSync(data, { src: 0 });
-    broadcastBuffers(group, module);
+    broadcastBuffersSync(group, module);
+    this.#buffers = new BufferBroadcasts(group, module);
     const cap = settings.bucketCapMb * 2 ** 20;
     this.#unused = new UnusedParameters(module.namedParameters(), group.rank === 0 ? warn : () => undefined);
     this.#reducer = new Reducer(group, parameters, {
@@ -70,6 +70,9 @@ export class DistributedDataParallel<M extends ForwardModule> {
   /**
    * The wrapped model's forward. In training mode, outside of `noSync`, it is a collective for a model with buffers: see `broadcastBuffers`. Evaluate with
    * `module.forward`, or in evaluation mode.
+   *
+   * A model of `@ringrun/nn` does not wait for the broadcast here: what reads or writes the buffers does, as a rule `backward`, which then also rejects with the
+   * broadcast's error. Reading a buffer's `data` before that blocks until the values are there.
    */
   forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
     if (this.module.training !== false) this.#beforeTrainingForward(inputs);
@@ -119,7 +122,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     }
     this.#join = new Join(this.#group, this.#reducer);
     try {
-      if (this.#broadcastsBuffers) broadcastBuffers(this.#group, this.module);
+      if (this.#broadcastsBuffers) await this.#buffers.run();
       const [result, furthest] = await this.#join.trainThenFollow(run, options);
       if (furthest !== undefined) await this.#takeStateOf(furthest);
       return result;
@@ -159,10 +162,10 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
   /**
    * Gives every rank the buffers of rank 0 now; a collective (torch: _sync_buffers, which is private there). After a step each rank has running statistics of its own data until the next
-   * forward in training mode: call it before ranks evaluate a model together, and at the end. A model without buffers costs nothing.
+   * forward in training mode: call it before ranks evaluate a model together, and at the end. A model without buffers costs nothing. It waits as `forward` does.
    */
   syncBuffers(): void {
-    broadcastBuffers(this.#group, this.module);
+    this.#buffers.begin();
   }
 
   namedParameters(): ReturnType<M['namedParameters']> {
@@ -175,26 +178,20 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
   async #takeStateOf(src: number): Promise<void> {
     for (const [, { data }] of this.module.namedParameters()) await this.#group.broadcast(data, { src });
-    if (this.#broadcastsBuffers) broadcastBuffers(this.#group, this.module, src);
+    if (this.#broadcastsBuffers) await this.#buffers.run({ src });
   }
 
   #beforeTrainingForward(inputs: readonly unknown[]): void {
     this.#join?.weights.saw(samplesOf(inputs));
     if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
-    const since = performance.now();
-    try {
-      broadcastBuffers(this.#group, this.module);
-    } catch (error) {
-      throw inStep(this.#reducer.steps + 1, error);
-    }
-    tell('waiting', 'buffers', since, performance.now());
+    this.#buffers.begin({ step: this.#reducer.steps + 1 });
   }
 
   async #endStep({ step, unused }: AveragedStep): Promise<void> {
     this.#unused.record(step, unused);
     if (this.#group.rank === 0) tellOfSteps(step);
     if (this.#join !== undefined && this.#broadcastsBuffers) {
-      broadcastBuffers(this.#group, this.module, await this.#join.firstThatTrains());
+      await this.#buffers.run({ src: await this.#join.firstThatTrains() });
     }
     if (this.#isToBeVerified(step)) await this.#verify(step);
   }

@@ -41,6 +41,23 @@ export interface DistributedBuffer {
   readonly shape: readonly number[];
   /** Row-major values. */
   readonly data: TypedArray;
+  /**
+   * Says that other values are on their way to `data`. From then on the library waits for them before it reads or writes the values: with `wait` where it can, and
+   * with `waitSync` where `data` is asked for. Only for libraries that compute after `forward` has returned, and whose `data` is always the same array; a library that
+   * computes in `forward` leaves it out, and DDP blocks there until the values have arrived.
+   */
+  expect?(arrival: Arrival): void;
+}
+
+/**
+ * Values on their way to the buffers of a model. Where they cannot arrive, the buffers keep what they hold, and the error is thrown to those who wait, or to the
+ * first who asks afterwards.
+ */
+export interface Arrival {
+  /** Resolves when the values are there; undefined when they are. */
+  wait(): Promise<void> | undefined;
+  /** The same on the calling thread. */
+  waitSync(): void;
 }
 
 export interface DistributedParameter extends DistributedTensor {

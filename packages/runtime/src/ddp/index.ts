@@ -4,6 +4,7 @@ import { warnOfUnaveragedGradients } from './unaveraged-gradients.ts';
 export { ParametersDivergedError, parametersDigest, verifyIdenticalParameters } from './consistency.ts';
 export { DistributedDataParallel, type ForwardModule } from './distributed-data-parallel.ts';
 export type {
+  Arrival,
   DistributedBuffer,
   DistributedModule,
   DistributedParameter,
