@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { inspect } from 'node:util';
+import { sourcePlaceOf, type SourcePlace } from './source-place.ts';
 
 /** What a process leaves behind about the error that ended it, for its launcher. */
 export interface ErrorRecord {
@@ -17,6 +18,8 @@ export interface ErrorRecord {
   time: number;
   /** The collective in which it happened, such as `allReduce #41 (float32, 1,048,576 elements)`, when the error knows it. */
   operation?: string;
+  /** Where in the source it is, when the source could not be read. */
+  place?: SourcePlace;
 }
 
 /** One per process, however many copies of this module it loads. */
@@ -49,6 +52,7 @@ export function installErrorRecord({ shownByLauncher = false }: ErrorRecordOptio
 /** The record of a thrown value. */
 export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: number): ErrorRecord {
   const { code, operation } = (error ?? {}) as { code?: unknown; operation?: unknown };
+  const place = sourcePlaceOf(error);
   const rank = Number.parseInt(env['RANK'] ?? '', 10);
   return {
     message: error instanceof Error ? error.message : inspect(error),
@@ -60,6 +64,7 @@ export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: numb
     pid: process.pid,
     time,
     ...(typeof operation === 'string' ? { operation } : {}),
+    ...(place ? { place } : {}),
   };
 }
 

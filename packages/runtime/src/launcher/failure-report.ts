@@ -23,7 +23,7 @@ export interface WorkerRecord {
 export interface FailureReport {
   /** The root cause's own, 128 + its signal, or 1 when it could not be started. */
   exitCode: number;
-  /** Lines of text; the last ones name the root cause. */
+  /** Lines of text; the last ones name the root cause, and its place in the source if it is one of syntax. */
   text: string;
 }
 
@@ -38,7 +38,12 @@ export function reportFailure(run: FailedRun): FailureReport | undefined {
   const root = findRootCause(run.workers);
   if (!root) return undefined;
   const others = run.workers.filter((worker) => worker !== root);
-  const lines = [...describeOthers(others), ...describeError(root), describeRoot(root, run)];
+  const lines = [
+    ...describeOthers(others),
+    ...describeError(root),
+    describeRoot(root, run),
+    ...placeOf(root),
+  ];
   return { exitCode: exitCodeOfWorker(root.outcome), text: `${lines.join('\n')}\n` };
 }
 
@@ -82,6 +87,11 @@ function describeRoot(root: WorkerRecord, { host, startedAt, oomKills }: FailedR
   const process = pid === undefined ? '' : ` (pid ${pid}, local rank ${localRank})`;
   const seconds = (Math.max(0, failedAt(root) - startedAt) / 1000).toFixed(1);
   return `ringrun: root cause: rank ${rank} on host ${host}${process}, ${seconds} s after the start: ${describeEnd(root, oomKills)}`;
+}
+
+function placeOf({ outcome, error }: WorkerRecord): string[] {
+  if (outcome.startError !== undefined || outcome.signal) return [];
+  return (error?.place ?? []).map((line) => `  ${line}`);
 }
 
 function describeEnd({ outcome, error, hiddenOutput }: WorkerRecord, oomKills: number | undefined): string {

@@ -19,13 +19,11 @@ export function rootCauseOf(run: FailedRun): RootCause | undefined {
   };
 }
 
-/** The last line of the report. */
+/** What the report says of the root cause, on one line. */
 function headlineOf({ text }: FailureReport): string {
-  return text
-    .trimEnd()
-    .split('\n')
-    .at(-1)!
-    .replace(/^ringrun: root cause: /, '');
+  const beginning = 'ringrun: root cause: ';
+  const line = text.split('\n').findLast((one) => one.startsWith(beginning))!;
+  return line.slice(beginning.length);
 }
 
 /** Equal for equal failures. A signal, or an exit code alone, may have another reason each time. */

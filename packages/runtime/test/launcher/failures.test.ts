@@ -92,6 +92,44 @@ describe('a worker that fails', () => {
   });
 });
 
+test.each([
+  [
+    'module',
+    'train.mjs',
+    'const a = 1;\nconst b = ;\n',
+    "SyntaxError: Unexpected token ';'",
+    'PLACE:2:11',
+    'const b = ;',
+  ],
+  [
+    'import',
+    'train.mjs',
+    "import os from 'node:os';\nimport { none } from 'node:fs';\n",
+    "SyntaxError: The requested module 'node:fs' does not provide an export named 'none'",
+    'PLACE:2:10',
+    "import { none } from 'node:fs';",
+  ],
+  [
+    'transformed module',
+    'train.ts',
+    'const a: number = 1;\nconst b: = 2;\n',
+    'Error: Transform failed with 1 error:',
+    'PLACE:2:9: ERROR: Unexpected "="',
+    'const b: = 2;',
+  ],
+])(
+  'the root cause of a %s that does not compile has its place and its line',
+  async (_, name, source, headline, place, line) => {
+    const script = temporaryScript(name, source);
+    const { stderr } = await launch(['--nproc', '2', script]).ended;
+    const [root, ...where] = stderr.trimEnd().split('\n').slice(-3);
+    expect(root).toMatch(/^ringrun: root cause: rank \d /);
+    expect(root.endsWith(`exit code 1, ${headline}`), root).toBe(true);
+    expect(where).toEqual([expect.stringMatching(/^ {2}(file:\/\/)?\S+$|ERROR/), `  ${line}`]);
+    expect(where[0].replace('file://', '')).toBe(`  ${place.replace('PLACE', script)}`);
+  },
+);
+
 describe('a worker that ends well', () => {
   test('is no failure: the others are awaited', async () => {
     const source = `
