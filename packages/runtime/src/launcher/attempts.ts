@@ -13,6 +13,8 @@ import type { FailedRun } from './failure-report.ts';
 import { RunLogs } from './logs/run-logs.ts';
 import type { AttemptLogs } from './logs/run-logs.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
+import { readLimits, refuseTooMany } from './process-limits.ts';
+import { refuseUnknownRanks } from './logs/local-ranks.ts';
 import { readProcessCount } from './process-count.ts';
 import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
 import { withTorchrunVariables } from './program-environment.ts';
@@ -58,6 +60,8 @@ export class Attempts {
       processesPerNode: readProcessCount(options.processesPerNode),
       usableCpus: readUsableCpus(),
     };
+    refuseTooMany(node.processesPerNode, readLimits(executable.kind));
+    refuseUnknownRanks(options.logs, node.processesPerNode);
     const commandOf = await settleCommand(options, executable, node);
     return new Attempts(options, executable, node, commandOf);
   }

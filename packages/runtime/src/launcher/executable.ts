@@ -3,7 +3,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { LaunchError } from './launch-error.ts';
 import { findModule } from './module-entry.ts';
 import type { Program } from './options/program.ts';
-import { findScript } from './script.ts';
+import { abbreviated, findScript, problemOf } from './script.ts';
 import type { Script } from './script.ts';
 
 /** What a worker runs, found: it exists, and can be run. */
@@ -38,7 +38,7 @@ export function findProgram(name: string, env: NodeJS.ProcessEnv, remedy: string
   const found = candidates.find(isExecutableFile);
   if (found !== undefined) return found;
   const why = isPath ? describeUnusable(candidates[0]) : 'is in no folder of PATH';
-  throw new LaunchError(2, `The program ${name} ${why}. ${remedy}`);
+  throw new LaunchError(2, `The program ${abbreviated(name)} ${why}. ${remedy}`);
 }
 
 function isExecutableFile(path: string): boolean {
@@ -51,7 +51,5 @@ function isExecutableFile(path: string): boolean {
 }
 
 function describeUnusable(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) return 'does not exist';
-  return found.isFile() ? `may not be executed (chmod +x ${path})` : 'is not a file';
+  return problemOf(path) ?? `may not be executed (chmod +x ${path})`;
 }

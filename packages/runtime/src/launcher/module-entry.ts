@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { LaunchError } from './launch-error.ts';
-import { findScript } from './script.ts';
+import { abbreviated, findScript } from './script.ts';
 import type { Script } from './script.ts';
 
 /**
@@ -11,6 +11,10 @@ import type { Script } from './script.ts';
  * @throws LaunchError with exit code 2 when there is none, in Node's words, or when it is no file that Node runs.
  */
 export function findModule(name: string): Script {
+  // npm's limit is 214; the kernel takes no argument of 128 KiB.
+  if (name.length > 1000) {
+    throw new LaunchError(2, `-m ${abbreviated(name)}: expected the name of a package.`);
+  }
   const program = 'process.stdout.write(import.meta.resolve(process.argv[1]))';
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

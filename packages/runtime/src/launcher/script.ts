@@ -25,20 +25,36 @@ const languages: Readonly<Record<string, Script['language'] | undefined>> = {
  */
 export function findScript(given: string): Script {
   const path = resolve(given);
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found?.isFile()) {
-    const what = found ? 'is not a file' : 'does not exist';
+  const what = problemOf(path);
+  if (what !== undefined) {
     throw new LaunchError(
       2,
-      `The script ${given} ${what}. Give its path from ${process.cwd()}, or an absolute one.`,
+      `The script ${abbreviated(given)} ${what}. Give its path from ${process.cwd()}, or an absolute one.`,
     );
   }
   const language = languages[extname(path)];
   if (!language) {
     throw new LaunchError(
       2,
-      `The script ${given} is none that Node runs: expected ${Object.keys(languages).join(', ')}.`,
+      `The script ${abbreviated(given)} is none that Node runs: expected ${Object.keys(languages).join(', ')}.`,
     );
   }
   return { path, language };
+}
+
+/** Why `path` is no file that can be run, behind its name; undefined where it is one. */
+export function problemOf(path: string): string | undefined {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found) return 'does not exist';
+    return found.isFile() ? undefined : 'is not a file';
+  } catch (error) {
+    // A name that is too long, a folder that may not be searched, links in a circle.
+    return `cannot be found (${(error as NodeJS.ErrnoException).code})`;
+  }
+}
+
+/** A name as a message shows it: of a long one, the first characters. */
+export function abbreviated(name: string): string {
+  return name.length <= 200 ? name : `${name.slice(0, 200)}… (${name.length} characters)`;
 }

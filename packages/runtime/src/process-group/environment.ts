@@ -1,7 +1,9 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
+import { isHost } from '../store/host-name.ts';
 import { refuseEnvironmentOfNode } from './node-environment.ts';
 import { parseEndpoint } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
+import { highestWorldSize } from './world-size.ts';
 
 /** Where a process stands in its job, as torchrun, Kubeflow's operators and ringrun's launcher say it in the environment. */
 export interface EnvironmentSettings {
@@ -41,7 +43,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv, given: GivenSettings = {
   return {
     ...readRank(env, given),
     localRank: readInteger(env, 'LOCAL_RANK', 0) ?? 0,
-    masterAddress: read(env, 'MASTER_ADDR') ?? '127.0.0.1',
+    masterAddress: readHost(env, 'MASTER_ADDR') ?? '127.0.0.1',
     masterPort: readInteger(env, 'MASTER_PORT', 1, highestPort) ?? 29500,
     store: readStore(env),
     runId: read(env, 'RINGRUN_RUN_ID') ?? '',
@@ -51,7 +53,9 @@ export function readEnvironment(env: NodeJS.ProcessEnv, given: GivenSettings = {
 
 function readRank(env: NodeJS.ProcessEnv, given: GivenSettings): { rank: number; worldSize: number } {
   const rank = checkGiven('rank', given.rank, 0) ?? readInteger(env, 'RANK', 0);
-  const worldSize = checkGiven('worldSize', given.worldSize, 1) ?? readInteger(env, 'WORLD_SIZE', 1);
+  const worldSize =
+    checkGiven('worldSize', given.worldSize, 1, highestWorldSize) ??
+    readInteger(env, 'WORLD_SIZE', 1, highestWorldSize);
   if (given.rank === undefined && given.worldSize === undefined) refuseEnvironmentOfNode(env);
   if (rank === undefined && worldSize === undefined) return { rank: 0, worldSize: 1 };
   if (rank === undefined || worldSize === undefined) {
@@ -66,6 +70,14 @@ function readRank(env: NodeJS.ProcessEnv, given: GivenSettings): { rank: number;
     );
   }
   return { rank, worldSize };
+}
+
+function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const text = read(env, name);
+  if (text === undefined || isHost(text)) return text;
+  throw new InvalidArgumentError(
+    `${name} is ${JSON.stringify(text)}, expected the name or address of a host.`,
+  );
 }
 
 function readStore(env: NodeJS.ProcessEnv): HostPort | undefined {
@@ -85,10 +97,15 @@ function readInteger(env: NodeJS.ProcessEnv, name: string, least: number, most =
   return checkInteger(name, number, text, least, most);
 }
 
-function checkGiven(name: string, value: number | undefined, least: number): number | undefined {
+function checkGiven(
+  name: string,
+  value: number | undefined,
+  least: number,
+  most?: number,
+): number | undefined {
   return value === undefined
     ? undefined
-    : checkInteger(`initProcessGroup's ${name}`, value, `${value}`, least);
+    : checkInteger(`initProcessGroup's ${name}`, value, `${value}`, least, most);
 }
 
 function checkInteger(

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, RingrunError, defaultTimeoutMs } from '@ringrun/collectives';
 import type { ProcessGroup, Store } from '@ringrun/collectives';
+import { readingUserInput } from '../errors/user-mistake.ts';
 import { installErrorRecord } from '../errors/error-record.ts';
 import { settleInitMethod } from './init-method.ts';
 import type { InitMethod } from './init-method.ts';
@@ -52,7 +53,7 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
     );
   }
   checkChoices(options);
-  const settings = settleInitMethod(options, process.env);
+  const settings = readingUserInput(() => settleInitMethod(options, process.env));
   installErrorRecord();
   enterState({ phase: 'starting' });
   try {

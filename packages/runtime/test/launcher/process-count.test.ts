@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { countGpus } from '../../src/launcher/gpus.ts';
+import { readLimits, refuseTooMany } from '../../src/launcher/process-limits.ts';
 import { countProcesses } from '../../src/launcher/process-count.ts';
 
 const devices = [
@@ -48,4 +49,29 @@ test('gpu is refused where there is none, with where it was looked for', () => {
   expect(() => countProcesses('gpu', 8, 0)).toThrow(
     /no \/dev\/nvidia0.*CUDA_VISIBLE_DEVICES.*Give a number, cpu, or auto/,
   );
+});
+
+test('more processes than the tightest limit allows are refused with that limit', () => {
+  const limits = [
+    { of: 'MiB of memory', available: 1600, perProcess: 16 },
+    { of: 'open files (ulimit -n)', available: 1024, perProcess: 1 },
+  ];
+  expect(() => {
+    refuseTooMany(100, limits);
+  }).not.toThrow();
+  expect(() => {
+    refuseTooMany(101, limits);
+  }).toThrow(
+    '--nproc-per-node 101: expected at most 100 processes on this node, which has 1600 MiB of memory, of which each process takes at least 16.',
+  );
+  expect(() => {
+    refuseTooMany(1, [{ of: 'MiB of memory', available: 10, perProcess: 16 }]);
+  }).not.toThrow();
+});
+
+test('this node has limits that can be read, and more room for small programs than for scripts', () => {
+  const [script, program] = [readLimits('script'), readLimits('program')];
+  expect(script.map(({ of }) => of)).toContain('open files (ulimit -n)');
+  for (const { available, perProcess } of script) expect(available).toBeGreaterThan(perProcess);
+  expect(program[0].perProcess).toBeLessThan(script[0].perProcess);
 });

@@ -55,9 +55,11 @@ describe('what is refused, with the variable and its value', () => {
   const cases: [env: Record<string, string>, message: RegExp][] = [
     [{ RANK: '1' }, /RANK is 1, but WORLD_SIZE is not set/],
     [{ WORLD_SIZE: '2' }, /WORLD_SIZE is 2, but RANK is not set/],
-    [{ RANK: '0', WORLD_SIZE: 'two' }, /WORLD_SIZE is "two", expected an integer of at least 1/],
+    [{ RANK: '0', WORLD_SIZE: 'two' }, /WORLD_SIZE is "two", expected an integer from 1 to 1048576/],
     [{ RANK: '0', WORLD_SIZE: '2.5' }, /WORLD_SIZE is "2\.5"/],
-    [{ RANK: '0', WORLD_SIZE: '0' }, /WORLD_SIZE is "0", expected an integer of at least 1/],
+    [{ RANK: '0', WORLD_SIZE: '0' }, /WORLD_SIZE is "0", expected an integer from 1 to 1048576/],
+    [{ RANK: '0', WORLD_SIZE: '1048577' }, /WORLD_SIZE is "1048577", expected an integer from 1 to 1048576/],
+    [{ RANK: '1', WORLD_SIZE: '2', MASTER_ADDR: '-x' }, /MASTER_ADDR is "-x", expected the name or address/],
     [{ RANK: '-1', WORLD_SIZE: '2' }, /RANK is "-1", expected an integer of at least 0/],
     [{ RANK: '2', WORLD_SIZE: '2' }, /RANK is 2 and WORLD_SIZE is 2: .*from 0 to 1/],
     [{ ...two, MASTER_PORT: '65536' }, /MASTER_PORT is "65536", expected an integer from 1 to 65535/],

@@ -211,7 +211,7 @@ function settleMeeting(asked: Asked, operator: OperatorEnvironment, { max }: Nod
       endpoint: undefined,
     };
   }
-  const masterAddress = masterAddr?.value ?? operator.masterAddress;
+  const masterAddress = masterAddr?.value ?? operator.readMasterAddress();
   const masterPort = port?.value ?? operator.readMasterPort();
   const master = masterAddress === undefined ? undefined : { host: masterAddress, port: masterPort };
   return { masterAddress, masterPort, endpoint: rdzvEndpoint?.value ?? master };

@@ -1,10 +1,13 @@
+import { highestWorldSize } from '../../process-group/world-size.ts';
+import { isHost } from '../../store/host-name.ts';
 import { LaunchError } from '../launch-error.ts';
 
 /** What is in the environment beside PET_*: set by Kubeflow's operators for nodes, by launchers for processes. */
 export interface OperatorEnvironment {
   rank: number | undefined;
   worldSize: number | undefined;
-  masterAddress: string | undefined;
+  /** Only where it counts, as the next. */
+  readMasterAddress(): string | undefined;
   /** Only where it counts: a service of Kubernetes that is named `master` puts `tcp://…` there. */
   readMasterPort(): number | undefined;
 }
@@ -15,10 +18,20 @@ const highestPort = 65535;
 export function readOperator(env: NodeJS.ProcessEnv): OperatorEnvironment {
   return {
     rank: readInteger(env, 'RANK', 0),
-    worldSize: readInteger(env, 'WORLD_SIZE', 1),
-    masterAddress: env['MASTER_ADDR']?.trim() || undefined,
+    worldSize: readInteger(env, 'WORLD_SIZE', 1, highestWorldSize),
+    readMasterAddress: () => readHost(env, 'MASTER_ADDR'),
     readMasterPort: () => readInteger(env, 'MASTER_PORT', 1, highestPort),
   };
+}
+
+function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const text = env[name]?.trim();
+  if (!text) return undefined;
+  if (isHost(text)) return text;
+  throw new LaunchError(
+    2,
+    `The variable ${name} is '${text}', expected the name or address of a host. Correct or unset it.`,
+  );
 }
 
 function readInteger(

@@ -1,5 +1,7 @@
+import { isIPv6 } from 'node:net';
 import { constants } from 'node:os';
 import { InvalidArgumentError } from 'commander';
+import { isHost } from '../../store/host-name.ts';
 import { numaBindings } from './launch-options.ts';
 import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
 import { suggestion } from './nearest.ts';
@@ -39,15 +41,18 @@ export function parseBackend(text: string): RendezvousOptions['backend'] {
 
 /** `host`, `host:port`, or an IPv6 address, in brackets where a port follows. */
 export function parseHostPort(text: string): { host: string; port: number | undefined } {
-  const match = /^(?:\[([^\]\s]+)\]|([^:\s[\]]+))(?::(\d+))?$/.exec(text);
-  const host = match?.[1] ?? match?.[2] ?? (/^[\da-fA-F:]+:[\da-fA-F:.]*$/.test(text) ? text : undefined);
-  const port = match?.[3] === undefined ? undefined : Number(match[3]);
-  if (host !== undefined && (port === undefined || (port >= 1 && port <= highestPort))) return { host, port };
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(text) ?? [];
+  const port = digits === undefined ? undefined : Number(digits);
+  const host = bracketed ?? plain ?? text;
+  // Only a host without brackets may have a name.
+  const isKnown = bracketed === undefined ? isHost(host) : isIPv6(bracketed);
+  if (isKnown && (port === undefined || (port >= 1 && port <= highestPort))) return { host, port };
   throw new InvalidArgumentError(`Expected host or host:port, with a port from 1 to ${highestPort}.`);
 }
 
 export function parseHost(text: string): string {
-  if (/^[^\s/]+$/.test(text)) return text.replace(/^\[(.*)\]$/, '$1');
+  const host = text.replace(/^\[(.*)\]$/, '$1');
+  if (host === text ? isHost(host) : isIPv6(host)) return host;
   throw new InvalidArgumentError('Expected the name or address of a host.');
 }
 

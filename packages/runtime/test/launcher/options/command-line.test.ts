@@ -199,6 +199,14 @@ describe('refused', () => {
     ['--rdzv-backend etcd', ['use c10d']],
     ['--rdzv-backend c10', ['Expected static or c10d', 'Did you mean c10d?']],
     ['--rdzv-endpoint host:port', ["'host:port'", 'host:port, with a port from 1 to 65535']],
+    ...['[::1', 'a:b:c', '-x', '[host0]', 'a..b', '1:2', '.'].flatMap((host): [string, string[]][] => [
+      [`--master-addr=${host}`, ['--master-addr', `'${host}'`, 'the name or address of a host']],
+      [`--local-addr=${host}`, ['--local-addr', 'the name or address of a host']],
+    ]),
+    ...['[::1', 'a:b:c', '-x', '[host0]:1', '[::1]:0', '::1:x'].map((host): [string, string[]] => [
+      `--rdzv-endpoint=${host}`,
+      ['--rdzv-endpoint', `'${host}'`, 'Expected host or host:port'],
+    ]),
     ['--rdzv-conf join_timeot=3', ['join_timeot', 'Did you mean join_timeout?']],
     ['--rdzv-conf join_timeout', ['join_timeout is no key=value']],
     ['--rdzv-conf join_timeout=soon', ['join_timeout is soon', 'seconds above 0']],

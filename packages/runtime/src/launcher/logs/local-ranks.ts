@@ -1,0 +1,30 @@
+import { LaunchError } from '../launch-error.ts';
+import type { LogOptions } from '../options/launch-options.ts';
+import type { StreamsByRank } from '../options/streams-by-rank.ts';
+
+/**
+ * Refuses options about the output of a worker that this node does not have: they would hide the output of the others.
+ *
+ * @param count Workers of this node.
+ * @throws LaunchError with the option and the rank.
+ */
+export function refuseUnknownRanks({ redirects, tee, filter }: LogOptions, count: number): void {
+  const named: readonly (readonly [option: string, localRanks: readonly number[]])[] = [
+    ['--redirects', localRanksOf(redirects)],
+    ['--tee', localRanksOf(tee)],
+    ['--local-ranks-filter', filter ?? []],
+  ];
+  for (const [option, localRanks] of named) {
+    const unknown = localRanks.find((localRank) => localRank >= count);
+    if (unknown === undefined) continue;
+    const expected = count === 1 ? '0, the only one of this node' : `from 0 to ${count - 1}`;
+    throw new LaunchError(
+      2,
+      `${option}: expected local ranks ${expected}, got ${unknown}. Correct it, or give --nproc-per-node with the number of processes.`,
+    );
+  }
+}
+
+function localRanksOf(streams: StreamsByRank): number[] {
+  return 'stdout' in streams ? [] : [...streams.keys()];
+}
