@@ -344,7 +344,7 @@ describe('a process that ends while its checkpoint is written', () => {
     ],
   ])('%s, and reports what it has lost', async (how, code, line) => {
     const { env, written } = await bucketThatTakes(1000);
-    const ended = await node([script, how], { env: { ...env, RINGRUN_GRACE_PERIOD: 1 } }).ended;
+    const ended = await node([script, how], { env: { ...env, RINGRUN_GRACE: 1 } }).ended;
     expect(ended).toMatchObject({ code, stderr: expect.stringMatching(line) as unknown });
     expect(written).not.toContain('manifest.json');
   });

@@ -114,7 +114,7 @@ function finish(write: BackgroundWrite, withinMs: number, onPatience: () => void
 
 /** The launcher's grace period, less what it takes to say how it went. */
 function graceMs(env: NodeJS.ProcessEnv): number {
-  const seconds = Number(env['RINGRUN_GRACE_PERIOD'] || NaN);
+  const seconds = Number(env['RINGRUN_GRACE'] || NaN);
   const ms = seconds >= 0 ? seconds * 1000 : defaultGraceMs;
   return ms - Math.min(1000, ms / 4);
 }

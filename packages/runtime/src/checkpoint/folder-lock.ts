@@ -25,6 +25,9 @@ const ownRunMs = 100_000;
 
 const tryEveryMs = 100;
 
+/** Milliseconds after which waiting is reported. */
+const quietMs = 2000;
+
 interface Lock {
   /** Undefined where the folder cannot be written to, as the write itself reports, or where its file system has no locks. */
   file: FileHandle | undefined;
@@ -99,6 +102,7 @@ async function openLockFile(folder: string): Promise<FileHandle | undefined> {
 async function takePatiently(folder: string, file: FileHandle): Promise<boolean> {
   const native = loadNative();
   const startedAt = performance.now();
+  let isReported = false;
   for (;;) {
     try {
       if (native.tryLockByte(file.fd, lockedByte)) return true;
@@ -111,7 +115,12 @@ async function takePatiently(folder: string, file: FileHandle): Promise<boolean>
     }
     const holder = await holderOf(file);
     const isOwnRun = holder !== undefined && holder.runId !== '' && holder.runId === ownIdentity.runId;
-    if (performance.now() - startedAt >= (isOwnRun ? ownRunMs : otherRunMs)) throw inUse(folder, holder);
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs >= (isOwnRun ? ownRunMs : otherRunMs)) throw inUse(folder, holder);
+    if (waitedMs >= quietMs && !isReported) {
+      say(`Checkpointer.save waits for ${describeIdentity(holder)}, which still writes to ${folder}.`);
+      isReported = true;
+    }
     await setTimeout(tryEveryMs);
   }
 }

@@ -57,7 +57,7 @@ export function workerEnvironment(
     RINGRUN_RUN_ID: round.runId,
     RINGRUN_RESTART_COUNT: String(round.restartCount),
     RINGRUN_MAX_RESTARTS: String(job.maxRestarts),
-    RINGRUN_GRACE_PERIOD: String(job.gracePeriodMs / 1000),
+    RINGRUN_GRACE: String(job.gracePeriodMs / 1000),
     RINGRUN_STORE: round.storeEndpoint,
     RINGRUN_ERROR_FILE: errorFile,
   };

@@ -45,7 +45,7 @@ test("a worker sees what torchrun's workers see", () => {
     RINGRUN_RUN_ID: 'run-1',
     RINGRUN_RESTART_COUNT: '2',
     RINGRUN_MAX_RESTARTS: '5',
-    RINGRUN_GRACE_PERIOD: '2.5',
+    RINGRUN_GRACE: '2.5',
     RINGRUN_STORE: 'tcp://127.0.0.1:5678',
     RINGRUN_ERROR_FILE: '/tmp/errors/rank-2.json',
   });
