@@ -36,7 +36,8 @@ function addBitPatterns({ addExtension }: typeof import('msgpackr')): void {
 }
 
 /**
- * An object as bytes (MessagePack). What msgpackr would drop in silence, such as a function, is refused.
+ * An object as bytes (MessagePack). What msgpackr would drop or change in silence is refused: functions, holes of arrays, keys `__proto__`, and text that is not
+ * well-formed. Of numbers only −0 changes: it arrives as 0.
  *
  * @param name What the caller calls the object, for messages.
  * @throws InvalidArgumentError that says where in the object something is that has no value to send.
@@ -76,8 +77,13 @@ function findObstacle(object: unknown, name: string): string | undefined {
     if (obstacle !== undefined) return `${pathOf(visit)} is ${obstacle}`;
     if (seen.has(visit.value)) continue;
     seen.add(visit.value);
-    for (const [step, value] of partsIn(visit.value)) {
-      if (isCompound(value)) visits.push({ value, step, parent: visit });
+    const { value: parent } = visit;
+    if (Array.isArray(parent)) {
+      const hole = holeOf(parent);
+      if (hole !== undefined) return `${pathOf(visit)}[${hole}] is a hole, ${changed}`;
+    }
+    for (const [step, value] of partsIn(parent)) {
+      if (isCompound(value) || isBroken(value)) visits.push({ value, step, parent: visit });
     }
   }
   return undefined;
@@ -88,6 +94,17 @@ function isCompound(value: unknown): boolean {
   return (
     (typeof value === 'object' && value !== null) || typeof value === 'function' || typeof value === 'symbol'
   );
+}
+
+/** Text in which half of a pair of surrogates stands alone, which UTF-8 has no bytes for. */
+function isBroken(value: unknown): boolean {
+  return typeof value === 'string' && /\p{Surrogate}/u.test(value);
+}
+
+/** The first index without an element. */
+function holeOf(array: readonly unknown[]): number | undefined {
+  for (let index = 0; index < array.length; index += 1) if (!(index in array)) return index;
+  return undefined;
 }
 
 function pathOf({ step, parent }: Visit): string {
@@ -109,7 +126,9 @@ const changed = 'which would arrive as something else';
 
 function obstacleIn(value: unknown): string | undefined {
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}, ${withoutValue}`;
+  if (isBroken(value)) return `text with half of a surrogate pair, ${changed}`;
   if (typeof value !== 'object' || value === null) return undefined;
+  if (Object.hasOwn(value, '__proto__')) return `an object with a key '__proto__', ${changed}`;
   const absent = classesWithoutValue.find((one) => value instanceof one);
   if (absent) return `an instance of ${absent.name}, ${withoutValue}`;
   return changes(value) ? `of class ${value.constructor.name}, ${changed}` : undefined;
@@ -126,10 +145,23 @@ function* partsIn(value: unknown): Generator<[step: string, value: unknown]> {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
   if (value instanceof Map) yield* partsOfMap(value);
   else if (value instanceof Set) for (const member of value) yield ['[a member]', member];
-  else if (value instanceof Error) yield ['.cause', value.cause];
+  else if (value instanceof Error) yield* partsOfError(value);
   else if (Array.isArray(value))
     for (const [index, element] of value.entries()) yield [`[${index}]`, element];
-  else for (const [key, field] of Object.entries(value)) yield [stepTo(key), field];
+  else yield* partsOfFields(value);
+}
+
+function* partsOfFields(value: object): Generator<[step: string, value: unknown]> {
+  for (const [key, field] of Object.entries(value)) {
+    if (isBroken(key)) yield ['[a key]', key];
+    yield [stepTo(key), field];
+  }
+}
+
+function* partsOfError({ name, message, cause }: Error): Generator<[step: string, value: unknown]> {
+  yield ['.name', name];
+  yield ['.message', message];
+  yield ['.cause', cause];
 }
 
 function* partsOfMap(map: ReadonlyMap<unknown, unknown>): Generator<[step: string, value: unknown]> {

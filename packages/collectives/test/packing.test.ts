@@ -103,6 +103,28 @@ test.each<[string, unknown, RegExp]>([
   ['a boxed BigInt', [Object(3n)], /^object\[0\] is of class BigInt/],
   ['an AggregateError', new AggregateError([]), /^object is of class AggregateError/],
   ["a Map's heir", new Table(), /^object is of class Table/],
+  [
+    'a hole',
+    { list: Object.assign([1], { 2: 3 }) },
+    /^object\.list\[1\] is a hole, which would arrive as something else/,
+  ],
+  ['an array of holes', [new Array(2)], /^object\[0\]\[0\] is a hole/],
+  [
+    'a key __proto__',
+    [JSON.parse('{"__proto__":{"admin":true}}')],
+    /^object\[0\] is an object with a key '__proto__', which would arrive as something else/,
+  ],
+  ['a lone surrogate', { text: 'a\ud800b' }, /^object\.text is text with half of a surrogate pair/],
+  ['a lone surrogate in a list', ['\udc00'], /^object\[0\] is text with half of a surrogate pair/],
+  ['a lone surrogate at the top', '\ud800', /^object is text with half of a surrogate pair/],
+  [
+    'a lone surrogate in a key',
+    { a: { '\ud800': 1 } },
+    /^object\.a\[a key\] is text with half of a surrogate pair/,
+  ],
+  ['a lone surrogate in a key of a Map', new Map([['\ud800', 1]]), /^object\[a key\] is text with half/],
+  ['a lone surrogate in a Set', new Set(['\ud800']), /^object\[a member\] is text with half/],
+  ['a lone surrogate in a message', new Error('\ud800'), /^object\.message is text with half/],
   ["a typed array's heir", new Bytes(1), /^object is of class Bytes/],
 ])('%s is refused, with its place', (_what, object, message) => {
   const call = () => packObject(object, 'object');
