@@ -75,7 +75,12 @@ class Flattening {
     }
     if (isTensor(value)) return { $: 'tensor', key: this.#keep(path, value) };
     const within = (child: unknown, step: unknown) => this.treeOf(child, [...path, String(step)]);
-    if (Array.isArray(value)) return value.map(within);
+    if (Array.isArray(value)) {
+      // `map` passes over holes, which JSON would make null.
+      const hole = Array.from(value.keys()).find((index) => !(index in value));
+      if (hole !== undefined) throw this.#refusal([...path, String(hole)], 'a hole in an array');
+      return value.map(within);
+    }
     if (value instanceof Date) return { $: 'date', value: value.getTime() };
     if (value instanceof Set) return { $: 'set', values: [...value].map(within) };
     if (value instanceof Map) {

@@ -41,6 +41,7 @@ test.each<[what: string, state: unknown]>([
     'an optimizer’s state',
     { state: { 0: { step: 3, expAvg: tensor(1) } }, paramGroups: [{ betas: [0.9, 0.999], params: [0] }] },
   ],
+  ['a key __proto__ and half of a surrogate pair', JSON.parse('{"__proto__":{"\\ud800":"\\udc00"}}')],
   ['what looks like our own marks', { $: 'tensor', key: 'x' }],
   ['what is no tensor, but has its fields', { shape: [2], data: Float32Array.of(1) }],
   ['one array in two places', (() => [[1], [1]].map((_, __, all) => all[0]))()],
@@ -66,6 +67,7 @@ test.each<[what: string, state: unknown, message: string]>([
   ['a function', { hooks: [1, () => 1] }, 'state.hooks.1 is a function'],
   ['a symbol', Symbol('x'), 'state is a symbol'],
   ['an instance', new Map([['of', new Own()]]), 'state.of is an object of class Own'],
+  ['a hole', { list: Object.assign([1], { 2: 3 }) }, 'state.list.1 is a hole in an array'],
   ['a cycle', cycle, 'state.self is an object that lies in itself'],
 ])('%s is refused by its path', (_, state, message) => {
   expect(() => there(state)).toThrow(InvalidArgumentError);
