@@ -3,7 +3,8 @@ import type { NativeDeviceMemory } from '@ringrun/native';
 import type { DType, TypedArray } from './dtype.ts';
 import { bytesPerElement } from './dtype.ts';
 import { InvalidArgumentError } from './errors.ts';
-import type { CollectiveOptions } from './options.ts';
+import { timeoutOption, type CollectiveOptions } from './options.ts';
+import { requireOptions } from './require-options.ts';
 
 /** How a tensor's elements travel between the GPU and this host: what its group does for it. */
 export interface DeviceCopies {
@@ -61,11 +62,13 @@ export class DeviceTensor {
    * @throws InvalidArgumentError for another dtype or length; errors of the group's operations.
    */
   async copyFromHost(array: TypedArray, options: CollectiveOptions = {}): Promise<void> {
+    requireOptions('copyFromHost', options, timeoutOption);
     await this.#copies.toDevice(this, array, options);
   }
 
   /** `array`'s elements become these; the rest is as of `copyFromHost`. */
   async copyToHost(array: TypedArray, options: CollectiveOptions = {}): Promise<void> {
+    requireOptions('copyToHost', options, timeoutOption);
     await this.#copies.toHost(this, array, options);
   }
 

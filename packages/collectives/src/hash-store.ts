@@ -1,4 +1,6 @@
 import { InvalidArgumentError, RingrunError, StoreTimeoutError } from './errors.ts';
+import { timeoutOption } from './options.ts';
+import { requireOptions } from './require-options.ts';
 import type { Store } from './store.ts';
 
 const longestTimerMs = 2 ** 31 - 1;
@@ -22,6 +24,7 @@ export class HashStore implements Store {
 
   /** `timeoutMs`: 5 minutes unless given, as torch's stores. */
   constructor(options: { timeoutMs?: number } = {}) {
+    requireOptions('HashStore', options, timeoutOption);
     this.timeoutMs = checkTimeout(options.timeoutMs ?? 300_000);
   }
 
@@ -31,8 +34,9 @@ export class HashStore implements Store {
     });
   }
 
-  get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array> {
-    return this.#whenThere([key], options?.timeoutMs, () => this.#values.get(key)!.slice());
+  async get(key: string, options: { timeoutMs?: number } = {}): Promise<Uint8Array> {
+    requireOptions('get', options, timeoutOption);
+    return await this.#whenThere([key], options.timeoutMs, () => this.#values.get(key)!.slice());
   }
 
   add(key: string, amount: number): Promise<number> {
@@ -49,8 +53,9 @@ export class HashStore implements Store {
     });
   }
 
-  wait(keys: readonly string[], options?: { timeoutMs?: number }): Promise<void> {
-    return this.#whenThere([...keys], options?.timeoutMs, () => undefined);
+  async wait(keys: readonly string[], options: { timeoutMs?: number } = {}): Promise<void> {
+    requireOptions('wait', options, timeoutOption);
+    await this.#whenThere([...keys], options.timeoutMs, () => undefined);
   }
 
   check(keys: readonly string[]): Promise<boolean> {

@@ -11,5 +11,7 @@ export * from './nccl/index.ts';
 export * from './options.ts';
 export type { ProcessGroup } from './process-group.ts';
 export * from './reduce-op.ts';
+export { requireOptions } from './require-options.ts';
+export type { OptionNames } from './require-options.ts';
 export * from './store.ts';
 export type { Work } from './work.ts';

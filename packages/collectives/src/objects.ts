@@ -169,10 +169,11 @@ function lengthOf({ bytes, problem }: Cargo): number {
 function* everybodysLengths(
   carrier: Carrier,
   own: Cargo,
-  options: CollectiveOptions,
+  { timeoutMs }: CollectiveOptions,
 ): Generator<Promise<void> | void, Float64Array, void> {
   const lengths = new Float64Array(carrier.size);
-  yield carrier.allGather(lengths, Float64Array.of(lengthOf(own)), { ...options });
+  const options = timeoutMs === undefined ? {} : { timeoutMs };
+  yield carrier.allGather(lengths, Float64Array.of(lengthOf(own)), options);
   requirePacked(own, lengths, [...lengths.keys()]);
   return lengths;
 }

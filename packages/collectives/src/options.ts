@@ -1,4 +1,5 @@
 import type { Tensor } from './device-tensor.ts';
+import type { OptionNames } from './require-options.ts';
 import type { ReduceOp } from './reduce-op.ts';
 
 /** Milliseconds that one operation may take before it fails, as torch.distributed's default for gloo: 30 minutes. */
@@ -73,3 +74,43 @@ export interface BroadcastObjectOptions extends CollectiveOptions, SourceOption 
 export interface GatherObjectOptions extends CollectiveOptions, DestinationOption {}
 
 export interface ScatterObjectOptions extends CollectiveOptions, SourceOption {}
+
+/** Options of the methods of `ProcessGroup`. Functions of ringrun hand on `group` with them, which the group compares with itself. */
+export const collectiveOptions = {
+  allReduce: { op: true, group: true, timeoutMs: true },
+  reduce: { dst: true, op: true, group: true, timeoutMs: true },
+  reduceScatter: { op: true, group: true, timeoutMs: true },
+  broadcast: { src: true, group: true, timeoutMs: true },
+  allGather: { group: true, timeoutMs: true },
+  gather: { output: true, dst: true, group: true, timeoutMs: true },
+  scatter: { input: true, src: true, group: true, timeoutMs: true },
+  allToAll: { outputSplitSizes: true, inputSplitSizes: true, group: true, timeoutMs: true },
+  send: { tag: true, group: true, timeoutMs: true },
+  recv: { src: true, tag: true, group: true, timeoutMs: true },
+  barrier: { group: true, timeoutMs: true },
+  broadcastObject: { src: true, group: true, timeoutMs: true },
+  allGatherObject: { group: true, timeoutMs: true },
+  gatherObject: { dst: true, group: true, timeoutMs: true },
+  scatterObject: { src: true, group: true, timeoutMs: true },
+} as const satisfies {
+  allReduce: NamesOf<AllReduceOptions>;
+  reduce: NamesOf<ReduceOptions>;
+  reduceScatter: NamesOf<ReduceScatterOptions>;
+  broadcast: NamesOf<BroadcastOptions>;
+  allGather: NamesOf<CollectiveOptions>;
+  gather: NamesOf<GatherOptions>;
+  scatter: NamesOf<ScatterOptions>;
+  allToAll: NamesOf<AllToAllOptions>;
+  send: NamesOf<SendOptions>;
+  recv: NamesOf<RecvOptions>;
+  barrier: NamesOf<CollectiveOptions>;
+  broadcastObject: NamesOf<BroadcastObjectOptions>;
+  allGatherObject: NamesOf<CollectiveOptions>;
+  gatherObject: NamesOf<GatherObjectOptions>;
+  scatterObject: NamesOf<ScatterObjectOptions>;
+};
+
+/** Of what has no other. */
+export const timeoutOption: OptionNames<CollectiveOptions> = { timeoutMs: true };
+
+type NamesOf<Options extends object> = OptionNames<Options & { group: unknown }>;

@@ -12,6 +12,8 @@ import { checkSameAlgorithm, requestedAlgorithm } from './algorithm.ts';
 import { checkedRank, checkedSize, checkedTimeout } from './arguments.ts';
 import { cardOf, exchangeCards } from './card.ts';
 import { describeRank, isNativeFailure, translateFailure } from './failure.ts';
+import type { OptionNames } from '../require-options.ts';
+import { requireOptions } from '../require-options.ts';
 import { GlooGroup } from './gloo-group.ts';
 import { hostIdentity } from './host-identity.ts';
 import { NativeCalls } from './native-calls.ts';
@@ -34,6 +36,16 @@ export interface GlooGroupOptions {
   hostId?: string;
 }
 
+export const glooGroupOptions: OptionNames<GlooGroupOptions> = {
+  store: true,
+  rank: true,
+  size: true,
+  timeoutMs: true,
+  transport: true,
+  masterAddress: true,
+  hostId: true,
+};
+
 /**
  * Forms a group of processes (backend `gloo`: shared memory inside one host, TCP between hosts). A collective: every rank calls it.
  *
@@ -42,8 +54,11 @@ export interface GlooGroupOptions {
  * @throws CollectiveTimeoutError or PeerDiedError naming the ranks that did not connect.
  * @throws NativeUnavailableError when there is no addon and none can be built.
  */
-export function createGlooGroup(options: GlooGroupOptions): Promise<ProcessGroup> {
-  return connectRanks(options, ({ calls, ...settings }) => Promise.resolve(new GlooGroup(calls, settings)));
+export async function createGlooGroup(options: GlooGroupOptions): Promise<ProcessGroup> {
+  requireOptions('createGlooGroup', options, glooGroupOptions);
+  return await connectRanks(options, ({ calls, ...settings }) =>
+    Promise.resolve(new GlooGroup(calls, settings)),
+  );
 }
 
 /** Ranks that are connected. */

@@ -3,12 +3,14 @@ import type { NativeProcessGroup } from '@ringrun/native';
 import type { Tensor } from '../device-tensor.ts';
 import type { DType, TypedArrayOf } from '../dtype.ts';
 import { typedArrayClass } from '../dtype.ts';
-import { RingrunError } from '../errors.ts';
+import { InvalidArgumentError, RingrunError } from '../errors.ts';
 import type { Carrier, Journey } from '../objects.ts';
 import * as journeys from '../objects.ts';
 import type * as Options from '../options.ts';
 import type { CollectiveOptions, TensorByRank } from '../options.ts';
+import { collectiveOptions } from '../options.ts';
 import type { ProcessGroup } from '../process-group.ts';
+import { requireOptions } from '../require-options.ts';
 import type { Work } from '../work.ts';
 import { PromisedWork } from '../work.ts';
 import { checkedDType, checkedLength, checkedRank, checkedTimeout } from './arguments.ts';
@@ -68,12 +70,14 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async allReduce(tensor: Tensor, options: Options.AllReduceOptions = {}): Promise<void> {
+    this.checkOptions('allReduce', options, collectiveOptions.allReduce);
     const [data, dtype, op] = allReduceOperands(tensor, options);
     await this.later(options, (native, timeoutMs) => native.allReduce(data, dtype, op, timeoutMs));
   }
 
   // Its operands are named rather than spread: a spread costs a tenth of the shortest call.
   allReduceSync(tensor: Tensor, options: Options.AllReduceOptions = {}): void {
+    this.checkOptions('allReduceSync', options, collectiveOptions.allReduce);
     const [data, dtype, op] = allReduceOperands(tensor, options);
     this.#now(options, (native, timeoutMs) => {
       native.allReduceSync(data, dtype, op, timeoutMs);
@@ -84,11 +88,13 @@ export class GlooGroup implements ProcessGroup {
     tensors: readonly Tensor[],
     options: Options.AllReduceOptions = {},
   ): Promise<void> {
+    this.checkOptions('allReduceCoalesced', options, collectiveOptions.allReduce);
     const operands = allReduceCoalescedOperands(tensors, options);
     await this.later(options, (native, timeoutMs) => native.allReduceCoalesced(...operands, timeoutMs));
   }
 
   allReduceCoalescedSync(tensors: readonly Tensor[], options: Options.AllReduceOptions = {}): void {
+    this.checkOptions('allReduceCoalescedSync', options, collectiveOptions.allReduce);
     const operands = allReduceCoalescedOperands(tensors, options);
     this.#now(options, (native, timeoutMs) => {
       native.allReduceCoalescedSync(...operands, timeoutMs);
@@ -96,11 +102,13 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async reduce(tensor: Tensor, options: Options.ReduceOptions = {}): Promise<void> {
+    this.checkOptions('reduce', options, collectiveOptions.reduce);
     const operands = reduceOperands(this, tensor, options);
     await this.later(options, (native, timeoutMs) => native.reduce(...operands, timeoutMs));
   }
 
   reduceSync(tensor: Tensor, options: Options.ReduceOptions = {}): void {
+    this.checkOptions('reduceSync', options, collectiveOptions.reduce);
     const operands = reduceOperands(this, tensor, options);
     this.#now(options, (native, timeoutMs) => {
       native.reduceSync(...operands, timeoutMs);
@@ -112,11 +120,13 @@ export class GlooGroup implements ProcessGroup {
     input: TensorByRank,
     options: Options.ReduceScatterOptions = {},
   ): Promise<void> {
+    this.checkOptions('reduceScatter', options, collectiveOptions.reduceScatter);
     const operands = reduceScatterOperands(this, output, input, options);
     await this.later(options, (native, timeoutMs) => native.reduceScatter(...operands, timeoutMs));
   }
 
   reduceScatterSync(output: Tensor, input: TensorByRank, options: Options.ReduceScatterOptions = {}): void {
+    this.checkOptions('reduceScatterSync', options, collectiveOptions.reduceScatter);
     const operands = reduceScatterOperands(this, output, input, options);
     this.#now(options, (native, timeoutMs) => {
       native.reduceScatterSync(...operands, timeoutMs);
@@ -124,11 +134,13 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async broadcast(tensor: Tensor, options: Options.BroadcastOptions = {}): Promise<void> {
+    this.checkOptions('broadcast', options, collectiveOptions.broadcast);
     const operands = broadcastOperands(this, tensor, options);
     await this.later(options, (native, timeoutMs) => native.broadcast(...operands, timeoutMs));
   }
 
   broadcastSync(tensor: Tensor, options: Options.BroadcastOptions = {}): void {
+    this.checkOptions('broadcastSync', options, collectiveOptions.broadcast);
     const operands = broadcastOperands(this, tensor, options);
     this.#now(options, (native, timeoutMs) => {
       native.broadcastSync(...operands, timeoutMs);
@@ -136,26 +148,32 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async allGather(output: TensorByRank, input: Tensor, options: CollectiveOptions = {}): Promise<void> {
+    this.checkOptions('allGather', options, collectiveOptions.allGather);
     await this.#exchangeLater(allGatherExchange(this, output, input), options);
   }
 
   allGatherSync(output: TensorByRank, input: Tensor, options: CollectiveOptions = {}): void {
+    this.checkOptions('allGatherSync', options, collectiveOptions.allGather);
     this.#exchangeNow(allGatherExchange(this, output, input), options);
   }
 
   async gather(input: Tensor, options: Options.GatherOptions = {}): Promise<void> {
+    this.checkOptions('gather', options, collectiveOptions.gather);
     await this.#exchangeLater(gatherExchange(this, input, options), options);
   }
 
   gatherSync(input: Tensor, options: Options.GatherOptions = {}): void {
+    this.checkOptions('gatherSync', options, collectiveOptions.gather);
     this.#exchangeNow(gatherExchange(this, input, options), options);
   }
 
   async scatter(output: Tensor, options: Options.ScatterOptions = {}): Promise<void> {
+    this.checkOptions('scatter', options, collectiveOptions.scatter);
     await this.#exchangeLater(scatterExchange(this, output, options), options);
   }
 
   scatterSync(output: Tensor, options: Options.ScatterOptions = {}): void {
+    this.checkOptions('scatterSync', options, collectiveOptions.scatter);
     this.#exchangeNow(scatterExchange(this, output, options), options);
   }
 
@@ -164,10 +182,12 @@ export class GlooGroup implements ProcessGroup {
     input: TensorByRank,
     options: Options.AllToAllOptions = {},
   ): Promise<void> {
+    this.checkOptions('allToAll', options, collectiveOptions.allToAll);
     await this.#exchangeLater(allToAllExchange(this, output, input, options), options);
   }
 
   allToAllSync(output: TensorByRank, input: TensorByRank, options: Options.AllToAllOptions = {}): void {
+    this.checkOptions('allToAllSync', options, collectiveOptions.allToAll);
     this.#exchangeNow(allToAllExchange(this, output, input, options), options);
   }
 
@@ -176,6 +196,7 @@ export class GlooGroup implements ProcessGroup {
   }
 
   sendSync(tensor: Tensor, dst: number, options: Options.SendOptions = {}): void {
+    this.checkOptions('sendSync', options, collectiveOptions.send);
     const operands = sendOperands(this, tensor, dst, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
@@ -185,6 +206,7 @@ export class GlooGroup implements ProcessGroup {
   }
 
   isend(tensor: Tensor, dst: number, options: Options.SendOptions = {}): Work {
+    this.checkOptions('isend', options, collectiveOptions.send);
     const operands = sendOperands(this, tensor, dst, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
@@ -196,6 +218,7 @@ export class GlooGroup implements ProcessGroup {
   }
 
   recvSync(tensor: Tensor, options: Options.RecvOptions = {}): number {
+    this.checkOptions('recvSync', options, collectiveOptions.recv);
     const operands = receiveOperands(this, tensor, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
@@ -203,6 +226,7 @@ export class GlooGroup implements ProcessGroup {
   }
 
   irecv(tensor: Tensor, options: Options.RecvOptions = {}): Work<number> {
+    this.checkOptions('irecv', options, collectiveOptions.recv);
     const operands = receiveOperands(this, tensor, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
@@ -210,57 +234,69 @@ export class GlooGroup implements ProcessGroup {
   }
 
   async barrier(options: CollectiveOptions = {}): Promise<void> {
+    this.checkOptions('barrier', options, collectiveOptions.barrier);
     await this.later(options, (native, timeoutMs) => native.barrier(false, timeoutMs));
   }
 
   barrierSync(options: CollectiveOptions = {}): void {
+    this.checkOptions('barrierSync', options, collectiveOptions.barrier);
     this.#now(options, (native, timeoutMs) => {
       native.barrierSync(false, timeoutMs);
     });
   }
 
   async monitoredBarrier(options: CollectiveOptions = {}): Promise<void> {
+    this.checkOptions('monitoredBarrier', options, collectiveOptions.barrier);
     await this.later(options, (native, timeoutMs) => native.barrier(true, timeoutMs));
   }
 
   monitoredBarrierSync(options: CollectiveOptions = {}): void {
+    this.checkOptions('monitoredBarrierSync', options, collectiveOptions.barrier);
     this.#now(options, (native, timeoutMs) => {
       native.barrierSync(true, timeoutMs);
     });
   }
 
-  broadcastObject<T>(object: T, options: Options.BroadcastObjectOptions = {}): Promise<T> {
+  async broadcastObject<T>(object: T, options: Options.BroadcastObjectOptions = {}): Promise<T> {
+    this.checkOptions('broadcastObject', options, collectiveOptions.broadcastObject);
     return this.#travelLater(options, (carrier) => journeys.broadcastObject(carrier, object, options));
   }
 
   broadcastObjectSync<T>(object: T, options: Options.BroadcastObjectOptions = {}): T {
+    this.checkOptions('broadcastObjectSync', options, collectiveOptions.broadcastObject);
     return this.#travelNow(options, (carrier) => journeys.broadcastObject(carrier, object, options));
   }
 
-  allGatherObject<T>(object: T, options: CollectiveOptions = {}): Promise<T[]> {
+  async allGatherObject<T>(object: T, options: CollectiveOptions = {}): Promise<T[]> {
+    this.checkOptions('allGatherObject', options, collectiveOptions.allGatherObject);
     return this.#travelLater(options, (carrier) => journeys.allGatherObject(carrier, object, options));
   }
 
   allGatherObjectSync<T>(object: T, options: CollectiveOptions = {}): T[] {
+    this.checkOptions('allGatherObjectSync', options, collectiveOptions.allGatherObject);
     return this.#travelNow(options, (carrier) => journeys.allGatherObject(carrier, object, options));
   }
 
-  gatherObject<T>(object: T, options: Options.GatherObjectOptions = {}): Promise<T[] | undefined> {
+  async gatherObject<T>(object: T, options: Options.GatherObjectOptions = {}): Promise<T[] | undefined> {
+    this.checkOptions('gatherObject', options, collectiveOptions.gatherObject);
     return this.#travelLater(options, (carrier) => journeys.gatherObject(carrier, object, options));
   }
 
   gatherObjectSync<T>(object: T, options: Options.GatherObjectOptions = {}): T[] | undefined {
+    this.checkOptions('gatherObjectSync', options, collectiveOptions.gatherObject);
     return this.#travelNow(options, (carrier) => journeys.gatherObject(carrier, object, options));
   }
 
-  scatterObject<T>(
+  async scatterObject<T>(
     objects: readonly T[] | undefined,
     options: Options.ScatterObjectOptions = {},
   ): Promise<T> {
+    this.checkOptions('scatterObject', options, collectiveOptions.scatterObject);
     return this.#travelLater(options, (carrier) => journeys.scatterObject(carrier, objects, options));
   }
 
   scatterObjectSync<T>(objects: readonly T[] | undefined, options: Options.ScatterObjectOptions = {}): T {
+    this.checkOptions('scatterObjectSync', options, collectiveOptions.scatterObject);
     return this.#travelNow(options, (carrier) => journeys.scatterObject(carrier, objects, options));
   }
 
@@ -341,6 +377,16 @@ export class GlooGroup implements ProcessGroup {
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     await this.#turns.inOrder(() => this.#calls.later((native) => operate(native, timeoutMs)));
+  }
+
+  /** Refuses options that the method does not have. Functions of ringrun hand on the option `group`, which is this one. */
+  protected checkOptions(method: string, options: object, names: Readonly<Record<string, true>>): void {
+    requireOptions(method, options, names);
+    const { group } = options as { group?: object | null };
+    if (group === undefined || (group !== null && #calls in group && group.#calls === this.#calls)) return;
+    throw new InvalidArgumentError(
+      `${method}: the option group is another group than the one whose method was called. Call the method of that group, or leave group out.`,
+    );
   }
 
   #refuseUnlessUsable(): void {

@@ -5,8 +5,10 @@ import type { NcclDescription } from '@ringrun/native';
 
 import { checkedRank, checkedSize, checkedTimeout } from '../gloo/arguments.ts';
 import type { GlooGroupOptions } from '../gloo/create.ts';
-import { connectRanks } from '../gloo/create.ts';
+import { connectRanks, glooGroupOptions } from '../gloo/create.ts';
 import { defaultTimeoutMs } from '../options.ts';
+import type { OptionNames } from '../require-options.ts';
+import { requireOptions } from '../require-options.ts';
 import type { Store } from '../store.ts';
 import { requireNccl } from './availability.ts';
 import type { Card, OwnCard } from './card.ts';
@@ -19,6 +21,8 @@ export interface NcclGroupOptions extends GlooGroupOptions {
   device?: number;
 }
 
+const optionNames: OptionNames<NcclGroupOptions> = { ...glooGroupOptions, device: true };
+
 /**
  * Forms a group of processes (backend `nccl`: one GPU for each rank). A collective: every rank calls it. The connections of a gloo group are part of it
  * (see `NcclGroup`), so its options are there too.
@@ -28,6 +32,7 @@ export interface NcclGroupOptions extends GlooGroupOptions {
  * @throws errors of createGlooGroup for ranks that do not come or connect.
  */
 export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGroup> {
+  requireOptions('createNcclGroup', options, optionNames);
   const size = checkedSize(options.size);
   const rank = checkedRank('rank', options.rank, size);
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);

@@ -12,6 +12,8 @@ import { GlooGroup } from '../gloo/gloo-group.ts';
 import type { NativeCalls } from '../gloo/native-calls.ts';
 import { checkDType } from '../gloo/parts.ts';
 import type { CollectiveOptions, RecvOptions, SendOptions, TagOption } from '../options.ts';
+import { collectiveOptions, timeoutOption } from '../options.ts';
+import { requireOptions } from '../require-options.ts';
 import type { Work } from '../work.ts';
 import { PromisedWork } from '../work.ts';
 
@@ -67,15 +69,17 @@ export class NcclGroup extends GlooGroup {
    * Operations that are called from now on begin on the GPU when `stream`, a CUstream of another library, has done what it has been given when this one's turn comes
    * (cuEventRecord, cuStreamWaitEvent): to be called after a computation was launched, and before its results are reduced. Nobody waits on this host.
    */
-  afterStream(stream: bigint, options: CollectiveOptions = {}): Promise<void> {
-    return this.later(options, (native, timeoutMs) => native.afterStream(stream, timeoutMs));
+  async afterStream(stream: bigint, options: CollectiveOptions = {}): Promise<void> {
+    requireOptions('afterStream', options, timeoutOption);
+    await this.later(options, (native, timeoutMs) => native.afterStream(stream, timeoutMs));
   }
 
   /**
    * What `stream` is given after this has resolved begins on the GPU when the operations called before have ended there. Whoever has awaited those needs it not.
    */
-  beforeStream(stream: bigint, options: CollectiveOptions = {}): Promise<void> {
-    return this.later(options, (native, timeoutMs) => native.beforeStream(stream, timeoutMs));
+  async beforeStream(stream: bigint, options: CollectiveOptions = {}): Promise<void> {
+    requireOptions('beforeStream', options, timeoutOption);
+    await this.later(options, (native, timeoutMs) => native.beforeStream(stream, timeoutMs));
   }
 
   /**
@@ -84,6 +88,7 @@ export class NcclGroup extends GlooGroup {
    */
   override isend(tensor: Tensor, dst: number, options: SendOptions = {}): Work {
     if (!(tensor instanceof DeviceTensor)) return super.isend(tensor, dst, options);
+    this.checkOptions('isend', options, collectiveOptions.send);
     checkNoTag(options);
     const peer = checkedPeer('dst', dst, this);
     return this.#begin(options, (native, timeoutMs) =>
@@ -99,6 +104,7 @@ export class NcclGroup extends GlooGroup {
   /** As of `isend`; `src` has to be given for a `DeviceTensor`. */
   override irecv(tensor: Tensor, options: RecvOptions = {}): Work<number> {
     if (!(tensor instanceof DeviceTensor)) return super.irecv(tensor, options);
+    this.checkOptions('irecv', options, collectiveOptions.recv);
     checkNoTag(options);
     const peer = checkedPeer('src', checkedSender(options.src), this);
     const received = this.#begin(options, (native, timeoutMs) =>

@@ -1,4 +1,5 @@
-import type { ProcessGroup } from '@ringrun/collectives';
+import { requireOptions } from '@ringrun/collectives';
+import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
 import { requireInteger } from '../data/require-integer.ts';
 import { openStorage } from '../storage/index.ts';
 import type { Storage } from '../storage/index.ts';
@@ -21,6 +22,8 @@ export interface CheckpointerOptions {
   processGroup?: ProcessGroup;
 }
 
+const checkpointerOptions: OptionNames<CheckpointerOptions> = { dir: true, keep: true, processGroup: true };
+
 export interface RegisterOptions {
   /** Whether each rank's state is kept, and not rank 0's for all: for what differs between ranks. False unless given. */
   perRank?: boolean;
@@ -39,6 +42,10 @@ export interface ResumeOptions {
   /** Whether exactly what was saved must be registered; true unless given. With false what is on one side only is left alone. */
   strict?: boolean;
 }
+
+const registerOptions: OptionNames<RegisterOptions> = { perRank: true };
+const progressNames: OptionNames<Progress> = { step: true, epoch: true, values: true };
+const resumeOptions: OptionNames<ResumeOptions> = { strict: true };
 
 /** What a program goes on from. */
 export interface Resumed {
@@ -82,7 +89,9 @@ export class Checkpointer {
   readonly #lastSaved: LastSaved;
 
   /** Nothing is opened yet. Throws `InvalidArgumentError` for a `dir` that is no place for data, or a `keep` below 1. */
-  constructor({ dir, keep = 3, processGroup }: CheckpointerOptions) {
+  constructor(options: CheckpointerOptions) {
+    requireOptions('Checkpointer', options, checkpointerOptions);
+    const { dir, keep = 3, processGroup } = options;
     requireInteger(keep, { who: 'Checkpointer', what: 'keep', min: 1 });
     this.#storage = openStorage(dir);
     this.location = this.#storage.location;
@@ -96,7 +105,9 @@ export class Checkpointer {
    *
    * @throws InvalidArgumentError for a name that is taken or has other characters, or an object without stateDict or loadStateDict; nothing is registered then
    */
-  register(objects: Readonly<Record<string, unknown>>, { perRank = false }: RegisterOptions = {}): void {
+  register(objects: Readonly<Record<string, unknown>>, options: RegisterOptions = {}): void {
+    requireOptions('Checkpointer.register', options, registerOptions);
+    const { perRank = false } = options;
     this.#registry.add(objects, perRank);
   }
 
@@ -111,6 +122,7 @@ export class Checkpointer {
    * before is still there), when another job writes to `dir` (`ERR_CHECKPOINT_IN_USE`, with its host and process), when a state could not be taken, or when ranks disagree on what they save.
    */
   async save(progress: Progress): Promise<void> {
+    requireOptions('Checkpointer.save', progress, progressNames);
     const release = holdForSave(`Checkpointer.save of step ${progress.step}`);
     try {
       await this.#save(progress);
@@ -143,7 +155,9 @@ export class Checkpointer {
    * @throws CheckpointError, the same on every rank, and nothing has changed on any: `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_DAMAGED` with the file and its hashes,
    * `ERR_CHECKPOINT_VERSION`, `ERR_CHECKPOINT_BEHIND` where 'auto' finds none as new as this job has saved (known under the launcher), `ERR_CHECKPOINT_MISFIT` with the first difference, `ERR_CHECKPOINT_NOT_READ` with the storage's reason
    */
-  async resume(from?: string, { strict = true }: ResumeOptions = {}): Promise<Resumed | undefined> {
+  async resume(from?: string, options: ResumeOptions = {}): Promise<Resumed | undefined> {
+    requireOptions('Checkpointer.resume', options, resumeOptions);
+    const { strict = true } = options;
     if (from === undefined) return undefined;
     const team = teamOf(this.#group);
     await untilSettled(team, this.#writes.over('Checkpointer.resume'));

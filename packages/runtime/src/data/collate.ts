@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import type { BatchMemory } from './dataset.ts';
 import { arrayType } from './numeric-array.ts';
 import type { NumericArray } from './numeric-array.ts';
@@ -39,6 +40,8 @@ export interface DefaultCollateOptions {
   memory?: BatchMemory | undefined;
 }
 
+const optionNames: OptionNames<DefaultCollateOptions> = { adopt: true, memory: true };
+
 /**
  * Makes one batch of samples that are alike (torch.utils.data.default_collate). n samples that are
  *
@@ -52,8 +55,10 @@ export interface DefaultCollateOptions {
  */
 export function defaultCollate<Sample>(
   samples: readonly Sample[],
-  { adopt = false, memory = newMemory }: DefaultCollateOptions = {},
+  options: DefaultCollateOptions = {},
 ): Collated<Sample> {
+  requireOptions('defaultCollate', options, optionNames);
+  const { adopt = false, memory = newMemory } = options;
   if (samples.length === 0)
     throw new InvalidArgumentError('defaultCollate: a batch needs at least 1 sample, got 0.');
   return collate(samples, 'sample', { adopt, memory }) as Collated<Sample>;

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { InvalidArgumentError } from '@ringrun/collectives';
+import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { ReusedMemory } from './batch-memory.ts';
 import { defaultCollate } from './collate.ts';
 import type { Collated } from './collate.ts';
@@ -47,6 +48,19 @@ export interface DataLoaderOptions<Sample, Batch> {
   collateFn?: (samples: Sample[], memory?: BatchMemory) => Batch;
 }
 
+const optionNames: OptionNames<DataLoaderOptions<unknown, unknown>> = {
+  batchSize: true,
+  shuffle: true,
+  sampler: true,
+  numWorkers: true,
+  collateFn: true,
+  dropLast: true,
+  seed: true,
+  persistentWorkers: true,
+  prefetchFactor: true,
+  reuseMemory: true,
+};
+
 /**
  * The batches of a dataset (torch.utils.data.DataLoader): each iteration is one epoch. A batch has memory of its own and may be kept, unless `reuseMemory` is given.
  *
@@ -82,6 +96,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
    */
   constructor(dataset: Dataset<Sample>, options: DataLoaderOptions<Sample, Batch> = {}) {
     const who = 'DataLoader';
+    requireOptions(who, options, optionNames);
     requireNoContradiction(options);
     this.dataset = dataset;
     this.batchSize = requireInteger(options.batchSize ?? 1, { who, what: 'batchSize', min: 1 });

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
+import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { getRank, getWorldSize, isInitialized } from '../process-group/index.ts';
 import { lengthOf } from './sampler.ts';
 import type { Sized } from './sampler.ts';
@@ -23,6 +24,15 @@ export interface DistributedSamplerOptions {
   evenDivisible?: boolean;
 }
 
+const optionNames: OptionNames<DistributedSamplerOptions> = {
+  numReplicas: true,
+  rank: true,
+  shuffle: true,
+  seed: true,
+  dropLast: true,
+  evenDivisible: true,
+};
+
 /**
  * This rank's share of a dataset (torch.utils.data.DistributedSampler): of one order that all ranks know, every `numReplicas`-th index
  * from the `rank`-th on. Index by index it visits what torch visits with the same arguments and epoch.
@@ -44,6 +54,7 @@ export class DistributedSampler extends SharedOrder {
    */
   constructor(dataset: Sized, options: DistributedSamplerOptions = {}) {
     const who = 'DistributedSampler';
+    requireOptions(who, options, optionNames);
     super(who, {
       datasetLength: lengthOf(dataset, who),
       numReplicas: options.numReplicas ?? (isInitialized() ? getWorldSize() : 1),

@@ -1,3 +1,4 @@
+import { requireOptions } from '@ringrun/collectives/require-options';
 import { SharedOrder } from './shared-order.ts';
 import { requireInteger } from './require-integer.ts';
 
@@ -32,7 +33,9 @@ export class SequentialSampler extends SharedOrder {
  */
 export class RandomSampler extends SharedOrder {
   /** `dataset`: a dataset, or its length. `seed`: 0 unless given. */
-  constructor(dataset: Sized, { seed = 0 }: { seed?: number } = {}) {
+  constructor(dataset: Sized, options: { seed?: number } = {}) {
+    requireOptions('RandomSampler', options, { seed: true });
+    const { seed = 0 } = options;
     super('RandomSampler', { datasetLength: lengthOf(dataset, 'RandomSampler'), shuffle: true, seed });
   }
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { InvalidArgumentError, requireOptions, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
 import { tellOfSteps } from '../report/train-job/counted-steps.ts';
 import { firstBucketCapMb } from './buckets.ts';
@@ -6,9 +6,14 @@ import { broadcastBuffersSync, BufferBroadcasts } from './buffers.ts';
 import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
 import type { DistributedModule } from './distributed-module.ts';
 import type { CommHook } from './hooks/index.ts';
-import { Join, refuseCollectives, type JoinOptions } from './join.ts';
+import { Join, joinOptions, refuseCollectives, type JoinOptions } from './join.ts';
 import { requireSameModel } from './model-agreement.ts';
-import { checkedSettings, type DistributedDataParallelOptions, type Settings } from './options.ts';
+import {
+  checkedSettings,
+  requireDdpOptions,
+  type DistributedDataParallelOptions,
+  type Settings,
+} from './options.ts';
 import { Reducer, type AveragedStep } from './reducer.ts';
 import { checkedBatchSize, samplesOf } from './sample-weights.ts';
 import { UnusedParameters } from './unused-parameters.ts';
@@ -39,6 +44,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
   #join: Join | undefined;
 
   constructor(module: M, options: DistributedDataParallelOptions = {}) {
+    requireDdpOptions(options);
     const group = options.processGroup ?? defaultGroup();
     const settings = checkedSettings(options, group);
     requireSameModel(group, module, settings);
@@ -113,6 +119,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
    * model with parts that are collectives themselves
    */
   async join<Result>(run: () => Promise<Result>, options: JoinOptions = {}): Promise<Result> {
+    requireOptions('join', options, joinOptions);
     refuseCollectives(this.module);
     if (this.#join !== undefined) {
       throw new RingrunError(

@@ -1,4 +1,4 @@
-import { RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { RingrunError, type OptionNames, type ProcessGroup } from '@ringrun/collectives';
 import type { DistributedModule } from './distributed-module.ts';
 import type { Reducer } from './reducer.ts';
 import { equalWeights, SampleWeights } from './sample-weights.ts';
@@ -15,6 +15,8 @@ export interface JoinOptions {
    */
   follow?: () => void | Promise<void>;
 }
+
+export const joinOptions: OptionNames<JoinOptions> = { divideByInitialWorldSize: true, follow: true };
 
 /** One rank's part in training with uneven inputs. */
 export class Join {

@@ -1,4 +1,9 @@
-import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
+import {
+  InvalidArgumentError,
+  type ProcessGroup,
+  requireOptions,
+  type OptionNames,
+} from '@ringrun/collectives';
 import { defaultBucketCapMb } from './buckets.ts';
 
 export interface DistributedDataParallelOptions {
@@ -23,6 +28,19 @@ export interface DistributedDataParallelOptions {
    * parameters, which is nothing beside 1,000 steps. Buffers are not compared: they differ within a step by nature, and `broadcastBuffers` makes them equal.
    */
   verifyEvery?: number;
+}
+
+const optionNames: OptionNames<DistributedDataParallelOptions> = {
+  processGroup: true,
+  bucketCapMb: true,
+  overlap: true,
+  broadcastBuffers: true,
+  verifyEvery: true,
+};
+
+/** @throws InvalidArgumentError for what is no option */
+export function requireDdpOptions(options: unknown): void {
+  requireOptions('DistributedDataParallel', options, optionNames);
 }
 
 /** What all ranks give alike. */

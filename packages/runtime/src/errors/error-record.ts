@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { inspect } from 'node:util';
+import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { sourcePlaceOf, type SourcePlace } from './source-place.ts';
 
 /** What a process leaves behind about the error that ended it, for its launcher. */
@@ -30,11 +31,15 @@ export interface ErrorRecordOptions {
   shownByLauncher?: boolean;
 }
 
+const optionNames: OptionNames<ErrorRecordOptions> = { shownByLauncher: true };
+
 /**
  * From now on an uncaught exception or unhandled rejection writes an `ErrorRecord` as JSON to the file that RINGRUN_ERROR_FILE names,
  * before the process ends as Node would end it. Without the variable nothing is written. Calling it again does nothing.
  */
-export function installErrorRecord({ shownByLauncher = false }: ErrorRecordOptions = {}): void {
+export function installErrorRecord(options: ErrorRecordOptions = {}): void {
+  requireOptions('installErrorRecord', options, optionNames);
+  const { shownByLauncher = false } = options;
   const marks = process as unknown as Record<symbol, boolean | undefined>;
   if (marks[installed]) return;
   marks[installed] = true;

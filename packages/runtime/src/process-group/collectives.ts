@@ -1,3 +1,4 @@
+import { collectiveOptions, requireOptions } from '@ringrun/collectives';
 import type {
   AllReduceOptions,
   AllToAllOptions,
@@ -7,8 +8,8 @@ import type {
   ReduceOptions,
   ReduceScatterOptions,
   ScatterOptions,
-  TensorByRank,
   Tensor,
+  TensorByRank,
 } from '@ringrun/collectives';
 import { groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
@@ -46,12 +47,14 @@ export function allReduceCoalescedSync(
 
 /** Reduces `tensor` over the ranks, in place on rank `dst` alone, 0 unless given (torch.distributed.reduce). */
 export async function reduce(tensor: Tensor, options: ReduceOptions & GroupOption = {}): Promise<void> {
+  requireOptions('reduce', options, collectiveOptions.reduce);
   const group = groupOf(options);
   await group.reduce(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** `reduce` on the calling thread. */
 export function reduceSync(tensor: Tensor, options: ReduceOptions & GroupOption = {}): void {
+  requireOptions('reduceSync', options, collectiveOptions.reduce);
   const group = groupOf(options);
   group.reduceSync(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
@@ -76,12 +79,14 @@ export function reduceScatterSync(
 
 /** Gives `tensor` the values of rank `src`, 0 unless given, on every rank (torch.distributed.broadcast). */
 export async function broadcast(tensor: Tensor, options: BroadcastOptions & GroupOption = {}): Promise<void> {
+  requireOptions('broadcast', options, collectiveOptions.broadcast);
   const group = groupOf(options);
   await group.broadcast(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
 
 /** `broadcast` on the calling thread. */
 export function broadcastSync(tensor: Tensor, options: BroadcastOptions & GroupOption = {}): void {
+  requireOptions('broadcastSync', options, collectiveOptions.broadcast);
   const group = groupOf(options);
   group.broadcastSync(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
@@ -106,24 +111,28 @@ export function allGatherSync(
 
 /** Everybody's `input` in the option `output` of rank `dst`, 0 unless given (torch.distributed.gather). */
 export async function gather(input: Tensor, options: GatherOptions & GroupOption = {}): Promise<void> {
+  requireOptions('gather', options, collectiveOptions.gather);
   const group = groupOf(options);
   await group.gather(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** `gather` on the calling thread. */
 export function gatherSync(input: Tensor, options: GatherOptions & GroupOption = {}): void {
+  requireOptions('gatherSync', options, collectiveOptions.gather);
   const group = groupOf(options);
   group.gatherSync(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** A part of the option `input` of rank `src`, 0 unless given, in `output` on every rank (torch.distributed.scatter). */
 export async function scatter(output: Tensor, options: ScatterOptions & GroupOption = {}): Promise<void> {
+  requireOptions('scatter', options, collectiveOptions.scatter);
   const group = groupOf(options);
   await group.scatter(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
 
 /** `scatter` on the calling thread. */
 export function scatterSync(output: Tensor, options: ScatterOptions & GroupOption = {}): void {
+  requireOptions('scatterSync', options, collectiveOptions.scatter);
   const group = groupOf(options);
   group.scatterSync(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }

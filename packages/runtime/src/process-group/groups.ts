@@ -1,5 +1,5 @@
-import { NcclGroup, RingrunError } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
+import { NcclGroup, RingrunError, requireOptions } from '@ringrun/collectives';
+import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
 import { globalRankAmong, groupRankAmong } from './ranks.ts';
 import { readyState } from './state.ts';
 
@@ -13,6 +13,8 @@ export interface NewGroupOptions {
   /** Milliseconds that meeting the group's ranks may take, and each of its operations afterwards; those of the default group unless given. */
   timeoutMs?: number;
 }
+
+const newGroupOptions: OptionNames<NewGroupOptions> = { timeoutMs: true };
 
 /**
  * Makes a group of some ranks (torch.distributed.new_group). Every rank of the default group calls it, in the same order and with the same ranks,
@@ -28,6 +30,7 @@ export async function newGroup(
   ranks?: readonly number[],
   options: NewGroupOptions = {},
 ): Promise<ProcessGroup | null> {
+  requireOptions('newGroup', options, newGroupOptions);
   const { session, subgroups } = readyState('A new group');
   return await subgroups.form(ranks, options.timeoutMs ?? session.timeoutMs);
 }
@@ -89,8 +92,9 @@ export function getGlobalRank(group: ProcessGroup | null, groupRank: number): nu
   return globalRankAmong(ranksOf(groupOf({ group })), groupRank);
 }
 
-/** The group of an operation, in which this rank is. */
-export function groupOf({ group }: GroupOption): ProcessGroup {
+/** The group of an operation, in which this rank is. Its methods refuse options that are none. */
+export function groupOf(options: GroupOption | null): ProcessGroup {
+  const group = options?.group;
   if (group === undefined) return defaultGroup();
   if (group !== null) return group;
   throw new RingrunError(

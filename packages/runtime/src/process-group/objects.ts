@@ -1,3 +1,4 @@
+import { collectiveOptions, requireOptions } from '@ringrun/collectives';
 import type {
   BroadcastObjectOptions,
   CollectiveOptions,
@@ -17,6 +18,7 @@ export async function broadcastObject<T>(
   object: T,
   options: BroadcastObjectOptions & GroupOption = {},
 ): Promise<T> {
+  requireOptions('broadcastObject', options, collectiveOptions.broadcastObject);
   const group = groupOf(options);
   return await group.broadcastObject(object, {
     ...options,
@@ -26,6 +28,7 @@ export async function broadcastObject<T>(
 
 /** `broadcastObject` on the calling thread. */
 export function broadcastObjectSync<T>(object: T, options: BroadcastObjectOptions & GroupOption = {}): T {
+  requireOptions('broadcastObjectSync', options, collectiveOptions.broadcastObject);
   const group = groupOf(options);
   return group.broadcastObjectSync(object, {
     ...options,
@@ -51,6 +54,7 @@ export async function gatherObject<T>(
   object: T,
   options: GatherObjectOptions & GroupOption = {},
 ): Promise<T[] | undefined> {
+  requireOptions('gatherObject', options, collectiveOptions.gatherObject);
   const group = groupOf(options);
   return await group.gatherObject(object, {
     ...options,
@@ -63,6 +67,7 @@ export function gatherObjectSync<T>(
   object: T,
   options: GatherObjectOptions & GroupOption = {},
 ): T[] | undefined {
+  requireOptions('gatherObjectSync', options, collectiveOptions.gatherObject);
   const group = groupOf(options);
   return group.gatherObjectSync(object, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
@@ -72,6 +77,7 @@ export async function scatterObject<T>(
   objects: readonly T[] | undefined,
   options: ScatterObjectOptions & GroupOption = {},
 ): Promise<T> {
+  requireOptions('scatterObject', options, collectiveOptions.scatterObject);
   const group = groupOf(options);
   return await group.scatterObject(objects, {
     ...options,
@@ -84,6 +90,7 @@ export function scatterObjectSync<T>(
   objects: readonly T[] | undefined,
   options: ScatterObjectOptions & GroupOption = {},
 ): T {
+  requireOptions('scatterObjectSync', options, collectiveOptions.scatterObject);
   const group = groupOf(options);
   return group.scatterObjectSync(objects, {
     ...options,

@@ -1,5 +1,5 @@
-import { InvalidArgumentError, RingrunError, defaultTimeoutMs } from '@ringrun/collectives';
-import type { ProcessGroup, Store } from '@ringrun/collectives';
+import { InvalidArgumentError, RingrunError, defaultTimeoutMs, requireOptions } from '@ringrun/collectives';
+import type { OptionNames, ProcessGroup, Store } from '@ringrun/collectives';
 import { readingUserInput } from '../errors/user-mistake.ts';
 import { installErrorRecord } from '../errors/error-record.ts';
 import { settleInitMethod } from './init-method.ts';
@@ -33,6 +33,16 @@ export interface InitProcessGroupOptions {
   timeoutMs?: number;
 }
 
+const optionNames: OptionNames<InitProcessGroupOptions> = {
+  backend: true,
+  initMethod: true,
+  timeoutMs: true,
+  worldSize: true,
+  rank: true,
+  store: true,
+  device: true,
+};
+
 const backends: readonly unknown[] = ['gloo', 'nccl'] satisfies InitProcessGroupOptions['backend'][];
 
 let generation = 0;
@@ -45,6 +55,7 @@ let generation = 0;
  * RingrunError `ERR_PORT_IN_USE`, `ERR_RANK_TAKEN`, `ERR_JOB_MISMATCH`, … after which it may be called again.
  */
 export async function initProcessGroup(options: InitProcessGroupOptions = {}): Promise<void> {
+  requireOptions('initProcessGroup', options, optionNames);
   const before = currentState();
   if (before.phase !== 'none' && before.phase !== 'destroyed') {
     throw new RingrunError(

@@ -2,7 +2,13 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { InvalidArgumentError, RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import {
+  InvalidArgumentError,
+  RingrunError,
+  type ProcessGroup,
+  requireOptions,
+  type OptionNames,
+} from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
 import { makeFolderSync } from '../storage/make-folder.ts';
 import { recorder, tell } from './activity.ts';
@@ -21,6 +27,8 @@ export interface ProfileOptions {
   schedule?: (step: number) => ProfilerAction;
 }
 
+const optionNames: OptionNames<ProfileOptions> = { path: true, schedule: true };
+
 const defaultSchedule = schedule({ skipFirst: 5, wait: 0, active: 50, repeat: 1 });
 
 /**
@@ -35,6 +43,7 @@ const defaultSchedule = schedule({ skipFirst: 5, wait: 0, active: 50, repeat: 1 
  * @throws InvalidArgumentError, on every rank, for a path that rank 0 cannot write to; RingrunError `ERR_PROFILE_UNDER_WAY` where another profiler measures
  */
 export async function profile(options: ProfileOptions): Promise<Profiler> {
+  requireOptions('profile', options, optionNames);
   const { group, groups } = groupsNow();
   if (recorder() !== undefined || underWay) {
     throw new RingrunError(

@@ -1,3 +1,4 @@
+import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { requireInteger } from '../data/require-integer.ts';
 
 /** What a profiler does in a step (torch.profiler.ProfilerAction): nothing, or record. */
@@ -15,6 +16,14 @@ export interface ScheduleOptions {
   /** Cycles; 0 for as many as there are. 0 unless given. */
   repeat?: number;
 }
+
+const optionNames: OptionNames<ScheduleOptions> = {
+  wait: true,
+  warmup: true,
+  active: true,
+  repeat: true,
+  skipFirst: true,
+};
 
 /**
  * Which steps, from 0, are recorded (torch.profiler.schedule): after `skipFirst`, cycles of `wait` + `warmup` steps that are not and `active` steps that are. All cycles
@@ -34,6 +43,7 @@ export function schedule(options: ScheduleOptions): (step: number) => ProfilerAc
 }
 
 function checked(options: ScheduleOptions): Required<ScheduleOptions> {
+  requireOptions('schedule', options, optionNames);
   const { skipFirst = 0, wait, warmup = 0, active, repeat = 0 } = options;
   const count = (what: string, value: number, min = 0) =>
     requireInteger(value, { who: 'schedule', what, min });

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { RingrunError, type ProcessGroup, requireOptions, type OptionNames } from '@ringrun/collectives';
 import { requireInteger } from '../data/require-integer.ts';
 import { currentState } from '../process-group/state.ts';
 import { totalsSoFar, type Totals } from '../profiler/activity.ts';
@@ -54,6 +54,19 @@ export interface ModelWithGradients {
   namedParameters(): Iterable<[string, { readonly grad: Iterable<number> | undefined }]>;
 }
 
+const optionNames: OptionNames<TrainingReportOptions> = {
+  samples: true,
+  epochs: true,
+  unit: true,
+  logInterval: true,
+  dir: true,
+  profile: true,
+  output: true,
+  processGroup: true,
+  stepsBefore: true,
+};
+const stepNames: OptionNames<StepReport> = { loss: true, samples: true, lr: true };
+
 /**
  * What people see of a training: progress, TensorBoard's curves, a trace, and a table at the end. Rank 0 writes; the others measure. A collective where `profile`
  * is given. In the pod of a TrainJob (KUBEFLOW_TRAINER_SERVER_URL, …_CA_CERT and …_TOKEN are set) rank 0 also tells Kubeflow Trainer, every 5 s and at the end:
@@ -74,6 +87,7 @@ export interface ModelWithGradients {
  */
 export async function trainingReport(options: TrainingReportOptions): Promise<TrainingReport> {
   const who = 'trainingReport';
+  requireOptions(who, options, optionNames);
   requireInteger(options.samples, { who, what: 'samples', min: 0 });
   requireInteger(options.logInterval ?? 10, { who, what: 'logInterval', min: 1 });
   requireInteger(options.stepsBefore ?? 0, { who, what: 'stepsBefore', min: 0 });
@@ -181,7 +195,9 @@ export class TrainingReport {
   }
 
   /** A step is over. Called by every rank, inside of a loop over `epoch`. */
-  async step({ loss, samples, lr }: StepReport): Promise<void> {
+  async step(report: StepReport): Promise<void> {
+    requireOptions('TrainingReport.step', report, stepNames);
+    const { loss, samples, lr } = report;
     const running = this.#running;
     if (running === undefined) {
       throw new RingrunError(

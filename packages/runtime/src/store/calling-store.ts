@@ -1,9 +1,11 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError, requireOptions } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import type { Call, Failure, Result } from './wire.ts';
 
 /** What a call that succeeds is answered with. */
 export type Success = Exclude<Result, Failure>;
+
+const timeoutOption = { timeoutMs: true } as const;
 
 /** A `Store` whose calls are carried out elsewhere: checks the arguments, makes one request of each call, and unwraps the result. */
 export abstract class CallingStore implements Store {
@@ -24,6 +26,7 @@ export abstract class CallingStore implements Store {
   }
 
   async get(key: string, options: { timeoutMs?: number } = {}): Promise<Uint8Array> {
+    requireOptions('get', options, timeoutOption);
     const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
     const { bytes } = await this.#call('value', { op: 'get', key, timeoutMs }, timeoutMs);
     return new Uint8Array(bytes);
@@ -39,6 +42,7 @@ export abstract class CallingStore implements Store {
   }
 
   async wait(keys: readonly string[], options: { timeoutMs?: number } = {}): Promise<void> {
+    requireOptions('wait', options, timeoutOption);
     const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
     await this.#call('done', { op: 'wait', keys: [...keys], timeoutMs }, timeoutMs);
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
-import { StoreTimeoutError, defaultTimeoutMs } from '@ringrun/collectives';
+import { StoreTimeoutError, defaultTimeoutMs, requireOptions, type OptionNames } from '@ringrun/collectives';
 import { CallingStore, checkTimeout } from './calling-store.ts';
 import type { Success } from './calling-store.ts';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
@@ -23,6 +23,16 @@ export interface ConnectStoreOptions extends HostPort {
   log?: (line: string) => void;
 }
 
+const optionNames: OptionNames<ConnectStoreOptions> = {
+  host: true,
+  port: true,
+  timeoutMs: true,
+  callTimeoutMs: true,
+  who: true,
+  describeKeys: true,
+  log: true,
+};
+
 const resolveEveryMs = 500;
 
 /**
@@ -33,6 +43,7 @@ const resolveEveryMs = 500;
  * answers; InvalidArgumentError when no store can have this address.
  */
 export async function connectStore(options: ConnectStoreOptions): Promise<StoreClient> {
+  requireOptions('connectStore', options, optionNames);
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
   const connection = await openConnection({ ...options, timeoutMs });
   return new StoreClient(connection, options.callTimeoutMs ?? timeoutMs);

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError, requireOptions, type OptionNames } from '@ringrun/collectives';
 import { CallingStore, checkTimeout } from './calling-store.ts';
 import type { Success } from './calling-store.ts';
 import { nameKeys } from './errors.ts';
@@ -19,6 +19,14 @@ export interface FileStoreOptions {
   /** Takes the lines that say what is waited for, and that a run which was killed has left the file; stderr unless given. */
   log?: (line: string) => void;
 }
+
+const optionNames: OptionNames<FileStoreOptions> = {
+  worldSize: true,
+  timeoutMs: true,
+  who: true,
+  describeKeys: true,
+  log: true,
+};
 
 /**
  * A `Store` in a file, between processes of one machine or of several that share a file system (torch.distributed.FileStore): nobody hosts it, and no port
@@ -46,6 +54,7 @@ export class FileStore extends CallingStore {
    * RingrunError `ERR_JOB_MISMATCH` when that run has another world size, `ERR_STORE_FILE` when the file cannot be opened, written or locked, or is none of a store.
    */
   static async open(path: string, options: FileStoreOptions = {}): Promise<FileStore> {
+    requireOptions('FileStore.open', options, optionNames);
     const { who, log = (line: string) => process.stderr.write(`${line}\n`) } = options;
     const timeoutMs = checkTimeout(options.timeoutMs ?? 300_000);
     const worldSize = checkWorldSize(options.worldSize);

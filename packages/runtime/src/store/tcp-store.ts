@@ -1,4 +1,9 @@
-import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
+import {
+  InvalidArgumentError,
+  StoreTimeoutError,
+  requireOptions,
+  type OptionNames,
+} from '@ringrun/collectives';
 import { StoreClient, openConnection } from './client.ts';
 import type { StoreConnection } from './connection.ts';
 import type { HostPort } from './endpoint.ts';
@@ -16,6 +21,15 @@ export interface TCPStoreOptions extends HostPort {
   /** Whether the host waits until `worldSize` processes are there; true unless given. */
   waitForWorkers?: boolean;
 }
+
+const optionNames: OptionNames<TCPStoreOptions> = {
+  host: true,
+  port: true,
+  worldSize: true,
+  isMaster: true,
+  timeoutMs: true,
+  waitForWorkers: true,
+};
 
 const countKey = 'ringrun/workers';
 const completeKey = 'ringrun/workers/complete';
@@ -48,6 +62,7 @@ export class TCPStore extends StoreClient {
    * InvalidArgumentError for a world size that is none.
    */
   static async open(options: TCPStoreOptions): Promise<TCPStore> {
+    requireOptions('TCPStore.open', options, optionNames);
     checkWorldSize(options.worldSize);
     const hosted = options.isMaster === true ? await hostStore(options) : undefined;
     const at = hosted

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { InvalidArgumentError, RingrunError } from '@ringrun/collectives';
+import { InvalidArgumentError, RingrunError, requireOptions, type OptionNames } from '@ringrun/collectives';
 import { EventFile, eventFilePath } from './event-file.ts';
 import { encodeEvent, textValue, type SummaryValue } from './event.ts';
 import { histogramOf } from './histogram.ts';
@@ -11,6 +11,8 @@ export interface SummaryWriterOptions {
   /** What the file's name ends with; nothing unless given. */
   filenameSuffix?: string;
 }
+
+const optionNames: OptionNames<SummaryWriterOptions> = { logDir: true, filenameSuffix: true };
 
 /**
  * Writes what TensorBoard shows (torch.utils.tensorboard.SummaryWriter): `tensorboard --logdir <logDir>`. In a job, rank 0 alone makes one.
@@ -24,6 +26,7 @@ export class SummaryWriter {
   #closed = false;
 
   constructor(options: SummaryWriterOptions = {}) {
+    requireOptions('SummaryWriter', options, optionNames);
     this.logDir = options.logDir ?? join('runs', `${timeInWords(new Date())}_${hostname()}`);
     const now = secondsNow();
     this.#file = new EventFile(eventFilePath(this.logDir, now, options.filenameSuffix ?? ''));

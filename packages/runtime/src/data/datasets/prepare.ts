@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { OptionNames } from '@ringrun/collectives/require-options';
 import { StorageError, openStorage } from '../../storage/index.ts';
 import type { Storage } from '../../storage/index.ts';
 import { DownloadError, downloadFiles } from './download.ts';
@@ -19,6 +20,13 @@ export interface PrepareOptions {
   /** `XDG_CACHE_HOME`, `RINGRUN_…_MIRRORS`, `LOCAL_RANK`; those of the process unless given. */
   environment?: NodeJS.ProcessEnv;
 }
+
+export const prepareOptions: OptionNames<PrepareOptions> = {
+  location: true,
+  patienceMs: true,
+  output: true,
+  environment: true,
+};
 
 export interface PreparedData {
   /** A folder or bucket that has the data. */

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { requireInteger } from '../require-integer.ts';
 
 /*
@@ -13,6 +14,8 @@ export interface RandomCropOptions {
   padding?: number;
 }
 
+const cropOptions: OptionNames<RandomCropOptions> = { padding: true };
+
 /** A part of the image, at a random place (torchvision.transforms.RandomCrop). */
 export class RandomCrop {
   readonly kind = 'RandomCrop';
@@ -21,10 +24,9 @@ export class RandomCrop {
   readonly padding: number;
 
   /** `size`: of the part; a number for both sides, or [height, width]. */
-  constructor(
-    size: number | readonly [height: number, width: number],
-    { padding = 0 }: RandomCropOptions = {},
-  ) {
+  constructor(size: number | readonly [height: number, width: number], options: RandomCropOptions = {}) {
+    requireOptions('RandomCrop', options, cropOptions);
+    const { padding = 0 } = options;
     const [height, width] = typeof size === 'number' ? [size, size] : size;
     this.height = requireInteger(height, { who: 'RandomCrop', what: 'height', min: 1 });
     this.width = requireInteger(width, { who: 'RandomCrop', what: 'width', min: 1 });
@@ -38,7 +40,9 @@ export class RandomHorizontalFlip {
   readonly p: number;
 
   /** `p`: from 0 to 1; 0.5 unless given. */
-  constructor({ p = 0.5 }: { p?: number } = {}) {
+  constructor(options: { p?: number } = {}) {
+    requireOptions('RandomHorizontalFlip', options, { p: true });
+    const { p = 0.5 } = options;
     if (!(p >= 0 && p <= 1))
       throw new InvalidArgumentError(`RandomHorizontalFlip: p must be a number from 0 to 1, got ${p}.`);
     this.p = p;

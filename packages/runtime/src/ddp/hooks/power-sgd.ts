@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError, requireOptions, type OptionNames } from '@ringrun/collectives';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { inBothForms, type CommHook, type GradientBucket, type HookSteps } from './comm-hook.ts';
 import { multiply, multiplyByTransposed, multiplyTransposed, orthogonalize, type Matrix } from './matrix.ts';
@@ -18,6 +18,15 @@ export interface PowerSgdOptions {
   /** Of the first directions; 0 unless given. */
   randomSeed?: number;
 }
+
+const optionNames: OptionNames<PowerSgdOptions> = {
+  matrixApproximationRank: true,
+  startPowerSgdIter: true,
+  minCompressionRate: true,
+  useErrorFeedback: true,
+  warmStart: true,
+  randomSeed: true,
+};
 
 type Settings = Required<PowerSgdOptions>;
 type Average = Parameters<HookSteps>[2];
@@ -169,6 +178,7 @@ function isWorthCompressing(matrix: Matrix, settings: Settings): boolean {
 }
 
 function checkedSettings(options: PowerSgdOptions): Settings {
+  requireOptions('powerSgd', options, optionNames);
   const settings: Settings = {
     matrixApproximationRank: 1,
     startPowerSgdIter: 1000,

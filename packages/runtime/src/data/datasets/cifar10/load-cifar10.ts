@@ -1,3 +1,4 @@
+import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { openStorage } from '../../../storage/index.ts';
 import type { Storage } from '../../../storage/index.ts';
 import { Compose, Normalize, ToTensor } from '../../transforms/index.ts';
@@ -21,6 +22,8 @@ export interface LoadCifar10Options {
   transform?: Compose;
 }
 
+const optionNames: OptionNames<LoadCifar10Options> = { split: true, location: true, transform: true };
+
 /** Of CIFAR-10's training images, by channel. */
 export const cifar10Mean: readonly number[] = [0.4914, 0.4822, 0.4465];
 export const cifar10Std: readonly number[] = [0.247, 0.2435, 0.2616];
@@ -34,7 +37,9 @@ const usual = new Compose([new ToTensor(), new Normalize(cifar10Mean, cifar10Std
  * Any archive of this structure will do. Rejects with `InvalidDataError`, which names file and member, when there is none, or it is corrupt, truncated or of a wrong size,
  * and with `StorageError` where it cannot be read.
  */
-export async function loadCifar10({ split, location, transform }: LoadCifar10Options): Promise<ImageDataset> {
+export async function loadCifar10(options: LoadCifar10Options): Promise<ImageDataset> {
+  requireOptions('loadCifar10', options, optionNames);
+  const { split, location, transform } = options;
   const batches = await readBatches(location, split);
   const counts = batches.map(({ name, bytes }) => countOf(bytes.length, name));
   const count = counts.reduce((sum, ofBatch) => sum + ofBatch, 0);

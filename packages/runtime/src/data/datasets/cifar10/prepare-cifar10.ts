@@ -1,4 +1,5 @@
-import { prepare } from '../prepare.ts';
+import { requireOptions } from '@ringrun/collectives/require-options';
+import { prepare, prepareOptions } from '../prepare.ts';
 import type { DataSet, PrepareOptions, PreparedData } from '../prepare.ts';
 import { encodeBatch } from './batch.ts';
 import { drawShapes } from './shapes.ts';
@@ -39,6 +40,7 @@ const cifar10: DataSet = {
  * textures are drawn (180 MB, once, in some seconds).
  */
 export async function prepareCifar10(options: PrepareOptions = {}): Promise<PreparedData> {
+  requireOptions('prepareCifar10', options, prepareOptions);
   return await prepare(cifar10, options);
 }
 

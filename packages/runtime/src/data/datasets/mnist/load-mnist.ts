@@ -1,3 +1,4 @@
+import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { StorageError, openStorage } from '../../../storage/index.ts';
 import type { Storage } from '../../../storage/index.ts';
 import { Compose, Normalize, ToTensor } from '../../transforms/index.ts';
@@ -16,6 +17,8 @@ export interface LoadMnistOptions {
   transform?: Compose;
 }
 
+const optionNames: OptionNames<LoadMnistOptions> = { split: true, location: true, transform: true };
+
 const side = 28;
 const classes = 10;
 
@@ -28,7 +31,9 @@ const usual = new Compose([new ToTensor(), new Normalize([0.1307], [0.3081])]);
  * Rejects with `InvalidDataError`, which names the file, when one is missing, corrupt, or does not fit the other, and with `StorageError` where one
  * cannot be read.
  */
-export async function loadMnist({ split, location, transform }: LoadMnistOptions): Promise<ImageDataset> {
+export async function loadMnist(options: LoadMnistOptions): Promise<ImageDataset> {
+  requireOptions('loadMnist', options, optionNames);
+  const { split, location, transform } = options;
   const storage = openStorage(location);
   const images = await readIdx(storage, mnistFiles[split].images, 3);
   const labels = await readIdx(storage, mnistFiles[split].labels, 1);

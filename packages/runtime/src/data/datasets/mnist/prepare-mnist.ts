@@ -1,6 +1,7 @@
+import { requireOptions } from '@ringrun/collectives/require-options';
 import { gzipSync } from 'node:zlib';
 import type { Storage } from '../../../storage/index.ts';
-import { prepare } from '../prepare.ts';
+import { prepare, prepareOptions } from '../prepare.ts';
 import type { DataSet, PrepareOptions, PreparedData } from '../prepare.ts';
 import { drawDigits } from './digits.ts';
 import { allMnistFiles, mnistFiles, remoteFile } from './files.ts';
@@ -41,6 +42,7 @@ const mnist: DataSet = {
  * cannot be read.
  */
 export async function prepareMnist(options: PrepareOptions = {}): Promise<PreparedData> {
+  requireOptions('prepareMnist', options, prepareOptions);
   return await prepare(mnist, options);
 }
 
