@@ -12,6 +12,7 @@ import {
   type TfValues,
   type TfVariable,
 } from './tensorflow.ts';
+import { requireOptions, type OptionNames } from './require-options.ts';
 
 export interface BroadcastOptions {
   /** The rank whose values all get; 0 unless given. */
@@ -19,6 +20,8 @@ export interface BroadcastOptions {
   /** The default group unless given. */
   processGroup?: ProcessGroup;
 }
+
+const optionNames: OptionNames<BroadcastOptions> = { src: true, processGroup: true };
 
 /**
  * Gives every rank the variables of rank `src` (Horovod: broadcast_variables): of a model, trained or not, or those of a list. A collective, over when it returns. A distributed
@@ -29,8 +32,10 @@ export interface BroadcastOptions {
  */
 export function broadcastVariables(
   variables: AnyModel | readonly unknown[],
-  { src = 0, processGroup }: BroadcastOptions = {},
+  options: BroadcastOptions = {},
 ): void {
+  requireOptions('broadcastVariables', options, optionNames);
+  const { src = 0, processGroup } = options;
   const group = requireGroup('broadcastVariables', processGroup);
   const all = isModel(variables) ? variablesIn(variables) : variables.map(requireVariable);
   requireSameOutline(group, all);
@@ -63,8 +68,10 @@ interface Sent {
  */
 export async function broadcastOptimizer(
   optimizer: AnyStatefulOptimizer,
-  { src = 0, processGroup }: BroadcastOptions = {},
+  options: BroadcastOptions = {},
 ): Promise<void> {
+  requireOptions('broadcastOptimizer', options, optionNames);
+  const { src = 0, processGroup } = options;
   const group = requireGroup('broadcastOptimizer', processGroup);
   const own = group.rank === src ? await packed(optimizer) : [];
   const sent = await group.broadcastObject<Sent[]>(own, { src });

@@ -1,7 +1,7 @@
 import { sayWhatTheBackendCosts } from './backend.ts';
 import { Distribution } from './distribution.ts';
 import { TfjsError } from './errors.ts';
-import { checkedAccumulation, type DistributeOptions } from './options.ts';
+import { checkedAccumulation, requireDistributeOptions, type DistributeOptions } from './options.ts';
 import { requireDistributedDataParallel, requireGroup } from './ringrun.ts';
 import type { AnyOptimizer, Optimizer } from './tensorflow.ts';
 
@@ -35,6 +35,7 @@ export function distribute<Given extends AnyOptimizer>(
   options: DistributeOptions = {},
 ): Given {
   requireOptimizer(optimizer);
+  requireDistributeOptions(options);
   const group = requireGroup('distribute', options.processGroup);
   requireDistributedDataParallel();
   const settings = { ...options, group, accumulation: checkedAccumulation(options) };

@@ -1,6 +1,7 @@
 import type { CommHook, ProcessGroup } from 'ringrun';
 import { TfjsError } from './errors.ts';
 import type { AnyModel } from './tensorflow.ts';
+import { requireOptions, type OptionNames } from './require-options.ts';
 
 export interface DistributeOptions {
   /** Ranks that train together; the default group unless given. */
@@ -23,6 +24,21 @@ export interface DistributeOptions {
   broadcastBuffers?: boolean;
   /** Every so many steps the ranks compare a digest of the variables; 0: never. 1,000 unless given. */
   verifyEvery?: number;
+}
+
+const optionNames: OptionNames<DistributeOptions> = {
+  processGroup: true,
+  model: true,
+  gradientAccumulationSteps: true,
+  commHook: true,
+  bucketCapMb: true,
+  broadcastBuffers: true,
+  verifyEvery: true,
+};
+
+/** @throws TfjsError `ERR_ARGUMENT` for what is no option */
+export function requireDistributeOptions(options: unknown): void {
+  requireOptions('distribute', options, optionNames);
 }
 
 /** @throws TfjsError `ERR_ARGUMENT` for what cannot work */

@@ -2,6 +2,7 @@ import type { ProcessGroup } from 'ringrun';
 import { requireGroup } from '../ringrun.ts';
 import type { TfTensor } from '../tensorflow.ts';
 import { callback, type FitCallback, type Logs } from './callback.ts';
+import { requireOptions } from '../require-options.ts';
 
 /**
  * At the end of each epoch, losses and metrics become their means over the ranks, `val_loss` and the like included (Horovod: MetricAverageCallback). What follows in the list, and
@@ -9,7 +10,9 @@ import { callback, type FitCallback, type Logs } from './callback.ts';
  *
  * @throws TfjsError `ERR_NOT_INITIALIZED` outside of a group
  */
-export function averageMetrics({ processGroup }: { processGroup?: ProcessGroup } = {}): FitCallback {
+export function averageMetrics(options: { processGroup?: ProcessGroup } = {}): FitCallback {
+  requireOptions('averageMetrics', options, { processGroup: true });
+  const { processGroup } = options;
   const group = requireGroup('averageMetrics', processGroup);
   return callback({
     async onEpochEnd(_, logs = {}) {

@@ -2,6 +2,7 @@ import type { ProcessGroup } from 'ringrun';
 import { TfjsError } from '../errors.ts';
 import { requireGroup } from '../ringrun.ts';
 import { callback, type FitCallback } from './callback.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface LearningRateScalingOptions {
   /** How many times the rate becomes; the number of ranks unless given. */
@@ -10,6 +11,12 @@ export interface LearningRateScalingOptions {
   warmupSteps?: number;
   processGroup?: ProcessGroup;
 }
+
+const optionNames: OptionNames<LearningRateScalingOptions> = {
+  factor: true,
+  warmupSteps: true,
+  processGroup: true,
+};
 
 /** The rate before it was scaled, and steps since: an optimizer is scaled once, however often it is trained, and whatever sets its rate after the warmup has the last word. */
 const scaled = new WeakMap<object, { base: number; step: number }>();
@@ -25,6 +32,7 @@ export function learningRateScaling(
   optimizer: object,
   options: LearningRateScalingOptions = {},
 ): FitCallback {
+  requireOptions('learningRateScaling', options, optionNames);
   const { warmupSteps = 0 } = options;
   const { factor = requireGroup('learningRateScaling', options.processGroup).size } = options;
   requireNumbers({ factor, warmupSteps });

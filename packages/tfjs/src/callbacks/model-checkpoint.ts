@@ -2,6 +2,7 @@ import type { ProcessGroup } from 'ringrun';
 import { TfjsError } from '../errors.ts';
 import { requireGroup } from '../ringrun.ts';
 import { callback, type FitCallback } from './callback.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 /** tf.LayersModel, as far as it is saved. */
 export interface SavableModel {
@@ -16,6 +17,12 @@ export interface ModelCheckpointOptions {
   processGroup?: ProcessGroup;
 }
 
+const optionNames: OptionNames<ModelCheckpointOptions> = {
+  every: true,
+  includeOptimizer: true,
+  processGroup: true,
+};
+
 /**
  * Saves the model at the end of epochs, on rank 0 alone: all ranks have the same one. The others wait, and when it fails, all ranks fail.
  *
@@ -26,8 +33,10 @@ export interface ModelCheckpointOptions {
 export function modelCheckpoint(
   model: SavableModel,
   target: object | string | ((epoch: number) => object | string),
-  { every = 1, includeOptimizer = true, processGroup }: ModelCheckpointOptions = {},
+  options: ModelCheckpointOptions = {},
 ): FitCallback {
+  requireOptions('modelCheckpoint', options, optionNames);
+  const { every = 1, includeOptimizer = true, processGroup } = options;
   const group = requireGroup('modelCheckpoint', processGroup);
   if (!Number.isSafeInteger(every) || every < 1) {
     throw new TfjsError(

@@ -1,5 +1,6 @@
 import { TfjsError } from '../errors.ts';
 import { engine, tensorOf, type TfTensor } from '../tensorflow.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 /** Tensors whose first dimension counts samples, as `model.fit` takes them: `{ xs, ys }`, lists, or records by name. */
 export type SampleTensors = object;
@@ -12,6 +13,8 @@ export interface SampledBatchesOptions {
   /** Leave out a last batch that is not full; false unless given. */
   dropLast?: boolean;
 }
+
+const optionNames: OptionNames<SampledBatchesOptions> = { sampler: true, batchSize: true, dropLast: true };
 
 /**
  * The batches of one epoch out of tensors that every rank has whole, by a DistributedSampler: torch's permutations, another in each epoch.
@@ -26,8 +29,10 @@ export interface SampledBatchesOptions {
  */
 export function* sampledBatches<Tensors extends SampleTensors>(
   tensors: Tensors,
-  { sampler, batchSize, dropLast = false }: SampledBatchesOptions,
+  options: SampledBatchesOptions,
 ): Generator<Tensors, void, undefined> {
+  requireOptions('sampledBatches', options, optionNames);
+  const { sampler, batchSize, dropLast = false } = options;
   if (!Number.isSafeInteger(batchSize) || batchSize < 1) {
     throw new TfjsError(
       'ERR_ARGUMENT',

@@ -1,6 +1,7 @@
 import type { ProcessGroup } from 'ringrun';
 import { TfjsError } from '../errors.ts';
 import { groupNow } from '../ringrun.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface ShardOptions {
   /** Number of ranks that share the dataset; the initialised group's unless given, 1 without a group. */
@@ -14,6 +15,13 @@ export interface ShardOptions {
   dropRemainder?: boolean;
   processGroup?: ProcessGroup;
 }
+
+const optionNames: OptionNames<ShardOptions> = {
+  numReplicas: true,
+  rank: true,
+  dropRemainder: true,
+  processGroup: true,
+};
 
 /** tf.data.Dataset */
 export interface AnyDataset {
@@ -35,6 +43,7 @@ interface LazyIterator {
  * @throws TfjsError `ERR_ARGUMENT` for a rank outside of `numReplicas`
  */
 export function shard<Dataset extends AnyDataset>(dataset: Dataset, options: ShardOptions = {}): Dataset {
+  requireOptions('shard', options, optionNames);
   const group = options.processGroup ?? groupNow();
   const { numReplicas = group?.size ?? 1, rank = group?.rank ?? 0, dropRemainder = true } = options;
   requireRank(rank, numReplicas);
