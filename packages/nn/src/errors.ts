@@ -25,7 +25,7 @@ export class ShapeError extends NnError {
 
 /** An argument that cannot work, such as a negative learning rate. */
 export class ArgumentError extends NnError {
-  constructor(message: string) {
-    super('ERR_ARGUMENT', message);
+  constructor(message: string, options?: ErrorOptions) {
+    super('ERR_ARGUMENT', message, options);
   }
 }

@@ -6,7 +6,7 @@ export { ArgumentError, NnError, ShapeError } from './errors.ts';
 export * as F from './functional/index.ts';
 export { noGrad } from './no-grad.ts';
 export * as nn from './nn/index.ts';
-export { exportOnnx, type ExportOptions } from './onnx/export.ts';
+export { exportOnnx, type Exportable, type ExportInput, type ExportOptions } from './onnx/export.ts';
 export * as optim from './optim/index.ts';
 export { Parameter } from './parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as ort from 'onnxruntime-node';
-import { expect, onTestFinished, test } from 'vitest';
+import { destroyProcessGroup, DistributedDataParallel, initProcessGroup } from 'ringrun';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   ArgumentError,
   cat,
@@ -11,7 +12,9 @@ import {
   manualSeed,
   nn,
   Parameter,
+  stack,
   tensor,
+  type ExportOptions,
   type Tensor,
 } from '../src/index.ts';
 import { ModelProto } from '../src/onnx/schema.ts';
@@ -117,4 +120,227 @@ test('a tensor that is neither the input nor a parameter is refused', () => {
     }
   }
   expect(() => exportOnnx(new Shifted(), { inputShape: [1, 3] })).toThrow(ArgumentError);
+});
+
+describe('an open batch', () => {
+  /** A model of one function and one layer. */
+  class Model extends nn.Module {
+    readonly layer = new nn.Linear(4, 3);
+    readonly #compute: (x: Tensor, layer: nn.Linear) => Tensor;
+
+    constructor(compute: (x: Tensor, layer: nn.Linear) => Tensor) {
+      super();
+      this.#compute = compute;
+    }
+
+    forward(x: Tensor): Tensor {
+      return this.#compute(x, this.layer);
+    }
+  }
+
+  const rows = (x: Tensor) => x.shape[0];
+  const cases: Record<string, (x: Tensor, layer: nn.Linear) => Tensor> = {
+    'view of its size': (x) => x.view(rows(x), 8),
+    'view that joins it with another': (x, layer) => layer.forward(x.view(rows(x) * 2, 4)).view(rows(x), 6),
+    'view with -1 beside it': (x) => x.view(rows(x), -1).view(-1),
+    'view behind another axis': (x) => x.permute(1, 0, 2).view(2, rows(x) * 4),
+    'division by its size': (x) => x.sum([0]).div(rows(x)),
+    'numbers that follow from it': (x) =>
+      x
+        .mul(1 / rows(x))
+        .add(rows(x) + 0.5)
+        .sub(3 / (rows(x) + 1)),
+    // 664 elements of each: from 99 on, onnxruntime is told otherwise.
+    'reshape of a large array': (x) =>
+      cat(Array<Tensor>(83).fill(x), 2).view(rows(x), 664).view(-1, 4, rows(x)),
+    unsqueeze: (x, layer) => layer.forward(x).unsqueeze(0).unsqueeze(-1).add(x.mean()),
+    stack: (x, layer) => stack([layer.forward(x), layer.forward(x).relu()], 1),
+    'cat along it': (x) => cat([x, x.mul(2), x]),
+    'matmul with itself': (x) => x.view(rows(x), 8).matmul(x.view(rows(x), 8).transpose(0, 1)),
+  };
+
+  test.each(Object.entries(cases))('%s', async (_, compute) => {
+    const model = new Model(compute);
+    const bytes = exportOnnx(model, { inputShape: [1, 2, 4] });
+    const session = await ort.InferenceSession.create(bytes);
+    for (const batch of [1, 2, 5]) {
+      const shape = [batch, 2, 4];
+      const data = fill(shape, batch);
+      const { output } = await session.run({ input: new ort.Tensor('float32', data, shape) });
+      const expected = model.forward(tensor(data, shape));
+      expect(output.dims).toEqual(expected.shape);
+      expectClose(
+        `batch of ${batch}`,
+        output.data as Float32Array,
+        (await expected.array()) as Float32Array,
+        1e-6,
+      );
+    }
+  });
+
+  test('dimensions of outputs are numbers, the batch, or a formula of it', async () => {
+    const shapes = async (compute: (x: Tensor) => Tensor) => {
+      const session = await ort.InferenceSession.create(
+        exportOnnx(new Model(compute), { inputShape: [2, 2, 4] }),
+      );
+      return (session.outputMetadata[0] as ort.InferenceSession.TensorValueMetadata).shape;
+    };
+    expect(await shapes((x) => x.view(8, rows(x)))).toEqual([8, 'batch']);
+    expect(await shapes((x) => x.view(rows(x) / 2, 16))).toEqual(['0.5*batch', 16]);
+    expect(await shapes((x) => cat([x, x.sum([0], true)]))).toEqual(['batch+1', 2, 4]);
+  });
+
+  test.each([
+    [
+      'a size that no formula gives',
+      (x: Tensor) => x.div(Math.sqrt(rows(x))),
+      /in Div\(.*\).* is .* for a batch of 97/,
+    ],
+    [
+      'another operation for another size',
+      (x: Tensor) => (rows(x) > 100 ? x.relu() : x.exp()),
+      /forward computes Exp\(.*97.*Relu\(.*101/,
+    ],
+    [
+      'a size that is written out',
+      (x: Tensor) => x.view(1, 8),
+      /forward fails for a batch of 97: Reshape: float32\[97,2,4\]/,
+    ],
+    [
+      'the number of operations',
+      (x: Tensor) => stack(Array.from({ length: rows(x) }, () => x)),
+      /forward computes .* for a batch of 97/,
+    ],
+  ])('%s is refused, naming the operation', (_, compute, message) => {
+    const refused = () => exportOnnx(new Model(compute), { inputShape: [1, 2, 4] });
+    expect(refused).toThrow(ArgumentError);
+    expect(refused).toThrow(message);
+    expect(refused).toThrow('inputs: [{ shape, fixed: true }]');
+  });
+
+  test('may be fixed', async () => {
+    const model = new Model((x) => x.div(Math.sqrt(rows(x))).view(3, 8));
+    const bytes = exportOnnx(model, { inputs: [{ shape: [3, 2, 4], fixed: true }] });
+    const session = await ort.InferenceSession.create(bytes);
+    expect(session.inputMetadata[0]).toMatchObject({ shape: [3, 2, 4] });
+    const data = fill([3, 2, 4], 1);
+    const { output } = await session.run({ input: new ort.Tensor('float32', data, [3, 2, 4]) });
+    const expected = await model.forward(tensor(data, [3, 2, 4])).array();
+    expectClose('output', output.data as Float32Array, expected as Float32Array, 1e-6);
+  });
+});
+
+describe('several inputs and outputs', () => {
+  class Reader extends nn.Module {
+    readonly words = new nn.Embedding(10, 6);
+    readonly norm = new nn.BatchNorm1d(6);
+    readonly head = new nn.Linear(6, 2);
+
+    forward(tokens: Tensor, mask: Tensor, bias: Tensor): { scores: Tensor; mean: Tensor } {
+      const words = this.words.forward(tokens).mul(mask.unsqueeze(-1));
+      const pooled = words.sum([1]).div(mask.sum([1], true));
+      return { scores: this.head.forward(this.norm.forward(pooled)).add(bias), mean: pooled.mean([0]) };
+    }
+  }
+  const inputs = [
+    { name: 'tokens', shape: [1, 5], dtype: 'int64' },
+    { name: 'mask', shape: [1, 5] },
+    { name: 'bias', shape: [2], fixed: true },
+  ] as const;
+
+  test('of int64 and float32, through DistributedDataParallel and with buffers, compute as the module for any batch', async () => {
+    const module = new Reader();
+    // Running statistics of its own.
+    await module.norm
+      .forward(tensor(fill([7, 6], 1), [7, 6]))
+      .sum()
+      .backward();
+    await initProcessGroup();
+    onTestFinished(() => destroyProcessGroup());
+    const wrapper = new DistributedDataParallel(module);
+    const session = await ort.InferenceSession.create(exportOnnx(wrapper, { inputs }));
+    expect([session.inputNames, session.outputNames]).toEqual([
+      ['tokens', 'mask', 'bias'],
+      ['scores', 'mean'],
+    ]);
+    expect(session.inputMetadata).toMatchObject([
+      { type: 'int64', shape: ['batch', 5] },
+      { type: 'float32', shape: ['batch', 5] },
+      { type: 'float32', shape: [2] },
+    ]);
+    expect(module.training && module.norm.training).toBe(true);
+    module.eval();
+    for (const batch of [1, 3]) {
+      const tokens = BigInt64Array.from({ length: batch * 5 }, (_, i) => BigInt((i * 7) % 10));
+      const mask = Float32Array.from({ length: batch * 5 }, (_, i) => (i % 5 === 4 ? 0 : 1));
+      const bias = Float32Array.of(1, -1);
+      const shape = [batch, 5];
+      const given = await session.run({
+        tokens: new ort.Tensor('int64', tokens, shape),
+        mask: new ort.Tensor('float32', mask, shape),
+        bias: new ort.Tensor('float32', bias, [2]),
+      });
+      const expected = module.forward(tensor(tokens, shape), tensor(mask, shape), tensor(bias));
+      for (const name of ['scores', 'mean'] as const) {
+        expect(given[name].dims).toEqual(expected[name].shape);
+        const numbers = (await expected[name].array()) as Float32Array;
+        expectClose(name, given[name].data as Float32Array, numbers, 1e-6);
+      }
+    }
+  });
+
+  test('have names on request; an array numbers its outputs', async () => {
+    class Pair extends nn.Module {
+      forward(a: Tensor, b: Tensor): Tensor[] {
+        return [a.add(b), a, a.sub(b)];
+      }
+    }
+    const two = [{ shape: [1, 2] }, { shape: [1, 2] }];
+    const numbered = await ort.InferenceSession.create(exportOnnx(new Pair(), { inputs: two }));
+    expect(numbered.inputNames).toEqual(['input_0', 'input_1']);
+    expect(numbered.outputNames).toEqual(['output_0', 'output_1', 'output_2']);
+    const outputNames = ['sum', 'same', 'difference'];
+    const named = await ort.InferenceSession.create(exportOnnx(new Pair(), { inputs: two, outputNames }));
+    expect(named.outputNames).toEqual(outputNames);
+    const tensors = [3, 1].map(
+      (number) => new ort.Tensor('float32', Float32Array.of(number, number), [1, 2]),
+    );
+    const results = await named.run({ input_0: tensors[0], input_1: tensors[1] });
+    expect(outputNames.map((name) => results[name].data[0])).toEqual([4, 3, 2]);
+  });
+
+  test.each([
+    ['inputs and inputShape', { inputShape: [1, 5], inputs }, /takes either inputShape/],
+    ['no inputs', {}, /takes either inputShape/],
+    [
+      'a shape without a size',
+      { inputs: [{ shape: [0, 5] }] },
+      /the shape of input must be .*, given \[0,5\]/,
+    ],
+    [
+      'a dtype that tensors do not have',
+      { inputs: [{ shape: [1], dtype: 'float16' }] },
+      /dtype of input must be/,
+    ],
+    [
+      'too few names',
+      { inputs, outputNames: ['scores'] },
+      /forward returns 2 tensors, given 1 names: scores/,
+    ],
+    ['a name that is taken', { inputs, outputNames: ['scores', 'head.bias'] }, /have the name 'head\.bias'/],
+    ['an unknown option', { inputShap: [1, 5] }, /inputShap/],
+  ])('%s: refused', (_, options, message) => {
+    expect(() => exportOnnx(new Reader(), options as ExportOptions)).toThrow(message);
+  });
+
+  test('a forward that gives something else is refused', () => {
+    class Odd extends nn.Module {
+      forward(x: Tensor): unknown {
+        return { x, count: 1 };
+      }
+    }
+    expect(() => exportOnnx(new Odd(), { inputShape: [1, 2] })).toThrow(
+      /forward must return a Tensor, an array/,
+    );
+  });
 });

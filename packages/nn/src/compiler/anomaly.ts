@@ -106,7 +106,7 @@ function describe(value: Value): string {
 }
 
 /** The module whose parameters the operator reads, or the nearest one before it; nothing where no module is known. */
-function placeOf(node: Node): string {
+export function placeOf(node: Node): string {
   const direct = modulesOf(node);
   if (direct.length > 0) return ` in ${direct.join(', ')}`;
   // Breadth first: the nearest come first.

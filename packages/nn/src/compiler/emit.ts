@@ -1,5 +1,5 @@
 import type { Leaf } from '../graph/structure.ts';
-import { isNode, type Value } from '../graph/node.ts';
+import { isNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { inputName, outputName } from '../executor/executor.ts';
 import { GraphBuilder, type Dimension } from '../onnx/graph-builder.ts';
@@ -10,11 +10,16 @@ export interface NamedValue {
   readonly value: Value;
 }
 
-/** Writes every node that the outputs depend on; the leaves are declared already, under the given names. */
+/**
+ * Writes every node that the outputs depend on; the leaves are declared already, under the given names.
+ *
+ * @param begins called before each node is written
+ */
 export function emitNodes(
   graph: GraphBuilder,
   leaves: readonly NamedValue[],
   outputs: readonly NamedValue[],
+  begins: (node: Node) => void = () => undefined,
 ): void {
   // onnxruntime computes what is written last first, with all that it depends on. So outputs are written from the last to the first: the loss comes first, then the gradients
   // from the last layer to the first, and what is kept for a layer's gradient is freed before the next layer's is computed.
@@ -32,6 +37,7 @@ export function emitNodes(
       (output) => given.get(output) ?? (read.has(output) ? graph.freshName(node.op) : ''),
     );
     for (const [index, output] of node.outputs.entries()) names.set(output, outputNames[index]);
+    begins(node);
     definitionOf(node).emit(graph, node, inputs, outputNames);
   }
   // One value may be asked for twice, or be a leaf.

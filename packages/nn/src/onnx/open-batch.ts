@@ -1,0 +1,240 @@
+import { placeOf } from '../compiler/anomaly.ts';
+import type { DType } from '../dtype.ts';
+import { ArgumentError } from '../errors.ts';
+import { exactJson } from '../graph/exact-json.ts';
+import { describeType, isNode, type Node } from '../graph/node.ts';
+import { asFraction, formulaOf, type BatchFormula } from './batch-formula.ts';
+import type { Dimension, GraphBuilder } from './graph-builder.ts';
+import type { ConstantEntry, Entry, NodeEntry } from './recording.ts';
+import { dataTypeCode } from './schema.ts';
+
+/** What a forward call wrote for one batch size. */
+export interface Trace {
+  readonly size: number;
+  readonly entries: readonly Entry[];
+}
+
+/** A number that is the same for all batch sizes, or how it follows from the size. */
+type Term = number | BatchFormula;
+
+/**
+ * Writes what several forward calls have in common as a graph that takes every batch size: numbers that follow from the size are computed from the size of an input.
+ *
+ * @param input the input whose first dimension is the batch; undefined where there is one trace
+ * @throws ArgumentError that names the operation where the calls differ in another way
+ */
+export function writeWithOpenBatch(
+  graph: GraphBuilder,
+  traces: readonly Trace[],
+  input: string | undefined,
+): void {
+  const [{ entries }] = traces;
+  const size = new BatchSize(graph, input);
+  const names = new Map<string, string>();
+  const longest = Math.max(...traces.map((trace) => trace.entries.length));
+  for (let index = 0; index < longest; index += 1) {
+    const alternatives = traces.map((trace) => trace.entries.at(index));
+    requireOneKind(traces, alternatives);
+    const entry = entries[index];
+    if (entry.kind === 'node') {
+      const inputs = entry.inputs.map((name) => names.get(name) ?? name);
+      graph.node(entry.opType, inputs, entry.outputs, entry.attributes);
+    } else {
+      const constants = alternatives as ConstantEntry[];
+      const opensDimension = isShapeOfReshape(entries, index);
+      names.set(entry.name, writeConstant(graph, size, traces, constants, opensDimension));
+    }
+  }
+}
+
+/** How a dimension of an output is written: its size, `batch`, or a formula; nothing where there is none. */
+export function openDimension(sizes: readonly number[], dimensions: readonly number[]): Dimension {
+  if (dimensions.every((dimension) => dimension === dimensions[0])) return dimensions[0];
+  const formula = formulaOf(sizes, dimensions);
+  if (formula === undefined || formula.isReciprocal) return undefined;
+  const { factor, offset } = formula;
+  const product = factor === 1 ? 'batch' : `${factor}*batch`;
+  return offset === 0 ? product : `${product}${offset > 0 ? '+' : ''}${offset}`;
+}
+
+function requireOneKind(traces: readonly Trace[], alternatives: readonly (Entry | undefined)[]): void {
+  const kinds = alternatives.map((entry) => {
+    if (entry?.kind !== 'node') return entry && `${entry.name}:${entry.dtype}:${entry.shape.length}`;
+    return [entry.opType, entry.inputs, entry.outputs, Object.keys(entry.attributes)].join();
+  });
+  const other = kinds.findIndex((kind) => kind !== kinds[0]);
+  if (other !== -1) {
+    const [first, second] = [0, other].map((trace) => {
+      const entry = alternatives[trace];
+      const operation = entry === undefined ? 'no further operation' : describeOperation(entry.of);
+      return `${operation} for a batch of ${traces[trace].size}`;
+    });
+    throw cannotBeOpen(`forward computes ${first}, and ${second}`);
+  }
+  if (alternatives[0]?.kind !== 'node') return;
+  for (const name of Object.keys(alternatives[0].attributes)) {
+    const values = (alternatives as NodeEntry[]).map(({ attributes }) => exactJson(attributes[name]));
+    if (values.some((value) => value !== values[0])) {
+      throw differs(traces, alternatives[0].of, `${name} of ${alternatives[0].opType}`, values);
+    }
+  }
+}
+
+/** Only there does −1 stand for a size. */
+function isShapeOfReshape(entries: readonly Entry[], index: number): boolean {
+  const { name } = entries[index] as ConstantEntry;
+  const reader = entries
+    .slice(index + 1)
+    .find((entry) => entry.kind === 'node' && entry.inputs.includes(name));
+  return reader?.kind === 'node' && reader.opType === 'Reshape';
+}
+
+function writeConstant(
+  graph: GraphBuilder,
+  size: BatchSize,
+  traces: readonly Trace[],
+  constants: readonly ConstantEntry[],
+  opensDimension: boolean,
+): string {
+  const [{ dtype, shape, values }] = constants;
+  const of = readerOf(traces[0].entries, constants[0]);
+  const sizes = traces.map((trace) => trace.size);
+  const term = (numbers: readonly number[]): Term => {
+    if (numbers.every((number) => Object.is(number, numbers[0]))) return numbers[0];
+    // Which dimension of a large array is left open depends on its size.
+    if (opensDimension && numbers.includes(-1)) return -1;
+    const formula = formulaOf(sizes, numbers);
+    if (formula === undefined || !size.canCompute(dtype, formula)) {
+      throw differs(traces, of, 'a number in it', numbers.map(String));
+    }
+    return formula;
+  };
+  const dimensions = shape.map((_, axis) => term(constants.map((constant) => constant.shape[axis])));
+  if (dimensions.every((dimension) => typeof dimension === 'number')) {
+    const terms = values.map((_, place) => term(constants.map((constant) => constant.values[place])));
+    return writeTerms(graph, size, { dtype, shape, terms });
+  }
+  // An array whose size follows from the batch can only repeat one number.
+  if (constants.some((constant) => constant.values.some((value) => !Object.is(value, constant.values[0])))) {
+    const types = constants.map((constant) => describeType(constant));
+    throw differs(traces, of, 'an array of numbers in it', types);
+  }
+  const number = writeTerms(graph, size, {
+    dtype,
+    shape: [1],
+    terms: [term(constants.map((constant) => constant.values[0]))],
+  });
+  const target = writeTerms(graph, size, { dtype: 'int64', shape: [shape.length], terms: dimensions });
+  return written(graph, 'Expand', [number, target]);
+}
+
+/** The operation that uses a number: one of forward's own is written for itself. */
+function readerOf(entries: readonly Entry[], { of }: ConstantEntry): Node {
+  if (!isNode(of, 'Constant') && !isNode(of, 'Number')) return of;
+  return entries.find((entry) => entry.of.inputs.includes(of.outputs[0]))?.of ?? of;
+}
+
+function writeTerms(
+  graph: GraphBuilder,
+  size: BatchSize,
+  { dtype, shape, terms }: { dtype: DType; shape: readonly number[]; terms: readonly Term[] },
+): string {
+  if (terms.every((term) => typeof term === 'number')) return graph.constant(dtype, shape, terms);
+  const parts = terms.map((term) =>
+    typeof term === 'number' ? graph.constant(dtype, [1], [term]) : size.compute(dtype, term),
+  );
+  const flat = parts.length === 1 ? parts[0] : written(graph, 'Concat', parts, { axis: 0 });
+  if (shape.length === 1) return flat;
+  return written(graph, 'Reshape', [flat, graph.constant('int64', [shape.length], shape)]);
+}
+
+/** Numbers that are computed from the batch size when the graph runs, as arrays of one element. */
+class BatchSize {
+  readonly #graph: GraphBuilder;
+  readonly #input: string | undefined;
+  readonly #computed = new Map<string, string>();
+
+  constructor(graph: GraphBuilder, input: string | undefined) {
+    this.#graph = graph;
+    this.#input = input;
+  }
+
+  /** Integers are exact: a fraction of the size must be one of small integers. */
+  canCompute(dtype: DType, { factor, offset, isReciprocal }: BatchFormula): boolean {
+    if (dtype === 'float32') return true;
+    return dtype === 'int64' && !isReciprocal && Number.isInteger(offset) && asFraction(factor) !== undefined;
+  }
+
+  compute(dtype: DType, formula: BatchFormula): string {
+    return this.#once(`${dtype} ${exactJson(formula)}`, () =>
+      dtype === 'int64' ? this.#integer(formula) : this.#float(formula),
+    );
+  }
+
+  #integer({ factor, offset }: BatchFormula): string {
+    const { numerator, denominator } = asFraction(factor)!;
+    const product = this.#apply('int64', 'Mul', this.#size(), numerator, 1);
+    const quotient = this.#apply('int64', 'Div', product, denominator, 1);
+    return this.#apply('int64', 'Add', quotient, offset, 0);
+  }
+
+  #float({ factor, offset, isReciprocal }: BatchFormula): string {
+    const size = this.#once('float', () =>
+      written(this.#graph, 'Cast', [this.#size()], { to: dataTypeCode.float32 }),
+    );
+    const constant = (number: number) => this.#graph.constant('float32', [1], [number]);
+    // c / n in one division, which rounds as the number itself was.
+    if (isReciprocal && offset === 0) return written(this.#graph, 'Div', [constant(1 / factor), size]);
+    const line = this.#apply('float32', 'Add', this.#apply('float32', 'Mul', size, factor, 1), offset, 0);
+    return isReciprocal ? written(this.#graph, 'Div', [constant(1), line]) : line;
+  }
+
+  #apply(dtype: DType, op: string, to: string, number: number, neutral: number): string {
+    if (number === neutral) return to;
+    return written(this.#graph, op, [to, this.#graph.constant(dtype, [1], [number])]);
+  }
+
+  #size(): string {
+    return this.#once('size', () => written(this.#graph, 'Shape', [this.#input!], { start: 0, end: 1 }));
+  }
+
+  #once(key: string, write: () => string): string {
+    const known = this.#computed.get(key) ?? write();
+    this.#computed.set(key, known);
+    return known;
+  }
+}
+
+/** The output of a node of its own, whose name no operation uses. */
+function written(
+  graph: GraphBuilder,
+  op: string,
+  inputs: readonly string[],
+  attributes: Parameters<GraphBuilder['node']>[3] = {},
+): string {
+  const name = graph.freshName('batch');
+  graph.node(op, inputs, [name], attributes);
+  return name;
+}
+
+function differs(
+  traces: readonly Trace[],
+  of: Node,
+  what: string,
+  values: readonly (string | undefined)[],
+): ArgumentError {
+  const cases = values.map((value, trace) => `${value} for a batch of ${traces[trace].size}`).join(', ');
+  return cannotBeOpen(`in ${describeOperation(of)}, ${what} is ${cases}, which no formula of the file gives`);
+}
+
+function cannotBeOpen(reason: string): ArgumentError {
+  return new ArgumentError(
+    `exportOnnx: the batch cannot be left open: ${reason}. ` +
+      'Write forward so that it computes alike for every batch, or export it for one size: inputs: [{ shape, fixed: true }].',
+  );
+}
+
+function describeOperation(node: Node): string {
+  const inputs = node.inputs.map(describeType).join(', ');
+  return `${node.op}(${inputs})${placeOf(node)}`;
+}

@@ -1,0 +1,51 @@
+import type { DType } from '../dtype.ts';
+import type { Node } from '../graph/node.ts';
+import { GraphBuilder, type AttributeValue } from './graph-builder.ts';
+
+/** What is written into a graph, in the order of writing. */
+export type Entry = ConstantEntry | NodeEntry;
+
+export interface ConstantEntry {
+  readonly kind: 'constant';
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly values: readonly number[];
+  /** The operation that it is written for. */
+  readonly of: Node;
+}
+
+export interface NodeEntry {
+  readonly kind: 'node';
+  readonly opType: string;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly of: Node;
+}
+
+/** Records what operators write. Graphs of one structure have equal names in it, also where their constants differ. */
+export class RecordingGraph extends GraphBuilder {
+  readonly entries: Entry[] = [];
+  #of: Node | undefined;
+
+  /** What follows is written for this operation. */
+  readonly begin = (node: Node): void => {
+    this.#of = node;
+  };
+
+  override constant(dtype: DType, shape: readonly number[], values: readonly number[]): string {
+    const name = this.freshName('constant');
+    this.entries.push({ kind: 'constant', name, dtype, shape, values, of: this.#of! });
+    return name;
+  }
+
+  override node(
+    opType: string,
+    inputs: readonly string[],
+    outputs: readonly string[],
+    attributes: Readonly<Record<string, AttributeValue>> = {},
+  ): void {
+    this.entries.push({ kind: 'node', opType, inputs, outputs, attributes, of: this.#of! });
+  }
+}
