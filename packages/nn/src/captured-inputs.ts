@@ -3,8 +3,8 @@ import { discard } from './executor/discard.ts';
 import { isNode, type Node } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
 
-/** Copies of earlier runs, as many as one run took, by type and length: loops ask for the same ones again and again. */
-let free = new Map<string, TensorData[]>();
+/** Copies of earlier runs, as many as one run took, by the bytes of their buffers: loops ask for the same ones, or ones of about that size, again and again. */
+let free = new Map<number, TensorData[]>();
 
 /** Bytes of copies that are held for the next run; larger ones are freed, whose copying costs little beside what is computed from them. */
 const mostHeld = 64e6;
@@ -33,8 +33,15 @@ export class CapturedInputs {
     if (copies.reduce((sum, { byteLength }) => sum + byteLength, 0) > mostHeld) {
       discard(copies.map(({ buffer }) => buffer as ArrayBuffer));
     } else {
+      // Of other sizes than this run's.
+      const unused = [...free.values()].flat();
+      if (unused.length > 0) discard(unused.map(({ buffer }) => buffer as ArrayBuffer));
       free = new Map();
-      for (const copy of copies) free.set(keyOf(copy), [...(free.get(keyOf(copy)) ?? []), copy]);
+      for (const copy of copies) {
+        const alike = free.get(copy.buffer.byteLength);
+        if (alike === undefined) free.set(copy.buffer.byteLength, [copy]);
+        else alike.push(copy);
+      }
     }
   }
 
@@ -42,16 +49,23 @@ export class CapturedInputs {
     const { data } = source;
     // One that was emptied is reported when the graph runs.
     if (data.length === 0 || this.#copies.has(source)) return;
-    const place = free.get(keyOf(data))?.pop();
-    if (place === undefined) {
-      this.#copies.set(source, data.slice());
-    } else {
-      (place as Float32Array).set(data as Float32Array);
-      this.#copies.set(source, place);
-    }
+    const capacity = roundedUp(data.byteLength);
+    const place = free.get(capacity)?.pop();
+    const isAlike = place?.length === data.length && place.BYTES_PER_ELEMENT === data.BYTES_PER_ELEMENT;
+    const copy = isAlike
+      ? place
+      : viewLike(data, (place?.buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(capacity));
+    (copy as Float32Array).set(data as Float32Array);
+    this.#copies.set(source, copy);
   }
 }
 
-function keyOf(data: TensorData): string {
-  return `${data.BYTES_PER_ELEMENT}:${data.length}`;
+function viewLike({ constructor, length }: TensorData, buffer: ArrayBuffer): TensorData {
+  return new (constructor as Float32ArrayConstructor)(buffer, 0, length);
+}
+
+/** At most an eighth more, so that texts of all lengths need few sizes. */
+function roundedUp(bytes: number): number {
+  const step = Math.max(2 ** Math.floor(Math.log2(bytes)) / 8, 8);
+  return Math.ceil(bytes / step) * step;
 }
