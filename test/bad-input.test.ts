@@ -59,6 +59,13 @@ describe('the command line', () => {
     expect(lineCount(stderr)).toBeLessThanOrEqual(4);
   });
 
+  test('a file as --output of an example is refused at its start, without a launcher in one line', async () => {
+    const args = ['--import', 'ringrun/typescript', mnistScript, '--output', 'README.md'];
+    const stderr = await refusal(node(args), 1);
+    expect(stderr).toContain("option '--output <place>' argument 'README.md' is invalid. It is a file");
+    expect(lineCount(stderr)).toBe(1);
+  });
+
   test('an unknown option of the script, with the one that was meant', async () => {
     const stderr = await refusal(launch(['--nproc', '2', mnistScript, '--epoch', '3']), 1);
     expect(stderr).toContain("unknown option '--epoch'\n(Did you mean --epochs?)");

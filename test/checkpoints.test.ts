@@ -101,6 +101,8 @@ test('what is asked for wrongly is refused on every rank, and the next save work
     stateless: 'best has no stateDict and no loadStateDict. Register what has both',
     keep: 'ERR_INVALID_ARGUMENT: Checkpointer: ',
     place: "ERR_INVALID_ARGUMENT: openStorage: 'gs://bucket' is no place for data",
+    file: 'ERR_INVALID_ARGUMENT: Checkpointer: dir: expected a folder, got the file /',
+    belowFile: '/test/fixtures/checkpoints.js is a file. Name a folder',
     step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',
     ranksDiffer: 'ERR_CHECKPOINT_RANKS_DIFFER: ',
     unsavable: 'values.callback is a function, which a checkpoint cannot hold',
@@ -177,12 +179,10 @@ test('a program that ends while its checkpoint is written ends when that is comp
 });
 
 test('a failure that nobody has been told of is the exit code', async () => {
-  const env = { DIR: '/dev/null/checkpoints' };
+  const env = { DIR: '/proc/checkpoints' };
   const args = ['--nproc', '2', 'test/fixtures/checkpoints.js', 'saveAndEnd', temporaryFolder()];
   const { code, stderr, left } = await launch(args, { env }).ended;
   expect({ code, left }).toEqual({ code: 1, left: [] });
-  expect(stderr).toContain(
-    'the checkpoint of step 1 was not written to /dev/null/checkpoints: writing /dev/null/',
-  );
+  expect(stderr).toContain('the checkpoint of step 1 was not written to /proc/checkpoints: writing /proc/');
   expect(stderr).toMatch(/root cause: rank 0 .*exit code 1/);
 });

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 /** How an example is trained, as its command line says. */
@@ -106,7 +107,11 @@ function commandOf(example: Example): Command {
     .option('--seed <n>', 'seed of the initial parameters and of the order of the images', integerFrom(0), 1)
     .option('--log-interval <n>', 'steps between two lines of the log', integerFrom(1), 10)
     .option('--data <place>', example.data)
-    .option('--output <place>', 'a folder or s3://bucket/prefix for checkpoints, one after each epoch')
+    .option(
+      '--output <place>',
+      'a folder or s3://bucket/prefix for checkpoints, one after each epoch',
+      folder,
+    )
     .option('--checkpoint-interval <n>', 'steps between two checkpoints within an epoch', integerFrom(1))
     .option(
       '--resume [checkpoint]',
@@ -116,7 +121,7 @@ function commandOf(example: Example): Command {
       '--save-model [file]',
       `write the trained model in ONNX format (${example.savedModel} unless named)`,
     )
-    .option('--dir <dir>', "a folder for TensorBoard's curves; none are written unless given")
+    .option('--dir <dir>', "a folder for TensorBoard's curves; none are written unless given", folder)
     .addOption(
       new Option(
         '--histograms',
@@ -136,6 +141,12 @@ function commandOf(example: Example): Command {
 
 function choice(flags: string, description: string, choices: readonly string[], usual: string): Option {
   return new Option(flags, description).choices(choices).default(usual);
+}
+
+/** A folder, which need not exist, or a bucket. */
+function folder(text: string): string {
+  if (statSync(text, { throwIfNoEntry: false })?.isFile() !== true) return text;
+  throw new InvalidArgumentError('It is a file; a folder is expected, which need not exist.');
 }
 
 function integerFrom(least: number): (text: string) => number {

@@ -1,7 +1,8 @@
 import { requireOptions } from '@ringrun/collectives';
 import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
 import { requireInteger } from '../data/require-integer.ts';
-import { openStorage } from '../storage/index.ts';
+import { refuseFileAsFolder } from '../storage/folder-path.ts';
+import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';
 import { checkpointsAmong, namePrefix, newestFirst } from './catalogue.ts';
 import { holdForSave } from './ending.ts';
@@ -88,12 +89,13 @@ export class Checkpointer {
   readonly #writes: Writes;
   readonly #lastSaved: LastSaved;
 
-  /** Nothing is opened yet. Throws `InvalidArgumentError` for a `dir` that is no place for data, or a `keep` below 1. */
+  /** Nothing is opened yet. Throws `InvalidArgumentError` for a `dir` that is no place for data or a file, or a `keep` below 1. */
   constructor(options: CheckpointerOptions) {
     requireOptions('Checkpointer', options, checkpointerOptions);
     const { dir, keep = 3, processGroup } = options;
     requireInteger(keep, { who: 'Checkpointer', what: 'keep', min: 1 });
     this.#storage = openStorage(dir);
+    if (!isBucket(dir)) refuseFileAsFolder(dir, 'Checkpointer: dir');
     this.location = this.#storage.location;
     this.#group = processGroup;
     this.#lastSaved = new LastSaved(this.location);

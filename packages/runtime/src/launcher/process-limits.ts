@@ -16,9 +16,10 @@ export interface Limit {
  * @throws LaunchError with the limit that is reached first.
  */
 export function refuseTooMany(count: number, limits: readonly Limit[]): void {
-  const [tightest] = limits
+  const tightest = limits
     .map((limit) => ({ ...limit, most: Math.max(1, Math.floor(limit.available / limit.perProcess)) }))
-    .sort((a, b) => a.most - b.most);
+    .sort((a, b) => a.most - b.most)
+    .at(0);
   if (tightest === undefined || count <= tightest.most) return;
   const { of, available, perProcess, most } = tightest;
   throw new LaunchError(

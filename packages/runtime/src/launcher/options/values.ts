@@ -41,9 +41,10 @@ export function parseBackend(text: string): RendezvousOptions['backend'] {
 
 /** `host`, `host:port`, or an IPv6 address, in brackets where a port follows. */
 export function parseHostPort(text: string): { host: string; port: number | undefined } {
-  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(text) ?? [];
-  const port = digits === undefined ? undefined : Number(digits);
-  const host = bracketed ?? plain ?? text;
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d+))?$/.exec(text);
+  const bracketed = match?.[1];
+  const port = match?.[3] === undefined ? undefined : Number(match[3]);
+  const host = bracketed ?? match?.[2] ?? text;
   // Only a host without brackets may have a name.
   const isKnown = bracketed === undefined ? isHost(host) : isIPv6(bracketed);
   if (isKnown && (port === undefined || (port >= 1 && port <= highestPort))) return { host, port };
