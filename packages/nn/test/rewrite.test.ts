@@ -26,6 +26,7 @@ async function computed(value: Value): Promise<Float32Array> {
     inputs,
     outputs: [value],
     holdsMemory: false,
+    isLong: false,
   });
   const output = new Float32Array(sizeOf(value.shape));
   await program.run(

@@ -2,9 +2,10 @@ import type { TensorData } from '../dtype.ts';
 import type { Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
-import type { Value } from '../graph/node.ts';
+import { sizeOf, type Value } from '../graph/node.ts';
 import type { CollectiveGroup, Source } from '../graph/operators.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
+import { topologicalOrder } from '../graph/topology.ts';
 import { emitModel } from './emit.ts';
 import { programShapeOf } from './churn.ts';
 import { Programs } from './program-cache.ts';
@@ -13,6 +14,7 @@ import { detachedAlready } from './rewrites/detached-already.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { SegmentedProgram } from './segmented-program.ts';
+import { announcedIfSlow } from './slow-compilation.ts';
 
 /** By the structure of their graphs. */
 const programs = new Programs<SegmentedProgram>();
@@ -37,11 +39,14 @@ export async function evaluate(
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
   const { leaves, groups, key } = structureOf(all);
+  const shape = () => programShapeOf(all, leaves);
   const make = () =>
-    SegmentedProgram.compile(
-      { leaves, groups },
-      [rewrite(all, [detachedAlready, reluAfterMaxPool])],
-      (inputs, outputs) => compile('forward', inputs, outputs),
+    announcedIfSlow('the forward pass', shape(), () =>
+      SegmentedProgram.compile(
+        { leaves, groups },
+        [rewrite(all, [detachedAlready, reluAfterMaxPool])],
+        (inputs, outputs) => compile('forward', inputs, outputs),
+      ),
     );
   const run = async (program: SegmentedProgram) => {
     await leavesToArrive(leaves);
@@ -56,7 +61,7 @@ export async function evaluate(
       ),
     );
   };
-  await programs.use(key, make, run, () => programShapeOf(all, leaves));
+  await programs.use(key, make, run, shape);
 }
 
 /** What is done with the memory of what a program computes on the way. */
@@ -74,12 +79,14 @@ export function compile(
   outputs: readonly Value[],
   { keepsActivations = false, holdsMemory = true }: Memory = {},
 ): Promise<Program> {
+  const isLong = isLongAndSmall(outputs);
   return onnxruntimeExecutor.compile({
     name,
-    model: emitModel(leaves, rewrite(outputs, [exactMaxPool]), keepsActivations),
+    model: emitModel(leaves, rewrite(outputs, [exactMaxPool]), keepsActivations && !isLong),
     inputs: leaves.map(({ value }) => value),
     outputs,
     holdsMemory,
+    isLong,
   });
 }
 
@@ -93,6 +100,20 @@ export async function leavesToArrive(leaves: readonly Leaf[]): Promise<void> {
     if (arrived) await arrived;
   }
 }
+
+/** Whether there are so many operators that compiling them is what takes time, and whether the memory of what they compute is of no concern. */
+function isLongAndSmall(outputs: readonly Value[]): boolean {
+  const order = topologicalOrder(outputs);
+  if (order.length < longGraph) return false;
+  const elements = order.flatMap((node) => node.outputs).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
+  return elements * Float32Array.BYTES_PER_ELEMENT < smallActivations;
+}
+
+/** Nodes. A training step of ResNet-18 has about 1,200. */
+const longGraph = 2500;
+
+/** Bytes, of all arrays that a graph computes. */
+const smallActivations = 2 ** 29;
 
 /** What a run takes of the leaves of one graph. */
 export function arraysOf(

@@ -14,6 +14,7 @@ import { rewrite } from './rewrite.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { SegmentedProgram } from './segmented-program.ts';
+import { announcedIfSlow } from './slow-compilation.ts';
 
 /** By the structure of their forward graphs, and the groups of their gradients. */
 const programs = new Programs<SegmentedProgram>();
@@ -45,7 +46,8 @@ export function trainingStepOf(loss: Value): TrainingStep {
     .sort((a, b) => groupOf(a) - groupOf(b));
   const parts = positionsByGroup(trainable.map(groupOf));
   const gradientGroups = leaves.map(({ source }) => source.parameter?.gradientGroup).join();
-  const make = () => {
+  const shape = () => programShapeOf(forward, leaves);
+  const compileParts = () => {
     const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
     const gradients = differentiate(rewritten[0]);
     // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
@@ -57,6 +59,8 @@ export function trainingStepOf(loss: Value): TrainingStep {
       compile('forward and backward', inputs, outputs, { keepsActivations: true }),
     );
   };
+  const make = () =>
+    announcedIfSlow(`forward and backward passes of a loss (${loss.node.op})`, shape(), compileParts);
   return {
     trainable,
     run: (lossOutput, gradients, written, { through = (group) => group, arrayOf }: RunOptions = {}) => {
@@ -73,7 +77,7 @@ export function trainingStepOf(loss: Value): TrainingStep {
           );
         });
       };
-      return programs.use(`${key} ${gradientGroups}`, make, runOn, () => programShapeOf(forward, leaves));
+      return programs.use(`${key} ${gradientGroups}`, make, runOn, shape);
     },
   };
 }

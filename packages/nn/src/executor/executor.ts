@@ -10,6 +10,8 @@ export interface ProgramDefinition {
   readonly outputs: readonly ValueType[];
   /** Whether the memory of what is computed on the way is held for the next run. What needs little is as fast without. */
   readonly holdsMemory: boolean;
+  /** Whether the graph has so many operators that compiling it quickly is worth more than what fusing some of them saves in a run. */
+  readonly isLong: boolean;
 }
 
 export const inputName = (position: number): string => `input_${position}`;

@@ -1,0 +1,59 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test, vi } from 'vitest';
+import { describeCompilation, whileWatched } from '../src/compiler/slow-compilation.ts';
+import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
+import { Parameter } from '../src/index.ts';
+import './one-thread.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'ringrun-slow-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** What is in a file while a run blocks this thread until something is there, or for so many milliseconds; and what is in it afterwards. */
+async function written(afterMs: number, mostMs: number): Promise<[during: string, after: string]> {
+  const path = join(folder, `${afterMs}`);
+  const fd = openSync(path, 'w');
+  const during = await whileWatched('compiling\n', afterMs, fd, () => {
+    const end = performance.now() + mostMs;
+    while (performance.now() < end && readFileSync(path, 'utf8') === '');
+    return Promise.resolve(readFileSync(path, 'utf8'));
+  });
+  const after = readFileSync(path, 'utf8');
+  closeSync(fd);
+  return [during, after];
+}
+
+test('the line is written while the compilation blocks the thread, and only when it is slow', async () => {
+  expect(await written(20, 20_000)).toEqual(['compiling\n', 'compiling\n']);
+  expect(await written(60_000, 1)).toEqual(['', '']);
+});
+
+test('the line says what is compiled, of how many operators, and from which shapes', () => {
+  const step = { dtype: 'float32', shape: [8, 16] } as const;
+  const labels = { dtype: 'int64', shape: [8] } as const;
+  expect(describeCompilation('a loss', { operators: 2050, inputs: [step, step, step, labels] })).toBe(
+    'a loss, 2,050 operators, from 3 × float32[8,16], int64[8]. This happens once for each set of shapes.',
+  );
+  const lengths = [1, 2, 3, 4, 5, 6].map((length) => ({ dtype: 'int64', shape: [length] }) as const);
+  expect(describeCompilation('a loss', { operators: 7, inputs: lengths })).toContain(
+    'from int64[1], int64[2], int64[3], int64[4] and 2 more shapes.',
+  );
+  expect(describeCompilation('a loss', { operators: 7, inputs: [] })).toContain('from parameters alone.');
+});
+
+test('a long graph of small arrays is compiled without what takes time in the square of its length', async () => {
+  const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
+  const parameter = new Parameter(Float32Array.of(0.5, -0.25), [2]);
+  let value = parameter.mul(1);
+  for (let step = 0; step < 700; step += 1) value = value.mul(0.999).add(parameter);
+  await value.sum().backward();
+  const [[definition]] = compile.mock.calls;
+  compile.mockRestore();
+  expect(definition.isLong).toBe(true);
+  let expected = 1;
+  for (let step = 0; step < 700; step += 1) expected = expected * 0.999 + 1;
+  for (const gradient of parameter.grad!) expect(gradient / expected).toBeCloseTo(1, 4);
+});
