@@ -1,6 +1,6 @@
 import { backward, read, readNumber, type BackwardOptions } from './autograd.ts';
 import type { DType, TensorData } from './dtype.ts';
-import { NnError, ShapeError } from './errors.ts';
+import { ArgumentError, NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
 import { asRecorded } from './no-grad.ts';
 import { requireLength } from './require-length.ts';
@@ -34,6 +34,21 @@ export class Tensor {
 
   get dtype(): DType {
     return this.value.dtype;
+  }
+
+  /** torch's flag for freezing; an assignment of it would do nothing here. */
+  set requiresGrad(_: boolean) {
+    throw new ArgumentError(
+      'requiresGrad cannot be set: what is trained are Parameters. To freeze one, give it to no optimizer; to cut a tensor from its parameters, use detach().',
+    );
+  }
+
+  /** `x + 1` and other arithmetic of JavaScript's are errors; a text has the tensor's type. */
+  [Symbol.toPrimitive](hint: 'number' | 'string' | 'default'): string {
+    if (hint === 'string') return `Tensor ${describeType(this.value)}`;
+    throw new ArgumentError(
+      `A Tensor, ${describeType(this.value)}, is used as a number. Write x.add(y), x.sub(y), x.mul(y) or x.div(y) for arithmetic, and await x.item() for its number.`,
+    );
   }
 
   get shape(): readonly number[] {

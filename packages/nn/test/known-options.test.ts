@@ -140,6 +140,24 @@ describe('an option that is not known is refused with the nearest one', () => {
   });
 });
 
+test.each(['sum', 'mean', 'amax', 'amin'] as const)(
+  '%s of one axis without an array says what to write',
+  (name) => {
+    expect(() => two[name](1 as never)).toThrow('axes must be an array, given 1. Write [1].');
+  },
+);
+
+test('a tensor in arithmetic of JavaScript’s, and an assignment of requiresGrad, say what to write', () => {
+  expect(() => (two as never as number) + 1).toThrow(
+    'A Tensor, float32[2,2], is used as a number. Write x.add(y)',
+  );
+  expect(() => (two as never as number) > 1).toThrow(ArgumentError);
+  expect(`is ${two as never as string}`).toBe('is Tensor float32[2,2]');
+  for (const frozen of [parameter(), new nn.Linear(1, 1)]) {
+    expect(() => (frozen.requiresGrad = false)).toThrow('requiresGrad cannot be set');
+  }
+});
+
 test('the packages check options by the same code', () => {
   const [ofNn, ...others] = ['nn', 'collectives', 'tfjs'].map((name) =>
     readFileSync(new URL(`../../${name}/src/known-options.ts`, import.meta.url), 'utf8'),

@@ -158,3 +158,20 @@ describe('Dropout', () => {
     expect(output.every((element) => element === expected)).toBe(true);
   });
 });
+
+test.each([
+  ['Map', new Map([['a', new nn.Linear(1, 1)]]), 'the modules in the Map'],
+  ['Set', new Set([new nn.Linear(1, 1)]), 'the modules in the Set'],
+  ['object', { a: new nn.Linear(1, 1) }, 'the modules in the object'],
+  ['object of arrays', { a: [new nn.Linear(1, 1)] }, 'the modules in the object'],
+  [
+    'array of parameters',
+    [new Parameter(new Float32Array(1), [1])],
+    'the parameters and buffers in the array',
+  ],
+])('layers in an %s are refused, as nothing would train them', (_, held, message) => {
+  class Holder extends nn.Module {
+    readonly held: unknown = held;
+  }
+  expect(() => [...new Holder().parameters()]).toThrow(`Holder: ${message} 'held' would not be found`);
+});

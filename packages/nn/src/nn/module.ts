@@ -61,12 +61,29 @@ export abstract class Module implements DistributedModule {
     for (const [name, property] of propertiesOf(this)) {
       if (property instanceof Module) {
         yield [name, property];
-      } else if (Array.isArray(property) && property.some((element) => element instanceof Module)) {
-        throw new ArgumentError(
-          `${this.constructor.name}: the modules in the array '${name}' would not be found; make it a nn.ModuleList.`,
-        );
+      } else {
+        this.#requireNothingHidden(name, property);
       }
     }
+  }
+
+  /** torch's flag for freezing; an assignment of it would do nothing here. */
+  set requiresGrad(_: boolean) {
+    throw new ArgumentError(
+      `${this.constructor.name}: requiresGrad cannot be set. To freeze a module, give its parameters to no optimizer, or compute it in noGrad().`,
+    );
+  }
+
+  #requireNothingHidden(name: string, property: unknown): void {
+    const hidden = partIn(property);
+    if (hidden === undefined) return;
+    const [kind, cure] =
+      hidden instanceof Module
+        ? ['modules', 'make it a nn.ModuleList']
+        : ['parameters and buffers', 'make each a property of a module'];
+    throw new ArgumentError(
+      `${this.constructor.name}: the ${kind} in the ${containerOf(property)} '${name}' would not be found; ${cure}.`,
+    );
   }
 
   *children(): Generator<Module> {
@@ -152,6 +169,32 @@ function* listed<T>(
       yield [join(path, name), property];
     }
   }
+}
+
+/** A module, parameter or buffer in an array, a Map, a Set or an object literal, or in one of these in it. */
+function partIn(container: unknown, depth = 2): Module | Parameter | BufferTensor | undefined {
+  for (const element of elementsOf(container)) {
+    if (element instanceof Module || element instanceof Parameter || element instanceof BufferTensor)
+      return element;
+    const found = depth > 1 ? partIn(element, depth - 1) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function elementsOf(container: unknown): Iterable<unknown> {
+  if (Array.isArray(container)) return container as unknown[];
+  if (container instanceof Set) return container as Set<unknown>;
+  if (container instanceof Map) return container.values();
+  if (typeof container !== 'object' || container === null) return [];
+  return Object.getPrototypeOf(container) === Object.prototype
+    ? Object.values<unknown>(container as Record<string, unknown>)
+    : [];
+}
+
+function containerOf(container: unknown): string {
+  if (Array.isArray(container)) return 'array';
+  return container instanceof Map ? 'Map' : container instanceof Set ? 'Set' : 'object';
 }
 
 function propertiesOf(module: Module): [name: string, property: unknown][] {

@@ -3,6 +3,10 @@ import { describeType, type Value } from '../graph/node.ts';
 
 /** Axes counted from 0, ascending; negative ones count from the last. None may be there twice. */
 export function normalizeAxes(op: string, axes: readonly number[], value: Value): number[] {
+  const given: unknown = axes;
+  if (!Array.isArray(given)) {
+    throw new ShapeError(`${op}: axes must be an array, given ${String(given)}. Write [${String(given)}].`);
+  }
   const rank = value.shape.length;
   const normal = axes.map((axis) => {
     if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
