@@ -46,6 +46,10 @@ class BufferElements {
     return this.place;
   }
 
+  get isThere(): boolean {
+    return this.arrival?.hasArrived ?? true;
+  }
+
   arrived(): Promise<void> | undefined {
     return this.arrival?.wait();
   }

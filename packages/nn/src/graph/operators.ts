@@ -10,6 +10,8 @@ export interface Source {
   readonly place?: TensorData;
   /** Resolves when the elements that are on their way to `data` are there; undefined when none are. To be waited for before a graph runs: `data` would block. */
   arrived?(): Promise<void> | undefined;
+  /** Whether no elements are on their way to `place`, for printing; true where it is left out. */
+  readonly isThere?: boolean;
   /** Who takes this leaf's gradient; a leaf without one is not trained. */
   readonly parameter?: GradientReceiver | undefined;
   /** Whether a caller has the array and may write to it at any time, so that a run reads a copy of what it held when the run was asked for. */

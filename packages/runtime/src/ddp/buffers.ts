@@ -119,6 +119,11 @@ class BufferBroadcast implements Arrival {
     );
   }
 
+  /** The rank that gives the values has them. */
+  get hasArrived(): boolean {
+    return this.#gives || (this.#isOver && this.#failure === undefined);
+  }
+
   wait(): Promise<void> | undefined {
     if (!this.#isOver) return this.#waitUntilOver();
     return this.#failure === undefined || this.#failure.isKnown ? undefined : this.#waitUntilOver();

@@ -54,6 +54,8 @@ export interface DistributedBuffer {
  * first who asks afterwards.
  */
 export interface Arrival {
+  /** Whether the values are there. Asking waits for nothing and reports no error, so it is for printing. */
+  readonly hasArrived: boolean;
   /** Resolves when the values are there; undefined when they are. */
   wait(): Promise<void> | undefined;
   /** The same on the calling thread. */
