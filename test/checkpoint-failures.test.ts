@@ -192,6 +192,8 @@ async function slowBucket(delayMs: number): Promise<Environment> {
       response.writeHead(answer.statusCode!, answer.headers);
       answer.pipe(response);
     });
+    // The process that asked may be dead, and the test over, when its delay has passed.
+    upstream.on('error', () => response.destroy());
     upstream.end();
   };
   return bucketAt(await serve((...args) => void setTimeout(pass, delayMs, ...args)));

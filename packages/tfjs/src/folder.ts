@@ -72,7 +72,8 @@ function together(data: ArrayBuffer | ArrayBuffer[]): Uint8Array {
 async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;
   const above = dirname(resolve(path));
-  if (above !== path) await makeFolder(above);
+  // Of a file above, mkdir itself says that it is no folder.
+  if (above !== path && !(await exists(above))) await makeFolder(above);
   await mkdir(path).catch(async (error: unknown) => {
     // Another process may have made it meanwhile.
     if (!(await isFolder(path))) throw error;
@@ -82,6 +83,10 @@ async function makeFolder(path: string): Promise<void> {
 async function isFolder(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isDirectory() ?? false;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
 }
 
 async function writeWhole(path: string, name: string, bytes: Uint8Array): Promise<void> {
