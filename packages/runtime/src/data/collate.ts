@@ -16,7 +16,7 @@ export interface Batched<Data extends NumericArray = NumericArray> {
 
 /** What `defaultCollate` makes of samples of a type. */
 export type Collated<Sample> = Sample extends number
-  ? Batched<Float64Array>
+  ? Batched<BigInt64Array | Float64Array>
   : Sample extends bigint
     ? Batched<BigInt64Array>
     : Sample extends string
@@ -45,7 +45,7 @@ const optionNames: OptionNames<DefaultCollateOptions> = { adopt: true, memory: t
 /**
  * Makes one batch of samples that are alike (torch.utils.data.default_collate). n samples that are
  *
- * - numbers become a Float64Array, which holds each of them exactly, and bigints a BigInt64Array; shape [n]
+ * - bigints become a BigInt64Array, and so do numbers that are all integers (up to 2^53), as labels are; other numbers become a Float64Array; shape [n]
  * - typed arrays of one type and length are stacked; shape [n, length]
  * - typed arrays with a shape, `{ data, shape }`, are stacked; shape [n, ...shape]
  * - strings become a list
@@ -83,7 +83,10 @@ function collate(samples: readonly unknown[], path: string, making: Making): unk
   );
 }
 
-function collateNumbers(numbers: readonly number[], { memory }: Making): Batched<Float64Array> {
+/** torch takes its choice by the type of the first number; JavaScript has one type for both. */
+function collateNumbers(numbers: readonly number[], making: Making): Batched<BigInt64Array | Float64Array> {
+  if (numbers.every(Number.isSafeInteger)) return collateBigints(numbers.map(BigInt), making);
+  const { memory } = making;
   const data = memory.array('Float64Array', numbers.length);
   data.set(numbers);
   return { data, shape: [numbers.length] };

@@ -5,6 +5,7 @@ import { ReusedMemory } from './batch-memory.ts';
 import { defaultCollate } from './collate.ts';
 import type { Collated } from './collate.ts';
 import type { BatchMemory, DataPass, Dataset } from './dataset.ts';
+import { FieldTypes } from './field-types.ts';
 import { requireInteger, requireSeed } from './require-integer.ts';
 import { RandomSampler, SequentialSampler } from './sampler.ts';
 import type { Sampler } from './sampler.ts';
@@ -69,6 +70,9 @@ const optionNames: OptionNames<DataLoaderOptions<unknown, unknown>> = {
  *
  * With `numWorkers` batches come from worker threads, in the same order and with the same contents. The dataset must be one that threads can have: those of ringrun, or one
  * of `datasetFromModule`. The threads end with the loop, however it ends (with `persistentWorkers` only when it breaks off). What fails in one is a `DataLoaderWorkerError` in the loop, with the thread's stack.
+ *
+ * What `defaultCollate` makes of a field has the element type that it has in the loader's first batch. A batch where it is another one, such as a first one with a
+ * fraction among targets that were integers, is an `InvalidArgumentError` that names the field.
  */
 export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Batch>, AsyncIterable<Batch> {
   /** Number of batches in a whole epoch. */
@@ -88,6 +92,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   readonly #reuseMemory: boolean;
   /** Of the last iteration, for the next one. */
   #memory: ReusedMemory | undefined;
+  readonly #fieldTypes = new FieldTypes();
   /** Iterations so far, which are the epochs of samplers that do not count them. */
   #iterations = 0;
 
@@ -170,7 +175,9 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       for (let next = asked.shift(); next; next = asked.shift()) {
         const made = await threads.waitFor(next);
         ask();
-        const batch = collates ? (made.batch as Batch) : this.#collate(made.batch as Sample[], memory);
+        const batch = collates
+          ? this.#checkedBatch(made.batch as Batch)
+          : this.#collate(made.batch as Sample[], memory);
         deliver();
         yield batch;
         threads.reclaim(made);
@@ -257,7 +264,14 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   /** Without a collate function Batch is what the default one makes. */
   #collate(samples: Sample[], memory: BatchMemory | undefined): Batch {
     if (this.#collateFn) return this.#collateFn(samples, memory);
-    return defaultCollate(samples, { adopt: this.dataset.atAll !== undefined, memory }) as Batch;
+    return this.#checkedBatch(
+      defaultCollate(samples, { adopt: this.dataset.atAll !== undefined, memory }) as Batch,
+    );
+  }
+
+  #checkedBatch(batch: Batch): Batch {
+    this.#fieldTypes.check(batch);
+    return batch;
   }
 
   #checked(index: number): number {

@@ -7,7 +7,14 @@ describe('makes one batch of', () => {
   test('numbers, exactly', () => {
     const batch = defaultCollate([1, 0.1, 2 ** 53 - 1]);
     expect(batch).toEqual({ data: Float64Array.of(1, 0.1, 2 ** 53 - 1), shape: [3] });
-    expectTypeOf(batch).toEqualTypeOf<Batched<Float64Array>>();
+    expectTypeOf(batch).toEqualTypeOf<Batched<BigInt64Array | Float64Array>>();
+    expect(defaultCollate([1, NaN]).data).toEqual(Float64Array.of(1, NaN));
+    expect(defaultCollate([1, 2 ** 53]).data).toEqual(Float64Array.of(1, 2 ** 53));
+  });
+
+  test('numbers that are all integers, as int64', () => {
+    const batch = defaultCollate([3, -1, 2 ** 53 - 1]);
+    expect(batch).toEqual({ data: BigInt64Array.of(3n, -1n, 2n ** 53n - 1n), shape: [3] });
   });
 
   test('bigints', () => {
@@ -52,9 +59,9 @@ describe('makes one batch of', () => {
     const batch = defaultCollate(samples);
     expect(batch).toEqual({
       image: { data: Float32Array.of(1, 2), shape: [2, 1] },
-      at: [{ data: Float64Array.of(5, 6), shape: [2] }, ['a', 'b']],
+      at: [{ data: BigInt64Array.of(5n, 6n), shape: [2] }, ['a', 'b']],
     });
-    expectTypeOf(batch.at).toEqualTypeOf<[x: Batched<Float64Array>, name: string[]]>();
+    expectTypeOf(batch.at).toEqualTypeOf<[x: Batched<BigInt64Array | Float64Array>, name: string[]]>();
   });
 
   test('memory of its own', () => {

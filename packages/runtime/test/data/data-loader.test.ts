@@ -80,8 +80,8 @@ describe('batches', () => {
 
   test('share no memory', () => {
     const [first, second] = new DataLoader(tens(4), { batchSize: 2 });
-    second.data.fill(-1);
-    expect([...first.data]).toEqual([0, 10]);
+    (second.data as BigInt64Array).fill(-1n);
+    expect([...first.data]).toEqual([0n, 10n]);
   });
 });
 
@@ -104,6 +104,49 @@ describe('order', () => {
     const loader = new DataLoader(tens(7), { batchSize: 3, sampler });
     expect(valuesOf(loader)).toEqual([[10, 30, 50], [0]]);
     expect(loader.length).toBe(2);
+  });
+});
+
+describe('a field keeps the element type of the first batch:', () => {
+  const oneTurnsUp = (values: readonly unknown[]) => {
+    const dataset = { length: values.length, at: (index: number) => ({ pair: [values[index], 'name'] }) };
+    const batches: unknown[] = [];
+    try {
+      for (const batch of new DataLoader(dataset, { batchSize: 2 })) batches.push(batch);
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      return [batches.length, (error as Error).message];
+    }
+    return [batches.length, ''];
+  };
+
+  test('a fraction among integers, and integers among fractions, are refused by the field', () => {
+    const cure = 'Return BigInt(x) for classes, and Float32Array.of(x) for float targets.';
+    const because = `Numbers become int64 where all of a batch are integers. ${cure}`;
+    expect(oneTurnsUp([1, 2, 3, 0.5])).toEqual([
+      1,
+      `DataLoader: sample.pair[0] is float64, and was int64 in the loader's first batch. ${because}`,
+    ]);
+    expect(oneTurnsUp([0.5, 1, 1, 2])).toEqual([
+      1,
+      `DataLoader: sample.pair[0] is int64, and was float64 in the loader's first batch. ${because}`,
+    ]);
+  });
+
+  test('arrays of another type are refused', () => {
+    const arrays = [Float32Array.of(1), Float32Array.of(1), Uint8Array.of(1), Uint8Array.of(1)];
+    expect(oneTurnsUp(arrays)).toEqual([
+      1,
+      "DataLoader: sample.pair[0] is uint8, and was float32 in the loader's first batch. Return arrays of one type from the dataset.",
+    ]);
+  });
+
+  test('what is alike passes, in each epoch', () => {
+    expect(oneTurnsUp([1n, 2, 3, 4n].map(BigInt))).toEqual([2, '']);
+    const loader = new DataLoader({ length: 4, at: (index: number) => index / 4 }, { sampler: [1, 2] });
+    expect([...loader, ...loader]).toHaveLength(4);
+    const odd = new DataLoader({ length: 4, at: (index: number) => index / 2 });
+    expect(() => [...odd]).toThrow('DataLoader: sample is float64');
   });
 });
 

@@ -59,7 +59,7 @@ describe('batches', () => {
     const loader = new DataLoader(await squares({ length: 40 }), { batchSize: 2, numWorkers: 3 });
     const threads = (await all(loader)).map(({ threadId }) => (threadId as Batched).data[0]);
     expect(new Set(threads).size).toBe(3);
-    expect(threads).not.toContain(0);
+    expect(threads).not.toContain(0n);
     expect(threads.slice(3)).toEqual(threads.slice(0, -3));
   });
 
@@ -156,7 +156,7 @@ describe('batches', () => {
       const [{ seed, epoch }] = await all(
         new DataLoader(dataset, { batchSize: 4, numWorkers: 1, ...options }),
       );
-      return [(seed as Batched).data[0], (epoch as Batched).data[0]];
+      return [(seed as Batched).data[0], (epoch as Batched).data[0]].map(Number);
     };
     expect(await told({ sampler })).toEqual([6, 9]);
     expect(await told({ sampler, seed: 4 })).toEqual([4, 10]);
@@ -214,6 +214,14 @@ describe('what goes wrong in a worker reaches the loop:', () => {
       /DataLoader: worker 0 failed: InvalidArgumentError: DataLoader: sample\.pair is/,
     );
   });
+});
+
+test('batches of workers are checked for the element type of the first, in the loop’s thread', async () => {
+  const dataset = await squares({ length: 8, fails: { fractionAt: 5 } });
+  const loader = new DataLoader(dataset, { batchSize: 2, numWorkers: 2, persistentWorkers: true });
+  await expect(all(loader)).rejects.toThrow(
+    "DataLoader: sample.square is float64, and was int64 in the loader's first batch.",
+  );
 });
 
 describe('refuses, with the way out,', () => {
