@@ -10,5 +10,6 @@ export { exportOnnx, type Exportable, type ExportInput, type ExportOptions } fro
 export * as optim from './optim/index.ts';
 export { Parameter } from './parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
+export type { TensorElements } from './elements.ts';
 export { cat, stack, tensor, Tensor } from './tensor.ts';
 export type { LoadableArray, LoadableTensor, StoredTensor } from './stored-tensor.ts';

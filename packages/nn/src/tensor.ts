@@ -3,6 +3,7 @@ import type { DType, TensorData } from './dtype.ts';
 import { ArgumentError, NnError, ShapeError } from './errors.ts';
 import { describeType, sizeOf, type Value } from './graph/node.ts';
 import { inspected } from './inspected.ts';
+import { asElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
 import { requireLength } from './require-length.ts';
 import { normalizeAxis } from './ops/axes.ts';
@@ -247,15 +248,21 @@ export class Tensor {
 }
 
 /**
- * A tensor over an array, which is not copied: a graph reads what the array holds when `backward`, `array` or `item` is called.
+ * A tensor of given elements (torch.tensor).
  *
- * @param data float32 or int64 elements, row-major
- * @param shape dimensions; [data.length] unless given
+ * A Float32Array or a BigInt64Array is not copied: a graph reads what the array holds when `backward`, `array` or `item` is called. Other elements are copied
+ * and converted. 64-bit and 16-bit floats become float32. Integers of other types become int64. A list of numbers becomes what torch makes of it:
+ * int64 if all are integers, bool if all are booleans, else float32. JavaScript has no 1.0, so write `Float32Array.of(1, 2)` for floats that may be whole.
+ *
+ * @param data elements, row-major: a typed array or a list of numbers, bigints or booleans
+ * @param shape dimensions. Default: [data.length]
+ * @throws ArgumentError for other data, and for integers outside of int64; ShapeError where the number of elements does not fit the shape
  */
-export function tensor(data: Float32Array | BigInt64Array, shape: readonly number[] = [data.length]): Tensor {
-  const dtype = data instanceof Float32Array ? 'float32' : 'int64';
-  requireLength(data, { dtype, shape });
-  return new Tensor(input(dtype, shape, { data, isCallers: true }));
+export function tensor(data: TensorElements, shape?: readonly number[]): Tensor {
+  const { dtype, array } = asElements(data);
+  const type = { dtype, shape: shape ?? [array.length] };
+  requireLength(array, type);
+  return new Tensor(input(dtype, type.shape, { data: array, isCallers: array === data }));
 }
 
 /**
