@@ -1,7 +1,7 @@
 import { backward, read, readNumber, type BackwardOptions } from './autograd.ts';
 import type { DType, TensorData } from './dtype.ts';
 import { ArgumentError, NnError, ShapeError } from './errors.ts';
-import { describeType, sizeOf, type Value } from './graph/node.ts';
+import { describeType, isNode, sizeOf, type Value } from './graph/node.ts';
 import { inspected } from './inspected.ts';
 import { asElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
@@ -202,6 +202,15 @@ export class Tensor {
   /** The same tensor without a way back to the parameters (torch.Tensor.detach): `backward` gives no gradient through it. */
   detach(): Tensor {
     return new Tensor(elementwise.detach(this.value));
+  }
+
+  /**
+   * The elements that need no computation: the array that a tensor of `tensor(…)`, a parameter or a buffer lies over, not copied. Undefined for what operations
+   * give: `await x.array()`. So the samples of a dataset may be tensors. A buffer's may block, as its `data`.
+   */
+  elements(): TensorData | undefined {
+    const { node } = this.value;
+    return isNode(node, 'Input') ? node.attributes.source.data : undefined;
   }
 
   /**

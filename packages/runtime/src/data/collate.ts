@@ -3,6 +3,7 @@ import { requireOptions, type OptionNames } from '@ringrun/collectives/require-o
 import type { BatchMemory } from './dataset.ts';
 import { arrayType } from './numeric-array.ts';
 import type { NumericArray } from './numeric-array.ts';
+import { isTensorSample, shapedArrayOf, type TensorSample } from './tensor-sample.ts';
 
 export type { NumericArray } from './numeric-array.ts';
 
@@ -25,7 +26,9 @@ export type Collated<Sample> = Sample extends number
         ? Batched<Sample>
         : Sample extends ShapedArray<infer Data>
           ? Batched<Data>
-          : { [Field in keyof Sample]: Collated<Sample[Field]> };
+          : Sample extends TensorSample<infer Data>
+            ? Batched<Data>
+            : { [Field in keyof Sample]: Collated<Sample[Field]> };
 
 /** An array of a sample that knows its shape, such as an image of [1, 28, 28]. */
 export interface ShapedArray<Data extends NumericArray = NumericArray> {
@@ -48,6 +51,7 @@ const optionNames: OptionNames<DefaultCollateOptions> = { adopt: true, memory: t
  * - bigints become a BigInt64Array, and so do numbers that are all integers (up to 2^53), as labels are; other numbers become a Float64Array; shape [n]
  * - typed arrays of one type and length are stacked; shape [n, length]
  * - typed arrays with a shape, `{ data, shape }`, are stacked; shape [n, ...shape]
+ * - tensors of @ringrun/nn over an array, as of `tensor(…)`, are stacked in an array like these; shape [n, ...shape]
  * - strings become a list
  * - objects, tuples and lists become one in which each field is collated
  *
@@ -74,6 +78,7 @@ function collate(samples: readonly unknown[], path: string, making: Making): unk
   if (typeof first === 'bigint') return collateBigints(all(samples, isBigint, path), making);
   if (typeof first === 'string') return all(samples, isString, path);
   if (isNumericArray(first)) return stack(all(samples, isNumericArray, path), [first.length], path, making);
+  if (isTensorSample(first)) return collateTensors(all(samples, isTensorSample, path), path, making);
   if (isShapedArray(first)) return collateShapedArrays(all(samples, isShapedArray, path), path, making);
   if (Array.isArray(first)) return collateLists(all(samples, isList, path), path, making);
   if (isPlainObject(first)) return collateFields(all(samples, isPlainObject, path), path, making);
@@ -96,6 +101,14 @@ function collateBigints(numbers: readonly bigint[], { memory }: Making): Batched
   const data = memory.array('BigInt64Array', numbers.length);
   data.set(numbers);
   return { data, shape: [numbers.length] };
+}
+
+function collateTensors(tensors: readonly TensorSample[], path: string, making: Making): Batched {
+  return collateShapedArrays(
+    tensors.map((tensor) => shapedArrayOf(tensor, path)),
+    path,
+    making,
+  );
 }
 
 function collateShapedArrays(arrays: readonly ShapedArray[], path: string, making: Making): Batched {
@@ -217,6 +230,7 @@ function isPlainObject(value: unknown): value is Fields {
 function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (isNumericArray(value)) return `a ${value[Symbol.toStringTag]} of ${value.length} elements`;
+  if (isTensorSample(value)) return `a tensor of shape [${value.shape.join()}]`;
   if (isShapedArray(value))
     return `an array of shape [${value.shape.join()}] with ${value.data.length} elements`;
   if (Array.isArray(value)) return `a list of ${value.length}`;

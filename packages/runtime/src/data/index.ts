@@ -1,4 +1,5 @@
 export * from './collate.ts';
+export type { TensorSample } from './tensor-sample.ts';
 export * from './data-loader.ts';
 export * from './dataset.ts';
 export * from './distributed-sampler.ts';

@@ -9,7 +9,7 @@ import { defaultCollate } from '../collate.ts';
 import { createFromModule } from '../dataset-from-module.ts';
 import type { BatchMemory, Dataset } from '../dataset.ts';
 import type { BatchReply, BatchRequest, LoaderThreadData } from './messages.ts';
-import { ownCopy, transferable } from './transfer.ts';
+import { ownCopy, transferable, withoutTensors } from './transfer.ts';
 
 const { module, args, collates } = workerData as LoaderThreadData;
 const port = parentPort!;
@@ -44,7 +44,8 @@ function batchOf(
   const together = dataset.atAll?.(indices, pass, memory);
   const samples = together ?? indices.map((index) => dataset.at(index, pass));
   if (collates) return defaultCollate(samples, { adopt: together !== undefined, memory });
-  return together ? samples : ownCopy(samples);
+  const arrays = samples.map((sample) => withoutTensors(sample));
+  return together ? arrays : ownCopy(arrays);
 }
 
 /** The first index whose sample cannot be made by itself; undefined when it is the batch that fails. */

@@ -1,3 +1,5 @@
+import { isTensorSample, shapedArrayOf } from '../tensor-sample.ts';
+
 /** The memory of a batch's arrays, which can be handed to another thread instead of being copied: nothing else uses it. */
 export function transferable(batch: unknown): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
@@ -10,6 +12,16 @@ export function transferable(batch: unknown): ArrayBuffer[] {
 function visit(value: unknown, meet: (array: ArrayBufferView) => void): void {
   if (ArrayBuffer.isView(value)) meet(value);
   else if (isContainer(value)) for (const part of Object.values(value)) visit(part, meet);
+}
+
+/** Samples that can travel: tensors as `{ data, shape }`, everything else as it is. */
+export function withoutTensors(value: unknown, path = 'sample'): unknown {
+  if (isTensorSample(value)) return shapedArrayOf(value, path);
+  if (Array.isArray(value)) return value.map((part, index) => withoutTensors(part, `${path}[${index}]`));
+  if (!isContainer(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([field, part]) => [field, withoutTensors(part, `${path}.${field}`)]),
+  );
 }
 
 /** Samples whose arrays are copies: cloning a part of an array clones all of its memory, and handing it over takes it from its owner. */

@@ -1,0 +1,30 @@
+import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import type { ShapedArray } from './collate.ts';
+import type { NumericArray } from './numeric-array.ts';
+
+/** A tensor of a library as a dataset may return it, such as one of @ringrun/nn: this package knows it by these properties and imports no library. */
+export interface TensorSample<Data extends NumericArray = NumericArray> {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** The elements, row-major and not copied; undefined for a tensor that is not computed. */
+  elements(): Data | undefined;
+}
+
+export function isTensorSample(value: unknown): value is TensorSample {
+  if (typeof value !== 'object' || value === null) return false;
+  const { dtype, shape, elements } = value as Partial<TensorSample>;
+  return typeof elements === 'function' && typeof dtype === 'string' && Array.isArray(shape);
+}
+
+/**
+ * @param path the field, for the error
+ * @throws InvalidArgumentError for a tensor that is not computed
+ */
+export function shapedArrayOf(tensor: TensorSample, path: string): ShapedArray {
+  const data = tensor.elements();
+  if (data !== undefined) return { data, shape: tensor.shape };
+  throw new InvalidArgumentError(
+    `DataLoader: ${path} is a tensor that is not computed yet, of shape [${tensor.shape.join()}]; the elements of a sample must be there. ` +
+      'Compute it before, with await x.array(), and return tensor(array, shape).',
+  );
+}
