@@ -11,6 +11,7 @@ import { describeType, isNode, sizeOf, type Node, type Value } from './graph/nod
 import type { GradientReceiver } from './graph/operators.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import { keep, keptNumber, remainderOf, withKept, type Remainder } from './kept.ts';
+import { noteReached } from './strangers.ts';
 import { inTurn, type Operation } from './turns.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
@@ -139,6 +140,7 @@ async function backwardNow(
     gradients.restoreUndelivered();
     throw error;
   }
+  noteReached(parameters);
   for (const parameter of parameters) await parameter.backwardDone();
   keep(written, number);
 }

@@ -26,6 +26,8 @@ export interface GradientReceiver {
   readonly gradientGroup: number;
   /** Where the parameter is in a model, as `conv1.weight`, if that is known. */
   readonly path: string | undefined;
+  /** The parameter as messages name it: its path, if that is known, and its type. */
+  describe(): string;
   /** The array that the backward pass writes. */
   gradientPlace(): Float32Array;
   /** Told when the gradient is in its place. */

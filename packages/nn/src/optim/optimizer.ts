@@ -1,12 +1,14 @@
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, recordChange, type Change } from '../graph/changes.ts';
 import type { Parameter } from '../parameter.ts';
+import { requireNoStrangers } from '../strangers.ts';
 import { inTurn, requireNothingPending } from '../turns.ts';
 import { definedNames, updateOfCohorts, type Cohort, type CohortsUpdate } from './cohort.ts';
 import { claim, disclaim, requireFree } from './owners.ts';
 import {
   asGroups,
   completeGroup,
+  noParameters,
   requireInOneGroup,
   type OptimizerParameters,
   type ParamGroup,
@@ -67,7 +69,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * Updates every parameter that has a gradient, in place, with the settings at the time of the call. It runs after the backward passes, steps and reads that were called before, and before those that
    * are called later, also if it is not awaited.
    *
-   * @throws NnError (ERR_BACKWARD) if no parameter has a gradient; (ERR_NOT_AWAITED) if an operation that was called before and not awaited fails
+   * @throws ArgumentError if the backward pass reached a parameter that no module lists and no optimizer has, as one of a layer in a #private field; NnError
+   * (ERR_BACKWARD) if no parameter has a gradient; (ERR_NOT_AWAITED) if an operation that was called before and not awaited fails
    */
   async step(): Promise<void> {
     this.#requireHeld();
@@ -86,8 +89,9 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
         'step: no parameter has a gradient; await loss.backward() comes first.',
       );
     }
-    const update = this.#updateOf(cohorts);
     const members = cohorts.flatMap((cohort) => cohort.members);
+    requireNoStrangers(members.map(({ parameter }) => parameter));
+    const update = this.#updateOf(cohorts);
     for (const { parameter } of members) recordChange(parameter.value, change);
     await update(cohorts.map(({ coefficients }) => coefficients));
     for (const { parameter } of members) this.#stateOf(parameter).count();
@@ -150,9 +154,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     for (const group of added) this.#rule.check(group);
     requireInOneGroup(name, [...this.#groups, ...added]);
     const parameters = added.flatMap(({ params }) => params);
-    if (this.#groups.length === 0 && parameters.length === 0) {
-      throw new ArgumentError(`${name}: got no parameters; pass model.parameters().`);
-    }
+    if (this.#groups.length === 0 && parameters.length === 0) throw noParameters(name);
     requireFree(name, parameters);
     claim(name, parameters);
     this.#groups.push(...added);

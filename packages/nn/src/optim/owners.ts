@@ -1,5 +1,6 @@
 import { ArgumentError } from '../errors.ts';
 import type { Parameter } from '../parameter.ts';
+import { noteOwned } from '../strangers.ts';
 
 /** Which optimizer changes a parameter; its name, not itself, whose states would live as long as the parameter. */
 const owners = new WeakMap<Parameter, string>();
@@ -18,7 +19,10 @@ export function requireFree(where: string, parameters: Iterable<Parameter>): voi
 }
 
 export function claim(name: string, parameters: Iterable<Parameter>): void {
-  for (const parameter of parameters) owners.set(parameter, name);
+  for (const parameter of parameters) {
+    owners.set(parameter, name);
+    noteOwned(parameter);
+  }
 }
 
 export function disclaim(parameters: Iterable<Parameter>): void {

@@ -38,9 +38,14 @@ export function asGroups<Settings extends object>(
         'is no Parameter); put single parameters into a group too.',
     );
   }
-  if (parameters.length === 0)
-    throw new ArgumentError(`${where}: got no parameters; pass model.parameters().`);
+  if (parameters.length === 0) throw noParameters(where);
   return [{ params: parameters } as unknown as ParamGroupOptions<Settings>];
+}
+
+export function noParameters(where: string): ArgumentError {
+  return new ArgumentError(
+    `${where}: got no parameters; pass model.parameters(), which finds layers in public fields, not in #private ones.`,
+  );
 }
 
 /** A group with every setting, of which none is shared with another group. */
