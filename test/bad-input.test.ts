@@ -215,6 +215,21 @@ describe('the data', () => {
     },
   ];
 
+  test.each([
+    {
+      args: ['--data', join(good, 'nowhere')],
+      words: /^ringrun: .*nowhere: it has no train-images-idx3-ubyte, /,
+    },
+    {
+      args: ['--data', good, '--output', temporaryFolder(), '--resume', 'checkpoint-000001-step-9'],
+      words: /^ringrun: Checkpointer\.resume\("checkpoint-000001-step-9"\): .*no complete checkpoint/,
+    },
+  ])('$args.0 that cannot work is one line without a launcher', async ({ args, words }) => {
+    const stderr = await refusal(node(['--import', 'ringrun/typescript', mnistScript, ...args]), 1);
+    expect(stderr).toMatch(words);
+    expect(lineCount(stderr)).toBe(1);
+  });
+
   test.each(ways(fewCases, otherCases))('$name', async ({ folder, words }) => {
     const stderr = await refusal(launch(['--nproc', '2', mnistScript, '--data', folder]), 1);
     expect(lineCount(stderr)).toBeLessThanOrEqual(mostLines);

@@ -1,24 +1,44 @@
-/** Errors whose message tells all: a stack would only show ringrun's own lines. */
+import { RingrunError } from '@ringrun/collectives/errors';
+
+/** Errors whose message is enough for a user: a stack would only show lines of ringrun. */
 const mistakes = new WeakSet<object>();
+
+/** Codes of errors about a place that the user has named, such as `--data`, `--output` or `--resume`. */
+const codesOfNamedPlaces: ReadonlySet<string> = new Set([
+  'ERR_DOWNLOAD',
+  'ERR_INVALID_DATA',
+  'ERR_CHECKPOINT_NOT_FOUND',
+  'ERR_CHECKPOINT_NOT_READ',
+]);
+
 let isInstalled = false;
 
 /**
- * Runs `read`, which reads what a user has set outside of the program. An error of it that nobody catches is printed as one line on stderr, and the exit
- * code is 1; with RINGRUN_DEBUG set, Node prints it with its stack.
+ * From now on an uncaught error about a place that the user has named, or one of `readingUserInput`, is printed as one line on stderr, and the exit code is 1. With
+ * RINGRUN_DEBUG set, Node prints it with its stack. Calling it again does nothing.
  */
+export function installMistakePrinter(): void {
+  if (!isInstalled) process.on('uncaughtExceptionMonitor', printMistake);
+  isInstalled = true;
+}
+
+/** Runs `read`, which reads what a user has set outside of the program: its errors are mistakes of the user. */
 export function readingUserInput<T>(read: () => T): T {
+  installMistakePrinter();
   try {
     return read();
   } catch (error) {
     if (error instanceof Error) mistakes.add(error);
-    if (!isInstalled) process.on('uncaughtExceptionMonitor', printMistake);
-    isInstalled = true;
     throw error;
   }
 }
 
+function isMistake(error: Error): boolean {
+  return mistakes.has(error) || (error instanceof RingrunError && codesOfNamedPlaces.has(error.code));
+}
+
 function printMistake(error: unknown): void {
-  if (!(error instanceof Error) || !mistakes.has(error) || process.env['RINGRUN_DEBUG']) return;
+  if (!(error instanceof Error) || !isMistake(error) || process.env['RINGRUN_DEBUG']) return;
   // A program that handles the exception itself goes on.
   if (process.listenerCount('uncaughtException') > 0) return;
   process.stderr.write(`ringrun: ${error.message}\n`);
