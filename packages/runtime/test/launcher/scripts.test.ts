@@ -84,7 +84,7 @@ const typescript: Readonly<Record<string, string>> = {
     import { DataLoader, datasetFromModule } from 'ringrun';
     const dataset = await datasetFromModule(new URL('./dataset.ts', import.meta.url), 4);
     for (const numWorkers of [0, 2])
-      for await (const { value } of new DataLoader(dataset, { batchSize: 4, numWorkers })) console.log(...value.data);`,
+      for await (const { value } of new DataLoader(dataset, { batchSize: 4, numWorkers })) console.log(value.data.join(' '));`,
 };
 
 test.each(nodes())(
