@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { launch, node } from './support/command.ts';
 import type { Command } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -166,7 +166,7 @@ describe('a job that waits for its last rank', () => {
 });
 
 describe('the data', () => {
-  const good = drawnMnist({ train: 200, test: 50 });
+  const good = syntheticMnist({ train: 200, test: 50 });
   const trainImages = 'train-images-idx3-ubyte.gz';
 
   /** A copy of the good files, with the training images changed. */

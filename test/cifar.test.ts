@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { isFull } from './support/extent.ts';
 import { launch } from './support/command.ts';
 import type { Ended } from './support/command.ts';
-import { drawnCifar10 } from './support/drawn-cifar10.ts';
+import { syntheticCifar10 } from './support/synthetic-cifar10.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
 
 const script = fileURLToPath(new URL('../packages/examples-cifar/train.ts', import.meta.url));
 const images = { train: 1200, test: 400 };
-const data = drawnCifar10(images);
+const data = syntheticCifar10(images);
 const folder = temporaryFolder();
 
 async function start(worldSize: number, args: readonly string[]): Promise<Ended> {
@@ -42,7 +42,7 @@ test('the CNN learns drawn shapes on two ranks, with augmentation and threads th
 });
 
 test('ResNet-18 makes a step, and its ranks stay identical', async () => {
-  const small = drawnCifar10({ train: 32, test: 16 });
+  const small = syntheticCifar10({ train: 32, test: 16 });
   const args = ['--model', 'resnet18', '--batch-size', '16', '--data', small];
   expect(digestOf(await train(2, args))).toBeDefined();
 });

@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { launch, node } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
 
 const mostSeconds = 5;
 // Enough for some seconds of training after the first line that shows progress.
-const data = drawnMnist({ train: 20_000, test: 100 });
+const data = syntheticMnist({ train: 20_000, test: 100 });
 
 const transports = ['shm', 'tcp'] as const;
 

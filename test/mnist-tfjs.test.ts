@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { launch } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const data = drawnMnist({ train: 5, test: 2 });
+const data = syntheticMnist({ train: 5, test: 2 });
 const folder = temporaryFolder();
 
 // Few and small batches: tfjs without its native library takes half a second for each image.
@@ -40,6 +40,7 @@ test('model.fitDataset trains MNIST on two ranks, prints the lines of the Kubefl
     '.*waited.*',
     String.raw`parameters identical on 2 ranks: [0-9a-f]{64}`,
     `model saved to ${folder}`,
+    String.raw`accuracy [01]\.\d{4} on ${data}`,
     '',
   ];
   expect(stdout).toMatch(new RegExp(`^${lines.join('\n')}$`));

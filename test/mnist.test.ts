@@ -6,7 +6,7 @@ import { loadMnist } from '../packages/runtime/src/data/datasets/mnist/load-mnis
 import type { Trace } from '../packages/runtime/src/profiler/trace.ts';
 import { launch } from './support/command.ts';
 import type { CommandOptions, Ended } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { repository } from './support/environment.ts';
 import { isFull, ways } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -14,7 +14,7 @@ import { withoutWaiting } from './support/without-waiting.ts';
 
 const script = 'packages/examples-mnist/train.ts';
 const images = { train: 1600, test: 500 };
-const data = drawnMnist(images);
+const data = syntheticMnist(images);
 const overTcp = { env: { RINGRUN_TRANSPORT: 'tcp' } };
 const modelFolder = temporaryFolder();
 
@@ -70,6 +70,7 @@ describe.each(ways([1, 2], [3, 4]))('%d processes', (worldSize) => {
       ),
       ...tableOf(worldSize),
       `parameters identical on ${counted(worldSize)}: ${digestOf(ended, worldSize)}`,
+      `accuracy ${/^accuracy=([01]\.\d{4})\t/m.exec(ended.stdout)![1]} on ${data}`,
       '',
     ]);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { standIn } from '../packages/collectives/test/nccl/stand-in.ts';
 import { launch, node } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { isFull, ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { Scenarios } from './support/scenarios.ts';
@@ -91,7 +91,7 @@ const arrangements = isReal
 test.each(arrangements)(
   'training MNIST over nccl ends with the bits of training over gloo: %s',
   async (on) => {
-    const data = drawnMnist(isFull || isReal ? { train: 600, test: 200 } : { train: 320, test: 100 });
+    const data = syntheticMnist(isFull || isReal ? { train: 600, test: 200 } : { train: 320, test: 100 });
     const ranks = on === 'one rank' ? 1 : 2;
     const sharesGpu = on === 'two ranks that share a GPU';
     const digest = await (sharesGpu ? trainOnOneGpu(data) : trainOnOneHost('nccl', ranks, data));

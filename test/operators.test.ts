@@ -13,7 +13,7 @@ import {
 import type { Environment } from '../packages/runtime/test/support/operator-environments.ts';
 import { node } from './support/command.ts';
 import type { Command } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { repository } from './support/environment.ts';
 import { isFull } from './support/extent.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
@@ -33,7 +33,7 @@ const globalBatchSize = 36;
 
 const project = temporaryFolder();
 const script = join(project, 'train.js');
-const data = drawnMnist(images);
+const data = syntheticMnist(images);
 const options = ['--data', data, '--global-batch-size', String(globalBatchSize), '--lr', '0.05'];
 
 /** The example, as an image of a user has it: built JavaScript, and its packages. */

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { launch } from './support/command.ts';
 import type { Command } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
@@ -17,7 +17,7 @@ const ranks = [0, 1];
 const limitMs = 30_000 + kills * 10_000;
 
 // 21 images, of which each rank has 11: 3 steps of an epoch, the last with a batch of 3.
-const data = drawnMnist({ train: 21, test: 1 });
+const data = syntheticMnist({ train: 21, test: 1 });
 const steps = 6 * kills + 10;
 
 const random = generator(seed);

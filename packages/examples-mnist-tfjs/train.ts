@@ -41,7 +41,7 @@ const log = (line: string) => {
   if (rank === 0) console.log(line);
 };
 
-const { location } = await prepareMnist({ location: settings.data });
+const { location, title } = await prepareMnist({ location: settings.data, synthetic: settings.synthetic });
 const usual = isPlain(tf)
   ? { batch: 8, train: 640, test: 200 }
   : { batch: 64, train: Infinity, test: Infinity };
@@ -66,7 +66,7 @@ const report = await trainingReport({
   dir,
   profile,
 });
-let [epoch, images, seconds] = [0, 0, 0];
+let [epoch, images, seconds, finalAccuracy] = [0, 0, 0, NaN];
 
 /** One epoch; fitDataset asks for it each time. */
 async function* batches() {
@@ -92,6 +92,7 @@ await model.fitDataset(tf.data.generator(batches), {
       },
       onEpochEnd: async () => {
         const { accuracy, loss } = await evaluate(tf, model, testSet, batchSize);
+        finalAccuracy = accuracy;
         log(`\naccuracy=${accuracy.toFixed(4)}\tloss=${loss.toFixed(4)}\n`);
       },
     },
@@ -105,4 +106,5 @@ log(`${(images / seconds).toFixed(0)} images/s on ${ranks} (${seconds.toFixed(2)
 await report.end();
 log(`parameters identical on ${ranks}: ${await verifyIdenticalParameters(moduleOf(model))}`);
 if (settings.saveModel !== undefined) log(`model saved to ${settings.saveModel}`);
+log(`accuracy ${finalAccuracy.toFixed(4)} on ${title}`);
 await destroyProcessGroup();

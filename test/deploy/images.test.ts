@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findingsOf } from '../support/doctor.ts';
-import { drawnMnist } from '../support/drawn-mnist.ts';
+import { syntheticMnist } from '../support/synthetic-mnist.ts';
 import { repository } from '../support/environment.ts';
 import { start } from '../support/start.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -138,7 +138,7 @@ describe.runIf(builds)('the tree of the image', () => {
       symlinkSync(join(tree, 'packages/runtime/bin/ringrun.js'), command);
       const workspace = join(folder, 'workspace');
       mkdirSync(workspace);
-      const data = drawnMnist({ train: 2000, test: 500 });
+      const data = syntheticMnist({ train: 2000, test: 500 });
       for (const shared of [folder, data, workspace]) chmodSync(shared, 0o777);
       const asNode = ['--reuid', '1000', '--regid', '1000', '--clear-groups'];
       const run = (...args: string[]) =>

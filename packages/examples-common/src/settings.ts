@@ -22,6 +22,8 @@ export interface Settings {
   logInterval: number;
   /** A folder or s3://bucket/prefix with the data. */
   data: string | undefined;
+  /** Train on synthetic data instead of downloading the real data. */
+  synthetic: boolean;
   /** A folder or s3://bucket/prefix for checkpoints. */
   output: string | undefined;
   /** Steps between two checkpoints, besides those at the ends of epochs. */
@@ -106,7 +108,12 @@ function commandOf(example: Example): Command {
     .option('--workers <n>', 'threads per rank that load images ahead', integerFrom(0), 0)
     .option('--seed <n>', 'seed of the initial parameters and of the order of the images', integerFrom(0), 1)
     .option('--log-interval <n>', 'steps between two lines of the log', integerFrom(1), 10)
-    .option('--data <place>', example.data)
+    .option('--data <place>', `${example.data}. Default: a cached or downloaded copy`)
+    .addOption(
+      new Option('--synthetic', 'train on synthetic data instead of the real data')
+        .default(false)
+        .conflicts('data'),
+    )
     .option(
       '--output <place>',
       'a folder or s3://bucket/prefix for checkpoints, one after each epoch',

@@ -8,6 +8,8 @@ export type Classifier = nn.Module & { forward(images: Tensor): Tensor };
 /** What is trained, on what, and how. */
 export interface Task {
   settings: Settings;
+  /** What the images are, for the line with the final accuracy. */
+  dataTitle: string;
   trainSet: ImageDataset;
   testSet: ImageDataset;
   /** [channels, height, width] */

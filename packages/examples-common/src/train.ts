@@ -78,6 +78,7 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   await report.end();
   log(`parameters identical on ${counted(size)}: ${await verifyIdenticalParameters(model, group)}`);
   if (rank === 0) await saveModel(model.module, task);
+  log(`accuracy ${quality.accuracy.toFixed(4)} on ${task.dataTitle}`);
   return { ranks: size, steps: step, seconds, imagesPerSecond, ...quality };
 
   async function trainEpoch(): Promise<void> {

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 
 /** How the example is trained, as its command line says. */
 export interface Settings {
@@ -17,6 +17,8 @@ export interface Settings {
   logInterval: number;
   /** A folder or s3://bucket/prefix with the data. */
   data?: string;
+  /** Train on synthetic digits instead of downloading MNIST. */
+  synthetic: boolean;
   /** A folder for the trained model. */
   saveModel?: string;
   /** A folder for TensorBoard. */
@@ -47,7 +49,12 @@ export function parseSettings(args: readonly string[] = process.argv.slice(2)): 
     .option('--log-interval <n>', 'steps between two lines of the log', integerFrom(1), 10)
     .option(
       '--data <place>',
-      "a folder or s3://bucket/prefix with MNIST's four files; unless given, a copy is found",
+      "a folder or s3://bucket/prefix with MNIST's four files. Default: a cached or downloaded copy",
+    )
+    .addOption(
+      new Option('--synthetic', 'train on synthetic digits instead of MNIST')
+        .default(false)
+        .conflicts('data'),
     )
     .option('--save-model <folder>', 'write the model after each epoch, on rank 0')
     .option('--dir <dir>', "a folder for TensorBoard's curves; none are written unless given")

@@ -25,10 +25,10 @@ export interface DownloadedFile {
   bytes: Uint8Array;
 }
 
-/** No mirror is left to ask; the message says in one line why each failed. */
+/** No mirror delivered a file. The message contains the reason of each mirror. */
 export class DownloadError extends RingrunError {
-  constructor(failures: readonly string[]) {
-    super('ERR_DOWNLOAD', failures.join('; ') || 'there is no mirror to ask');
+  constructor(message: string, options?: ErrorOptions) {
+    super('ERR_DOWNLOAD', message, options);
   }
 }
 
@@ -65,7 +65,7 @@ async function fromFirstThatHasIt(
       mirrors.shift();
     }
   }
-  throw new DownloadError(failures);
+  throw new DownloadError(failures.join('; ') || 'no mirror is configured');
 }
 
 /** The body of a response, which must not be longer than `maxBytes`. */

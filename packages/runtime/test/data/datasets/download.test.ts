@@ -162,5 +162,5 @@ test('a slow mirror is not a silent one', async () => {
 });
 
 test('without a mirror it says so', async () => {
-  await expect(download([])).rejects.toThrow('there is no mirror to ask');
+  await expect(download([])).rejects.toThrow('no mirror is configured');
 });

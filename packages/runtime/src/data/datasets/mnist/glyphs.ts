@@ -1,4 +1,4 @@
-import type { Point, Stroke } from '../drawing/raster.ts';
+import type { Point, Stroke } from '../synthetic/raster.ts';
 
 /**
  * One way of writing a digit. A corner is where one stroke ends and the next begins. Points have x from 0 (left) to 1
