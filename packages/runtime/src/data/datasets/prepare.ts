@@ -125,8 +125,8 @@ function withRemedy(
   error: DownloadError,
 ): DownloadError {
   return new DownloadError(
-    `${title} could not be downloaded: ${error.message}. Pass --data with a folder or s3://bucket/prefix that has ${contents}, ` +
-      `or --synthetic to train on ${syntheticTitle} instead.`,
+    `${title} could not be downloaded: ${error.message}. Pass a folder or s3://bucket/prefix that has ${contents} (--data, \`location\`), ` +
+      `or train on ${syntheticTitle} instead (--synthetic, \`synthetic: true\`).`,
     { cause: error },
   );
 }

@@ -66,7 +66,9 @@ test('without a network, the error names the mirrors, --data and --synthetic', a
   await expect(prepared).rejects.toThrow(
     `MNIST could not be downloaded: ${dead}train-images-idx3-ubyte.gz: connect`,
   );
-  await expect(prepared).rejects.toThrow(/Pass --data with a folder .* or --synthetic to train on synthetic/);
+  await expect(prepared).rejects.toThrow(
+    /Pass a folder .* \(--data, `location`\), or train on synthetic digits .*\(--synthetic/,
+  );
 });
 
 test('a location and synthetic data at once are refused', async () => {
