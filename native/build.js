@@ -3,8 +3,10 @@
 //   node native/build.js                what has changed since the last time
 //   node native/build.js --clean        everything
 //   node native/build.js --into FOLDER  FOLDER/ringrun.node, with objects of its own; for RINGRUN_NATIVE
+//   node native/build.js --seen TIME    one process of those that call this at once; a binary modified at another TIME (in ms) is taken as it is
 //
-// $CXX names the compiler, $CXXFLAGS adds to its flags (such as -fsanitize=address).
+// $CXX is the compiler, with its first arguments if need be (`zig c++ -target aarch64-linux-musl`). $CXXFLAGS is added whenever it is called
+// (such as -fsanitize=address), $LDFLAGS when it links.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -22,11 +24,16 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { once } from './once.js';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const sourceFolder = join(root, 'src');
 const { values: options } = parseArgs({
-  options: { clean: { type: 'boolean' }, into: { type: 'string', default: join(root, 'build') } },
+  options: {
+    clean: { type: 'boolean' },
+    into: { type: 'string', default: join(root, 'build') },
+    seen: { type: 'string' },
+  },
 });
 const buildFolder = resolve(options.into);
 const binary = join(buildFolder, 'ringrun.node');
@@ -44,8 +51,11 @@ function findCompiler() {
   const candidates = process.env.CXX ? [process.env.CXX] : compilers;
   const tried = [];
   for (const candidate of candidates) {
-    const { status, error, stderr } = spawnSync(candidate, ['--version'], { encoding: 'utf8' });
-    if (status === 0) return candidate;
+    const [command, ...first] = candidate.split(' ');
+    const { status, error, stdout, stderr } = spawnSync(command, [...first, '--version'], {
+      encoding: 'utf8',
+    });
+    if (status === 0) return { name: candidate, command, first, version: stdout };
     tried.push(`${candidate} (${error ? error.code : `exit code ${status}: ${stderr.trim()}`})`);
   }
   const cure = howToInstall[process.platform] ?? 'install a C++17 compiler';
@@ -63,20 +73,22 @@ function flagsOf() {
   // A thread that is terminated while it is in a function of the addon takes no exception any more: it is dropped, where it would abort the process.
   const terminated = '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS';
   const defines = ['-DNAPI_VERSION=8', '-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL', terminated];
-  const extra = (process.env.CXXFLAGS ?? '').split(/\s+/).filter(Boolean);
-  return [...language, ...defines, `-I${sourceFolder}`, ...system, ...extra];
+  return [...language, ...defines, `-I${sourceFolder}`, ...system, ...wordsOf('CXXFLAGS')];
 }
 
 function linkFlagsOf() {
   const undefinedSymbols = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : [];
-  const extra = (process.env.CXXFLAGS ?? '').split(/\s+/).filter(Boolean);
-  return ['-shared', '-pthread', ...undefinedSymbols, ...extra];
+  return ['-shared', '-pthread', ...undefinedSymbols, ...wordsOf('CXXFLAGS'), ...wordsOf('LDFLAGS')];
+}
+
+function wordsOf(variable) {
+  return (process.env[variable] ?? '').split(/\s+/).filter(Boolean);
 }
 
 /** Objects of other compilers or flags lie in other folders, so none is ever taken for current. */
 function objectFolderOf(compiler, flags) {
-  const { stdout } = spawnSync(compiler, ['--version'], { encoding: 'utf8' });
-  const identity = createHash('sha256').update(JSON.stringify([compiler, stdout, flags]));
+  const parts = [compiler.name, compiler.version, process.platform, process.arch, flags];
+  const identity = createHash('sha256').update(JSON.stringify(parts));
   return join(buildFolder, `objects-${identity.digest('hex').slice(0, 12)}`);
 }
 
@@ -128,23 +140,22 @@ async function make(output, command, args) {
   }
 }
 
-async function compileAll(compiler, flags, jobs) {
+async function compileAll({ command, first }, flags, jobs) {
   const waiting = jobs.filter(({ object }) => !isCurrent(object));
   const stale = [...waiting];
   const worker = async () => {
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       mkdirSync(dirname(job.object), { recursive: true });
       const dependencies = ['-MMD', '-MF', job.object.replace(/\.o$/, '.d'), '-MT', 'object'];
-      await make(job.object, compiler, [...flags, ...dependencies, '-c', job.source]);
+      await make(job.object, command, [...first, ...flags, ...dependencies, '-c', job.source]);
     }
   };
   await Promise.all(Array.from({ length: Math.min(availableParallelism(), 8) }, worker));
   return stale.length;
 }
 
-async function build() {
+async function build(compiler) {
   if (options.clean) rmSync(buildFolder, { recursive: true, force: true });
-  const compiler = findCompiler();
   const flags = flagsOf();
   const objectFolder = objectFolderOf(compiler, flags);
   const jobs = sources().map((name) => ({
@@ -156,15 +167,38 @@ async function build() {
   const linkedStamp = join(buildFolder, 'linked');
   const linked = existsSync(linkedStamp) ? readFileSync(linkedStamp, 'utf8') : '';
   if (compiled === 0 && linked === objectFolder && existsSync(binary)) return;
-  await make(binary, compiler, [...linkFlagsOf(), ...jobs.map(({ object }) => object)]);
+  const objects = jobs.map(({ object }) => object);
+  await make(binary, compiler.command, [...compiler.first, ...objects, ...linkFlagsOf()]);
   writeFileSync(linkedStamp, objectFolder);
   console.error(
-    `ringrun: compiled ${compiled} files with ${compiler} into ${relative(process.cwd(), binary)}`,
+    `ringrun: compiled ${compiled} files with ${compiler.name} into ${relative(process.cwd(), binary)}`,
   );
 }
 
+/** For ranks that start without a binary, all at the same time. */
+function buildOnce(compiler) {
+  return once({
+    lock: join(buildFolder, 'compiling'),
+    isDone: () => String(statSync(binary, { throwIfNoEntry: false })?.mtimeMs ?? 0) !== options.seen,
+    onWait: (holder) => {
+      // One rank of a host is enough to say so.
+      if ((process.env.LOCAL_RANK ?? '0') === '0') {
+        console.log(`ringrun: waiting for ${holder}, which compiles the native addon`);
+      }
+    },
+    work: () => {
+      console.log(
+        `ringrun: no binary of the native addon for ${process.platform}-${process.arch}: compiling it once, which takes minutes; ` +
+          'to do that beforehand: npx ringrun build-native',
+      );
+      return build(compiler);
+    },
+  });
+}
+
 try {
-  await build();
+  const compiler = findCompiler();
+  await (options.seen === undefined ? build(compiler) : buildOnce(compiler));
 } catch (error) {
   console.error(`ringrun: the native addon was not built: ${error.message}`);
   process.exitCode = 1;

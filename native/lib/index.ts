@@ -1,5 +1,6 @@
 import { loadBinding } from './load.ts';
 
+export { buildNative } from './compile.ts';
 export { NativeUnavailableError } from './load.ts';
 
 /** Numbers of the element types in native/src/base/operation.h. */

@@ -12,6 +12,7 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     // No script has this name: one ends in .js, .ts or the like.
     if (argv[0] === 'doctor') return await (await import('../doctor/main.ts')).runDoctor(argv.slice(1));
+    if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();
     const { options, notes } = parseCommandLine(argv, process.env);
     const executable = findExecutable(options.program);
     for (const note of notes) process.stderr.write(`ringrun: ${note}\n`);

@@ -14,6 +14,7 @@ Examples:
   ringrun --nnodes 1:3 --rdzv-backend c10d --rdzv-endpoint host0 --max-restarts 9 train.js
   ringrun --no-node --nproc 2 python3 train.py
   ringrun doctor --help                       what keeps training from working, and how to mend it
+  ringrun build-native                        compile the native addon, where no prebuilt one fits
 
 Options after the script belong to the script. Underscores work as dashes. Each option is also read from
 PET_<NAME> (PET_NNODES); what the command line says wins. Workers see what torchrun's see: RANK, WORLD_SIZE, ….

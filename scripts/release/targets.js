@@ -1,0 +1,25 @@
+// The platforms for which a release brings the addon compiled. Each is an npm package of its own, of which npm installs the one that fits
+// (its `os`, `cpu` and `libc`).
+
+/** Node 20's own binaries need glibc 2.28; the addon needs nothing newer. */
+export const oldestGlibc = '2.28';
+
+export const targets = [
+  target('x64', 'glibc', `x86_64-linux-gnu.${oldestGlibc}`),
+  target('arm64', 'glibc', `aarch64-linux-gnu.${oldestGlibc}`),
+  target('x64', 'musl', 'x86_64-linux-musl'),
+  target('arm64', 'musl', 'aarch64-linux-musl'),
+];
+
+function target(cpu, libc, triple) {
+  const name = `linux-${cpu}${libc === 'musl' ? '-musl' : ''}`;
+  return { name, packageName: `@ringrun/native-${name}`, os: 'linux', cpu, libc, triple };
+}
+
+/** The target that Node runs on here; undefined where a release has none. */
+export function targetOfThisMachine() {
+  const libc = process.report.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl';
+  return targets.find(({ os, cpu, ...rest }) => {
+    return os === process.platform && cpu === process.arch && rest.libc === libc;
+  });
+}
