@@ -67,7 +67,7 @@ import { F, nn, tensor } from '@ringrun/nn';
 export const model = new DistributedDataParallel(new nn.Linear(2, 1));
 export const loss = F.mseLoss(model.forward(tensor(Float32Array.of(1, 2), [1, 2])), tensor(Float32Array.of(1), [1, 1]));
 export async function sum(values: Float32Array, processGroup: ProcessGroup): Promise<void> {
-  await allReduce(values, { op: ReduceOp.SUM, processGroup });
+  await allReduce(values, { op: ReduceOp.SUM, group: processGroup });
   if (values.length === 0) throw new RingrunError('ERR_NOTHING', 'nothing');
 }`,
   };

@@ -28,10 +28,14 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function loadIn(env: NodeJS.ProcessEnv): Promise<{ status: number; stdout: string; stderr: string }> {
-  const script = `
-    const { loadNative } = await import(process.argv[1]);
-    try { console.log(loadNative().usableCpus()); } catch (error) { console.log(error.code + '\\n' + error.message); process.exitCode = 3; }`;
+const load = `
+  const { loadNative } = await import(process.argv[1]);
+  try { console.log(loadNative().usableCpus()); } catch (error) { console.log(error.code + '\\n' + error.message); process.exitCode = 3; }`;
+
+async function loadIn(
+  env: NodeJS.ProcessEnv,
+  script = load,
+): Promise<{ status: number; stdout: string; stderr: string }> {
   const child = spawn(
     process.execPath,
     ['--input-type=module', '-e', script, join(folder, 'dist/index.js')],
@@ -132,6 +136,16 @@ exit 0
     expect(await timesLinked()).toBe(1);
     expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });
     expect(await timesLinked()).toBe(1);
+  });
+
+  test('build-native compiles beforehand, and says where', async () => {
+    const script = 'process.exitCode = (await import(process.argv[1])).buildNative()';
+    const { status, stderr } = await loadIn(env, script);
+    expect(status).toBe(0);
+    expect(stderr).toContain(`ringrun: the native addon is ${join(folder, 'build/ringrun.node')}`);
+    expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });
+    expect(await timesLinked()).toBe(1);
+    expect(await loadIn({ PATH: '' }, script)).toMatchObject({ status: 1 });
   });
 
   test('a package that cannot be written to is compiled into the cache of the user', async () => {
