@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 import type { NativeFloat16Array, NativeTensor } from '@ringrun/native';
@@ -342,3 +343,18 @@ test.each([
 test('the slowest kernel is plain C++', () => {
   expect(native.kernelNames().at(-1)).toBe('plain');
 });
+
+test.runIf(process.platform === 'linux' && process.arch === 'x64')(
+  'every instruction set that Linux reports has its kernels',
+  () => {
+    const flags = new Set(/^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))![1].split(' '));
+    const needed = {
+      avx512: ['avx512f', 'avx512bw', 'avx512dq'],
+      avx2: ['avx2', 'f16c'],
+      sse2: [],
+      plain: [],
+    };
+    const expected = Object.entries(needed).filter(([, names]) => names.every((name) => flags.has(name)));
+    expect(native.kernelNames()).toEqual(expected.map(([name]) => name));
+  },
+);
