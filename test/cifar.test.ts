@@ -82,7 +82,7 @@ test.runIf(isFull)(
 
 describe('what cannot be', () => {
   test.each([
-    ['a global batch that does not divide', 2, ['--global-batch-size', '65'], 'take 64 or 66'],
+    ['a global batch that does not divide', 2, ['--global-batch-size', '65'], 'Use 64 or 66'],
     ['two batch sizes', 1, ['--batch-size', '8', '--global-batch-size', '64'], 'cannot be used with'],
     ['a comparison that is resumed', 1, ['--compare', '--resume'], 'cannot be used with'],
     ['an unknown model', 1, ['--model', 'resnet50'], 'Allowed choices are cnn, resnet18'],
