@@ -28,7 +28,7 @@ let reference: Promise<Models> | undefined;
 const alone = () => (reference ??= scenarios.runAlone<Models>('alone'));
 
 test.each(ways(['shm'], ['tcp']))(
-  '%s: two ranks of batch 64 have the parameters of one process with batch 128 after 100 steps, also with SyncBatchNorm',
+  '%s: two ranks of batch 64 match one process of batch 128 after 100 steps',
   async (transport) => {
     const one = await alone();
     type Found = Training & { kind: Kind; way: string };

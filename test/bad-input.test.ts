@@ -59,14 +59,14 @@ describe('the command line', () => {
     expect(lineCount(stderr)).toBeLessThanOrEqual(4);
   });
 
-  test('a file as --output of an example is refused at its start, without a launcher in one line', async () => {
+  test('an example rejects a file as --output at its start, in one line without a launcher', async () => {
     const args = ['--import', 'ringrun/typescript', mnistScript, '--output', 'README.md'];
     const stderr = await refusal(node(args), 1);
     expect(stderr).toContain("option '--output <place>' argument 'README.md' is invalid. It is a file");
     expect(lineCount(stderr)).toBe(1);
   });
 
-  test('an unknown option of the script, with the one that was meant', async () => {
+  test('an unknown option of the script: the error suggests the nearest one', async () => {
     const stderr = await refusal(launch(['--nproc', '2', mnistScript, '--epoch', '3']), 1);
     expect(stderr).toContain("unknown option '--epoch'\n(Did you mean --epochs?)");
     expect(stderr).toMatch(/root cause: rank [01] .*: exit code 1.*\n$/);
@@ -98,10 +98,10 @@ describe('the environment', () => {
   });
 });
 
-describe('a folder that cannot be made, because the system says that it is not there (/proc/x)', () => {
+describe('a folder that the system refuses to create with ENOENT (/proc/x)', () => {
   const [place, limitMs] = ['/proc/ringrun/x', 20_000];
 
-  test('is an error of whatever writes to it, and so is a store in a link to nothing', async () => {
+  test('is an error of every writer, and so is a FileStore behind a dangling link', async () => {
     const args = ['test/fixtures/unusable-folders.js', place, temporaryFolder()];
     const { stdout, timedOut } = await node(args, { limitMs }).ended;
     expect({ stdout: stdout.replaceAll(/: ENOENT: .*/g, ': ENOENT'), timedOut }).toEqual({
@@ -139,7 +139,7 @@ describe('a job that waits for its last rank', () => {
     return { port, rank, pids: ranks.map(({ pid }) => pid), finish };
   }
 
-  test('refuses a second process of a rank, and shows both', async () => {
+  test('refuses a second process with the same rank, and names both', async () => {
     const { rank, pids, finish } = await waitingJob();
     const second = rank(1);
     const stderr = await refusal(second, 1);
@@ -149,7 +149,7 @@ describe('a job that waits for its last rank', () => {
     await finish();
   });
 
-  test('keeps its port from another job, with a launcher and without', async () => {
+  test('refuses another job on its port, with a launcher and without', async () => {
     const { port, pids, finish } = await waitingJob();
     const holder = new RegExp(`in use by process ${pids[0]} \\(.*join\\.js\\)`);
     const launched = await refusal(launch(['--nproc', '2', '--master-port', String(port), joinScript]), 1);

@@ -128,7 +128,7 @@ async function serve(answer: RequestListener): Promise<number> {
 
 const emptyList = '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>';
 
-test('a bucket that may be listed, and not written to', async () => {
+test('a bucket that can be listed but not written', async () => {
   const port = await serve((request, response) => {
     request.resume();
     if (request.method === 'GET') response.end(emptyList);
@@ -138,7 +138,7 @@ test('a bucket that may be listed, and not written to', async () => {
   await expectFailingWrites(bucketAt(port), 'ERR_STORAGE_PERMISSION', 's3:PutObject');
 });
 
-test.runIf(isFull)('a save waits for the one before it, and says so', async () => {
+test.runIf(isFull)('a save waits for the previous save and logs it', async () => {
   const slowMs = 1500;
   const port = await serve((request, response) => {
     request.resume();
@@ -173,15 +173,21 @@ test.each(
       ],
     ],
   ),
-)('%s: resuming is one error on every rank, and nothing begins anew', async (_, environment, code) => {
-  const { port } = await startS3('checkpoints');
-  const found = await scenarios.run<{ failure: Failure; value: number }>(2, 'resume', {
-    env: bucketAt(port, environment),
-  });
-  expect(found[1]).toEqual(found[0]);
-  expect(found[0]).toMatchObject({ failure: { code: 'ERR_CHECKPOINT_NOT_READ', cause: { code } }, value: 0 });
-  expect(found[0].failure.message).toContain('Checkpointer.resume("auto"): rank 0: listing ');
-});
+)(
+  '%s: resume fails with one error on every rank, and training does not start over',
+  async (_, environment, code) => {
+    const { port } = await startS3('checkpoints');
+    const found = await scenarios.run<{ failure: Failure; value: number }>(2, 'resume', {
+      env: bucketAt(port, environment),
+    });
+    expect(found[1]).toEqual(found[0]);
+    expect(found[0]).toMatchObject({
+      failure: { code: 'ERR_CHECKPOINT_NOT_READ', cause: { code } },
+      value: 0,
+    });
+    expect(found[0].failure.message).toContain('Checkpointer.resume("auto"): rank 0: listing ');
+  },
+);
 
 /** A bucket with one checkpoint, every answer of which takes so long. */
 async function slowBucket(delayMs: number): Promise<Environment> {
@@ -197,8 +203,8 @@ async function slowBucket(delayMs: number): Promise<Environment> {
   return bucketAt(await serve((...args) => void setTimeout(pass, delayMs, ...args)));
 }
 
-describe('storage that takes longer than a collective may', () => {
-  test('is waited for by all ranks, and a dead rank 0 ends the wait at once', async () => {
+describe('storage slower than the timeout of a collective', () => {
+  test('all ranks wait for it, and the death of rank 0 ends the wait at once', async () => {
     const env = await slowBucket(900);
     for (const found of await scenarios.run(2, 'resume', { env: { ...env, TIMEOUT_MS: 2500 } }))
       expect(found).toEqual({ failure: { message: 'none' }, step: 1, value: 1 });
@@ -214,8 +220,8 @@ describe('storage that takes longer than a collective may', () => {
   });
 });
 
-describe('folders that one host alone has', () => {
-  test('a checkpoint that rank 0 does not see is sent by a rank that does, and the next has a higher number', async () => {
+describe('folders that exist on one host only', () => {
+  test('a rank that sees the newest checkpoint sends it; the next one has a higher number', async () => {
     const [full, empty] = [temporaryFolder(), temporaryFolder()];
     await save({ DIR: full });
     const stderr = expect.stringMatching(
@@ -239,7 +245,7 @@ describe('folders that one host alone has', () => {
       expect(found).toMatchObject({ step: 2 });
   });
 
-  test('a restarted job that sees less than it has saved ends with host and folder, and does not begin anew', async () => {
+  test('a restarted job that misses its last checkpoint fails with host and folder', async () => {
     const [folder, results] = [temporaryFolder(), temporaryFolder()];
     const args = [
       '--nproc',
@@ -264,7 +270,7 @@ describe('folders that one host alone has', () => {
   });
 });
 
-test('a second job that saves to the same folder is refused, until the first one is gone', async () => {
+test('a second job cannot save to the same folder while the first one runs', async () => {
   const env = { DIR: temporaryFolder() };
   const first = node(['test/fixtures/ends-while-saving.js', 'stays'], {
     env: { ...env, RINGRUN_RUN_ID: 'job-7' },
@@ -289,7 +295,7 @@ test('a second job that saves to the same folder is refused, until the first one
   ]);
 });
 
-describe('a process that ends while its checkpoint is written', () => {
+describe('a process that ends while it writes a checkpoint', () => {
   const script = 'test/fixtures/ends-while-saving.js';
 
   /** A bucket that takes so long for each of three files; `written` are those that it has answered for. */
@@ -314,7 +320,7 @@ describe('a process that ends while its checkpoint is written', () => {
     ['exits', { code: 0, signal: null }],
     ['throws', { code: 1, signal: null }],
     ['is told to end', { code: null, signal: 'SIGTERM' }],
-  ])('%s, and finishes it first', async (how, end) => {
+  ])('%s: completes the checkpoint first', async (how, end) => {
     const { env, written } = await bucketThatTakes(300);
     const command = node([script, how], { env });
     if (how === 'is told to end') {
@@ -342,7 +348,7 @@ describe('a process that ends while its checkpoint is written', () => {
       1,
       /the process exits, and Checkpointer\.save of step 1 has not copied its state: nothing of it is saved\./,
     ],
-  ])('%s, and reports what it has lost', async (how, code, line) => {
+  ])('%s: reports the lost checkpoint', async (how, code, line) => {
     const { env, written } = await bucketThatTakes(1000);
     const ended = await node([script, how], { env: { ...env, RINGRUN_GRACE: 1 } }).ended;
     expect(ended).toMatchObject({ code, stderr: expect.stringMatching(line) as unknown });
@@ -352,7 +358,7 @@ describe('a process that ends while its checkpoint is written', () => {
   test.each([
     ['peer dies', /root cause: rank 1 .*SIGKILL/],
     ['is told to end', /ended by SIGTERM; all workers ended/],
-  ])('under the launcher (%s), and is given the time for it', async (how, line) => {
+  ])('the launcher (%s) waits for it', async (how, line) => {
     // Longer than other workers get once one has failed.
     const { env, written } = await bucketThatTakes(how === 'peer dies' ? 1300 : 300);
     const command = launch(['--nproc', '2', script, how], { env });

@@ -8,7 +8,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios('test/fixtures/checkpoints.js', temporaryFolder());
 
-test('a checkpoint gives back what was there when it was saved, to each rank its own', async () => {
+test('a checkpoint restores the state at the time of the save, per rank where it is per rank', async () => {
   const dir = join(temporaryFolder(), 'only', 'rank 0');
   const found = await scenarios.run<Record<string, unknown>>(2, 'roundTrip', { env: { DIR: dir } });
   const path = `${dir}/checkpoint-000001-step-1`;
@@ -54,7 +54,7 @@ function same<Result>(found: readonly Result[]): Result {
   return found[0];
 }
 
-test('what does not fit is refused on every rank with both sides, and changes nothing on any', async () => {
+test('a checkpoint that does not fit is refused on every rank with both sides, changing nothing', async () => {
   const dir = temporaryFolder();
   const found = await scenarios.run<Record<string, Failure & { holder: string; moved: boolean }>>(
     2,
@@ -85,7 +85,7 @@ test('what does not fit is refused on every rank with both sides, and changes no
   expect(refusals.none).toMatchObject({ message: 'none', holder: 'saved', moved: true });
 });
 
-test('what is asked for wrongly is refused on every rank, and the next save works', async () => {
+test('invalid arguments are refused on every rank, and the next save works', async () => {
   const dir = temporaryFolder();
   const { latest, ...refusals } = same(
     await scenarios.run<Record<string, Failure> & { latest: string }>(2, 'refusals', { env: { DIR: dir } }),
@@ -116,7 +116,7 @@ test('what is asked for wrongly is refused on every rank, and the next save work
   expect(latest).toBe(`${dir}/checkpoint-000001-step-6`);
 });
 
-test.each([1, 3])('what two ranks had left of an epoch is shared out among %i', async (size) => {
+test.each([1, 3])('the rest of an epoch of two ranks is divided among %i', async (size) => {
   const env = { DIR: temporaryFolder() };
   const before = (await scenarios.run<number[]>(2, 'samplesBefore', { env })).flat();
   expect(before).toHaveLength(8);
@@ -131,7 +131,7 @@ test.each([1, 3])('what two ranks had left of an epoch is shared out among %i', 
   expect([...before, ...after].sort((a, b) => a - b)).toEqual(Array.from({ length: 23 }, (_, i) => i));
 });
 
-test('a damaged checkpoint is passed over on all ranks, and that is said once', async () => {
+test('all ranks skip a damaged checkpoint, and one line reports it', async () => {
   const dir = temporaryFolder();
   const env = { DIR: dir };
   for (let i = 0; i < 2; i += 1) await scenarios.run(2, 'save', { env });
@@ -146,7 +146,7 @@ test('a damaged checkpoint is passed over on all ranks, and that is said once', 
   expect(same(found)).toMatchObject({ failure: { message: 'none' }, step: 1, value: 1 });
 });
 
-test('a model out of a checkpoint is exported for inference, and answers there as here', async () => {
+test('a model loaded from a checkpoint computes the same outputs after export', async () => {
   const dir = temporaryFolder();
   const env = { DIR: dir };
   await scenarios.run(2, 'trainClassifier', { env });
@@ -171,14 +171,14 @@ test('a model out of a checkpoint is exported for inference, and answers there a
   }
 });
 
-test('a program that ends while its checkpoint is written ends when that is complete', async () => {
+test('a program that ends during a save completes the checkpoint first', async () => {
   const env = { DIR: temporaryFolder(), BYTES: 30_000_000 };
   await scenarios.run(2, 'saveAndEnd', { env });
   const [found] = await scenarios.run(2, 'resume', { env });
   expect(found).toMatchObject({ step: 1, value: 1 });
 });
 
-test('a failure that nobody has been told of is the exit code', async () => {
+test('an unreported failure sets the exit code', async () => {
   const env = { DIR: '/proc/checkpoints' };
   const args = ['--nproc', '2', 'test/fixtures/checkpoints.js', 'saveAndEnd', temporaryFolder()];
   const { code, stderr, left } = await launch(args, { env }).ended;

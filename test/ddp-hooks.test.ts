@@ -20,7 +20,7 @@ type Compressed = Record<
 >;
 
 test.each(ways(['tcp'], ['shm']))(
-  '%s: compressed gradients are as close as their format allows, and the same on all ranks',
+  "%s: compressed gradients are within the format's precision and equal on all ranks",
   async (transport) => {
     const found = await scenarios.run<Compressed>(2, 'compressed', { transport });
     expect(found[1]).toEqual(found[0]);
@@ -53,7 +53,7 @@ interface ErrorFeedback {
   late: number[][];
 }
 
-test('powerSgd: what one direction loses comes in later steps, and not without error feedback; the first steps are exact', async () => {
+test('powerSgd: error feedback adds the lost directions in later steps; first steps are exact', async () => {
   const found = await scenarios.run<ErrorFeedback>(2, 'errorFeedback');
   expect(found[1]).toEqual(found[0]);
   const { exact, withFeedback, coldWithFeedback, without, late } = found[0];
@@ -67,7 +67,7 @@ test('powerSgd: what one direction loses comes in later steps, and not without e
   expect(furthest(late[2], exact)).toBeGreaterThan(0.1 * scale);
 });
 
-test('hooks have the same result on the calling thread as by their promises', async () => {
+test('synchronous hooks return the same result as asynchronous ones', async () => {
   const found = await scenarios.run<Record<string, Record<'later' | 'sync', number[][]>>>(2, 'bothForms');
   expect(found[1]).toEqual(found[0]);
   const { allReduce, fp16, powerSgd } = found[0];
@@ -84,7 +84,7 @@ interface OwnHook {
   calls: unknown[];
 }
 
-test('a hook gets one bucket after the other, and its result is the gradient', async () => {
+test('a hook receives the buckets in order, and its result is the gradient', async () => {
   const found = await scenarios.run<OwnHook>(2, 'own');
   for (const { exact, doubled, calls } of found) {
     expect(doubled).toEqual(exact.map((value) => 2 * value));
@@ -97,7 +97,7 @@ test('a hook gets one bucket after the other, and its result is the gradient', a
   }
 });
 
-test('a second hook is refused, and options that cannot work', async () => {
+test('a second hook and invalid options are refused', async () => {
   const [refusals] = await scenarios.run<string[]>(1, 'refused');
   expect(refusals).toEqual([
     expect.stringMatching(/^ERR_COMM_HOOK: registerCommHook was called a second time\. Call it once/),

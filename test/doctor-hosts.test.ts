@@ -12,8 +12,8 @@ function doctor(host: Host, ...args: (string | number)[]): Command {
   return host.node(['launch', 'doctor', '--json', ...args.map(String)]);
 }
 
-describe.skipIf(problem)(`doctors on hosts of their own${problem ? `: skipped, ${problem}` : ''}`, () => {
-  test('two of them measure a link of 200 Mbit/s, and call it slow', async () => {
+describe.skipIf(problem)(`doctors on separate hosts${problem ? `: skipped, ${problem}` : ''}`, () => {
+  test('measure a link of 200 Mbit/s and report it as slow', async () => {
     using network = connectHosts(2, { bitsPerSecond: 200e6 });
     const [master, other] = network.hosts;
     // The other one comes first, and waits.
@@ -40,33 +40,30 @@ describe.skipIf(problem)(`doctors on hosts of their own${problem ? `: skipped, $
     }
   });
 
-  test.runIf(isFull)(
-    'a master on which nothing listens, one that nobody answers for, and a name that nobody knows',
-    async () => {
-      using network = connectHosts(3);
-      const [master, other, gone] = network.hosts;
-      gone.cutLink();
-      const [refused, silent, unknown] = await Promise.all(
-        [
-          doctor(other, '--master-addr', master.address, '--timeout', 3),
-          doctor(master, '--master-addr', gone.address, '--node-rank', 1, '--timeout', 3),
-          doctor(other, '--master-addr', 'train-master-0.invalid', '--timeout', 2),
-        ].map(findingsOf),
-      );
-      expect(words(refused['port'])).toMatch(
-        /^problem: 10\.0\.0\.1:29500 was not reached within \d+ s: 10\.0\.0\.1 refuses the connection, nothing listens on that port yet → .*start the doctor.*ringrun doctor --master-addr 10\.0\.0\.1 --node-rank 0/,
-      );
-      expect(words(silent['port'])).toMatch(
-        /^problem: 10\.0\.0\.3:29500 was not reached within \d s: 10\.0\.0\.3 cannot be reached \((ETIMEDOUT|EHOSTUNREACH)\) → .*firewall/,
-      );
-      expect(words(unknown['name'])).toMatch(
-        /^problem: train-master-0\.invalid does not resolve: (ENOTFOUND|EAI_AGAIN), for \d+ s → /,
-      );
-      expect(unknown['port']).toBeUndefined();
-    },
-  );
+  test.runIf(isFull)('report a closed port, an unreachable master and an unknown host name', async () => {
+    using network = connectHosts(3);
+    const [master, other, gone] = network.hosts;
+    gone.cutLink();
+    const [refused, silent, unknown] = await Promise.all(
+      [
+        doctor(other, '--master-addr', master.address, '--timeout', 3),
+        doctor(master, '--master-addr', gone.address, '--node-rank', 1, '--timeout', 3),
+        doctor(other, '--master-addr', 'train-master-0.invalid', '--timeout', 2),
+      ].map(findingsOf),
+    );
+    expect(words(refused['port'])).toMatch(
+      /^problem: 10\.0\.0\.1:29500 was not reached within \d+ s: 10\.0\.0\.1 refuses the connection, nothing listens on that port yet → .*start the doctor.*ringrun doctor --master-addr 10\.0\.0\.1 --node-rank 0/,
+    );
+    expect(words(silent['port'])).toMatch(
+      /^problem: 10\.0\.0\.3:29500 was not reached within \d s: 10\.0\.0\.3 cannot be reached \((ETIMEDOUT|EHOSTUNREACH)\) → .*firewall/,
+    );
+    expect(words(unknown['name'])).toMatch(
+      /^problem: train-master-0\.invalid does not resolve: (ENOTFOUND|EAI_AGAIN), for \d+ s → /,
+    );
+    expect(unknown['port']).toBeUndefined();
+  });
 
-  test.runIf(isFull)('a firewall that lets the port of the master through and no other', async () => {
+  test.runIf(isFull)("report a firewall that opens only the master's port", async () => {
     using network = connectHosts(2);
     const [master, other] = network.hosts;
     for (const host of network.hosts) host.admitOnlyPort(29500);
@@ -84,7 +81,7 @@ describe.skipIf(problem)(`doctors on hosts of their own${problem ? `: skipped, $
     }
   });
 
-  test.runIf(isFull)('no second doctor comes: it says so, and what to start', async () => {
+  test.runIf(isFull)('a missing second doctor: prints the command to start it', async () => {
     using network = connectHosts(1);
     const [master] = network.hosts;
     const { link } = await findingsOf(doctor(master, '--master-addr', master.address, '--timeout', 2));

@@ -43,7 +43,7 @@ function folderWithOnnxruntime(name: string, code: string): string {
 }
 
 describe('on a machine', () => {
-  test('that can train, there is no problem, and a person is told in aligned lines', async () => {
+  test('that can train: finds no problem, and prints aligned lines', async () => {
     const { code, stdout, stderr } = await node(['launch', 'doctor']).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^ringrun \d+\.\d+\.\d+ on \S+, linux \w+\n\n/);
@@ -54,7 +54,7 @@ describe('on a machine', () => {
     expect(stdout).toMatch(/^ok {7}onnxruntime {4}1\.\d+\.\d+ computes a graph, \d+ ms from nothing$/m);
   });
 
-  test('with too little of everything, each lack is named with its fix', async () => {
+  test('with too few resources: names each shortage and its fix', async () => {
     const wrong =
       'class Tensor {}; module.exports = { Tensor, InferenceSession: { create: () => ({ run: () => ({ y: { data: [7, 7] } }) }) } };';
     library('libcuda.so.1', '');
@@ -83,7 +83,7 @@ describe('on a machine', () => {
     );
   });
 
-  test('without the addon, and with an onnxruntime that does not load, both say why', async () => {
+  test('without the addon and with a broken onnxruntime: reports both reasons', async () => {
     const broken = 'throw new Error("libonnxruntime.so.1: cannot open shared object file");';
     const findings = await doctor([], {
       cwd: folderWithOnnxruntime('broken', broken),
@@ -102,7 +102,7 @@ describe('on a machine', () => {
   test.each([
     ['hangs', 'for (;;) pause();', 'it did not end within 2 s'],
     ['crashes', 'abort();', 'it was ended by SIGABRT'],
-  ])('an addon that %s takes nothing with it', async (name, body, why) => {
+  ])('an addon that %s does not end the doctor', async (name, body, why) => {
     const RINGRUN_NATIVE = library(`${name}.node`, body);
     const findings = await doctor(['--timeout', 2], { env: { RINGRUN_NATIVE } });
     expect(words(findings['addon'])).toMatch(new RegExp(`^problem: .*${why}`));
@@ -114,7 +114,7 @@ describe('on a machine', () => {
 describe('the libraries of the backend nccl', () => {
   const libraries = standIn();
 
-  test('that can be opened are reported with versions, paths and GPUs', async () => {
+  test('that load are reported with versions, paths and GPUs', async () => {
     const findings = await doctor([], { env: { ...libraries, CUDA_VISIBLE_DEVICES: '2,5' } });
     const { gpu, nccl } = findings;
     expect(words(gpu)).toMatch(
@@ -134,7 +134,7 @@ describe('the libraries of the backend nccl', () => {
     expect(findings).toHaveProperty('cuda provider');
   });
 
-  test('that are missing or too old are said with what was tried, and how to name another', async () => {
+  test('that are missing or too old are reported with the paths tried and the variable to set', async () => {
     const nowhere = { RINGRUN_CUDA_LIBRARY: '/nowhere/cuda.so', RINGRUN_NCCL_LIBRARY: '/nowhere/nccl.so' };
     const old = { ...libraries, RINGRUN_STAND_IN_NCCL_VERSION: '2708' };
     const [missing, outdated] = await Promise.all([doctor([], { env: nowhere }), doctor([], { env: old })]);
@@ -151,7 +151,7 @@ describe('the libraries of the backend nccl', () => {
   test.each([
     ['hangs', 'for (;;) pause();', 'it did not end within 2 s'],
     ['crashes', 'abort();', 'it was ended by SIGABRT'],
-  ])('a driver that %s takes nothing with it', async (name, body, why) => {
+  ])('a driver that %s does not end the doctor', async (name, body, why) => {
     const RINGRUN_CUDA_LIBRARY = library(`${name}-cuda.so`, body);
     const findings = await doctor(['--timeout', 2], { env: { RINGRUN_CUDA_LIBRARY } });
     expect(words(findings['gpu'])).toMatch(
@@ -160,7 +160,7 @@ describe('the libraries of the backend nccl', () => {
     expect(findings).toHaveProperty('network');
   });
 
-  test('that print are heard out, and a driver that has no function of one is no driver', async () => {
+  test('that print do not disturb the report, and a library without CUDA functions is rejected', async () => {
     const chatty = library('chatty-cuda.so', 'if (write(1, "hello\\n", 6) != 6) abort();');
     const { gpu } = await doctor([], { env: { RINGRUN_CUDA_LIBRARY: chatty } });
     expect(words(gpu)).toMatch(/^(warning|problem): .*chatty-cuda\.so lacks cuInit, .* → /);
@@ -179,7 +179,7 @@ describe('a port', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  test('that is held: the process is named, here and to those who come', async () => {
+  test('in use: names the process, also to doctors that connect', async () => {
     const port = await heldPort();
     const [hosting, visiting] = await Promise.all([
       doctor(['--master-addr', '127.0.0.1', '--master-port', port]),
@@ -196,7 +196,7 @@ describe('a port', () => {
     );
   });
 
-  test('of a training that is under way: it is not disturbed', async () => {
+  test('of a running job: does not disturb it', async () => {
     const place = { MASTER_ADDR: '127.0.0.1', WORLD_SIZE: 2 };
     const env = { ...place, MASTER_PORT: 29_517, OMP_NUM_THREADS: 1 };
     const ranks = [0, 1].map((RANK) =>
@@ -212,7 +212,7 @@ describe('a port', () => {
   });
 });
 
-test('what it cannot read is refused with the nearest right one', async () => {
+test('an unknown option is refused with the nearest known one', async () => {
   const { code, stderr } = await node(['launch', 'doctor', '--master-adr', 'host']).ended;
   expect(code).toBe(2);
   expect(stderr).toMatch(/^ringrun doctor: unknown option '--master-adr'\n\(Did you mean --master-addr\?\)/);

@@ -31,7 +31,7 @@ function startAgent({ hosts }: Network, host: Host, args: readonly string[]): Co
 
 describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`, () => {
   test(
-    'MNIST on 1 to 3 nodes: one is killed in mid-epoch, one joins later, and the training ends as if nothing had happened',
+    'MNIST on 1 to 3 nodes completes after one is killed in mid-epoch and one joins later',
     async () => {
       const data = firstMnist({ train: 4500, test: 1000 });
       const training = ['--epochs', '2', '--global-batch-size', '60', '--lr', '0.05', '--log-interval', '10'];
@@ -83,7 +83,7 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
     limitMs,
   );
 
-  test('a node that does not reach the store ends its workers before the others get their ranks, and they go on without it', async () => {
+  test('a node cut off from the store stops its workers before the others restart without it', async () => {
     using network = connectHosts(2);
     const [first, second] = network.hosts.map((host) =>
       startAgent(network, host, ['test/fixtures/works.js']),
@@ -95,7 +95,7 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
     expect(workersOf(second)).toEqual([]);
   });
 
-  test('an address of loopback is refused where another node would get it', async () => {
+  test('a loopback address is refused if another node would receive it', async () => {
     using network = connectHosts(2);
     const first = startAgent(network, network.hosts[0], ['test/fixtures/works.js']);
     await first.sees(/round 1 begins/);

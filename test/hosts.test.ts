@@ -45,7 +45,7 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
   ])('$count hosts with $perHost rank(s) each', ({ count, perHost, transport }) => {
     // veth interfaces count what TCP hands down, with one header for up to 64 KiB that are never cut into packets: headers are 0.1%, whatever
     // the MTU, where Ethernet has 4.5%.
-    test(`use ${transport}, get equal values, and send as little as an all-reduce and a broadcast can`, async () => {
+    test(`use ${transport}, get equal values, and send the minimum number of bytes`, async () => {
       // No whole number of segments, and divided by neither hosts nor ranks.
       const bytes = 4 * 2_000_003;
       using network = connectHosts(count);

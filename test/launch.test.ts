@@ -29,11 +29,11 @@ function expectTraining({ stdout, ...ended }: Ended): void {
   expect(Number(accuracy)).toBeGreaterThan(0.6);
 }
 
-test('node launch --nproc 2 train.ts trains, from the root of the repository', async () => {
+test('node launch --nproc 2 train.ts trains in the root of the repository', async () => {
   expectTraining(await launch(['--nproc', '2', 'train.ts', '--synthetic'], offline).ended);
 });
 
-test('a TypeScript script anywhere, that imports ringrun and @ringrun/nn and a module of its own', async () => {
+test('runs a TypeScript script in any folder, with imports of ringrun, @ringrun/nn and its own', async () => {
   mkdirSync(join(folder, 'models'));
   writeFileSync(
     join(folder, 'models/line.ts'),
@@ -78,7 +78,7 @@ test('the package binary ringrun is the same command', async () => {
   expect(stdout.split('\n').sort()).toEqual(['', 'rank 0 of 2: sum 3', 'rank 1 of 2: sum 3']);
 });
 
-test('built JavaScript runs under node alone: by itself, and as two ranks that the environment describes', async () => {
+test('compiled JavaScript runs under plain node, alone and as two ranks set by the environment', async () => {
   const script = join(project, 'train.mjs');
   const source = readFileSync(join(repository, 'train.ts'), 'utf8');
   const { outputText } = ts.transpileModule(source, {

@@ -47,7 +47,7 @@ async function expectToEnd(
 
 describe.skipIf(problem)(`lost hosts${problem ? `: skipped, ${problem}` : ''}`, () => {
   test.each(ways([{ count: 2, perHost: 2, victim: 'host1' }], [{ count: 3, perHost: 1, victim: 'host0' }]))(
-    '$victim of $count is killed: the ranks of all others name it',
+    '$victim of $count is killed: all other ranks name it',
     async ({ count, perHost, victim }) => {
       using network = connectHosts(count);
       const ranks = await startWorking(network, { perHost, timeoutMs: 60_000 });
@@ -59,7 +59,7 @@ describe.skipIf(problem)(`lost hosts${problem ? `: skipped, ${problem}` : ''}`, 
   );
 
   // Nothing tells a kernel that the other one is out of reach: it gives up after 15 s without an answer.
-  test('a link is cut: the ranks on both sides name each other, at the timeout or as soon as nobody answers', async () => {
+  test('a cut link: the ranks on both sides name each other, at the timeout or earlier', async () => {
     using network = connectHosts(2);
     const [inTime, inVain] = await Promise.all([
       startWorking(network, { perHost: 1, timeoutMs: 3000 }),

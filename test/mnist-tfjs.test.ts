@@ -8,7 +8,7 @@ const data = syntheticMnist({ train: 5, test: 2 });
 const folder = temporaryFolder();
 
 // Few and small batches: tfjs without its native library takes half a second for each image.
-test('model.fitDataset trains MNIST on two ranks, prints the lines of the Kubeflow example, and rank 0 saves the model', async () => {
+test("model.fitDataset trains MNIST on two ranks, prints Kubeflow's lines and saves on rank 0", async () => {
   const args = [
     '--data',
     data,

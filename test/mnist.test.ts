@@ -89,7 +89,7 @@ function tableOf(worldSize: number): unknown[] {
   ];
 }
 
-test('--dir, --histograms and --profile: TensorBoard and trace viewers have files, the parameters the same bits', async () => {
+test('--dir, --histograms and --profile write their files and do not change the parameters', async () => {
   const folder = temporaryFolder();
   const [dir, trace] = [join(folder, 'logs'), join(folder, 'trace.json')];
   const ended = await train(2, ['--data', data, '--dir', dir, '--histograms', '--profile', trace]);
@@ -110,7 +110,7 @@ test('--dir, --histograms and --profile: TensorBoard and trace viewers have file
   }
 });
 
-test('two ranks train to the same bits each time, over TCP as in shared memory, and to others from another seed', async () => {
+test('two ranks are bit-identical in every run, over TCP and shared memory; seeds differ', async () => {
   const args = ['--data', data];
   const first = await plainTraining();
   // Two numbers have one sum, in whichever order a transport adds them.
@@ -121,7 +121,7 @@ test('two ranks train to the same bits each time, over TCP as in shared memory, 
 }, 120_000);
 
 test.runIf(isFull)(
-  'three ranks over TCP end identical, to the same bits each time',
+  'three ranks over TCP are bit-identical, in every run',
   async () => {
     const runs = [];
     for (let i = 0; i < 2; i += 1) runs.push(await train(3, ['--data', data], overTcp));
@@ -130,7 +130,7 @@ test.runIf(isFull)(
   120_000,
 );
 
-test('--save-model: onnxruntime loads it, for any batch size, and finds the accuracy that was printed', async () => {
+test('--save-model: onnxruntime runs it at any batch size with the printed accuracy', async () => {
   const file = join(modelFolder, 'mnist.onnx');
   const ended = await train(2, ['--data', data, '--lr', '0.05', '--epochs', '3', '--save-model', file]);
   expect(ended.stdout).toContain(`model saved to ${file}\n`);
@@ -175,7 +175,7 @@ async function classify(session: InferenceSession, batchSize: number): Promise<C
 const realMnist = join(repository, '../shared/data/mnist');
 
 test.runIf(existsSync(realMnist))(
-  'one epoch of MNIST itself on two processes: accuracy of 0.950 or more',
+  'one epoch of the real MNIST on two processes: accuracy of 0.950 or more',
   async () => {
     const ended = await train(2, ['--data', realMnist], { limitMs: 150_000 });
     expect(accuracyOf(ended)).toBeGreaterThanOrEqual(0.95);

@@ -21,7 +21,7 @@ function named(variables: readonly string[]): Record<string, string> {
 
 const scenarios = new Scenarios('test/fixtures/nccl.js', temporaryFolder());
 
-test('all groups of a process run on its GPU, and the functions of the package take tensors that lie there', async () => {
+test('all groups of a process run on its GPU, and collectives accept GPU tensors', async () => {
   const found = await scenarios.run(size, 'groups', { env: libraries });
   expect(found).toEqual(
     Array.from({ length: size }, (_, rank) => ({
@@ -35,7 +35,7 @@ test('all groups of a process run on its GPU, and the functions of the package t
 });
 
 test.skipIf(isReal)(
-  'without a GPU the error says what was looked for, and gloo can be used instead',
+  'without a GPU the error names the paths tried, and gloo can be used instead',
   async () => {
     const nowhere = {
       RINGRUN_CUDA_LIBRARY: '/nowhere/libcuda.so.1',
@@ -88,14 +88,11 @@ const arrangements = isReal
   : ways(['two ranks that share a GPU'], ['two ranks', 'one rank']);
 
 // An average over one rank or two is exact, however it is made.
-test.each(arrangements)(
-  'training MNIST over nccl ends with the bits of training over gloo: %s',
-  async (on) => {
-    const data = syntheticMnist(isFull || isReal ? { train: 600, test: 200 } : { train: 320, test: 100 });
-    const ranks = on === 'one rank' ? 1 : 2;
-    const sharesGpu = on === 'two ranks that share a GPU';
-    const digest = await (sharesGpu ? trainOnOneGpu(data) : trainOnOneHost('nccl', ranks, data));
-    expect(digest).toBeDefined();
-    expect(digest).toBe(await trainOnOneHost('gloo', ranks, data));
-  },
-);
+test.each(arrangements)('MNIST over nccl is bit-identical to MNIST over gloo: %s', async (on) => {
+  const data = syntheticMnist(isFull || isReal ? { train: 600, test: 200 } : { train: 320, test: 100 });
+  const ranks = on === 'one rank' ? 1 : 2;
+  const sharesGpu = on === 'two ranks that share a GPU';
+  const digest = await (sharesGpu ? trainOnOneGpu(data) : trainOnOneHost('nccl', ranks, data));
+  expect(digest).toBeDefined();
+  expect(digest).toBe(await trainOnOneHost('gloo', ranks, data));
+});

@@ -20,7 +20,7 @@ test('an environment in which WORLD_SIZE contradicts the nodes is refused at onc
   expect(stderr).toContain('WORLD_SIZE is 3, but PET_NNODES (2) × PET_NPROC_PER_NODE (2) is 4');
 });
 
-test('RANK that is the rank of a node with two processes is taken for that, and said once', async () => {
+test('RANK is read as the node rank if a node has two processes, with one warning', async () => {
   const port = await freePort();
   const env = (rank: number) => ({
     RANK: rank,
@@ -41,7 +41,7 @@ test('RANK that is the rank of a node with two processes is taken for that, and 
   }
 });
 
-test('node train.js where a launcher is expected says what to start instead, and trains nowhere', async () => {
+test('node train.js without the expected launcher fails with the command to run', async () => {
   const env = { PET_NNODES: 2, PET_NPROC_PER_NODE: 1, PET_NODE_RANK: 1, PET_MASTER_ADDR: 'job-node-0-0.job' };
   const { code, stdout, stderr } = await node([script], { env, limitMs: 20_000 }).ended;
   expect([code, stdout]).toEqual([1, '']);
@@ -53,8 +53,8 @@ test('node train.js where a launcher is expected says what to start instead, and
 
 const problem = hostsProblem();
 
-describe.skipIf(problem)(`nodes on hosts of their own${problem ? `: skipped, ${problem}` : ''}`, () => {
-  test('the second node of rank 0 is refused on both hosts, by name, instead of waiting alone in a store of its own', async () => {
+describe.skipIf(problem)(`nodes on separate hosts${problem ? `: skipped, ${problem}` : ''}`, () => {
+  test('a second node of rank 0 is refused on both hosts, which name each other', async () => {
     using network = connectHosts(2);
     const master = network.hosts[0].address;
     const args = ['launch', '--nnodes', '2', '--node-rank', '0', '--master-addr', master, script];

@@ -155,7 +155,7 @@ describe.skipIf(problem)(`pods as network namespaces${problem ? `: skipped, ${pr
   beforeAll(buildExample);
 
   test.for(jobs.filter(({ onlyFull }) => isFull || !onlyFull))(
-    '$what: the workers wait for the name of the master and for its port, and all train to one accuracy',
+    "$what: workers wait for the master's name and port, and all reach one accuracy",
     { timeout: 2 * limitMs },
     async ({ command, pods, environment, ranks }) => {
       expected ??= (await trainAlone()).accuracy;

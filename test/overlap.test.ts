@@ -17,7 +17,7 @@ const medianOf = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 describe.skipIf(problem)(
-  `two hosts on a link of 1 Gbit/s, 25 MB of gradients${problem ? `: skipped, ${problem}` : ''}`,
+  `25 MB of gradients on a link of 1 Gbit/s${problem ? `: skipped, ${problem}` : ''}`,
   () => {
     // 25 MB take 0.2 s each way, which is about what the backward pass takes.
     async function measure(batch: number, rounds: number) {
@@ -30,7 +30,7 @@ describe.skipIf(problem)(
       });
     }
 
-    test('have been sent in part when the last gradient is there, and not without overlap', async () => {
+    test('are partly sent before the last gradient is ready, but not without overlap', async () => {
       const [first, second] = await measure(256, 2);
       expect(second.overlapped.digest).toBe(first.overlapped.digest);
       expect(second.apart.digest).toBe(first.apart.digest);
@@ -43,7 +43,7 @@ describe.skipIf(problem)(
     });
 
     // A measurement, so not for a machine that does something else: `npm run bench:overlap`.
-    test.runIf(measures)('a step takes at most 0.75 of one without overlap', async () => {
+    test.runIf(measures)('a step takes at most 0.75 of the time without overlap', async () => {
       const [{ overlapped, apart }] = await measure(512, 7);
       const [with_, without] = [medianOf(overlapped.times), medianOf(apart.times)];
       const ratio = with_ / without;

@@ -14,16 +14,16 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const folder = temporaryFolder();
 
-describe('packages as npm packs them', () => {
+describe('packed packages', () => {
   const names = ['@ringrun/native', '@ringrun/collectives', 'ringrun', '@ringrun/nn', '@ringrun/tfjs'];
   const staged = publicPackages().map((one) => stagePackage(one, join(folder, 'staged')));
 
-  test('are complete, and each comes after those that it depends on', () => {
+  test('are complete, and each follows its dependencies', () => {
     expect(publicPackages().map(({ manifest }) => manifest.name)).toEqual(names);
     expect(problemsOf(staged, { binaries: false })).toEqual([]);
   });
 
-  test('a missing file, a foreign licence, another version and a lost type are found', () => {
+  test('the check finds a missing file, a wrong licence, another version and a missing type', () => {
     const [native, collectives, runtime, nn] = staged as [string, string, string, string];
     const change = (of: string, text: string, by: string) => {
       const path = join(of, 'package.json');

@@ -9,7 +9,7 @@ import { withoutWaiting } from './support/without-waiting.ts';
 type Losses = Record<string, Record<string, number[][]>>;
 const golden = JSON.parse(readFileSync(new URL('golden/ddp_losses.json', import.meta.url), 'utf8')) as Losses;
 
-describe('the losses of 50 steps on two ranks are those of PyTorch DDP', () => {
+describe('the losses of 50 steps on two ranks equal those of PyTorch DDP', () => {
   const folder = temporaryFolder();
   // Every optimizer, and both models: how one follows gradients does not depend on the other.
   const trainings = ways(

@@ -24,7 +24,7 @@ async function prepare(cache: string, { mirror = '', synthetic = false } = {}) {
   return { found, stderr: ended.stderr };
 }
 
-test('one rank of a host generates 70,000 synthetic digits, once, while the others wait', async () => {
+test('one rank per host generates 70,000 synthetic digits once, while the others wait', async () => {
   const cache = temporaryFolder();
   const { found, stderr } = await prepare(cache, { synthetic: true });
   const location = join(cache, 'ringrun', 'synthetic-digits-1');

@@ -52,50 +52,42 @@ const medianOf = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 describe('a rank whose input takes 40 ms longer', () => {
-  test.each(ways(['tcp'], ['shm']))(
-    'is the one that the other waits for, in the trace (%s)',
-    async (transport) => {
-      const slowness = 40;
-      await scenarios.run(2, 'slowed', { transport });
-      const { events, clockError } = newTrace();
-      const of = (pid: number, cat: string) =>
-        events.filter((event) => event.pid === pid && event.cat === cat);
-      for (const pid of [0, 1]) {
-        expect(of(pid, 'step').map(({ name }) => name)).toEqual(
-          [2, 3, 4, 5, 6].map((step) => `step ${step}`),
-        );
-        expect(of(pid, 'waiting').map(({ args }) => args!['step'])).toEqual([3, 4, 5, 6, 7]);
-        expect(of(pid, 'input')).toHaveLength(5);
-        expect(new Set(of(pid, 'compute').map(({ name }) => name))).toEqual(
-          new Set(['forward and backward', 'optimizer.step']),
-        );
-        // Weights, biases, and behind them one number for each and one for the rank.
-        const bytes = 4 * (320 + 10 + 2 + 1);
-        expect(of(pid, 'communication').map(({ name, args }) => [name, args!['bytes']])).toEqual(
-          Array.from({ length: 5 }, () => ['allReduce', bytes]),
-        );
-        expect(of(pid, 'function').map(({ name }) => name)).toEqual(
-          Array.from({ length: 5 }, () => 'update'),
-        );
-      }
-      expect(medianOf(milliseconds(of(1, 'input')))).toBeGreaterThanOrEqual(slowness - 1);
-      expect(medianOf(milliseconds(of(0, 'input')))).toBeLessThan(slowness / 2);
-      // Rank 0 has nothing to do for about as long as rank 1's input takes, and knows for whom.
-      const [waited0, waited1] = [0, 1].map((pid) => medianOf(milliseconds(of(pid, 'waiting'))));
-      expect(waited0).toBeGreaterThan(waited1 + slowness / 2);
-      expect(
-        of(0, 'waiting').filter(({ args }) => args!['waitedForRank'] === 1).length,
-      ).toBeGreaterThanOrEqual(4);
-      // On one clock: no average is there before the last rank has given its gradients.
-      expect(clockError).toBeLessThan(10_000);
-      for (const [i, average] of of(0, 'communication').entries()) {
-        expect(average.ts + average.dur).toBeGreaterThan(of(1, 'communication')[i].ts - clockError - 1);
-      }
-    },
-  );
+  test.each(ways(['tcp'], ['shm']))('is named in the trace as the straggler (%s)', async (transport) => {
+    const slowness = 40;
+    await scenarios.run(2, 'slowed', { transport });
+    const { events, clockError } = newTrace();
+    const of = (pid: number, cat: string) => events.filter((event) => event.pid === pid && event.cat === cat);
+    for (const pid of [0, 1]) {
+      expect(of(pid, 'step').map(({ name }) => name)).toEqual([2, 3, 4, 5, 6].map((step) => `step ${step}`));
+      expect(of(pid, 'waiting').map(({ args }) => args!['step'])).toEqual([3, 4, 5, 6, 7]);
+      expect(of(pid, 'input')).toHaveLength(5);
+      expect(new Set(of(pid, 'compute').map(({ name }) => name))).toEqual(
+        new Set(['forward and backward', 'optimizer.step']),
+      );
+      // Weights, biases, and behind them one number for each and one for the rank.
+      const bytes = 4 * (320 + 10 + 2 + 1);
+      expect(of(pid, 'communication').map(({ name, args }) => [name, args!['bytes']])).toEqual(
+        Array.from({ length: 5 }, () => ['allReduce', bytes]),
+      );
+      expect(of(pid, 'function').map(({ name }) => name)).toEqual(Array.from({ length: 5 }, () => 'update'));
+    }
+    expect(medianOf(milliseconds(of(1, 'input')))).toBeGreaterThanOrEqual(slowness - 1);
+    expect(medianOf(milliseconds(of(0, 'input')))).toBeLessThan(slowness / 2);
+    // Rank 0 has nothing to do for about as long as rank 1's input takes, and knows for whom.
+    const [waited0, waited1] = [0, 1].map((pid) => medianOf(milliseconds(of(pid, 'waiting'))));
+    expect(waited0).toBeGreaterThan(waited1 + slowness / 2);
+    expect(of(0, 'waiting').filter(({ args }) => args!['waitedForRank'] === 1).length).toBeGreaterThanOrEqual(
+      4,
+    );
+    // On one clock: no average is there before the last rank has given its gradients.
+    expect(clockError).toBeLessThan(10_000);
+    for (const [i, average] of of(0, 'communication').entries()) {
+      expect(average.ts + average.dur).toBeGreaterThan(of(1, 'communication')[i].ts - clockError - 1);
+    }
+  });
 });
 
-test('operations of every group are recorded, once each, and nothing is left on the group', async () => {
+test('records each operation of every group once, and leaves the groups unpatched', async () => {
   const [first, second] = await scenarios.run<{ sum: number; objects: number[]; left: number }>(2, 'covered');
   // Twice over two ranks, then by the default group.
   expect(first).toEqual({ sum: 8, objects: [0, 1], left: 0 });
@@ -116,7 +108,7 @@ test('operations of every group are recorded, once each, and nothing is left on 
   ]);
 });
 
-test('one profiler measures at a time; a trace of nothing is said to be one', async () => {
+test('one profiler runs at a time; an empty trace is reported as empty', async () => {
   const said: unknown = expect.stringMatching(
     /^ringrun: nothing was recorded in .*: the schedule names none of the 0 steps/,
   );
@@ -124,7 +116,7 @@ test('one profiler measures at a time; a trace of nothing is said to be one', as
   expect(results).toEqual([{ second: 'ERR_PROFILE_UNDER_WAY' }, { second: 'ERR_PROFILE_UNDER_WAY' }]);
 });
 
-test('a trace that rank 0 cannot write is refused on every rank, before training; another path will do', async () => {
+test('a path that rank 0 cannot write is refused on every rank before training', async () => {
   const said: unknown = expect.stringContaining('nothing was recorded');
   const results = await scenarios.run<object>(2, 'unwritable', { stderr: said });
   const message: unknown = expect.stringMatching(

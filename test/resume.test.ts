@@ -24,7 +24,7 @@ const random = generator(seed);
 const below = (count: number) => Math.floor(random() * count);
 
 test(
-  `a training that was killed ${kills} times ends with the bits of one that never was`,
+  `a run killed ${kills} times produces bit-identical parameters to an uninterrupted run`,
   { timeout: limitMs },
   async () => {
     const undisturbed = temporaryFolder();

@@ -22,7 +22,7 @@ describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${p
     ]);
   });
 
-  test('that fails is the root cause, with the traceback that @record keeps', async () => {
+  test("that fails is reported as the root cause, with @record's traceback", async () => {
     const { code, stderr, left } = await launch([...run, '--fail'], { env }).ended;
     expect([code, left]).toEqual([1, []]);
     expect(stderr).toMatch(/^ {2}Traceback \(most recent call last\):$/m);
@@ -45,7 +45,7 @@ describe.skipIf(noHosts)(`a PyTorch script on two hosts${noHosts ? `: skipped, $
       [['c10d', () => ['--rdzv-backend', 'c10d', '--rdzv-endpoint', 'host0', '--rdzv-id', 'job-7']]],
     ),
   )(
-    `trains on ${2 * processes} processes that meet by the %s rendezvous, and binds the port that it is given`,
+    `trains on ${2 * processes} processes with the %s rendezvous, on the port that it receives`,
     async (_, meeting) => {
       using network = connectHosts(2);
       for (const host of network.hosts) host.learnNames(network.hosts.filter((other) => other !== host));

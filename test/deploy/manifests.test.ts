@@ -121,7 +121,7 @@ describe.skipIf(schemasProblem)(
       ).toHaveLength(1);
     });
 
-    test('two containers of one name are refused, and another version of the API', () => {
+    test('two containers of one name and another API version are refused', () => {
       const [pod] = read('debug-pod.yaml');
       const containers = pod.spec['containers'] as Container[];
       expect(problemsOf(changed(pod, 'spec.containers', [...containers, ...containers]))).toEqual([
@@ -135,12 +135,12 @@ describe.skipIf(schemasProblem)(
   },
 );
 
-describe('what operators look for, and clusters ask for', () => {
+describe('requirements of operators and clusters', () => {
   const pods = all.flatMap(({ file, manifest }) =>
     podsOf(manifest).map((pod) => ({ file, kind: manifest.kind, pod })),
   );
 
-  test('every kind of manifest leads to its pods', () => {
+  test('finds the pods of every kind of manifest', () => {
     const count = Object.fromEntries(
       files.map((file) => [file, pods.filter((pod) => pod.file === file).length]),
     );
@@ -172,7 +172,7 @@ describe('what operators look for, and clusters ask for', () => {
     if (kind !== 'Pod' && kind !== 'Job') expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
   });
 
-  test('replicas restart in their place, and the elastic job has no master', () => {
+  test('replicas restart in place, and the elastic job has no master', () => {
     for (const file of files.filter((name) => name.startsWith('pytorchjob'))) {
       const [{ spec }] = read(file);
       const replicas = spec['pytorchReplicaSpecs'] as Record<
@@ -191,7 +191,7 @@ describe('what operators look for, and clusters ask for', () => {
     });
   });
 
-  test('only NCCL is given a /dev/shm', () => {
+  test('only NCCL jobs mount a /dev/shm', () => {
     for (const { file, pod } of pods) {
       const mounts = pod.spec.containers.flatMap(({ volumeMounts }) => volumeMounts ?? []);
       expect(
@@ -202,7 +202,7 @@ describe('what operators look for, and clusters ask for', () => {
   });
 });
 
-describe('what the containers run', () => {
+describe('commands of the containers', () => {
   /** Arguments of the image's entrypoint, which is `ringrun`. */
   const commands = all.flatMap(({ file, manifest }) => {
     const { trainer } = manifest.spec as { trainer?: { args: string[] } };
@@ -219,7 +219,7 @@ describe('what the containers run', () => {
     node(['launch', ...args.map((arg) => arg.replace(inImage, repository)), '--help']).ended;
 
   test.each(['pytorchjob-gloo.yaml', 'pytorchjob-elastic.yaml', 'pytorchjob-nccl.yaml', 'trainjob.yaml'])(
-    '%s: ringrun and the script take it',
+    '%s: ringrun and the script accept it',
     async (name) => {
       const [{ args }] = commands.filter(({ file }) => file === name);
       expect(args[0]).toMatch(/^\/opt\/ringrun\/packages\/examples-/);
@@ -272,7 +272,7 @@ describe('what the containers run', () => {
       },
       { nodes: { min: 2, max: 2 }, nodeRank: 1, processesPerNode: 2, masterAddress: 'mnist-node-0-0.mnist' },
     ],
-  ])('%s in the environment of its operator is the job that it describes', (name, env, expected) => {
+  ])("%s: the operator's environment yields the job that it describes", (name, env, expected) => {
     const [{ args }] = commands.filter(({ file }) => file === name);
     const { options } = parseCommandLine(args, env);
     expect(options).toMatchObject({
@@ -281,7 +281,7 @@ describe('what the containers run', () => {
     });
   });
 
-  test('the doctors wait for each other by name, as pods of an indexed job have it', () => {
+  test('the doctors find each other by the pod names of an indexed job', () => {
     const [service, job] = read('doctors.yaml');
     const [{ args }] = commands.filter(({ file }) => file === 'doctors.yaml');
     const [{ spec }] = podsOf(job) as unknown as [{ spec: { subdomain: string } }];
