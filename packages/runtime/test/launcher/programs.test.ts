@@ -158,7 +158,7 @@ describe('a launcher that a worker starts', () => {
     const { code, stdout, stderr } = await launch(['--nproc', '2', path], { env: { COMMAND: command } })
       .ended;
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('This launcher is started by a worker of another one (RINGRUN_RUN_ID is ');
+    expect(stderr).toContain("Another launcher's worker started this launcher (RINGRUN_RUN_ID is ");
     expect(stderr).toContain('say --standalone');
   });
 
