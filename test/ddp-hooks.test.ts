@@ -100,9 +100,9 @@ test('a hook receives the buckets in order, and its result is the gradient', asy
 test('a second hook and invalid options are refused', async () => {
   const [refusals] = await scenarios.run<string[]>(1, 'refused');
   expect(refusals).toEqual([
-    expect.stringMatching(/^ERR_COMM_HOOK: registerCommHook was called a second time\. Call it once/),
-    'ERR_INVALID_ARGUMENT: powerSgd: matrixApproximationRank must be an integer from 1, given 0.',
-    'ERR_INVALID_ARGUMENT: powerSgd: startPowerSgdIter must be an integer from 0, given 1.5.',
-    'ERR_INVALID_ARGUMENT: powerSgd: minCompressionRate must be above 0, given -1.',
+    expect.stringMatching(/^ERR_COMM_HOOK: registerCommHook: called a second time\. Call it once/),
+    'ERR_INVALID_ARGUMENT: powerSgd: matrixApproximationRank: expected an integer of at least 1, got 0.',
+    'ERR_INVALID_ARGUMENT: powerSgd: startPowerSgdIter: expected an integer of at least 0, got 1.5.',
+    'ERR_INVALID_ARGUMENT: powerSgd: minCompressionRate: expected a number above 0, got -1.',
   ]);
 });

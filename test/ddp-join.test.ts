@@ -109,7 +109,7 @@ test('a join without batches does nothing; a nested join and an empty batch are 
     expect(nothing).toEqual({
       nested: 'ERR_JOIN_UNDER_WAY',
       value: 'value',
-      size: 'setBatchSize: expected a number of samples above 0, given 0.',
+      size: 'setBatchSize: expected a number of samples above 0, got 0.',
       same: true,
     });
   }
@@ -123,7 +123,7 @@ interface Problem {
 }
 
 const mending =
-  'run the loop inside of `await ddp.join(async () => { … })`, or give every rank as many batches';
+  'run the loop inside `await ddp.join(async () => { … })`, or give every rank the same number of batches';
 
 test.each([
   ['leavesAndDestroys', 'destroy'],
@@ -132,7 +132,7 @@ test.each([
   const [problem, left] = await scenarios.run<Problem>(2, scenario);
   expect(problem).toMatchObject({ name: 'UnevenInputsError', code: 'ERR_UNEVEN_INPUTS', step: 3 });
   expect(problem.message).toMatch(
-    /^in step 3 of DistributedDataParallel the ranks called different operations\./,
+    /^step 3 of DistributedDataParallel: the ranks called different operations\./,
   );
   expect(problem.message).toMatch(new RegExp(`rank 1 \\([^)]*\\): ${operation}`));
   expect(problem.message).toContain(mending);

@@ -69,7 +69,7 @@ test('every rank detects a parameter that was changed on one, and names that ran
       named: [2],
       tensor: 'hidden.bias',
     });
-    expect(message).toContain(`rank 0 has ${digest}, other values are on rank(s) 2.`);
+    expect(message).toContain(`rank 0 has SHA-256 ${digest}, and rank(s) 2 have other values.`);
   }
 });
 
@@ -80,8 +80,8 @@ test('the next comparison detects diverged parameters, and names the first one a
     name: 'ParametersDivergedError',
     message: expect.stringMatching(
       new RegExp(
-        `^parameters differ in step ${step}: rank 0 has [0-9a-f]{64}, other values are on rank\\(s\\) 1, 2\\. ` +
-          'The first that differs is hidden\\.weight, on rank\\(s\\) 2\\. Every rank must',
+        `^Parameters differ between ranks in step ${step}: rank 0 has SHA-256 [0-9a-f]{64}, and rank\\(s\\) 1, 2 have other values\\. ` +
+          'First difference: hidden\\.weight on rank\\(s\\) 2\\. Wrap the model',
       ),
     ) as unknown,
   });
@@ -93,7 +93,8 @@ test('the next comparison detects diverged parameters, and names the first one a
       byDefault: 'not noticed',
       refused: {
         code: 'ERR_INVALID_ARGUMENT',
-        message: 'verifyEvery must be a whole number of steps, 0 for never, given 1.5.',
+        message:
+          'DistributedDataParallel: verifyEvery: expected an integer number of steps (0 disables the check), got 1.5.',
       },
     });
   }
@@ -128,7 +129,8 @@ test('an accumulated gradient stays if one rank skips the layer in the next back
 });
 
 test('a layer that no rank uses has no gradient, is not updated, and is named once', async () => {
-  const line = 'ringrun: sometimes.weight, sometimes.bias took no part in the loss of any rank in step 1,';
+  const line =
+    'ringrun: sometimes.weight, sometimes.bias did not contribute to the loss of any rank in step 1';
   const said = expect.stringMatching(new RegExp(`^${line}[^\n]*\n$`)) as unknown;
   const found = await ranks<TwoHeads>(2, 'unusedEverywhere', { stderr: said });
   for (const { before, after, unused, hasGradient } of found) {
@@ -179,8 +181,8 @@ test("waiting for a late rank's buffers does not block the event loop; reads see
 // That a wrapped model says nothing, every other test shows.
 test('each of several ranks warns once about training without DDP; a world of one does not', async () => {
   const line = (rank: number) =>
-    `ringrun: rank ${rank} of 2 computed gradients that nothing averages over the ranks, so each trains a model of its own. ` +
-    'Wrap the model: const ddp = new DistributedDataParallel(model). (said once per process)\n';
+    `ringrun: rank ${rank} of 2 computed gradients that are not averaged over the ranks, so each rank trains a separate model. ` +
+    'Wrap the model: const ddp = new DistributedDataParallel(model). (Printed once per process.)\n';
   const either = [line(0) + line(1), line(1) + line(0)];
   const stderr = expect.toSatisfy((text: string) => either.includes(text)) as unknown;
   expect(await ranks(2, 'unwrapped', { stderr })).toEqual(['trained', 'trained']);

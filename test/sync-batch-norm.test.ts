@@ -171,7 +171,7 @@ test('join refuses such a model and names the layer; DDP refuses ranks that diff
   const found = await scenarios.run<Record<string, { code: string; message: string }>>(2, 'refusals');
   for (const { join, began, differ } of found) {
     expect(join.code).toBe('ERR_JOIN_COLLECTIVES');
-    expect(join.message).toMatch(/^join: norm1 computes with all ranks together, as SyncBatchNorm does,/);
+    expect(join.message).toMatch(/^join: norm1 is a collective of all ranks, as SyncBatchNorm is,/);
     expect(began).toBe(false);
     expect(differ.code).toBe('ERR_MODEL_MISMATCH');
     expect(differ.message).toContain(

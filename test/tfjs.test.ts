@@ -76,7 +76,7 @@ describe('two ranks', () => {
 
   test('name unused variables once, and exit with 0', async () => {
     const unused =
-      'ringrun: never took no part in the loss of any rank in step 1, and got no gradient. Is something missing in forward? (said once per parameter)';
+      'ringrun: never did not contribute to the loss of any rank in step 1 and received no gradient. Is a layer missing in forward? (Printed once per parameter.)';
     const env = { CUDA_VISIBLE_DEVICES: '4,7' };
     found = await scenarios.run<Training>(2, 'training', { stderr: stderrOf(unused), env });
   });
@@ -279,5 +279,7 @@ test('before initProcessGroup, functions that need a group say so', async () => 
 test("the other ranks' error names a rank with fewer batches, the step and the fix", async () => {
   const found = await ranks<Refusal>(2, 'uneven');
   expect(found[0].code).toBe('ERR_UNEVEN_INPUTS');
-  expect(found[0].message).toMatch(/^in step 2 of .*rank 1 .*barrier.*give every rank as many batches$/);
+  expect(found[0].message).toMatch(
+    /^step 2 of .*rank 1 .*barrier.*give every rank the same number of batches\.$/,
+  );
 });
