@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { destinationOf, linePrefix, needsFiles } from '../../../src/launcher/logs/destinations.ts';
 import { parsed } from '../options/parsed.ts';
 
-/** Destinations of stdout and stderr of the local ranks 0 and 1. */
+/** `expected`: destinations of stdout and stderr, for the local ranks 0 and 1. */
 test.each<[args: string, expected: [string, string][]]>([
   [
     '',
