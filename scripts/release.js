@@ -1,10 +1,11 @@
-// Makes a release in release/: compiles the addon for every platform, packs all public packages, checks and installs the tarballs, and publishes them.
+// Makes a release in release/: compiles the addon for every platform, packs all public packages, checks and installs
+// the tarballs, and publishes them.
 //
 //   npm run release -- --dry-run            everything except publishing
-//   npm run release -- --dry-run --local    only this machine's binary, as native/build.js made it: needs no cross compiler, cannot be published
-//   … --built                               what is built already, without a look at whether it is current
+//   npm run release -- --dry-run --local    only this machine's binary from native/build.js; no cross compiler, not publishable
+//   … --built                               uses the existing build without updating it
 //
-// Cross compiling needs zig: pip install ziglang==0.17.1
+// Cross compiling requires zig: pip install ziglang==0.17.1
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -37,7 +38,7 @@ try {
 
 function release(folder) {
   if (options.local && !options['dry-run'])
-    throw new Error('what --local makes cannot be published. Add --dry-run.');
+    throw new Error('a release made with --local cannot be published. Add --dry-run.');
   if (!options.built) setUp();
   const binaries = options.local ? localBinary() : compiledBinaries();
   rmSync(folder, { recursive: true, force: true });
@@ -46,7 +47,7 @@ function release(folder) {
     ...publicPackages().map((one) => stagePackage(one, join(folder, 'packages'))),
   ];
   const problems = problemsOf(staged, { binaries: !options.local });
-  if (problems.length > 0) throw new Error(`nothing is packed:\n  ${problems.join('\n  ')}`);
+  if (problems.length > 0) throw new Error(`the packages failed the check:\n  ${problems.join('\n  ')}`);
   mkdirSync(folder, { recursive: true });
   const packed = staged.map((one) => pack(one, folder));
   for (const { tarball } of packed) {
@@ -69,11 +70,11 @@ function compiledBinaries() {
 function localBinary() {
   const target = targetOfThisMachine();
   if (target === undefined)
-    throw new Error(`a release has no binary for ${process.platform}-${process.arch}.`);
+    throw new Error(`releases do not include a binary for ${process.platform}-${process.arch}.`);
   return [{ target, binary: join(root, 'native/build/ringrun.node') }];
 }
 
-/** Packages that others depend on come first, so a release that fails half-way can be repeated. */
+/** Publishes dependencies first, so a release that fails half-way can be repeated. */
 function publish({ tarball }) {
   const { status } = spawnSync('npm', ['publish', tarball], { stdio: 'inherit' });
   if (status !== 0) throw new Error(`npm publish ${tarball} failed with exit code ${status}.`);

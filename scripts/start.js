@@ -1,10 +1,10 @@
-// `npm start`: trains the MNIST example on two processes. Where MNIST cannot be downloaded it trains on synthetic digits, and says so.
+// `npm start`: trains the MNIST example on two processes. If MNIST cannot be downloaded, it warns and uses synthetic digits.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { setUp } from './setup.js';
 
 setUp();
-// Only after the packages were built.
+// Imported after setUp() has built the packages.
 const { prepareMnist } = await import('ringrun');
 
 const launch = fileURLToPath(new URL('../launch.js', import.meta.url));
@@ -14,7 +14,7 @@ const args = [launch, '--nproc', '2', example, ...given, ...(await whereToGetDat
 const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
 process.exitCode = status ?? 1;
 
-/** `--synthetic` where MNIST is neither cached nor downloadable; nothing where an argument says what data to use. */
+/** `--synthetic` if MNIST is neither cached nor downloadable; nothing if an argument selects the data. */
 async function whereToGetData() {
   if (given.some((arg) => /^--(data|synthetic|help)\b/.test(arg))) return [];
   try {

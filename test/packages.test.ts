@@ -39,8 +39,8 @@ describe('packed packages', () => {
     expect(problemsOf(staged, { binaries: false })).toEqual([
       '@ringrun/nn is 0.1.1, @ringrun/native 0.1.0',
       '@ringrun/native: once.js is missing',
-      '@ringrun/native: leftover.test.js does not belong into it',
-      '@ringrun/collectives: the licence is MIT, not Apache-2.0',
+      '@ringrun/native: leftover.test.js must not be published',
+      '@ringrun/collectives: the licence is MIT, expected Apache-2.0',
       'ringrun: dist/index.d.ts imports dist/report/index.d.ts, which is missing',
     ]);
   });

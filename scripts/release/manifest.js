@@ -1,10 +1,10 @@
-// What the package.json of a published package says, made from the one in the repository.
+// Creates the package.json of a published package from the one in the repository.
 import { targets } from './targets.js';
 
-/** Where a CommonJS program enters: a file that requires the same module, and the same types as CommonJS. */
+/** Folder of the CommonJS entry points: files that require the ES module, and copies of its types. */
 export const commonJsFolder = 'dist/commonjs';
 
-/** @param manifest As it is in the repository: dependencies inside of it are `workspace:*`, exports have a `source`. */
+/** @param manifest The one in the repository, with `workspace:*` dependencies and a `source` in exports. */
 export function publishedManifest(manifest) {
   const entry = manifest.exports['.'];
   const published = {
@@ -26,7 +26,7 @@ export function publishedManifest(manifest) {
   return published;
 }
 
-/** Of the package that consists of the binary for a target. */
+/** The package.json of a platform package, which contains one binary. */
 export function platformManifest(target, native) {
   const { version, license, author, homepage, repository, publishConfig, engines } = native;
   return {

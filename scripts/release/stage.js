@@ -1,4 +1,4 @@
-// Puts each public package into a folder of its own, as npm will pack it.
+// Copies each public package into its own folder, as npm will pack it.
 import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { commonJsFolder, platformManifest, publishedManifest } from './manifest.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Folders of the packages that are published, those first that others depend on. */
+/** The packages that are published, dependencies first. */
 export function publicPackages() {
   const folders = ['native', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}`)];
   const found = folders
@@ -23,7 +23,7 @@ export function publicPackages() {
   return sorted;
 }
 
-/** @returns The folder that was made in `into`. */
+/** @returns The new folder in `into`. */
 export function stagePackage({ folder, manifest }, into) {
   const staged = freshFolder(into, manifest.name);
   for (const name of [...manifest.files, 'README.md']) {
@@ -51,7 +51,7 @@ export function stagePlatform(target, binary, into) {
   return staged;
 }
 
-/** TypeScript leaves the names of sources (./x.ts) in declarations; what is published has ./x.js and ./x.d.ts. */
+/** Rewrites imports in declarations: TypeScript keeps ./x.ts there, but the package has ./x.js and ./x.d.ts. */
 function nameTypesByJavaScript(folder) {
   for (const file of declarationsIn(folder)) {
     const text = readFileSync(file, 'utf8');
@@ -60,8 +60,9 @@ function nameTypesByJavaScript(folder) {
 }
 
 /**
- * A CommonJS entry beside each ES module of `exports`. It requires that module, so that a process has one ringrun however it is loaded. Its types are copies in
- * a folder that says `commonjs`: TypeScript refuses to require declarations of ES modules under `module: node16`.
+ * Adds a CommonJS entry for each ES module of `exports`. It requires that module, so a process never loads ringrun
+ * twice. Its types are copies in a folder of type `commonjs`: under `module: node16` TypeScript cannot require
+ * declarations of ES modules.
  */
 function addCommonJs(staged, exports) {
   const folder = join(staged, commonJsFolder);

@@ -1,7 +1,8 @@
-// The platforms for which a release brings the addon compiled. Each is an npm package of its own, of which npm installs the one that fits
-// (its `os`, `cpu` and `libc`).
+// The platforms with a prebuilt addon. Each is a separate npm package, and npm installs the one that matches `os`,
+// `cpu` and
+// `libc`.
 
-/** Node 20's own binaries need glibc 2.28; the addon needs nothing newer. */
+/** Node 20 requires glibc 2.28; the addon must not require a newer one. */
 export const oldestGlibc = '2.28';
 
 export const targets = [
@@ -16,7 +17,7 @@ function target(cpu, libc, triple) {
   return { name, packageName: `@ringrun/native-${name}`, os: 'linux', cpu, libc, triple };
 }
 
-/** The target that Node runs on here; undefined where a release has none. */
+/** The target of this machine; undefined if releases do not include it. */
 export function targetOfThisMachine() {
   const libc = process.report.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl';
   return targets.find(({ os, cpu, ...rest }) => {

@@ -1,4 +1,4 @@
-// Installs the packages of a folder as a user of this platform would, and reduces an array on two ranks:
+// Installs the packages of a folder on this platform as a user would, and reduces an array on two ranks:
 //
 //   node scripts/release/try.js release
 import { readdirSync } from 'node:fs';
