@@ -43,7 +43,7 @@ async function expectFailingWrites(
 ): Promise<void> {
   const stderr = lines(
     2,
-    String.raw`the checkpoint of step [23] was not written to .* Those before it are as they were\. Training goes on; .*`,
+    String.raw`the checkpoint of step [23] was not written to .* Earlier checkpoints are intact\. Training continues; .*`,
   );
   const found = await scenarios.run<Record<string, Failure>>(2, 'fail', { env, stderr });
   expect(found[1]).toEqual(found[0]);
@@ -226,7 +226,7 @@ describe('folders that exist on one host only', () => {
     await save({ DIR: full });
     const stderr = expect.stringMatching(
       new RegExp(
-        String.raw`^ringrun: rank 0 \(host .*\) does not see checkpoint-000001-step-1 in ${empty}; rank 1 \(host .*\) does, and sends it to all\. Keep checkpoints in a folder that all hosts share.*\n$`,
+        String.raw`^ringrun: rank 0 \(host .*\) does not see checkpoint-000001-step-1 in ${empty}; rank 1 \(host .*\) sees it and sends it to all ranks\. Keep checkpoints in a folder that all hosts share.*\n$`,
       ),
     ) as unknown;
     const env = { DIRS: `${empty},${full}` };
@@ -264,7 +264,7 @@ describe('folders that exist on one host only', () => {
     expect(found[0].code).toBe('ERR_CHECKPOINT_BEHIND');
     expect(found[0].message).toMatch(
       new RegExp(
-        String.raw`this job has saved step 7 \(${folder}/here/checkpoint-000001-step-7, written on host ${hostname()}\), and no rank sees a checkpoint there .* give resume\(\) the path`,
+        String.raw`this job has saved step 7 \(${folder}/here/checkpoint-000001-step-7, written on host ${hostname()}\), but no rank sees a checkpoint in this location .* path of a checkpoint to resume\(\)`,
       ),
     );
   });
@@ -282,7 +282,7 @@ test('a second job cannot save to the same folder while the first one runs', asy
   expect(refused.stderr).toContain('ERR_CHECKPOINT_IN_USE');
   expect(refused.stderr).toMatch(
     new RegExp(
-      `Checkpointer\\.save: rank 0: ${env.DIR} takes the checkpoints of one job, and another one writes there: process ${first.pid} on host ${hostname()}, run job-7, since 20.*Give each job`,
+      `Checkpointer\\.save: rank 0: ${env.DIR} is in use by another writer of checkpoints: process ${first.pid} on host ${hostname()}, run job-7, since 20.*Use a separate location for each job`,
     ),
   );
   process.kill(first.pid, 'SIGKILL');
@@ -331,7 +331,7 @@ describe('a process that ends while it writes a checkpoint', () => {
       ...end,
       stdout: 'saved\n',
       stderr: expect.stringMatching(
-        /^ringrun: the process ends when the checkpoint of step 1 for s3:\/\/checkpoints\/job is written, in 29 s at the latest\.\n/m,
+        /^ringrun: waiting for the checkpoint of step 1 for s3:\/\/checkpoints\/job to be written before the process ends, for at most 29 s\.\n/m,
       ) as unknown,
     });
     expect(written).toEqual(complete);
@@ -341,12 +341,12 @@ describe('a process that ends while it writes a checkpoint', () => {
     [
       'exits',
       1,
-      /the checkpoint of step 1 for s3:.* is lost: it was not finished within 0\.8 s, the grace period\./,
+      /the checkpoint of step 1 for s3:.* is lost: it was not complete within the grace period of 0\.8 s\./,
     ],
     [
       'exits without awaiting',
       1,
-      /the process exits, and Checkpointer\.save of step 1 has not copied its state: nothing of it is saved\./,
+      /Checkpointer\.save of step 1 is lost: the process exits before its state is copied\./,
     ],
   ])('%s: reports the lost checkpoint', async (how, code, line) => {
     const { env, written } = await bucketThatTakes(1000);

@@ -67,11 +67,11 @@ test('a checkpoint that does not fit is refused on every rank with both sides, c
   const refusals = same(found);
   const expected = {
     shape:
-      'The first difference of model is first.weight: the checkpoint has F32 [3, 4], this program F32 [5, 4].',
-    key: 'The first difference of model is third.weight: the checkpoint has no such key, this program F32 [2, 2].',
+      'First difference of model: first.weight: the checkpoint has F32 [3, 4], this program has F32 [5, 4].',
+    key: 'First difference of model: third.weight: the checkpoint has no such tensor, this program has F32 [2, 2].',
     kind: 'model: ',
-    names: 'other is registered, and not in it.',
-    oneSide: 'it has holder, which is not registered.',
+    names: 'other is registered, but not in the checkpoint.',
+    oneSide: 'the checkpoint has holder, which is not registered.',
     lastRankRefuses: 'rank 1: holder: this rank cannot',
   };
   for (const [kind, message] of Object.entries(expected)) {
@@ -94,11 +94,11 @@ test('invalid arguments are refused on every rank, and the next save works', asy
     Object.entries(refusals).map(([kind, { code, message }]) => [kind, `${code}: ${message}`]),
   );
   const expected = {
-    name: "ERR_INVALID_ARGUMENT: Checkpointer.register: got the name 'a.b'; a name begins with a letter",
+    name: "ERR_INVALID_ARGUMENT: Checkpointer.register: expected a letter followed by letters, digits, _ or -, got 'a.b'",
     taken:
-      "ERR_INVALID_ARGUMENT: Checkpointer.register: got the name 'holder'; a name is another one: this is registered already",
-    reserved: "got the name 'values'",
-    stateless: 'best has no stateDict and no loadStateDict. Register what has both',
+      "ERR_INVALID_ARGUMENT: Checkpointer.register: expected another name, because this one is already registered, got 'holder'",
+    reserved: "save stores its `values` under this one, got 'values'",
+    stateless: 'best has no stateDict and no loadStateDict. Register an object with both',
     keep: 'ERR_INVALID_ARGUMENT: Checkpointer: ',
     place: "ERR_INVALID_ARGUMENT: openStorage: 'gs://bucket' is no place for data",
     file: 'ERR_INVALID_ARGUMENT: Checkpointer: dir: expected a folder, got the file /',
@@ -106,8 +106,8 @@ test('invalid arguments are refused on every rank, and the next save works', asy
     step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',
     ranksDiffer: 'ERR_CHECKPOINT_RANKS_DIFFER: ',
     unsavable: 'values.callback is a function, which a checkpoint cannot hold',
-    notFound: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/nowhere"): ${dir}/nowhere has no complete checkpoint`,
-    noCheckpoint: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/checkpoint-000007-step-1"): ${dir}/checkpoint-000007-step-1 is no complete checkpoint`,
+    notFound: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/nowhere"): expected a complete checkpoint in ${dir}/nowhere, but no rank sees one`,
+    noCheckpoint: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/checkpoint-000007-step-1"): expected a complete checkpoint at ${dir}/checkpoint-000007-step-1, but`,
   };
   for (const [kind, message] of Object.entries(expected)) expect(messages[kind]).toContain(message);
   expect(messages.ranksDiffer).toContain('rank 0 has step 5 of epoch 0 with holder');
@@ -121,7 +121,9 @@ test.each([1, 3])('the rest of an epoch of two ranks is divided among %i', async
   const before = (await scenarios.run<number[]>(2, 'samplesBefore', { env })).flat();
   expect(before).toHaveLength(8);
   const stderr =
-    size === 3 ? /resuming on 3 ranks what 2 saved: the others keep what they have of random\.nn/ : '';
+    size === 3
+      ? /resuming on 3 ranks a checkpoint of 2 ranks: the new ranks keep their own state of random\.nn/
+      : '';
   const after = (
     await scenarios.run<number[]>(size, 'samplesAfter', {
       env,
