@@ -43,13 +43,13 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
       await agents[0].sees(/Train Epoch: 1 \[1800\/4500/);
       third.killProcesses();
 
-      await agents[0].sees(/round 2 begins with 2 nodes/);
+      await agents[0].sees(/round 2 starts with 2 nodes/);
       await agents[0].sees(/resumed from .*: step [1-9][^]*Train Epoch: \d/);
       // However fast the machine is, the training is not over before the other node has come.
       const worker = pidOfRank(agents[0], 0);
       process.kill(worker, 'SIGSTOP');
       const late = startAgent(network, third, args);
-      await agents[0].sees(/node host2 \(pid \d+\) waits to be let in/);
+      await agents[0].sees(/node host2 \(pid \d+\) waits for the next round/);
       process.kill(worker, 'SIGCONT');
 
       const ends = await Promise.all([agents[0], agents[1], late].map(({ ended }) => ended));
@@ -62,18 +62,18 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
       expect(stdout).toMatch(/Train Epoch: 1 [^]*Train Epoch: 2 /);
       expect(stdout).not.toContain('Train Epoch: 3');
       expect(stdout.match(/^resumed from /gm)).toHaveLength(2);
-      const history = stderr.slice(stderr.indexOf('ringrun: what happened:'));
+      const history = stderr.slice(stderr.indexOf('ringrun: events of the job:'));
       expect(history).toMatch(
         new RegExp(
           [
-            /round 1 begins with 3 nodes: node host0 .* node host1 .* node host2/,
-            /node host2 \(pid \d+\) died: no sign of life for 2 s/,
-            /round 1 has ended: .*the nodes have changed, which uses up no restart/,
-            /round 2 begins with 2 nodes: node host0 .* node host1/,
-            /node host2 \(pid \d+\) waits to be let in/,
-            /round 2 has ended: node host2 \(pid \d+\) came/,
-            /round 3 begins with 3 nodes: node host0 .* node host1 .* node host2/,
-            /the job is finished/,
+            /round 1 starts with 3 nodes: node host0 .* node host1 .* node host2/,
+            /node host2 \(pid \d+\) died: no heartbeat for 2 s/,
+            /round 1 ended: .*the nodes changed, which uses no restart/,
+            /round 2 starts with 2 nodes: node host0 .* node host1/,
+            /node host2 \(pid \d+\) waits for the next round/,
+            /round 2 ended: node host2 \(pid \d+\) joined/,
+            /round 3 starts with 3 nodes: node host0 .* node host1 .* node host2/,
+            /the job finished/,
           ]
             .map(({ source }) => String.raw`ringrun: \d\d:\d\d:\d\d ${source}`)
             .join('[^]*'),
@@ -90,7 +90,9 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
     );
     await Promise.all([first, second].map((agent) => agent.sees(/rank \d of 2 works/)));
     network.hosts[1].cutLink();
-    await second.sees(/the store does not answer: ending the workers before others may get their ranks/);
+    await second.sees(
+      /the store does not answer: stopping the workers before their ranks are assigned to other nodes/,
+    );
     await first.sees(/rank 0 of 1 works/);
     expect(workersOf(second)).toEqual([]);
   });
@@ -98,11 +100,11 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
   test('a loopback address is refused if another node would receive it', async () => {
     using network = connectHosts(2);
     const first = startAgent(network, network.hosts[0], ['test/fixtures/works.js']);
-    await first.sees(/round 1 begins/);
+    await first.sees(/round 1 starts/);
     const options = ['--local-addr', '127.0.0.1', 'test/fixtures/works.js'];
     const { code, stderr } = await startAgent(network, network.hosts[1], options).ended;
     const why =
-      /node host1 \(pid \d+\) cannot join: the address of node host1 .* is 127\.0\.0\.1, .* Name the endpoint by .*--local-addr/;
+      /node host1 \(pid \d+\) cannot join: the address of node host1 .* is 127\.0\.0\.1, .* Use an endpoint .*--local-addr/;
     expect(code).toBe(1);
     expect(stderr).toMatch(why);
     await first.sees(why);

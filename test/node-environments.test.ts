@@ -59,7 +59,7 @@ describe.skipIf(problem)(`nodes on separate hosts${problem ? `: skipped, ${probl
     const first = network.hosts[0].node(args);
     await first.sees(/waiting for 1 more node with --node-rank 1/);
     const { code, stderr } = await network.hosts[1].node(args).ended;
-    const why = /node 0 \(host1, pid \d+\) cannot join: node 0 \(host0, pid \d+\) has --node-rank 0 already/;
+    const why = /node 0 \(host1, pid \d+\) cannot join: node 0 \(host0, pid \d+\) already has --node-rank 0/;
     expect(code).toBe(1);
     expect(stderr).toMatch(why);
     await first.sees(why);

@@ -60,7 +60,7 @@ describe('a worker that fails', () => {
     }).ended;
     expect(performance.now() - started).toBeLessThan(10_000);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/the error of rank 2:\n {2}RangeError: loss is NaN\n {6}at .*train\.mjs:3/);
+    expect(stderr).toMatch(/error of rank 2:\n {2}RangeError: loss is NaN\n {6}at .*train\.mjs:3/);
     expect(stderr).toContain('last operation: allReduce #41');
     expect(lastLine(stderr)).toMatch(/root cause: rank 2 .*exit code 1, RangeError: loss is NaN$/);
     const left = readFileSync(terminationLog, 'utf8');
@@ -166,6 +166,6 @@ describe('a launcher that is killed', () => {
     process.kill(launched.pid, 'SIGKILL');
     await untilGone([launched.pid, ...all], 5000);
     const { stderr } = await launched.ended;
-    expect(stderr).toContain(`ends because its launcher (pid ${launched.pid}) is gone`);
+    expect(stderr).toContain(`ends because its launcher (pid ${launched.pid}) has ended`);
   });
 });

@@ -162,7 +162,7 @@ test('Node processes that a script starts do not take themselves for workers', a
   );
   const { code, stdout, stderr } = await launch([path]).ended;
   expect([code, stdout]).toEqual([6, 'there and back\n1\n']);
-  expect(stderr).toContain('exit code 6 and left no record');
+  expect(stderr).toContain('exit code 6 without an error record');
 });
 
 test('a symbolic link to a script runs', async () => {

@@ -55,7 +55,9 @@ test('after the grace period what is left is killed', async () => {
   const { code, stderr } = await launched.ended;
   expect(performance.now() - told).toBeGreaterThan(990);
   expect(code).toBe(143);
-  expect(stderr).toBe('ringrun: ended by SIGTERM; 2 of 2 workers did not end in time and were killed\n');
+  expect(stderr).toBe(
+    'ringrun: ended by SIGTERM; 2 of 2 workers did not end within the grace period and were killed\n',
+  );
   expect(pids.filter(isRunning)).toEqual([]);
 });
 

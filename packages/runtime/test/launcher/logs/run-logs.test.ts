@@ -40,7 +40,7 @@ test("--redirects 3 writes torch's files and prints their folder, but no output"
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
     stdout: '',
-    stderr: `ringrun: output of the workers is in ${run}\n`,
+    stderr: `ringrun: writing the output of the workers to ${run}\n`,
   });
   expect(run).toMatch(/\/my-job_\w{6}$/);
   expect(readdirSync(run)).toEqual(['attempt_0']);
@@ -112,7 +112,7 @@ test('names the file with the output if a worker exits without an error record',
   const script = temporaryScript('a.mjs', "console.error('why'); process.exit(4);");
   const { code, stderr } = await launch(['-r', '2', '--log-dir', directory, script]).ended;
   expect(code).toBe(4);
-  expect(stderr).toContain(`its own output in ${join(onlyRun(directory), 'attempt_0/0/stderr.log')} tells`);
+  expect(stderr).toContain(`see its output in ${join(onlyRun(directory), 'attempt_0/0/stderr.log')}`);
 });
 
 test('refuses a folder that cannot be created before any worker starts', async () => {
