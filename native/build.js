@@ -1,12 +1,14 @@
-// Compiles the addon: native/src → native/build/ringrun.node. Plain JavaScript and a C++ compiler; nothing is downloaded.
+// Compiles the addon: native/src → native/build/ringrun.node. Plain JavaScript and a C++ compiler; nothing is
+// downloaded.
 //
-//   node native/build.js                what has changed since the last time
-//   node native/build.js --clean        everything
-//   node native/build.js --into FOLDER  FOLDER/ringrun.node, with objects of its own; for RINGRUN_NATIVE
-//   node native/build.js --seen TIME    one process of those that call this at once; a binary modified at another TIME (in ms) is taken as it is
+//   node native/build.js                recompiles changed files
+//   node native/build.js --clean        recompiles all files
+//   node native/build.js --into FOLDER  builds FOLDER/ringrun.node, with its own object files; for RINGRUN_NATIVE
+//   node native/build.js --seen TIME    compiles in one process if several call this at once; a binary whose modification
+//                                       time (in ms) is not TIME is used as it is
 //
-// $CXX is the compiler, with its first arguments if need be (`zig c++ -target aarch64-linux-musl`). $CXXFLAGS is added whenever it is called
-// (such as -fsanitize=address), $LDFLAGS when it links.
+// $CXX is the compiler, optionally with its first arguments (`zig c++ -target aarch64-linux-musl`). $CXXFLAGS is added
+// to every call (such as -fsanitize=address), $LDFLAGS to linking.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -38,7 +40,7 @@ const { values: options } = parseArgs({
 const buildFolder = resolve(options.into);
 const binary = join(buildFolder, 'ringrun.node');
 
-/** Compilers tried in turn where $CXX does not name one. */
+/** Compilers tried in this order if $CXX is not set. */
 const compilers = ['g++', 'clang++', 'c++'];
 
 const howToInstall = {
@@ -60,7 +62,7 @@ function findCompiler() {
   }
   const cure = howToInstall[process.platform] ?? 'install a C++17 compiler';
   throw new Error(
-    `no C++ compiler works; tried ${tried.join(', ')}. Install one: ${cure}; or name one in CXX`,
+    `no working C++ compiler found; tried ${tried.join(', ')}. Install one: ${cure}; or set CXX to one`,
   );
 }
 
@@ -70,7 +72,8 @@ function flagsOf() {
   const headers = join(dirname(require.resolve('node-api-headers/package.json')), 'include');
   const system = [`-isystem`, addonApi, '-isystem', headers];
   const language = ['-std=c++17', '-O3', '-fPIC', '-fvisibility=hidden', '-pthread', '-Wall', '-Wextra'];
-  // A thread that is terminated while it is in a function of the addon takes no exception any more: it is dropped, where it would abort the process.
+  // A worker thread terminated inside an addon function cannot throw into JavaScript. Without this the process would
+  // abort.
   const terminated = '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS';
   const defines = ['-DNAPI_VERSION=8', '-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL', terminated];
   return [...language, ...defines, `-I${sourceFolder}`, ...system, ...wordsOf('CXXFLAGS')];
@@ -85,7 +88,7 @@ function wordsOf(variable) {
   return (process.env[variable] ?? '').split(/\s+/).filter(Boolean);
 }
 
-/** Objects of other compilers or flags lie in other folders, so none is ever taken for current. */
+/** Each compiler and set of flags has its own folder, so that objects of another are never taken for current. */
 function objectFolderOf(compiler, flags) {
   const parts = [compiler.name, compiler.version, process.platform, process.arch, flags];
   const identity = createHash('sha256').update(JSON.stringify(parts));
@@ -98,7 +101,7 @@ function sources() {
     .sort();
 }
 
-/** The files that an object was made of, from the dependency file that the compiler wrote beside it. */
+/** The files that an object depends on, from the dependency file that the compiler writes. */
 function dependenciesOf(object) {
   const text = readFileSync(object.replace(/\.o$/, '.d'), 'utf8');
   return text
@@ -114,7 +117,7 @@ function isCurrent(object) {
     const made = statSync(object).mtimeMs;
     return dependenciesOf(object).every((file) => statSync(file).mtimeMs < made);
   } catch {
-    return false; // never made, or made of a file that is gone
+    return false; // not compiled yet, or a dependency was deleted
   }
 }
 
@@ -129,7 +132,7 @@ function run(command, args) {
   });
 }
 
-/** Under a temporary name first: two builds at once, or one that is interrupted, leave no half file under the real one. */
+/** Writes to a temporary name first, so that parallel or interrupted builds leave no partial file. */
 async function make(output, command, args) {
   const temporary = `${output}.${process.pid}.tmp`;
   try {
@@ -175,21 +178,21 @@ async function build(compiler) {
   );
 }
 
-/** For ranks that start without a binary, all at the same time. */
+/** For ranks that start at the same time without a binary. */
 function buildOnce(compiler) {
   return once({
     lock: join(buildFolder, 'compiling'),
     isDone: () => String(statSync(binary, { throwIfNoEntry: false })?.mtimeMs ?? 0) !== options.seen,
     onWait: (holder) => {
-      // One rank of a host is enough to say so.
+      // One rank of each host prints the line.
       if ((process.env.LOCAL_RANK ?? '0') === '0') {
-        console.log(`ringrun: waiting for ${holder}, which compiles the native addon`);
+        console.log(`ringrun: waiting for ${holder}, which is compiling the native addon`);
       }
     },
     work: () => {
       console.log(
-        `ringrun: no binary of the native addon for ${process.platform}-${process.arch}: compiling it once, which takes minutes; ` +
-          'to do that beforehand: npx ringrun build-native',
+        `ringrun: no prebuilt native addon for ${process.platform}-${process.arch}: compiling it once, which takes minutes. ` +
+          'To compile it in advance, run npx ringrun build-native',
       );
       return build(compiler);
     },

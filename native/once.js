@@ -1,8 +1,9 @@
-// One process of those that want the same thing at the same time does it; the others wait for it and take its result.
+// Runs work in one of several processes that need it at the same time; the others wait and use its result.
 //
-// Who works holds a file, and changes its modification time every second. A file that stays as it is for `staleAfterMs` was left by a process that has
-// died: it may have been on another host, or in another container, where no process id says so. Only changes are looked at, not the time itself,
-// because the clocks of hosts differ. Two processes may both find such a file stale and both work: that costs time and nothing else, so `work` must be safe then.
+// The working process holds a lock file and touches it every second. A file that is not touched for `staleAfterMs` was
+// left by a dead process, possibly on another host or in another container, where its process id cannot be checked.
+// Only changes of the time count, because the clocks of hosts differ. Two processes may find a stale file and both
+// work, so `work` must allow that.
 import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
@@ -14,10 +15,10 @@ const pollMs = 100;
 const noticeAfterMs = 10_000;
 
 /**
- * @param lock The file that is held; `${lock}.failed` is what the last process that failed said.
- * @param work Is run by one process.
- * @param isDone Whether another process has done it meanwhile.
- * @param onWait Called once, with the holder, when waiting takes long.
+ * @param lock The lock file; `${lock}.failed` holds the error of the last process that failed.
+ * @param work Run by one process.
+ * @param isDone Returns true if another process has done the work meanwhile.
+ * @param onWait Called once, with the holder of the lock, after 10 s of waiting.
  */
 export async function once({ lock, work, isDone, onWait, staleAfterMs = 15_000 }) {
   mkdirSync(dirname(lock), { recursive: true });
@@ -31,7 +32,7 @@ export async function once({ lock, work, isDone, onWait, staleAfterMs = 15_000 }
   try {
     if (isDone()) return;
     const failed = textOf(failure);
-    // While this process waited for another: it would fail here too.
+    // Another process failed while this one waited: the work would fail here too.
     if (failed !== undefined && failed !== failedBefore)
       throw new Error(failed.slice(failed.indexOf('\n') + 1));
     await work().catch((error) => {
@@ -46,7 +47,7 @@ export async function once({ lock, work, isDone, onWait, staleAfterMs = 15_000 }
   }
 }
 
-/** Returns when this process holds the file. */
+/** Waits until this process holds the lock file. */
 async function take(lock, { onWait, staleAfterMs }) {
   const started = performance.now();
   let noticed = false;
@@ -75,7 +76,7 @@ function touch(lock) {
     const now = new Date();
     utimesSync(lock, now, now);
   } catch {
-    // Another process has taken it for stale, as after this one was stopped for long.
+    // Another process removed it as stale, as after this one was suspended.
   }
 }
 

@@ -8,27 +8,29 @@ import { platformName } from './platform.ts';
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const script = join(packageFolder, 'build.js');
 
-/** Where `build.js` puts its binary in a package folder that this user may write to. */
+/** The binary that `build.js` writes if this user can write to the package folder. */
 export const builtInPackage = join(packageFolder, 'build', 'ringrun.node');
 
-/** Where it goes otherwise, as in an installation of root's: a folder of this user, for this version and platform. */
+/** The binary otherwise (as in an installation owned by root): in the user's cache, for this version and platform. */
 export function builtInCache(): string {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
   return join(cache, 'ringrun', `native-${version()}-${platformName()}`, 'ringrun.node');
 }
 
-/** Why a binary in the cache is not to be loaded: another user could have written it. */
+/** Returns the reason not to load a binary from the cache: another user could have written it. */
 export function problemOfOwner(binary: string): string | undefined {
   const { uid, mode } = statSync(join(binary, '..'));
-  if (process.getuid !== undefined && uid !== process.getuid()) return `its folder belongs to user ${uid}`;
-  if ((mode & 0o022) !== 0) return 'other users may write to its folder';
+  if (process.getuid !== undefined && uid !== process.getuid()) return `its folder is owned by user ${uid}`;
+  if ((mode & 0o022) !== 0) return 'its folder is writable by other users';
   return undefined;
 }
 
 /**
- * Compiles the addon, or waits for the process on this host that already does. Every rank calls this at once where there is no binary: one of them compiles.
+ * Compiles the addon, or waits for another process on this host that is compiling it. If there is no binary, all ranks
+ * call this at once and one of them compiles.
  *
- * @param seen Modification time in milliseconds of the binary that did not load; 0 if there was none. A newer one is taken as it is.
+ * @param seenAt Modification time, in milliseconds, of the binary that did not load; 0 if there was none. A newer one
+ * is used.
  * @returns The binary, or the problem.
  */
 export function compileOnce(seenAt: (binary: string) => number): { binary: string } | { problem: string } {
@@ -37,18 +39,19 @@ export function compileOnce(seenAt: (binary: string) => number): { binary: strin
   const { status, signal, error, stderr } = spawnSync(
     process.execPath,
     [script, '--into', place.folder, '--seen', String(seenAt(place.binary))],
-    // Its standard output is for people: it says that it compiles, or waits.
+    // Its standard output reports that it compiles or waits: shown to the user on stderr.
     { stdio: ['ignore', 2, 'pipe'], encoding: 'utf8' },
   );
   if (status === 0) return { binary: place.binary };
-  const reason = error?.message ?? (stderr.trim() || `ended with ${signal ?? `exit code ${String(status)}`}`);
+  const reason =
+    error?.message ?? (stderr.trim() || `exited with ${signal ?? `exit code ${String(status)}`}`);
   return { problem: reason };
 }
 
 /**
- * What `ringrun build-native` does: compiles the addon for this machine, beforehand, so that no rank has to.
+ * Runs `ringrun build-native`: compiles the addon for this machine in advance, so that ranks do not have to.
  *
- * @returns The exit code for the command.
+ * @returns The exit code of the command.
  */
 export function buildNative(): number {
   const place = placeToBuild();
@@ -57,7 +60,7 @@ export function buildNative(): number {
     return 1;
   }
   const { status } = spawnSync(process.execPath, [script, '--into', place.folder], { stdio: 'inherit' });
-  if (status === 0) process.stderr.write(`ringrun: the native addon is ${place.binary}\n`);
+  if (status === 0) process.stderr.write(`ringrun: built the native addon: ${place.binary}\n`);
   return status ?? 1;
 }
 
@@ -74,7 +77,7 @@ function placeToBuild(): { folder: string; binary: string } | { problem: string 
     }
   }
   return {
-    problem: `no folder to compile into: ${reasons.join('; ')}. Set XDG_CACHE_HOME to a folder that can be written to.`,
+    problem: `no writable folder to compile into: ${reasons.join('; ')}. Set XDG_CACHE_HOME to a writable folder.`,
   };
 }
 

@@ -34,8 +34,8 @@ interface Attempt {
 const require = createRequire(import.meta.url);
 
 /**
- * The first of these that loads: the file in RINGRUN_NATIVE, and nothing else if it is set; what was compiled on this host; the platform's package;
- * what is compiled now.
+ * Loads the addon from the first of these that works: RINGRUN_NATIVE (if set, nothing else is tried), a binary compiled
+ * on this host before, the platform's package, a binary compiled now.
  */
 export function loadBinding(): unknown {
   const attempts: Attempt[] = [];

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** Such as `linux-x64` or `linux-arm64-musl`: prebuilt binaries and the folders of compiled ones are named by it. */
+/** Platform name in the names of prebuilt packages and build folders, such as `linux-x64` or `linux-arm64-musl`. */
 export function platformName(): string {
   return `${process.platform}-${process.arch}${usesMusl() ? '-musl' : ''}`;
 }
@@ -10,7 +10,10 @@ export function platformPackage(): string {
   return `@ringrun/native-${platformName()}`;
 }
 
-/** Node's executable names its dynamic loader within its first page (ELF's PT_INTERP). A system may have musl and glibc installed: what counts is Node's own. */
+/**
+ * Checks Node's own executable, because a system may have both musl and glibc. It names its dynamic loader within its
+ * first page (ELF's PT_INTERP).
+ */
 function usesMusl(): boolean {
   if (process.platform !== 'linux') return false;
   const start = Buffer.alloc(4096);

@@ -106,7 +106,7 @@ describe('an algorithm that was asked for', () => {
       'hierarchical',
     ]);
     expect(() => chosen({ op: 'allReduce', bytes: 4, ranks: 2, forced: 'rings' })).toThrow(
-      /no algorithm is called 'rings'/,
+      /unknown algorithm 'rings'/,
     );
   });
 });

@@ -58,7 +58,7 @@ describe.each(settings)('$size ranks that disagree about some of $length element
     const reports = await runRanks(hosts, 'exchangeThatDisagrees', { length });
     const expected = {
       ...inOneOperation([0, last], 'allToAll #1 (float32)'),
-      message: `rank 0 gives ${count(length + 1)} elements to rank ${last}, which expects ${count(length)}`,
+      message: `rank 0 sends ${count(length + 1)} elements to rank ${last}, which expects ${count(length)}`,
     };
     expect(reports).toEqual(hosts.map(() => expected));
   });

@@ -42,10 +42,10 @@ describe('lookUpImages', () => {
   });
 
   test.each([
-    ['an image that is not there', [3, 0, 0, 1], 24, 'there is no image 3'],
-    ['an image before the first', [-1, 0, 0, 1], 24, 'there is no image -1'],
-    ['another step', [0, 0, 0, 2], 24, 'a step is 1 or -1, given 2'],
-    ['a target that is too small', [0, 0, 0, 1], 23, 'the target has 23 elements, expected 24'],
+    ['an image that is not there', [3, 0, 0, 1], 24, 'image index 3 is out of range'],
+    ['an image before the first', [-1, 0, 0, 1], 24, 'image index -1 is out of range'],
+    ['another step', [0, 0, 0, 2], 24, 'step: expected 1 or -1, got 2'],
+    ['a target that is too small', [0, 0, 0, 1], 23, 'target: expected 24 elements, got 23'],
   ])('refuses %s', (_, view, length, message) => {
     const target = new Float32Array(length);
     const look = () => {
@@ -67,6 +67,6 @@ describe('lookUpImages', () => {
         [3, 4],
         new Float32Array(0),
       );
-    }).toThrow('the tables are of other channels');
+    }).toThrow('values and outside: expected tables for');
   });
 });

@@ -131,7 +131,7 @@ exit 0
     const ranks = await Promise.all([0, 1, 2].map((rank) => loadIn({ ...env, LOCAL_RANK: String(rank) })));
     expect(ranks.map(({ status }) => status)).toEqual([0, 0, 0]);
     expect(ranks.map(({ stderr }) => stderr).join('')).toMatch(
-      /^ringrun: no binary of the native addon for \S+: compiling it once, .*npx ringrun build-native\n$/,
+      /^ringrun: no prebuilt native addon for \S+: compiling it once, .*npx ringrun build-native\n$/,
     );
     expect(await timesLinked()).toBe(1);
     expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });
@@ -142,7 +142,7 @@ exit 0
     const script = 'process.exitCode = (await import(process.argv[1])).buildNative()';
     const { status, stderr } = await loadIn(env, script);
     expect(status).toBe(0);
-    expect(stderr).toContain(`ringrun: the native addon is ${join(folder, 'build/ringrun.node')}`);
+    expect(stderr).toContain(`ringrun: built the native addon: ${join(folder, 'build/ringrun.node')}`);
     expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });
     expect(await timesLinked()).toBe(1);
     expect(await loadIn({ PATH: '' }, script)).toMatchObject({ status: 1 });
@@ -156,6 +156,6 @@ exit 0
 
     await chmod(join(folder, '.cache/ringrun', `native-0.1.0-${platform}`), 0o777);
     const { stdout } = await loadIn({ PATH: '' });
-    expect(stdout).toContain('other users may write to its folder');
+    expect(stdout).toContain('its folder is writable by other users');
   });
 });

@@ -64,7 +64,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
     'about a block of %d elements are all told which one, and nothing changes',
     async (length) => {
       const message = new RegExp(
-        `rank 0 gives ${(length + 1).toLocaleString('en')} elements to rank ${last}, which expects`,
+        `rank 0 sends ${(length + 1).toLocaleString('en')} elements to rank ${last}, which expects`,
       );
       for (const report of await runRanks(hosts, 'exchangeThatDisagrees', { length })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });

@@ -202,7 +202,7 @@ void* Mailbox::beginReading(int peer, const NoteHeader& header) {
   if (header.type == NoteType::Elements) {
     const auto receive = granted_.find(id);
     if (receive != granted_.end()) return receive->second.letter.data;
-    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent elements that nobody had asked for");
+    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent elements that this rank had not requested");
   }
   auto receive = takeReceiveFor(peer, header);
   if (receive && header.type == NoteType::Eager) return granted_.emplace(id, std::move(*receive)).first->second.letter.data;
@@ -283,7 +283,7 @@ void Mailbox::reportOldest() {
   if (!reports_.isDue(since, Clock::now() - since)) return;
   std::vector<WaitReports::Missing> awaited;
   for (const int peer : awaitedBy(*oldest)) awaited.push_back({peer, connections_.mesh().whereaboutsOf(peer, 0, {})});
-  const std::string more = others == 0 ? "" : "; " + std::to_string(others) + " more wait with it";
+  const std::string more = others == 0 ? "" : "; " + std::to_string(others) + " more messages are waiting";
   reports_.write(rank_, {oldest->letter.fingerprint, oldest->deadline, cancelled_, reports_}, awaited, more);
 }
 
@@ -315,7 +315,7 @@ Failure Mailbox::timeoutOf(const Posted& posted) const {
   std::vector<InvolvedRank> silent;
   for (const int peer : awaitedBy(posted)) silent.push_back({peer, connections_.mesh().lastStatusOf(peer)});
   const bool sends = posted.letter.fingerprint.op == Op::Send;
-  return {FailureCode::Timeout, std::move(silent), sends ? "it was not received" : "nothing with this tag was sent"};
+  return {FailureCode::Timeout, std::move(silent), sends ? "it was not received" : "no message with this tag was sent"};
 }
 
 // Its end is known, and what it sent before has been read.

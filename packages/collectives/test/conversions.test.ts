@@ -21,12 +21,12 @@ test('arrays of other lengths or kinds are refused, and nothing is written', () 
   const two = new Float16Bits(2);
   expect(() => {
     narrowFloat32(Float32Array.of(1, 2, 3), two);
-  }).toThrow(/given 3 numbers of float32 and 2 of float16, expected as many of both/);
+  }).toThrow(/expected arrays of the same length, got 3 float32 and 2 float16 elements/);
   expect(() => {
     narrowFloat32(Float32Array.of(1, 2), new Uint16Array(2) as unknown as Float16Bits);
-  }).toThrow(/given arrays of float32 and no dtype, expected a Float32Array and/);
+  }).toThrow(/expected a Float32Array and .*, got arrays of float32 and no dtype/);
   expect(() => {
     widenToFloat32(two, new Float64Array(2) as unknown as Float32Array);
-  }).toThrow(/given arrays of float64 and float16/);
+  }).toThrow(/got arrays of float64 and float16/);
   expect([...two]).toEqual([0, 0]);
 });

@@ -67,7 +67,7 @@ describe('a group of one', () => {
       () => {
         group.allReduceCoalescedSync([tensor, new Int32Array(3)]);
       },
-      /tensors\[1\] has dtype int32, expected float32, as tensors\[0\] has/,
+      /tensors\[1\] has dtype int32, expected float32, the dtype of tensors\[0\]/,
     ],
     [
       'a list with a hole',
@@ -218,7 +218,7 @@ describe('a group of one', () => {
     };
     expect(call).toThrow(InvalidArgumentError);
     expect(call).toThrow(`op is ${op} and the tensor's dtype ${dtype}: `);
-    expect(call).toThrow(`For ${dtype} there are ${reduceOpsFor(dtype).join(', ')}; ${op} is for `);
+    expect(call).toThrow(`${dtype} supports ${reduceOpsFor(dtype).join(', ')}; ${op} supports `);
   });
 
   test('takes a Buffer as uint8', () => {

@@ -148,22 +148,22 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'an output that is too short',
     () => allGatherExchange(place, upTo(5), two),
-    /^output has 5 elements, expected 6: 3 ranks, 2 elements of input for each\. .* give a list/,
+    /^output has 5 elements, expected 6: 3 ranks, 2 elements of input for each\. .* pass a list/,
   ],
   [
     'an output of another dtype',
     () => allGatherExchange(place, new Int32Array(6), two),
-    /^output has dtype int32, expected float32, as input has$/,
+    /^output has dtype int32, expected float32, the dtype of input$/,
   ],
   [
     'a list that is too short',
     () => allGatherExchange(place, [two, two], two),
-    /^output is a list of 2, expected 3: an array for each rank of the group$/,
+    /^output is a list of 2, expected 3: one array for each rank of the group$/,
   ],
   [
     'a list with another dtype in it',
     () => allGatherExchange(place, [two, two, new Float64Array(2)], two),
-    /^output\[2\] has dtype float64, expected float32, as input has$/,
+    /^output\[2\] has dtype float64, expected float32, the dtype of input$/,
   ],
   [
     'a list with something else in it',
@@ -178,7 +178,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'an own part that is too long',
     () => allGatherExchange(place, [two, upTo(3), two], two),
-    /^output\[1\] is this rank's own part and has 3 elements, expected 2, as many as input has$/,
+    /^output\[1\] is this rank's own part and has 3 elements, expected 2, the length of input$/,
   ],
   [
     'no input',
@@ -194,7 +194,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'an output of gather beside dst',
     () => gatherExchange(place, two, { dst: 0, output: upTo(6) }),
-    /^output is of class Float32Array on rank 1, expected it on rank 0 only, which is dst: leave it out here$/,
+    /^output is of class Float32Array on rank 1, expected it only on rank 0, which is dst: leave it out here$/,
   ],
   [
     'no output of gather on dst',
@@ -204,7 +204,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'an input of scatter beside src',
     () => scatterExchange(place, two, { input: [two, two, two] }),
-    /^input is a list of 3 on rank 1, expected it on rank 0 only, which is src/,
+    /^input is a list of 3 on rank 1, expected it only on rank 0, which is src/,
   ],
   [
     'no input of scatter on src',
@@ -229,7 +229,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'sizes that make something else',
     () => allToAllExchange(place, upTo(3), upTo(4), { inputSplitSizes: [1, 1, 1] }),
-    /^inputSplitSizes 1 \+ 1 \+ 1 make 3 elements, expected 4, as many as input has$/,
+    /^inputSplitSizes is 1 \+ 1 \+ 1 = 3 elements, expected 4, the length of input$/,
   ],
   [
     'sizes for too few',
@@ -259,17 +259,17 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'no list of the right length',
     () => allToAllExchange(place, [], [], {}),
-    /^input is a list of 0, expected 3: an array for each rank/,
+    /^input is a list of 0, expected 3: one array for each rank/,
   ],
   [
     'an output of allToAll with another dtype',
     () => allToAllExchange(place, new Int8Array(3), upTo(3), {}),
-    /^output has dtype int8, expected float32, as input has$/,
+    /^output has dtype int8, expected float32, the dtype of input$/,
   ],
   [
     'different own parts',
     () => allToAllExchange(place, [two, upTo(1), two], [two, two, two], {}),
-    /^rank 1, which is this one, gives itself 2 elements of input and takes 1 into output/,
+    /^rank 1, which is this one, sends itself 2 elements of input and receives 1 into output/,
   ],
   [
     'an input of reduceScatter that is too long',

@@ -27,7 +27,7 @@ test('tensors on GPUs are sent, copied, divided, shared with other libraries and
   for (const { freed } of reports)
     expect(freed).toEqual({
       code: 'ERR_INVALID_ARGUMENT',
-      message: 'tensor lies in memory of a GPU that was freed, or reaches beyond its end',
+      message: 'tensor refers to GPU memory that was freed, or reaches past the end of its allocation',
     });
 });
 
@@ -111,12 +111,12 @@ test.runIf(isStandIn)(
 test('what cannot be on a GPU is refused with the reason, and the group goes on', async () => {
   const reports = await runRanks(2, 'refusalsOnDevice', { envOf: envOverNccl });
   const expected = {
-    band: /^op is BAND and the tensor lies on a GPU, where NCCL has SUM, AVG, PRODUCT, MIN, MAX: copyToHost it/,
-    mixedList: /^some of the arrays lie on a GPU and some on this host/,
-    mixed: /^some of the arrays lie on a GPU and some on this host/,
-    tag: /^tag is 1 and the tensor lies on a GPU/,
-    anySource: /^src is missing and the tensor lies on a GPU/,
-    sync: /^sendSync was given a tensor on a GPU, expected an array of this host: await send instead/,
+    band: /^op is BAND and the tensor is on a GPU, where NCCL supports SUM, AVG, PRODUCT, MIN, MAX: use copyToHost/,
+    mixedList: /^expected all arrays on a GPU or all in host memory, got some of each/,
+    mixed: /^expected all arrays on a GPU or all in host memory, got some of each/,
+    tag: /^tag is 1 and the tensor is on a GPU/,
+    anySource: /^src is missing and the tensor is on a GPU/,
+    sync: /^sendSync: expected an array in host memory, got a tensor on a GPU. Use await send/,
     dtype: /^array has dtype float32, expected int32/,
     length: /^array has 7 elements, expected 8/,
   };
@@ -136,7 +136,7 @@ test('a gloo group refuses a tensor on a GPU, and goes on', async () => {
   for (const { reported } of group.ranks) {
     expect(await reported('message')).toMatchObject({
       name: 'InvalidArgumentError',
-      message: expect.stringMatching(/^tensor lies on a GPU and this group's backend is gloo/) as string,
+      message: expect.stringMatching(/^tensor is on a GPU, but this group's backend is gloo/) as string,
       sum: 3,
     });
   }

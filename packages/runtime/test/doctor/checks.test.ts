@@ -94,7 +94,7 @@ describe('the machine', () => {
       words(judgeSharedMemory({ kind: 'failure', why: 'exit code 1', stderr }));
     expect(
       failed(
-        'InvalidArgumentError: transport shm was asked for, but rank 0 (host a, pid 1) has no shared memory: memfd_create: EPERM: use RINGRUN_TRANSPORT=tcp, or leave it out',
+        'InvalidArgumentError: transport shm was requested, but rank 0 (host a, pid 1) has no shared memory: memfd_create: EPERM: use RINGRUN_TRANSPORT=tcp, or leave it out',
       ),
     ).toMatch(/^warning: .*TCP: memfd_create: EPERM → .*seccomp/);
     expect(failed('PeerDiedError: rank 1 has died')).toMatch(/^problem: .*PeerDiedError: rank 1 has died → /);
