@@ -4,7 +4,7 @@ import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collec
 
 import { packObject, unpackObject } from '../src/packing.ts';
 
-/** What arrives lies in the middle of other memory, at any address. */
+/** A received message lies inside other memory, at any offset. */
 function transported(object: unknown): unknown {
   const packed = packObject(object, 'object');
   const memory = new Uint8Array(packed.length + 3);
@@ -17,7 +17,7 @@ class Point {
   y = 2;
 }
 
-describe('objects arrive as they were', () => {
+describe('objects are received unchanged', () => {
   test.each<[string, unknown]>([
     ['undefined', undefined],
     ['null', null],
@@ -134,20 +134,20 @@ test.each<[string, unknown, RegExp]>([
   ['a lone surrogate in a Set', new Set(['\ud800']), /^object\[a member\] is a string with a lone/],
   ['a lone surrogate in a message', new Error('\ud800'), /^object\.message is a string with a lone/],
   ["a typed array's heir", new Bytes(1), /^object is of class Bytes/],
-])('%s is refused, with its place', (_what, object, message) => {
+])('%s is refused, with its path', (_what, object, message) => {
   const call = () => packObject(object, 'object');
   expect(call).toThrow(InvalidArgumentError);
   expect(call).toThrow(message);
 });
 
-test('an obstacle behind a cycle is found', () => {
+test('a value that cannot be sent is found behind a cycle', () => {
   const one: Record<string, unknown> = {};
   one['self'] = [one];
   one['last'] = test;
   expect(() => packObject(one, 'objects[2]')).toThrow(/^objects\[2\]\.last is a function/);
 });
 
-test('what is too deep is refused, and what follows is packed', () => {
+test('an object that is nested too deeply is refused, and later ones are packed', () => {
   let deep: unknown = 1;
   for (let i = 0; i < 50_000; i++) deep = [deep];
   expect(() => packObject(deep, 'object')).toThrow(/^object could not be packed: .*stack/);

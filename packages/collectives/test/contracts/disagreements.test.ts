@@ -74,7 +74,7 @@ const cases = ofThree.flatMap((setting) => [
 ]);
 
 test.each(cases)(
-  'ranks that disagree over $transport are all shown every side, with their $length elements untouched',
+  'all ranks that disagree over $transport see every side; $length elements stay unchanged',
   async ({ size, envOf, length, odd }) => {
     const sides = sidesOf(length, odd);
     await using group = await startRanks(size, 'disagreements', {
