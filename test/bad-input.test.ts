@@ -15,7 +15,7 @@ const mostSeconds = 15;
 const joinScript = 'test/fixtures/join.js';
 const mnistScript = 'packages/examples-mnist/train.ts';
 
-/** Resolves with what `command` wrote to stderr, when it has ended as a command does that was given bad input. */
+/** Resolves with the stderr of `command` after checking that it ended as with a user mistake. */
 async function refusal(command: Command, exitCode: 1 | 2): Promise<string> {
   const startedAt = performance.now();
   const { code, stdout, stderr, left, timedOut } = await command.ended;
@@ -124,7 +124,10 @@ describe('a folder that the system refuses to create with ENOENT (/proc/x)', () 
 });
 
 describe('a job that waits for its last rank', () => {
-  /** Ranks 0 and 1 of 3 wait; `finish` adds the last one, and all of them end well: what came in between has changed nothing. */
+  /**
+   * Ranks 0 and 1 of 3 wait. `finish` adds the last one and checks that all exit with 0, unaffected by events in
+   * between.
+   */
   async function waitingJob() {
     const port = await freePort();
     const env = { WORLD_SIZE: 3, MASTER_ADDR: '127.0.0.1', MASTER_PORT: port };
@@ -169,7 +172,7 @@ describe('the data', () => {
   const good = syntheticMnist({ train: 200, test: 50 });
   const trainImages = 'train-images-idx3-ubyte.gz';
 
-  /** A copy of the good files, with the training images changed. */
+  /** A copy of the valid files with changed training images. */
   function damaged(damage: (file: Buffer) => Uint8Array): string {
     const folder = temporaryFolder();
     cpSync(good, folder, { recursive: true });
@@ -177,7 +180,7 @@ describe('the data', () => {
     return folder;
   }
 
-  /** What is wrong in a file is found by packages/runtime, whose tests have these too. */
+  /** packages/runtime detects invalid files; its tests have these cases too. */
   const otherCases = [
     {
       name: 'a gzip file with a wrong byte',

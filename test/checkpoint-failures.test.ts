@@ -28,13 +28,13 @@ interface Failure {
   cause?: { code?: string; message: string };
 }
 
-/** So many lines that match, and beside them what is said of a write that takes long, as on a busy machine it may. */
+/** Expects this many matching lines; allows lines about slow writes, which occur on busy machines. */
 function lines(count: number, pattern = ''): unknown {
   const waits = String.raw`(ringrun: Checkpointer\.\w+ waits for the checkpoint of step \d, .*\n)?`;
   return expect.stringMatching(new RegExp(`^${waits}(ringrun: ${pattern}\n${waits}){${count}}$`));
 }
 
-/** Two ranks whose writes fail, the second as the first unless told otherwise: on both the same errors, with this cause. */
+/** Two ranks whose writes fail. Expects the same errors on both, with this cause. */
 async function expectFailingWrites(
   env: Environment,
   code: string,
@@ -71,7 +71,7 @@ async function expectFirstIsThere(env: Environment): Promise<void> {
     expect(found).toEqual({ failure: { message: 'none' }, step: 1, value: 1 });
 }
 
-/** An empty file system of its own. */
+/** Mounts an empty file system. */
 function mounted(options: string): string {
   const folder = temporaryFolder();
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status).toBe(0);
@@ -115,7 +115,7 @@ test('a bucket whose server is killed in mid-write loses nothing', async () => {
   await expectFirstIsThere(bucketAt((await startS3In(folder, 'checkpoints')).port));
 });
 
-/** A service of this process; returns its port. */
+/** Starts an HTTP server in this process and returns its port. */
 async function serve(answer: RequestListener): Promise<number> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -160,7 +160,7 @@ test.runIf(isFull)('a save waits for the previous save and logs it', async () =>
   }
 });
 
-// What a service may say is in the tests of packages/runtime, too: here, that all ranks are told.
+// packages/runtime tests the answers of a service; this tests that all ranks get the error.
 test.each(
   ways<[string, Readonly<Environment>, string]>(
     [['credentials that it does not know', { AWS_ACCESS_KEY_ID: 'somebody' }, 'ERR_STORAGE_CREDENTIALS']],
@@ -189,7 +189,7 @@ test.each(
   },
 );
 
-/** A bucket with one checkpoint, every answer of which takes so long. */
+/** A bucket with one checkpoint that delays every answer. */
 async function slowBucket(delayMs: number): Promise<Environment> {
   const { port } = await startS3('checkpoints');
   await save(bucketAt(port));
@@ -236,7 +236,7 @@ describe('folders that exist on one host only', () => {
         value: 1,
         latest: [`${empty}/checkpoint-000002-step-2`, `${full}/checkpoint-000001-step-1`],
       });
-    // Rank 0 is back where it was.
+    // Rank 0 uses its first folder again.
     const back = { DIRS: `${full},${empty}` };
     for (const found of await scenarios.run(2, 'resume', {
       env: back,
@@ -298,7 +298,7 @@ test('a second job cannot save to the same folder while the first one runs', asy
 describe('a process that ends while it writes a checkpoint', () => {
   const script = 'test/fixtures/ends-while-saving.js';
 
-  /** A bucket that takes so long for each of three files; `written` are those that it has answered for. */
+  /** A bucket that delays each of three files; `written` lists those that it has confirmed. */
   async function bucketThatTakes(delayMs: number) {
     const written: string[] = [];
     const port = await serve((incoming, response) => {
@@ -359,7 +359,7 @@ describe('a process that ends while it writes a checkpoint', () => {
     ['peer dies', /root cause: rank 1 .*SIGKILL/],
     ['is told to end', /ended by SIGTERM; all workers ended/],
   ])('the launcher (%s) waits for it', async (how, line) => {
-    // Longer than other workers get once one has failed.
+    // Longer than the grace of other workers after a failure.
     const { env, written } = await bucketThatTakes(how === 'peer dies' ? 1300 : 300);
     const command = launch(['--nproc', '2', script, how], { env });
     if (how === 'is told to end') {

@@ -48,7 +48,7 @@ interface Failure {
   cause?: { code?: string; message: string };
 }
 
-/** What all ranks got, which is the same. */
+/** The result, which must be equal on all ranks. */
 function same<Result>(found: readonly Result[]): Result {
   for (const other of found) expect(other).toEqual(found[0]);
   return found[0];

@@ -50,7 +50,7 @@ test('ResNet-18 runs a step, and its ranks stay identical', async () => {
 test('--resume in mid-epoch is bit-identical to an uninterrupted run, with loader threads too', async () => {
   const args = ['--momentum', '0.9', '--schedule', 'cosine', '--warmup', '1', '--checkpoint-interval', '4'];
   const whole = await train(2, [...args, '--epochs', '2', '--output', join(folder, 'whole')]);
-  // The second epoch has ten steps, of which the last four are lost: the newest checkpoint but one is of its sixth.
+  // The second epoch has ten steps, and the last four are lost: the second newest checkpoint is of step six.
   const path = join(folder, 'whole', 'checkpoint-000005-step-16');
   expect(existsSync(path)).toBe(true);
   const resuming = ['--output', join(folder, 'rest'), '--resume', path, '--workers', '1'];

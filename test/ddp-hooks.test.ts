@@ -28,7 +28,8 @@ test.each(ways(['tcp'], ['shm']))(
     const scale = largest(exact);
     expect(scale).toBeGreaterThan(1);
     expect(by.allReduce).toEqual(exact);
-    // Each rank's number and the average are rounded to half a unit in the last place: 2^-11 and 2^-8 of their size, which is below 4.
+    // The values of each rank and the average are rounded to half a unit in the last place: 2^-11 and 2^-8 of values
+    // below 4.
     for (const [name, unit] of [
       ['fp16', 2 ** -11],
       ['bf16', 2 ** -8],
@@ -37,7 +38,7 @@ test.each(ways(['tcp'], ['shm']))(
       expect(furthest(by[name], exact)).toBeGreaterThan(unit / 16);
     }
     expect(by.fp16ManyBuckets).toEqual(by.fp16);
-    // Two directions hold all of a gradient of rank 2. Found by other arithmetic, it has other last digits.
+    // Two directions represent a gradient of rank 2 exactly, up to rounding.
     for (const gradients of [by.rank2, by.rank2ManyBuckets]) {
       expect(furthest(gradients, exact)).toBeLessThan(1e-5 * scale);
       expect(gradients).not.toEqual(exact);
@@ -59,7 +60,7 @@ test('powerSgd: error feedback adds the lost directions in later steps; first st
   const { exact, withFeedback, coldWithFeedback, without, late } = found[0];
   const scale = largest(exact);
   expect(furthest(without, exact)).toBeGreaterThan(0.1 * scale);
-  // What is still owed after 64 steps is some gradients, whatever their number.
+  // The remaining error after 64 steps is a few gradients, independent of the number of steps.
   for (const mean of [withFeedback, coldWithFeedback]) {
     expect(furthest(mean, exact)).toBeLessThan((6 / 64) * scale);
   }

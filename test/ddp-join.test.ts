@@ -16,13 +16,13 @@ function furthest(a: readonly number[], b: readonly number[]): number {
   return Math.max(...a.map((value, i) => Math.abs(value - b[i])));
 }
 
-/** Bit for bit: equal parameters on all ranks after each epoch. */
+/** Expects bit-identical parameters on all ranks after each epoch. */
 function expectAgreement(found: readonly (readonly Epoch[])[]): void {
   for (const epochs of found) expect(epochs).toEqual(found[0]);
 }
 
 let reference: Promise<number[][]> | undefined;
-/** What one process without a group finds. Computed once, by the first test that asks. */
+/** The result of one process without a group. Computed once, in the first test that needs it. */
 const alone = () => (reference ??= scenarios.runAlone<number[][]>('alone'));
 
 test.each(ways(['tcp'], ['shm']))(

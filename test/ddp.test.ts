@@ -108,7 +108,7 @@ interface TwoHeads extends BeforeAndAfter {
 
 test('a layer that one rank skips in every second loss is trained alike on both', async () => {
   const found = await ranks<TwoHeads>(2, 'unusedOnOneRank');
-  // The layer's bias has a gradient of 1/2 where a loss depends on it.
+  // The layer's bias has a gradient of 1/2 if a loss depends on it.
   let [bias, velocity] = [found[0].before.at(-1)!, 0];
   for (const gradient of [1 / 2, 1 / 4, 1 / 2, 1 / 4, 1 / 2, 1 / 4]) {
     velocity = 0.9 * velocity + gradient + 0.1 * bias;
@@ -178,7 +178,7 @@ test("waiting for a late rank's buffers does not block the event loop; reads see
   }
 });
 
-// That a wrapped model says nothing, every other test shows.
+// All other tests show that a wrapped model prints no warning.
 test('each of several ranks warns once about training without DDP; a world of one does not', async () => {
   const line = (rank: number) =>
     `ringrun: rank ${rank} of 2 computed gradients that are not averaged over the ranks, so each rank trains a separate model. ` +
@@ -199,7 +199,7 @@ interface NoSync {
 
 test('noSync accumulates gradients on each rank; the first pass outside averages the sums', async () => {
   const found = await ranks<NoSync>(2, 'noSync');
-  // Each element of a bias has half of its pass's factor for a gradient.
+  // The gradient of each bias element is half of the factor of its pass.
   expect(found.map(({ before }) => before)).toEqual([
     [
       [1.5, 1.5],
@@ -214,7 +214,7 @@ test('noSync accumulates gradients on each rank; the first pass outside averages
       [average, average],
       [averageOfSecond, averageOfSecond],
     ]);
-    // Two more averages of 1/2 and 5: an error inside does not leave the ranks accumulating.
+    // Two more averages of 1/2 and 5: after an error inside, ranks no longer accumulate.
     expect(last).toEqual([average + 5.5, average + 5.5]);
   }
 });

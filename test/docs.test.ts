@@ -5,7 +5,7 @@ import { repository } from './support/environment.ts';
 
 const read = (path: string) => readFileSync(join(repository, path), 'utf8');
 
-/** Text of all sources that users run, comments included. */
+/** The text of all shipped sources, comments included. */
 function sources(folder: string): string {
   return readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /(^|\/)(src|lib)\/.*\.(ts|cc)$/.test(name) && !/node_modules|dist\//.test(name))

@@ -31,11 +31,11 @@ describe.skipIf(problem)(`doctors on separate hosts${problem ? `: skipped, ${pro
       expect(found).toMatch(new RegExp(`^with ${peer} over TCP: `));
       expect({ level, transport: measured!['transport'] }).toEqual({ level: 'warning', transport: 'tcp' });
       expect(fix).toMatch(/registerCommHook/);
-      // Headers take 4.4% of the link; what was sent beyond its rate is the burst that it lets through.
+      // Headers take 4.4% of the link; the burst allows more than its rate.
       const share = (8 * (measured!['bytesPerSecond'] as number)) / 200e6;
       expect(share, found).toBeGreaterThan(0.3);
       expect(share, found).toBeLessThan(1.1);
-      // One machine, one clock.
+      // Both hosts share the clock of this machine.
       expect(Math.abs(findings['clocks'].measured!['aheadMs'] as number)).toBeLessThan(50);
     }
   });

@@ -20,7 +20,7 @@ function doctor(args: readonly (string | number)[], options: CommandOptions = {}
   return findingsOf(node([launcher, 'doctor', '--json', ...args.map(String)], options));
 }
 
-/** A shared library of one function that runs when it is opened. */
+/** A shared library whose one function runs when the library is opened. */
 function library(name: string, body: string): string {
   const path = join(folder, name);
   const source = `#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void opened(void) { ${body} }\n`;
@@ -32,7 +32,7 @@ function library(name: string, body: string): string {
   return path;
 }
 
-/** A folder in which Node finds an onnxruntime-node that consists of this. */
+/** A folder with an onnxruntime-node package of this source. */
 function folderWithOnnxruntime(name: string, code: string): string {
   const own = join(folder, name);
   const itsPackage = join(own, 'node_modules/onnxruntime-node');
@@ -110,7 +110,8 @@ describe('on a machine', () => {
   });
 });
 
-// Stand-ins for libcuda and libnccl, which say so in their names and in those of their GPUs; on a machine with GPUs they hide NVIDIA's.
+// Fake libcuda and libnccl, which say so in their names and in those of their GPUs. On a machine with GPUs they hide
+// NVIDIA's.
 describe('the libraries of the backend nccl', () => {
   const libraries = standIn();
 
@@ -168,7 +169,7 @@ describe('the libraries of the backend nccl', () => {
 });
 
 describe('a port', () => {
-  /** Of this process, at which somebody answers who is no store. */
+  /** A port of this process that answers, but not as a store. */
   async function heldPort(): Promise<number> {
     const server = createServer((_, response) => response.end('hello\n')).listen(0, '0.0.0.0');
     await once(server, 'listening');
@@ -190,7 +191,7 @@ describe('a port', () => {
     expect(words(visiting['port'])).toMatch(
       /^problem: 127\.0\.0\.1:\d+ was not reached within \d+ s: .* does not answer as a ringrun store\. It says "HTTP\/1\.1 200 OK" → .*sidecar\.istio\.io\/inject/,
     );
-    // Of several nodes each would take itself for the master.
+    // With several nodes, each would consider itself the master.
     expect(words(visiting['address'])).toMatch(
       /^problem: 127\.0\.0\.1 is a loopback address: each node would wait for itself → /,
     );

@@ -10,10 +10,10 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 const problem = hostsProblem();
 const limitMs = 170_000;
 
-/** A node that is silent for 2 s is dead, and 1 s is waited for more of them. */
+/** A node is dead after 2 s of silence, and the rendezvous waits 1 s for more nodes. */
 const patience = 'keep_alive_interval=0.5,keep_alive_max_attempt=4,last_call_timeout=1';
 
-/** Starts a launcher on a host of a job that has between 1 and 3 nodes; the first host has the store. */
+/** Starts a launcher on a host, for a job of 1 to 3 nodes; the first host has the store. */
 function startAgent({ hosts }: Network, host: Host, args: readonly string[]): Command {
   const options = [
     '--nnodes',
@@ -45,7 +45,7 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
 
       await agents[0].sees(/round 2 starts with 2 nodes/);
       await agents[0].sees(/resumed from .*: step [1-9][^]*Train Epoch: \d/);
-      // However fast the machine is, the training is not over before the other node has come.
+      // Even on a fast machine, training does not end before the other node has joined.
       const worker = pidOfRank(agents[0], 0);
       process.kill(worker, 'SIGSTOP');
       const late = startAgent(network, third, args);
@@ -111,7 +111,7 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
   });
 });
 
-/** Those that have a rank. */
+/** The launchers with a rank. */
 function workersOf(agent: Command): number[] {
   return agent
     .processes()

@@ -8,7 +8,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 const results = temporaryFolder();
 const size = 4;
 
-/** What each of 4 ranks found in a scenario of fixtures/groups.js, by rank. */
+/** Results of 4 ranks in a scenario of fixtures/groups.js, by rank. */
 async function ranks(scenario: string, transport = 'shm'): Promise<Record<string, unknown>[]> {
   const folder = mkdtempSync(join(results, `${scenario}-`));
   const args = ['--nproc', String(size), 'test/fixtures/groups.js', scenario, folder];

@@ -7,7 +7,7 @@ import { freePort } from './support/free-port.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
 
 const mostSeconds = 5;
-// Enough for some seconds of training after the first line that shows progress.
+// Enough for some seconds of training after the first line of progress.
 const data = syntheticMnist({ train: 20_000, test: 100 });
 
 const transports = ['shm', 'tcp'] as const;

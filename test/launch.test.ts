@@ -15,7 +15,7 @@ const folder = temporaryFolder();
 const project = temporaryProject();
 const endedWell = { code: 0, signal: null, stderr: '', timedOut: false, left: [] };
 
-/** A cache in which train.ts finds few synthetic digits, so that it generates none. */
+/** A cache with a few synthetic digits, so that train.ts does not generate its own. */
 const cache = temporaryFolder();
 mkdirSync(join(cache, 'ringrun'));
 renameSync(syntheticMnist({ train: 6000, test: 500 }), join(cache, 'ringrun/synthetic-digits-1'));
@@ -25,7 +25,7 @@ const offline = { env: { XDG_CACHE_HOME: cache } };
 function expectTraining({ stdout, ...ended }: Ended): void {
   expect(withoutWaiting(ended)).toEqual(endedWell);
   const [, accuracy] = /^accuracy (\d\.\d{4}) on synthetic digits, not MNIST\n$/.exec(stdout) ?? [];
-  // A guess is right in a tenth of the cases.
+  // Guessing has an accuracy of 0.1.
   expect(Number(accuracy)).toBeGreaterThan(0.6);
 }
 

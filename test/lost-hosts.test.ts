@@ -8,7 +8,7 @@ import type { Job, RankOnHost } from './support/ranks-on-hosts.ts';
 
 const problem = hostsProblem();
 
-/** Resolves when all ranks work, which they do until something ends them. */
+/** Resolves when all ranks are running; they run until they are stopped. */
 async function startWorking(
   network: Network,
   { timeoutMs, ...job }: Omit<Job, 'args'> & { timeoutMs: number },
@@ -19,14 +19,14 @@ async function startWorking(
 }
 
 interface Loss {
-  /** Those that a rank does not reach any more. */
+  /** Ranks that a rank cannot reach any more. */
   lost: readonly Host[];
-  /** Words before the first rank that is named. */
+  /** Text before the first named rank. */
   error: 'PeerDiedError: ' | 'CollectiveTimeoutError: .* Missing: ';
   withinSeconds: number;
 }
 
-/** Resolves when all have ended with an error that names a rank of a lost host, and what was under way. */
+/** Resolves when all have ended with an error that names a rank of a lost host and the operation. */
 async function expectToEnd(
   ranks: readonly RankOnHost[],
   { lost, error, withinSeconds }: Loss,
@@ -58,7 +58,7 @@ describe.skipIf(problem)(`lost hosts${problem ? `: skipped, ${problem}` : ''}`, 
     },
   );
 
-  // Nothing tells a kernel that the other one is out of reach: it gives up after 15 s without an answer.
+  // A kernel is not notified of an unreachable peer: it gives up after 15 s without an answer.
   test('a cut link: the ranks on both sides name each other, at the timeout or earlier', async () => {
     using network = connectHosts(2);
     const [inTime, inVain] = await Promise.all([

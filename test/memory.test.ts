@@ -5,7 +5,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios('test/fixtures/memory.js', temporaryFolder());
 
-/** A kilobyte a step would be 4 MB. */
+/** A leak of 1 kB per step would be 4 MB. */
 const most = 3 * 2 ** 20;
 
 test.runIf(isFull)('memory of a rank does not grow between 1,000 and 5,000 steps', async () => {

@@ -25,7 +25,7 @@ async function train(worldSize: number, args: string[], options: CommandOptions 
   return ended;
 }
 
-/** The digest that all `worldSize` ranks say they share. */
+/** The digest that is printed as common to all `worldSize` ranks. */
 function digestOf({ stdout }: Ended, worldSize: number): string {
   const line = new RegExp(`^parameters identical on ${counted(worldSize)}: ([0-9a-f]{64})$`, 'm');
   expect(stdout).toMatch(line);
@@ -35,10 +35,10 @@ function digestOf({ stdout }: Ended, worldSize: number): string {
 const counted = (ranks: number) => (ranks === 1 ? '1 rank' : `${ranks} ranks`);
 
 let plain: Promise<Ended> | undefined;
-/** The training of two ranks to which others are compared. Done once, by the first test that asks. */
+/** The reference run of two ranks. Runs once, in the first test that needs it. */
 const plainTraining = () => (plain ??= train(2, ['--data', data, '--log-interval', '5']));
 
-/** At the end of the last epoch. */
+/** The values at the end of the last epoch. */
 function accuracyOf({ stdout }: Ended): number {
   const printed = [...stdout.matchAll(/^accuracy=(\d\.\d{4})\tloss=\d+\.\d{4}$/gm)];
   return Number(printed.at(-1)?.[1]);
@@ -59,7 +59,7 @@ describe.each(ways([1, 2], [3, 4]))('%d processes', (worldSize) => {
         return `Train Epoch: 1 [${step * 64 * worldSize}/${images.train} (${percent}%)]\tloss=LOSS`;
       }),
     );
-    // Everybody begins near the loss of a guess, ln 10.
+    // Every rank begins near the loss of guessing, ln 10.
     expect(Number(/loss=(.*)$/.exec(progress[0])![1])).toBeCloseTo(Math.log(10), 0);
     expect(lines.slice(progress.length)).toEqual([
       '',
@@ -76,7 +76,7 @@ describe.each(ways([1, 2], [3, 4]))('%d processes', (worldSize) => {
   });
 });
 
-/** Heading, a row for each rank, and where there are several one for all, and which is the slowest. */
+/** Heading and a row per rank; with several ranks also a row for all and the slowest rank. */
 function tableOf(worldSize: number): unknown[] {
   const row = (name: string) =>
     expect.stringMatching(new RegExp(`^ +${name} +\\d+\\.\\d\\d s +\\d+( +\\d+\\.\\d%){3}$`)) as unknown;
@@ -104,7 +104,7 @@ test('--dir, --histograms and --profile write their files and do not change the 
       const found = traceEvents.filter(
         (event) => event.ph === 'X' && event.pid === rank && event.cat === lane,
       );
-      // 1600 images are 13 steps of each rank, of which the first 5 are left out.
+      // 1600 images are 13 steps of each rank; the first 5 are not counted.
       expect(found.length, `rank ${rank}, ${lane}`).toBeGreaterThanOrEqual(8);
     }
   }
@@ -113,7 +113,7 @@ test('--dir, --histograms and --profile write their files and do not change the 
 test('two ranks are bit-identical in every run, over TCP and shared memory; seeds differ', async () => {
   const args = ['--data', data];
   const first = await plainTraining();
-  // Two numbers have one sum, in whichever order a transport adds them.
+  // The sum of two numbers does not depend on the order of a transport.
   const tcp = await train(2, args, overTcp);
   const otherSeed = await train(2, [...args, '--seed', '2']);
   expect(digestOf(tcp, 2)).toBe(digestOf(first, 2));
@@ -148,11 +148,11 @@ test('--save-model: onnxruntime runs it at any batch size with the printed accur
 interface Classified {
   label: number;
   guess: number;
-  /** Logarithm of the guess's probability. */
+  /** Log-probability of the predicted class. */
   score: number;
 }
 
-/** What the model makes of the test images, `batchSize` at a time. */
+/** Predictions of the model for the test images, `batchSize` at a time. */
 async function classify(session: InferenceSession, batchSize: number): Promise<Classified[]> {
   const dataset = await loadMnist({ split: 'test', location: data });
   const classified: Classified[] = [];

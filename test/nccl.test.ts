@@ -7,12 +7,12 @@ import { freePort } from './support/free-port.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-/** NVIDIA's libraries where there is a GPU (scripts/gpu-check.sh), stand-ins elsewhere. */
+/** NVIDIA's libraries on a GPU (scripts/gpu-check.sh), otherwise fakes. */
 const isReal = process.env['RINGRUN_GPU_CHECK'] === '1';
 const libraries = isReal ? named(['RINGRUN_CUDA_LIBRARY', 'RINGRUN_NCCL_LIBRARY']) : standIn();
 const size = isReal ? 1 : 2;
 
-/** Commands of the tests have no variables of ringrun but those that they are given. */
+/** Commands of the tests inherit no variables of ringrun. */
 function named(variables: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     variables.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
@@ -52,7 +52,7 @@ test.skipIf(isReal)(
 
 const script = 'packages/examples-mnist/train.ts';
 
-/** What the example prints last: the digest of the parameters that all ranks have. */
+/** The last line of the example: the digest of the parameters on all ranks. */
 const digestIn = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
 
 const endedWell = { code: 0, stderr: '', timedOut: false, left: [] };
@@ -65,7 +65,7 @@ async function trainOnOneHost(backend: string, ranks: number, data: string): Pro
   return digestIn(ended.stdout);
 }
 
-/** Trains on two ranks that share a GPU, which NCCL allows to ranks that say that they are on different hosts; a test arrangement only. */
+/** Trains on two ranks that share a GPU. NCCL allows this to ranks that declare different hosts; for tests only. */
 async function trainOnOneGpu(data: string): Promise<string | undefined> {
   const meeting = { WORLD_SIZE: 2, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
   const apart = { NCCL_P2P_DISABLE: 1, NCCL_SHM_DISABLE: 1, CUDA_VISIBLE_DEVICES: 0 };
@@ -80,12 +80,12 @@ async function trainOnOneGpu(data: string): Promise<string | undefined> {
   return digestIn(ends[0].stdout);
 }
 
-/** A machine with GPUs may have one of them only. */
+/** A machine with GPUs may have only one. */
 const arrangements = isReal
   ? ['one rank', 'two ranks that share a GPU']
   : ways(['two ranks that share a GPU'], ['two ranks', 'one rank']);
 
-// An average over one rank or two is exact, however it is made.
+// An average over one or two ranks is exact in any order.
 test.each(arrangements)('MNIST over nccl is bit-identical to MNIST over gloo: %s', async (on) => {
   const data = syntheticMnist(isFull || isReal ? { train: 600, test: 200 } : { train: 320, test: 100 });
   const ranks = on === 'one rank' ? 1 : 2;

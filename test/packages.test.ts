@@ -1,5 +1,5 @@
-// What is published: the short form looks at the folders that npm would pack. `npm run test:packages` packs them, installs them with npm into
-// an empty folder, and uses them there with every Node that is supported.
+// The published packages. The short form checks the folders that npm would pack. `npm run test:packages` packs them,
+// installs them with npm into an empty folder, and uses them there with every supported Node.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';

@@ -41,7 +41,7 @@ test('one rank per host generates 70,000 synthetic digits once, while the others
   const { label } = await first();
   expect(readdirSync(location)).toHaveLength(4);
 
-  // Marked, to see whether the next run uses it as it is.
+  // Marked, to detect if the next run uses it unchanged.
   const mark = label === 7n ? 1 : 7;
   const marked = Buffer.concat([Buffer.of(0, 0, 8, 1, 0, 0, 39, 16), Buffer.alloc(10_000, mark)]);
   writeFileSync(join(location, 't10k-labels-idx1-ubyte.gz'), gzipSync(marked));

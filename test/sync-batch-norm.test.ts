@@ -8,9 +8,9 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios('test/fixtures/sync-batch-norm.js', temporaryFolder());
 
-/** PyTorch's BatchNorm on the batches of all ranks as one, by test/golden/operators.py. */
+/** PyTorch's BatchNorm on the concatenated batches of all ranks, from test/golden/operators.py. */
 interface GoldenCase {
-  /** Of each: output, gradients of the input and the parameters, buffers. */
+  /** For each: output, gradients of the input and the parameters, buffers. */
   readonly steps: readonly (readonly Summary[])[];
   readonly evaluation: readonly [output: Summary, gradient: Summary];
 }
@@ -19,7 +19,7 @@ const { batchNorms } = JSON.parse(readFileSync(file, 'utf8')) as { batchNorms: R
 
 interface Case {
   readonly steps: readonly {
-    /** Output and gradient of the input, of this rank's samples. */
+    /** Output and input gradient of this rank's samples. */
     readonly own: readonly (readonly number[])[];
     /** Gradients of the parameters and buffers. */
     readonly common: readonly (readonly number[])[];
@@ -39,11 +39,11 @@ function arraysOf(ranks: readonly Case[], step: number): Float32Array[] {
   ];
 }
 
-/** Of float32 beside float32, relative to the largest element: the same sums in another order. */
+/** Tolerance relative to the largest element: float32 sums in another order. */
 const rounding = 5e-6;
 
 let reference: Promise<Cases> | undefined;
-/** Computed once, by the first test that asks. */
+/** Computed once, in the first test that needs it. */
 const alone = () => (reference ??= scenarios.runAlone<Cases>('alone'));
 
 describe.each(
@@ -65,7 +65,7 @@ describe.each(
     for (const [name, golden] of Object.entries(batchNorms)) {
       const ranks = found.map((cases) => cases[name]);
       for (const [step, expected] of golden.steps.entries()) {
-        // Bit for bit: every rank computes what is common from the same numbers.
+        // Bit-identical: every rank computes the common values from the same numbers.
         for (const { steps } of ranks) expect(steps[step].common).toEqual(ranks[0].steps[step].common);
         const arrays = arraysOf(ranks, step);
         expect(arrays.length).toBe(expected.length);

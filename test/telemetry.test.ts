@@ -5,7 +5,7 @@ import type { CommandOptions } from './support/command.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 const home = temporaryFolder();
-// Where it would tell of what it does it leaves an identifier first; not under CI, which is how the tests themselves may run.
+// Before sending telemetry, onnxruntime writes an identifier, but not under CI, where these tests may run.
 const env: CommandOptions['env'] = { HOME: home, XDG_CACHE_HOME: '', CI: '' };
 
 test('onnxruntime sends no telemetry and writes nothing to the home folder', async () => {

@@ -4,12 +4,12 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios('test/fixtures/tfjs.js', temporaryFolder());
 
-/** tf's own line of every process, and ours of rank 0. */
+/** tf's line from every process, and ringrun's from rank 0. */
 const tfBanner = /\n=+\nHi, looks like you are running TensorFlow\.js in Node\.js\. [^\n]*\n=+\n/g;
 const costLine =
   /^ringrun: TensorFlow\.js computes in plain JavaScript \(backend 'cpu'\), [^\n]*\(said once\)\n/gm;
 
-/** What ranks say besides that. */
+/** Other lines of the ranks. */
 function stderrOf(rest: string | RegExp, lines = 1): unknown {
   return expect.toSatisfy((text: string) => {
     expect(text.match(costLine) ?? []).toHaveLength(lines);
@@ -32,11 +32,11 @@ function furthest(a: readonly number[][], b: readonly number[][]): number {
 
 type ByOptimizer = Record<'sgd' | 'momentum' | 'adam', number[][]>;
 
-/** Where one process goes by tf alone, with 16 samples a step; of the first test. */
+/** Result of tf alone in one process with 16 samples a step; set by the first test. */
 let alone: ByOptimizer;
 
 describe('20 steps of model.fit', () => {
-  /** Of the first tests. */
+  /** Set by the first tests. */
   let found: ByOptimizer[];
 
   test('on two ranks yield bit-identical parameters', async () => {
@@ -53,7 +53,7 @@ describe('20 steps of model.fit', () => {
     for (const name of ['sgd', 'momentum', 'adam'] as const) {
       expect(furthest(found[0][name], alone[name]), name).toBeLessThan(1e-5);
     }
-    // They went somewhere, each its own way.
+    // They moved, each to other values.
     expect(furthest(alone.sgd, alone.adam)).toBeGreaterThan(0.01);
   });
 });
@@ -71,7 +71,7 @@ interface Training {
 }
 
 describe('two ranks', () => {
-  /** Of the first test: the others look at what it has left. */
+  /** Set by the first test and used by the others. */
   let found: Training[];
 
   test('name unused variables once, and exit with 0', async () => {
@@ -103,7 +103,7 @@ describe('two ranks', () => {
   test('that apply every second step match training with twice the batch', () => {
     for (const { accumulation } of found) {
       expect(furthest(accumulation.values, alone.adam)).toBeLessThan(1e-5);
-      // 40 steps, of which the first and every second one change nothing.
+      // 40 steps; the first and every second one change nothing.
       expect(accumulation).toMatchObject({ applied: 20, of: 40 });
     }
   });
@@ -116,7 +116,7 @@ describe('two ranks', () => {
   });
 
   test('have the running means of rank 0 after each step', () => {
-    // By keras's momentum of 0.99, of batches of tens.
+    // keras's momentum of 0.99, with batches of tens.
     const first = 0.01 * 10;
     const second = 0.99 * first + first;
     for (const { runningMeans } of found) {
@@ -129,7 +129,8 @@ describe('two ranks', () => {
 
   test('train two models in turns, each with its own optimizer', () => {
     expect(found[1].inTurns).toEqual(found[0].inTurns);
-    // Where one process goes that begins with rank 0's: a of [0, 1], b of [1, 1]; Adam's first steps are of its rate.
+    // The result of one process that starts with rank 0's values: a = [0, 1], b = [1, 1]. Adam's first steps equal its
+    // rate.
     expect(found[0].inTurns[0]).toBeCloseTo(-0.33, 1);
   });
 
@@ -192,7 +193,7 @@ describe('callbacks and data', () => {
     expect(one.history).toEqual(zero.history);
     expect(one.own).not.toBe(zero.own);
     expect(Object.keys(zero.history).sort()).toEqual(['acc', 'loss', 'val_acc', 'val_loss']);
-    // In two steps of 0.01 and 0.015 the loss has hardly moved from the mean of the two.
+    // After two steps of 0.01 and 0.015 the loss is still near the mean of both ranks.
     expect(Math.abs(zero.history.loss[0] - (zero.own + one.own) / 2)).toBeLessThan(0.02);
     for (const { rates, epochs } of [zero, one]) {
       expect(epochs).toEqual([0, 1]);

@@ -9,7 +9,7 @@ const script = 'test/fixtures/torch_ddp.py';
 const problem = torchProblem();
 const runOn = (processes: number) => ['--no-node', '--nproc-per-node', String(processes), python, script];
 const run = runOn(2);
-// Each process would compute on all processors of the machine.
+// Otherwise each process would use all processors of the machine.
 const env = { OMP_NUM_THREADS: 1 };
 
 describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${problem}` : ''}`, () => {
@@ -35,7 +35,7 @@ describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${p
 
 const noHosts = problem ?? hostsProblem();
 
-/** Of each host; PyTorch takes seconds to start. */
+/** Processes of each host; PyTorch takes seconds to start. */
 const processes = isFull ? 2 : 1;
 
 describe.skipIf(noHosts)(`a PyTorch script on two hosts${noHosts ? `: skipped, ${noHosts}` : ''}`, () => {

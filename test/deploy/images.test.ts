@@ -119,7 +119,8 @@ test("Dockerfile.gpu's setting makes onnxruntime-node download the CUDA provider
   });
 });
 
-// What a build does, without Docker: some minutes, and packages from npm. RINGRUN_IMAGE=1 (npm run test:image).
+// Builds the image's files without Docker; takes minutes and downloads npm packages. RINGRUN_IMAGE=1 (npm run
+// test:image).
 describe.runIf(builds)('the tree of the image', () => {
   test(
     'is built from the build context, and trains as a user who owns none of its files',

@@ -16,9 +16,9 @@ const { version } = JSON.parse(readFileSync(join(repository, 'packages/runtime/p
 };
 const inImage = '/opt/ringrun/';
 
-/** A manifest with one value replaced; `undefined` takes it away. */
+/** A manifest with one value replaced; `undefined` removes it. */
 function changed(manifest: Manifest, path: string, value: unknown): Manifest {
-  // Not structuredClone, which keeps what YAML's aliases share.
+  // Not structuredClone, which keeps objects shared by YAML aliases.
   const copy = JSON.parse(JSON.stringify(manifest)) as Manifest;
   const steps = path.split('.');
   const last = steps.pop()!;
@@ -34,7 +34,7 @@ function changed(manifest: Manifest, path: string, value: unknown): Manifest {
 describe.skipIf(schemasProblem)(
   `by the operators' schemas${schemasProblem ? `: skipped, ${schemasProblem}` : ''}`,
   () => {
-    // A Service is in no CRD.
+    // No CRD contains a Service.
     test.each(all.filter(({ manifest }) => manifest.kind !== 'Service'))(
       '$file: $manifest.kind $manifest.metadata.name',
       ({ manifest }) => {
@@ -168,7 +168,7 @@ describe('requirements of operators and clusters', () => {
       expect(container.ports).toEqual([{ name: 'pytorchjob-port', containerPort: 23456 }]);
     }
     if (kind === 'ClusterTrainingRuntime') expect(container.name).toBe('node');
-    // The launcher kills what is left after 30 s, and has to have a moment for it.
+    // The launcher kills remaining workers after 30 s and needs some time for it.
     if (kind !== 'Pod' && kind !== 'Job') expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
   });
 
@@ -203,10 +203,10 @@ describe('requirements of operators and clusters', () => {
 });
 
 describe('commands of the containers', () => {
-  /** Arguments of the image's entrypoint, which is `ringrun`. */
+  /** Arguments of the image's entrypoint `ringrun`. */
   const commands = all.flatMap(({ file, manifest }) => {
     const { trainer } = manifest.spec as { trainer?: { args: string[] } };
-    // Replicas of one job run the same.
+    // Replicas of one job run the same command.
     const container = podsOf(manifest)
       .flatMap(({ spec }) => spec.containers)
       .at(0);
@@ -214,7 +214,7 @@ describe('commands of the containers', () => {
     return args ? [{ file, args }] : [];
   });
 
-  /** The command in this tree instead of the image's; with --help behind its own options a script says what these are, and ends. */
+  /** The command in this tree instead of the image; with --help, a script prints its options and exits. */
   const help = (args: readonly string[]) =>
     node(['launch', ...args.map((arg) => arg.replace(inImage, repository)), '--help']).ended;
 
@@ -230,7 +230,7 @@ describe('commands of the containers', () => {
     },
   );
 
-  // What the operators make of a manifest (PET_… and, with a master, the rest) for its node 1.
+  // The variables that the operators set for node 1 of a manifest: PET_…, and with a master the others.
   test.each<[file: string, env: NodeJS.ProcessEnv, expected: object]>([
     [
       'pytorchjob-gloo.yaml',

@@ -6,7 +6,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const file = { train: 'data_batch_1.bin', test: 'test_batch.bin' } as const;
 
-/** A folder with CIFAR-10's batch files, with as many synthetic images; the same ones each time. */
+/** A folder with CIFAR-10's batch files, filled with synthetic images, the same in every run. */
 export function syntheticCifar10(counts: { train: number; test: number }): string {
   const folder = temporaryFolder();
   for (const [seed, split] of (['train', 'test'] as const).entries()) {

@@ -7,7 +7,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const filePrefix = { train: 'train', test: 't10k' } as const;
 
-/** A folder with MNIST's four files, with as many synthetic digits; the same ones each time. Generating one takes 50 µs. */
+/** A folder with MNIST's four files, filled with synthetic digits, the same in every run. One digit takes 50 µs. */
 export function syntheticMnist(counts: { train: number; test: number }): string {
   const folder = temporaryFolder();
   for (const [seed, split] of (['train', 'test'] as const).entries()) {
