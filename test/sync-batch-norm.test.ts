@@ -130,7 +130,7 @@ test('layers use the groups that were passed to them', async () => {
   const found = await scenarios.run<{ means: number[]; problem: unknown }>(3, 'groups');
   const problem = {
     code: 'ERR_ARGUMENT',
-    message: expect.stringContaining('processGroup is null') as unknown,
+    message: expect.stringContaining('expected a process group, got null') as unknown,
   };
   for (const [rank, { means, problem: of }] of found.entries()) {
     expect(means).toEqual([11, rank === 2 ? 21 : 6]);
@@ -148,8 +148,8 @@ test('forward uses the current default group, and a rank without a group only it
 test('fewer than 2 values per channel are refused on all ranks, and training can continue', async () => {
   const found = await scenarios.run<{ problem: unknown; same: boolean; batches: number }>(2, 'tooFew');
   const message =
-    'SyncBatchNorm: training takes more than 1 value per channel over all ranks of the group, ' +
-    'given 1 of rank 0, 0 of rank 1; use a larger batch, or eval().';
+    'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +
+    'got 1 of rank 0, 0 of rank 1. Use a larger batch or eval().';
   for (const rank of found) {
     expect(rank).toEqual({
       problem: { name: 'ShapeError', code: 'ERR_SHAPE', message },

@@ -254,7 +254,7 @@ test('models that differ between ranks are refused on every rank, with both side
     expect(refusals.noOptimizer).toMatchObject({
       code: 'ERR_ARGUMENT',
       message:
-        "distribute: expected an optimizer such as tf.train.adam(), given 'adam' without minimize, computeGradients, applyGradients.",
+        "distribute: expected an optimizer such as tf.train.adam(), got 'adam' without minimize, computeGradients, applyGradients.",
     });
     expect(refusals.accumulation.code).toBe('ERR_ARGUMENT');
     expect(refusals.notDistributed.code).toBe('ERR_NOT_DISTRIBUTED');

@@ -74,7 +74,7 @@ describe('a step that was not awaited', () => {
     forget(optimizer.step());
     optimizer.zeroGrad();
     const reason =
-      'optimizer.step(), which was called before it and not awaited, failed: step: no parameter has a gradient';
+      'the earlier optimizer.step(), which was not awaited, failed: step: no parameter has a gradient';
     await expect(loss.backward()).rejects.toEqual(refusal('ERR_NOT_AWAITED', reason));
     expect(model.weight.grad).toBeUndefined();
     await loss.backward();
@@ -100,7 +100,7 @@ describe('a step that was not awaited', () => {
     };
     const step = optimizer.step();
     for (const [name, call] of Object.entries(calls)) {
-      const message = `${name}: optimizer.step() is not over. Await it first: await optimizer.step().`;
+      const message = `${name}: optimizer.step() is still running. Await it first: await optimizer.step().`;
       expect(call).toThrow(refusal('ERR_NOT_AWAITED', message));
     }
     nn.utils.clipGradNorm(other.parameters(), 1);

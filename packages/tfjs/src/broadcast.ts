@@ -103,7 +103,7 @@ function requireVariable(thing: unknown): TfVariable {
   if (isVariable(thing)) return thing;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `broadcastVariables: expected a model or a list of tf.Variable, given a list with ${typeof thing} in it.`,
+    `broadcastVariables: expected a model or a list of tf.Variable, got a list with ${typeof thing} in it.`,
   );
 }
 

@@ -78,7 +78,7 @@ function requireOptimizer(optimizer: unknown): void {
   if (missing.length === 0) return;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `distribute: expected an optimizer such as tf.train.adam(), given ${describe(optimizer)} without ${missing.join(', ')}.`,
+    `distribute: expected an optimizer such as tf.train.adam(), got ${describe(optimizer)} without ${missing.join(', ')}.`,
   );
 }
 

@@ -46,6 +46,6 @@ export function checkedAccumulation({ gradientAccumulationSteps: steps = 1 }: Di
   if (Number.isSafeInteger(steps) && steps >= 1) return steps;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `distribute: gradientAccumulationSteps must be a whole number from 1, given ${steps}.`,
+    `distribute: gradientAccumulationSteps must be a whole number from 1, got ${steps}.`,
   );
 }

@@ -31,8 +31,8 @@ test("SGD's own tensor of the rate is renewed: the step that follows has it", as
 
 test.each([
   ['a number `learningRate`', {}, { factor: 2 }],
-  ['given 0 and 0', tf.train.sgd(0.1), { factor: 0 }],
-  ['given 2 and 1.5', tf.train.sgd(0.1), { factor: 2, warmupSteps: 1.5 }],
+  ['got 0 and 0', tf.train.sgd(0.1), { factor: 0 }],
+  ['got 2 and 1.5', tf.train.sgd(0.1), { factor: 2, warmupSteps: 1.5 }],
 ])('is refused: %s', (message, optimizer, options) => {
   expect(() => learningRateScaling(optimizer, options)).toThrow(message);
 });

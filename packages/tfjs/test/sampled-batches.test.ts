@@ -42,9 +42,9 @@ interface Refused {
 }
 
 test.each<[string, Refused]>([
-  ['batchSize must be a whole number from 1, given 0', { tensors: tf.ones([2]), batchSize: 0 }],
-  ['tensors of one number of samples, given 2, 3', { tensors: [tf.ones([2]), tf.ones([3])], batchSize: 1 }],
-  ['expected tensors of one number of samples, given none', { tensors: {}, batchSize: 1 }],
+  ['batchSize must be a whole number from 1, got 0', { tensors: tf.ones([2]), batchSize: 0 }],
+  ['tensors of one number of samples, got 2, 3', { tensors: [tf.ones([2]), tf.ones([3])], batchSize: 1 }],
+  ['expected tensors of one number of samples, got none', { tensors: {}, batchSize: 1 }],
   ['gave index 2, and there are 2 samples', { tensors: tf.ones([2]), batchSize: 1, sampler: [2] }],
 ])('is refused: %s', (message, { tensors, batchSize, sampler = [0] }) => {
   const first = () => sampledBatches(tensors, { sampler, batchSize }).next();

@@ -10,7 +10,7 @@ import { constant } from './source.ts';
 /** The sum of a value over the ranks of a group, which all ranks compute at the same place of their graphs. */
 export function allReduce(value: Value, group: CollectiveGroup, turn = newTurn()): Value {
   if (value.dtype !== 'float32') {
-    throw new ShapeError(`AllReduce: takes float32, given ${describeType(value)}.`);
+    throw new ShapeError(`AllReduce: expected float32, got ${describeType(value)}.`);
   }
   return createValue('AllReduce', [value], { group, turn }, value);
 }
@@ -114,8 +114,8 @@ export function combine(
   if (all < 2) {
     const counts = parts.map(({ count }, rank) => `${count} of rank ${rank}`).join(', ');
     throw new ShapeError(
-      'SyncBatchNorm: training takes more than 1 value per channel over all ranks of the group, ' +
-        `given ${counts}; use a larger batch, or eval().`,
+      'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +
+        `got ${counts}. Use a larger batch or eval().`,
     );
   }
   for (const channel of mean.keys()) {

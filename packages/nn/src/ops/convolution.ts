@@ -109,7 +109,7 @@ function onnxWindow({ strides, pads, dilations, group }: ConvAttributes): Record
 
 function requireImages(op: string, value: Value): readonly number[] {
   if (value.dtype !== 'float32' || value.shape.length !== 4) {
-    throw new ShapeError(`${op}: takes float32 with 4 dimensions (NCHW), given ${describeType(value)}.`);
+    throw new ShapeError(`${op}: expected float32 with 4 dimensions (NCHW), got ${describeType(value)}.`);
   }
   return value.shape;
 }

@@ -41,7 +41,7 @@ export function matmul(a: Value, b: Value): Value {
   const matrices = [a, b].every(({ dtype, shape }) => dtype === 'float32' && shape.length >= 2);
   if (!matrices || inner !== innerB || !leadingBroadcast(a.shape, b.shape)) {
     throw new ShapeError(
-      `MatMul: takes float32[…,M,K] and float32[…,K,N] whose leading dimensions broadcast, given ${describeType(a)} and ${describeType(b)}.`,
+      `MatMul: expected float32[…,M,K] and float32[…,K,N] whose leading dimensions broadcast, got ${describeType(a)} and ${describeType(b)}.`,
     );
   }
   const leading = (value: Value): Value => ({ ...value, shape: value.shape.slice(0, -2) });
@@ -64,7 +64,7 @@ export function product(a: Value, b: Value): Value {
   const innerB = b.shape.length === 1 ? b.shape[0] : b.shape.at(-2);
   if (a.shape.length === 0 || a.shape.at(-1) !== innerB) {
     throw new ShapeError(
-      `matmul: takes […,M,K] or [K] and […,K,N] or [K], given ${describeType(a)} and ${describeType(b)}.`,
+      `matmul: expected […,M,K] or [K] and […,K,N] or [K], got ${describeType(a)} and ${describeType(b)}.`,
     );
   }
   const left = a.shape.length === 1 ? reshape(a, [1, a.shape[0]]) : a;
@@ -133,7 +133,7 @@ function transposedMatrices(value: Value): Value {
 function orient(matrix: Value, transposed: boolean): readonly [rows: number, columns: number] {
   const [rows, columns] = matrix.shape;
   if (matrix.dtype !== 'float32' || matrix.shape.length !== 2) {
-    throw new ShapeError(`Gemm: takes matrices of float32, given ${describeType(matrix)}.`);
+    throw new ShapeError(`Gemm: expected matrices of float32, got ${describeType(matrix)}.`);
   }
   return transposed ? [columns, rows] : [rows, columns];
 }

@@ -248,7 +248,7 @@ function pooledShape(op: string, data: Value, { kernelShape, strides, pads }: Po
 
 function requireImages(op: string, data: Value): void {
   if (data.dtype !== 'float32' || data.shape.length !== 4) {
-    throw new ShapeError(`${op}: takes float32 with 4 dimensions (NCHW), given ${describeType(data)}.`);
+    throw new ShapeError(`${op}: expected float32 with 4 dimensions (NCHW), got ${describeType(data)}.`);
   }
 }
 

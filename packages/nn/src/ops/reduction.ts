@@ -47,7 +47,7 @@ export const reductions: OperatorFamily<Reduction> = {
 };
 
 function reduce(op: Reduction, value: Value, given: readonly number[] | undefined, keepdims: boolean): Value {
-  if (value.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(value)}.`);
+  if (value.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(value)}.`);
   const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(op, given, value);
   const empty = op === 'ReduceMax' ? axes.some((axis) => value.shape[axis] === 0) : given === undefined;
   if (empty && sizeOf(value.shape) === 0) {

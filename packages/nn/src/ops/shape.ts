@@ -56,7 +56,7 @@ export function transpose(value: Value, given: readonly number[]): Value {
 }
 
 export function concat(values: readonly Value[], givenAxis: number): Value {
-  if (values.length === 0) throw new ShapeError('Concat: takes at least one tensor, given none.');
+  if (values.length === 0) throw new ShapeError('Concat: expected at least one tensor, got none.');
   const first = values[0];
   const axis = normalizeAxis('Concat', givenAxis, first);
   for (const value of values) {

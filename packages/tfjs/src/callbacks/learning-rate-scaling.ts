@@ -82,6 +82,6 @@ function requireNumbers({ factor, warmupSteps }: { factor: number; warmupSteps: 
   if (factor > 0 && Number.isFinite(factor) && Number.isSafeInteger(warmupSteps) && warmupSteps >= 0) return;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `learningRateScaling: expected a factor above 0 and warmupSteps from 0, given ${factor} and ${warmupSteps}.`,
+    `learningRateScaling: expected a factor above 0 and warmupSteps from 0, got ${factor} and ${warmupSteps}.`,
   );
 }

@@ -41,7 +41,7 @@ export function modelCheckpoint(
   if (!Number.isSafeInteger(every) || every < 1) {
     throw new TfjsError(
       'ERR_ARGUMENT',
-      `modelCheckpoint: every must be a number of epochs from 1, given ${every}.`,
+      `modelCheckpoint: every must be a number of epochs from 1, got ${every}.`,
     );
   }
   return callback({

@@ -36,7 +36,7 @@ export function* sampledBatches<Tensors extends SampleTensors>(
   if (!Number.isSafeInteger(batchSize) || batchSize < 1) {
     throw new TfjsError(
       'ERR_ARGUMENT',
-      `sampledBatches: batchSize must be a whole number from 1, given ${batchSize}.`,
+      `sampledBatches: batchSize must be a whole number from 1, got ${batchSize}.`,
     );
   }
   const samples = samplesIn(tensors);
@@ -78,7 +78,7 @@ function samplesIn(tensors: SampleTensors): number {
   if (counts.size === 1) return count;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `sampledBatches: expected tensors of one number of samples, given ${[...counts].join(', ') || 'none'}.`,
+    `sampledBatches: expected tensors of one number of samples, got ${[...counts].join(', ') || 'none'}.`,
   );
 }
 

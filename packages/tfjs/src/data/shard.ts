@@ -76,6 +76,6 @@ function requireRank(rank: number, numReplicas: number): void {
     return;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `shard: rank must be a whole number from 0 to numReplicas - 1, given rank ${rank} of ${numReplicas}.`,
+    `shard: rank must be a whole number from 0 to numReplicas - 1, got rank ${rank} of ${numReplicas}.`,
   );
 }
