@@ -21,8 +21,10 @@ describe.skipIf(problem)(`doctors on separate hosts${problem ? `: skipped, ${pro
     await there.sees(/waiting for the store at 10\.0\.0\.1:29500: 10\.0\.0\.1 refuses the connection/);
     const here = doctor(master, '--master-addr', master.address);
     const [hosting, visiting] = await Promise.all([here, there].map(findingsOf));
-    expect(hosting['address'].found).toBe("10.0.0.1 on eth0 is the master's: this is the node of rank 0");
-    expect(visiting['address'].found).toBe('10.0.0.2 on eth0 is what others get to know of this node');
+    expect(hosting['address'].found).toBe(
+      '10.0.0.1 on eth0 is the master address: this is the node of rank 0',
+    );
+    expect(visiting['address'].found).toBe('other nodes connect to this node at 10.0.0.2 on eth0');
     for (const [findings, peer] of [
       [hosting, 'host1'],
       [visiting, 'host0'],
@@ -58,7 +60,7 @@ describe.skipIf(problem)(`doctors on separate hosts${problem ? `: skipped, ${pro
       /^problem: 10\.0\.0\.3:29500 was not reached within \d s: 10\.0\.0\.3 cannot be reached \((ETIMEDOUT|EHOSTUNREACH)\) → .*firewall/,
     );
     expect(words(unknown['name'])).toMatch(
-      /^problem: train-master-0\.invalid does not resolve: (ENOTFOUND|EAI_AGAIN), for \d+ s → /,
+      /^problem: train-master-0\.invalid did not resolve within \d+ s: (ENOTFOUND|EAI_AGAIN) → /,
     );
     expect(unknown['port']).toBeUndefined();
   });
@@ -75,7 +77,7 @@ describe.skipIf(problem)(`doctors on separate hosts${problem ? `: skipped, ${pro
     for (const { port, link } of [hosting, visiting]) {
       expect(port.level).toBe('ok');
       expect(words(link)).toMatch(
-        /^problem: the store's port works towards host\d, connections between other ports do not/,
+        /^problem: the store's port is reachable from host\d, but connections to other ports fail/,
       );
       expect(link.fix).toMatch(/NetworkPolicy/);
     }
@@ -86,7 +88,7 @@ describe.skipIf(problem)(`doctors on separate hosts${problem ? `: skipped, ${pro
     const [master] = network.hosts;
     const { link } = await findingsOf(doctor(master, '--master-addr', master.address, '--timeout', 2));
     expect(words(link)).toMatch(
-      /^warning: not measured: no second doctor came within \d+ s → run this on another node at the same time: ringrun doctor --master-addr 10\.0\.0\.1 --node-rank 1/,
+      /^warning: not measured: no second doctor connected within \d+ s → run this on another node at the same time: ringrun doctor --master-addr 10\.0\.0\.1 --node-rank 1/,
     );
   });
 });

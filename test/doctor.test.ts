@@ -49,9 +49,9 @@ describe('on a machine', () => {
     expect(stdout).toMatch(/^ringrun \d+\.\d+\.\d+ on \S+, linux \w+\n\n/);
     expect(stdout).toMatch(/^ok {7}addon {10}\/.*\/ringrun\.node loads$/m);
     expect(stdout).toMatch(
-      /^ok {7}shared memory {2}two processes reduce in it: \d.* for 4 B, \d.*B\/s \(memfd/m,
+      /^ok {7}shared memory {2}all-reduce of two processes: \d.* for 4 B, \d.*B\/s \(memfd/m,
     );
-    expect(stdout).toMatch(/^ok {7}onnxruntime {4}1\.\d+\.\d+ computes a graph, \d+ ms from nothing$/m);
+    expect(stdout).toMatch(/^ok {7}onnxruntime {4}1\.\d+\.\d+ loads and runs a graph in \d+ ms$/m);
   });
 
   test('with too few resources: names each shortage and its fix', async () => {
@@ -66,20 +66,20 @@ describe('on a machine', () => {
     });
     const findings = await findingsOf(command);
     expect(words(findings['threads'])).toMatch(
-      /^warning: .*OMP_NUM_THREADS=640 makes every process start more threads.* → unset it/,
+      /^warning: .*OMP_NUM_THREADS=640 makes each process start more threads.* → unset it/,
     );
     expect(words(findings['open files'])).toMatch(
-      /^warning: at most 300, which rank 0 uses up in a job of 79 processes → ulimit -n 65536/,
+      /^warning: the limit is 300, which rank 0 exceeds in a job of 79 or more processes → raise it: ulimit -n 65536/,
     );
     expect(words(findings['shared memory'])).toMatch(
-      /^warning: there is none, so processes of one host use TCP: .*ftruncate.* → .*ulimit -f unlimited/,
+      /^warning: not available, so processes of one host use TCP: .*ftruncate.* → .*ulimit -f unlimited/,
     );
     expect(words(findings['onnxruntime'])).toMatch(
-      /^problem: onnxruntime 0\.0\.1 computes 7, 7 for 2·\(1, −2\) → /,
+      /^problem: onnxruntime 0\.0\.1 computes wrongly: expected 2, -4 for 2·\(1, -2\), got 7, 7 → /,
     );
     if (existsSync('/dev/nvidia0')) return;
     expect(words(findings['gpu'])).toMatch(
-      /^warning: .*no GPU: there is no \/dev\/nvidia0.* → .*nvidia\.com\/gpu: 1/,
+      /^warning: .*no GPU: \/dev\/nvidia0 does not exist.* → .*nvidia\.com\/gpu: 1/,
     );
   });
 
@@ -101,7 +101,7 @@ describe('on a machine', () => {
 
   test.each([
     ['hangs', 'for (;;) pause();', 'it did not end within 2 s'],
-    ['crashes', 'abort();', 'it was ended by SIGABRT'],
+    ['crashes', 'abort();', 'it was killed by SIGABRT'],
   ])('an addon that %s does not end the doctor', async (name, body, why) => {
     const RINGRUN_NATIVE = library(`${name}.node`, body);
     const findings = await doctor(['--timeout', 2], { env: { RINGRUN_NATIVE } });
@@ -140,7 +140,7 @@ describe('the libraries of the backend nccl', () => {
     const old = { ...libraries, RINGRUN_STAND_IN_NCCL_VERSION: '2708' };
     const [missing, outdated] = await Promise.all([doctor([], { env: nowhere }), doctor([], { env: old })]);
     expect(words(missing['gpu'])).toMatch(
-      /\(\/nowhere\/cuda\.so: cannot open shared object file.*\).* → RINGRUN_CUDA_LIBRARY is \/nowhere\/cuda\.so, and nothing else is tried/,
+      /\(\/nowhere\/cuda\.so: cannot open shared object file.*\).* → RINGRUN_CUDA_LIBRARY is \/nowhere\/cuda\.so, so no other path is searched/,
     );
     expect(words(missing['nccl'])).toMatch(
       /^warning: .*\(\/nowhere\/nccl\.so: cannot open .*\) → RINGRUN_NCCL_LIBRARY is \/nowhere\/nccl\.so, /,
@@ -151,7 +151,7 @@ describe('the libraries of the backend nccl', () => {
 
   test.each([
     ['hangs', 'for (;;) pause();', 'it did not end within 2 s'],
-    ['crashes', 'abort();', 'it was ended by SIGABRT'],
+    ['crashes', 'abort();', 'it was killed by SIGABRT'],
   ])('a driver that %s does not end the doctor', async (name, body, why) => {
     const RINGRUN_CUDA_LIBRARY = library(`${name}-cuda.so`, body);
     const findings = await doctor(['--timeout', 2], { env: { RINGRUN_CUDA_LIBRARY } });
@@ -189,7 +189,7 @@ describe('a port', () => {
     const holder = `^problem: ${port} is in use by process ${process.pid} \\(`;
     expect(words(hosting['port'])).toMatch(new RegExp(`${holder}.* → .*--master-port`));
     expect(words(visiting['port'])).toMatch(
-      /^problem: 127\.0\.0\.1:\d+ was not reached within \d+ s: .* does not answer as a ringrun store\. It says "HTTP\/1\.1 200 OK" → .*sidecar\.istio\.io\/inject/,
+      /^problem: 127\.0\.0\.1:\d+ was not reached within \d+ s: .* does not answer as a ringrun store\. It sends "HTTP\/1\.1 200 OK" → .*sidecar\.istio\.io\/inject/,
     );
     // With several nodes, each would consider itself the master.
     expect(words(visiting['address'])).toMatch(
@@ -207,7 +207,7 @@ describe('a port', () => {
     const findings = await doctor([], { env });
     expect(words(findings['port'])).toMatch(/^ok:/);
     expect(words(findings['link'])).toMatch(
-      /^warning: not measured: the store there is that of a job, which is under way → /,
+      /^warning: not measured: the store on the master's port belongs to a running job → /,
     );
     expect(ranks.map((rank) => rank.processes().length)).toEqual([1, 1]);
   });
