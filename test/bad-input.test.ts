@@ -84,11 +84,11 @@ describe('the environment', () => {
     },
     {
       env: { RANK: 1, WORLD_SIZE: 2, MASTER_ADDR: 'a:b:c' },
-      words: 'MASTER_ADDR is "a:b:c", expected the name or address of a host',
+      words: 'MASTER_ADDR is "a:b:c", expected a host name or an IP address',
     },
     {
       env: { RANK: 2, WORLD_SIZE: 2 },
-      words: 'RANK is 2 and WORLD_SIZE is 2: ranks count from 0, so expected a RANK from 0 to 1',
+      words: 'RANK is 2 and WORLD_SIZE is 2, expected a RANK from 0 to 1',
     },
     { env: { WORLD_SIZE: 2 }, words: 'WORLD_SIZE is 2, but RANK is not set' },
   ])('$env', async ({ env, words }) => {

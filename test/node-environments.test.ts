@@ -44,9 +44,9 @@ test('node train.js without the expected launcher fails with the command to run'
   const { code, stdout, stderr } = await node([script], { env, limitMs: 20_000 }).ended;
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain(
-    'PET_NNODES is 2, but RANK and WORLD_SIZE are not set, so that each node would train alone',
+    'PET_NNODES is 2, but RANK and WORLD_SIZE are not set, so each node would train alone',
   );
-  expect(stderr).toContain('Start the script by `ringrun train.js` instead of `node train.js`');
+  expect(stderr).toContain('Start the script with `ringrun train.js` instead of `node train.js`');
 });
 
 const problem = hostsProblem();
