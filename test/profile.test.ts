@@ -110,14 +110,14 @@ test('records each operation of every group once, and leaves the groups unpatche
 
 test('one profiler runs at a time; an empty trace is reported as empty', async () => {
   const said: unknown = expect.stringMatching(
-    /^ringrun: nothing was recorded in .*: the schedule names none of the 0 steps/,
+    /^ringrun: the trace .* has no steps: the schedule includes none of the 0 steps/,
   );
   const results = await scenarios.run(2, 'refused', { stderr: said });
   expect(results).toEqual([{ second: 'ERR_PROFILE_UNDER_WAY' }, { second: 'ERR_PROFILE_UNDER_WAY' }]);
 });
 
 test('a path that rank 0 cannot write is refused on every rank before training', async () => {
-  const said: unknown = expect.stringContaining('nothing was recorded');
+  const said: unknown = expect.stringContaining('has no steps');
   const results = await scenarios.run<object>(2, 'unwritable', { stderr: said });
   const message: unknown = expect.stringMatching(
     /^profile: rank 0 cannot write the trace to .* \(it is a folder\)\. Give/,
