@@ -6,18 +6,18 @@ import { envOverNccl } from './settings.ts';
 
 interface Outcome {
   error?: { name: string; code: string; message: string };
-  /** What the group says to another operation. */
+  /** The group's error for a later operation. */
   again?: string;
   ms: number;
 }
 
-/** Only where the stand-ins are: NVIDIA's libraries do not fail to order. */
+/** Only with the stand-ins: NVIDIA's libraries cannot inject faults. */
 const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
 
-/** What has to be in time although the libraries are not. */
+/** Time limit of operations although the libraries are stuck. */
 const timeoutMs = 1500;
 
-/** Where nothing hangs, a busy machine may take its time. */
+/** Time limit if nothing is stuck; long, for busy machines. */
 const patienceMs = 20_000;
 
 async function outcomes(
@@ -33,9 +33,9 @@ async function outcomes(
   return faults.map((fault) => ({ fault, ofEach: byRank.map((found) => found[fault]) }));
 }
 
-/** Each with the number that it returns. */
+/** FUNCTION:CALL:RESULT, as in RINGRUN_STAND_IN_FAULT. */
 const calls = [
-  // Of the first group of the process, after it has asked for each of the 8 GPUs.
+  // The first group of the process calls it for each of the 8 GPUs before.
   'cuDeviceGet:9:101',
   'cuDevicePrimaryCtxRetain:1:2',
   'cuCtxSetCurrent:1:201',
@@ -63,7 +63,7 @@ const calls = [
   'ncclRecv:1:1',
   'ncclGroupStart:1:3',
   'ncclGroupEnd:1:3',
-  // Of two that are fused, the second, and the launch of both.
+  // The second of two fused operations, and their launch.
   'ncclAllReduce:6:1',
   'ncclGroupEnd:2:3',
   'ncclAllReduce:1:async=6',
@@ -80,7 +80,7 @@ test.runIf(isStandIn)(
       expect({ fault, ...victim.error }).toMatchObject({ name: 'RingrunError', code: 'ERR_SYSTEM' });
       expect({ fault, ...other.error }).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });
       for (const { error, again, ms } of ofEach) {
-        // Of an event that cannot be asked for it is said what it stood for.
+        // A failed query of an event is reported as a failure of the GPU's work.
         expect(error!.message).toContain(name === 'cuEventQuery' ? 'work on GPU 1 failed' : said);
         if (again !== undefined) expect(again).toBe(error!.message);
         expect(ms, fault).toBeLessThan(10_000);
@@ -129,7 +129,7 @@ test.runIf(isStandIn)('errors while a group is aborted or destroyed affect no ra
   expect(ofEach.map(({ error }) => error?.name)).toEqual(['PeerDiedError', 'RingrunError']);
 });
 
-// Waits for each of its patiences.
+// Waits for each of its time limits.
 test.runIf(isStandIn && requestedExtent() === 'full')(
   'a communicator that cannot be aborted or finalized is abandoned',
   async () => {
