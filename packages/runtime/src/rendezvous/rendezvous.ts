@@ -79,8 +79,8 @@ const troubleMs = 100;
 const farewellMs = 3000;
 
 /**
- * The I/O around `nextStep`: runs this node's part of a job until the job ends or the node leaves. Reads, heartbeats and
- * timeouts run independently, so that a store without answers blocks none of them.
+ * The I/O around `nextStep`: runs this node's part of a job until the job ends or the node leaves. Reads, heartbeats
+ * and timeouts run independently, so that a store without answers blocks none of them.
  */
 export class Rendezvous {
   readonly #options: RendezvousOptions;

@@ -24,7 +24,8 @@ export type AfterRound =
  * Decides whether the workers are restarted after a round that did not finish; pure. A failure on any node uses one
  * restart of the job (torch counts per node). A change of the nodes uses none, as in torch.
  *
- * If the same start-up failure occurs twice, with the same message and stack, the job fails: restarts would only hide it.
+ * If the same start-up failure occurs twice, with the same message and stack, the job fails: restarts would only hide
+ * it.
  */
 export function afterRound({ nodesChanged, startUpFailure }: RoundEnd, budget: Budget): AfterRound {
   const { maxRestarts, restartsUsed, lastStartUpFailure } = budget;

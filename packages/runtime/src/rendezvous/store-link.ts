@@ -8,7 +8,9 @@ const stateKey = 'rendezvous/state';
 const changedKey = (version: number) => `rendezvous/changed/${version}`;
 const aliveKey = (id: string) => `rendezvous/alive/${id}`;
 
-/** Milliseconds until the state is read without a notification: a node may die between a change and its notification. */
+/**
+ * Milliseconds until the state is read without a notification: a node may die between a change and its notification.
+ */
 const lookAgainMs = 1000;
 
 /** Notification keys kept in the store, for nodes that are about to wait for them. */

@@ -18,8 +18,9 @@ export async function isThisHost(name: string): Promise<boolean | undefined> {
 }
 
 /**
- * The address at which other nodes reach this one: the local address of the route to the endpoint. On the endpoint's own
- * host that is loopback, so there it is the first other address. Loopback only if the endpoint is, or if there is no other.
+ * The address at which other nodes reach this one: the local address of the route to the endpoint. On the endpoint's
+ * own host that is loopback, so there it is the first other address. Loopback only if the endpoint is, or if there is
+ * no other.
  */
 export async function advertisedAddress(endpoint: string): Promise<string> {
   if (isLoopback(endpoint) && !process.env['KUBERNETES_SERVICE_HOST']) return '127.0.0.1';

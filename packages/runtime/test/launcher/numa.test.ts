@@ -9,7 +9,8 @@ import { numaBindings } from '../../src/launcher/options/launch-options.ts';
 import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
 
 /**
- * 2 sockets × 2 NUMA nodes × 4 cores × 2 threads. Thread t of core c is CPU c + 16 t; two cores share a last-level cache.
+ * 2 sockets × 2 NUMA nodes × 4 cores × 2 threads. Thread t of core c is CPU c + 16 t; two cores share a last-level
+ * cache.
  */
 const machine: Cpu[] = Array.from({ length: 32 }, (_, id) => {
   const core = id % 16;

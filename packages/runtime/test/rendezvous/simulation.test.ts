@@ -6,7 +6,10 @@ import { runSchedule } from './simulation/schedule.ts';
 const count = Number(process.env['RINGRUN_SCHEDULES'] ?? 150);
 const limitMs = 60_000 + 60 * count;
 
-/** What goes wrong in the first schedule that fails as `isMeant` says, from seed `from` on; undefined when none of so many does. */
+/**
+ * What goes wrong in the first schedule that fails as `isMeant` says, from seed `from` on; undefined when none of so
+ * many does.
+ */
 function firstFailure(seeds: number, isMeant: RegExp, step = nextStep, from = 0): string | undefined {
   for (let seed = from; seed < from + seeds; seed += 1) {
     try {

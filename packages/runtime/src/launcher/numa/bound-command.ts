@@ -6,7 +6,8 @@ import { readCpus, readGpuNodes } from './topology.ts';
 
 /**
  * Returns a function that wraps the command of a worker in `taskset`, so that the worker and all its threads and
- * processes run on its CPUs. `taskset` sets the affinity and then execs the worker (same pid); Node.js has no API for it.
+ * processes run on its CPUs. `taskset` sets the affinity and then execs the worker (same pid); Node.js has no API for
+ * it.
  *
  * @throws LaunchError if the kernel shows no NUMA nodes, or if `taskset` is missing.
  */

@@ -47,7 +47,8 @@ export interface Given<T> {
 export type Asked = { readonly [Name in keyof Values]?: Given<Values[Name]> };
 
 /**
- * Collects the options of `command`, which is parsed already, and of the environment. An empty variable counts as unset.
+ * Collects the options of `command`, which is parsed already, and of the environment. An empty variable counts as
+ * unset.
  *
  * @throws LaunchError if a variable has a value that its option does not accept.
  */
@@ -82,7 +83,10 @@ function readVariable(option: Option, variable: string, text: string): unknown {
   }
 }
 
-/** Variables that set an option; the first one that is set counts: torchrun's, older names of Kubeflow's operator, ringrun's. */
+/**
+ * Variables that set an option; the first one that is set counts: torchrun's, older names of Kubeflow's operator,
+ * ringrun's.
+ */
 function variablesOf(option: Option): string[] {
   const name = nameOf(option);
   const own = { 'nproc-per-node': ['PET_N_PROC_PER_NODE'], 'grace-period': ['RINGRUN_GRACE'] }[name] ?? [];
@@ -90,7 +94,10 @@ function variablesOf(option: Option): string[] {
   return [...(isTorchs ? [`PET_${name.replaceAll('-', '_').toUpperCase()}`] : []), ...own];
 }
 
-/** Warnings about variables that look misspelt. Others with PET_ are ignored: a Kubernetes service named `pet` sets some. */
+/**
+ * Warnings about variables that look misspelt. Others with PET_ are ignored: a Kubernetes service named `pet` sets
+ * some.
+ */
 export function misspeltVariables(command: Command, env: NodeJS.ProcessEnv): string[] {
   const known = command.options.flatMap(variablesOf);
   const unknown = Object.keys(env).filter((name) => name.startsWith('PET_') && !known.includes(name));

@@ -19,7 +19,8 @@ export interface ParsedCommandLine {
 const endingSignals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
 
 /**
- * Parses the arguments of `ringrun`; for options that are absent, the variables of an operator. Pure, except that commander prints.
+ * Parses the arguments of `ringrun`; for options that are absent, the variables of an operator. Pure, except that
+ * commander prints.
  *
  * @throws CommanderError after printing the help, the version or an error; `exitCode` is 0 for the first two.
  * @throws LaunchError with exit code 2 if options or variables contradict each other.

@@ -117,7 +117,10 @@ const refused: Readonly<Record<string, string>> = {
   '--duplicate-stderr-filters': '--local-ranks-filter selects the ranks that the console shows',
 };
 
-/** The command `ringrun`. Its options have no default values here, so that the environment can set those that are absent. */
+/**
+ * The command `ringrun`. Its options have no default values here, so that the environment can set those that are
+ * absent.
+ */
 export function launchCommand(): Command {
   const command = new Command('ringrun')
     .description('Runs a training script in several processes that train together, on one or more nodes.')

@@ -52,7 +52,10 @@ export interface NodeRange {
   readonly max: number;
 }
 
-/** `cpu`: one per usable CPU. `gpu`: one per GPU, at least one GPU required. `auto`: one per GPU, or per CPU without GPUs. */
+/**
+ * `cpu`: one per usable CPU. `gpu`: one per GPU, at least one GPU required. `auto`: one per GPU, or per CPU without
+ * GPUs.
+ */
 export type ProcessesPerNode = number | 'auto' | 'cpu' | 'gpu';
 
 export interface LogOptions {

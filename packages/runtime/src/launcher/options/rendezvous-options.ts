@@ -25,6 +25,8 @@ export interface RendezvousConfig {
   keepAliveMaxAttempts: number;
   /** read_timeout: timeout of one call to the store. Default: 60,000. */
   readTimeoutMs: number;
-  /** is_host: whether this node runs the store server. Default: true if the endpoint is a name or address of this host. */
+  /**
+   * is_host: whether this node runs the store server. Default: true if the endpoint is a name or address of this host.
+   */
   isHost: boolean | undefined;
 }

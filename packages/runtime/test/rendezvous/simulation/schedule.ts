@@ -22,10 +22,12 @@ export interface Outcome {
 }
 
 /**
- * Runs one schedule of joins, deaths, departures, cut links, delayed, lost and doubled messages, failures of workers and restarts of the store's host.
+ * Runs one schedule of joins, deaths, departures, cut links, delayed, lost and doubled messages, failures of workers
+ * and restarts of the store's host.
  *
  * @param step What each node does; the real one unless a test wants to see that a mistake is found.
- * @throws Error when two nodes lead one round, a rank is given twice at one moment, or the job does not end once the trouble is over.
+ * @throws Error when two nodes lead one round, a rank is given twice at one moment, or the job does not end once the
+ * trouble is over.
  */
 export function runSchedule(seed: number, step: typeof nextStep = nextStep): Outcome {
   const weather = { loss: 0, duplication: 0, delayMs: 20 };
@@ -94,7 +96,10 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     store.restart();
   }
 
-  /** A spare node that knows nothing would fill the place of one that runs on, after the loss of the store: see next-step.ts. */
+  /**
+   * A spare node that knows nothing would fill the place of one that runs on, after the loss of the store: see
+   * next-step.ts.
+   */
   function mustWait(): boolean {
     return hasSpare && agenda.now - lostAt < 1.1 * leaseLength(timing);
   }
