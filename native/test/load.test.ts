@@ -69,7 +69,7 @@ describe('without a compiler and without a binary', () => {
     expect(stderr).toBe('');
   });
 
-  test('a compiler that fails is shown with its own words', async () => {
+  test("shows a failing compiler's own error", async () => {
     const compiler = join(folder, 'broken-compiler');
     await writeFile(compiler, '#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "disk on fire" >&2\nexit 1\n');
     await chmod(compiler, 0o755);
@@ -92,7 +92,7 @@ test("the platform's package needs no compiler", async () => {
   expect(Number(stdout)).toBeGreaterThan(0);
 });
 
-test('RINGRUN_NATIVE names the binary, and nothing else is tried where it does not load', async () => {
+test('RINGRUN_NATIVE sets the binary, and nothing else is tried if it does not load', async () => {
   const binary = join(folder, 'mine.node');
   await cp(join(original, 'build/ringrun.node'), binary);
   expect(await loadIn({ PATH: '', RINGRUN_NATIVE: binary })).toMatchObject({ status: 0, stderr: '' });
@@ -109,7 +109,7 @@ describe('with a compiler', () => {
   let env: NodeJS.ProcessEnv;
 
   beforeEach(async () => {
-    // It hands out the binary that exists: what is tested is how often it is called, and that its result is loaded.
+    // Copies the existing binary: the test checks how often it is called, and that its result is loaded.
     const compiler = join(folder, 'compiler');
     const calls = join(folder, 'calls');
     await writeFile(
@@ -127,7 +127,7 @@ exit 0
 
   const timesLinked = async () => (await readFile(join(folder, 'calls'), 'utf8')).trim().split('\n').length;
 
-  test('ranks that start together compile once, and one line says so', async () => {
+  test('ranks that start together compile once and print one line', async () => {
     const ranks = await Promise.all([0, 1, 2].map((rank) => loadIn({ ...env, LOCAL_RANK: String(rank) })));
     expect(ranks.map(({ status }) => status)).toEqual([0, 0, 0]);
     expect(ranks.map(({ stderr }) => stderr).join('')).toMatch(
@@ -138,7 +138,7 @@ exit 0
     expect(await timesLinked()).toBe(1);
   });
 
-  test('build-native compiles beforehand, and says where', async () => {
+  test('build-native compiles in advance and prints the path', async () => {
     const script = 'process.exitCode = (await import(process.argv[1])).buildNative()';
     const { status, stderr } = await loadIn(env, script);
     expect(status).toBe(0);
@@ -148,7 +148,7 @@ exit 0
     expect(await loadIn({ PATH: '' }, script)).toMatchObject({ status: 1 });
   });
 
-  test('a package that cannot be written to is compiled into the cache of the user', async () => {
+  test("a package folder that is not writable is compiled into the user's cache", async () => {
     await writeFile(join(folder, 'build'), 'no folder');
     expect(await loadIn(env)).toMatchObject({ status: 0 });
     expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });

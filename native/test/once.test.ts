@@ -17,7 +17,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test('the first caller works, the others take its result', async () => {
+test('the first caller works, the others use its result', async () => {
   let worked = 0;
   let done = false;
   const work = async () => {
@@ -31,7 +31,7 @@ test('the first caller works, the others take its result', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('a failure is the failure of those that waited, and of nobody later', async () => {
+test('a failure is reported to the callers that waited, and not to later ones', async () => {
   let worked = 0;
   const work = () => {
     worked++;
@@ -46,7 +46,7 @@ test('a failure is the failure of those that waited, and of nobody later', async
   await expect(call()).rejects.toThrow('disk on fire\n(2)');
 });
 
-test('a file that a dead process left is taken over', async () => {
+test('a lock file of a dead process is taken over', async () => {
   await writeFile(lock, 'process 1 on a host that is gone');
   let holder = '';
   const work = async () => {
@@ -56,7 +56,7 @@ test('a file that a dead process left is taken over', async () => {
   expect(holder).toContain(`process ${process.pid} on `);
 });
 
-test('a holder that works longer than the limit keeps the file', async () => {
+test('a holder that works longer than the limit keeps the lock', async () => {
   let worked = 0;
   let done = false;
   const work = async () => {
