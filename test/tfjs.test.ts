@@ -264,7 +264,7 @@ test('models that differ between ranks are refused on every rank, with both side
     });
     expect(refusals.differ.code).toBe('ERR_VARIABLES_DIFFER');
     expect(refusals.afterBroadcast.code).toBe('none');
-    expect(refusals.named.message).toContain('there is no variable of that name');
+    expect(refusals.named.message).toContain('got nobody, which is not a variable');
   }
 });
 
@@ -272,8 +272,8 @@ test('before initProcessGroup, functions that need a group say so', async () => 
   const found = await scenarios.runAlone<Refusal[]>('beforeInit', stderrOf('', 0));
   expect(found.map(({ code }) => code)).toEqual(new Array(3).fill('ERR_NOT_INITIALIZED'));
   expect(found[0].message).toBe(
-    'distribute was called outside of a process group: import ringrun, `await initProcessGroup()` first, and call it before destroyProcessGroup(). Without a launcher it makes a ' +
-      'group of one.',
+    'distribute: no process group is initialized. Import ringrun and `await initProcessGroup()` first, and call it before destroyProcessGroup(). ' +
+      'Without a launcher, initProcessGroup() creates a group with one rank.',
   );
 });
 
