@@ -14,7 +14,7 @@ const failing = (failures: number) =>
 /** Lines of the rank that fails: the other rank may be stopped before it prints any. */
 const attemptsIn = (stdout: string) => stdout.match(/^ATTEMPT \d \d 1$/gm);
 
-test('restarts all workers after a failure, up to --max-restarts times, with a new restart count', async () => {
+test('restarts all workers up to --max-restarts times, each time with a new count', async () => {
   const { code, stdout, stderr } = await launch(['--nproc', '2', '--max-restarts', '2', failing(2)]).ended;
   expect(code).toBe(0);
   expect(attemptsIn(stdout)).toEqual(['ATTEMPT 0 2 1', 'ATTEMPT 1 2 1', 'ATTEMPT 2 2 1']);
