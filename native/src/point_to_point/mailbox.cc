@@ -11,7 +11,7 @@
 namespace ringrun {
 namespace {
 
-// Small enough to keep many that nobody asked for yet; a longer one is worth a round trip.
+// Small enough to keep many unrequested messages; a longer one is worth a round trip.
 constexpr std::size_t kEagerMessageBytes = 16 * 1024;
 
 // Rounds without progress before sleeping: some 20 µs, when every rank may have a processor of its own.
@@ -74,7 +74,7 @@ void Mailbox::takeLetters() {
   }
 }
 
-// Under the lock, so that a letter posted now either is seen here or finds nobody busy.
+// Under the lock, so that a letter posted now either is seen here or finds no thread running.
 bool Mailbox::restWhenDone() {
   if (hasLetters()) return false;
   const std::lock_guard lock(mutex_);
