@@ -120,7 +120,7 @@ test('a path that rank 0 cannot write is refused on every rank before training',
   const said: unknown = expect.stringContaining('has no steps');
   const results = await scenarios.run<object>(2, 'unwritable', { stderr: said });
   const message: unknown = expect.stringMatching(
-    /^profile: rank 0 cannot write the trace to .* \(it is a folder\)\. Give/,
+    /^profile: rank 0 cannot write the trace to .* \(it is a folder\)\. Pass/,
   );
   const refused = { code: 'ERR_INVALID_ARGUMENT', message };
   expect(results).toEqual([refused, refused]);
