@@ -22,7 +22,7 @@ describe('--no-node', () => {
     ]);
   });
 
-  test('resolves a path from the current folder; its exit code becomes the exit code of the job', async () => {
+  test('resolves a path from the current folder and returns its exit code', async () => {
     const path = temporaryScript('train', '#!/bin/sh\necho ran; exit 7\n');
     chmodSync(path, 0o755);
     const { code, stdout, stderr } = await launch(['--no-node', './train'], { cwd: dirname(path) }).ended;

@@ -207,7 +207,7 @@ describe('c10d', () => {
     expect(again.restartCount).toBeGreaterThan(alone.restartCount);
   });
 
-  test('the job continues with a new round after the node with the store is killed and restarted', async () => {
+  test('continues with a new round after the node with the store is killed and restarted', async () => {
     const job = { port: await freePort(), nodes: '2', script: worker() };
     const host = agent(job);
     await sees(host, /waiting for 1 more node/);

@@ -51,7 +51,7 @@ test("--redirects 3 writes torch's files and prints their folder, but no output"
   }
 });
 
-test('--tee 3 writes files and prints each line with its rank, also those of a dying worker', async () => {
+test('--tee 3 writes files and prints each line with its rank, also of a dying worker', async () => {
   const directory = temporaryFolder();
   const { code, stdout, stderr } = await launch([
     '-t',
@@ -70,7 +70,7 @@ test('--tee 3 writes files and prints each line with its rank, also those of a d
   expect(readFileSync(join(files, 'stdout.log'), 'utf8')).toBe('out of 0\nlast words');
 });
 
-test('--tee of one rank with a filter hides other ranks on the console and keeps files complete', async () => {
+test('--tee of one rank with a filter hides other ranks on the console, not in files', async () => {
   const directory = temporaryFolder();
   const args = ['--nproc', '3', '-t', '0:1,1:1', '--local-ranks-filter', '1,2', '--log-dir', directory];
   const { code, stdout, stderr } = await launch([...args, temporaryScript('a.mjs', inLines)]).ended;
