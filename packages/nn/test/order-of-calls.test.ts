@@ -151,11 +151,11 @@ describe('after optimizer.step()', () => {
     const { model, output, second } = await stepped();
     // The names of parameters are known once a module has listed them.
     const message =
-      'was made from parameter weight (float32[2,3]) before optimizer.step() changed it. Read it before';
+      'was computed from parameter weight (float32[2,3]) before optimizer.step() changed it. Read it before';
     await expect(output.array()).rejects.toEqual(refusal('ERR_OUTDATED', message));
     await expect(output.mul(2).sum().item()).rejects.toEqual(refusal('ERR_OUTDATED', message));
     await expect(second.backward()).rejects.toEqual(
-      refusal('ERR_OUTDATED', 'backward: the loss was made from parameter'),
+      refusal('ERR_OUTDATED', 'backward: the loss was computed from parameter'),
     );
     await expect(model.forward(tensor(batches[0], shape)).array()).resolves.toHaveLength(8);
     await expect(model.weight.array()).resolves.toEqual(model.weight.data);
