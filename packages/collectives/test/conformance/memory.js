@@ -109,5 +109,5 @@ function assertParts(parts, what) {
 
 function assertUntouched(guard, where) {
   if (!guard.equals(Buffer.alloc(guard.length, guardByte)))
-    assert.fail(`${where} there is ${guard.toString('hex')}: written to by somebody`);
+    assert.fail(`${where} expected an unchanged guard, got ${guard.toString('hex')}`);
 }
