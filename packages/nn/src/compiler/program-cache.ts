@@ -100,7 +100,9 @@ export const programCache = {
   },
   set maxSize(size: number) {
     if (!Number.isInteger(size) || size < 1) {
-      throw new ArgumentError(`programCache.maxSize: expected an integer of at least 1, got ${String(size)}.`);
+      throw new ArgumentError(
+        `programCache.maxSize: expected an integer of at least 1, got ${String(size)}.`,
+      );
     }
     maxSize = size;
     for (const programs of all) programs.shrinkTo(size);
