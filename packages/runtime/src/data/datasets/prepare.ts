@@ -33,21 +33,24 @@ export const prepareOptions: OptionNames<PrepareOptions> = {
 };
 
 export interface PreparedData {
-  /** A folder or bucket that has the data. */
+  /** A folder or bucket with the data. */
   location: string;
   /** Where the data comes from: the option `location`, a download in the cache, or a generator. */
   kind: 'given' | 'downloaded' | 'synthetic';
-  /** What the data is, to print beside a result: `MNIST`, `synthetic digits, not MNIST`, or the given location. */
+  /**
+   * Name of the data, to print next to a result: `MNIST`, `synthetic digits, not MNIST`, or the given
+   * location.
+   */
   title: string;
 }
 
-/** A data set that mirrors serve, and for which synthetic data of the same format can be generated. */
+/** A data set on mirrors that also has a generator of synthetic data in the same format. */
 export interface DownloadableDataset {
-  /** Its name in messages. */
+  /** Its name in errors. */
   title: string;
   /** Its folder in the cache. */
   folder: string;
-  /** The synthetic data, for messages. */
+  /** Name of the synthetic data in errors. */
   syntheticTitle: string;
   /** Its folder in the cache. Changes with the generator, so that older data in a cache is not reused. */
   syntheticFolder: string;
@@ -56,17 +59,18 @@ export interface DownloadableDataset {
   /** Base URLs. */
   mirrors: readonly string[];
   files: readonly RemoteFile[];
-  /** What `storage` lacks of the data, such as `no train-images-idx3-ubyte`; empty when it is complete. */
+  /** Returns the parts that `storage` lacks, such as `no train-images-idx3-ubyte`; empty if it is complete. */
   lacks: (storage: Storage) => Promise<string[]>;
-  /** What must be there, in words. */
+  /** Description of the required files. */
   contents: string;
-  /** The synthetic files under their names, one after the other. */
+  /** Generates the synthetic files and their names, one at a time. */
   generate: () => Iterable<[name: string, bytes: Uint8Array]>;
 }
 
 /**
- * Makes sure that the data is on this host and returns its location: see `prepareMnist`. In an initialised group every rank calls it; one rank of each host fills
- * the cache while the others wait, and an error of one rank is an error of all.
+ * Ensures that the data is on this host and returns its location: see `prepareMnist`. In an initialized
+ * group, every rank calls it. One rank per host fills the cache while the others wait. If one rank fails, all
+ * ranks throw.
  */
 export async function prepare(dataset: DownloadableDataset, options: PrepareOptions): Promise<PreparedData> {
   const { location, synthetic = false, environment = process.env } = options;
@@ -93,7 +97,7 @@ function requireOneSource({ title }: DownloadableDataset, location: string, synt
   );
 }
 
-/** Written and deleted again, to see that the cache can be written. */
+/** Written and deleted again to check that the cache is writable. */
 const probe = 'writable';
 
 async function downloadInto(
@@ -105,7 +109,7 @@ async function downloadInto(
   const storage = openStorage(folder);
   if ((await dataset.lacks(storage)).length === 0) return;
   const mirrors = mirrorsOf(dataset, environment);
-  // Before a large file is downloaded for nothing.
+  // Check before downloading a large file.
   await writeToCache(storage, probe, new Uint8Array(0));
   await storage.delete(probe);
   const there = (await storage.list()).map(({ name }) => name);
@@ -119,7 +123,7 @@ async function downloadInto(
   }
 }
 
-/** The same error, which says what to do without a network. */
+/** Adds to the error what to do without a network. */
 function withRemedy(
   { title, contents, syntheticTitle }: DownloadableDataset,
   error: DownloadError,
