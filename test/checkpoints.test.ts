@@ -100,7 +100,8 @@ test('invalid arguments are refused on every rank, and the next save works', asy
     reserved: "save stores its `values` under this one, got 'values'",
     stateless: 'best has no stateDict and no loadStateDict. Register an object with both',
     keep: 'ERR_INVALID_ARGUMENT: Checkpointer: ',
-    place: "ERR_INVALID_ARGUMENT: openStorage: 'gs://bucket' is no place for data",
+    place:
+      "ERR_INVALID_ARGUMENT: openStorage: expected a folder's path or s3://bucket/prefix, got 'gs://bucket'",
     file: 'ERR_INVALID_ARGUMENT: Checkpointer: dir: expected a folder, got the file /',
     belowFile: '/test/fixtures/checkpoints.js is a file. Name a folder',
     step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',

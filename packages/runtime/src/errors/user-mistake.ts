@@ -1,10 +1,10 @@
-/** Errors whose message tells all: a stack would only show ringrun's own lines. */
+/** Errors that are printed without a stack, which would only show ringrun's own lines. */
 const mistakes = new WeakSet<object>();
 let isInstalled = false;
 
 /**
- * Runs `read`, which reads what a user has set outside of the program. An error of it that nobody catches is printed as one line on stderr, and the exit
- * code is 1; with RINGRUN_DEBUG set, Node prints it with its stack.
+ * Runs `read`, which reads settings from outside the program. If its error is not caught, one line is printed on stderr
+ * and the exit code is 1. With RINGRUN_DEBUG set, Node prints the stack.
  */
 export function readingUserInput<T>(read: () => T): T {
   try {
@@ -19,7 +19,7 @@ export function readingUserInput<T>(read: () => T): T {
 
 function printMistake(error: unknown): void {
   if (!(error instanceof Error) || !mistakes.has(error) || process.env['RINGRUN_DEBUG']) return;
-  // A program that handles the exception itself goes on.
+  // A program with its own handler continues.
   if (process.listenerCount('uncaughtException') > 0) return;
   process.stderr.write(`ringrun: ${error.message}\n`);
   process.exit(1);

@@ -86,7 +86,7 @@ describe('file://', () => {
     await haveMet(next);
     const said = next.map((child) => child.output().stderr).join('');
     expect(said).toBe(
-      `ringrun: the file ${path} was left by a run that is gone (process ${killed.pid} on ${hostname()}): starting afresh\n`,
+      `ringrun: clearing the file ${path}, which was left by a killed run (process ${killed.pid} on ${hostname()})\n`,
     );
   });
 
