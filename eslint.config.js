@@ -3,7 +3,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores(['**/dist/', '**/build/', '**/node_modules/']),
+  globalIgnores(['**/dist/', '**/build/', '**/node_modules/', 'release/']),
   js.configs.recommended,
   {
     languageOptions: {

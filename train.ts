@@ -1,29 +1,44 @@
 // node launch --nproc 2 train.ts
-import { F, nn, optim, tensor, type Tensor } from '@ringrun/nn';
+import { F, nn, noGrad, optim, tensor, type Tensor } from '@ringrun/nn';
 import * as dist from 'ringrun';
 
 class Net extends nn.Module {
-  hidden = new nn.Linear(2, 32);
-  output = new nn.Linear(32, 2);
-  forward(points: Tensor): Tensor {
-    return F.logSoftmax(this.output.forward(F.relu(this.hidden.forward(points))), 1);
+  layers = new nn.Sequential(
+    new nn.Flatten(),
+    new nn.Linear(784, 128),
+    new nn.ReLU(),
+    new nn.Linear(128, 10),
+  );
+  forward(images: Tensor): Tensor {
+    return this.layers.forward(images);
   }
 }
 
-// Points of a square, and whether each lies in a circle.
-const sample = (x: number, y: number) => ({ at: Float32Array.of(x, y), inside: BigInt(x * x + y * y < 0.7) });
-const dataset = { length: 40_000, at: (i: number) => sample(Math.cos(i * i), Math.sin(7 * i)) };
-
-await dist.initProcessGroup(); // RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT; alone, a world of one
-const model = new dist.DistributedDataParallel(new Net()); // everyone starts from rank 0's parameters
-const optimizer = new optim.SGD(model.module.parameters(), { lr: 0.1, momentum: 0.9 });
-const loader = new dist.DataLoader(dataset, { batchSize: 32, sampler: new dist.DistributedSampler(dataset) });
-let step = 0;
-for await (const { at, inside } of loader) {
-  const loss = F.nllLoss(model.forward(tensor(at.data, at.shape)), tensor(inside.data));
+await dist.initProcessGroup();
+const { location, title } = await dist.prepareMnist({ synthetic: process.argv.includes('--synthetic') });
+const [trainSet, testSet] = await Promise.all(
+  (['train', 'test'] as const).map((split) => dist.loadMnist({ split, location })),
+);
+const model = new dist.DistributedDataParallel(new Net());
+const optimizer = new optim.Adam(model.module.parameters(), { lr: 0.001 });
+const sampler = new dist.DistributedSampler(trainSet);
+for await (const { image, label } of new dist.DataLoader(trainSet, { batchSize: 64, sampler })) {
+  const loss = F.crossEntropy(model.forward(tensor(image.data, image.shape)), tensor(label.data));
   optimizer.zeroGrad();
-  await loss.backward(); // gradients are averaged over all ranks
+  await loss.backward(); // averages the gradients over all ranks
   await optimizer.step();
-  if (step++ % 100 === 0 && dist.getRank() === 0) console.log(`loss=${(await loss.item()).toFixed(4)}`);
 }
+
+const correct = new Float64Array(2); // of this rank's share: hits, images
+const share = new dist.DistributedSampler(testSet, { shuffle: false, evenDivisible: false });
+for await (const { image, label } of new dist.DataLoader(testSet, { batchSize: 500, sampler: share })) {
+  const scores = await noGrad(() => model.module.forward(tensor(image.data, image.shape))).array();
+  label.data.forEach((digit, i) => {
+    const ofImage = [...scores.subarray(10 * i, 10 * i + 10)];
+    correct[0] += Number(ofImage.every((score) => score <= ofImage[Number(digit)]));
+    correct[1] += 1;
+  });
+}
+await dist.allReduce(correct);
+if (dist.getRank() === 0) console.log(`accuracy ${(correct[0] / correct[1]).toFixed(4)} on ${title}`);
 await dist.destroyProcessGroup();

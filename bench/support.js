@@ -1,4 +1,4 @@
-// What the comparisons share.
+// Shared by the benchmarks.
 import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs a command from the repository's root and resolves with its standard output; rejects when it fails. */
+/** Runs a command in the repository's root and resolves with its stdout; rejects if the command fails. */
 export function run(command, args, environment = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
@@ -26,7 +26,7 @@ export function run(command, args, environment = {}) {
   });
 }
 
-/** Compiles a program in C into a folder; returns its path. */
+/** Compiles a C program into a folder and returns its path. */
 export function compile(source, folder, { compiler = 'cc', flags = ['-march=native'] } = {}) {
   const program = join(folder, basename(source, '.c'));
   const args = ['-O3', ...flags, join(root, source), '-o', program];
@@ -35,7 +35,7 @@ export function compile(source, folder, { compiler = 'cc', flags = ['-march=nati
   return program;
 }
 
-/** A port on loopback that is free now. */
+/** A currently free port on loopback. */
 export function freePort() {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {

@@ -1,7 +1,7 @@
-// Makes, in a copy of the sources, the tree that the images consist of: built packages, dependencies that run, the examples.
-// The Dockerfile calls it; so does whoever wants to see without Docker what an image would hold (deploy/README.md).
+// Turns a copy of the sources into the files of the images: built packages, production dependencies and the examples.
+// The Dockerfile runs it; it also works without Docker (deploy/README.md).
 //
-//   node deploy/make-tree.js            in the root of the copy, which is changed: sources of the addon, other platforms' binaries go
+//   node deploy/make-tree.js     in the root of the copy; deletes the addon's sources and other platforms' binaries
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,13 +14,15 @@ const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), '
 const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`);
 
 if (existsSync(join(root, '.git'))) {
-  console.error('make-tree: this is a clone, and would lose files; run it in a copy (deploy/README.md).');
+  console.error(
+    'make-tree: expected a copy of the sources, got a Git clone, which would lose files. Run it in a copy.',
+  );
   process.exit(1);
 }
 pnpm('install', '--frozen-lockfile');
 run(process.execPath, 'native/build.js');
 run(process.execPath, 'node_modules/typescript/bin/tsc', '--build', ...packages);
-// Anew, from what was fetched just now: taking packages away leaves what those needed.
+// A fresh install, because removing development packages would leave their dependencies.
 for (const folder of dependencyFolders()) remove(folder);
 pnpm('install', '--frozen-lockfile', '--prod', '--prefer-offline');
 removeWhatOnlyBuilds();
@@ -35,7 +37,7 @@ function removeWhatOnlyBuilds() {
   for (const path of ['src', ...objects.map((name) => `build/${name}`)]) remove(join(root, 'native', path));
 }
 
-/** onnxruntime-node carries the binaries of six platforms (290 MB), zeromq those of twelve. */
+/** onnxruntime-node contains binaries of six platforms (290 MB), zeromq of twelve. */
 function removeOtherPlatforms() {
   const onnxruntime = join(packageFolder('packages/nn', 'onnxruntime-node'), 'bin/napi-v6');
   keepOnly(onnxruntime, process.platform);
@@ -50,7 +52,7 @@ function packageFolder(dependent, name) {
   return dirname(realpathSync(require.resolve(`${name}/package.json`)));
 }
 
-/** Folders beside it go; files stay. */
+/** Removes all other folders; files stay. */
 function keepOnly(folder, kept) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (entry.isDirectory() && entry.name !== kept) remove(join(folder, entry.name));
@@ -65,7 +67,7 @@ function pnpm(...args) {
   run('npx', '--yes', packageManager, ...args);
 }
 
-/** Ends the process when the command fails. CI: pnpm asks nobody. */
+/** Ends the process if the command fails. CI=true keeps pnpm from prompting. */
 function run(command, ...args) {
   const { status, signal, error } = spawnSync(command, args, {
     cwd: root,

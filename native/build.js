@@ -1,10 +1,14 @@
-// Compiles the addon: native/src → native/build/ringrun.node. Plain JavaScript and a C++ compiler; nothing is downloaded.
+// Compiles the addon: native/src → native/build/ringrun.node. Plain JavaScript and a C++ compiler; nothing is
+// downloaded.
 //
-//   node native/build.js                what has changed since the last time
-//   node native/build.js --clean        everything
-//   node native/build.js --into FOLDER  FOLDER/ringrun.node, with objects of its own; for RINGRUN_NATIVE
+//   node native/build.js                recompiles changed files
+//   node native/build.js --clean        recompiles all files
+//   node native/build.js --into FOLDER  builds FOLDER/ringrun.node, with its own object files; for RINGRUN_NATIVE
+//   node native/build.js --seen TIME    compiles in one process if several call this at once; a binary whose modification
+//                                       time (in ms) is not TIME is used as it is
 //
-// $CXX names the compiler, $CXXFLAGS adds to its flags (such as -fsanitize=address).
+// $CXX is the compiler, optionally with its first arguments (`zig c++ -target aarch64-linux-musl`). $CXXFLAGS is added
+// to every call (such as -fsanitize=address), $LDFLAGS to linking.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -22,16 +26,21 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { once } from './once.js';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const sourceFolder = join(root, 'src');
 const { values: options } = parseArgs({
-  options: { clean: { type: 'boolean' }, into: { type: 'string', default: join(root, 'build') } },
+  options: {
+    clean: { type: 'boolean' },
+    into: { type: 'string', default: join(root, 'build') },
+    seen: { type: 'string' },
+  },
 });
 const buildFolder = resolve(options.into);
 const binary = join(buildFolder, 'ringrun.node');
 
-/** Compilers tried in turn where $CXX does not name one. */
+/** Compilers tried in this order if $CXX is not set. */
 const compilers = ['g++', 'clang++', 'c++'];
 
 const howToInstall = {
@@ -44,13 +53,16 @@ function findCompiler() {
   const candidates = process.env.CXX ? [process.env.CXX] : compilers;
   const tried = [];
   for (const candidate of candidates) {
-    const { status, error, stderr } = spawnSync(candidate, ['--version'], { encoding: 'utf8' });
-    if (status === 0) return candidate;
+    const [command, ...first] = candidate.split(' ');
+    const { status, error, stdout, stderr } = spawnSync(command, [...first, '--version'], {
+      encoding: 'utf8',
+    });
+    if (status === 0) return { name: candidate, command, first, version: stdout };
     tried.push(`${candidate} (${error ? error.code : `exit code ${status}: ${stderr.trim()}`})`);
   }
   const cure = howToInstall[process.platform] ?? 'install a C++17 compiler';
   throw new Error(
-    `no C++ compiler works; tried ${tried.join(', ')}. Install one: ${cure}; or name one in CXX`,
+    `no working C++ compiler found; tried ${tried.join(', ')}. Install one: ${cure}; or set CXX to one`,
   );
 }
 
@@ -60,23 +72,26 @@ function flagsOf() {
   const headers = join(dirname(require.resolve('node-api-headers/package.json')), 'include');
   const system = [`-isystem`, addonApi, '-isystem', headers];
   const language = ['-std=c++17', '-O3', '-fPIC', '-fvisibility=hidden', '-pthread', '-Wall', '-Wextra'];
-  // A thread that is terminated while it is in a function of the addon takes no exception any more: it is dropped, where it would abort the process.
+  // A worker thread terminated inside an addon function cannot throw into JavaScript. Without this the process would
+  // abort.
   const terminated = '-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS';
   const defines = ['-DNAPI_VERSION=8', '-DNODE_ADDON_API_CPP_EXCEPTIONS_ALL', terminated];
-  const extra = (process.env.CXXFLAGS ?? '').split(/\s+/).filter(Boolean);
-  return [...language, ...defines, `-I${sourceFolder}`, ...system, ...extra];
+  return [...language, ...defines, `-I${sourceFolder}`, ...system, ...wordsOf('CXXFLAGS')];
 }
 
 function linkFlagsOf() {
   const undefinedSymbols = process.platform === 'darwin' ? ['-undefined', 'dynamic_lookup'] : [];
-  const extra = (process.env.CXXFLAGS ?? '').split(/\s+/).filter(Boolean);
-  return ['-shared', '-pthread', ...undefinedSymbols, ...extra];
+  return ['-shared', '-pthread', ...undefinedSymbols, ...wordsOf('CXXFLAGS'), ...wordsOf('LDFLAGS')];
 }
 
-/** Objects of other compilers or flags lie in other folders, so none is ever taken for current. */
+function wordsOf(variable) {
+  return (process.env[variable] ?? '').split(/\s+/).filter(Boolean);
+}
+
+/** Each compiler and set of flags has its own folder, so that objects of another are never taken for current. */
 function objectFolderOf(compiler, flags) {
-  const { stdout } = spawnSync(compiler, ['--version'], { encoding: 'utf8' });
-  const identity = createHash('sha256').update(JSON.stringify([compiler, stdout, flags]));
+  const parts = [compiler.name, compiler.version, process.platform, process.arch, flags];
+  const identity = createHash('sha256').update(JSON.stringify(parts));
   return join(buildFolder, `objects-${identity.digest('hex').slice(0, 12)}`);
 }
 
@@ -86,7 +101,7 @@ function sources() {
     .sort();
 }
 
-/** The files that an object was made of, from the dependency file that the compiler wrote beside it. */
+/** The files that an object depends on, from the dependency file that the compiler writes. */
 function dependenciesOf(object) {
   const text = readFileSync(object.replace(/\.o$/, '.d'), 'utf8');
   return text
@@ -102,7 +117,7 @@ function isCurrent(object) {
     const made = statSync(object).mtimeMs;
     return dependenciesOf(object).every((file) => statSync(file).mtimeMs < made);
   } catch {
-    return false; // never made, or made of a file that is gone
+    return false; // not compiled yet, or a dependency was deleted
   }
 }
 
@@ -117,7 +132,7 @@ function run(command, args) {
   });
 }
 
-/** Under a temporary name first: two builds at once, or one that is interrupted, leave no half file under the real one. */
+/** Writes to a temporary name first, so that parallel or interrupted builds leave no partial file. */
 async function make(output, command, args) {
   const temporary = `${output}.${process.pid}.tmp`;
   try {
@@ -128,23 +143,22 @@ async function make(output, command, args) {
   }
 }
 
-async function compileAll(compiler, flags, jobs) {
+async function compileAll({ command, first }, flags, jobs) {
   const waiting = jobs.filter(({ object }) => !isCurrent(object));
   const stale = [...waiting];
   const worker = async () => {
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       mkdirSync(dirname(job.object), { recursive: true });
       const dependencies = ['-MMD', '-MF', job.object.replace(/\.o$/, '.d'), '-MT', 'object'];
-      await make(job.object, compiler, [...flags, ...dependencies, '-c', job.source]);
+      await make(job.object, command, [...first, ...flags, ...dependencies, '-c', job.source]);
     }
   };
   await Promise.all(Array.from({ length: Math.min(availableParallelism(), 8) }, worker));
   return stale.length;
 }
 
-async function build() {
+async function build(compiler) {
   if (options.clean) rmSync(buildFolder, { recursive: true, force: true });
-  const compiler = findCompiler();
   const flags = flagsOf();
   const objectFolder = objectFolderOf(compiler, flags);
   const jobs = sources().map((name) => ({
@@ -156,15 +170,38 @@ async function build() {
   const linkedStamp = join(buildFolder, 'linked');
   const linked = existsSync(linkedStamp) ? readFileSync(linkedStamp, 'utf8') : '';
   if (compiled === 0 && linked === objectFolder && existsSync(binary)) return;
-  await make(binary, compiler, [...linkFlagsOf(), ...jobs.map(({ object }) => object)]);
+  const objects = jobs.map(({ object }) => object);
+  await make(binary, compiler.command, [...compiler.first, ...objects, ...linkFlagsOf()]);
   writeFileSync(linkedStamp, objectFolder);
   console.error(
-    `ringrun: compiled ${compiled} files with ${compiler} into ${relative(process.cwd(), binary)}`,
+    `ringrun: compiled ${compiled} files with ${compiler.name} into ${relative(process.cwd(), binary)}`,
   );
 }
 
+/** For ranks that start at the same time without a binary. */
+function buildOnce(compiler) {
+  return once({
+    lock: join(buildFolder, 'compiling'),
+    isDone: () => String(statSync(binary, { throwIfNoEntry: false })?.mtimeMs ?? 0) !== options.seen,
+    onWait: (holder) => {
+      // One rank of each host prints the line.
+      if ((process.env.LOCAL_RANK ?? '0') === '0') {
+        console.log(`ringrun: waiting for ${holder}, which is compiling the native addon`);
+      }
+    },
+    work: () => {
+      console.log(
+        `ringrun: no prebuilt native addon for ${process.platform}-${process.arch}: compiling it once, which takes minutes. ` +
+          'To compile it in advance, run npx ringrun build-native',
+      );
+      return build(compiler);
+    },
+  });
+}
+
 try {
-  await build();
+  const compiler = findCompiler();
+  await (options.seen === undefined ? build(compiler) : buildOnce(compiler));
 } catch (error) {
   console.error(`ringrun: the native addon was not built: ${error.message}`);
   process.exitCode = 1;

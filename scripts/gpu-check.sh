@@ -1,13 +1,12 @@
 #!/bin/sh
-# Everything about the backend nccl that only a GPU can show, in one command, without a network:
+# Tests and measures the backend nccl on real GPUs, without a network:
 #
-#   scripts/gpu-check.sh                  on a machine with Node >= 20, NVIDIA's driver, NCCL, and this folder as `npm test` leaves it
-#   scripts/gpu-check.sh --pack FILE      here: an archive of all that it needs, to be unpacked there (with the NCCL that
-#                                         RINGRUN_NCCL_LIBRARY names, where that is set)
-#   scripts/gpu-check.sh --stand-in       here: the same steps over the stand-ins of the tests, to see that the script works
+#   scripts/gpu-check.sh                  needs Node >= 20, the NVIDIA driver, NCCL, and a folder built by `npm test`
+#   scripts/gpu-check.sh --pack FILE      makes an archive of this folder, with the file in RINGRUN_NCCL_LIBRARY if set
+#   scripts/gpu-check.sh --stand-in       runs the same steps with the fake NCCL of the tests, to test this script
 #
-# One GPU is enough: 2, 3 and 4 ranks share it by saying that they are on different hosts (NCCL_HOSTID), and reach each other
-# over sockets. A test arrangement only; NCCL refuses ranks of one host that share a GPU, and so does ringrun.
+# One GPU is enough: 2, 3 and 4 ranks share it by declaring different hosts (NCCL_HOSTID), and connect over sockets.
+# This is for tests only: NCCL and ringrun both reject ranks of one host that share a GPU.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -15,7 +14,7 @@ pack() {
   [ -n "${RINGRUN_NCCL_LIBRARY:-}" ] && cp -L "$RINGRUN_NCCL_LIBRARY" native/build/libnccl.so.2
   node scripts/setup.js
   tar --create --gzip --file "$1" --exclude=.git --exclude='native/build/objects-*' --exclude="$(basename "$1")" .
-  echo "packed into $1: unpack it on a machine with a GPU, and start scripts/gpu-check.sh there"
+  echo "packed into $1: unpack it on a machine with a GPU and run scripts/gpu-check.sh there"
 }
 
 step() {
@@ -46,13 +45,13 @@ case "${1:-}" in
     fi
     ;;
   *)
-    echo "gpu-check.sh: '$1' is no option, expected nothing, --pack FILE or --stand-in" >&2
+    echo "gpu-check.sh: expected no argument, --pack FILE or --stand-in, got '$1'" >&2
     exit 2
     ;;
 esac
 export RINGRUN_GPU_CHECK=1 RINGRUN_SHARE_GPU=1
 
-step 'what is there'
+step 'driver, NCCL and GPUs'
 node --version
 node --input-type=module --eval "
   import { describeNccl } from './native/dist/index.js';
@@ -62,16 +61,16 @@ node --input-type=module --eval "
   process.exitCode = cuda.problem || nccl.problem ? 1 : 0;
 "
 
-step 'arrays of this host: every collective, dtype, op and length, on 1 to 4 ranks'
+step 'host arrays: every collective, dtype, op and length, on 1 to 4 ranks'
 tests packages/collectives/test/conformance/conformance.test.ts -t nccl
 
-step 'tensors on the GPU: the same'
+step 'GPU tensors: the same'
 tests packages/collectives/test/nccl/on-device.test.ts
 
-step 'ranks that die, disagree, leave first, and have many operations under way'
+step 'ranks that die, disagree, leave early, or have many operations in flight'
 tests packages/collectives/test/contracts -t nccl
 
-step 'groups of the package, and MNIST under DDP on 1 rank, and on 2 that share the GPU'
+step "ringrun's groups, and MNIST with DDP on 1 rank and on 2 that share the GPU"
 tests test/nccl.test.ts
 
 for ranks in 1 2 4; do
@@ -79,4 +78,4 @@ for ranks in 1 2 4; do
   node launch --nproc "$ranks" bench/nccl/bandwidth.js "$most"
 done
 
-step 'all of it passed'
+step 'all steps passed'

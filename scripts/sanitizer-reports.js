@@ -1,13 +1,12 @@
-// What the sanitizers wrote, without what concerns Node and the other libraries of a process.
+// Filters the reports of sanitizers: keeps those about the addon, drops those about Node and other libraries.
 
 const addon = 'ringrun.node+0x';
 const isOfAddon = (text) => text.includes(addon);
 
 /**
- * The reports in the text of one file that are about the addon. Of undefined behaviour and of bad accesses to memory, every
- * one: Node and its libraries are not instrumented, so what is found is found in the addon, or in what it has called.
- * Of races and leaks, those that name it: Node synchronises by means that ThreadSanitizer does not see, and V8
- * hides pointers from the search for leaks.
+ * The reports about the addon in the text of one file. Undefined behaviour and invalid memory accesses: all reports,
+ * because only the addon is instrumented. Races and leaks: reports that name the addon, because ThreadSanitizer does
+ * not see how Node synchronises, and V8 hides pointers from LeakSanitizer.
  */
 export function reportsAboutTheAddon(text) {
   if (text.includes('ThreadSanitizer')) return text.split(/^={18}\n/m).filter(isOfAddon);
@@ -15,7 +14,7 @@ export function reportsAboutTheAddon(text) {
   return text.trim() === '' ? [] : [text];
 }
 
-/** Allocated by the addon itself, not by Node on its behalf: the first frames are the allocator's, and may be C++'s library's. */
+/** Whether the addon allocated the memory itself; frames of the allocator and the C++ library precede the caller. */
 function isLeakOfAddon(paragraph) {
   if (!/(Direct|Indirect) leak of/.test(paragraph)) return false;
   const frames = paragraph.split('\n').filter((line) => /^ +#\d+ /.test(line));

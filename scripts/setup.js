@@ -1,5 +1,5 @@
-// Makes a fresh clone ready, and an old one current: dependencies, the addon, the TypeScript packages.
-// Plain JavaScript on Node's own modules, because it runs when nothing is installed yet.
+// Installs dependencies and builds the addon and the TypeScript packages, if they are missing or out of date.
+// Uses only Node's own modules, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Brings everything up to date; what is current already costs about a second. */
+/** Updates everything; takes about a second if all is up to date. */
 export function setUp() {
   installDependencies();
   run('the native addon', process.execPath, ['native/build.js']);
   run('the TypeScript packages', process.execPath, ['node_modules/typescript/bin/tsc', '--build']);
 }
 
-/** For `node launch`: sets up only where that was never done. */
+/** For `node launch`: sets up a fresh clone only. */
 export function setUpOnce() {
   if (!existsSync(`${root}packages/runtime/dist/launcher/main.js`)) setUp();
 }

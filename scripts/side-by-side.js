@@ -1,11 +1,12 @@
-// `side-by-side.js SCRIPT …`: runs scripts of package.json at once, shows what each printed, whole, as it ends, and fails when one of them does.
+// `side-by-side.js SCRIPT …`: runs scripts of package.json in parallel, prints the output of each when it ends, and fails if
+// one of them fails.
 import { Buffer } from 'node:buffer';
 import { spawn } from 'node:child_process';
 
 const codes = await Promise.all(process.argv.slice(2).map(run));
 process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
 
-/** Resolves with its exit code, null where a signal ended it. */
+/** Resolves with the exit code; null after a signal. */
 function run(script) {
   const child = spawn('npm', ['run', '--silent', script], { stdio: ['ignore', 'pipe', 'pipe'] });
   const output = [];

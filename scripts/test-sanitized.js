@@ -1,11 +1,11 @@
-// Tests the addon with the sanitizers of g++: AddressSanitizer (with its search for leaks) and UndefinedBehaviorSanitizer in
-// one binary, ThreadSanitizer in another. Fails when a test fails, and when a sanitizer reports anything about the addon.
+// Tests the addon with the sanitizers of g++: AddressSanitizer (with LeakSanitizer) and UndefinedBehaviorSanitizer in
+// one binary, ThreadSanitizer in another. Fails if a test fails or a sanitizer reports a problem of the addon.
 //
 //   node scripts/test-sanitized.js                  both, about 10 minutes on two cores
-//   node scripts/test-sanitized.js thread [file …]  one of 'address' and 'thread'; these test files alone
+//   node scripts/test-sanitized.js thread [file …]  one of 'address' and 'thread', with these test files only
 //
-// Node is not instrumented, so the sanitizer's runtime is preloaded into every process. Memory that processes share is
-// beyond ThreadSanitizer: it sees the threads of one process.
+// Node is not instrumented, so the sanitizer's runtime is preloaded into every process. ThreadSanitizer sees only the
+// threads of one process, not memory shared between processes.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
@@ -17,29 +17,29 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const compiler = process.env.CXX ?? 'g++';
 
 /**
- * Enough of an optimiser that tests keep their time limits, stacks that can be walked without tables, and never unloaded: Node does
- * that at its end, and leaks that are found after it would have no names.
+ * -O1 keeps tests within their time limits, frame pointers allow stack walks without tables, and nodelete keeps the addon loaded
+ * when Node exits, so that leaks found afterwards have symbol names.
  */
 const commonFlags = ['-O1', '-g', '-fno-omit-frame-pointer', '-D_GLIBCXX_ASSERTIONS', '-Wl,-z,nodelete'];
 
-/** Tests of at most 3 ranks: more of them take more time, on the same paths through the addon. */
+/** Tests of at most 3 ranks: more ranks take longer on the same code paths. */
 const ofFewRanks = '^(?!.*[4-9] ranks)';
 
-/** Every frame with its module (%M), by which the addon's are told from Node's. */
+/** Every frame with its module (%M), which identifies the addon. */
 const stackFormat = `stack_trace_format="    #%n %F %S %M"`;
 
 /**
- * `flags`: of compiler and linker. `runtime`: what is preloaded. `optionsFor`: environment of processes that write reports to
- * files which begin with `path`. `tests`: pattern of the names of those that are run. Where reports do not end the process, they leave its exit code alone: most are Node's.
- * `faults`: of native/test/fixtures/faults.cc, which must be reported.
+ * `flags`: for compiler and linker. `runtime`: the preloaded library. `optionsFor`: environment of processes that write reports
+ * to files starting with `path`. `tests`: pattern of test names. `faults`: faults of native/test/fixtures/faults.cc
+ * that must be reported. Reports that do not end the process keep its exit code, because most concern Node.
  */
 const sanitizers = {
   address: {
     flags: [
       '-fsanitize=address,undefined,float-cast-overflow',
       '-fno-sanitize-recover=all',
-      // UndefinedBehaviorSanitizer's runtime inside of the addon: as a library of its own, its name for the file of reports is
-      // that of AddressSanitizer, which is told, and then it writes to stderr.
+      // Links UndefinedBehaviorSanitizer's runtime into the addon. As a shared library it would use AddressSanitizer's
+      // report file name and fall back to stderr.
       '-static-libubsan',
       '-Wl,--exclude-libs,libubsan.a',
     ],
@@ -70,8 +70,8 @@ const sanitizers = {
 };
 
 /**
- * Every kind of operation and of end over every transport, every algorithm, several groups and Node environments in a process; locks of
- * files, and pixels.
+ * All operations and endings over every transport and algorithm, several groups and Node environments in a process,
+ * file locks and image transforms.
  */
 const filesOfBoth = [
   ...['collectives', 'tcp', 'images'].map((name) => `native/test/${name}.test.ts`),
@@ -94,18 +94,18 @@ function run(command, args, env = {}) {
   throw new Error(`${reason} from: ${command} ${args.join(' ')}`);
 }
 
-/** Path of a library of the compiler, which answers with the bare name where it has none. */
+/** Path of a library of the compiler. The compiler prints the bare name if it has no such library. */
 function libraryOf(name) {
   const { stdout, error } = spawnSync(compiler, [`-print-file-name=${name}`], { encoding: 'utf8' });
   const path = stdout?.trim();
   if (!error && existsSync(path)) return path;
   throw new Error(
-    `${compiler} has no ${name}${error ? ` (${error.message})` : ''}. Install g++ (Debian, Ubuntu: it brings the sanitizers) or ` +
-      'libasan, libubsan and libtsan (Fedora), or name another g++ in CXX',
+    `${compiler} has no ${name}${error ? ` (${error.message})` : ''}. Install g++ (Debian, Ubuntu; includes the sanitizers) or ` +
+      'libasan, libubsan and libtsan (Fedora), or set CXX to another g++.',
   );
 }
 
-/** A folder without reports, and the environment in which every process that loads `binary` writes its reports there. */
+/** An empty folder for reports, and the environment that makes processes with `binary` write their reports to it. */
 function environmentOf({ runtime, optionsFor }, folder, binary) {
   const reports = join(folder, 'reports');
   rmSync(reports, { recursive: true, force: true });
@@ -139,10 +139,10 @@ function buildFaults({ flags }, folder) {
   return binary;
 }
 
-/** It has no entry point for Node, which says so after it has loaded it. */
+/** Node throws after loading the library, which has no entry point for Node. */
 const loadOnly = 'try { process.dlopen({ exports: {} }, process.env.RINGRUN_NATIVE) } catch {}';
 
-/** Throws where a mistake that was made on purpose is not reported. */
+/** Throws if a deliberate fault is not reported. */
 function proveThatFaultsAreSeen(sanitizer, folder) {
   const binary = buildFaults(sanitizer, folder);
   for (const fault of sanitizer.faults) {
@@ -150,13 +150,13 @@ function proveThatFaultsAreSeen(sanitizer, folder) {
     spawnSync(process.execPath, ['-e', loadOnly], { env: { ...process.env, ...env, RINGRUN_FAULT: fault } });
     if (readAll(reports).length !== 1) {
       throw new Error(
-        `expected one report of a ${fault} made on purpose, found ${readAll(reports).length} in ${reports}`,
+        `expected one report of the deliberate fault '${fault}', got ${readAll(reports).length} in ${reports}`,
       );
     }
   }
 }
 
-/** Throws when a test fails; returns the sanitizer's reports either way. */
+/** Runs the tests under one sanitizer and prints its reports. Throws if a test fails. */
 function test(name, files) {
   const sanitizer = sanitizers[name];
   const folder = join(root, 'native/build', name);
@@ -184,7 +184,7 @@ function test(name, files) {
 function explain(name, found, folder) {
   for (const report of found) console.error(`\n${report}`);
   console.error(
-    `ringrun: sanitizer '${name}': ${found.length} reports about the addon (everything: ${folder})`,
+    `ringrun: sanitizer '${name}': ${found.length} reports about the addon (all reports: ${folder})`,
   );
   if (found.length > 0) process.exitCode = 1;
 }
@@ -193,7 +193,8 @@ const [name, ...files] = process.argv.slice(2);
 const names = name === undefined ? Object.keys(sanitizers) : [name];
 for (const one of names) {
   try {
-    if (!(one in sanitizers)) throw new Error(`expected one of ${Object.keys(sanitizers).join(', ')}`);
+    if (!(one in sanitizers))
+      throw new Error(`expected one of ${Object.keys(sanitizers).join(', ')}, got ${one}`);
     test(one, files);
   } catch (error) {
     console.error(`ringrun: ${basename(import.meta.url)} ${one}: ${error.message}`);

@@ -5,7 +5,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { launch, node } from './support/command.ts';
 import type { Command } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -15,7 +15,7 @@ const mostSeconds = 15;
 const joinScript = 'test/fixtures/join.js';
 const mnistScript = 'packages/examples-mnist/train.ts';
 
-/** Resolves with what `command` wrote to stderr, when it has ended as a command does that was given bad input. */
+/** Resolves with the stderr of `command` after checking that it ended as with a user mistake. */
 async function refusal(command: Command, exitCode: 1 | 2): Promise<string> {
   const startedAt = performance.now();
   const { code, stdout, stderr, left, timedOut } = await command.ended;
@@ -32,7 +32,7 @@ describe('the command line', () => {
   test.each([
     {
       args: ['--nproc', '0', 'train.ts'],
-      words: ["'--nproc <n>'", "'0' is invalid", 'processes from 1, auto, cpu or gpu'],
+      words: ["'--nproc <n>'", "'0' is invalid", 'processes of at least 1, auto, cpu or gpu'],
     },
     { args: ['--nprok', '2', 'train.ts'], words: ["unknown option '--nprok'", '(Did you mean --nproc?)'] },
     { args: ['--nproc', '2', 'nowhere.ts'], words: ['The script nowhere.ts does not exist', 'path from /'] },
@@ -40,9 +40,9 @@ describe('the command line', () => {
     { args: ['--nproc', '2'], words: ["missing required argument 'script'"] },
     {
       args: ['--nproc', '99999999999', 'launch.js'],
-      words: ['--nproc-per-node 99999999999: expected at most'],
+      words: ['--nproc-per-node: expected at most', 'got 99999999999'],
     },
-    { args: ['--nproc', '1000000', 'launch.js'], words: ['expected at most', 'each process takes at least'] },
+    { args: ['--nproc', '1000000', 'launch.js'], words: ['expected at most', 'each process needs at least'] },
     { args: ['x'.repeat(100_000)], words: ['cannot be found (ENAMETOOLONG)', '(100000 characters)'] },
     {
       args: ['--nproc', '2', '-r', '5:1', 'launch.js'],
@@ -50,7 +50,7 @@ describe('the command line', () => {
     },
     {
       args: ['--local-ranks-filter', '0,9', 'launch.js'],
-      words: ['--local-ranks-filter: expected local ranks 0, the only one of this node, got 9'],
+      words: ['--local-ranks-filter: expected local ranks 0, the only one on this node, got 9'],
     },
   ])('node launch $args', async ({ args, words }) => {
     const stderr = await refusal(launch(args), 2);
@@ -59,14 +59,14 @@ describe('the command line', () => {
     expect(lineCount(stderr)).toBeLessThanOrEqual(4);
   });
 
-  test('a file as --output of an example is refused at its start, without a launcher in one line', async () => {
+  test('an example rejects a file as --output at its start, in one line without a launcher', async () => {
     const args = ['--import', 'ringrun/typescript', mnistScript, '--output', 'README.md'];
     const stderr = await refusal(node(args), 1);
     expect(stderr).toContain("option '--output <place>' argument 'README.md' is invalid. It is a file");
     expect(lineCount(stderr)).toBe(1);
   });
 
-  test('an unknown option of the script, with the one that was meant', async () => {
+  test('an unknown option of the script: the error suggests the nearest one', async () => {
     const stderr = await refusal(launch(['--nproc', '2', mnistScript, '--epoch', '3']), 1);
     expect(stderr).toContain("unknown option '--epoch'\n(Did you mean --epochs?)");
     expect(stderr).toMatch(/root cause: rank [01] .*: exit code 1.*\n$/);
@@ -84,11 +84,11 @@ describe('the environment', () => {
     },
     {
       env: { RANK: 1, WORLD_SIZE: 2, MASTER_ADDR: 'a:b:c' },
-      words: 'MASTER_ADDR is "a:b:c", expected the name or address of a host',
+      words: 'MASTER_ADDR is "a:b:c", expected a host name or an IP address',
     },
     {
       env: { RANK: 2, WORLD_SIZE: 2 },
-      words: 'RANK is 2 and WORLD_SIZE is 2: ranks count from 0, so expected a RANK from 0 to 1',
+      words: 'RANK is 2 and WORLD_SIZE is 2, expected a RANK from 0 to 1',
     },
     { env: { WORLD_SIZE: 2 }, words: 'WORLD_SIZE is 2, but RANK is not set' },
   ])('$env', async ({ env, words }) => {
@@ -98,10 +98,10 @@ describe('the environment', () => {
   });
 });
 
-describe('a folder that cannot be made, because the system says that it is not there (/proc/x)', () => {
+describe('a folder that the system refuses to create with ENOENT (/proc/x)', () => {
   const [place, limitMs] = ['/proc/ringrun/x', 20_000];
 
-  test('is an error of whatever writes to it, and so is a store in a link to nothing', async () => {
+  test('is an error of every writer, and so is a FileStore behind a dangling link', async () => {
     const args = ['test/fixtures/unusable-folders.js', place, temporaryFolder()];
     const { stdout, timedOut } = await node(args, { limitMs }).ended;
     expect({ stdout: stdout.replaceAll(/: ENOENT: .*/g, ': ENOENT'), timedOut }).toEqual({
@@ -119,12 +119,15 @@ describe('a folder that cannot be made, because the system says that it is not t
   test('is an error of --log-dir', async () => {
     const args = ['--nproc', '1', '-r', '3', '--log-dir', place, joinScript];
     const stderr = await refusal(launch(args, { limitMs }), 1);
-    expect(stderr).toContain(`No folder for the workers' output can be made in ${place}: ENOENT`);
+    expect(stderr).toContain(`Cannot create a folder for the output of the workers in ${place}: ENOENT`);
   });
 });
 
 describe('a job that waits for its last rank', () => {
-  /** Ranks 0 and 1 of 3 wait; `finish` adds the last one, and all of them end well: what came in between has changed nothing. */
+  /**
+   * Ranks 0 and 1 of 3 wait. `finish` adds the last one and checks that all exit with 0, unaffected by events in
+   * between.
+   */
   async function waitingJob() {
     const port = await freePort();
     const env = { WORLD_SIZE: 3, MASTER_ADDR: '127.0.0.1', MASTER_PORT: port };
@@ -139,7 +142,7 @@ describe('a job that waits for its last rank', () => {
     return { port, rank, pids: ranks.map(({ pid }) => pid), finish };
   }
 
-  test('refuses a second process of a rank, and shows both', async () => {
+  test('refuses a second process with the same rank, and names both', async () => {
     const { rank, pids, finish } = await waitingJob();
     const second = rank(1);
     const stderr = await refusal(second, 1);
@@ -149,7 +152,7 @@ describe('a job that waits for its last rank', () => {
     await finish();
   });
 
-  test('keeps its port from another job, with a launcher and without', async () => {
+  test('refuses another job on its port, with a launcher and without', async () => {
     const { port, pids, finish } = await waitingJob();
     const holder = new RegExp(`in use by process ${pids[0]} \\(.*join\\.js\\)`);
     const launched = await refusal(launch(['--nproc', '2', '--master-port', String(port), joinScript]), 1);
@@ -166,10 +169,10 @@ describe('a job that waits for its last rank', () => {
 });
 
 describe('the data', () => {
-  const good = drawnMnist({ train: 200, test: 50 });
+  const good = syntheticMnist({ train: 200, test: 50 });
   const trainImages = 'train-images-idx3-ubyte.gz';
 
-  /** A copy of the good files, with the training images changed. */
+  /** A copy of the valid files with changed training images. */
   function damaged(damage: (file: Buffer) => Uint8Array): string {
     const folder = temporaryFolder();
     cpSync(good, folder, { recursive: true });
@@ -177,7 +180,7 @@ describe('the data', () => {
     return folder;
   }
 
-  /** What is wrong in a file is found by packages/runtime, whose tests have these too. */
+  /** packages/runtime detects invalid files; its tests have these cases too. */
   const otherCases = [
     {
       name: 'a gzip file with a wrong byte',

@@ -28,13 +28,13 @@ interface Failure {
   cause?: { code?: string; message: string };
 }
 
-/** So many lines that match, and beside them what is said of a write that takes long, as on a busy machine it may. */
+/** Expects this many matching lines; allows lines about slow writes, which occur on busy machines. */
 function lines(count: number, pattern = ''): unknown {
   const waits = String.raw`(ringrun: Checkpointer\.\w+ waits for the checkpoint of step \d, .*\n)?`;
   return expect.stringMatching(new RegExp(`^${waits}(ringrun: ${pattern}\n${waits}){${count}}$`));
 }
 
-/** Two ranks whose writes fail, the second as the first unless told otherwise: on both the same errors, with this cause. */
+/** Two ranks whose writes fail. Expects the same errors on both, with this cause. */
 async function expectFailingWrites(
   env: Environment,
   code: string,
@@ -43,7 +43,7 @@ async function expectFailingWrites(
 ): Promise<void> {
   const stderr = lines(
     2,
-    String.raw`the checkpoint of step [23] was not written to .* Those before it are as they were\. Training goes on; .*`,
+    String.raw`the checkpoint of step [23] was not written to .* Earlier checkpoints are intact\. Training continues; .*`,
   );
   const found = await scenarios.run<Record<string, Failure>>(2, 'fail', { env, stderr });
   expect(found[1]).toEqual(found[0]);
@@ -71,7 +71,7 @@ async function expectFirstIsThere(env: Environment): Promise<void> {
     expect(found).toEqual({ failure: { message: 'none' }, step: 1, value: 1 });
 }
 
-/** An empty file system of its own. */
+/** Mounts an empty file system. */
 function mounted(options: string): string {
   const folder = temporaryFolder();
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status).toBe(0);
@@ -115,7 +115,7 @@ test('a bucket whose server is killed in mid-write loses nothing', async () => {
   await expectFirstIsThere(bucketAt((await startS3In(folder, 'checkpoints')).port));
 });
 
-/** A service of this process; returns its port. */
+/** Starts an HTTP server in this process and returns its port. */
 async function serve(answer: RequestListener): Promise<number> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -128,7 +128,7 @@ async function serve(answer: RequestListener): Promise<number> {
 
 const emptyList = '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>';
 
-test('a bucket that may be listed, and not written to', async () => {
+test('a bucket that can be listed but not written', async () => {
   const port = await serve((request, response) => {
     request.resume();
     if (request.method === 'GET') response.end(emptyList);
@@ -138,7 +138,7 @@ test('a bucket that may be listed, and not written to', async () => {
   await expectFailingWrites(bucketAt(port), 'ERR_STORAGE_PERMISSION', 's3:PutObject');
 });
 
-test.runIf(isFull)('a save waits for the one before it, and says so', async () => {
+test.runIf(isFull)('a save waits for the previous save and logs it', async () => {
   const slowMs = 1500;
   const port = await serve((request, response) => {
     request.resume();
@@ -160,7 +160,7 @@ test.runIf(isFull)('a save waits for the one before it, and says so', async () =
   }
 });
 
-// What a service may say is in the tests of packages/runtime, too: here, that all ranks are told.
+// packages/runtime tests the answers of a service; this tests that all ranks get the error.
 test.each(
   ways<[string, Readonly<Environment>, string]>(
     [['credentials that it does not know', { AWS_ACCESS_KEY_ID: 'somebody' }, 'ERR_STORAGE_CREDENTIALS']],
@@ -173,17 +173,23 @@ test.each(
       ],
     ],
   ),
-)('%s: resuming is one error on every rank, and nothing begins anew', async (_, environment, code) => {
-  const { port } = await startS3('checkpoints');
-  const found = await scenarios.run<{ failure: Failure; value: number }>(2, 'resume', {
-    env: bucketAt(port, environment),
-  });
-  expect(found[1]).toEqual(found[0]);
-  expect(found[0]).toMatchObject({ failure: { code: 'ERR_CHECKPOINT_NOT_READ', cause: { code } }, value: 0 });
-  expect(found[0].failure.message).toContain('Checkpointer.resume("auto"): rank 0: listing ');
-});
+)(
+  '%s: resume fails with one error on every rank, and training does not start over',
+  async (_, environment, code) => {
+    const { port } = await startS3('checkpoints');
+    const found = await scenarios.run<{ failure: Failure; value: number }>(2, 'resume', {
+      env: bucketAt(port, environment),
+    });
+    expect(found[1]).toEqual(found[0]);
+    expect(found[0]).toMatchObject({
+      failure: { code: 'ERR_CHECKPOINT_NOT_READ', cause: { code } },
+      value: 0,
+    });
+    expect(found[0].failure.message).toContain('Checkpointer.resume("auto"): rank 0: listing ');
+  },
+);
 
-/** A bucket with one checkpoint, every answer of which takes so long. */
+/** A bucket with one checkpoint that delays every answer. */
 async function slowBucket(delayMs: number): Promise<Environment> {
   const { port } = await startS3('checkpoints');
   await save(bucketAt(port));
@@ -199,8 +205,8 @@ async function slowBucket(delayMs: number): Promise<Environment> {
   return bucketAt(await serve((...args) => void setTimeout(pass, delayMs, ...args)));
 }
 
-describe('storage that takes longer than a collective may', () => {
-  test('is waited for by all ranks, and a dead rank 0 ends the wait at once', async () => {
+describe('storage slower than the timeout of a collective', () => {
+  test('all ranks wait for it, and the death of rank 0 ends the wait at once', async () => {
     const env = await slowBucket(900);
     for (const found of await scenarios.run(2, 'resume', { env: { ...env, TIMEOUT_MS: 2500 } }))
       expect(found).toEqual({ failure: { message: 'none' }, step: 1, value: 1 });
@@ -216,13 +222,13 @@ describe('storage that takes longer than a collective may', () => {
   });
 });
 
-describe('folders that one host alone has', () => {
-  test('a checkpoint that rank 0 does not see is sent by a rank that does, and the next has a higher number', async () => {
+describe('folders that exist on one host only', () => {
+  test('a rank that sees the newest checkpoint sends it; the next one has a higher number', async () => {
     const [full, empty] = [temporaryFolder(), temporaryFolder()];
     await save({ DIR: full });
     const stderr = expect.stringMatching(
       new RegExp(
-        String.raw`^ringrun: rank 0 \(host .*\) does not see checkpoint-000001-step-1 in ${empty}; rank 1 \(host .*\) does, and sends it to all\. Keep checkpoints in a folder that all hosts share.*\n$`,
+        String.raw`^ringrun: rank 0 \(host .*\) does not see checkpoint-000001-step-1 in ${empty}; rank 1 \(host .*\) sees it and sends it to all ranks\. Keep checkpoints in a folder that all hosts share.*\n$`,
       ),
     ) as unknown;
     const env = { DIRS: `${empty},${full}` };
@@ -232,7 +238,7 @@ describe('folders that one host alone has', () => {
         value: 1,
         latest: [`${empty}/checkpoint-000002-step-2`, `${full}/checkpoint-000001-step-1`],
       });
-    // Rank 0 is back where it was.
+    // Rank 0 uses its first folder again.
     const back = { DIRS: `${full},${empty}` };
     for (const found of await scenarios.run(2, 'resume', {
       env: back,
@@ -241,7 +247,7 @@ describe('folders that one host alone has', () => {
       expect(found).toMatchObject({ step: 2 });
   });
 
-  test('a restarted job that sees less than it has saved ends with host and folder, and does not begin anew', async () => {
+  test('a restarted job that misses its last checkpoint fails with host and folder', async () => {
     const [folder, results] = [temporaryFolder(), temporaryFolder()];
     const args = [
       '--nproc',
@@ -260,13 +266,13 @@ describe('folders that one host alone has', () => {
     expect(found[0].code).toBe('ERR_CHECKPOINT_BEHIND');
     expect(found[0].message).toMatch(
       new RegExp(
-        String.raw`this job has saved step 7 \(${folder}/here/checkpoint-000001-step-7, written on host ${hostname()}\), and no rank sees a checkpoint there .* give resume\(\) the path`,
+        String.raw`this job has saved step 7 \(${folder}/here/checkpoint-000001-step-7, written on host ${hostname()}\), but no rank sees a checkpoint in this location .* path of a checkpoint to resume\(\)`,
       ),
     );
   });
 });
 
-test('a second job that saves to the same folder is refused, until the first one is gone', async () => {
+test('a second job cannot save to the same folder while the first one runs', async () => {
   const env = { DIR: temporaryFolder() };
   const first = node(['test/fixtures/ends-while-saving.js', 'stays'], {
     env: { ...env, RINGRUN_RUN_ID: 'job-7' },
@@ -278,7 +284,7 @@ test('a second job that saves to the same folder is refused, until the first one
   expect(refused.stderr).toContain('ERR_CHECKPOINT_IN_USE');
   expect(refused.stderr).toMatch(
     new RegExp(
-      `Checkpointer\\.save: rank 0: ${env.DIR} takes the checkpoints of one job, and another one writes there: process ${first.pid} on host ${hostname()}, run job-7, since 20.*Give each job`,
+      `Checkpointer\\.save: rank 0: ${env.DIR} is in use by another writer of checkpoints: process ${first.pid} on host ${hostname()}, run job-7, since 20.*Use a separate location for each job`,
     ),
   );
   process.kill(first.pid, 'SIGKILL');
@@ -291,10 +297,10 @@ test('a second job that saves to the same folder is refused, until the first one
   ]);
 });
 
-describe('a process that ends while its checkpoint is written', () => {
+describe('a process that ends while it writes a checkpoint', () => {
   const script = 'test/fixtures/ends-while-saving.js';
 
-  /** A bucket that takes so long for each of three files; `written` are those that it has answered for. */
+  /** A bucket that delays each of three files; `written` lists those that it has confirmed. */
   async function bucketThatTakes(delayMs: number) {
     const written: string[] = [];
     const port = await serve((incoming, response) => {
@@ -316,7 +322,7 @@ describe('a process that ends while its checkpoint is written', () => {
     ['exits', { code: 0, signal: null }],
     ['throws', { code: 1, signal: null }],
     ['is told to end', { code: null, signal: 'SIGTERM' }],
-  ])('%s, and finishes it first', async (how, end) => {
+  ])('%s: completes the checkpoint first', async (how, end) => {
     const { env, written } = await bucketThatTakes(300);
     const command = node([script, how], { env });
     if (how === 'is told to end') {
@@ -327,7 +333,7 @@ describe('a process that ends while its checkpoint is written', () => {
       ...end,
       stdout: 'saved\n',
       stderr: expect.stringMatching(
-        /^ringrun: the process ends when the checkpoint of step 1 for s3:\/\/checkpoints\/job is written, in 29 s at the latest\.\n/m,
+        /^ringrun: waiting for the checkpoint of step 1 for s3:\/\/checkpoints\/job to be written before the process ends, for at most 29 s\.\n/m,
       ) as unknown,
     });
     expect(written).toEqual(complete);
@@ -337,14 +343,14 @@ describe('a process that ends while its checkpoint is written', () => {
     [
       'exits',
       1,
-      /the checkpoint of step 1 for s3:.* is lost: it was not finished within 0\.8 s, the grace period\./,
+      /the checkpoint of step 1 for s3:.* is lost: it was not complete within the grace period of 0\.8 s\./,
     ],
     [
       'exits without awaiting',
       1,
-      /the process exits, and Checkpointer\.save of step 1 has not copied its state: nothing of it is saved\./,
+      /Checkpointer\.save of step 1 is lost: the process exits before its state is copied\./,
     ],
-  ])('%s, and reports what it has lost', async (how, code, line) => {
+  ])('%s: reports the lost checkpoint', async (how, code, line) => {
     const { env, written } = await bucketThatTakes(1000);
     const ended = await node([script, how], { env: { ...env, RINGRUN_GRACE: 1 } }).ended;
     expect(ended).toMatchObject({ code, stderr: expect.stringMatching(line) as unknown });
@@ -354,8 +360,8 @@ describe('a process that ends while its checkpoint is written', () => {
   test.each([
     ['peer dies', /root cause: rank 1 .*SIGKILL/],
     ['is told to end', /ended by SIGTERM; all workers ended/],
-  ])('under the launcher (%s), and is given the time for it', async (how, line) => {
-    // Longer than other workers get once one has failed.
+  ])('the launcher (%s) waits for it', async (how, line) => {
+    // Longer than the grace of other workers after a failure.
     const { env, written } = await bucketThatTakes(how === 'peer dies' ? 1300 : 300);
     const command = launch(['--nproc', '2', script, how], { env });
     if (how === 'is told to end') {

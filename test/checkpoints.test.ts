@@ -8,7 +8,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios('test/fixtures/checkpoints.js', temporaryFolder());
 
-test('a checkpoint gives back what was there when it was saved, to each rank its own', async () => {
+test('a checkpoint restores the state at the time of the save, per rank where it is per rank', async () => {
   const dir = join(temporaryFolder(), 'only', 'rank 0');
   const found = await scenarios.run<Record<string, unknown>>(2, 'roundTrip', { env: { DIR: dir } });
   const path = `${dir}/checkpoint-000001-step-1`;
@@ -48,13 +48,13 @@ interface Failure {
   cause?: { code?: string; message: string };
 }
 
-/** What all ranks got, which is the same. */
+/** The result, which must be equal on all ranks. */
 function same<Result>(found: readonly Result[]): Result {
   for (const other of found) expect(other).toEqual(found[0]);
   return found[0];
 }
 
-test('what does not fit is refused on every rank with both sides, and changes nothing on any', async () => {
+test('a checkpoint that does not fit is refused on every rank with both sides, changing nothing', async () => {
   const dir = temporaryFolder();
   const found = await scenarios.run<Record<string, Failure & { holder: string; moved: boolean }>>(
     2,
@@ -67,11 +67,11 @@ test('what does not fit is refused on every rank with both sides, and changes no
   const refusals = same(found);
   const expected = {
     shape:
-      'The first difference of model is first.weight: the checkpoint has F32 [3, 4], this program F32 [5, 4].',
-    key: 'The first difference of model is third.weight: the checkpoint has no such key, this program F32 [2, 2].',
+      'First difference of model: first.weight: the checkpoint has F32 [3, 4], this program has F32 [5, 4].',
+    key: 'First difference of model: third.weight: the checkpoint has no such tensor, this program has F32 [2, 2].',
     kind: 'model: ',
-    names: 'other is registered, and not in it.',
-    oneSide: 'it has holder, which is not registered.',
+    names: 'other is registered, but not in the checkpoint.',
+    oneSide: 'the checkpoint has holder, which is not registered.',
     lastRankRefuses: 'rank 1: holder: this rank cannot',
   };
   for (const [kind, message] of Object.entries(expected)) {
@@ -85,7 +85,7 @@ test('what does not fit is refused on every rank with both sides, and changes no
   expect(refusals.none).toMatchObject({ message: 'none', holder: 'saved', moved: true });
 });
 
-test('what is asked for wrongly is refused on every rank, and the next save works', async () => {
+test('invalid arguments are refused on every rank, and the next save works', async () => {
   const dir = temporaryFolder();
   const { latest, ...refusals } = same(
     await scenarios.run<Record<string, Failure> & { latest: string }>(2, 'refusals', { env: { DIR: dir } }),
@@ -94,20 +94,21 @@ test('what is asked for wrongly is refused on every rank, and the next save work
     Object.entries(refusals).map(([kind, { code, message }]) => [kind, `${code}: ${message}`]),
   );
   const expected = {
-    name: "ERR_INVALID_ARGUMENT: Checkpointer.register: got the name 'a.b'; a name begins with a letter",
+    name: "ERR_INVALID_ARGUMENT: Checkpointer.register: expected a letter followed by letters, digits, _ or -, got 'a.b'",
     taken:
-      "ERR_INVALID_ARGUMENT: Checkpointer.register: got the name 'holder'; a name is another one: this is registered already",
-    reserved: "got the name 'values'",
-    stateless: 'best has no stateDict and no loadStateDict. Register what has both',
+      "ERR_INVALID_ARGUMENT: Checkpointer.register: expected another name, because this one is already registered, got 'holder'",
+    reserved: "save stores its `values` under this one, got 'values'",
+    stateless: 'best has no stateDict and no loadStateDict. Register an object with both',
     keep: 'ERR_INVALID_ARGUMENT: Checkpointer: ',
-    place: "ERR_INVALID_ARGUMENT: openStorage: 'gs://bucket' is no place for data",
+    place:
+      "ERR_INVALID_ARGUMENT: openStorage: expected a folder's path or s3://bucket/prefix, got 'gs://bucket'",
     file: 'ERR_INVALID_ARGUMENT: Checkpointer: dir: expected a folder, got the file /',
     belowFile: '/test/fixtures/checkpoints.js is a file. Name a folder',
     step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',
     ranksDiffer: 'ERR_CHECKPOINT_RANKS_DIFFER: ',
     unsavable: 'values.callback is a function, which a checkpoint cannot hold',
-    notFound: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/nowhere"): ${dir}/nowhere has no complete checkpoint`,
-    noCheckpoint: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/checkpoint-000007-step-1"): ${dir}/checkpoint-000007-step-1 is no complete checkpoint`,
+    notFound: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/nowhere"): expected a complete checkpoint in ${dir}/nowhere, but no rank sees one`,
+    noCheckpoint: `ERR_CHECKPOINT_NOT_FOUND: Checkpointer.resume("${dir}/checkpoint-000007-step-1"): expected a complete checkpoint at ${dir}/checkpoint-000007-step-1, but`,
   };
   for (const [kind, message] of Object.entries(expected)) expect(messages[kind]).toContain(message);
   expect(messages.ranksDiffer).toContain('rank 0 has step 5 of epoch 0 with holder');
@@ -116,12 +117,14 @@ test('what is asked for wrongly is refused on every rank, and the next save work
   expect(latest).toBe(`${dir}/checkpoint-000001-step-6`);
 });
 
-test.each([1, 3])('what two ranks had left of an epoch is shared out among %i', async (size) => {
+test.each([1, 3])('the rest of an epoch of two ranks is divided among %i', async (size) => {
   const env = { DIR: temporaryFolder() };
   const before = (await scenarios.run<number[]>(2, 'samplesBefore', { env })).flat();
   expect(before).toHaveLength(8);
   const stderr =
-    size === 3 ? /resuming on 3 ranks what 2 saved: the others keep what they have of random\.nn/ : '';
+    size === 3
+      ? /resuming on 3 ranks a checkpoint of 2 ranks: the new ranks keep their own state of random\.nn/
+      : '';
   const after = (
     await scenarios.run<number[]>(size, 'samplesAfter', {
       env,
@@ -131,7 +134,7 @@ test.each([1, 3])('what two ranks had left of an epoch is shared out among %i', 
   expect([...before, ...after].sort((a, b) => a - b)).toEqual(Array.from({ length: 23 }, (_, i) => i));
 });
 
-test('a damaged checkpoint is passed over on all ranks, and that is said once', async () => {
+test('all ranks skip a damaged checkpoint, and one line reports it', async () => {
   const dir = temporaryFolder();
   const env = { DIR: dir };
   for (let i = 0; i < 2; i += 1) await scenarios.run(2, 'save', { env });
@@ -146,7 +149,7 @@ test('a damaged checkpoint is passed over on all ranks, and that is said once', 
   expect(same(found)).toMatchObject({ failure: { message: 'none' }, step: 1, value: 1 });
 });
 
-test('a model out of a checkpoint is exported for inference, and answers there as here', async () => {
+test('a model loaded from a checkpoint computes the same outputs after export', async () => {
   const dir = temporaryFolder();
   const env = { DIR: dir };
   await scenarios.run(2, 'trainClassifier', { env });
@@ -171,14 +174,14 @@ test('a model out of a checkpoint is exported for inference, and answers there a
   }
 });
 
-test('a program that ends while its checkpoint is written ends when that is complete', async () => {
+test('a program that ends during a save completes the checkpoint first', async () => {
   const env = { DIR: temporaryFolder(), BYTES: 30_000_000 };
   await scenarios.run(2, 'saveAndEnd', { env });
   const [found] = await scenarios.run(2, 'resume', { env });
   expect(found).toMatchObject({ step: 1, value: 1 });
 });
 
-test('a failure that nobody has been told of is the exit code', async () => {
+test('an unreported failure sets the exit code', async () => {
   const env = { DIR: '/proc/checkpoints' };
   const args = ['--nproc', '2', 'test/fixtures/checkpoints.js', 'saveAndEnd', temporaryFolder()];
   const { code, stderr, left } = await launch(args, { env }).ended;

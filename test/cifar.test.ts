@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { isFull } from './support/extent.ts';
 import { launch } from './support/command.ts';
 import type { Ended } from './support/command.ts';
-import { drawnCifar10 } from './support/drawn-cifar10.ts';
+import { syntheticCifar10 } from './support/synthetic-cifar10.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
 
 const script = fileURLToPath(new URL('../packages/examples-cifar/train.ts', import.meta.url));
 const images = { train: 1200, test: 400 };
-const data = drawnCifar10(images);
+const data = syntheticCifar10(images);
 const folder = temporaryFolder();
 
 async function start(worldSize: number, args: readonly string[]): Promise<Ended> {
@@ -34,23 +34,23 @@ function accuracyOf(stdout: string): number {
 
 const learning = ['--epochs', '6', '--optimizer', 'adam', '--lr', '0.005', '--schedule', 'onecycle'];
 
-test('the CNN learns drawn shapes on two ranks, with augmentation and threads that load', async () => {
+test('the CNN learns synthetic images on two ranks, with augmentation and loader threads', async () => {
   const threaded = await train(2, [...learning, '--workers', '1']);
   expect(accuracyOf(threaded)).toBeGreaterThan(0.4);
   expect(digestOf(threaded)).toBeDefined();
   if (isFull) expect(digestOf(await train(2, learning))).toBe(digestOf(threaded));
 });
 
-test('ResNet-18 makes a step, and its ranks stay identical', async () => {
-  const small = drawnCifar10({ train: 32, test: 16 });
+test('ResNet-18 runs a step, and its ranks stay identical', async () => {
+  const small = syntheticCifar10({ train: 32, test: 16 });
   const args = ['--model', 'resnet18', '--batch-size', '16', '--data', small];
   expect(digestOf(await train(2, args))).toBeDefined();
 });
 
-test('--resume goes on in the middle of an epoch, with threads that load, with the bits of a training that never stopped and had none', async () => {
+test('--resume in mid-epoch is bit-identical to an uninterrupted run, with loader threads too', async () => {
   const args = ['--momentum', '0.9', '--schedule', 'cosine', '--warmup', '1', '--checkpoint-interval', '4'];
   const whole = await train(2, [...args, '--epochs', '2', '--output', join(folder, 'whole')]);
-  // The second epoch has ten steps, of which the last four are lost: the newest checkpoint but one is of its sixth.
+  // The second epoch has ten steps, and the last four are lost: the second newest checkpoint is of step six.
   const path = join(folder, 'whole', 'checkpoint-000005-step-16');
   expect(existsSync(path)).toBe(true);
   const resuming = ['--output', join(folder, 'rest'), '--resume', path, '--workers', '1'];
@@ -60,7 +60,7 @@ test('--resume goes on in the middle of an epoch, with threads that load, with t
   expect(digestOf(rest)).toBe(digestOf(whole));
 });
 
-test.runIf(isFull)('--compare: steps, seconds and accuracy of one rank beside those of three', async () => {
+test.runIf(isFull)('--compare prints steps, seconds and accuracy of one rank and of three', async () => {
   const stdout = await train(3, ['--epochs', '1', '--compare']);
   const table = stdout.slice(stdout.indexOf('1 rank '));
   expect(table).toMatch(/^ *1 rank +3 ranks$/m);
@@ -69,7 +69,7 @@ test.runIf(isFull)('--compare: steps, seconds and accuracy of one rank beside th
 });
 
 test.runIf(isFull)(
-  '--global-batch-size: two ranks see in each step what one would, and end where it ends',
+  '--global-batch-size: two ranks train on the batches of one and end with its loss',
   async () => {
     const args = ['--global-batch-size', '64', '--no-augment', '--epochs', '1', '--log-interval', '1'];
     const [alone, both] = [await train(1, args), await train(2, args)];
@@ -80,9 +80,9 @@ test.runIf(isFull)(
   },
 );
 
-describe('what cannot be', () => {
+describe('invalid options', () => {
   test.each([
-    ['a global batch that does not divide', 2, ['--global-batch-size', '65'], 'take 64 or 66'],
+    ['a global batch that does not divide', 2, ['--global-batch-size', '65'], 'Use 64 or 66'],
     ['two batch sizes', 1, ['--batch-size', '8', '--global-batch-size', '64'], 'cannot be used with'],
     ['a comparison that is resumed', 1, ['--compare', '--resume'], 'cannot be used with'],
     ['an unknown model', 1, ['--model', 'resnet50'], 'Allowed choices are cnn, resnet18'],

@@ -20,7 +20,7 @@ type Compressed = Record<
 >;
 
 test.each(ways(['tcp'], ['shm']))(
-  '%s: compressed gradients are as close as their format allows, and the same on all ranks',
+  "%s: compressed gradients are within the format's precision and equal on all ranks",
   async (transport) => {
     const found = await scenarios.run<Compressed>(2, 'compressed', { transport });
     expect(found[1]).toEqual(found[0]);
@@ -28,7 +28,8 @@ test.each(ways(['tcp'], ['shm']))(
     const scale = largest(exact);
     expect(scale).toBeGreaterThan(1);
     expect(by.allReduce).toEqual(exact);
-    // Each rank's number and the average are rounded to half a unit in the last place: 2^-11 and 2^-8 of their size, which is below 4.
+    // The values of each rank and the average are rounded to half a unit in the last place: 2^-11 and 2^-8 of values
+    // below 4.
     for (const [name, unit] of [
       ['fp16', 2 ** -11],
       ['bf16', 2 ** -8],
@@ -37,7 +38,7 @@ test.each(ways(['tcp'], ['shm']))(
       expect(furthest(by[name], exact)).toBeGreaterThan(unit / 16);
     }
     expect(by.fp16ManyBuckets).toEqual(by.fp16);
-    // Two directions hold all of a gradient of rank 2. Found by other arithmetic, it has other last digits.
+    // Two directions represent a gradient of rank 2 exactly, up to rounding.
     for (const gradients of [by.rank2, by.rank2ManyBuckets]) {
       expect(furthest(gradients, exact)).toBeLessThan(1e-5 * scale);
       expect(gradients).not.toEqual(exact);
@@ -53,13 +54,13 @@ interface ErrorFeedback {
   late: number[][];
 }
 
-test('powerSgd: what one direction loses comes in later steps, and not without error feedback; the first steps are exact', async () => {
+test('powerSgd: error feedback adds the lost directions in later steps; first steps are exact', async () => {
   const found = await scenarios.run<ErrorFeedback>(2, 'errorFeedback');
   expect(found[1]).toEqual(found[0]);
   const { exact, withFeedback, coldWithFeedback, without, late } = found[0];
   const scale = largest(exact);
   expect(furthest(without, exact)).toBeGreaterThan(0.1 * scale);
-  // What is still owed after 64 steps is some gradients, whatever their number.
+  // The remaining error after 64 steps is a few gradients, independent of the number of steps.
   for (const mean of [withFeedback, coldWithFeedback]) {
     expect(furthest(mean, exact)).toBeLessThan((6 / 64) * scale);
   }
@@ -67,7 +68,7 @@ test('powerSgd: what one direction loses comes in later steps, and not without e
   expect(furthest(late[2], exact)).toBeGreaterThan(0.1 * scale);
 });
 
-test('hooks have the same result on the calling thread as by their promises', async () => {
+test('synchronous hooks return the same result as asynchronous ones', async () => {
   const found = await scenarios.run<Record<string, Record<'later' | 'sync', number[][]>>>(2, 'bothForms');
   expect(found[1]).toEqual(found[0]);
   const { allReduce, fp16, powerSgd } = found[0];
@@ -84,7 +85,7 @@ interface OwnHook {
   calls: unknown[];
 }
 
-test('a hook gets one bucket after the other, and its result is the gradient', async () => {
+test('a hook receives the buckets in order, and its result is the gradient', async () => {
   const found = await scenarios.run<OwnHook>(2, 'own');
   for (const { exact, doubled, calls } of found) {
     expect(doubled).toEqual(exact.map((value) => 2 * value));
@@ -97,12 +98,12 @@ test('a hook gets one bucket after the other, and its result is the gradient', a
   }
 });
 
-test('a second hook is refused, and options that cannot work', async () => {
+test('a second hook and invalid options are refused', async () => {
   const [refusals] = await scenarios.run<string[]>(1, 'refused');
   expect(refusals).toEqual([
-    expect.stringMatching(/^ERR_COMM_HOOK: registerCommHook was called a second time\. Call it once/),
-    'ERR_INVALID_ARGUMENT: powerSgd: matrixApproximationRank must be an integer from 1, given 0.',
-    'ERR_INVALID_ARGUMENT: powerSgd: startPowerSgdIter must be an integer from 0, given 1.5.',
-    'ERR_INVALID_ARGUMENT: powerSgd: minCompressionRate must be above 0, given -1.',
+    expect.stringMatching(/^ERR_COMM_HOOK: registerCommHook: called a second time\. Call it once/),
+    'ERR_INVALID_ARGUMENT: powerSgd: matrixApproximationRank: expected an integer of at least 1, got 0.',
+    'ERR_INVALID_ARGUMENT: powerSgd: startPowerSgdIter: expected an integer of at least 0, got 1.5.',
+    'ERR_INVALID_ARGUMENT: powerSgd: minCompressionRate: expected a number above 0, got -1.',
   ]);
 });

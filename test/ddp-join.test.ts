@@ -16,17 +16,17 @@ function furthest(a: readonly number[], b: readonly number[]): number {
   return Math.max(...a.map((value, i) => Math.abs(value - b[i])));
 }
 
-/** Bit for bit: equal parameters on all ranks after each epoch. */
+/** Expects bit-identical parameters on all ranks after each epoch. */
 function expectAgreement(found: readonly (readonly Epoch[])[]): void {
   for (const epochs of found) expect(epochs).toEqual(found[0]);
 }
 
 let reference: Promise<number[][]> | undefined;
-/** What one process without a group finds. Computed once, by the first test that asks. */
+/** The result of one process without a group. Computed once, in the first test that needs it. */
 const alone = () => (reference ??= scenarios.runAlone<number[][]>('alone'));
 
 test.each(ways(['tcp'], ['shm']))(
-  '%s: ranks with different numbers of batches, and samples in them, train as one process on all samples of each step',
+  '%s: ranks with uneven batches train like one process on all samples of each step',
   async (transport) => {
     const one = await alone();
     const found = await scenarios.run<Epoch[]>(4, 'uneven', { transport });
@@ -47,7 +47,7 @@ test('equal batches give the same bytes with join and without', async () => {
   }
 });
 
-test('without follow, parameters are equal after a join; momenta are not, which the next one shows', async () => {
+test('without follow, a join leaves parameters equal but not momenta', async () => {
   const found = await scenarios.run<Epoch[]>(4, 'withoutFollow');
   expectAgreement(found);
   const one = await alone();
@@ -56,7 +56,7 @@ test('without follow, parameters are equal after a join; momenta are not, which 
 });
 
 test.runIf(isFull)(
-  'comparisons of parameters, many buckets and hooks of several collectives are followed too',
+  'a joined rank follows parameter checks, many buckets and hooks with several collectives',
   async () => {
     const found = await scenarios.run<Record<string, Epoch[]>>(4, 'otherWays');
     const one = await alone();
@@ -74,7 +74,7 @@ test.runIf(isFull)(
   },
 );
 
-test('what gradients are divided by', async () => {
+test('the divisor of gradients', async () => {
   const found = await scenarios.run<Record<string, number[]>>(3, 'divisors');
   const near = (values: number[]) => values.map((value) => expect.closeTo(value, 5) as number);
   for (const by of found) {
@@ -92,7 +92,7 @@ test('a world of one trains in a join too', async () => {
   expect(by).toEqual({ bySamples: [1], bySetBatchSize: [1], byInitialWorldSize: [1] });
 });
 
-test('buffers come from the first rank that still trains, and at the end from the one with the most steps', async () => {
+test('buffers are those of the first rank that trains, and at the end of the one with most steps', async () => {
   const found = await scenarios.run<number[][]>(3, 'buffers');
   for (const buffers of found) {
     expect(buffers).toEqual([
@@ -103,13 +103,13 @@ test('buffers come from the first rank that still trains, and at the end from th
   }
 });
 
-test('a join without any batch does nothing; a second one inside is refused, and a batch of no samples', async () => {
+test('a join without batches does nothing; a nested join and an empty batch are refused', async () => {
   const found = await scenarios.run(2, 'nothing');
   for (const nothing of found) {
     expect(nothing).toEqual({
       nested: 'ERR_JOIN_UNDER_WAY',
       value: 'value',
-      size: 'setBatchSize: expected a number of samples above 0, given 0.',
+      size: 'setBatchSize: expected a number of samples above 0, got 0.',
       same: true,
     });
   }
@@ -123,23 +123,23 @@ interface Problem {
 }
 
 const mending =
-  'run the loop inside of `await ddp.join(async () => { … })`, or give every rank as many batches';
+  'run the loop inside `await ddp.join(async () => { … })`, or give every rank the same number of batches';
 
 test.each([
   ['leavesAndDestroys', 'destroy'],
   ['leavesForBarrier', 'barrier'],
-])('%s: the others are told who, in which step, and how to mend it', async (scenario, operation) => {
+])("%s: the other ranks' error names the rank, the step and the fix", async (scenario, operation) => {
   const [problem, left] = await scenarios.run<Problem>(2, scenario);
   expect(problem).toMatchObject({ name: 'UnevenInputsError', code: 'ERR_UNEVEN_INPUTS', step: 3 });
   expect(problem.message).toMatch(
-    /^in step 3 of DistributedDataParallel the ranks called different operations\./,
+    /^step 3 of DistributedDataParallel: the ranks called different operations\./,
   );
   expect(problem.message).toMatch(new RegExp(`rank 1 \\([^)]*\\): ${operation}`));
   expect(problem.message).toContain(mending);
   expect(left.code).toBe('ERR_COLLECTIVE_MISMATCH');
 });
 
-test('a rank that exits early is named too, with the step', async () => {
+test('a rank that exits early is named with the step', async () => {
   const problem = await scenarios.runFirst<Problem>(2, 'leavesByExit');
   expect(problem).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });
   expect(problem.message).toMatch(/^rank 1 \(.*needed in step 3 of DistributedDataParallel/);

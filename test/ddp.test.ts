@@ -23,7 +23,7 @@ interface BeforeAndAfter {
   after: number[];
 }
 
-test('ranks that draw different parameters all have those of rank 0 when they are wrapped', async () => {
+test('ranks initialized differently have the parameters of rank 0 after wrapping', async () => {
   const found = await ranks<BeforeAndAfter>(3, 'wrap');
   const [zero, ...others] = found;
   for (const other of others) expect(furthest(other.before, zero.before)).toBeGreaterThan(0.01);
@@ -36,7 +36,7 @@ interface Refusal {
   unchanged: boolean;
 }
 
-test('a model that differs on one rank is refused on every rank, with both sides, and nothing has changed', async () => {
+test('a model that differs on one rank is refused on every rank, naming both, changing nothing', async () => {
   const found = await ranks<Record<string, Refusal>>(3, 'refuse');
   const sides = {
     shape: 'parameter 2: ranks 0, 1 have hidden.weight [5, 36]; rank 2 has hidden.weight [6, 36].',
@@ -54,7 +54,7 @@ test('a model that differs on one rank is refused on every rank, with both sides
   }
 });
 
-test('a parameter that was changed by hand is found on every rank, and the rank is named', async () => {
+test('every rank detects a parameter that was changed on one, and names that rank', async () => {
   const found = await ranks<{
     digest: string;
     ranks: number[];
@@ -69,19 +69,19 @@ test('a parameter that was changed by hand is found on every rank, and the rank 
       named: [2],
       tensor: 'hidden.bias',
     });
-    expect(message).toContain(`rank 0 has ${digest}, other values are on rank(s) 2.`);
+    expect(message).toContain(`rank 0 has SHA-256 ${digest}, and rank(s) 2 have other values.`);
   }
 });
 
-test('parameters that diverge are noticed in the next step that compares, with the first that differs and its ranks', async () => {
+test('the next comparison detects diverged parameters, and names the first one and its ranks', async () => {
   const found = await ranks<Record<string, unknown>>(3, 'verifyEvery');
   const notice = (step: number) => ({
     step,
     name: 'ParametersDivergedError',
     message: expect.stringMatching(
       new RegExp(
-        `^parameters differ in step ${step}: rank 0 has [0-9a-f]{64}, other values are on rank\\(s\\) 1, 2\\. ` +
-          'The first that differs is hidden\\.weight, on rank\\(s\\) 2\\. Every rank must',
+        `^Parameters differ between ranks in step ${step}: rank 0 has SHA-256 [0-9a-f]{64}, and rank\\(s\\) 1, 2 have other values\\. ` +
+          'First difference: hidden\\.weight on rank\\(s\\) 2\\. Wrap the model',
       ),
     ) as unknown,
   });
@@ -93,7 +93,8 @@ test('parameters that diverge are noticed in the next step that compares, with t
       byDefault: 'not noticed',
       refused: {
         code: 'ERR_INVALID_ARGUMENT',
-        message: 'verifyEvery must be a whole number of steps, 0 for never, given 1.5.',
+        message:
+          'DistributedDataParallel: verifyEvery: expected an integer number of steps (0 disables the check), got 1.5.',
       },
     });
   }
@@ -105,9 +106,9 @@ interface TwoHeads extends BeforeAndAfter {
   hasGradient: boolean;
 }
 
-test('a layer that one rank leaves out of every second loss is trained by the other, on both', async () => {
+test('a layer that one rank skips in every second loss is trained alike on both', async () => {
   const found = await ranks<TwoHeads>(2, 'unusedOnOneRank');
-  // The layer's bias has a gradient of 1/2 where a loss depends on it.
+  // The layer's bias has a gradient of 1/2 if a loss depends on it.
   let [bias, velocity] = [found[0].before.at(-1)!, 0];
   for (const gradient of [1 / 2, 1 / 4, 1 / 2, 1 / 4, 1 / 2, 1 / 4]) {
     velocity = 0.9 * velocity + gradient + 0.1 * bias;
@@ -118,7 +119,7 @@ test('a layer that one rank leaves out of every second loss is trained by the ot
   expect(found[1]).toEqual(found[0]);
 });
 
-test('what a layer has accumulated in one backward pass stays, when one rank leaves it out of the next', async () => {
+test('an accumulated gradient stays if one rank skips the layer in the next backward pass', async () => {
   const found = await ranks<number[]>(2, 'unusedInSecondPass');
   // The average of 1/2 and 1/2, and that of 1/2 and nothing.
   expect(found).toEqual([
@@ -127,8 +128,9 @@ test('what a layer has accumulated in one backward pass stays, when one rank lea
   ]);
 });
 
-test('a layer that no rank uses has no gradient, so that the optimizer leaves it as it is, and is named once', async () => {
-  const line = 'ringrun: sometimes.weight, sometimes.bias took no part in the loss of any rank in step 1,';
+test('a layer that no rank uses has no gradient, is not updated, and is named once', async () => {
+  const line =
+    'ringrun: sometimes.weight, sometimes.bias did not contribute to the loss of any rank in step 1';
   const said = expect.stringMatching(new RegExp(`^${line}[^\n]*\n$`)) as unknown;
   const found = await ranks<TwoHeads>(2, 'unusedEverywhere', { stderr: said });
   for (const { before, after, unused, hasGradient } of found) {
@@ -141,7 +143,7 @@ test('a layer that no rank uses has no gradient, so that the optimizer leaves it
   expect(found[1].digest).toBe(found[0].digest);
 });
 
-test('forward in training mode begins with the buffers of rank 0; in evaluation, inside noSync or switched off with the own; syncBuffers gives them at once', async () => {
+test('forward uses the buffers of rank 0 in training mode, but not in evaluation or noSync', async () => {
   const found = await ranks(3, 'buffers');
   for (const [rank, buffers] of found.entries()) {
     const own = rank + 1;
@@ -157,7 +159,7 @@ test('forward in training mode begins with the buffers of rank 0; in evaluation,
   }
 });
 
-test('a rank that waits for the buffers of a late one keeps its event loop, and whatever reads them has the ones that come', async () => {
+test("waiting for a late rank's buffers does not block the event loop; reads see the new values", async () => {
   const found = await ranks(2, 'lateBuffers');
   for (const [rank, buffers] of found.entries()) {
     const own = rank + 1;
@@ -176,11 +178,11 @@ test('a rank that waits for the buffers of a late one keeps its event loop, and 
   }
 });
 
-// That a wrapped model says nothing, every other test shows.
-test('training without the wrapper among several ranks is told once by each, and not in a world of one', async () => {
+// All other tests show that a wrapped model prints no warning.
+test('each of several ranks warns once about training without DDP; a world of one does not', async () => {
   const line = (rank: number) =>
-    `ringrun: rank ${rank} of 2 computed gradients that nothing averages over the ranks, so each trains a model of its own. ` +
-    'Wrap the model: const ddp = new DistributedDataParallel(model). (said once per process)\n';
+    `ringrun: rank ${rank} of 2 computed gradients that are not averaged over the ranks, so each rank trains a separate model. ` +
+    'Wrap the model: const ddp = new DistributedDataParallel(model). (Printed once per process.)\n';
   const either = [line(0) + line(1), line(1) + line(0)];
   const stderr = expect.toSatisfy((text: string) => either.includes(text)) as unknown;
   expect(await ranks(2, 'unwrapped', { stderr })).toEqual(['trained', 'trained']);
@@ -195,9 +197,9 @@ interface NoSync {
   last: number[];
 }
 
-test('gradients accumulate on each rank inside noSync, and the first pass outside averages the sums', async () => {
+test('noSync accumulates gradients on each rank; the first pass outside averages the sums', async () => {
   const found = await ranks<NoSync>(2, 'noSync');
-  // Each element of a bias has half of its pass's factor for a gradient.
+  // The gradient of each bias element is half of the factor of its pass.
   expect(found.map(({ before }) => before)).toEqual([
     [
       [1.5, 1.5],
@@ -212,18 +214,21 @@ test('gradients accumulate on each rank inside noSync, and the first pass outsid
       [average, average],
       [averageOfSecond, averageOfSecond],
     ]);
-    // Two more averages of 1/2 and 5: an error inside does not leave the ranks accumulating.
+    // Two more averages of 1/2 and 5: after an error inside, ranks no longer accumulate.
     expect(last).toEqual([average + 5.5, average + 5.5]);
   }
 });
 
-test.each(ways(['shm'], ['tcp']))("%s: gradients lie in the group's buffers, averaged", async (transport) => {
-  const found = await ranks(2, 'places', { transport });
-  const averaged = { gradientIsPlace: true, gradients: new Array(8).fill(1.5) };
-  for (const place of found) {
-    expect(place).toEqual({
-      oneBucket: { ...averaged, shareBuffer: true },
-      manyBuckets: { ...averaged, shareBuffer: false },
-    });
-  }
-});
+test.each(ways(['shm'], ['tcp']))(
+  "%s: averaged gradients are stored in the group's buffers",
+  async (transport) => {
+    const found = await ranks(2, 'places', { transport });
+    const averaged = { gradientIsPlace: true, gradients: new Array(8).fill(1.5) };
+    for (const place of found) {
+      expect(place).toEqual({
+        oneBucket: { ...averaged, shareBuffer: true },
+        manyBuckets: { ...averaged, shareBuffer: false },
+      });
+    }
+  },
+);

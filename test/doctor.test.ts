@@ -20,7 +20,7 @@ function doctor(args: readonly (string | number)[], options: CommandOptions = {}
   return findingsOf(node([launcher, 'doctor', '--json', ...args.map(String)], options));
 }
 
-/** A shared library of one function that runs when it is opened. */
+/** A shared library whose one function runs when the library is opened. */
 function library(name: string, body: string): string {
   const path = join(folder, name);
   const source = `#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void opened(void) { ${body} }\n`;
@@ -32,7 +32,7 @@ function library(name: string, body: string): string {
   return path;
 }
 
-/** A folder in which Node finds an onnxruntime-node that consists of this. */
+/** A folder with an onnxruntime-node package of this source. */
 function folderWithOnnxruntime(name: string, code: string): string {
   const own = join(folder, name);
   const itsPackage = join(own, 'node_modules/onnxruntime-node');
@@ -43,18 +43,18 @@ function folderWithOnnxruntime(name: string, code: string): string {
 }
 
 describe('on a machine', () => {
-  test('that can train, there is no problem, and a person is told in aligned lines', async () => {
+  test('that can train: finds no problem, and prints aligned lines', async () => {
     const { code, stdout, stderr } = await node(['launch', 'doctor']).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^ringrun \d+\.\d+\.\d+ on \S+, linux \w+\n\n/);
     expect(stdout).toMatch(/^ok {7}addon {10}\/.*\/ringrun\.node loads$/m);
     expect(stdout).toMatch(
-      /^ok {7}shared memory {2}two processes reduce in it: \d.* for 4 B, \d.*B\/s \(memfd/m,
+      /^ok {7}shared memory {2}all-reduce of two processes: \d.* for 4 B, \d.*B\/s \(memfd/m,
     );
-    expect(stdout).toMatch(/^ok {7}onnxruntime {4}1\.\d+\.\d+ computes a graph, \d+ ms from nothing$/m);
+    expect(stdout).toMatch(/^ok {7}onnxruntime {4}1\.\d+\.\d+ loads and runs a graph in \d+ ms$/m);
   });
 
-  test('with too little of everything, each lack is named with its fix', async () => {
+  test('with too few resources: names each shortage and its fix', async () => {
     const wrong =
       'class Tensor {}; module.exports = { Tensor, InferenceSession: { create: () => ({ run: () => ({ y: { data: [7, 7] } }) }) } };';
     library('libcuda.so.1', '');
@@ -66,24 +66,24 @@ describe('on a machine', () => {
     });
     const findings = await findingsOf(command);
     expect(words(findings['threads'])).toMatch(
-      /^warning: .*OMP_NUM_THREADS=640 makes every process start more threads.* → unset it/,
+      /^warning: .*OMP_NUM_THREADS=640 makes each process start more threads.* → unset it/,
     );
     expect(words(findings['open files'])).toMatch(
-      /^warning: at most 300, which rank 0 uses up in a job of 79 processes → ulimit -n 65536/,
+      /^warning: the limit is 300, which rank 0 exceeds in a job of 79 or more processes → raise it: ulimit -n 65536/,
     );
     expect(words(findings['shared memory'])).toMatch(
-      /^warning: there is none, so processes of one host use TCP: .*ftruncate.* → .*ulimit -f unlimited/,
+      /^warning: not available, so processes of one host use TCP: .*ftruncate.* → .*ulimit -f unlimited/,
     );
     expect(words(findings['onnxruntime'])).toMatch(
-      /^problem: onnxruntime 0\.0\.1 computes 7, 7 for 2·\(1, −2\) → /,
+      /^problem: onnxruntime 0\.0\.1 computes wrongly: expected 2, -4 for 2·\(1, -2\), got 7, 7 → /,
     );
     if (existsSync('/dev/nvidia0')) return;
     expect(words(findings['gpu'])).toMatch(
-      /^warning: .*no GPU: there is no \/dev\/nvidia0.* → .*nvidia\.com\/gpu: 1/,
+      /^warning: .*no GPU: \/dev\/nvidia0 does not exist.* → .*nvidia\.com\/gpu: 1/,
     );
   });
 
-  test('without the addon, and with an onnxruntime that does not load, both say why', async () => {
+  test('without the addon and with a broken onnxruntime: reports both reasons', async () => {
     const broken = 'throw new Error("libonnxruntime.so.1: cannot open shared object file");';
     const findings = await doctor([], {
       cwd: folderWithOnnxruntime('broken', broken),
@@ -101,8 +101,8 @@ describe('on a machine', () => {
 
   test.each([
     ['hangs', 'for (;;) pause();', 'it did not end within 2 s'],
-    ['crashes', 'abort();', 'it was ended by SIGABRT'],
-  ])('an addon that %s takes nothing with it', async (name, body, why) => {
+    ['crashes', 'abort();', 'it was killed by SIGABRT'],
+  ])('an addon that %s does not end the doctor', async (name, body, why) => {
     const RINGRUN_NATIVE = library(`${name}.node`, body);
     const findings = await doctor(['--timeout', 2], { env: { RINGRUN_NATIVE } });
     expect(words(findings['addon'])).toMatch(new RegExp(`^problem: .*${why}`));
@@ -110,11 +110,12 @@ describe('on a machine', () => {
   });
 });
 
-// Stand-ins for libcuda and libnccl, which say so in their names and in those of their GPUs; on a machine with GPUs they hide NVIDIA's.
+// Fake libcuda and libnccl, which say so in their names and in those of their GPUs. On a machine with GPUs they hide
+// NVIDIA's.
 describe('the libraries of the backend nccl', () => {
   const libraries = standIn();
 
-  test('that can be opened are reported with versions, paths and GPUs', async () => {
+  test('that load are reported with versions, paths and GPUs', async () => {
     const findings = await doctor([], { env: { ...libraries, CUDA_VISIBLE_DEVICES: '2,5' } });
     const { gpu, nccl } = findings;
     expect(words(gpu)).toMatch(
@@ -134,12 +135,12 @@ describe('the libraries of the backend nccl', () => {
     expect(findings).toHaveProperty('cuda provider');
   });
 
-  test('that are missing or too old are said with what was tried, and how to name another', async () => {
+  test('that are missing or too old are reported with the paths tried and the variable to set', async () => {
     const nowhere = { RINGRUN_CUDA_LIBRARY: '/nowhere/cuda.so', RINGRUN_NCCL_LIBRARY: '/nowhere/nccl.so' };
     const old = { ...libraries, RINGRUN_STAND_IN_NCCL_VERSION: '2708' };
     const [missing, outdated] = await Promise.all([doctor([], { env: nowhere }), doctor([], { env: old })]);
     expect(words(missing['gpu'])).toMatch(
-      /\(\/nowhere\/cuda\.so: cannot open shared object file.*\).* → RINGRUN_CUDA_LIBRARY is \/nowhere\/cuda\.so, and nothing else is tried/,
+      /\(\/nowhere\/cuda\.so: cannot open shared object file.*\).* → RINGRUN_CUDA_LIBRARY is \/nowhere\/cuda\.so, so no other path is searched/,
     );
     expect(words(missing['nccl'])).toMatch(
       /^warning: .*\(\/nowhere\/nccl\.so: cannot open .*\) → RINGRUN_NCCL_LIBRARY is \/nowhere\/nccl\.so, /,
@@ -150,8 +151,8 @@ describe('the libraries of the backend nccl', () => {
 
   test.each([
     ['hangs', 'for (;;) pause();', 'it did not end within 2 s'],
-    ['crashes', 'abort();', 'it was ended by SIGABRT'],
-  ])('a driver that %s takes nothing with it', async (name, body, why) => {
+    ['crashes', 'abort();', 'it was killed by SIGABRT'],
+  ])('a driver that %s does not end the doctor', async (name, body, why) => {
     const RINGRUN_CUDA_LIBRARY = library(`${name}-cuda.so`, body);
     const findings = await doctor(['--timeout', 2], { env: { RINGRUN_CUDA_LIBRARY } });
     expect(words(findings['gpu'])).toMatch(
@@ -160,7 +161,7 @@ describe('the libraries of the backend nccl', () => {
     expect(findings).toHaveProperty('network');
   });
 
-  test('that print are heard out, and a driver that has no function of one is no driver', async () => {
+  test('that print do not disturb the report, and a library without CUDA functions is rejected', async () => {
     const chatty = library('chatty-cuda.so', 'if (write(1, "hello\\n", 6) != 6) abort();');
     const { gpu } = await doctor([], { env: { RINGRUN_CUDA_LIBRARY: chatty } });
     expect(words(gpu)).toMatch(/^(warning|problem): .*chatty-cuda\.so lacks cuInit, .* → /);
@@ -168,7 +169,7 @@ describe('the libraries of the backend nccl', () => {
 });
 
 describe('a port', () => {
-  /** Of this process, at which somebody answers who is no store. */
+  /** A port of this process that answers, but not as a store. */
   async function heldPort(): Promise<number> {
     const server = createServer((_, response) => response.end('hello\n')).listen(0, '0.0.0.0');
     await once(server, 'listening');
@@ -179,7 +180,7 @@ describe('a port', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  test('that is held: the process is named, here and to those who come', async () => {
+  test('in use: names the process, also to doctors that connect', async () => {
     const port = await heldPort();
     const [hosting, visiting] = await Promise.all([
       doctor(['--master-addr', '127.0.0.1', '--master-port', port]),
@@ -188,15 +189,15 @@ describe('a port', () => {
     const holder = `^problem: ${port} is in use by process ${process.pid} \\(`;
     expect(words(hosting['port'])).toMatch(new RegExp(`${holder}.* → .*--master-port`));
     expect(words(visiting['port'])).toMatch(
-      /^problem: 127\.0\.0\.1:\d+ was not reached within \d+ s: .* does not answer as a ringrun store\. It says "HTTP\/1\.1 200 OK" → .*sidecar\.istio\.io\/inject/,
+      /^problem: 127\.0\.0\.1:\d+ was not reached within \d+ s: .* does not answer as a ringrun store\. It sends "HTTP\/1\.1 200 OK" → .*sidecar\.istio\.io\/inject/,
     );
-    // Of several nodes each would take itself for the master.
+    // With several nodes, each would consider itself the master.
     expect(words(visiting['address'])).toMatch(
       /^problem: 127\.0\.0\.1 is a loopback address: each node would wait for itself → /,
     );
   });
 
-  test('of a training that is under way: it is not disturbed', async () => {
+  test('of a running job: does not disturb it', async () => {
     const place = { MASTER_ADDR: '127.0.0.1', WORLD_SIZE: 2 };
     const env = { ...place, MASTER_PORT: 29_517, OMP_NUM_THREADS: 1 };
     const ranks = [0, 1].map((RANK) =>
@@ -206,13 +207,13 @@ describe('a port', () => {
     const findings = await doctor([], { env });
     expect(words(findings['port'])).toMatch(/^ok:/);
     expect(words(findings['link'])).toMatch(
-      /^warning: not measured: the store there is that of a job, which is under way → /,
+      /^warning: not measured: the store on the master's port belongs to a running job → /,
     );
     expect(ranks.map((rank) => rank.processes().length)).toEqual([1, 1]);
   });
 });
 
-test('what it cannot read is refused with the nearest right one', async () => {
+test('an unknown option is refused with the nearest known one', async () => {
   const { code, stderr } = await node(['launch', 'doctor', '--master-adr', 'host']).ended;
   expect(code).toBe(2);
   expect(stderr).toMatch(/^ringrun doctor: unknown option '--master-adr'\n\(Did you mean --master-addr\?\)/);

@@ -10,10 +10,10 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 const problem = hostsProblem();
 const limitMs = 170_000;
 
-/** A node that is silent for 2 s is dead, and 1 s is waited for more of them. */
+/** A node is dead after 2 s of silence, and the rendezvous waits 1 s for more nodes. */
 const patience = 'keep_alive_interval=0.5,keep_alive_max_attempt=4,last_call_timeout=1';
 
-/** Starts a launcher on a host of a job that has between 1 and 3 nodes; the first host has the store. */
+/** Starts a launcher on a host, for a job of 1 to 3 nodes; the first host has the store. */
 function startAgent({ hosts }: Network, host: Host, args: readonly string[]): Command {
   const options = [
     '--nnodes',
@@ -31,7 +31,7 @@ function startAgent({ hosts }: Network, host: Host, args: readonly string[]): Co
 
 describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`, () => {
   test(
-    'MNIST on 1 to 3 nodes: one is killed in mid-epoch, one joins later, and the training ends as if nothing had happened',
+    'MNIST on 1 to 3 nodes completes after one is killed in mid-epoch and one joins later',
     async () => {
       const data = firstMnist({ train: 4500, test: 1000 });
       const training = ['--epochs', '2', '--global-batch-size', '60', '--lr', '0.05', '--log-interval', '10'];
@@ -43,13 +43,13 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
       await agents[0].sees(/Train Epoch: 1 \[1800\/4500/);
       third.killProcesses();
 
-      await agents[0].sees(/round 2 begins with 2 nodes/);
+      await agents[0].sees(/round 2 starts with 2 nodes/);
       await agents[0].sees(/resumed from .*: step [1-9][^]*Train Epoch: \d/);
-      // However fast the machine is, the training is not over before the other node has come.
+      // Even on a fast machine, training does not end before the other node has joined.
       const worker = pidOfRank(agents[0], 0);
       process.kill(worker, 'SIGSTOP');
       const late = startAgent(network, third, args);
-      await agents[0].sees(/node host2 \(pid \d+\) waits to be let in/);
+      await agents[0].sees(/node host2 \(pid \d+\) waits for the next round/);
       process.kill(worker, 'SIGCONT');
 
       const ends = await Promise.all([agents[0], agents[1], late].map(({ ended }) => ended));
@@ -62,18 +62,18 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
       expect(stdout).toMatch(/Train Epoch: 1 [^]*Train Epoch: 2 /);
       expect(stdout).not.toContain('Train Epoch: 3');
       expect(stdout.match(/^resumed from /gm)).toHaveLength(2);
-      const history = stderr.slice(stderr.indexOf('ringrun: what happened:'));
+      const history = stderr.slice(stderr.indexOf('ringrun: events of the job:'));
       expect(history).toMatch(
         new RegExp(
           [
-            /round 1 begins with 3 nodes: node host0 .* node host1 .* node host2/,
-            /node host2 \(pid \d+\) died: no sign of life for 2 s/,
-            /round 1 has ended: .*the nodes have changed, which uses up no restart/,
-            /round 2 begins with 2 nodes: node host0 .* node host1/,
-            /node host2 \(pid \d+\) waits to be let in/,
-            /round 2 has ended: node host2 \(pid \d+\) came/,
-            /round 3 begins with 3 nodes: node host0 .* node host1 .* node host2/,
-            /the job is finished/,
+            /round 1 starts with 3 nodes: node host0 .* node host1 .* node host2/,
+            /node host2 \(pid \d+\) died: no heartbeat for 2 s/,
+            /round 1 ended: .*the nodes changed, which uses no restart/,
+            /round 2 starts with 2 nodes: node host0 .* node host1/,
+            /node host2 \(pid \d+\) waits for the next round/,
+            /round 2 ended: node host2 \(pid \d+\) joined/,
+            /round 3 starts with 3 nodes: node host0 .* node host1 .* node host2/,
+            /the job finished/,
           ]
             .map(({ source }) => String.raw`ringrun: \d\d:\d\d:\d\d ${source}`)
             .join('[^]*'),
@@ -83,33 +83,35 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
     limitMs,
   );
 
-  test('a node that does not reach the store ends its workers before the others get their ranks, and they go on without it', async () => {
+  test('a node cut off from the store stops its workers before the others restart without it', async () => {
     using network = connectHosts(2);
     const [first, second] = network.hosts.map((host) =>
       startAgent(network, host, ['test/fixtures/works.js']),
     );
     await Promise.all([first, second].map((agent) => agent.sees(/rank \d of 2 works/)));
     network.hosts[1].cutLink();
-    await second.sees(/the store does not answer: ending the workers before others may get their ranks/);
+    await second.sees(
+      /the store does not answer: stopping the workers before their ranks are assigned to other nodes/,
+    );
     await first.sees(/rank 0 of 1 works/);
     expect(workersOf(second)).toEqual([]);
   });
 
-  test('an address of loopback is refused where another node would get it', async () => {
+  test('a loopback address is refused if another node would receive it', async () => {
     using network = connectHosts(2);
     const first = startAgent(network, network.hosts[0], ['test/fixtures/works.js']);
-    await first.sees(/round 1 begins/);
+    await first.sees(/round 1 starts/);
     const options = ['--local-addr', '127.0.0.1', 'test/fixtures/works.js'];
     const { code, stderr } = await startAgent(network, network.hosts[1], options).ended;
     const why =
-      /node host1 \(pid \d+\) cannot join: the address of node host1 .* is 127\.0\.0\.1, .* Name the endpoint by .*--local-addr/;
+      /node host1 \(pid \d+\) cannot join: the address of node host1 .* is 127\.0\.0\.1, .* Use an endpoint .*--local-addr/;
     expect(code).toBe(1);
     expect(stderr).toMatch(why);
     await first.sees(why);
   });
 });
 
-/** Those that have a rank. */
+/** The launchers with a rank. */
 function workersOf(agent: Command): number[] {
   return agent
     .processes()

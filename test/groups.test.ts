@@ -8,7 +8,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 const results = temporaryFolder();
 const size = 4;
 
-/** What each of 4 ranks found in a scenario of fixtures/groups.js, by rank. */
+/** Results of 4 ranks in a scenario of fixtures/groups.js, by rank. */
 async function ranks(scenario: string, transport = 'shm'): Promise<Record<string, unknown>[]> {
   const folder = mkdtempSync(join(results, `${scenario}-`));
   const args = ['--nproc', String(size), 'test/fixtures/groups.js', scenario, folder];
@@ -21,7 +21,7 @@ async function ranks(scenario: string, transport = 'shm'): Promise<Record<string
 }
 
 test.each(ways(['tcp'], ['shm']))(
-  '%s: groups of even and odd ranks work beside each other, and count as torch counts',
+  '%s: groups of even and odd ranks run concurrently and number ranks like torch',
   async (transport) => {
     const found = await ranks('evenAndOdd', transport);
     for (const [rank, one] of found.entries()) {
@@ -46,20 +46,20 @@ test.each(ways(['tcp'], ['shm']))(
               ) as string)
             : 'none',
         notMember: expect.stringMatching(
-          `^RingrunError: The group is null: this rank, ${rank} of 4,`,
+          `^RingrunError: The group is null: .* this one, rank ${rank} of 4\\.`,
         ) as string,
       });
     }
   },
 );
 
-test('messages in a group name ranks of the default group', async () => {
+test('send and recv in a group use ranks of the default group', async () => {
   const found = await ranks('messages');
   expect(found[1]).toEqual({ received: [3, 3], senders: [3] });
   expect(found[3]).toEqual({ received: [1, 1], senders: [1] });
 });
 
-test('a group is destroyed by its members alone, and the rest with the default group', async () => {
+test('members destroy their group; the others are destroyed with the default group', async () => {
   const members = [[0, 1], [1, 2, 3], [0, 1, 2, 3], [3]];
   for (const [rank, found] of (await ranks('destroyed')).entries()) {
     expect(found).toEqual({
@@ -73,19 +73,19 @@ test('a group is destroyed by its members alone, and the rest with the default g
   }
 });
 
-test('ranks that mean different groups are all told, and can go on', async () => {
+test('ranks that call newGroup with different ranks all get an error, and can continue', async () => {
   const found = await ranks('disagreement');
   for (const { error } of found) {
     expect(error).toMatch(
-      /^InvalidArgumentError: Call 1 of newGroup was made with ranks .* by rank \d and with/,
+      /^InvalidArgumentError: Call 1 of newGroup failed: expected .*, got ranks .* on rank \d and ranks/,
     );
-    expect(error).toContain('ranks 0-1 by rank');
-    expect(error).toContain('ranks 0 and 3 by rank');
+    expect(error).toContain('ranks 0-1 on rank');
+    expect(error).toContain('ranks 0 and 3 on rank');
   }
   expect(found.map(({ sum }) => sum)).toEqual([3, 1, 2, 3]);
 });
 
-test('a rank that never calls newGroup is named, at the timeout', async () => {
+test('a rank that never calls newGroup is named at the timeout', async () => {
   const found = await ranks('absence');
   for (const { error } of found.slice(0, 3)) {
     expect(error).toMatch(

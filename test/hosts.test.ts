@@ -8,7 +8,7 @@ import { withoutWaiting } from './support/without-waiting.ts';
 const problem = hostsProblem();
 const measures = process.env['RINGRUN_MEASURE'] === '1';
 
-/** What each rank printed in JSON, when all have ended well. */
+/** The JSON output of each rank after all have exited with 0. */
 async function reportsOf<Report>(ranks: readonly RankOnHost[]): Promise<Report[]> {
   const ends = await Promise.all(ranks.map(({ command }) => command.ended));
   return ends.map(withoutWaiting).map(({ stdout, ...ended }) => {
@@ -17,7 +17,7 @@ async function reportsOf<Report>(ranks: readonly RankOnHost[]): Promise<Report[]
   });
 }
 
-/** Of the host on which the rank is. */
+/** Bytes of the rank's host. */
 interface Traffic {
   sent: number;
   received: number;
@@ -25,13 +25,13 @@ interface Traffic {
 
 interface Report {
   transport: string;
-  /** All-reduces in memory of the process, and in that of the group. */
+  /** All-reduces in memory of the process and of the group. */
   plain: Traffic & { wrong: number; hash: string };
   registered: Traffic & { wrong: number; hash: string };
   broadcast: Traffic & { wrong: number };
 }
 
-/** To 3%. */
+/** Within 3%. */
 function expectBytes(counted: number, expected: number): void {
   expect(Math.abs(counted - expected) / expected, `${counted} bytes, expected ${expected}`).toBeLessThan(
     0.03,
@@ -43,10 +43,10 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
     { count: 2, perHost: 2, transport: 'mixed' },
     { count: 3, perHost: 1, transport: 'tcp' },
   ])('$count hosts with $perHost rank(s) each', ({ count, perHost, transport }) => {
-    // veth interfaces count what TCP hands down, with one header for up to 64 KiB that are never cut into packets: headers are 0.1%, whatever
-    // the MTU, where Ethernet has 4.5%.
-    test(`use ${transport}, get equal values, and send as little as an all-reduce and a broadcast can`, async () => {
-      // No whole number of segments, and divided by neither hosts nor ranks.
+    // veth interfaces count TCP segments of up to 64 KiB with one header each, so headers are 0.1% at any MTU. On
+    // Ethernet they are 4.5%.
+    test(`use ${transport}, get equal values, and send the minimum number of bytes`, async () => {
+      // Not a multiple of the segment size, the hosts or the ranks.
       const bytes = 4 * 2_000_003;
       using network = connectHosts(count);
       const reports = await reportsOf<Report>(
@@ -66,7 +66,7 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
       for (const { broadcast } of firstOfEach) expect(broadcast.sent).toBeLessThan(1.03 * bytes);
     });
 
-    // Of packets of 1,500 bytes, headers take 4.4%. A measurement, so not for a machine that does something else: `npm run bench:hosts`.
+    // Headers take 4.4% of packets of 1,500 bytes. Needs an otherwise idle machine: `npm run bench:hosts`.
     test.runIf(measures)('keep a link of 1 Gbit/s busy to 90% with an all-reduce of 64 MB', async () => {
       const [bytes, bitsPerSecond] = [64e6, 1e9];
       using network = connectHosts(count, { bitsPerSecond });
@@ -76,7 +76,7 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
       const fraction = (2 * bytes * (count - 1)) / count / (bitsPerSecond / 8) / median;
       console.log(`${count} hosts with ${perHost} rank(s) each: ${(100 * fraction).toFixed(1)}% of the link`);
       expect(fraction, `of the link, in ${seconds.join(', ')} s`).toBeGreaterThanOrEqual(0.9);
-      // More would mean that the link is not what it should be.
+      // More would mean that the link is faster than configured.
       expect(fraction).toBeLessThan(1);
     });
   });

@@ -1,20 +1,20 @@
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { launch, node } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
 
 const mostSeconds = 5;
-// Enough for some seconds of training after the first line that shows progress.
-const data = drawnMnist({ train: 20_000, test: 100 });
+// Enough for some seconds of training after the first line of progress.
+const data = syntheticMnist({ train: 20_000, test: 100 });
 
 const transports = ['shm', 'tcp'] as const;
 
 describe.each(transports)('kill -9 in mid-epoch, under the launcher, over %s', (transport) => {
   test.each(ways(transport === 'shm' ? [0] : [1], transport === 'shm' ? [1, 2] : [0, 2]))(
-    'rank %d of 3: all end, and the last line names it',
+    'rank %d of 3: all ranks end, and the last line names it',
     async (victim) => {
       const command = launch(['--nproc', '3', 'packages/examples-mnist/train.ts', '--data', data], {
         env: { RINGRUN_TRANSPORT: transport },
@@ -36,7 +36,7 @@ describe.each(transports)('kill -9 in mid-epoch, under the launcher, over %s', (
 
 describe.each(transports)('kill -9 without a launcher, over %s', (transport) => {
   test.each(ways(transport === 'shm' ? [1] : [0], transport === 'shm' ? [0] : [1]))(
-    'of rank %d of 2: the other ends with an error that names it',
+    'rank %d of 2: the other rank ends with an error that names it',
     async (victim) => {
       const env = {
         WORLD_SIZE: 2,

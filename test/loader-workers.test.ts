@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { launch } from './support/command.ts';
 
-test('worker threads load a dataset that is a TypeScript module, on each rank its share', async () => {
+test("worker threads load each rank's share of a dataset written in TypeScript", async () => {
   const ended = await launch(['--nproc', '2', 'test/fixtures/typed-loading.ts']).ended;
   expect(ended).toMatchObject({ code: 0, stdout: '101 samples, sum 5050\n', timedOut: false, left: [] });
 });

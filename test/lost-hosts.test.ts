@@ -8,7 +8,7 @@ import type { Job, RankOnHost } from './support/ranks-on-hosts.ts';
 
 const problem = hostsProblem();
 
-/** Resolves when all ranks work, which they do until something ends them. */
+/** Resolves when all ranks are running; they run until they are stopped. */
 async function startWorking(
   network: Network,
   { timeoutMs, ...job }: Omit<Job, 'args'> & { timeoutMs: number },
@@ -19,14 +19,14 @@ async function startWorking(
 }
 
 interface Loss {
-  /** Those that a rank does not reach any more. */
+  /** Ranks that a rank cannot reach any more. */
   lost: readonly Host[];
-  /** Words before the first rank that is named. */
+  /** Text before the first named rank. */
   error: 'PeerDiedError: ' | 'CollectiveTimeoutError: .* Missing: ';
   withinSeconds: number;
 }
 
-/** Resolves when all have ended with an error that names a rank of a lost host, and what was under way. */
+/** Resolves when all have ended with an error that names a rank of a lost host and the operation. */
 async function expectToEnd(
   ranks: readonly RankOnHost[],
   { lost, error, withinSeconds }: Loss,
@@ -47,7 +47,7 @@ async function expectToEnd(
 
 describe.skipIf(problem)(`lost hosts${problem ? `: skipped, ${problem}` : ''}`, () => {
   test.each(ways([{ count: 2, perHost: 2, victim: 'host1' }], [{ count: 3, perHost: 1, victim: 'host0' }]))(
-    '$victim of $count is killed: the ranks of all others name it',
+    '$victim of $count is killed: all other ranks name it',
     async ({ count, perHost, victim }) => {
       using network = connectHosts(count);
       const ranks = await startWorking(network, { perHost, timeoutMs: 60_000 });
@@ -58,8 +58,8 @@ describe.skipIf(problem)(`lost hosts${problem ? `: skipped, ${problem}` : ''}`, 
     },
   );
 
-  // Nothing tells a kernel that the other one is out of reach: it gives up after 15 s without an answer.
-  test('a link is cut: the ranks on both sides name each other, at the timeout or as soon as nobody answers', async () => {
+  // A kernel is not notified of an unreachable peer: it gives up after 15 s without an answer.
+  test('a cut link: the ranks on both sides name each other, at the timeout or earlier', async () => {
     using network = connectHosts(2);
     const [inTime, inVain] = await Promise.all([
       startWorking(network, { perHost: 1, timeoutMs: 3000 }),

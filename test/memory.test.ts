@@ -5,10 +5,10 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios('test/fixtures/memory.js', temporaryFolder());
 
-/** A kilobyte a step would be 4 MB. */
+/** A leak of 1 kB per step would be 4 MB. */
 const most = 3 * 2 ** 20;
 
-test.runIf(isFull)('a rank holds after 5,000 steps what it held after 1,000', async () => {
+test.runIf(isFull)('memory of a rank does not grow between 1,000 and 5,000 steps', async () => {
   const ranks = await scenarios.run<[after1000: number, after5000: number]>(2, 'training');
   for (const [before, after] of ranks) expect(after - before).toBeLessThan(most);
 });

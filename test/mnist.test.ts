@@ -6,7 +6,7 @@ import { loadMnist } from '../packages/runtime/src/data/datasets/mnist/load-mnis
 import type { Trace } from '../packages/runtime/src/profiler/trace.ts';
 import { launch } from './support/command.ts';
 import type { CommandOptions, Ended } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { repository } from './support/environment.ts';
 import { isFull, ways } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -14,7 +14,7 @@ import { withoutWaiting } from './support/without-waiting.ts';
 
 const script = 'packages/examples-mnist/train.ts';
 const images = { train: 1600, test: 500 };
-const data = drawnMnist(images);
+const data = syntheticMnist(images);
 const overTcp = { env: { RINGRUN_TRANSPORT: 'tcp' } };
 const modelFolder = temporaryFolder();
 
@@ -25,7 +25,7 @@ async function train(worldSize: number, args: string[], options: CommandOptions 
   return ended;
 }
 
-/** The digest that all `worldSize` ranks say they share. */
+/** The digest that is printed as common to all `worldSize` ranks. */
 function digestOf({ stdout }: Ended, worldSize: number): string {
   const line = new RegExp(`^parameters identical on ${counted(worldSize)}: ([0-9a-f]{64})$`, 'm');
   expect(stdout).toMatch(line);
@@ -35,10 +35,10 @@ function digestOf({ stdout }: Ended, worldSize: number): string {
 const counted = (ranks: number) => (ranks === 1 ? '1 rank' : `${ranks} ranks`);
 
 let plain: Promise<Ended> | undefined;
-/** The training of two ranks to which others are compared. Done once, by the first test that asks. */
+/** The reference run of two ranks. Runs once, in the first test that needs it. */
 const plainTraining = () => (plain ??= train(2, ['--data', data, '--log-interval', '5']));
 
-/** At the end of the last epoch. */
+/** The values at the end of the last epoch. */
 function accuracyOf({ stdout }: Ended): number {
   const printed = [...stdout.matchAll(/^accuracy=(\d\.\d{4})\tloss=\d+\.\d{4}$/gm)];
   return Number(printed.at(-1)?.[1]);
@@ -59,7 +59,7 @@ describe.each(ways([1, 2], [3, 4]))('%d processes', (worldSize) => {
         return `Train Epoch: 1 [${step * 64 * worldSize}/${images.train} (${percent}%)]\tloss=LOSS`;
       }),
     );
-    // Everybody begins near the loss of a guess, ln 10.
+    // Every rank begins near the loss of guessing, ln 10.
     expect(Number(/loss=(.*)$/.exec(progress[0])![1])).toBeCloseTo(Math.log(10), 0);
     expect(lines.slice(progress.length)).toEqual([
       '',
@@ -70,12 +70,13 @@ describe.each(ways([1, 2], [3, 4]))('%d processes', (worldSize) => {
       ),
       ...tableOf(worldSize),
       `parameters identical on ${counted(worldSize)}: ${digestOf(ended, worldSize)}`,
+      `accuracy ${/^accuracy=([01]\.\d{4})\t/m.exec(ended.stdout)![1]} on ${data}`,
       '',
     ]);
   });
 });
 
-/** Heading, a row for each rank, and where there are several one for all, and which is the slowest. */
+/** Heading and a row per rank; with several ranks also a row for all and the slowest rank. */
 function tableOf(worldSize: number): unknown[] {
   const row = (name: string) =>
     expect.stringMatching(new RegExp(`^ +${name} +\\d+\\.\\d\\d s +\\d+( +\\d+\\.\\d%){3}$`)) as unknown;
@@ -88,7 +89,7 @@ function tableOf(worldSize: number): unknown[] {
   ];
 }
 
-test('--dir, --histograms and --profile: TensorBoard and trace viewers have files, the parameters the same bits', async () => {
+test('--dir, --histograms and --profile write their files and do not change the parameters', async () => {
   const folder = temporaryFolder();
   const [dir, trace] = [join(folder, 'logs'), join(folder, 'trace.json')];
   const ended = await train(2, ['--data', data, '--dir', dir, '--histograms', '--profile', trace]);
@@ -103,16 +104,16 @@ test('--dir, --histograms and --profile: TensorBoard and trace viewers have file
       const found = traceEvents.filter(
         (event) => event.ph === 'X' && event.pid === rank && event.cat === lane,
       );
-      // 1600 images are 13 steps of each rank, of which the first 5 are left out.
+      // 1600 images are 13 steps of each rank; the first 5 are not counted.
       expect(found.length, `rank ${rank}, ${lane}`).toBeGreaterThanOrEqual(8);
     }
   }
 });
 
-test('two ranks train to the same bits each time, over TCP as in shared memory, and to others from another seed', async () => {
+test('two ranks are bit-identical in every run, over TCP and shared memory; seeds differ', async () => {
   const args = ['--data', data];
   const first = await plainTraining();
-  // Two numbers have one sum, in whichever order a transport adds them.
+  // The sum of two numbers does not depend on the order of a transport.
   const tcp = await train(2, args, overTcp);
   const otherSeed = await train(2, [...args, '--seed', '2']);
   expect(digestOf(tcp, 2)).toBe(digestOf(first, 2));
@@ -120,7 +121,7 @@ test('two ranks train to the same bits each time, over TCP as in shared memory, 
 }, 120_000);
 
 test.runIf(isFull)(
-  'three ranks over TCP end identical, to the same bits each time',
+  'three ranks over TCP are bit-identical, in every run',
   async () => {
     const runs = [];
     for (let i = 0; i < 2; i += 1) runs.push(await train(3, ['--data', data], overTcp));
@@ -129,7 +130,7 @@ test.runIf(isFull)(
   120_000,
 );
 
-test('--save-model: onnxruntime loads it, for any batch size, and finds the accuracy that was printed', async () => {
+test('--save-model: onnxruntime runs it at any batch size with the printed accuracy', async () => {
   const file = join(modelFolder, 'mnist.onnx');
   const ended = await train(2, ['--data', data, '--lr', '0.05', '--epochs', '3', '--save-model', file]);
   expect(ended.stdout).toContain(`model saved to ${file}\n`);
@@ -147,11 +148,11 @@ test('--save-model: onnxruntime loads it, for any batch size, and finds the accu
 interface Classified {
   label: number;
   guess: number;
-  /** Logarithm of the guess's probability. */
+  /** Log-probability of the predicted class. */
   score: number;
 }
 
-/** What the model makes of the test images, `batchSize` at a time. */
+/** Predictions of the model for the test images, `batchSize` at a time. */
 async function classify(session: InferenceSession, batchSize: number): Promise<Classified[]> {
   const dataset = await loadMnist({ split: 'test', location: data });
   const classified: Classified[] = [];
@@ -174,7 +175,7 @@ async function classify(session: InferenceSession, batchSize: number): Promise<C
 const realMnist = join(repository, '../shared/data/mnist');
 
 test.runIf(existsSync(realMnist))(
-  'one epoch of MNIST itself on two processes: accuracy of 0.950 or more',
+  'one epoch of the real MNIST on two processes: accuracy of 0.950 or more',
   async () => {
     const ended = await train(2, ['--data', realMnist], { limitMs: 150_000 });
     expect(accuracyOf(ended)).toBeGreaterThanOrEqual(0.95);

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { standIn } from '../packages/collectives/test/nccl/stand-in.ts';
 import { launch, node } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { isFull, ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-/** NVIDIA's libraries where there is a GPU (scripts/gpu-check.sh), stand-ins elsewhere. */
+/** NVIDIA's libraries on a GPU (scripts/gpu-check.sh), otherwise fakes. */
 const isReal = process.env['RINGRUN_GPU_CHECK'] === '1';
 const libraries = isReal ? named(['RINGRUN_CUDA_LIBRARY', 'RINGRUN_NCCL_LIBRARY']) : standIn();
 const size = isReal ? 1 : 2;
 
-/** Commands of the tests have no variables of ringrun but those that they are given. */
+/** Commands of the tests inherit no variables of ringrun. */
 function named(variables: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     variables.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
@@ -21,7 +21,7 @@ function named(variables: readonly string[]): Record<string, string> {
 
 const scenarios = new Scenarios('test/fixtures/nccl.js', temporaryFolder());
 
-test('all groups of a process run on its GPU, and the functions of the package take tensors that lie there', async () => {
+test('all groups of a process run on its GPU, and collectives accept GPU tensors', async () => {
   const found = await scenarios.run(size, 'groups', { env: libraries });
   expect(found).toEqual(
     Array.from({ length: size }, (_, rank) => ({
@@ -35,7 +35,7 @@ test('all groups of a process run on its GPU, and the functions of the package t
 });
 
 test.skipIf(isReal)(
-  'without a GPU the error says what was looked for, and gloo can be used instead',
+  'without a GPU the error names the paths tried, and gloo can be used instead',
   async () => {
     const nowhere = {
       RINGRUN_CUDA_LIBRARY: '/nowhere/libcuda.so.1',
@@ -45,16 +45,14 @@ test.skipIf(isReal)(
       env: nowhere,
     })) {
       expect({ code, refused }).toEqual({ code: 'ERR_NCCL_UNAVAILABLE', refused: 'ERR_NOT_ON_GPU' });
-      expect(message).toMatch(
-        /\/nowhere\/libcuda\.so\.1 .*\/nowhere\/libnccl\.so\.2 .*choose the backend gloo/,
-      );
+      expect(message).toMatch(/\/nowhere\/libcuda\.so\.1 .*\/nowhere\/libnccl\.so\.2 .*or use backend gloo/);
     }
   },
 );
 
 const script = 'packages/examples-mnist/train.ts';
 
-/** What the example prints last: the digest of the parameters that all ranks have. */
+/** The last line of the example: the digest of the parameters on all ranks. */
 const digestIn = (stdout: string) => /^parameters identical on \d ranks?: ([0-9a-f]{64})$/m.exec(stdout)?.[1];
 
 const endedWell = { code: 0, stderr: '', timedOut: false, left: [] };
@@ -67,7 +65,7 @@ async function trainOnOneHost(backend: string, ranks: number, data: string): Pro
   return digestIn(ended.stdout);
 }
 
-/** Trains on two ranks that share a GPU, which NCCL allows to ranks that say that they are on different hosts; a test arrangement only. */
+/** Trains on two ranks that share a GPU. NCCL allows this to ranks that declare different hosts; for tests only. */
 async function trainOnOneGpu(data: string): Promise<string | undefined> {
   const meeting = { WORLD_SIZE: 2, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
   const apart = { NCCL_P2P_DISABLE: 1, NCCL_SHM_DISABLE: 1, CUDA_VISIBLE_DEVICES: 0 };
@@ -82,20 +80,17 @@ async function trainOnOneGpu(data: string): Promise<string | undefined> {
   return digestIn(ends[0].stdout);
 }
 
-/** A machine with GPUs may have one of them only. */
+/** A machine with GPUs may have only one. */
 const arrangements = isReal
   ? ['one rank', 'two ranks that share a GPU']
   : ways(['two ranks that share a GPU'], ['two ranks', 'one rank']);
 
-// An average over one rank or two is exact, however it is made.
-test.each(arrangements)(
-  'training MNIST over nccl ends with the bits of training over gloo: %s',
-  async (on) => {
-    const data = drawnMnist(isFull || isReal ? { train: 600, test: 200 } : { train: 320, test: 100 });
-    const ranks = on === 'one rank' ? 1 : 2;
-    const sharesGpu = on === 'two ranks that share a GPU';
-    const digest = await (sharesGpu ? trainOnOneGpu(data) : trainOnOneHost('nccl', ranks, data));
-    expect(digest).toBeDefined();
-    expect(digest).toBe(await trainOnOneHost('gloo', ranks, data));
-  },
-);
+// An average over one or two ranks is exact in any order.
+test.each(arrangements)('MNIST over nccl is bit-identical to MNIST over gloo: %s', async (on) => {
+  const data = syntheticMnist(isFull || isReal ? { train: 600, test: 200 } : { train: 320, test: 100 });
+  const ranks = on === 'one rank' ? 1 : 2;
+  const sharesGpu = on === 'two ranks that share a GPU';
+  const digest = await (sharesGpu ? trainOnOneGpu(data) : trainOnOneHost('nccl', ranks, data));
+  expect(digest).toBeDefined();
+  expect(digest).toBe(await trainOnOneHost('gloo', ranks, data));
+});

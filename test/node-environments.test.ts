@@ -20,7 +20,7 @@ test('an environment in which WORLD_SIZE contradicts the nodes is refused at onc
   expect(stderr).toContain('WORLD_SIZE is 3, but PET_NNODES (2) × PET_NPROC_PER_NODE (2) is 4');
 });
 
-test('RANK that is the rank of a node with two processes is taken for that, and said once', async () => {
+test('RANK is read as the node rank if a node has two processes, with one warning', async () => {
   const port = await freePort();
   const env = (rank: number) => ({
     RANK: rank,
@@ -35,33 +35,31 @@ test('RANK that is the rank of a node with two processes is taken for that, and 
   const lines = ends.flatMap(({ stdout }) => stdout.trimEnd().split('\n'));
   expect(lines.sort()).toEqual([0, 1, 2, 3].map((rank) => `rank ${rank} of 4: sum 10`));
   for (const [rank, { stderr }] of ends.entries()) {
-    expect(stderr.split(`RANK is ${rank} in the environment: that of this node, ${rank} of 2.`)).toHaveLength(
-      2,
-    );
+    expect(stderr.split(`RANK=${rank} is the rank of this node (${rank} of 2).`)).toHaveLength(2);
   }
 });
 
-test('node train.js where a launcher is expected says what to start instead, and trains nowhere', async () => {
+test('node train.js without the expected launcher fails with the command to run', async () => {
   const env = { PET_NNODES: 2, PET_NPROC_PER_NODE: 1, PET_NODE_RANK: 1, PET_MASTER_ADDR: 'job-node-0-0.job' };
   const { code, stdout, stderr } = await node([script], { env, limitMs: 20_000 }).ended;
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain(
-    'PET_NNODES is 2, but RANK and WORLD_SIZE are not set, so that each node would train alone',
+    'PET_NNODES is 2, but RANK and WORLD_SIZE are not set, so each node would train alone',
   );
-  expect(stderr).toContain('Start the script by `ringrun train.js` instead of `node train.js`');
+  expect(stderr).toContain('Start the script with `ringrun train.js` instead of `node train.js`');
 });
 
 const problem = hostsProblem();
 
-describe.skipIf(problem)(`nodes on hosts of their own${problem ? `: skipped, ${problem}` : ''}`, () => {
-  test('the second node of rank 0 is refused on both hosts, by name, instead of waiting alone in a store of its own', async () => {
+describe.skipIf(problem)(`nodes on separate hosts${problem ? `: skipped, ${problem}` : ''}`, () => {
+  test('a second node of rank 0 is refused on both hosts, which name each other', async () => {
     using network = connectHosts(2);
     const master = network.hosts[0].address;
     const args = ['launch', '--nnodes', '2', '--node-rank', '0', '--master-addr', master, script];
     const first = network.hosts[0].node(args);
     await first.sees(/waiting for 1 more node with --node-rank 1/);
     const { code, stderr } = await network.hosts[1].node(args).ended;
-    const why = /node 0 \(host1, pid \d+\) cannot join: node 0 \(host0, pid \d+\) has --node-rank 0 already/;
+    const why = /node 0 \(host1, pid \d+\) cannot join: node 0 \(host0, pid \d+\) already has --node-rank 0/;
     expect(code).toBe(1);
     expect(stderr).toMatch(why);
     await first.sees(why);

@@ -13,7 +13,7 @@ import {
 import type { Environment } from '../packages/runtime/test/support/operator-environments.ts';
 import { node } from './support/command.ts';
 import type { Command } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { repository } from './support/environment.ts';
 import { isFull } from './support/extent.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
@@ -23,20 +23,20 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const problem = hostsProblem();
 
-/** As long as it takes in a cluster, or less: the master's name is known, then its port is open. */
+/** Delays as in a cluster, or shorter: first the master's name resolves, then its port opens. */
 const [untilNameMs, untilPortMs] = isFull ? [20_000, 10_000] : [100, 1000];
 const limitMs = untilNameMs + untilPortMs + 90_000;
 
-/** So many images for a step of all ranks, however many there are: they compute the same sums. */
+/** Images per step of all ranks together, so that any number of ranks computes the same sums. */
 const images = { train: 1800, test: 600 };
 const globalBatchSize = 36;
 
 const project = temporaryFolder();
 const script = join(project, 'train.js');
-const data = drawnMnist(images);
+const data = syntheticMnist(images);
 const options = ['--data', data, '--global-batch-size', String(globalBatchSize), '--lr', '0.05'];
 
-/** The example, as an image of a user has it: built JavaScript, and its packages. */
+/** The example as in a user's image: compiled JavaScript and its packages. */
 function buildExample(): void {
   const source = readFileSync(join(repository, 'packages/examples-mnist/train.ts'), 'utf8');
   const { outputText } = ts.transpileModule(source, {
@@ -55,7 +55,7 @@ function buildExample(): void {
 const ringrun = [join(repository, 'packages/runtime/bin/ringrun.js'), script, ...options];
 const alone = [script, ...options];
 
-/** At the end of training, as rank 0 prints it; and how many ranks had the same parameters. */
+/** The final accuracy that rank 0 prints, and the number of ranks with equal parameters. */
 function resultOf(stdout: string): { accuracy: number; ranks: number } {
   expect(stdout).toMatch(/^accuracy=\d\.\d{4}\t/m);
   expect(stdout).toMatch(/^parameters identical on \d+ ranks?: [0-9a-f]{64}$/m);
@@ -75,7 +75,7 @@ interface Job {
   what: string;
   /** Arguments of node. */
   command: readonly string[];
-  /** Names of the pods; the first is the master, or hosts the rendezvous. */
+  /** Names of the pods; the first is the master or hosts the rendezvous. */
   pods: readonly string[];
   environment: (rank: number) => Environment;
   ranks: number;
@@ -155,20 +155,20 @@ describe.skipIf(problem)(`pods as network namespaces${problem ? `: skipped, ${pr
   beforeAll(buildExample);
 
   test.for(jobs.filter(({ onlyFull }) => isFull || !onlyFull))(
-    '$what: the workers wait for the name of the master and for its port, and all train to one accuracy',
+    "$what: workers wait for the master's name and port, and all reach one accuracy",
     { timeout: 2 * limitMs },
     async ({ command, pods, environment, ranks }) => {
       expected ??= (await trainAlone()).accuracy;
       using network = connectHosts(pods.length, { names: pods });
       const start = (host: Host, rank: number) =>
-        // Every pod believes that it has all processors of the machine, and its processes would compute on as many threads.
+        // Every pod sees all processors of the machine, and its processes would use as many threads.
         host.node(command, {
           env: { ...environment(rank), OMP_NUM_THREADS: 1, KUBERNETES_SERVICE_HOST: '10.96.0.1' },
           limitMs,
         });
       const [master, ...workers] = network.hosts;
       const started: Command[] = workers.map((host, i) => start(host, i + 1));
-      // Each says for what it waits, which is also how long it is waited for at least.
+      // Each prints what it waits for; the wait lasts at least until then.
       await Promise.all(
         started.map((worker) => worker.sees(new RegExp(`waiting for .*${pods[0]} does not resolve`))),
       );
@@ -181,12 +181,12 @@ describe.skipIf(problem)(`pods as network namespaces${problem ? `: skipped, ${pr
       for (const { stdout, stderr, ...ended } of ends) {
         expect(ended, `${stdout}\n${stderr}`).toEqual({ code: 0, signal: null, timedOut: false, left: [] });
       }
-      // The first rank prints; in an elastic job nodes get their ranks when they meet.
+      // Rank 0 prints; in an elastic job, nodes receive their ranks at the rendezvous.
       const printed = ends.map(({ stdout }) => stdout).filter((stdout) => stdout.includes('accuracy='));
       expect(printed).toHaveLength(1);
       const result = resultOf(printed[0]);
       expect(result.ranks).toBe(ranks);
-      // What differs is rounding, and which image falls on the border of the last step.
+      // Differences come from rounding, and from the image at the border of the last step.
       expect(Math.abs(result.accuracy - expected)).toBeLessThan(0.01);
       expect(expected).toBeGreaterThan(0.5);
     },

@@ -17,9 +17,9 @@ const medianOf = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
 describe.skipIf(problem)(
-  `two hosts on a link of 1 Gbit/s, 25 MB of gradients${problem ? `: skipped, ${problem}` : ''}`,
+  `25 MB of gradients on a link of 1 Gbit/s${problem ? `: skipped, ${problem}` : ''}`,
   () => {
-    // 25 MB take 0.2 s each way, which is about what the backward pass takes.
+    // 25 MB take 0.2 s each way, about as long as the backward pass.
     async function measure(batch: number, rounds: number) {
       using network = connectHosts(2, { bitsPerSecond: 1e9 });
       const ranks = startOnHosts(network, { perHost: 1, args: ['overlap.js', batch, rounds] });
@@ -30,20 +30,20 @@ describe.skipIf(problem)(
       });
     }
 
-    test('have been sent in part when the last gradient is there, and not without overlap', async () => {
+    test('are partly sent before the last gradient is ready, but not without overlap', async () => {
       const [first, second] = await measure(256, 2);
       expect(second.overlapped.digest).toBe(first.overlapped.digest);
       expect(second.apart.digest).toBe(first.apart.digest);
       const oneBucket = 4e6;
-      // On the rank that came to its first bucket second: until then the other one waits.
+      // On the rank that reached its first bucket second; the other one waited until then.
       for (const [step, sent] of first.overlapped.sent.entries()) {
         expect(Math.max(sent, second.overlapped.sent[step])).toBeGreaterThan(oneBucket);
       }
       expect(Math.max(...first.apart.sent, ...second.apart.sent)).toBeLessThan(oneBucket);
     });
 
-    // A measurement, so not for a machine that does something else: `npm run bench:overlap`.
-    test.runIf(measures)('a step takes at most 0.75 of one without overlap', async () => {
+    // Needs an otherwise idle machine: `npm run bench:overlap`.
+    test.runIf(measures)('a step takes at most 0.75 of the time without overlap', async () => {
       const [{ overlapped, apart }] = await measure(512, 7);
       const [with_, without] = [medianOf(overlapped.times), medianOf(apart.times)];
       const ratio = with_ / without;

@@ -9,9 +9,9 @@ import { withoutWaiting } from './support/without-waiting.ts';
 type Losses = Record<string, Record<string, number[][]>>;
 const golden = JSON.parse(readFileSync(new URL('golden/ddp_losses.json', import.meta.url), 'utf8')) as Losses;
 
-describe('the losses of 50 steps on two ranks are those of PyTorch DDP', () => {
+describe('the losses of 50 steps on two ranks equal those of PyTorch DDP', () => {
   const folder = temporaryFolder();
-  // Every optimizer, and both models: how one follows gradients does not depend on the other.
+  // Every optimizer and both models, but not all pairs, because the two are independent.
   const trainings = ways(
     ['mnist/SGD', 'mnist/Adam', 'mnist/AdamW', 'cifar/SGD'],
     ['cifar/Adam', 'cifar/AdamW'],
@@ -32,7 +32,7 @@ describe('the losses of 50 steps on two ranks are those of PyTorch DDP', () => {
       expect(found).toHaveLength(losses.length);
       const worst = Math.max(...losses.map((loss, step) => Math.abs(found[step] - loss) / loss));
       expect(worst, `rank ${rank}`).toBeLessThan(1e-4);
-      // Parameters that stayed where they were would agree as well.
+      // Without training, the losses would agree as well.
       expect(losses.at(-1)!).toBeLessThan(losses[0]);
     }
   });

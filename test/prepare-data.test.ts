@@ -10,11 +10,13 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const results = temporaryFolder();
 
-/** What three ranks of one host found, and what they printed, with a mirror that cannot be reached. */
-async function prepare(cache: string, mirror = '') {
+/** The results of three ranks of one host, and their stderr. */
+async function prepare(cache: string, { mirror = '', synthetic = false } = {}) {
   const folder = mkdtempSync(join(results, 'prepare-'));
   const args = ['--nproc', '3', 'test/fixtures/prepare-data.js', 'prepare', folder];
-  const ended = await launch(args, { env: { XDG_CACHE_HOME: cache, RINGRUN_MNIST_MIRRORS: mirror } }).ended;
+  const ended = await launch(args, {
+    env: { XDG_CACHE_HOME: cache, RINGRUN_MNIST_MIRRORS: mirror, SYNTHETIC: synthetic ? '1' : '' },
+  }).ended;
   expect(ended).toMatchObject({ code: 0, timedOut: false, left: [] });
   const found = [0, 1, 2].map(
     (rank) => JSON.parse(readFileSync(join(folder, `${rank}.json`), 'utf8')) as unknown,
@@ -22,30 +24,46 @@ async function prepare(cache: string, mirror = '') {
   return { found, stderr: ended.stderr };
 }
 
-test('offline, one rank of a host draws as many digits as MNIST has, once, while the others wait', async () => {
+test('one rank per host generates 70,000 synthetic digits once, while the others wait', async () => {
   const cache = temporaryFolder();
-  const dead = await deadMirror();
-  const { found, stderr } = await prepare(cache, dead);
-  const location = join(cache, 'ringrun', 'drawn-digits-1');
-  const drawn = [0, 1, 2].map(() => ({ location, kind: 'drawn', length: 10_000 }));
-  expect(found).toEqual(drawn);
-  expect(stderr.match(/\n/g)).toHaveLength(1);
-  expect(stderr).toContain(`MNIST: it could not be downloaded (${dead}train-images-idx3-ubyte.gz: connect`);
-  expect(stderr).toContain('drawn digits take its place, and --data DIR reads the real ones');
+  const { found, stderr } = await prepare(cache, { synthetic: true });
+  const location = join(cache, 'ringrun', 'synthetic-digits-1');
+  const generated = [0, 1, 2].map(() => ({
+    location,
+    kind: 'synthetic',
+    title: 'synthetic digits, not MNIST',
+    length: 10_000,
+  }));
+  expect(found).toEqual(generated);
+  expect(stderr).toBe('');
   expect((await loadMnist({ split: 'train', location })).length).toBe(60_000);
   const first = async () => (await loadMnist({ split: 'test', location })).at(0);
   const { label } = await first();
   expect(readdirSync(location)).toHaveLength(4);
 
-  // Marked, to see whether the next run takes it as it is.
+  // Marked, to detect if the next run uses it unchanged.
   const mark = label === 7n ? 1 : 7;
   const marked = Buffer.concat([Buffer.of(0, 0, 8, 1, 0, 0, 39, 16), Buffer.alloc(10_000, mark)]);
   writeFileSync(join(location, 't10k-labels-idx1-ubyte.gz'), gzipSync(marked));
-  expect((await prepare(cache, dead)).found).toEqual(drawn);
+  expect((await prepare(cache, { synthetic: true })).found).toEqual(generated);
   expect((await first()).label).toBe(BigInt(mark));
 });
 
-test('what goes wrong there is an error of every rank', async () => {
+test('without a network every rank gets an error, and no synthetic data', async () => {
+  const cache = temporaryFolder();
+  const dead = await deadMirror();
+  const { found } = await prepare(cache, { mirror: dead });
+  const problem = `MNIST could not be downloaded: ${dead}train-images-idx3-ubyte.gz: connect`;
+  expect(found).toEqual([
+    { code: 'ERR_DOWNLOAD', message: expect.stringContaining(problem) as string },
+    ...[1, 2].map(() => ({
+      code: 'ERR_INVALID_DATA',
+      message: expect.stringContaining(problem) as string,
+    })),
+  ]);
+});
+
+test('a cache that cannot be written is an error of every rank', async () => {
   const { found } = await prepare('/dev/null');
   const problem = '/dev/null/ringrun/mnist: the cache cannot be written (';
   expect(found).toEqual([

@@ -4,27 +4,27 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { launch } from './support/command.ts';
 import type { Command } from './support/command.ts';
-import { drawnMnist } from './support/drawn-mnist.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
 
-// `npm run test:resume` kills more often.
+// `npm run test:resume` uses more kills.
 const kills = Number(process.env.RINGRUN_KILLS ?? 4);
-/** Of what is random here; another one each day, so that in time all moments are met. */
+/** Seed of the kill times; changes every day, so that over time all moments are tested. */
 const seed = Math.floor(Date.now() / 86_400_000);
 const ranks = [0, 1];
 const limitMs = 30_000 + kills * 10_000;
 
 // 21 images, of which each rank has 11: 3 steps of an epoch, the last with a batch of 3.
-const data = drawnMnist({ train: 21, test: 1 });
+const data = syntheticMnist({ train: 21, test: 1 });
 const steps = 6 * kills + 10;
 
 const random = generator(seed);
 const below = (count: number) => Math.floor(random() * count);
 
 test(
-  `a training that was killed ${kills} times ends with the bits of one that never was`,
+  `a run killed ${kills} times produces bit-identical parameters to an uninterrupted run`,
   { timeout: limitMs },
   async () => {
     const undisturbed = temporaryFolder();
@@ -53,7 +53,7 @@ test(
     expect(unfinished, 'kills that left a checkpoint unfinished').toBeGreaterThan(0);
     const digests = (folder: string) => ranks.map((rank) => readFileSync(join(folder, String(rank)), 'utf8'));
     expect(digests(results), `seed ${seed}`).toEqual(digests(undisturbed));
-    // Dropout's random numbers are each rank's own, and so are running means since the last broadcast.
+    // Each rank has its own dropout masks, and its own running means since the last broadcast.
     expect(new Set(digests(results)).size).toBe(ranks.length);
   },
 );
@@ -65,7 +65,7 @@ function training(results: string, ...place: string[]): Command {
   });
 }
 
-/** Some milliseconds after one of the next steps of one of the ranks. */
+/** Waits for some milliseconds after one of the next steps of a random rank. */
 async function killInStep(run: Command, began: number): Promise<void> {
   const victim = pidOfRank(run, below(ranks.length));
   await run.sees(new RegExp(`rank 0 made step ${began + 2 + below(6)}\\b`));
@@ -73,7 +73,7 @@ async function killInStep(run: Command, began: number): Promise<void> {
   process.kill(victim, 'SIGKILL');
 }
 
-/** As soon as there is a new folder in `place`. */
+/** Waits for a new folder in `place`. */
 async function killInWrite(run: Command, place: string): Promise<void> {
   mkdirSync(place, { recursive: true });
   const victim = pidOfRank(run, 0);

@@ -8,9 +8,9 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios('test/fixtures/sync-batch-norm.js', temporaryFolder());
 
-/** PyTorch's BatchNorm on the batches of all ranks as one, by test/golden/operators.py. */
+/** PyTorch's BatchNorm on the concatenated batches of all ranks, from test/golden/operators.py. */
 interface GoldenCase {
-  /** Of each: output, gradients of the input and the parameters, buffers. */
+  /** For each: output, gradients of the input and the parameters, buffers. */
   readonly steps: readonly (readonly Summary[])[];
   readonly evaluation: readonly [output: Summary, gradient: Summary];
 }
@@ -19,7 +19,7 @@ const { batchNorms } = JSON.parse(readFileSync(file, 'utf8')) as { batchNorms: R
 
 interface Case {
   readonly steps: readonly {
-    /** Output and gradient of the input, of this rank's samples. */
+    /** Output and input gradient of this rank's samples. */
     readonly own: readonly (readonly number[])[];
     /** Gradients of the parameters and buffers. */
     readonly common: readonly (readonly number[])[];
@@ -39,11 +39,11 @@ function arraysOf(ranks: readonly Case[], step: number): Float32Array[] {
   ];
 }
 
-/** Of float32 beside float32, relative to the largest element: the same sums in another order. */
+/** Tolerance relative to the largest element: float32 sums in another order. */
 const rounding = 5e-6;
 
 let reference: Promise<Cases> | undefined;
-/** Computed once, by the first test that asks. */
+/** Computed once, in the first test that needs it. */
 const alone = () => (reference ??= scenarios.runAlone<Cases>('alone'));
 
 describe.each(
@@ -58,14 +58,14 @@ describe.each(
     ],
   ),
 )('%i ranks, %s', (size, transport) => {
-  test('with batches of different sizes normalize as one process does, and as PyTorch, forward and backward', async () => {
+  test('with batches of different sizes match one process and PyTorch, forward and backward', async () => {
     const one = await alone();
     const found = await scenarios.run<Cases>(size, 'synchronized', { transport });
     expect(Object.keys(one).sort()).toEqual(Object.keys(batchNorms).sort());
     for (const [name, golden] of Object.entries(batchNorms)) {
       const ranks = found.map((cases) => cases[name]);
       for (const [step, expected] of golden.steps.entries()) {
-        // Bit for bit: every rank computes what is common from the same numbers.
+        // Bit-identical: every rank computes the common values from the same numbers.
         for (const { steps } of ranks) expect(steps[step].common).toEqual(ranks[0].steps[step].common);
         const arrays = arraysOf(ranks, step);
         expect(arrays.length).toBe(expected.length);
@@ -84,7 +84,7 @@ describe.each(
   });
 });
 
-test('without synchronisation they do not', async () => {
+test('BatchNorm without synchronization does not match', async () => {
   const ranks = await scenarios.run<Case>(2, 'notSynchronized');
   const [output] = arraysOf(ranks, 0);
   expect(() => {
@@ -100,7 +100,7 @@ interface Trained {
 }
 
 test.each(ways(['shm'], ['tcp']))(
-  '%s: passes with overlap and without, unused layers, noSync and detectAnomaly give the gradients of one process',
+  '%s: overlap, unused layers, noSync and detectAnomaly yield the gradients of one process',
   async (transport) => {
     const expectedOf = await scenarios.runAlone<Record<string, Trained>>('aloneWays');
     const found = await scenarios.run<Record<string, Trained>>(2, 'ways', { transport });
@@ -115,7 +115,7 @@ test.each(ways(['shm'], ['tcp']))(
   },
 );
 
-test('graphs that are laid out differently on the ranks, and runs that begin together, meet in one order', async () => {
+test('ranks with different graph layouts and concurrent runs issue collectives in one order', async () => {
   const expected = await scenarios.runAlone<Trained>('aloneLayouts');
   const found = await scenarios.run<Trained>(2, 'layouts');
   for (const output of ['output', 'again'] as const) {
@@ -126,11 +126,11 @@ test('graphs that are laid out differently on the ranks, and runs that begin tog
   expect(found[1].buffers).toEqual(found[0].buffers);
 });
 
-test('layers have the groups that they are given', async () => {
+test('layers use the groups that were passed to them', async () => {
   const found = await scenarios.run<{ means: number[]; problem: unknown }>(3, 'groups');
   const problem = {
     code: 'ERR_ARGUMENT',
-    message: expect.stringContaining('processGroup is null') as unknown,
+    message: expect.stringContaining('expected a process group, got null') as unknown,
   };
   for (const [rank, { means, problem: of }] of found.entries()) {
     expect(means).toEqual([11, rank === 2 ? 21 : 6]);
@@ -138,18 +138,18 @@ test('layers have the groups that they are given', async () => {
   }
 });
 
-test('the default group is the one at the time of a forward call; outside of one, a rank is by itself', async () => {
+test('forward uses the current default group, and a rank without a group only itself', async () => {
   expect(await scenarios.run(2, 'regrouped')).toEqual([
     [6, 1, 6],
     [6, 11, 6],
   ]);
 });
 
-test('less than 2 values per channel over all ranks are refused on all, who can go on', async () => {
+test('fewer than 2 values per channel are refused on all ranks, and training can continue', async () => {
   const found = await scenarios.run<{ problem: unknown; same: boolean; batches: number }>(2, 'tooFew');
   const message =
-    'SyncBatchNorm: training takes more than 1 value per channel over all ranks of the group, ' +
-    'given 1 of rank 0, 0 of rank 1; use a larger batch, or eval().';
+    'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +
+    'got 1 of rank 0, 0 of rank 1. Use a larger batch or eval().';
   for (const rank of found) {
     expect(rank).toEqual({
       problem: { name: 'ShapeError', code: 'ERR_SHAPE', message },
@@ -159,7 +159,7 @@ test('less than 2 values per channel over all ranks are refused on all, who can 
   }
 });
 
-test('a rank that does not come is told of by the group, and nothing is tracked', async () => {
+test("the group's error names a missing rank, and running statistics stay unchanged", async () => {
   const found = await scenarios.run<{ problem: unknown; buffers: number[] }>(2, 'mismatch');
   for (const { problem, buffers } of found) {
     expect(problem).toMatchObject({ name: 'CollectiveMismatchError' });
@@ -167,11 +167,11 @@ test('a rank that does not come is told of by the group, and nothing is tracked'
   }
 });
 
-test('join refuses such a model at once, by the layer, and the wrapper models that differ in one', async () => {
+test('join refuses such a model and names the layer; DDP refuses ranks that differ in a layer', async () => {
   const found = await scenarios.run<Record<string, { code: string; message: string }>>(2, 'refusals');
   for (const { join, began, differ } of found) {
     expect(join.code).toBe('ERR_JOIN_COLLECTIVES');
-    expect(join.message).toMatch(/^join: norm1 computes with all ranks together, as SyncBatchNorm does,/);
+    expect(join.message).toMatch(/^join: norm1 is a collective of all ranks, as SyncBatchNorm is,/);
     expect(began).toBe(false);
     expect(differ.code).toBe('ERR_MODEL_MISMATCH');
     expect(differ.message).toContain(
@@ -180,7 +180,7 @@ test('join refuses such a model at once, by the layer, and the wrapper models th
   }
 });
 
-test('detectAnomaly names what this rank or another has brought in, also where other ranks find nothing', async () => {
+test('detectAnomaly names the layer and the rank of a NaN, even if other ranks have none', async () => {
   type Found = Record<'before' | 'behind' | 'alone', { code: string; message: string } | 'none'>;
   const [first, second] = await scenarios.run<Found>(2, 'anomaly');
   const nonfinite = (message: string) => ({

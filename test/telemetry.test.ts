@@ -5,10 +5,10 @@ import type { CommandOptions } from './support/command.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 const home = temporaryFolder();
-// Where it would tell of what it does it leaves an identifier first; not under CI, which is how the tests themselves may run.
+// Before sending telemetry, onnxruntime writes an identifier, but not under CI, where these tests may run.
 const env: CommandOptions['env'] = { HOME: home, XDG_CACHE_HOME: '', CI: '' };
 
-test('onnxruntime tells nobody of what it is used for, and leaves nothing in the home of the user', async () => {
+test('onnxruntime sends no telemetry and writes nothing to the home folder', async () => {
   const [step, doctor] = await Promise.all([
     node(['test/fixtures/one-step.js'], { env }).ended,
     node(['launch', 'doctor'], { env }).ended,
@@ -18,7 +18,7 @@ test('onnxruntime tells nobody of what it is used for, and leaves nothing in the
   expect(readdirSync(home)).toEqual([]);
 });
 
-test('who wants it to tell sets ORT_DISABLE_TELEMETRY to nothing', async () => {
+test('an empty ORT_DISABLE_TELEMETRY enables telemetry', async () => {
   await node(['test/fixtures/one-step.js'], { env: { ...env, ORT_DISABLE_TELEMETRY: '' } }).ended;
   expect(readdirSync(home)).toEqual(['.cache']);
 });

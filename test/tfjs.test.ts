@@ -4,12 +4,12 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios('test/fixtures/tfjs.js', temporaryFolder());
 
-/** tf's own line of every process, and ours of rank 0. */
+/** tf's line from every process, and ringrun's from rank 0. */
 const tfBanner = /\n=+\nHi, looks like you are running TensorFlow\.js in Node\.js\. [^\n]*\n=+\n/g;
 const costLine =
   /^ringrun: TensorFlow\.js computes in plain JavaScript \(backend 'cpu'\), [^\n]*\(said once\)\n/gm;
 
-/** What ranks say besides that. */
+/** Other lines of the ranks. */
 function stderrOf(rest: string | RegExp, lines = 1): unknown {
   return expect.toSatisfy((text: string) => {
     expect(text.match(costLine) ?? []).toHaveLength(lines);
@@ -32,28 +32,28 @@ function furthest(a: readonly number[][], b: readonly number[][]): number {
 
 type ByOptimizer = Record<'sgd' | 'momentum' | 'adam', number[][]>;
 
-/** Where one process goes by tf alone, with 16 samples a step; of the first test. */
+/** Result of tf alone in one process with 16 samples a step; set by the first test. */
 let alone: ByOptimizer;
 
 describe('20 steps of model.fit', () => {
-  /** Of the first tests. */
+  /** Set by the first tests. */
   let found: ByOptimizer[];
 
-  test('on two ranks end with the same bits on both', async () => {
+  test('on two ranks yield bit-identical parameters', async () => {
     found = await ranks<ByOptimizer>(2, 'sameAsOne');
     expect(found[1]).toEqual(found[0]);
   });
 
-  test('on one rank end with the bits that tf alone ends with', async () => {
+  test('on one rank are bit-identical to tf alone', async () => {
     [alone] = await ranks<ByOptimizer>(1, 'tfAlone', stderrOf('', 0));
     expect(await ranks<ByOptimizer>(1, 'sameAsOne')).toEqual([alone]);
   });
 
-  test('on two ranks × batch 8 end where one process × batch 16 ends, by SGD, momentum and Adam', () => {
+  test('on two ranks × batch 8 match one process × batch 16, with SGD, momentum and Adam', () => {
     for (const name of ['sgd', 'momentum', 'adam'] as const) {
       expect(furthest(found[0][name], alone[name]), name).toBeLessThan(1e-5);
     }
-    // They went somewhere, each its own way.
+    // They moved, each to other values.
     expect(furthest(alone.sgd, alone.adam)).toBeGreaterThan(0.01);
   });
 });
@@ -71,21 +71,21 @@ interface Training {
 }
 
 describe('two ranks', () => {
-  /** Of the first test: the others look at what it has left. */
+  /** Set by the first test and used by the others. */
   let found: Training[];
 
-  test('name once what nobody uses, and end well', async () => {
+  test('name unused variables once, and exit with 0', async () => {
     const unused =
-      'ringrun: never took no part in the loss of any rank in step 1, and got no gradient. Is something missing in forward? (said once per parameter)';
+      'ringrun: never did not contribute to the loss of any rank in step 1 and received no gradient. Is a layer missing in forward? (Printed once per parameter.)';
     const env = { CUDA_VISIBLE_DEVICES: '4,7' };
     found = await scenarios.run<Training>(2, 'training', { stderr: stderrOf(unused), env });
   });
 
-  test('see the GPU of their LOCAL_RANK alone, among those of their host', () => {
+  test('see only the GPU of their LOCAL_RANK', () => {
     expect(found.map(({ device }) => device)).toEqual(['4', '7']);
   });
 
-  test('have the same bits after fit, fitDataset, trainOnBatch and minimize, with models that began differently', () => {
+  test('are bit-identical after fit, fitDataset, trainOnBatch and minimize, whatever the start', () => {
     const [zero, one] = found.map(({ waysToTrain }) => waysToTrain);
     expect(one.before).not.toBe(zero.before);
     expect(one.digests).toEqual(zero.digests);
@@ -93,22 +93,22 @@ describe('two ranks', () => {
     expect(zero.distinct).toBe(5);
   });
 
-  test('hold as many tensors after every step; the second one makes the moments of what is applied every second time', () => {
+  test('do not leak tensors from step to step', () => {
     for (const { tensors } of found) {
       expect(new Set(tensors.slice(1)).size).toBe(1);
       expect(tensors[1] - tensors[0]).toBe(1);
     }
   });
 
-  test('that apply every second step go where twice the batch goes', () => {
+  test('that apply every second step match training with twice the batch', () => {
     for (const { accumulation } of found) {
       expect(furthest(accumulation.values, alone.adam)).toBeLessThan(1e-5);
-      // 40 steps, of which the first and every second one change nothing.
+      // 40 steps; the first and every second one change nothing.
       expect(accumulation).toMatchObject({ applied: 20, of: 40 });
     }
   });
 
-  test('with the hook that sends float16 stay near, and have the same bits', () => {
+  test('with the float16 hook stay close to float32 and bit-identical to each other', () => {
     const { fp16, exact } = found[0].fp16;
     expect(found[1].fp16.fp16).toEqual(fp16);
     expect(furthest(fp16, exact)).toBeLessThan(1e-2);
@@ -116,7 +116,7 @@ describe('two ranks', () => {
   });
 
   test('have the running means of rank 0 after each step', () => {
-    // By keras's momentum of 0.99, of batches of tens.
+    // keras's momentum of 0.99, with batches of tens.
     const first = 0.01 * 10;
     const second = 0.99 * first + first;
     for (const { runningMeans } of found) {
@@ -127,13 +127,14 @@ describe('two ranks', () => {
     }
   });
 
-  test('train two models in turns, each by an optimizer of its own', () => {
+  test('train two models in turns, each with its own optimizer', () => {
     expect(found[1].inTurns).toEqual(found[0].inTurns);
-    // Where one process goes that begins with rank 0's: a of [0, 1], b of [1, 1]; Adam's first steps are of its rate.
+    // The result of one process that starts with rank 0's values: a = [0, 1], b = [1, 1]. Adam's first steps equal its
+    // rate.
     expect(found[0].inTurns[0]).toBeCloseTo(-0.33, 1);
   });
 
-  test('average what is given to applyGradients, by name or in a list', () => {
+  test('average the gradients passed to applyGradients, by name or in a list', () => {
     // The gradients of the two ranks are 1 and 2 for each weight, and 1 for the bias.
     const after = [1 - 0.1 * 1.5 * 2, 2 - 0.1 * 1.5 * 2, -0.1 * 2];
     for (const { appliedDirectly } of found) {
@@ -143,7 +144,7 @@ describe('two ranks', () => {
     }
   });
 
-  test('average variables that one of them uses, leave alone what nobody does, and keep moments apart', () => {
+  test('average variables that one rank uses, leave unused ones, and keep moments separate', () => {
     const end = (gradients: readonly number[]) => {
       let [value, velocity] = [1, 0];
       for (const gradient of gradients) {
@@ -179,20 +180,20 @@ interface Around {
   };
 }
 
-describe('around the training', () => {
+describe('callbacks and data', () => {
   /** Of the first test. */
   let found: Around[];
 
-  test('ranks end well', async () => {
+  test('ranks exit with 0', async () => {
     found = await ranks<Around>(2, 'around');
   });
 
-  test('metrics are means over the ranks, which early stopping stops together; the rate rises to twice its value', () => {
+  test('metrics are averaged over ranks, early stopping stops all, and the warmup doubles the rate', () => {
     const [zero, one] = found.map(({ callbacks }) => callbacks);
     expect(one.history).toEqual(zero.history);
     expect(one.own).not.toBe(zero.own);
     expect(Object.keys(zero.history).sort()).toEqual(['acc', 'loss', 'val_acc', 'val_loss']);
-    // In two steps of 0.01 and 0.015 the loss has hardly moved from the mean of the two.
+    // After two steps of 0.01 and 0.015 the loss is still near the mean of both ranks.
     expect(Math.abs(zero.history.loss[0] - (zero.own + one.own) / 2)).toBeLessThan(0.02);
     for (const { rates, epochs } of [zero, one]) {
       expect(epochs).toEqual([0, 1]);
@@ -200,7 +201,7 @@ describe('around the training', () => {
     }
   });
 
-  test('checkpoints are written by rank 0 alone; training goes on from one with the bits of one that never stopped', () => {
+  test('rank 0 writes checkpoints; a resumed run is bit-identical to an uninterrupted one', () => {
     expect(found.map(({ callbacks }) => callbacks.files)).toEqual([
       ['model.json', expect.stringMatching(/^weights-[0-9a-f]{16}\.bin$/)],
       [],
@@ -218,7 +219,7 @@ describe('around the training', () => {
     }
   });
 
-  test('shards have as many elements each, or each element once; tensors of others are disposed of', () => {
+  test("shards have equal lengths or each element once, and dispose other ranks' tensors", () => {
     const [zero, one] = found.map(({ shards }) => shards);
     const twice = (elements: number[]) => [elements, elements];
     expect(zero.even).toEqual({ passes: twice([0, 2, 4]), size: 3 });
@@ -239,7 +240,7 @@ interface Refusal {
   unchanged?: boolean;
 }
 
-test('what cannot be trained together is refused on every rank, with both sides, and nothing has changed', async () => {
+test('models that differ between ranks are refused on every rank, with both sides', async () => {
   const found = await ranks<Record<string, Refusal>>(2, 'refused');
   const kernel = (units: number) => expect.stringContaining(`dense_Dense1/kernel [36, ${units}]`) as unknown;
   for (const refusals of found) {
@@ -253,7 +254,7 @@ test('what cannot be trained together is refused on every rank, with both sides,
     expect(refusals.noOptimizer).toMatchObject({
       code: 'ERR_ARGUMENT',
       message:
-        "distribute: expected an optimizer such as tf.train.adam(), given 'adam' without minimize, computeGradients, applyGradients.",
+        "distribute: expected an optimizer such as tf.train.adam(), got 'adam' without minimize, computeGradients, applyGradients.",
     });
     expect(refusals.accumulation.code).toBe('ERR_ARGUMENT');
     expect(refusals.notDistributed.code).toBe('ERR_NOT_DISTRIBUTED');
@@ -263,21 +264,23 @@ test('what cannot be trained together is refused on every rank, with both sides,
     });
     expect(refusals.differ.code).toBe('ERR_VARIABLES_DIFFER');
     expect(refusals.afterBroadcast.code).toBe('none');
-    expect(refusals.named.message).toContain('there is no variable of that name');
+    expect(refusals.named.message).toContain('got nobody, which is not a variable');
   }
 });
 
-test('before initProcessGroup, whatever needs a group says so', async () => {
+test('before initProcessGroup, functions that need a group say so', async () => {
   const found = await scenarios.runAlone<Refusal[]>('beforeInit', stderrOf('', 0));
   expect(found.map(({ code }) => code)).toEqual(new Array(3).fill('ERR_NOT_INITIALIZED'));
   expect(found[0].message).toBe(
-    'distribute was called outside of a process group: import ringrun, `await initProcessGroup()` first, and call it before destroyProcessGroup(). Without a launcher it makes a ' +
-      'group of one.',
+    'distribute: no process group is initialized. Import ringrun and `await initProcessGroup()` first, and call it before destroyProcessGroup(). ' +
+      'Without a launcher, initProcessGroup() creates a group with one rank.',
   );
 });
 
-test('a rank that has fewer batches is named to the others, with the step, and what to do', async () => {
+test("the other ranks' error names a rank with fewer batches, the step and the fix", async () => {
   const found = await ranks<Refusal>(2, 'uneven');
   expect(found[0].code).toBe('ERR_UNEVEN_INPUTS');
-  expect(found[0].message).toMatch(/^in step 2 of .*rank 1 .*barrier.*give every rank as many batches$/);
+  expect(found[0].message).toMatch(
+    /^step 2 of .*rank 1 .*barrier.*give every rank the same number of batches\.$/,
+  );
 });

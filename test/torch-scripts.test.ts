@@ -9,7 +9,7 @@ const script = 'test/fixtures/torch_ddp.py';
 const problem = torchProblem();
 const runOn = (processes: number) => ['--no-node', '--nproc-per-node', String(processes), python, script];
 const run = runOn(2);
-// Each process would compute on all processors of the machine.
+// Otherwise each process would use all processors of the machine.
 const env = { OMP_NUM_THREADS: 1 };
 
 describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${problem}` : ''}`, () => {
@@ -22,7 +22,7 @@ describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${p
     ]);
   });
 
-  test('that fails is the root cause, with the traceback that @record keeps', async () => {
+  test("that fails is reported as the root cause, with @record's traceback", async () => {
     const { code, stderr, left } = await launch([...run, '--fail'], { env }).ended;
     expect([code, left]).toEqual([1, []]);
     expect(stderr).toMatch(/^ {2}Traceback \(most recent call last\):$/m);
@@ -35,7 +35,7 @@ describe.skipIf(problem)(`a PyTorch script, unchanged${problem ? `: skipped, ${p
 
 const noHosts = problem ?? hostsProblem();
 
-/** Of each host; PyTorch takes seconds to start. */
+/** Processes of each host; PyTorch takes seconds to start. */
 const processes = isFull ? 2 : 1;
 
 describe.skipIf(noHosts)(`a PyTorch script on two hosts${noHosts ? `: skipped, ${noHosts}` : ''}`, () => {
@@ -45,7 +45,7 @@ describe.skipIf(noHosts)(`a PyTorch script on two hosts${noHosts ? `: skipped, $
       [['c10d', () => ['--rdzv-backend', 'c10d', '--rdzv-endpoint', 'host0', '--rdzv-id', 'job-7']]],
     ),
   )(
-    `trains on ${2 * processes} processes that meet by the %s rendezvous, and binds the port that it is given`,
+    `trains on ${2 * processes} processes with the %s rendezvous, on the port that it receives`,
     async (_, meeting) => {
       using network = connectHosts(2);
       for (const host of network.hosts) host.learnNames(network.hosts.filter((other) => other !== host));

@@ -1,4 +1,7 @@
-"""One rank of PyTorch's all-reduce over gloo: `python3 gloo.py bytes:repetitions …`, with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set."""
+"""One rank of PyTorch's all-reduce over gloo: `python3 gloo.py bytes:repetitions …`.
+
+Expects RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Rank 0 prints a JSON line per size.
+"""
 
 import json
 import sys

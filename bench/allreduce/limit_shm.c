@@ -1,6 +1,6 @@
-// The limit of an all-reduce in shared memory: two processes, each adds its half of two arrays and writes the sums to both, between two
-// spinning barriers. No headers, no checks, no sleeping: `limit_shm bytes:repetitions …`. Each has a processor to itself: two that spin on one
-// processor would measure the scheduler.
+// The limit of an all-reduce in shared memory: `limit_shm bytes:repetitions …`. Between two spinning barriers, each of
+// two processes adds its half of two arrays and writes the sums to both. There are no headers, checks or sleeps. Each
+// process is bound to its own processor: two that spin on one would measure the scheduler.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
@@ -37,7 +37,7 @@ static void* share(long bytes) {
 
 int main(int argc, char** argv) {
   struct Shared* shared = share(sizeof(struct Shared));
-  // A pair of arrays for each size: parts of one large mapping were up to seven times slower.
+  // A separate pair of arrays for each size: parts of one large mapping were up to seven times slower.
   float* arrays[argc][2];
   for (int step = 1; step < argc; ++step) {
     long bytes, repetitions;

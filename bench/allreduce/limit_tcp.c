@@ -1,5 +1,5 @@
-// The limit of an all-reduce of two over TCP on loopback: each side sends and receives as many bytes as the all-reduce moves, 2·N·(2 − 1)/2 = N
-// each way, on one connection, and adds nothing: `limit_tcp bytes:repetitions …`.
+// The limit of an all-reduce of two ranks over TCP on loopback: `limit_tcp bytes:repetitions …`. Each side sends and
+// receives as many bytes as the all-reduce, 2·N·(2 − 1)/2 = N each way, on one connection, and adds nothing.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     long bytes, repetitions;
     read_step(argv[step], &bytes, &repetitions);
     char* out = malloc(bytes);
-    memset(out, 1, bytes);  // else it is one page of zeros, which never leaves the cache
+    memset(out, 1, bytes);  // untouched memory would be one page of zeros that stays in the cache
     char* in = calloc(bytes, 1);
     double* times = malloc(repetitions * sizeof(double));
     for (long i = -repetitions; i < repetitions; ++i) {

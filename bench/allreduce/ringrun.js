@@ -1,8 +1,9 @@
-// One rank of ringrun's all-reduce: `node ringrun.js registered|any sync|async bytes:repetitions …`. Rank 0 prints a JSON line per size.
+// One rank of ringrun's all-reduce: `node ringrun.js registered|any sync|async bytes:repetitions …`. Rank 0 prints a
+// JSON line per size.
 import { defaultGroup, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
 
 const [memory, mode, ...plan] = process.argv.slice(2);
-// Looked up once: `process` is a property with a getter, and the look-up would be measured too.
+// Looked up once: `process` is a getter, whose time would be measured too.
 const nanoseconds = process.hrtime.bigint;
 await initProcessGroup();
 const group = defaultGroup();
@@ -23,7 +24,7 @@ for (const step of plan) {
 }
 await destroyProcessGroup();
 
-/** What V8 compiles is compiled before anything is measured: with four processes on a processor that takes it some thousand calls. */
+/** Lets V8 compile everything before measuring; four processes on one processor need some thousand calls. */
 async function warmUp() {
   const tensor = new Float32Array(1);
   for (let i = 0; i < 5000; i += 1) {

@@ -1,6 +1,7 @@
-// All-reduce of processes on one host, ringrun beside its peers and two limits, in turns: `npm run bench:allreduce -- [--ranks 2] [--rounds 3]
-// [--most BYTES] [--json FILE]`. The limits are those of two ranks, and take part where there are two. PyTorch takes part when the system's python has torch, Open MPI when there is mpicc (`apt-get install python3-torch
-// openmpi-bin libopenmpi-dev`). Every round runs every contender over all sizes; a row is the median over all rounds.
+// All-reduce of processes on one host: `npm run bench:allreduce -- [--ranks 2] [--rounds 3] [--most BYTES] [--json
+// FILE]`. Each round runs every contender over all sizes: ringrun, PyTorch if the system's Python has torch, Open MPI
+// if mpicc is installed (`apt-get install python3-torch openmpi-bin libopenmpi-dev`), and for two ranks two limits in
+// C. A row is the median over all rounds.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -152,6 +153,6 @@ function parse(output) {
 
 function isThere(command, args) {
   const there = spawnSync(command, args).status === 0;
-  if (!there) console.error(`${command} ${args.join(' ')} does not work: measured without it`);
+  if (!there) console.error(`${command} ${args.join(' ')} failed: measuring without it`);
   return there;
 }

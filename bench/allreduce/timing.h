@@ -1,4 +1,4 @@
-// What the two limits share: the clock, the plan's format and the lines that they print.
+// Shared by the two limits: the clock, the format of the plan and the printed lines.
 #pragma once
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static inline double now_us(void) {
 
 static inline void read_step(const char* text, long* bytes, long* repetitions) {
   if (sscanf(text, "%ld:%ld", bytes, repetitions) != 2) {
-    fprintf(stderr, "expected bytes:repetitions, given %s\n", text);
+    fprintf(stderr, "expected bytes:repetitions, got %s\n", text);
     exit(2);
   }
 }

@@ -1,4 +1,4 @@
-// One rank: says, in milliseconds since 1970, when its first all-reduce was over.
+// One rank: prints when its first all-reduce ended, in milliseconds since 1970.
 import { allReduce, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
 
 await initProcessGroup();

@@ -1,5 +1,6 @@
-// From the command to the first all-reduce on two processes, ringrun's launcher and PyTorch (its processes started at once, by environment variables, over
-// gloo) in turns: `npm run bench:launch -- [--rounds 7] [--json FILE]`. PyTorch is python3-torch of the system's python; without it ringrun is measured alone.
+// Time from the command to the first all-reduce on two processes: `npm run bench:launch -- [--rounds 7] [--json FILE]`.
+// Alternates between ringrun's launcher and PyTorch over gloo, whose processes start at once from environment
+// variables. PyTorch is python3-torch of the system's Python; without it, only ringrun is measured.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -20,7 +21,7 @@ const contenders = [
   { name: 'ringrun', launch: launchRingrun },
   ...(hasTorch() ? [{ name: 'PyTorch (gloo)', launch: launchPyTorch }] : []),
 ];
-// Files that are read for the first time come from the disk: that is not counted.
+// Uncounted: the first run reads its files from disk.
 for (const { launch } of contenders) await launch();
 
 const rows = [];
@@ -41,7 +42,7 @@ const summary = contenders.map(({ name }) => ({
 }));
 for (const { name, ms } of summary) {
   console.log(
-    `${name.padEnd(14)} median ${ms.toFixed(0)} ms, ${(summary[0].ms / ms).toFixed(2)} ringrun's / this one's`,
+    `${name.padEnd(14)} median ${ms.toFixed(0)} ms, ringrun takes ${(summary[0].ms / ms).toFixed(2)} × this time`,
   );
 }
 if (options.json) writeFileSync(options.json, JSON.stringify({ rows, summary }, null, 2));
@@ -73,6 +74,6 @@ function lastLine(output) {
 
 function hasTorch() {
   const found = spawnSync(options.python, ['-c', 'import torch']).status === 0;
-  if (!found) console.log(`${options.python} has no torch: ringrun is measured alone`);
+  if (!found) console.log(`${options.python} has no torch: only ringrun is measured`);
   return found;
 }

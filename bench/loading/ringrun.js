@@ -1,7 +1,8 @@
-// What loading costs a training step: `npm run bench:loading`, or `node launch --nproc 2 bench/loading/ringrun.js [ROUNDS] [STEPS]`. CIFAR-10's CNN, batch 64, on each rank
-// the same steps with batches that are ready in memory, and with batches that are drawn at random, cropped, flipped, normalised and collated, in turns:
-// rank 0 prints images/s of a rank (medians of the rounds), and their share of what ready batches give; and the same for images per second of processor time (of all threads), which
-// is what the rates come to where ranks have the processors to themselves and use them up, whatever else runs meanwhile.
+// The cost of data loading in a training step: `npm run bench:loading`, or
+// `node launch --nproc 2 bench/loading/ringrun.js [ROUNDS] [STEPS]`. Each rank trains the CIFAR-10 CNN with batch 64 and
+// alternates between batches in memory and batches that are sampled, cropped, flipped, normalised and collated. Rank 0
+// prints median images/s per rank and the ratio to batches in memory, by wall-clock time and by processor time of all
+// threads. The latter does not depend on other programs on the machine.
 import { F, manualSeed, optim, tensor } from '@ringrun/nn';
 import {
   DataLoader,
@@ -60,7 +61,7 @@ function report() {
 function summary(rates, name) {
   const ready = rates.get('in memory');
   const shares = rates.get(name).map((rate, round) => rate / ready[round]);
-  return `${median(rates.get(name)).toFixed(0)} (${median(shares).toFixed(3)} of ready batches)`;
+  return `${median(rates.get(name)).toFixed(0)} (${median(shares).toFixed(3)} × batches in memory)`;
 }
 
 function newRates() {
@@ -87,14 +88,14 @@ async function* repeated(batches) {
   for (;;) yield* batches;
 }
 
-/** 64 batches are 50 MB, which no cache holds either. */
+/** 64 batches are 50 MB, more than any cache. */
 async function someBatches(count) {
   const batches = [];
   for await (const batch of loader({})) if (batches.push(batch) === count) break;
   return batches;
 }
 
-/** Noise in CIFAR-10's shape: what is in the images costs nothing. */
+/** Noise in CIFAR-10's shape: the content of the images does not affect the time. */
 function randomImages(count) {
   const { Compose, Normalize, RandomCrop, RandomHorizontalFlip, ToTensor } = transforms;
   const pixels = new Uint8Array(new SharedArrayBuffer(count * 3072));

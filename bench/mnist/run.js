@@ -1,5 +1,6 @@
-// One epoch of MNIST on two processes, ringrun and PyTorch DDP over gloo in turns: `npm run bench:mnist -- --data DIR [--rounds 3] [--json FILE]`.
-// PyTorch is python3-torch of the system's python (`apt-get install python3-torch libopenblas0-pthread`); without it ringrun is measured alone.
+// One epoch of MNIST on two processes: `npm run bench:mnist -- --data DIR [--rounds 3] [--json FILE]`. Alternates
+// between ringrun and PyTorch DDP over gloo. PyTorch is python3-torch of the system's Python (`apt-get install
+// python3-torch libopenblas0-pthread`); without it, only ringrun is measured.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -78,6 +79,6 @@ async function trainWithPyTorch() {
 
 function hasTorch() {
   const found = spawnSync(options.python, ['-c', 'import torch']).status === 0;
-  if (!found) console.log(`${options.python} has no torch: ringrun is measured alone`);
+  if (!found) console.log(`${options.python} has no torch: only ringrun is measured`);
   return found;
 }

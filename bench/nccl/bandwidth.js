@@ -1,10 +1,10 @@
-// What taking arrays of this host through a GPU costs, and an all-reduce that stays there, beside the driver's own copies:
+// Bandwidth of all-reduce over nccl for host arrays and GPU tensors, beside the driver's own copies:
 //
-//   node launch --nproc 1 bench/nccl/bandwidth.js
-//   RINGRUN_SHARE_GPU=1 node launch --nproc 2 bench/nccl/bandwidth.js    ranks that share one GPU, as if on different hosts: over sockets
+//   node launch --nproc 1 bench/nccl/bandwidth.js [MiB]
+//   RINGRUN_SHARE_GPU=1 node launch --nproc 2 bench/nccl/bandwidth.js    ranks share a GPU, over sockets
 //
-// An argument says how many MiB the largest array has, 256 unless given.
-// Bytes of the array per second of one call, medians of several; an all-reduce of an array of this host moves it there and back.
+// MiB is the size of the largest array. Default: 256. Prints bytes of the array per second of a call, as the median of
+// several calls. An all-reduce of a host array copies it to the GPU and back.
 import process from 'node:process';
 
 import * as dist from 'ringrun';
@@ -41,7 +41,7 @@ for (const bytes of sizes) {
 }
 await dist.destroyProcessGroup();
 
-/** Of one call; the first one is not counted. */
+/** The median time of one call; the first call is not counted. */
 async function secondsOf(operate) {
   await operate();
   const taken = [];

@@ -1,4 +1,5 @@
-// Some clients of one store, a socket each: they join when they are told to, pass a barrier of all, and say when they began and when all were through.
+// Clients of one store, each with its own socket. On a line on stdin they join and pass a barrier of all clients; then
+// they print when they started and when they finished.
 import { once } from 'node:events';
 import { connectStore } from 'ringrun';
 
@@ -18,7 +19,7 @@ function join() {
   return connectStore({ host: '127.0.0.1', port: Number(PORT), timeoutMs, log: () => undefined });
 }
 
-/** Whoever comes last lets all go on. */
+/** The last client to arrive releases all. */
 async function barrier(store) {
   if ((await store.add('arrived', 1)) === Number(OF)) await store.set('go', '');
   await store.wait(['go']);

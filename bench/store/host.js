@@ -1,4 +1,4 @@
-// The host of a store in a process of its own, which says how much memory it takes whenever it is asked, in bytes.
+// A store server in its own process. For each line on stdin it prints its peak memory in bytes.
 import { readFileSync } from 'node:fs';
 import { StoreServer } from 'ringrun';
 

@@ -1,5 +1,6 @@
-// Clients join one store and pass a barrier: `npm run bench:store -- [--clients 1024] [--processes 4] [--rounds 5] [--json FILE]`. Each client has a socket of
-// its own; they live in few processes, so that it is the store that is measured and not the start of a thousand programs.
+// Clients join one store and pass a barrier:
+// `npm run bench:store -- [--clients 1024] [--processes 4] [--rounds 5] [--json FILE]`. Each client has its own socket. Few
+// processes contain them all, so the benchmark measures the store and not the start of a thousand programs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ for (let round = 1; round <= Number(options.rounds); round += 1) {
   const row = { round, ...(await measure()), load: loadavg()[0] };
   rows.push(row);
   console.log(
-    `round ${round}  ${clients} clients through after ${row.ms} ms, the store's memory ${row.mebibytes.toFixed(0)} MiB, load ${row.load}`,
+    `round ${round}  ${clients} clients finish in ${row.ms} ms, store memory ${row.mebibytes.toFixed(0)} MiB, load ${row.load}`,
   );
 }
 const summary = {
@@ -33,7 +34,7 @@ const summary = {
   ms: median(rows.map(({ ms }) => ms)),
   mebibytes: Math.max(...rows.map(({ mebibytes }) => mebibytes)),
 };
-console.log(`median ${summary.ms} ms; at most ${summary.mebibytes.toFixed(0)} MiB`);
+console.log(`median ${summary.ms} ms, peak memory ${summary.mebibytes.toFixed(0)} MiB`);
 if (options.json) writeFileSync(options.json, JSON.stringify({ rows, summary }, null, 2));
 
 async function measure() {
@@ -53,7 +54,7 @@ async function measure() {
   return { ms, mebibytes };
 }
 
-/** As equal as they can be. */
+/** Clients per process, as equal as possible. */
 function shares() {
   return Array.from(
     { length: processes },

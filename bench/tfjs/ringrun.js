@@ -1,4 +1,4 @@
-// One rank of run.js: `ringrun.js <batch> <rounds> <file>`. Rank 0 leaves the rounds' milliseconds in the file.
+// One rank of run.js: `ringrun.js <batch> <rounds> <file>`. Rank 0 writes the milliseconds of each round to the file.
 import { writeFileSync } from 'node:fs';
 import { createNet } from '@ringrun/examples-mnist-tfjs';
 import { distribute } from '@ringrun/tfjs';
@@ -22,10 +22,10 @@ const compiled = (optimizer) => {
 const momentum = () => tf.train.momentum(0.01, 0.5);
 const alone = compiled(momentum());
 const optimizer = momentum();
-// Two models of one process: each has variables of its own to average.
+// A second model of this process, with its own variables.
 const distributed = createNet(tf);
 distribute(optimizer, { model: distributed });
-// What encloses everything that distribute adds: the gradients of tf, the average, and the update of tf.
+// Times minimize, which contains everything that distribute adds: tf's gradients, the average and tf's update.
 let minimized = 0;
 const { minimize } = optimizer;
 Object.defineProperty(optimizer, 'minimize', {
@@ -38,10 +38,10 @@ Object.defineProperty(optimizer, 'minimize', {
 });
 distributed.compile({ optimizer, loss: 'sparseCategoricalCrossentropy' });
 
-/** What ringrun counts, in milliseconds so far. */
+/** ringrun's sums so far, in milliseconds. */
 const { totals } = globalThis[Symbol.for('ringrun.measuring')];
 
-/** Milliseconds of a step, and those of the process's own on processors: what else the machine does is not in them. */
+/** Wall-clock and processor milliseconds of a step; the latter exclude other programs on the machine. */
 const timed = async (model) => {
   await barrier();
   const [start, before] = [performance.now(), process.cpuUsage()];
@@ -52,7 +52,7 @@ const timed = async (model) => {
 
 const found = [];
 for (let round = 0; round <= rounds; round += 1) {
-  // Turns change places, so that neither is always the first.
+  // The order alternates, so that neither is always first.
   const order = round % 2 === 0 ? ['alone', 'distributed'] : ['distributed', 'alone'];
   const times = {};
   for (const name of order) {
@@ -65,6 +65,6 @@ for (let round = 0; round <= rounds; round += 1) {
   }
   found.push(times);
 }
-// The first round compiles functions and makes moments and buckets.
+// The first round is warm-up: it compiles functions and allocates moments and buckets.
 if (getRank() === 0) writeFileSync(file, JSON.stringify(found.slice(1)));
 await destroyProcessGroup();

@@ -1,7 +1,10 @@
-// What it costs that processes wait for each other at every step, when there is nothing else to it: `limit_together processes steps`. Each process multiplies matrices and copies memory, the same
-// at every step, some 7 ms of it; first all on their own, then each step waits for all others, in four turns. No messages, no arrays to add, no JavaScript. Prints the first process's steps in JSON, in ms.
+// The cost of waiting for each other at every step, and nothing else: `limit_together processes steps`. In each step,
+// each process multiplies matrices and copies memory for about 7 ms, always the same. The processes alternate four
+// times between running freely and waiting for all others after each step. There are no messages, no reductions and no
+// JavaScript. Prints the steps of the first process as JSON, in ms.
 //
-// Processes of one machine never take equally long for equal work: interrupts, caches and a hypervisor's other guests see to that. A step of all takes as long as the slowest's.
+// Processes of one machine never take equally long for equal work, because of interrupts, caches and a hypervisor's
+// other guests. A common step takes as long as the slowest process.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -83,7 +86,7 @@ static void measure(struct Shared* shared, int processes, int steps, int prints)
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    fprintf(stderr, "expected the numbers of processes and of steps\n");
+    fprintf(stderr, "limit_together: expected two arguments, the number of processes and of steps\n");
     return 2;
   }
   const int processes = atoi(argv[1]);

@@ -1,4 +1,6 @@
-// The models of bench:train, those of the examples, as bench/train/models.py has them. `shape`: of one image; `steps`: measured in a round.
+// The models of bench:train, taken from the examples; bench/train/models.py has the same in PyTorch. `shape`: one
+// image;
+// `steps`: measured steps per round.
 import { Cnn, ResNet18 } from '@ringrun/examples-cifar';
 import { Net } from '@ringrun/examples-mnist';
 

@@ -1,4 +1,7 @@
-"""One rank of PyTorch's training step under DDP over gloo: `python3 pytorch.py MODEL BATCH STEPS`. Rank 0 prints a JSON line: the milliseconds of each step."""
+"""One rank of PyTorch's training step under DDP over gloo: `python3 pytorch.py MODEL BATCH STEPS`.
+
+Rank 0 prints a JSON line with the milliseconds of each step.
+"""
 
 import json
 import resource

@@ -1,5 +1,6 @@
-// One rank of ringrun's training step: `node ringrun.js ddp|alone MODEL BATCH STEPS`; `alone` trains beside the others and communicates with nobody. Rank 0
-// prints a JSON line: the milliseconds of each step, and of a step on average what onnxruntime took and how long gradients were waited for.
+// One rank of ringrun's training step: `node ringrun.js ddp|alone MODEL BATCH STEPS`; `alone` trains without
+// communication. Rank 0 prints a JSON line: the milliseconds of each step, and the average per step of compute and of
+// waiting for gradients.
 import { InferenceSession } from 'onnxruntime-node';
 import { F, manualSeed, optim, tensor } from '@ringrun/nn';
 import { DistributedDataParallel, barrier, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
@@ -41,7 +42,7 @@ async function step({ images, classes }) {
   await optimizer.step();
 }
 
-/** Every run of onnxruntime is timed, those of the optimizer too. */
+/** Times every run of onnxruntime, including the optimizer's. */
 function watchCompute() {
   const { run } = InferenceSession.prototype;
   InferenceSession.prototype.run = async function (...args) {

@@ -1,6 +1,9 @@
-// Training steps of two processes, ringrun beside PyTorch DDP over gloo, and beside itself without communication, in turns:
-// `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2] [--rounds 3] [--json FILE]`. PyTorch is python3-torch of the system's python
-// (`apt-get install python3-torch libopenblas0-pthread`); without it ringrun is measured alone. Before them, what waiting for each other costs processes that do nothing else (limit_together.c). A row is the median of all steps of all rounds on rank 0.
+// Training steps of two processes:
+// `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2] [--rounds 3] [--json FILE]`. Alternates
+// between ringrun, ringrun without communication, and PyTorch DDP over gloo. PyTorch is python3-torch of the system's
+// Python (`apt-get install python3-torch libopenblas0-pthread`); without it, only ringrun is measured. The first line
+// is a limit: the cost of waiting for each other in processes that do nothing else (limit_together.c). A row is the
+// median of all steps of all rounds on rank 0.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -89,7 +92,7 @@ function print(model, own) {
   }
 }
 
-/** What processes of equal work lose by waiting for each other at every step, whatever they are written in. */
+/** Prints what processes of equal work lose by waiting for each other at every step, in any language. */
 async function printLimit() {
   const folder = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
   try {
@@ -102,19 +105,19 @@ async function printLimit() {
       median(steps.filter((step) => step.together === together).map(({ ms }) => ms));
     const [apart, together] = [medianOf(false), medianOf(true)];
     console.log(
-      `limit: ${ranks} processes of equal work in C take ${apart.toFixed(2)} ms a step, and ${together.toFixed(2)} when each step waits for all: ${(apart / together).toFixed(2)}`,
+      `limit: ${ranks} C processes of equal work take ${apart.toFixed(2)} ms a step, ${together.toFixed(2)} ms if each step waits for all; ratio ${(apart / together).toFixed(2)}`,
     );
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** As users start it. */
+/** Runs ringrun through its launcher, as users do. */
 async function launched(args) {
   return lastLine(await run(process.execPath, ['launch', '--nproc', String(ranks), ...args.map(String)]));
 }
 
-/** As torchrun does, which needs more than python3-torch has. */
+/** Starts PyTorch's processes as torchrun would; torchrun needs more than python3-torch provides. */
 async function started(args) {
   const port = await freePort();
   const outputs = await Promise.all(
@@ -137,6 +140,6 @@ function lastLine(output) {
 
 function hasTorch() {
   const found = spawnSync(options.python, ['-c', 'import torch']).status === 0;
-  if (!found) console.error(`${options.python} has no torch: ringrun is measured alone`);
+  if (!found) console.error(`${options.python} has no torch: only ringrun is measured`);
   return found;
 }

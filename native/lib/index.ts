@@ -1,8 +1,9 @@
 import { loadBinding } from './load.ts';
 
+export { buildNative } from './compile.ts';
 export { NativeUnavailableError } from './load.ts';
 
-/** Numbers of the element types in native/src/base/operation.h. */
+/** Dtype numbers, as in native/src/base/operation.h. */
 export const nativeDType = {
   float32: 1,
   float64: 2,
@@ -17,8 +18,8 @@ export const nativeDType = {
 } as const;
 
 /**
- * The typed arrays that hold elements of the dtypes. Every function that takes one takes the dtype's number too, since bit
- * patterns of float16 and of bfloat16 lie in arrays of one class; a TypeError refuses an array whose elements have another size.
+ * Typed arrays of the dtypes. Functions also need the dtype number, because float16 and bfloat16 share an array class
+ * here. They throw a TypeError if the element size does not match.
  */
 export type NativeTensor =
   | Float32Array
@@ -32,39 +33,42 @@ export type NativeTensor =
   | Uint16Array
   | NativeFloat16Array;
 
-/** Elements on a GPU: `length` of them, `byteOffset` bytes behind the beginning of `deviceMemory`. For groups that have joined NCCL only. */
+/** `length` elements on a GPU, `byteOffset` bytes into `deviceMemory`. Only for groups that have joined NCCL. */
 export interface NativeDeviceTensor {
   readonly deviceMemory: NativeDeviceMemory;
   readonly byteOffset: number;
   readonly length: number;
 }
 
-/** What operations of a group take. */
+/** A tensor in host or GPU memory. */
 export type NativePlacedTensor = NativeTensor | NativeDeviceTensor;
 
 /** Memory on a GPU. */
 export interface NativeDeviceMemory {
-  /** The CUdeviceptr, which only the GPU may use. */
+  /** The CUdeviceptr. Only the GPU can dereference it. */
   readonly address: bigint;
-  /** 0 once it is freed. */
+  /** Size in bytes; 0 after `free`. */
   readonly bytes: number;
-  /** Gives back what was allocated; waits for the GPU. What belongs to somebody else is only forgotten. Garbage collection does the same. */
+  /** Frees the memory after waiting for the GPU, unless another library owns it. Garbage collection does the same. */
   free(): void;
 }
 
 /** A library that is opened at run time. */
 export interface NativeLibraryDescription {
-  /** Where it was loaded from; empty when it was not. */
+  /** Path of the loaded library; empty if it was not loaded. */
   path: string;
-  /** `12.4` of the driver: the newest CUDA that it runs. `2.21.5` of NCCL. Empty when unknown. */
+  /**
+   * Newest CUDA version that the driver supports, such as `12.4`, or NCCL's version, such as `2.21.5`. Empty if
+   * unknown.
+   */
   version: string;
-  /** Why it cannot be used; empty when it can. */
+  /** Reason why it cannot be used; empty if it can. */
   problem: string;
-  /** Where it was looked for, in this order, and why it was not taken from there; the reason of the place that it was taken from is empty. */
+  /** Places tried, in order, with the reason why loading failed; the reason is empty for the place that worked. */
   attempts: { place: string; reason: string }[];
 }
 
-/** What a group of the backend nccl finds on this machine. */
+/** The driver, NCCL and GPUs that a group with backend nccl finds on this machine. */
 export interface NcclDescription {
   cuda: NativeLibraryDescription;
   nccl: NativeLibraryDescription;
@@ -72,14 +76,14 @@ export interface NcclDescription {
   devices: { index: number; name: string; uuid: string; pciBusId: string; memoryBytes: number }[];
 }
 
-/** The language's own Float16Array, from Node 24 on: as much of it as is needed to tell and to divide it, for compilers that do not know it yet. */
+/** The parts of JavaScript's own Float16Array (Node ≥ 24) that ringrun needs, for TypeScript versions without it. */
 export interface NativeFloat16Array extends ArrayBufferView {
   readonly [Symbol.toStringTag]: 'Float16Array';
   readonly length: number;
   subarray(begin?: number, end?: number): NativeFloat16Array;
 }
 
-/** Numbers of the reductions in native/src/base/operation.h. */
+/** Reduction numbers, as in native/src/base/operation.h. */
 export const nativeReduceOp = {
   SUM: 1,
   AVG: 2,
@@ -91,26 +95,28 @@ export const nativeReduceOp = {
   BXOR: 8,
 } as const;
 
-/** Numbers of the movements of data in native/src/base/operation.h. */
+/** Operation numbers of the exchanges, as in native/src/base/operation.h. */
 export const nativeExchange = { allGather: 9, gather: 10, scatter: 11, allToAll: 12 } as const;
 
-/** What a rank says about where it listens. */
+/** The address on which a rank listens. */
 export interface NativeListening {
-  /** Abstract Unix socket for ranks of this host, without its leading zero byte; empty: see `sharedMemoryProblem`. */
+  /**
+   * Abstract Unix socket for ranks of this host, without its leading zero byte; empty if `sharedMemoryProblem` is set.
+   */
   socketName: string;
-  /** Why this process cannot share memory with others; empty when it can. */
+  /** Reason why this process cannot share memory with others; empty if it can. */
   sharedMemoryProblem: string;
   /** TCP port, chosen by the system, at the address given to `listen`. */
   port: number;
-  /** 32 hexadecimal digits that a connection has to show. */
+  /** 32 hexadecimal digits that a connection must present. */
   token: string;
 }
 
-/** Where to reach a rank. */
+/** The address of a rank. */
 export interface NativeEndpoint {
-  /** Equal exactly on ranks that are to share memory; others are reached over TCP. */
+  /** Two ranks with the same number share memory; others are connected over TCP. */
   host: number;
-  /** What lines on stderr call the rank: `rank 1 (host node1, pid 4711)`. */
+  /** Name of the rank in log lines: `rank 1 (host node1, pid 4711)`. */
   name: string;
   socketName: string;
   /** Numeric IPv4 or IPv6. */
@@ -122,33 +128,34 @@ export interface NativeEndpoint {
 /** The error of every operation of a `NativeProcessGroup`. */
 export interface NativeFailure extends Error {
   code: 'PEER_DIED' | 'TIMEOUT' | 'MISMATCH' | 'SYSTEM' | 'CLOSED';
-  /** What this rank was doing, such as `allReduce #41 (float32, 1,048,576 elements, SUM)`. */
+  /** The operation that failed on this rank, such as `allReduce #41 (float32, 1,048,576 elements, SUM)`. */
   operation: string;
-  /** How long that was allowed to take. */
+  /** Timeout of that operation. */
   timeoutMs: number;
   /**
-   * Who died; who was missing; or both sides of a mismatch. `seenIn`: the operation in which that rank was seen last.
-   * Empty when the cause is this process itself.
+   * The ranks that died, were missing, or disagreed. `seenIn`: the operation in which that rank was last seen.
+   * Empty if this process itself is the cause.
    */
   ranks: { rank: number; seenIn?: string }[];
 }
 
 /**
- * One rank's end of a group. Arguments are taken as they are: whoever calls checks them first.
+ * One rank's side of a group. Does not check arguments: callers check them first.
  *
- * Promises of collectives are settled in the order of the calls; all promises keep the process alive while they are pending. One native thread runs the
- * operations of all groups of the process; the collectives of one group run one after the other, those of different groups and messages between two
- * ranks do not wait for each other. Functions that end in `Sync` run on the calling thread, after everything issued before on this group. Timeouts
- * are in milliseconds and count from when the operation's turn comes. Every failure is a `NativeFailure`; after the first one, every operation
- * fails with that one.
+ * Promises of collectives settle in call order; pending promises keep the process alive. One native thread runs the
+ * operations of all groups of the process. The collectives of one group run one after another; different groups and
+ * point-to-point messages do not wait for each other. Functions that end in `Sync` run on the calling thread, after the
+ * operations issued before on this group. Timeouts are in milliseconds, from the start of the operation's turn. Every
+ * failure is a `NativeFailure`; after the first one, every operation fails with it.
  */
 export interface NativeProcessGroup {
-  /** Opens what the others connect to; `address` is one of this host's, numeric. */
+  /** Listens for the other ranks. `address`: a numeric address of this host. */
   listen(address: string): NativeListening;
   /**
-   * Meets the others; `endpoints[rank]` says where each listens. A group of one needs no `listen` and opens nothing. `algorithm`: one of
-   * `algorithmNames` for every operation that has it, the same on all ranks, or '' for what suits each. An operation that waits for
-   * `reportAfterMs`, forming the group included, writes a line on stderr that names the missing ranks; 0: never.
+   * Connects to the other ranks at `endpoints[rank]`. A group of one needs no `listen`. `algorithm`: one of
+   * `algorithmNames`, used by every operation that supports it and the same on all ranks, or '' to choose for each
+   * operation. After `reportAfterMs` of waiting, connecting included, an operation logs a line to stderr that names the
+   * missing ranks; 0: never.
    */
   connect(
     endpoints: NativeEndpoint[],
@@ -156,13 +163,19 @@ export interface NativeProcessGroup {
     timeoutMs: number,
     reportAfterMs: number,
   ): Promise<void>;
-  /** Blocks until every collective issued on this group is over; promises settle later, on the event loop. No collective. */
+  /**
+   * Blocks until all collectives issued on this group have completed; promises settle later, on the event loop. Not a
+   * collective.
+   */
   settleSync(): void;
-  /** Zeroed memory of `length` elements that the transport reduces in place; a collective. Detached by `destroy`. */
+  /**
+   * Returns zeroed memory of `length` elements that the transport reduces in place. A collective. Detached by
+   * `destroy`.
+   */
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
   allReduce(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
   allReduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
-  /** Each of the tensors, which are of one dtype; any where there are none. */
+  /** Reduces each of the tensors, which have the same dtype. `dtype` is ignored for an empty list. */
   allReduceCoalesced(
     tensors: NativePlacedTensor[],
     dtype: number,
@@ -177,7 +190,7 @@ export interface NativeProcessGroup {
   ): void;
   broadcast(tensor: NativePlacedTensor, dtype: number, root: number, timeoutMs: number): Promise<void>;
   broadcastSync(tensor: NativePlacedTensor, dtype: number, root: number, timeoutMs: number): void;
-  /** Everybody's values, reduced, in the tensor of `root`; the others' stay as they are. */
+  /** Reduces into the tensor of `root`; the tensors of other ranks are not changed. */
   reduce(
     tensor: NativePlacedTensor,
     dtype: number,
@@ -192,7 +205,7 @@ export interface NativeProcessGroup {
     root: number,
     timeoutMs: number,
   ): void;
-  /** `output` becomes the reduction of everybody's `inputs[rank]`; ranks may have different lengths. */
+  /** Reduces all ranks' `inputs[rank]` into `output`; lengths may differ between ranks. */
   reduceScatter(
     output: NativePlacedTensor,
     inputs: NativePlacedTensor[],
@@ -208,8 +221,9 @@ export interface NativeProcessGroup {
     timeoutMs: number,
   ): void;
   /**
-   * What rank a has in `gives[b]` lands in `takes[a]` of rank b: one for each rank, `null` for nothing. `op`: one of `nativeExchange`; says
-   * who has something to give. `root`: of gather and scatter, else 0. `onDevice`: whether the arrays lie on a GPU.
+   * Sends rank a's `gives[b]` to rank b's `takes[a]`: one entry for each rank, `null` for none. `op`: one of
+   * `nativeExchange`, determines which ranks send. `root`: for gather and scatter, else 0. `onDevice`: true if the
+   * arrays are on a GPU.
    */
   exchange(
     op: number,
@@ -229,16 +243,16 @@ export interface NativeProcessGroup {
     onDevice: boolean,
     timeoutMs: number,
   ): void;
-  /** `monitored`: the same under the name of monitoredBarrier. */
+  /** `monitored`: named monitoredBarrier in reports and errors. */
   barrier(monitored: boolean, timeoutMs: number): Promise<void>;
   barrierSync(monitored: boolean, timeoutMs: number): void;
   /**
-   * A message to rank `to`, outside of the order of the collectives; settled when the tensor may be used again. Messages of one sender with one
-   * tag are received in the order of the calls.
+   * Sends a message to rank `to`, independent of the order of collectives; settles when the tensor may be reused.
+   * Messages of one sender with the same tag are received in the order of the calls.
    */
   send(tensor: NativePlacedTensor, dtype: number, to: number, tag: number, timeoutMs: number): Promise<void>;
   sendSync(tensor: NativePlacedTensor, dtype: number, to: number, tag: number, timeoutMs: number): void;
-  /** A message with this tag from rank `from`, or from whoever sends first (−1). Gives the sender. */
+  /** Receives a message with this tag from rank `from`, or from any rank (−1). Returns the sender. */
   receive(
     tensor: NativePlacedTensor,
     dtype: number,
@@ -254,11 +268,12 @@ export interface NativeProcessGroup {
     timeoutMs: number,
   ): number;
   /**
-   * From now on collectives go through NCCL on a GPU, its index among those that this process sees. A collective of a connected group; `id`: 128 bytes
-   * that one rank has from `ncclUniqueId`. What else the group has connected stays: ranks agree over it on every operation, and watch each other.
+   * Runs later collectives through NCCL on GPU `device` (index among the visible ones). A collective of a connected
+   * group. `id`: 128 bytes that one rank gets from `ncclUniqueId`. The group keeps its CPU connections, over which
+   * ranks agree on every operation and monitor each other.
    */
   joinNccl(device: number, id: Uint8Array, timeoutMs: number): Promise<void>;
-  /** As many elements as `host` has, in the order of the group's operations. */
+  /** Copies `host.length` elements, in the order of the group's operations. */
   copyToDevice(
     tensor: NativeDeviceTensor,
     host: NativeTensor,
@@ -266,35 +281,39 @@ export interface NativeProcessGroup {
     timeoutMs: number,
   ): Promise<void>;
   copyToHost(tensor: NativeDeviceTensor, host: NativeTensor, dtype: number, timeoutMs: number): Promise<void>;
-  /** A message from GPU to GPU, in the order of the group's operations on both ranks. */
+  /** Sends a message from GPU to GPU, in the order of the group's operations on both ranks. */
   sendOnDevice(tensor: NativeDeviceTensor, dtype: number, to: number, timeoutMs: number): Promise<void>;
   receiveOnDevice(tensor: NativeDeviceTensor, dtype: number, from: number, timeoutMs: number): Promise<void>;
-  /** What the group gives to its stream from here on begins when `stream` (a CUstream) has done what it has been given by then. */
+  /** Makes later work of the group's stream wait for the work queued so far on `stream` (a CUstream). */
   afterStream(stream: bigint, timeoutMs: number): Promise<void>;
-  /** What `stream` is given after this has resolved begins when the group's stream has done what was called before this. */
+  /** Makes work queued on `stream` after this resolves wait for the group's operations called before. */
   beforeStream(stream: bigint, timeoutMs: number): Promise<void>;
-  /** Waits for every rank to come here, then releases everything. Releases too when that fails, or was never connected. */
+  /**
+   * Waits until every rank calls it, then releases everything; also releases if that fails or the group is not
+   * connected.
+   */
   destroy(timeoutMs: number): Promise<void>;
 }
 
-/** Everything that the addon exports. */
+/** The addon's exports. */
 export interface NativeBinding {
   ProcessGroup: new (rank: number, size: number) => NativeProcessGroup;
-  /** Bytes on a GPU: `address` says where, for memory that somebody else has allocated, and frees after this object. */
+  /** `bytes` of GPU memory. `address`: wraps memory of another library, which must outlive this object. */
   DeviceMemory: new (device: number, bytes: number, address?: bigint) => NativeDeviceMemory;
-  /** Opens the CUDA driver and NCCL, and says what is there; creates nothing on a GPU. */
+  /** Opens the CUDA driver and NCCL and describes them; allocates nothing on a GPU. */
   describeNccl(): NcclDescription;
-  /** Bytes per second of the driver's own copies of `bytes` between page-locked memory and a GPU. Blocks meanwhile. */
+  /** Measures the driver's copies between page-locked memory and a GPU, in bytes per second. Blocks. */
   measureCopies(device: number, bytes: number, rounds: number): { toDevice: number; toHost: number };
-  /** 128 bytes by which the ranks of a communicator find each other: the process that has asked for them answers the others. */
+  /** Returns the 128-byte id of a new communicator. The ranks connect to the process that called this. */
   ncclUniqueId(): Uint8Array;
-  /** Processors that this process may keep busy: its affinity mask and its cgroup's quota. */
+  /** Number of CPUs that this process may use, from its affinity mask and its cgroup quota. */
   usableCpus(): number;
-  /** Sets of reduction kernels that this processor can run, fastest first; the last one is plain C++. */
+  /** Names of the kernel sets that this processor supports, fastest first; the last one is plain C++. */
   kernelNames(): string[];
   /**
-   * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` by the kernel of that name; arrays of one dtype and length. A sum of floating-point
-   * numbers is divided by `divisor`, which is 1 everywhere else. float16 and bfloat16 are reduced in float32 and rounded once.
+   * `outputs[*][i] = inputs[0][i] ∘ inputs[1][i] ∘ …` with the named kernel set; all arrays have the same dtype and
+   * length. A floating-point sum is divided by `divisor`, which is 1 otherwise. float16 and bfloat16 are reduced in
+   * float32 and rounded once.
    */
   reduceWith(
     kernel: string,
@@ -304,16 +323,18 @@ export interface NativeBinding {
     outputs: readonly NativeTensor[],
     divisor: number,
   ): void;
-  /** Elements of float16 or bfloat16, as `dtype` says, to float32 by the kernels of that name: as many as both arrays have. */
+  /** Converts float16 or bfloat16 (`dtype`) to float32 with the named kernel set. Both arrays have the same length. */
   widenWith(kernel: string, dtype: number, from: NativeTensor, to: Float32Array): void;
-  /** And back, rounded to nearest, ties to even. */
+  /** Converts float32 to float16 or bfloat16, rounded to nearest, ties to even. */
   narrowWith(kernel: string, dtype: number, from: Float32Array, to: NativeTensor): void;
   /**
-   * Values of images that lie one after the other in `pixels`, channel by channel and row by row. Each is looked up in its channel's table of 256 `values`, or is the channel's
-   * value of `outside` where the view goes beyond the image.
+   * Writes views of images to `target` as float32. `pixels` holds the images one after another, [image, channel, row,
+   * column]. Each pixel is looked up in its channel's table of 256 `values`; pixels outside the image get the channel's
+   * `outside` value.
    *
-   * `from`: channels, height and width of an image. `views`: for each image that is wanted its index, top, left and step (1, or -1): pixel (x, y) is the image's
-   * (left + x · step, top + y). `seen`: height and width of every view. The values of one view follow those of another in `target`, which they fill.
+   * `from`: channels, height and width of an image. `views`: image index, top, left and step (1 or -1) for each view:
+   * its pixel (x, y) is the image's (left + x · step, top + y). `seen`: height and width of a view. The views fill
+   * `target`.
    */
   lookUpImages(
     pixels: Uint8Array,
@@ -324,11 +345,11 @@ export interface NativeBinding {
     seen: readonly [height: number, width: number],
     target: Float32Array,
   ): void;
-  /** Algorithms of collectives, by the names that `connect` takes (docs/algorithms.md). */
+  /** Names of the algorithms that `connect` accepts (docs/algorithms.md). */
   algorithmNames(): string[];
   /**
-   * The algorithm that an operation (its number in native/src/base/operation.h) uses. `bytes`: of each rank's array; where lengths differ,
-   * the most that any rank takes. `forced`: as `connect` takes it.
+   * Returns the algorithm of an operation (its number in native/src/base/operation.h). `bytes`: size of each rank's
+   * array, or the largest if they differ. `forced`: see `algorithm` of `connect`.
    */
   chooseAlgorithm(
     op: number,
@@ -339,17 +360,19 @@ export interface NativeBinding {
     forced: string,
   ): string;
   /**
-   * Locks one byte of an open file for this descriptor alone; false when another, of this process or not, has it. The kernel gives it back when the file is
-   * closed or the process ends. Throws an Error with `errno` where that fails, as on a file system without locks.
+   * Locks one byte of an open file for this descriptor. Returns false if another descriptor, of any process, holds the
+   * lock. The kernel releases it when the file is closed or the process exits. Throws an Error with `errno` if locking
+   * fails, as on a file system without locks.
    */
   tryLockByte(fd: number, byte: number): boolean;
   unlockByte(fd: number, byte: number): void;
-  /** Whether another descriptor has the byte. */
+  /** Returns true if another descriptor holds the lock. */
   isByteLockedElsewhere(fd: number, byte: number): boolean;
 }
 
 /**
- * The CUDA driver, the GPUs and the NCCL that a group of the backend nccl would use; or why it cannot. For `ringrun doctor`, and for errors.
+ * Describes the CUDA driver, GPUs and NCCL library that a group with backend nccl would use, or why it cannot use them.
+ * For `ringrun doctor` and error messages.
  *
  * @throws NativeUnavailableError
  */
@@ -360,9 +383,9 @@ export function describeNccl(): NcclDescription {
 let binding: NativeBinding | undefined;
 
 /**
- * The addon, loaded (and, where there is no binary, compiled) by the first call.
+ * Returns the addon. The first call loads it, and compiles it if there is no binary.
  *
- * @throws NativeUnavailableError that lists everything tried, and what to install.
+ * @throws NativeUnavailableError that lists all attempts and what to install.
  */
 export function loadNative(): NativeBinding {
   binding ??= loadBinding() as NativeBinding;

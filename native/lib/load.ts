@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { builtInCache, builtInPackage, compileOnce, problemOfOwner } from './compile.ts';
+import { platformName, platformPackage } from './platform.ts';
 
-/** No binary of the addon could be loaded or made. The message lists what was tried, each with its reason. */
+/** No binary of the addon could be loaded or compiled. The message lists everything that was tried, with reasons. */
 export class NativeUnavailableError extends Error {
   readonly code = 'ERR_NATIVE_UNAVAILABLE';
 
@@ -11,13 +11,15 @@ export class NativeUnavailableError extends Error {
     const list = attempts.map(({ what, reason }) => `  ${what}: ${reason.replaceAll('\n', '\n    ')}`);
     super(
       [
-        `ringrun's native addon is not available for ${platform()}. Tried:`,
+        `ringrun's native addon is not available for ${platformName()}. Tried:`,
         ...list,
-        'To mend it, install a C++17 compiler and start again:',
+        `Install the binary for this platform: npm install ${platformPackage()} (on x64 and arm64 Linux npm does so`,
+        'by itself, unless optional dependencies are omitted or node_modules was copied from another platform).',
+        'Or install a C++17 compiler, and run "npx ringrun build-native":',
         '  apt-get install g++            Debian, Ubuntu',
         '  apk add g++ linux-headers      Alpine',
         '  xcode-select --install         macOS',
-        'or name a binary in RINGRUN_NATIVE.',
+        'Or set RINGRUN_NATIVE to the path of a binary.',
       ].join('\n'),
     );
     this.name = 'NativeUnavailableError';
@@ -29,54 +31,59 @@ interface Attempt {
   reason: string;
 }
 
-const packageFolder = fileURLToPath(new URL('..', import.meta.url));
-const built = `${packageFolder}build/ringrun.node`;
 const require = createRequire(import.meta.url);
 
-function platform(): string {
-  return `${process.platform}-${process.arch}`;
-}
-
 /**
- * RINGRUN_NATIVE where it is set, and nothing else; otherwise what `build.js` made, a prebuilt binary of this platform, or what
- * `build.js` makes now.
+ * Loads the addon from the first of these that works: RINGRUN_NATIVE (if set, nothing else is tried), a binary compiled
+ * on this host before, the platform's package, a binary compiled now.
  */
 export function loadBinding(): unknown {
   const attempts: Attempt[] = [];
-  const load = (path: string): unknown => {
+  const load = (what: string, reasonIfMissing: string | undefined): unknown => {
     try {
-      return require(path);
+      if (reasonIfMissing === undefined) return require(what);
+      attempts.push({ what, reason: reasonIfMissing });
     } catch (error) {
-      attempts.push({ what: path, reason: existsSync(path) ? reasonOf(error) : 'no such file' });
-      return undefined;
+      attempts.push({ what, reason: error instanceof Error ? error.message : String(error) });
     }
+    return undefined;
   };
 
   const named = process.env['RINGRUN_NATIVE'];
-  const candidates = named ? [named] : [built, `${packageFolder}prebuilds/${platform()}/ringrun.node`];
-  for (const path of candidates) {
-    const loaded = load(path);
+  if (named) {
+    const loaded = load(named, existsSync(named) ? undefined : 'no such file');
+    if (loaded !== undefined) return loaded;
+    throw new NativeUnavailableError(attempts);
+  }
+
+  const cached = builtInCache();
+  const candidates = [
+    [builtInPackage, existsSync(builtInPackage) ? undefined : 'no such file'],
+    [cached, existsSync(cached) ? problemOfOwner(cached) : 'no such file'],
+    [platformPackage(), isInstalled(platformPackage()) ? undefined : 'not installed'],
+  ] as const;
+  const seen = new Map([builtInPackage, cached].map((binary) => [binary, modifiedAt(binary)]));
+  for (const [what, problem] of candidates) {
+    const loaded = load(what, problem);
     if (loaded !== undefined) return loaded;
   }
-  if (!named) {
-    const problem = compile();
-    const loaded = problem === undefined ? load(built) : undefined;
-    if (loaded !== undefined) return loaded;
-    if (problem !== undefined) attempts.push({ what: `${packageFolder}build.js`, reason: problem });
-  }
+
+  const compiled = compileOnce((binary) => seen.get(binary) ?? 0);
+  if ('problem' in compiled) attempts.push({ what: 'compiling it', reason: compiled.problem });
+  const loaded = 'binary' in compiled ? load(compiled.binary, undefined) : undefined;
+  if (loaded !== undefined) return loaded;
   throw new NativeUnavailableError(attempts);
 }
 
-/** Compiles once per process, and says so, since it takes some seconds. Answers with what went wrong, if anything. */
-function compile(): string | undefined {
-  console.error(`ringrun: no binary of the native addon for ${platform()}: compiling it once`);
-  const { status, signal, error, stderr } = spawnSync(process.execPath, [`${packageFolder}build.js`], {
-    encoding: 'utf8',
-  });
-  if (status === 0) return undefined;
-  return error?.message ?? (stderr.trim() || `ended by ${signal ?? `exit code ${String(status)}`}`);
+function isInstalled(name: string): boolean {
+  try {
+    require.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function modifiedAt(path: string): number {
+  return existsSync(path) ? statSync(path).mtimeMs : 0;
 }

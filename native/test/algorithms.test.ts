@@ -66,7 +66,7 @@ describe('the table of algorithms', () => {
     expect(chosen(one)).toBe(expected);
   });
 
-  test('has an answer for every operation, size and number of ranks, and all answers have names', () => {
+  test('chooses a named algorithm for every operation, size and number of ranks', () => {
     const names = native.algorithmNames();
     for (const op of Object.keys(ops) as Op[]) {
       for (const medium of ['shm', 'tcp', 'loopback'] as const) {
@@ -78,8 +78,8 @@ describe('the table of algorithms', () => {
   });
 });
 
-describe('an algorithm that was asked for', () => {
-  test('is used by the operations that have it, and by no others', () => {
+describe('a requested algorithm', () => {
+  test('is used only by the operations that support it', () => {
     expect(chosen({ op: 'allReduce', bytes: large, ranks: 8, forced: 'halving-doubling' })).toBe(
       'halving-doubling',
     );
@@ -91,7 +91,7 @@ describe('an algorithm that was asked for', () => {
     expect(chosen({ op: 'allReduce', bytes: large, ranks: 8, medium: 'shm', forced: 'ring' })).toBe('flat');
   });
 
-  test('has one of these names', () => {
+  test('must have a known name', () => {
     expect(native.algorithmNames()).toEqual([
       'flat',
       'direct',
@@ -106,7 +106,7 @@ describe('an algorithm that was asked for', () => {
       'hierarchical',
     ]);
     expect(() => chosen({ op: 'allReduce', bytes: 4, ranks: 2, forced: 'rings' })).toThrow(
-      /no algorithm is called 'rings'/,
+      /unknown algorithm 'rings'/,
     );
   });
 });

@@ -13,20 +13,20 @@ const oneHost = (size: number) => Array.from({ length: size }, () => 0);
 describe.each(ways([3], [1, 2, 7]))('in shared memory, %d ranks', (size) => {
   const hosts = oneHost(size);
 
-  test('allReduce gives everybody the sums and averages of a formula', async () => {
+  test('allReduce returns the sums and averages of a formula on all ranks', async () => {
     await runRanks(hosts, 'everyAllReduce', { lengths: [...lengths, ...turningPoints], inRankOrder: true });
   });
 
-  test('reduce gives them to the root, and leaves what the others have', async () => {
+  test('reduce returns them on the root, and does not change the other tensors', async () => {
     await runRanks(hosts, 'everyReduce', { lengths: [...lengths, ...turningPoints], inRankOrder: true });
   });
 
-  test('reduceScatter gives every rank its part, of equal and of unequal lengths', async () => {
+  test('reduceScatter returns its part on every rank, for equal and unequal lengths', async () => {
     await runRanks(hosts, 'everyReduceScatter', { lengths, inRankOrder: true });
   });
 
   test('allGather, gather, scatter and allToAll move every block to its place', async () => {
-    // Every element of every block for everybody: one dtype is enough for the largest group.
+    // Every rank gets every element of every block, so one dtype is enough for the largest group.
     const dtypes = size === 7 ? ['uint8'] : ['float32', 'uint8'];
     await runRanks(hosts, 'everyExchange', { lengths, dtypes });
   });
@@ -35,7 +35,7 @@ describe.each(ways([3], [1, 2, 7]))('in shared memory, %d ranks', (size) => {
     await runRanks(hosts, 'inputsAreFreeAfterwards', { rounds: 300 });
   });
 
-  test('blocks that are given may overlap', async () => {
+  test('input blocks may overlap', async () => {
     await runRanks(hosts, 'exchangeOfOverlappingBlocks', { lengths });
   });
 });
@@ -53,17 +53,17 @@ describe.each(settings)('$size ranks that disagree about some of $length element
     refusesMore: true,
   });
 
-  test('in an exchange are all told which block differs, and nothing changes', async () => {
+  test('in an exchange all get an error with the block that differs, and no data changes', async () => {
     const last = size - 1;
     const reports = await runRanks(hosts, 'exchangeThatDisagrees', { length });
     const expected = {
       ...inOneOperation([0, last], 'allToAll #1 (float32)'),
-      message: `rank 0 gives ${count(length + 1)} elements to rank ${last}, which expects ${count(length)}`,
+      message: `rank 0 sends ${count(length + 1)} elements to rank ${last}, which expects ${count(length)}`,
     };
     expect(reports).toEqual(hosts.map(() => expected));
   });
 
-  test('in a reduceScatter are all told which inputs differ, and nothing changes', async () => {
+  test('in a reduceScatter all get an error with the inputs that differ, and no data changes', async () => {
     const others = hosts.map((_, rank) => rank).slice(1);
     const reports = await runRanks(hosts, 'reduceScatterThatDisagrees', { length });
     const messages = others.map(
@@ -77,7 +77,7 @@ describe.each(settings)('$size ranks that disagree about some of $length element
     expect(reports).toEqual(hosts.map(() => expected));
   });
 
-  test('in a reduce are told both roots, and nothing changes', async () => {
+  test('in a reduce get an error with both roots, and no data changes', async () => {
     const reports = await runRanks(hosts, 'reduceThatDisagrees', { length });
     const to = (root: number) => `reduce #1 (float32, ${count(length)} elements, SUM, to rank ${root})`;
     reports.forEach(({ ranks, ...report }, rank) => {

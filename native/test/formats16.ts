@@ -1,10 +1,10 @@
 /** A floating-point format of 16 bits, by its definition: the slow and obvious reference. */
 export interface Format16 {
-  /** Bits behind the binary point; the exponent has the 15 − fractionBits above them. */
+  /** Bits after the binary point; the exponent has the 15 − fractionBits bits above them. */
   readonly fractionBits: number;
   /** Exponent of the smallest normal number, and of all subnormal ones. */
   readonly leastExponent: number;
-  /** Bits of infinity; a magnitude above is NaN. */
+  /** Bit pattern of infinity; larger magnitudes are NaN. */
   readonly infinity: number;
 }
 
@@ -26,7 +26,7 @@ function magnitudeOf({ fractionBits, leastExponent }: Format16, bits: number): n
   return field === 0 ? fraction * 2 ** leastExponent : (1 + fraction) * 2 ** (leastExponent + field - 1);
 }
 
-/** The nearest of all numbers of the format, found by halving; of two that are equally near, the one with even bits. */
+/** Rounds to the nearest number of the format, by bisection; ties go to the even bit pattern. */
 export function bitsOf(format: Format16, value: number): number {
   if (Number.isNaN(value)) return format.infinity + 1;
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;

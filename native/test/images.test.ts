@@ -9,14 +9,14 @@ describe('lookUpImages', () => {
   const values = Float32Array.from({ length: 512 }, (_, i) => Math.sqrt(i));
   const outside = Float32Array.of(-1, -2);
 
-  /** Pixel (x, y) of a view, as the description says it. */
+  /** Pixel (x, y) of a view, by definition. */
   function seen(channel: number, x: number, y: number, [index, top, left, step]: number[]): number {
     const [column, row] = [left + x * step, top + y];
     if (row < 0 || row >= 3 || column < 0 || column >= 4) return outside[channel];
     return values[256 * channel + pixels[24 * index + 12 * channel + 4 * row + column]];
   }
 
-  test('is each pixel of each view, inside of the image and outside of it', () => {
+  test('looks up each pixel of each view, inside and outside the image', () => {
     const [height, width] = [3, 5];
     const steps = [1, -1];
     const shifts = [-7, -5, -2, -1, 0, 1, 3, 4, 8];
@@ -42,10 +42,10 @@ describe('lookUpImages', () => {
   });
 
   test.each([
-    ['an image that is not there', [3, 0, 0, 1], 24, 'there is no image 3'],
-    ['an image before the first', [-1, 0, 0, 1], 24, 'there is no image -1'],
-    ['another step', [0, 0, 0, 2], 24, 'a step is 1 or -1, given 2'],
-    ['a target that is too small', [0, 0, 0, 1], 23, 'the target has 23 elements, expected 24'],
+    ['an image that is not there', [3, 0, 0, 1], 24, 'image index 3 is out of range'],
+    ['an image before the first', [-1, 0, 0, 1], 24, 'image index -1 is out of range'],
+    ['another step', [0, 0, 0, 2], 24, 'step: expected 1 or -1, got 2'],
+    ['a target that is too small', [0, 0, 0, 1], 23, 'target: expected 24 elements, got 23'],
   ])('refuses %s', (_, view, length, message) => {
     const target = new Float32Array(length);
     const look = () => {
@@ -56,7 +56,7 @@ describe('lookUpImages', () => {
     expect([...target]).toEqual(Array.from({ length }, () => 0));
   });
 
-  test('refuses tables of other channels', () => {
+  test('refuses tables for a different number of channels', () => {
     expect(() => {
       native.lookUpImages(
         pixels,
@@ -67,6 +67,6 @@ describe('lookUpImages', () => {
         [3, 4],
         new Float32Array(0),
       );
-    }).toThrow('the tables are of other channels');
+    }).toThrow('values and outside: expected tables for');
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 import type { NativeFloat16Array, NativeTensor } from '@ringrun/native';
@@ -11,7 +12,9 @@ const native = loadNative();
 type Op = keyof typeof nativeReduceOp;
 type DType = keyof typeof nativeDType;
 
-/** Typed arrays whose elements can be set from numbers here: all but those of the language that Node 20 does not have. */
+/**
+ * Typed arrays whose elements can be set from numbers here: all but those of the language that Node 20 does not have.
+ */
 type Elements = Exclude<NativeTensor, NativeFloat16Array>;
 
 /** Elements as the naive reference computes with them: numbers for floating point, BigInt for every integer. */
@@ -19,7 +22,7 @@ interface Reference {
   make: (length: number) => Elements;
   /** Element `i` of an input: irregular, over the whole range of the dtype. */
   term: (random: number, i: number) => number | bigint;
-  /** Between what lies in the array and what is computed with. */
+  /** Converts between array elements and the numbers of the reference. */
   load: (element: number | bigint) => number | bigint;
   store: (value: number | bigint) => number | bigint;
   combine: Partial<Record<Op, (left: never, right: never) => number | bigint>>;
@@ -45,7 +48,7 @@ function floatingPoint(make: Reference['make'], round: (value: number) => number
   };
 }
 
-/** Computed with as float32, and rounded when it is stored. From subnormal float16 to sums and products that overflow. */
+/** Computed in float32 and rounded when stored. From subnormal float16 to sums and products that overflow. */
 function sixteenBits(format: Format16): Reference {
   return {
     ...floatingPoint((length) => new Uint16Array(length), Math.fround),
@@ -133,7 +136,7 @@ function reduced(
   });
 }
 
-/** Throws at the first element that is not the expected one, where NaN equals NaN and −0 differs from 0. */
+/** Throws at the first element that differs. NaN equals NaN, and −0 differs from 0. */
 function expectElements(
   { load }: Reference,
   array: Elements,
@@ -162,7 +165,10 @@ const formats = [
 
 const hex = (bits: number) => `0x${bits.toString(16)}`;
 
-/** Every number of the format, half way to the next one, and the neighbours of that in float32; and far beyond. */
+/**
+ * Every number of the format, the midpoint to the next one and its float32 neighbours, and numbers far beyond the
+ * range.
+ */
 function valuesAround(format: Format16): Float32Array {
   const values = [1e38, 3.4e38, Infinity, 1e-45, 1e-40, 2 ** -149];
   for (let bits = 0; bits < format.infinity; bits++) {
@@ -176,7 +182,7 @@ function valuesAround(format: Format16): Float32Array {
 }
 
 describe.each(native.kernelNames())('kernel %s', (kernel) => {
-  test.each(cases)('$op of $dtype is exactly what plain arithmetic gives', ({ dtype, op, reference }) => {
+  test.each(cases)('$op of $dtype equals plain arithmetic exactly', ({ dtype, op, reference }) => {
     const divisor = op === 'AVG' ? 3 : 1;
     for (const { inputs: inputCount, outputs: outputCount } of shapes) {
       for (const length of lengths) {
@@ -230,7 +236,7 @@ describe.each(native.kernelNames())('kernel %s', (kernel) => {
   ] as const)('has no %s of %s', (op, dtype, array) => {
     expect(() => {
       native.reduceWith(kernel, nativeDType[dtype], nativeReduceOp[op], [array, array], [array], 2);
-    }).toThrow(/no kernel/);
+    }).toThrow(/does not support this op/);
   });
 });
 
@@ -247,7 +253,7 @@ describe.each(native.kernelNames())('conversions by %s', (kernel) => {
     });
   });
 
-  test.each(formats)('every pattern of $dtype comes back from float32', ({ dtype, format }) => {
+  test.each(formats)('every pattern of $dtype survives a round trip through float32', ({ dtype, format }) => {
     const wide = new Float32Array(allPatterns.length);
     const back = new Uint16Array(allPatterns.length);
     native.widenWith(kernel, nativeDType[dtype], allPatterns, wide);
@@ -269,7 +275,7 @@ describe.each(native.kernelNames())('conversions by %s', (kernel) => {
     });
   });
 
-  // Known by heart, so that the reference above is checked too.
+  // Known values, which check the reference above too.
   test.each([
     ['float16', 65_519.996, 0x7bff],
     ['float16', 65_520, 0x7c00],
@@ -301,11 +307,11 @@ describe.each(native.kernelNames())('conversions by %s', (kernel) => {
     });
   });
 
-  test('float32 is reduced as it is: no conversion', () => {
+  test('refuses to convert float32, which is reduced as it is', () => {
     const array = new Float32Array(1);
     expect(() => {
       native.widenWith(kernel, nativeDType.float32, array, array);
-    }).toThrow(/reduced as they are/);
+    }).toThrow(/expected dtype float16 or bfloat16/);
   });
 });
 
@@ -342,3 +348,18 @@ test.each([
 test('the slowest kernel is plain C++', () => {
   expect(native.kernelNames().at(-1)).toBe('plain');
 });
+
+test.runIf(process.platform === 'linux' && process.arch === 'x64')(
+  'every instruction set that Linux reports has its kernels',
+  () => {
+    const flags = new Set(/^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))![1].split(' '));
+    const needed = {
+      avx512: ['avx512f', 'avx512bw', 'avx512dq'],
+      avx2: ['avx2', 'f16c'],
+      sse2: [],
+      plain: [],
+    };
+    const expected = Object.entries(needed).filter(([, names]) => names.every((name) => flags.has(name)));
+    expect(native.kernelNames()).toEqual(expected.map(([name]) => name));
+  },
+);

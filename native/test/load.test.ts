@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,24 +9,33 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 const original = fileURLToPath(new URL('..', import.meta.url));
 const platform = `${process.platform}-${process.arch}`;
+const platformPackage = `@ringrun/native-${platform}`;
 
 /** A copy of this package as npm installs it: built JavaScript, sources, and no binary. */
 let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ringrun-native-'));
-  for (const name of ['package.json', 'build.js', 'dist', 'src']) {
+  for (const name of ['package.json', 'build.js', 'once.js', 'dist', 'src']) {
     await cp(join(original, name), join(folder, name), { recursive: true });
   }
-  await symlink(join(original, 'node_modules'), join(folder, 'node_modules'));
+  await mkdir(join(folder, 'node_modules'));
+  for (const name of await readdir(join(original, 'node_modules'))) {
+    if (name !== '@ringrun')
+      await symlink(join(original, 'node_modules', name), join(folder, 'node_modules', name));
+  }
 });
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function loadIn(env: NodeJS.ProcessEnv): Promise<{ status: number; stdout: string; stderr: string }> {
-  const script = `
-    const { loadNative } = await import(process.argv[1]);
-    try { console.log(loadNative().usableCpus()); } catch (error) { console.log(error.code + '\\n' + error.message); process.exitCode = 3; }`;
+const load = `
+  const { loadNative } = await import(process.argv[1]);
+  try { console.log(loadNative().usableCpus()); } catch (error) { console.log(error.code + '\\n' + error.message); process.exitCode = 3; }`;
+
+async function loadIn(
+  env: NodeJS.ProcessEnv,
+  script = load,
+): Promise<{ status: number; stdout: string; stderr: string }> {
   const child = spawn(
     process.execPath,
     ['--input-type=module', '-e', script, join(folder, 'dist/index.js')],
@@ -49,15 +58,18 @@ describe('without a compiler and without a binary', () => {
     expect(status).toBe(3);
     expect(stdout).toContain('ERR_NATIVE_UNAVAILABLE');
     expect(stdout).toContain(`${folder}/build/ringrun.node: no such file`);
-    expect(stdout).toContain(`${folder}/prebuilds/${platform}/ringrun.node: no such file`);
+    expect(stdout).toContain(`${folder}/.cache/ringrun/native-0.1.0-${platform}/ringrun.node: no such file`);
+    expect(stdout).toContain(`${platformPackage}: not installed`);
+    expect(stdout).toContain(`npm install ${platformPackage}`);
+    expect(stdout).toContain('npx ringrun build-native');
     expect(stdout).toContain('tried g++ (ENOENT), clang++ (ENOENT), c++ (ENOENT)');
     expect(stdout).toMatch(/apt-get install g\+\+/);
     expect(stdout).toMatch(/apk add g\+\+ linux-headers/);
     expect(stdout).toMatch(/xcode-select --install/);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toBe('');
   });
 
-  test('a compiler that fails is shown with its own words', async () => {
+  test("shows a failing compiler's own error", async () => {
     const compiler = join(folder, 'broken-compiler');
     await writeFile(compiler, '#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "disk on fire" >&2\nexit 1\n');
     await chmod(compiler, 0o755);
@@ -67,15 +79,20 @@ describe('without a compiler and without a binary', () => {
   });
 });
 
-test('a prebuilt binary needs no compiler', async () => {
-  await mkdir(join(folder, 'prebuilds', platform), { recursive: true });
-  await cp(join(original, 'build/ringrun.node'), join(folder, 'prebuilds', platform, 'ringrun.node'));
+test("the platform's package needs no compiler", async () => {
+  const installed = join(folder, 'node_modules', platformPackage);
+  await mkdir(installed, { recursive: true });
+  await writeFile(
+    join(installed, 'package.json'),
+    JSON.stringify({ name: platformPackage, main: 'ringrun.node' }),
+  );
+  await cp(join(original, 'build/ringrun.node'), join(installed, 'ringrun.node'));
   const { status, stdout, stderr } = await loadIn({ PATH: join(folder, 'nothing') });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   expect(Number(stdout)).toBeGreaterThan(0);
 });
 
-test('RINGRUN_NATIVE names the binary, and nothing else is tried where it does not load', async () => {
+test('RINGRUN_NATIVE sets the binary, and nothing else is tried if it does not load', async () => {
   const binary = join(folder, 'mine.node');
   await cp(join(original, 'build/ringrun.node'), binary);
   expect(await loadIn({ PATH: '', RINGRUN_NATIVE: binary })).toMatchObject({ status: 0, stderr: '' });
@@ -84,24 +101,61 @@ test('RINGRUN_NATIVE names the binary, and nothing else is tried where it does n
   const { status, stdout, stderr } = await loadIn({ PATH: process.env['PATH'], RINGRUN_NATIVE: binary });
   expect(status).toBe(3);
   expect(stdout).toContain(`${binary}: `);
-  expect(stdout).not.toContain('prebuilds/');
+  expect(stdout).not.toContain('not installed');
   expect(stderr).toBe('');
 });
 
-test('where there is a compiler, the addon is compiled once, with a line that says so', async () => {
-  // A compiler that hands out the binary that exists: what is tested is when it is called, and that its result is loaded.
-  const compiler = join(folder, 'compiler');
-  const log = join(folder, 'calls');
-  await writeFile(
-    compiler,
-    `#!/bin/sh\necho "$@" >> ${log}\nwhile [ $# -gt 1 ]; do [ "$1" = -o ] && cp ${join(original, 'build/ringrun.node')} "$2"; shift; done\nexit 0\n`,
-  );
-  await chmod(compiler, 0o755);
-  const env = { PATH: '/usr/bin:/bin', CXX: compiler };
-  const first = await loadIn(env);
-  expect(first).toMatchObject({ status: 0 });
-  expect(first.stderr).toMatch(/^ringrun: no binary of the native addon for \S+: compiling it once\n$/);
-  const calls = await readFile(log, 'utf8');
-  expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });
-  expect(await readFile(log, 'utf8')).toBe(calls);
+describe('with a compiler', () => {
+  let env: NodeJS.ProcessEnv;
+
+  beforeEach(async () => {
+    // Copies the existing binary: the test checks how often it is called, and that its result is loaded.
+    const compiler = join(folder, 'compiler');
+    const calls = join(folder, 'calls');
+    await writeFile(
+      compiler,
+      `#!/bin/sh
+[ "$1" = --version ] && exit 0
+for word; do [ "$word" = -shared ] && echo linked >> ${calls}; done
+while [ $# -gt 1 ]; do [ "$1" = -o ] && cp ${join(original, 'build/ringrun.node')} "$2"; shift; done
+exit 0
+`,
+    );
+    await chmod(compiler, 0o755);
+    env = { PATH: '/usr/bin:/bin', CXX: compiler };
+  });
+
+  const timesLinked = async () => (await readFile(join(folder, 'calls'), 'utf8')).trim().split('\n').length;
+
+  test('ranks that start together compile once and print one line', async () => {
+    const ranks = await Promise.all([0, 1, 2].map((rank) => loadIn({ ...env, LOCAL_RANK: String(rank) })));
+    expect(ranks.map(({ status }) => status)).toEqual([0, 0, 0]);
+    expect(ranks.map(({ stderr }) => stderr).join('')).toMatch(
+      /^ringrun: no prebuilt native addon for \S+: compiling it once, .*npx ringrun build-native\n$/,
+    );
+    expect(await timesLinked()).toBe(1);
+    expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });
+    expect(await timesLinked()).toBe(1);
+  });
+
+  test('build-native compiles in advance and prints the path', async () => {
+    const script = 'process.exitCode = (await import(process.argv[1])).buildNative()';
+    const { status, stderr } = await loadIn(env, script);
+    expect(status).toBe(0);
+    expect(stderr).toContain(`ringrun: built the native addon: ${join(folder, 'build/ringrun.node')}`);
+    expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });
+    expect(await timesLinked()).toBe(1);
+    expect(await loadIn({ PATH: '' }, script)).toMatchObject({ status: 1 });
+  });
+
+  test("a package folder that is not writable is compiled into the user's cache", async () => {
+    await writeFile(join(folder, 'build'), 'no folder');
+    expect(await loadIn(env)).toMatchObject({ status: 0 });
+    expect(await loadIn(env)).toMatchObject({ status: 0, stderr: '' });
+    expect(await timesLinked()).toBe(1);
+
+    await chmod(join(folder, '.cache/ringrun', `native-0.1.0-${platform}`), 0o777);
+    const { stdout } = await loadIn({ PATH: '' });
+    expect(stdout).toContain('its folder is writable by other users');
+  });
 });

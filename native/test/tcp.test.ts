@@ -5,14 +5,15 @@ import { runRanks } from './fixtures/ranks.ts';
 
 const lengths = [0, 1, 7, 1000, 65_537];
 
-/** All memory is alike to TCP. */
+/** TCP does not distinguish kinds of memory. */
 const kinds = ['plain'];
 
 const allElsewhere = (size: number) => Array.from({ length: size }, (_, rank) => rank);
 
-// What the table chooses is in the conformance suite of packages/collectives; here are its alternatives, and what is TCP's own.
+// What the table chooses is in the conformance suite of packages/collectives; here are its alternatives, and what is
+// TCP's own.
 
-test('over TCP, blocks that are given may overlap', async () => {
+test('over TCP, input blocks may overlap', async () => {
   await runRanks(allElsewhere(3), 'exchangeOfOverlappingBlocks', { lengths, kinds });
 });
 
@@ -27,7 +28,7 @@ describe.each([
   { algorithm: '', scenarios: [], sizes: ways([7], [3, 4]) },
   { algorithm: 'direct', scenarios: ['everyAllReduce', 'everyReduce'], sizes: ways([4], [3, 7]) },
   { algorithm: 'ring', scenarios: ['everyAllReduce'], sizes: ways([4], [3, 7]) },
-  // Those that pair ranks: where all have a partner, and where some have none.
+  // Algorithms that pair ranks: all ranks have a partner, or some have none.
   { algorithm: 'halving-doubling', scenarios: ['everyAllReduce'], sizes: ways([4, 7], [3]) },
   { algorithm: 'recursive-doubling', scenarios: ['everyAllReduce'], sizes: ways([4, 7], [3]) },
   { algorithm: 'binomial-tree', scenarios: ['everyReduce'], sizes: ways([7], [3, 4]) },
@@ -64,7 +65,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
     'about a block of %d elements are all told which one, and nothing changes',
     async (length) => {
       const message = new RegExp(
-        `rank 0 gives ${(length + 1).toLocaleString('en')} elements to rank ${last}, which expects`,
+        `rank 0 sends ${(length + 1).toLocaleString('en')} elements to rank ${last}, which expects`,
       );
       for (const report of await runRanks(hosts, 'exchangeThatDisagrees', { length })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });
@@ -98,7 +99,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
     },
   );
 
-  // Somebody's first message is of another operation each time, and as long as the one that is awaited.
+  // The first message of one rank belongs to a different operation each time, and has the expected length.
   test.each([
     { odd: 'broadcast', all: 'allReduce', algorithm: '' },
     { odd: 'allReduce', all: 'broadcast', algorithm: '' },

@@ -2,12 +2,14 @@
 //
 //   1 process:    node launch packages/examples-cifar/train.ts
 //   2 processes:  node launch --nproc 2 packages/examples-cifar/train.ts
-//   2 hosts:      RANK=0 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import ringrun/typescript packages/examples-cifar/train.ts   on the host named first,
-//                 RANK=1 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import ringrun/typescript packages/examples-cifar/train.ts   on the other
-//   watched:      node launch --nproc 2 packages/examples-cifar/train.ts --dir logs --profile trace.json
+//   2 hosts:      on both: export WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500
+//                 on the host named first: RANK=0 node --import ringrun/typescript packages/examples-cifar/train.ts
+//                 on the other host:       RANK=1 node --import ringrun/typescript packages/examples-cifar/train.ts
+//   monitoring:   node launch --nproc 2 packages/examples-cifar/train.ts --dir logs --profile trace.json
 //                 tensorboard --logdir logs; open trace.json in ui.perfetto.dev
 //
-// Without --data the archive is downloaded once per host; offline, shapes are drawn instead. All options: node launch packages/examples-cifar/train.ts --help
+// Without --data, the archive is downloaded once per host. Without a network, use --synthetic.
+// All options: node launch packages/examples-cifar/train.ts --help
 
 import { Cnn, ResNet18 } from '@ringrun/examples-cifar';
 import { parseSettings, run } from '@ringrun/examples-common';
@@ -19,7 +21,7 @@ const models = { cnn: () => new Cnn(), resnet18: () => new ResNet18() };
 const settings = parseSettings({
   description: "Trains on CIFAR-10: the CNN of PyTorch's tutorial, or ResNet-18",
   models: ['cnn', 'resnet18'],
-  data: "a folder or s3://bucket/prefix with CIFAR-10's binary version, or its archive; unless given, a cached or downloaded copy",
+  data: "folder or s3://bucket/prefix with CIFAR-10's binary version, or its archive",
   savedModel: 'cifar_cnn.onnx',
   epochs: 2,
   momentum: 0.9,
@@ -28,12 +30,16 @@ const settings = parseSettings({
 });
 
 await run(settings, async () => {
-  const { location } = await prepareCifar10({ location: settings.data });
+  const { location, title } = await prepareCifar10({
+    location: settings.data,
+    synthetic: settings.synthetic,
+  });
   const asTensors = [new ToTensor(), new Normalize(cifar10Mean, cifar10Std)];
   const augmentation = settings.augment
     ? [new RandomCrop(32, { padding: 4 }), new RandomHorizontalFlip()]
     : [];
   return {
+    dataTitle: title,
     trainSet: await loadCifar10({
       split: 'train',
       location,

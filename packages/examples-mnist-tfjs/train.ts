@@ -1,12 +1,15 @@
-// The CNN of Kubeflow's MNIST example in TensorFlow.js, trained by model.fitDataset on every rank's share of the images.
+// The CNN of Kubeflow's MNIST example in TensorFlow.js: model.fitDataset trains on every rank's share of the images.
 //
 //   1 process:    node launch packages/examples-mnist-tfjs/train.ts
 //   2 processes:  node launch --nproc 2 packages/examples-mnist-tfjs/train.ts
-//   2 hosts:      RANK=0 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import ringrun/typescript packages/examples-mnist-tfjs/train.ts   on the host named first,
-//                 RANK=1 WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500 node --import ringrun/typescript packages/examples-mnist-tfjs/train.ts   on the other
-//   native:       npm install @tensorflow/tfjs-node, and --tf @tensorflow/tfjs-node; with a GPU for each process, @tensorflow/tfjs-node-gpu
+//   2 hosts:      on both: export WORLD_SIZE=2 MASTER_ADDR=first MASTER_PORT=29500
+//                 on the host named first: RANK=0 node --import ringrun/typescript packages/examples-mnist-tfjs/train.ts
+//                 on the other host:       RANK=1 node --import ringrun/typescript packages/examples-mnist-tfjs/train.ts
+//   native:       npm install @tensorflow/tfjs-node, then add --tf @tensorflow/tfjs-node
+//                 (one GPU per process: @tensorflow/tfjs-node-gpu)
 //
-// Plain tfjs takes some 3 s for 8 images, so that it trains on 640 of them unless told otherwise, in two minutes. All options: --help
+// @tensorflow/tfjs computes in plain JavaScript: about 3 s per 8 images, so its default is 640 images (2 minutes).
+// All options: node launch packages/examples-mnist-tfjs/train.ts --help
 
 import { distribute, folder, learningRateScaling, modelCheckpoint, moduleOf } from '@ringrun/tfjs';
 import {
@@ -41,7 +44,7 @@ const log = (line: string) => {
   if (rank === 0) console.log(line);
 };
 
-const { location } = await prepareMnist({ location: settings.data });
+const { location, title } = await prepareMnist({ location: settings.data, synthetic: settings.synthetic });
 const usual = isPlain(tf)
   ? { batch: 8, train: 640, test: 200 }
   : { batch: 64, train: Infinity, test: Infinity };
@@ -66,9 +69,9 @@ const report = await trainingReport({
   dir,
   profile,
 });
-let [epoch, images, seconds] = [0, 0, 0];
+let [epoch, images, seconds, finalAccuracy] = [0, 0, 0, NaN];
 
-/** One epoch; fitDataset asks for it each time. */
+/** The batches of one epoch; fitDataset calls this once per epoch. */
 async function* batches() {
   epoch += 1;
   await barrier();
@@ -78,7 +81,7 @@ async function* batches() {
   seconds += (performance.now() - start) / 1000;
 }
 
-// tf.data and tf.layers have a class Dataset and an enum each that only types can tell apart.
+// tf.data and tf.layers declare the class Dataset and an enum twice, so TypeScript treats them as different types.
 /* eslint-disable @typescript-eslint/no-unsafe-class-instance-assignment, @typescript-eslint/no-unsafe-enum-assignment */
 await model.fitDataset(tf.data.generator(batches), {
   epochs,
@@ -92,6 +95,7 @@ await model.fitDataset(tf.data.generator(batches), {
       },
       onEpochEnd: async () => {
         const { accuracy, loss } = await evaluate(tf, model, testSet, batchSize);
+        finalAccuracy = accuracy;
         log(`\naccuracy=${accuracy.toFixed(4)}\tloss=${loss.toFixed(4)}\n`);
       },
     },
@@ -105,4 +109,5 @@ log(`${(images / seconds).toFixed(0)} images/s on ${ranks} (${seconds.toFixed(2)
 await report.end();
 log(`parameters identical on ${ranks}: ${await verifyIdenticalParameters(moduleOf(model))}`);
 if (settings.saveModel !== undefined) log(`model saved to ${settings.saveModel}`);
+log(`accuracy ${finalAccuracy.toFixed(4)} on ${title}`);
 await destroyProcessGroup();

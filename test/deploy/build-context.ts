@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repository } from '../support/environment.ts';
 
-/** Files of the working tree that `docker build` would send: what Git knows or would take in, less what .dockerignore leaves out. */
+/** Files that `docker build` would send: files that Git tracks or would add, except those in .dockerignore. */
 export function filesInContext(): string[] {
   const { stdout } = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: repository,
@@ -14,8 +14,8 @@ export function filesInContext(): string[] {
 }
 
 /**
- * What .dockerignore says of paths (docs.docker.com, "Dockerignore files"): a pattern leaves out what it matches and all below, one with `!` takes it back in, the last that
- * matches counts. Of its wildcards `*` and `**` are known here.
+ * Evaluates .dockerignore (docs.docker.com, "Dockerignore files"): a pattern excludes its matches and everything below,
+ * `!` includes them again, and the last match counts. Supports the wildcards `*` and `**` only.
  */
 export function ignoredBy(text: string): (path: string) => boolean {
   const rules = text

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repository } from '../support/environment.ts';
 
-/** A line of a Dockerfile, continuations included: `COPY`, and what follows. */
+/** An instruction of a Dockerfile with its arguments, continuation lines joined. */
 export interface Instruction {
   name: string;
   text: string;
 }
 
-/** The instructions of `deploy/<name>`; comments are left out, also between continued lines. */
+/** The instructions of `deploy/<name>`, without comments, including those between continuation lines. */
 export function readDockerfile(name: string): Instruction[] {
   const lines = readFileSync(join(repository, 'deploy', name), 'utf8')
     .split('\n')

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findingsOf } from '../support/doctor.ts';
-import { drawnMnist } from '../support/drawn-mnist.ts';
+import { syntheticMnist } from '../support/synthetic-mnist.ts';
 import { repository } from '../support/environment.ts';
 import { start } from '../support/start.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -13,10 +13,10 @@ import { readDockerfile } from './dockerfile.ts';
 
 const builds = process.env['RINGRUN_IMAGE'] === '1';
 
-describe('what docker build is sent', () => {
+describe('the build context', () => {
   const context = filesInContext();
 
-  test('is what the packages are made of, and no test, output or dependency', () => {
+  test("has the packages' sources, and no test, output or dependency", () => {
     for (const path of [
       'package.json',
       'pnpm-lock.yaml',
@@ -37,7 +37,7 @@ describe('what docker build is sent', () => {
     expect(context.filter((path) => unwanted.test(path))).toEqual([]);
   });
 
-  test('holds every package that the lock file installs, and what its tsconfig refers to', () => {
+  test('has every package of the lock file, and every project that its tsconfig refers to', () => {
     const lock = readFileSync(join(repository, 'pnpm-lock.yaml'), 'utf8');
     const importers = [
       ...lock.slice(0, lock.indexOf('\npackages:')).matchAll(/^ {2}(native|packages\/[\w-]+):$/gm),
@@ -54,7 +54,7 @@ describe('what docker build is sent', () => {
     }
   });
 
-  test('patterns mean what they mean to Docker', () => {
+  test('.dockerignore patterns match as in Docker', () => {
     const isIgnored = ignoredBy('*\n!a\n!b/c.js\n**/dist\na/*.log\n');
     const paths = ['x', 'a', 'a/b', 'a/dist/x', 'dist', 'b/c.js', 'b/d.js', 'a/x.log', 'a/b/x.log'];
     expect(paths.filter((path) => !isIgnored(path))).toEqual(['a', 'a/b', 'b/c.js', 'a/b/x.log']);
@@ -66,7 +66,7 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
   const texts = (kind: string) =>
     instructions.filter((instruction) => instruction.name === kind).map(({ text }) => text);
 
-  test('runs ringrun, as a user who is not root, and whom Kubernetes knows by number', () => {
+  test('runs ringrun as a numeric user that is not root', () => {
     expect(texts('ENTRYPOINT')).toEqual(['["ringrun"]']);
     expect(texts('USER').at(-1)).toBe('1000:1000');
     const last = instructions.slice(instructions.findLastIndex((instruction) => instruction.name === 'FROM'));
@@ -75,7 +75,7 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
     );
   });
 
-  test('finds in its stages, in the packages and in this repository what it names', () => {
+  test('every path and package that it names exists in its stages or in this repository', () => {
     const stages = texts('FROM').flatMap((text) => / AS (\w+)$/.exec(text)?.[1] ?? []);
     for (const text of texts('COPY')) {
       const from = /^--from=(\w+) /.exec(text)?.[1];
@@ -93,7 +93,7 @@ describe.each(['Dockerfile', 'Dockerfile.gpu'])('%s', (name) => {
   });
 });
 
-test("onnxruntime-node's script fetches the CUDA provider of its own version by the word that Dockerfile.gpu gives it", () => {
+test("Dockerfile.gpu's setting makes onnxruntime-node download the CUDA provider of its version", () => {
   const gpu = readDockerfile('Dockerfile.gpu');
   const place = gpu.find(({ name, text }) => name === 'WORKDIR' && text.includes('onnxruntime-node'))!.text;
   const folder = place.replace('/opt/ringrun/', repository);
@@ -119,10 +119,11 @@ test("onnxruntime-node's script fetches the CUDA provider of its own version by 
   });
 });
 
-// What a build does, without Docker: some minutes, and packages from npm. RINGRUN_IMAGE=1 (npm run test:image).
+// Builds the image's files without Docker; takes minutes and downloads npm packages. RINGRUN_IMAGE=1 (npm run
+// test:image).
 describe.runIf(builds)('the tree of the image', () => {
   test(
-    'is made of what docker build is sent, and trains under a user who owns nothing of it',
+    'is built from the build context, and trains as a user who owns none of its files',
     { timeout: 1_200_000 },
     async () => {
       const folder = temporaryFolder();
@@ -138,7 +139,7 @@ describe.runIf(builds)('the tree of the image', () => {
       symlinkSync(join(tree, 'packages/runtime/bin/ringrun.js'), command);
       const workspace = join(folder, 'workspace');
       mkdirSync(workspace);
-      const data = drawnMnist({ train: 2000, test: 500 });
+      const data = syntheticMnist({ train: 2000, test: 500 });
       for (const shared of [folder, data, workspace]) chmodSync(shared, 0o777);
       const asNode = ['--reuid', '1000', '--regid', '1000', '--clear-groups'];
       const run = (...args: string[]) =>

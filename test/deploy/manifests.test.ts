@@ -16,9 +16,9 @@ const { version } = JSON.parse(readFileSync(join(repository, 'packages/runtime/p
 };
 const inImage = '/opt/ringrun/';
 
-/** A manifest with one value replaced; `undefined` takes it away. */
+/** A manifest with one value replaced; `undefined` removes it. */
 function changed(manifest: Manifest, path: string, value: unknown): Manifest {
-  // Not structuredClone, which keeps what YAML's aliases share.
+  // Not structuredClone, which keeps objects shared by YAML aliases.
   const copy = JSON.parse(JSON.stringify(manifest)) as Manifest;
   const steps = path.split('.');
   const last = steps.pop()!;
@@ -34,7 +34,7 @@ function changed(manifest: Manifest, path: string, value: unknown): Manifest {
 describe.skipIf(schemasProblem)(
   `by the operators' schemas${schemasProblem ? `: skipped, ${schemasProblem}` : ''}`,
   () => {
-    // A Service is in no CRD.
+    // No CRD contains a Service.
     test.each(all.filter(({ manifest }) => manifest.kind !== 'Service'))(
       '$file: $manifest.kind $manifest.metadata.name',
       ({ manifest }) => {
@@ -121,7 +121,7 @@ describe.skipIf(schemasProblem)(
       ).toHaveLength(1);
     });
 
-    test('two containers of one name are refused, and another version of the API', () => {
+    test('two containers of one name and another API version are refused', () => {
       const [pod] = read('debug-pod.yaml');
       const containers = pod.spec['containers'] as Container[];
       expect(problemsOf(changed(pod, 'spec.containers', [...containers, ...containers]))).toEqual([
@@ -135,12 +135,12 @@ describe.skipIf(schemasProblem)(
   },
 );
 
-describe('what operators look for, and clusters ask for', () => {
+describe('requirements of operators and clusters', () => {
   const pods = all.flatMap(({ file, manifest }) =>
     podsOf(manifest).map((pod) => ({ file, kind: manifest.kind, pod })),
   );
 
-  test('every kind of manifest leads to its pods', () => {
+  test('finds the pods of every kind of manifest', () => {
     const count = Object.fromEntries(
       files.map((file) => [file, pods.filter((pod) => pod.file === file).length]),
     );
@@ -168,11 +168,11 @@ describe('what operators look for, and clusters ask for', () => {
       expect(container.ports).toEqual([{ name: 'pytorchjob-port', containerPort: 23456 }]);
     }
     if (kind === 'ClusterTrainingRuntime') expect(container.name).toBe('node');
-    // The launcher kills what is left after 30 s, and has to have a moment for it.
+    // The launcher kills remaining workers after 30 s and needs some time for it.
     if (kind !== 'Pod' && kind !== 'Job') expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
   });
 
-  test('replicas restart in their place, and the elastic job has no master', () => {
+  test('replicas restart in place, and the elastic job has no master', () => {
     for (const file of files.filter((name) => name.startsWith('pytorchjob'))) {
       const [{ spec }] = read(file);
       const replicas = spec['pytorchReplicaSpecs'] as Record<
@@ -191,7 +191,7 @@ describe('what operators look for, and clusters ask for', () => {
     });
   });
 
-  test('only NCCL is given a /dev/shm', () => {
+  test('only NCCL jobs mount a /dev/shm', () => {
     for (const { file, pod } of pods) {
       const mounts = pod.spec.containers.flatMap(({ volumeMounts }) => volumeMounts ?? []);
       expect(
@@ -202,11 +202,11 @@ describe('what operators look for, and clusters ask for', () => {
   });
 });
 
-describe('what the containers run', () => {
-  /** Arguments of the image's entrypoint, which is `ringrun`. */
+describe('commands of the containers', () => {
+  /** Arguments of the image's entrypoint `ringrun`. */
   const commands = all.flatMap(({ file, manifest }) => {
     const { trainer } = manifest.spec as { trainer?: { args: string[] } };
-    // Replicas of one job run the same.
+    // Replicas of one job run the same command.
     const container = podsOf(manifest)
       .flatMap(({ spec }) => spec.containers)
       .at(0);
@@ -214,12 +214,12 @@ describe('what the containers run', () => {
     return args ? [{ file, args }] : [];
   });
 
-  /** The command in this tree instead of the image's; with --help behind its own options a script says what these are, and ends. */
+  /** The command in this tree instead of the image; with --help, a script prints its options and exits. */
   const help = (args: readonly string[]) =>
     node(['launch', ...args.map((arg) => arg.replace(inImage, repository)), '--help']).ended;
 
   test.each(['pytorchjob-gloo.yaml', 'pytorchjob-elastic.yaml', 'pytorchjob-nccl.yaml', 'trainjob.yaml'])(
-    '%s: ringrun and the script take it',
+    '%s: ringrun and the script accept it',
     async (name) => {
       const [{ args }] = commands.filter(({ file }) => file === name);
       expect(args[0]).toMatch(/^\/opt\/ringrun\/packages\/examples-/);
@@ -230,7 +230,7 @@ describe('what the containers run', () => {
     },
   );
 
-  // What the operators make of a manifest (PET_… and, with a master, the rest) for its node 1.
+  // The variables that the operators set for node 1 of a manifest: PET_…, and with a master the others.
   test.each<[file: string, env: NodeJS.ProcessEnv, expected: object]>([
     [
       'pytorchjob-gloo.yaml',
@@ -272,7 +272,7 @@ describe('what the containers run', () => {
       },
       { nodes: { min: 2, max: 2 }, nodeRank: 1, processesPerNode: 2, masterAddress: 'mnist-node-0-0.mnist' },
     ],
-  ])('%s in the environment of its operator is the job that it describes', (name, env, expected) => {
+  ])("%s: the operator's environment yields the job that it describes", (name, env, expected) => {
     const [{ args }] = commands.filter(({ file }) => file === name);
     const { options } = parseCommandLine(args, env);
     expect(options).toMatchObject({
@@ -281,7 +281,7 @@ describe('what the containers run', () => {
     });
   });
 
-  test('the doctors wait for each other by name, as pods of an indexed job have it', () => {
+  test('the doctors find each other by the pod names of an indexed job', () => {
     const [service, job] = read('doctors.yaml');
     const [{ args }] = commands.filter(({ file }) => file === 'doctors.yaml');
     const [{ spec }] = podsOf(job) as unknown as [{ spec: { subdomain: string } }];

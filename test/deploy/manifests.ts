@@ -28,7 +28,7 @@ const folder = join(repository, 'deploy/manifests');
 
 export const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
 
-/** What `deploy/manifests/<name>` describes, aliases and all, as kubectl reads it. */
+/** The objects of `deploy/manifests/<name>` as kubectl reads them, with aliases resolved. */
 export function read(name: string): Manifest[] {
   return parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map((document) => {
     if (document.errors.length > 0) throw new Error(`${name}: ${document.errors[0].message}`);
@@ -36,7 +36,7 @@ export function read(name: string): Manifest[] {
   });
 }
 
-/** The pods that a manifest leads to, however deep they are described. */
+/** The pods of a manifest, at any depth. */
 export function podsOf(value: unknown): PodTemplate[] {
   if (typeof value !== 'object' || value === null) return [];
   const { spec } = value as { spec?: { containers?: unknown } };

@@ -7,12 +7,12 @@ import { repository } from '../support/environment.ts';
 
 const folder = join(repository, '../shared/k8s');
 
-/** Why manifests cannot be validated; undefined where they can. */
+/** Why manifests cannot be validated; undefined if they can. */
 export const schemasProblem = existsSync(folder)
   ? undefined
   : `there is no ${folder} with the operators' CRDs`;
 
-/** One of `kind` and `apiVersion`, as every manifest has. */
+/** An object with `kind` and `apiVersion`. */
 export interface Manifest {
   apiVersion: string;
   kind: string;
@@ -28,14 +28,15 @@ interface CustomResourceDefinition {
   };
 }
 
-/** What a structural schema says of an object, as the API server enforces it with --validate=strict. Rules of CEL (x-kubernetes-validations) are not evaluated. */
+/** Validates an object as the API server does with --validate=strict, without CEL rules (x-kubernetes-validations). */
 const ajv = withKubernetesWords(new Ajv({ strict: false, allErrors: true }));
 const validators = new Map<string, ValidateFunction>();
 
 /**
- * What is wrong with a manifest, in lines such as `/spec/foo: must NOT have additional properties`.
+ * The problems of a manifest, in lines such as `/spec/foo: must NOT have additional properties`.
  *
- * Kinds of Kubernetes itself are validated by what the operators' CRDs have of them: a PodSpec, a JobSpec and the spec of a claim are in there whole.
+ * Kubernetes' own kinds are validated with parts of the operators' CRDs, which contain a complete PodSpec, JobSpec and
+ * claim spec.
  */
 export function problemsOf(manifest: Manifest): string[] {
   const { kind, apiVersion, spec, ...rest } = manifest;
@@ -63,7 +64,7 @@ const metadataValidator = ajv.compile({
   required: ['name'],
   additionalProperties: false,
   properties: {
-    // RFC 1123, as it becomes part of host names.
+    // RFC 1123, because the name becomes part of host names.
     name: { type: 'string', pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$', maxLength: 63 },
     namespace: { type: 'string' },
     labels: { type: 'object', additionalProperties: { type: 'string' } },
@@ -95,7 +96,7 @@ function validatorFor(kind: string, apiVersion: string): ValidateFunction {
 const podSpec =
   'properties.spec.properties.pytorchReplicaSpecs.additionalProperties.properties.template.properties.spec';
 
-/** File, apiVersion where it is one of Kubernetes' own kinds, and where in it the schema of `spec` is. */
+/** The file of a kind, its apiVersion for Kubernetes' own kinds, and the path of the schema of `spec`. */
 const places: Record<string, readonly [file: string, apiVersion: string, path: string] | undefined> = {
   PyTorchJob: ['pytorchjobs.crd.yaml', '', 'properties.spec'],
   TrainJob: ['trainjobs.crd.yaml', '', 'properties.spec'],
@@ -113,7 +114,7 @@ const places: Record<string, readonly [file: string, apiVersion: string, path: s
   ],
 };
 
-/** The schema with every object closed that names its fields: the API server prunes others, so a misspelt one would be lost without a word. */
+/** The schema with unknown fields forbidden: the API server would silently drop a misspelt field. */
 function closed(schema: SchemaObject): SchemaObject {
   if (Array.isArray(schema)) return schema.map((part: SchemaObject) => closed(part));
   if (typeof schema !== 'object') return schema;
@@ -129,7 +130,7 @@ function withKubernetesWords(own: Ajv): Ajv {
   own.addFormat('int32', { type: 'number', validate: within(32) });
   own.addFormat('int64', { type: 'number', validate: within(64) });
   own.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/);
-  // Keys of a list that is a map are unique, as members of one that is a set.
+  // List types `map` and `set` require unique keys and unique members.
   own.addKeyword({
     keyword: 'x-kubernetes-list-map-keys',
     type: 'array',

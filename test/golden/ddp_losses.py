@@ -22,8 +22,9 @@ from models import MODELS  # noqa: E402
 RANKS = 2
 BATCH = 64
 STEPS = 50
-# Rates with which PyTorch in single precision stays within 4e-6 of these losses. With higher ones a relu or a maximum that is decided by the last bit
-# sends two implementations, or PyTorch in two precisions, on different ways: 1e-2 apart after 50 steps of SGD with a rate of 0.05.
+# With these rates PyTorch in single precision stays within 4e-6 of these losses. With higher ones, a relu or a maximum
+# decided by the last bit makes two implementations, or two precisions of PyTorch, diverge: by 1e-2 after 50 steps of SGD
+# with a rate of 0.05.
 OPTIMIZERS = {
     "SGD": lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.5),
     "Adam": lambda parameters: torch.optim.Adam(parameters, lr=0.0001),
@@ -32,7 +33,7 @@ OPTIMIZERS = {
 
 
 def batch(shape, seed):
-    """Irregular numbers in [-1, 1), in which two rows of an image are brighter: which ones tells its class."""
+    """Irregular numbers in [-1, 1). Two rows of each image are brighter, and their position is the class."""
     count = BATCH * int(np.prod(shape))
     place = np.arange(1, count + 1, dtype=np.int64)
     values = (place * (7919 + 104 * seed) % 10007) / 5003.5 - 1

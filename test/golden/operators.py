@@ -1,4 +1,4 @@
-# What PyTorch computes, for packages/nn/test/golden.test.ts. Written with torch 1.13.0 and numpy 1.24 (Debian's python3-torch):
+# PyTorch's results for packages/nn/test/golden.test.ts. Generated with torch 1.13.0 and numpy 1.24 (Debian's python3-torch):
 #
 #   /usr/bin/python3 test/golden/operators.py > test/golden/operators.json
 #
@@ -34,19 +34,19 @@ def fill_classes(count, depth, seed):
 
 
 def ignoring(count, depth, seed, ignored=-100):
-    """Classes, of which every third is to be ignored."""
+    """Classes; every third one is ignored."""
     classes = fill_classes(count, depth, seed)
     classes[::3] = ignored
     return classes
 
 
 def shortest(number):
-    """The shortest decimal that float32 reads as this number."""
+    """The shortest decimal that parses to this float32."""
     return float(str(np.float32(number)))
 
 
 def summary(tensor):
-    """Sampled elements, and of what has more than these its sum and the sum of sizes."""
+    """Sampled elements; for larger tensors also the sum and the sum of absolute values."""
     flat = tensor.detach().double().numpy().reshape(-1)
     if len(flat) <= 64:
         return {"samples": [shortest(x) for x in flat]}
@@ -218,7 +218,7 @@ OPERATORS = {
     "adaptiveAvgPool2d to a larger size": ([(2, 3, 2, 5)], lambda x: F.adaptive_avg_pool2d(x, (3, 7))),
 }
 
-# The same over inputs of three levels, where maxima are equal.
+# The same over inputs of three levels, which have equal maxima.
 TIED = {
     "maximum": ([(3, 5), (5,)], torch.maximum),
     "minimum": ([(3, 5), (5,)], torch.minimum),
@@ -236,7 +236,7 @@ TIED = {
 }
 
 
-# The same over inputs of which some are not finite, where numbers are compared.
+# Comparing operators over partly non-finite inputs.
 NOT_FINITE = {
     "relu": ([(5, 7)], F.relu),
     "maximum": ([(5, 7), (7,)], torch.maximum),
@@ -283,7 +283,7 @@ def fill_not_finite(shape, seed):
 
 
 def written(tensor):
-    """All elements; those that are not finite as JavaScript's String() writes them."""
+    """All elements; non-finite ones as JavaScript's String() prints them."""
     names = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
     return [names.get(str(x), shortest(x)) for x in tensor.detach().double().numpy().reshape(-1)]
 
@@ -299,7 +299,7 @@ def not_finite_cases():
 
 
 def tails():
-    """Outputs and gradients, each element by itself."""
+    """Outputs and gradients, element by element."""
     sizes = [1e-30, 1e-4, 0.1, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 17, 18, 20, 25, 30, 50, 80, 1000]
     numbers = [sign * size for size in sizes for sign in (1, -1)]
     cases = []
@@ -358,7 +358,7 @@ def normal_numbers():
 
 
 def dropouts():
-    """What dropout makes of ones, by several probabilities one after the other."""
+    """Dropout of ones with several probabilities in turn."""
     torch.manual_seed(6)
     tensors = [F.dropout(torch.ones(1001), p) for p in (0.5, 0.0, 0.3, 1.0, 0.9)]
     return {"first": [shortest(x) for x in tensors[0][:8]], "sha256": bits(tensors)}

@@ -25,7 +25,7 @@ def fill(shape, seed):
 
 
 def elements(tensor):
-    """The shortest decimals that float32 reads as these numbers."""
+    """The shortest decimals that parse to these float32 numbers."""
     return [float(str(np.float32(x))) for x in tensor.detach().double().flatten()]
 
 
@@ -187,7 +187,7 @@ def schedule(make_optimizer, make_scheduler, steps):
 
 
 def clipped(max_norm, norm_type):
-    """Norm of the gradients fill((3, 4), 1) and fill((5,), 2), and what is left of them."""
+    """Norm of the gradients fill((3, 4), 1) and fill((5,), 2), and the clipped gradients."""
     parameters = [torch.zeros(shape, dtype=torch.double).requires_grad_() for shape in [(3, 4), (2,), (5,)]]
     for parameter, seed in zip(parameters[::2], (1, 2)):
         parameter.grad = fill(parameter.shape, seed).double()

@@ -1,14 +1,14 @@
 import type { RunningProcess } from './processes.ts';
 import { start } from './start.ts';
 
-/** How a command ended: when every process that could write to its output had ended. */
+/** How a command ended, recorded after every process that could write to its output had ended. */
 export interface Ended {
-  /** Null when a signal ended it. */
+  /** Null after a signal. */
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
-  /** Whether it took longer than its limit and was killed, with everything that it had started. */
+  /** Whether it exceeded its time limit and was killed with all its descendants. */
   timedOut: boolean;
   /** Processes that it left running. */
   left: number[];
@@ -17,18 +17,18 @@ export interface Ended {
 export interface Command {
   readonly pid: number;
   readonly ended: Promise<Ended>;
-  /** Resolves with the match when it is in the output; rejects when the command ends without it. */
+  /** Resolves with the first match in the output; rejects if the command ends without one. */
   sees(pattern: RegExp): Promise<RegExpExecArray>;
-  /** The command itself and everything that it started, now. */
+  /** The running processes of the command and its descendants. */
   processes(): RunningProcess[];
 }
 
 export interface CommandOptions {
   /** Added to the environment of the tests; see `environmentWith`. */
   env?: Readonly<Record<string, string | number>>;
-  /** The root of the repository unless given. */
+  /** Default: the root of the repository. */
   cwd?: string;
-  /** Milliseconds until it is killed; 50,000 unless given. */
+  /** Milliseconds until it is killed. Default: 50,000. */
   limitMs?: number;
 }
 

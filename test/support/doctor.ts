@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Command } from './command.ts';
 
-/** What `ringrun doctor --json` has found in one check. */
+/** One finding of `ringrun doctor --json`. */
 export interface DoctorFinding {
   check: string;
   level: 'ok' | 'warning' | 'problem';
@@ -15,7 +15,7 @@ interface Report {
   findings: DoctorFinding[];
 }
 
-/** The findings of a doctor by check, when it has ended with the exit code that they call for. */
+/** The findings of a doctor by check; rejects if its exit code does not match them. */
 export async function findingsOf(command: Command): Promise<Record<string, DoctorFinding>> {
   const { code, stdout, timedOut, left } = await command.ended;
   const { ok, findings } = JSON.parse(stdout) as Report;
@@ -24,7 +24,7 @@ export async function findingsOf(command: Command): Promise<Record<string, Docto
   return Object.fromEntries(findings.map((finding) => [finding.check, finding]));
 }
 
-/** `problem: what was found → the fix`, without an arrow where there is nothing to mend. */
+/** `problem: finding → fix`, without the arrow if there is no fix. */
 export function words({ level, found, fix }: DoctorFinding): string {
   return fix === undefined ? `${level}: ${found}` : `${level}: ${found} → ${fix}`;
 }

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * The environment of the tests with `values` added, as a user's shell has it: without what a launcher or an operator would have set, and without
- * NODE_PATH, which tools that run tests set.
+ * The environment of the tests with `values` added, as in a user's shell: without variables of a launcher or an
+ * operator, and without NODE_PATH, which test runners set.
  */
 export function environmentWith(values: Readonly<Record<string, string | number>>): NodeJS.ProcessEnv {
   const foreign =

@@ -1,16 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { drawnMnist } from './drawn-mnist.ts';
+import { syntheticMnist } from './synthetic-mnist.ts';
 import { repository } from './environment.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const shared = join(repository, '../shared/data/mnist');
 const filePrefix = { train: 'train', test: 't10k' } as const;
 
-/** A folder with the first images of MNIST, from ../shared where it is there; else with as many drawn ones. */
+/** A folder with the first images of MNIST from ../shared, or as many synthetic ones if that does not exist. */
 export function firstMnist(counts: { train: number; test: number }): string {
-  if (!existsSync(shared)) return drawnMnist(counts);
+  if (!existsSync(shared)) return syntheticMnist(counts);
   const folder = temporaryFolder();
   for (const split of ['train', 'test'] as const) {
     for (const kind of ['images-idx3', 'labels-idx1']) {
@@ -22,7 +22,9 @@ export function firstMnist(counts: { train: number; test: number }): string {
   return folder;
 }
 
-/** Of a file in IDX format: two zeros, a type, the number of dimensions, each dimension in 4 bytes, then the items. */
+/**
+ * The first items of an IDX file: two zeros, a type, the number of dimensions, each dimension in 4 bytes, the items.
+ */
 function firstItems(idx: Buffer, count: number): Buffer {
   const dimensions = idx[3];
   const header = 4 + 4 * dimensions;

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that Linux hands out by itself (32768 and up), which another process may get before this one is bound again. */
+/** Below Linux's ephemeral ports (32768 and up), which another process might receive before the test binds the port. */
 const range = { least: 10_000, most: 30_000 };
 
-/** A TCP port of 127.0.0.1 on which nobody listens. */
+/** A free TCP port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = range.least + Math.floor(Math.random() * (range.most - range.least));

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** What hosts.ts needs of a kernel, in a namespace of its own that ends with the shell. */
+/** Kernel features that hosts.ts needs, tried in a namespace that ends with the shell. */
 const trial = `
   ip link add name one type veth peer name two
   ip link add name switch type bridge
@@ -8,8 +8,8 @@ const trial = `
   mount --bind /etc/hosts /etc/hosts`;
 
 /**
- * Why hosts cannot be built as network namespaces here; undefined where they can. It looks at the machine and not at hosts.ts, so a mistake there
- * fails a test instead of skipping it.
+ * Why this machine cannot build hosts as network namespaces; undefined if it can. Does not use hosts.ts, so a mistake
+ * there fails a test instead of skipping it.
  */
 export function hostsProblem(): string | undefined {
   if (process.platform !== 'linux') return `network namespaces are Linux's, this is ${process.platform}`;
@@ -19,7 +19,7 @@ export function hostsProblem(): string | undefined {
   return failureOf('unshare', ['--net', '--uts', '--mount', 'sh', '-ec', trial]) ?? namingProblem();
 }
 
-/** Containers may be allowed to make namespaces, and not to mount them where `ip netns` names them. */
+/** Some containers may create namespaces but not mount them, which `ip netns` requires. */
 function namingProblem(): string | undefined {
   const name = `ringrun-${process.pid}-trial`;
   const problem = failureOf('ip', ['netns', 'add', name]);

@@ -5,7 +5,7 @@ import type { Command, CommandOptions } from './command.ts';
 import { Namespace } from './namespace.ts';
 import { start } from './start.ts';
 
-/** Hosts that are joined by a switch and reach nothing else. Disposing ends what still runs on them, and removes them. */
+/** Hosts connected by a switch, without other connections. Disposing kills their processes and removes them. */
 export interface Network extends Disposable {
   readonly hosts: readonly Host[];
 }
@@ -13,21 +13,21 @@ export interface Network extends Disposable {
 /** Of Ethernet. */
 const bytesPerPacket = 1500;
 
-/** What may leave at once after a pause: two of the largest segments that TCP hands down, 1 ms at 1 Gbit/s. */
+/** Burst after a pause: two of TCP's largest segments, 1 ms at 1 Gbit/s. */
 const burstBytes = 128 * 1024;
 
 let networks = 0;
 
 export interface NetworkOptions {
-  /** What each host can send, headers included; as much as the kernel can copy unless given. */
+  /** Bandwidth of each host, headers included. Default: unlimited. */
   bitsPerSecond?: number;
-  /** Of the hosts, in their order; host0, host1, … unless given. */
+  /** Names of the hosts, in order. Default: host0, host1, …. */
   names?: readonly string[];
 }
 
 /**
- * Builds `count` hosts: host0 at 10.0.0.1, host1 at 10.0.0.2, …. Hosts and switch are namespaces of their own, so nothing of this machine's network is
- * touched.
+ * Builds `count` hosts: host0 at 10.0.0.1, host1 at 10.0.0.2, …. Hosts and switch are namespaces of their own, so
+ * nothing of this machine's network is touched.
  */
 export function connectHosts(count: number, { bitsPerSecond, names }: NetworkOptions = {}): Network {
   networks += 1;
@@ -61,7 +61,7 @@ export function connectHosts(count: number, { bitsPerSecond, names }: NetworkOpt
   }
 }
 
-/** A bridge, to which each host is joined by a cable: a pair of veth interfaces. */
+/** A bridge with a pair of veth interfaces as the cable to each host. */
 class Switch {
   readonly #namespace: Namespace;
 
@@ -70,7 +70,7 @@ class Switch {
     namespace.ip('link add name bridge type bridge', 'link set bridge up');
   }
 
-  /** Both ends of the cable are made where they belong. The end at the host is `eth0`. */
+  /** Creates both ends of the cable in their namespaces. The end at the host is `eth0`. */
   plugIn(port: number, host: Namespace): void {
     this.#namespace.ip(
       `link add name port${port} mtu ${bytesPerPacket} type veth peer name eth0 mtu ${bytesPerPacket} netns ${host.name}`,
@@ -83,7 +83,7 @@ class Switch {
   }
 }
 
-/** Its processes have a network, an address and a host name of their own. */
+/** A host whose processes have their own network, address and host name. */
 export class Host {
   readonly name: string;
   readonly address: string;
@@ -108,7 +108,10 @@ export class Host {
     namespace.ip('link set lo up', `address add ${this.address}/24 dev eth0`, 'link set eth0 up');
   }
 
-  /** Every kernel has Reno. BBR, the default of some machines, leaves 6% of the link idle while it probes, whatever is sent. */
+  /**
+   * Selects Reno, which every kernel has. BBR, the default of some machines, leaves 6% of the link idle while it
+   * probes.
+   */
   limit(bitsPerSecond: number): void {
     this.#namespace.set('net/ipv4/tcp_congestion_control', 'reno');
     this.#namespace.tc(
@@ -116,7 +119,10 @@ export class Host {
     );
   }
 
-  /** From now on TCP segments come in only from or to this port, as behind a firewall that swallows the others. Rules of routing: not every kernel has filters. */
+  /**
+   * Drops incoming TCP segments except from or to this port, like a firewall. Uses routing rules, because some kernels
+   * lack filters.
+   */
   admitOnlyPort(port: number): void {
     const incoming = 'iif eth0 ipproto tcp';
     this.#namespace.ip(
@@ -128,10 +134,10 @@ export class Host {
     );
   }
 
-  /** From now on programs on this host know the names of `others`, beside its own and `localhost`: until then nobody resolves them. */
+  /** Makes the names of `others` resolvable on this host. Before, only its own name and `localhost` resolve. */
   learnNames(others: readonly Host[]): void {
     const known = [this, ...others].map(({ address, name }) => `${address} ${name}\n`);
-    // In its place: it is mounted.
+    // Written in place, because the file is mounted.
     writeFileSync(this.#hostsFile, `127.0.0.1 localhost\n::1 localhost\n${known.join('')}`);
   }
 
@@ -146,12 +152,12 @@ export class Host {
     return start(...this.#namespace.commandLine(place, program, args), options);
   }
 
-  /** Ends all its processes with SIGKILL. The kernel stays, and tells others that connections have ended. */
+  /** Kills all its processes with SIGKILL. The kernel stays and closes their connections. */
   killProcesses(): void {
     this.#namespace.killProcesses();
   }
 
-  /** From now on nothing comes through, and nobody is told. */
+  /** Drops all packets silently. */
   cutLink(): void {
     this.#unplug();
   }

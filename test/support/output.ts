@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** What a process writes. */
+/** The output of a process. */
 export class Output {
   readonly #texts = { stdout: '', stderr: '' };
   readonly #watchers = new Set<() => void>();
@@ -15,18 +15,18 @@ export class Output {
     }
   }
 
-  /** So far. */
+  /** The output so far. */
   get texts(): { stdout: string; stderr: string } {
     return { ...this.#texts };
   }
 
-  /** Nothing more will come. */
+  /** Marks the end of the output. */
   end(): void {
     this.#hasEnded = true;
     for (const watch of this.#watchers) watch();
   }
 
-  /** Resolves with the first match in either stream; rejects when the output ends without one. */
+  /** Resolves with the first match in either stream; rejects if the output ends without one. */
   sees(pattern: RegExp): Promise<RegExpExecArray> {
     return new Promise((resolve, reject) => {
       const watch = (): void => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Command } from './command.ts';
 
-/** The process of a rank that a launcher started. */
+/** Process id of a rank that a launcher started. */
 export function pidOfRank(command: Command, rank: number): number {
   const found = command
     .processes()

@@ -7,8 +7,8 @@ export interface RunningProcess {
 }
 
 /**
- * The processes of this machine that were started with `name=value` in their environment. Descendants inherit it, so none escapes by leaving its
- * process group or losing its parent. A process that has ended, and that nobody has collected yet, has no environment any more.
+ * The processes of this machine that were started with `name=value` in their environment. Descendants inherit it, even
+ * if they leave the process group or lose their parent. Zombies have no environment and are not included.
  */
 export function processesWith(name: string, value: string): RunningProcess[] {
   return readdirSync('/proc')
@@ -17,13 +17,13 @@ export function processesWith(name: string, value: string): RunningProcess[] {
     .filter((process) => process?.environment.get(name) === value) as RunningProcess[];
 }
 
-/** Ends them with SIGKILL. */
+/** Kills them with SIGKILL. */
 export function killAll(processes: readonly Pick<RunningProcess, 'pid'>[]): void {
   for (const { pid } of processes) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended since it was listed.
+      // It ended after it was listed.
     }
   }
 }
@@ -32,11 +32,11 @@ function readProcess(pid: number): RunningProcess | undefined {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // proc(5): the command before the state may hold spaces and parentheses.
+    // proc(5): the command before the state may contain spaces and parentheses.
     const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
     return { pid, parent, environment: parseEnvironment(environment) };
   } catch {
-    // It ended since the folder was read, or belongs to somebody else.
+    // It ended after the folder was read, or belongs to another user.
     return undefined;
   }
 }

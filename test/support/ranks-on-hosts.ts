@@ -11,14 +11,17 @@ export interface Job {
   perHost: number;
   /** A script of fixtures/, and its arguments. */
   args: readonly (string | number)[];
-  /** 29500 unless given. */
+  /** Default: 29500. */
   masterPort?: number;
 }
 
-/** Starts a script as without a launcher, `perHost` times on every host: the first ranks on the first host, on which rank 0 is the master. */
+/**
+ * Starts a script without a launcher, `perHost` times on every host. The first host has the first ranks, and rank 0 is
+ * the master.
+ */
 export function startOnHosts({ hosts }: Network, { perHost, args, masterPort = 29500 }: Job): RankOnHost[] {
   const place = { MASTER_ADDR: hosts[0].address, MASTER_PORT: masterPort };
-  // Every host believes that it has all processors of the machine, and would compute on as many threads.
+  // Every host sees all processors of the machine and would use as many threads.
   const env = { ...place, WORLD_SIZE: hosts.length * perHost, OMP_NUM_THREADS: 1 };
   const [script, ...rest] = args.map(String);
   return hosts

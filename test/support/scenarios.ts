@@ -6,15 +6,15 @@ import type { Command } from './command.ts';
 import { withoutWaiting } from './without-waiting.ts';
 
 export interface ScenarioOptions {
-  /** shm unless given. */
+  /** Default: shm. */
   transport?: string;
-  /** What the whole job writes there; nothing unless given. */
+  /** Expected stderr of the whole job. Default: empty. */
   stderr?: unknown;
   /** Added to the environment. */
   env?: Readonly<Record<string, string | number>>;
 }
 
-/** Runs the scenarios of a script of fixtures/ that ends with `runScenario`, and reads what its ranks leave behind. */
+/** Runs the scenarios of a script of fixtures/ that ends with `runScenario`, and reads the results of its ranks. */
 export class Scenarios {
   readonly #script: string;
   readonly #results: string;
@@ -25,18 +25,18 @@ export class Scenarios {
     this.#results = results;
   }
 
-  /** What each rank of `size` found in a scenario, by rank. */
+  /** Results of a scenario on `size` ranks, by rank. */
   async run<Result>(size: number, scenario: string, options: ScenarioOptions = {}): Promise<Result[]> {
     const folder = await this.#launch(size, scenario, options);
     return Array.from({ length: size }, (_, rank) => read(folder, rank) as Result);
   }
 
-  /** What rank 0 found, where the others leave nothing behind. */
+  /** The result of rank 0, if only rank 0 writes one. */
   async runFirst<Result>(size: number, scenario: string): Promise<Result> {
     return read(await this.#launch(size, scenario, {}), 0) as Result;
   }
 
-  /** What a scenario of one process, without a group, found. */
+  /** The result of a scenario in one process without a group. */
   async runAlone<Result>(scenario: string, stderr: unknown = ''): Promise<Result> {
     const folder = this.#folderFor(scenario);
     await endsWell(node([this.#script, scenario, folder]), stderr);

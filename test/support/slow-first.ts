@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
-/** Where files start processes and train, in the order in which they begin; all others come after these. */
+/** Folders whose tests start processes and train, in starting order; all others follow. */
 const slow = [
   /^packages\/collectives\/test\/con/,
   /^test\//,
@@ -11,8 +11,8 @@ const slow = [
 ];
 
 /**
- * Begins with the slow folders. Where vitest has not seen yet how long a file takes, as on a fresh clone, it begins with the largest files, and some of the
- * slowest are small: one that begins last leaves processors without work.
+ * Starts with the slow folders. On a fresh clone vitest does not know the durations and starts with the largest files,
+ * but some of the slowest are small, and a slow file that starts last leaves processors idle.
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -8,7 +8,7 @@ import { killAll, processesWith } from './processes.ts';
 
 const idVariable = 'TEST_COMMAND_ID';
 
-/** Starts a program. Whatever is left of it when the test ends is killed. */
+/** Starts a program. Its remaining processes are killed when the test ends. */
 export function start(program: string, args: readonly string[], options: CommandOptions = {}): Command {
   const { cwd = repository, limitMs = 50_000 } = options;
   const id = randomUUID();

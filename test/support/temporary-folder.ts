@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { repository } from './environment.ts';
 
-/** An empty folder outside of the repository, for all tests of the file that asks for it while it is loaded. */
+/** An empty folder outside of the repository for all tests of a file. Call it at the top level of the file. */
 export function temporaryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ringrun-test-')));
   afterAll(() => {
@@ -13,7 +13,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A temporary folder whose scripts find the packages that the repository's root depends on, as if they were installed there. */
+/** A temporary folder whose scripts can import the dependencies of the repository's root. */
 export function temporaryProject(): string {
   const folder = temporaryFolder();
   symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));

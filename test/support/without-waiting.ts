@@ -6,8 +6,8 @@ const lines = [
 ];
 
 /**
- * Without the lines by which a rank says that it waits: for others that are still starting, which takes more than 2 s on a busy machine, or in an operation, for one
- * that comes to it more than 5 s later.
+ * Removes lines about waiting: for ranks that are still starting, after 2 s, or for a rank that is more than 5 s late
+ * in an operation. Both occur on busy machines.
  */
 export function withoutWaiting<End extends Pick<Ended, 'stderr'>>(ended: End): End {
   return { ...ended, stderr: lines.reduce((text, line) => text.replace(line, ''), ended.stderr) };

@@ -13,6 +13,10 @@
 
 #ifdef RINGRUN_OWN_CONTEXT
 
+extern "C" __attribute__((visibility("hidden"))) void ringrun_change_stack(void** saved, void* next);
+
+#ifdef __x86_64__
+
 // Pushes what the calling convention obliges a function to preserve (System V ABI, 3.2.1), changes stacks, and pops the
 // same from the other. The floating-point control words are the thread's: nobody here changes them.
 asm(R"(
@@ -40,8 +44,6 @@ ringrun_change_stack:
   .size ringrun_change_stack, . - ringrun_change_stack
 )");
 
-extern "C" __attribute__((visibility("hidden"))) void ringrun_change_stack(void** saved, void* next);
-
 namespace ringrun {
 
 // From the top of the stack: a return address of zero, at which whoever walks the stack stops; the entry, to which the
@@ -55,6 +57,79 @@ Context::Context(void* bottom, std::size_t bytes, void (*entry)()) {
   for (std::size_t i = 0; i < kRegisters; ++i) *--words = 0;
   stackPointer_ = words;
 }
+
+}  // namespace ringrun
+
+#else
+
+// Stores the registers that a function must preserve (AAPCS64, 6.1.1 and 6.1.2: x19 to x30, the low halves of v8 to v15), changes stacks, and loads
+// the same from the other. A fresh stack begins in ringrun_enter_stack, which calls x19 with a return address of zero.
+asm(R"(
+  .text
+  .p2align 4
+  .globl ringrun_change_stack
+  .hidden ringrun_change_stack
+  .type ringrun_change_stack, %function
+ringrun_change_stack:
+  sub sp, sp, #160
+  stp x19, x20, [sp, #0]
+  stp x21, x22, [sp, #16]
+  stp x23, x24, [sp, #32]
+  stp x25, x26, [sp, #48]
+  stp x27, x28, [sp, #64]
+  stp x29, x30, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0]
+  mov sp, x1
+  ldp x19, x20, [sp, #0]
+  ldp x21, x22, [sp, #16]
+  ldp x23, x24, [sp, #32]
+  ldp x25, x26, [sp, #48]
+  ldp x27, x28, [sp, #64]
+  ldp x29, x30, [sp, #80]
+  ldp d8, d9, [sp, #96]
+  ldp d10, d11, [sp, #112]
+  ldp d12, d13, [sp, #128]
+  ldp d14, d15, [sp, #144]
+  add sp, sp, #160
+  ret
+  .size ringrun_change_stack, . - ringrun_change_stack
+
+  .p2align 4
+  .globl ringrun_enter_stack
+  .hidden ringrun_enter_stack
+  .type ringrun_enter_stack, %function
+ringrun_enter_stack:
+  mov x16, x19
+  mov x30, xzr
+  br x16
+  .size ringrun_enter_stack, . - ringrun_enter_stack
+)");
+
+extern "C" __attribute__((visibility("hidden"))) void ringrun_enter_stack();
+
+namespace ringrun {
+
+// The 20 words that the first change loads: x19 is the entry, x30 where that change returns to, and everything else zero, the frame pointer too.
+Context::Context(void* bottom, std::size_t bytes, void (*entry)()) {
+  constexpr std::size_t kWords = 20, kX19 = 0, kX30 = 11;
+  const auto top = (reinterpret_cast<std::uintptr_t>(bottom) + bytes) / 16 * 16;
+  auto* words = reinterpret_cast<std::uintptr_t*>(top) - kWords;
+  for (std::size_t i = 0; i < kWords; ++i) words[i] = 0;
+  words[kX19] = reinterpret_cast<std::uintptr_t>(entry);
+  words[kX30] = reinterpret_cast<std::uintptr_t>(&ringrun_enter_stack);
+  stackPointer_ = words;
+}
+
+}  // namespace ringrun
+
+#endif
+
+namespace ringrun {
 
 void Context::change(Context& from, Context& to) { ringrun_change_stack(&from.stackPointer_, to.stackPointer_); }
 

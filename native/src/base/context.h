@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#if defined(__linux__) && defined(__x86_64__)
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 #define RINGRUN_OWN_CONTEXT 1
 #else
 #ifdef __APPLE__
@@ -17,7 +17,7 @@ namespace ringrun {
 
 // Where a stack was left, to go on there.
 //
-// Our own on x86-64 Linux: musl has no makecontext, and glibc's asks the kernel for the signal mask at every change.
+// Our own on Linux for x86-64 and arm64: musl has no makecontext, and glibc's asks the kernel for the signal mask at every change.
 // <ucontext.h> elsewhere.
 class Context {
  public:

@@ -10,7 +10,7 @@ std::optional<Algorithm> algorithmOf(const Napi::Value& name) {
   const std::string text = name.ToString();
   if (text.empty()) return std::nullopt;
   const auto algorithm = algorithmNamed(text);
-  if (!algorithm) throw Napi::TypeError::New(name.Env(), "no algorithm is called '" + text + "'");
+  if (!algorithm) throw Napi::TypeError::New(name.Env(), "unknown algorithm '" + text + "'");
   return algorithm;
 }
 

@@ -9,12 +9,12 @@
 
 namespace ringrun {
 
-// DeviceMemory of native/lib/index.ts: bytes on a GPU, allocated here or belonging to somebody else.
+// DeviceMemory of native/lib/index.ts: GPU memory, allocated here or owned by another library.
 class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
  public:
   static Napi::Function define(Napi::Env env);
 
-  // (device, bytes), or (device, bytes, address) for memory that somebody else has allocated and frees.
+  // (device, bytes), or (device, bytes, address) for memory that another library owns.
   explicit DeviceMemoryObject(const Napi::CallbackInfo& info);
   ~DeviceMemoryObject() override;
 

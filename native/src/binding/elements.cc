@@ -35,7 +35,7 @@ Elements elementsOnDevice(const Napi::Object& tensor, DType dtype) {
   const auto offset = static_cast<std::uint64_t>(tensor.Get("byteOffset").ToNumber().Int64Value());
   const auto count = static_cast<std::uint64_t>(tensor.Get("length").ToNumber().Int64Value());
   if (memory == nullptr || memory->data() == nullptr || offset + count * bytesPerElement(dtype) > memory->bytes()) {
-    throw Napi::TypeError::New(tensor.Env(), "tensor lies in memory of a GPU that was freed, or reaches beyond its end");
+    throw Napi::TypeError::New(tensor.Env(), "tensor refers to GPU memory that was freed, or reaches past the end of its allocation");
   }
   return {memory->data() + offset, count, dtype, true};
 }

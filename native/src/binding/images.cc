@@ -34,16 +34,18 @@ void lookUpImages(const Napi::CallbackInfo& info) {
   const std::size_t bytes = size.channels * size.height * size.width;
   const std::size_t written = size.channels * height * width;
   const std::size_t count = views.count / kNumbersOfView;
-  require(info, values.count == 256 * size.channels && outside.count == size.channels, "the tables are of other channels");
-  require(info, target.count == count * written, "the target has " + std::to_string(target.count) + " elements, expected " +
-                                                     std::to_string(count * written));
+  require(info, values.count == 256 * size.channels && outside.count == size.channels,
+          "values and outside: expected tables for " + std::to_string(size.channels) + " channels, got " +
+              std::to_string(values.count) + " and " + std::to_string(outside.count) + " elements");
+  require(info, target.count == count * written, "target: expected " + std::to_string(count * written) + " elements, got " +
+                                                     std::to_string(target.count));
   const Tables tables{static_cast<const float*>(values.data), static_cast<const float*>(outside.data)};
   const auto* view = static_cast<const std::int32_t*>(views.data);
   auto* to = static_cast<float*>(target.data);
   for (std::size_t i = 0; i < count; ++i, view += kNumbersOfView, to += written) {
     const auto index = static_cast<std::size_t>(view[0]);
-    require(info, view[0] >= 0 && (index + 1) * bytes <= pixels.count, "there is no image " + std::to_string(view[0]));
-    require(info, view[3] == 1 || view[3] == -1, "a step is 1 or -1, given " + std::to_string(view[3]));
+    require(info, view[0] >= 0 && (index + 1) * bytes <= pixels.count, "image index " + std::to_string(view[0]) + " is out of range");
+    require(info, view[3] == 1 || view[3] == -1, "step: expected 1 or -1, got " + std::to_string(view[3]));
     lookUp(static_cast<const std::uint8_t*>(pixels.data) + index * bytes, size, {view[1], view[2], view[3], height, width}, tables, to);
   }
 }

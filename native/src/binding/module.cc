@@ -31,7 +31,7 @@ const InstructionSet& setNamed(const Napi::Value& value) {
   for (const auto& set : instructionSets()) {
     if (name == set.name) return set;
   }
-  throw Napi::Error::New(value.Env(), "no kernels '" + name + "' on this processor");
+  throw Napi::Error::New(value.Env(), "kernels '" + name + "' are not available on this processor");
 }
 
 // reduceWith(kernel, dtype, op, inputs, outputs, divisor): arrays of one length.
@@ -50,7 +50,7 @@ void reduceWith(const Napi::CallbackInfo& info) {
   for (std::uint32_t i = 0; i < inputArrays.Length(); ++i) inputs.push_back(dataOf(inputArrays.Get(i)));
   for (std::uint32_t i = 0; i < outputArrays.Length(); ++i) outputs.push_back(dataOf(outputArrays.Get(i)));
   const ReductionKernel kernel = setNamed(info[0]).kernelFor(dtype, op);
-  if (kernel == nullptr) throw Napi::Error::New(info.Env(), "no kernel for this op and dtype");
+  if (kernel == nullptr) throw Napi::Error::New(info.Env(), "this dtype does not support this op");
   kernel({inputs.data(), inputs.size(), outputs.data(), outputs.size(), static_cast<std::size_t>(last.count),
           info[5].ToNumber().Uint32Value()});
 }
@@ -58,7 +58,7 @@ void reduceWith(const Napi::CallbackInfo& info) {
 // Of a dtype that is reduced in float32; anything else is refused.
 Conversion conversionOf(const Napi::Value& set, const Napi::Value& dtype) {
   const Conversion conversion = setNamed(set).conversionFor(dtypeOf(dtype));
-  if (conversion.widen == nullptr) throw Napi::Error::New(dtype.Env(), "elements of this dtype are reduced as they are");
+  if (conversion.widen == nullptr) throw Napi::Error::New(dtype.Env(), "expected dtype float16 or bfloat16");
   return conversion;
 }
 

@@ -37,7 +37,7 @@ class Arrays {
     const Elements elements = elementsOf(array, dtype_);
     if (isKnown_ && elements.onDevice != onDevice_) {
       throw Napi::TypeError::New(array.Env(),
-                                 "some of the arrays lie on a GPU and some on this host, expected all in one place");
+                                 "expected all arrays on a GPU or all in host memory, got some of each");
     }
     isKnown_ = true;
     onDevice_ = elements.onDevice;
@@ -56,7 +56,7 @@ class Arrays {
   // The same, where those without elements are not among the arrays, and only the caller knows.
   bool onDevice(const Napi::Value& told) const {
     if (!isKnown_ || onDevice_ == told.ToBoolean()) return told.ToBoolean();
-    throw Napi::TypeError::New(told.Env(), "onDevice does not say where the arrays lie");
+    throw Napi::TypeError::New(told.Env(), "onDevice does not match the location of the arrays");
   }
 
  private:
@@ -76,7 +76,7 @@ NcclUniqueId uniqueIdOf(const Napi::Value& value) {
 Letter letterOf(Op op, const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   if (elements.onDevice) {
-    throw Napi::TypeError::New(info.Env(), "messages of the mailbox lie on this host, expected no tensor on a GPU");
+    throw Napi::TypeError::New(info.Env(), "expected a typed array in host memory, got a tensor on a GPU");
   }
   Letter letter;
   letter.fingerprint.op = op;
@@ -267,8 +267,8 @@ ProcessGroup::Work ProcessGroup::workOf(const Fingerprint& fingerprint, double t
 void ProcessGroup::refuseUnlessUsable(Napi::Env env, bool onDevice) const {
   if (!onDevice || gpu_ != nullptr) return;
   throw Napi::TypeError::New(env,
-                             "tensor lies on a GPU and this group's backend is gloo: expected an array of this host, or "
-                             "a group of the backend nccl");
+                             "tensor is on a GPU, but this group's backend is gloo. Pass a typed array in host memory, or use "
+                             "a group with backend nccl");
 }
 
 // An operation on arrays, whose place is part of what the ranks agree on.

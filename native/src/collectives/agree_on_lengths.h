@@ -10,7 +10,7 @@ namespace ringrun {
 // Agreements by an exchange of rows of lengths, for operations that have none of their own. Each returns when every rank has
 // called it with the same fingerprint; else every rank throws Mismatch.
 
-// Everybody's row, by rank; all are as long as this one.
+// All ranks' rows, by rank; all are as long as this one.
 std::vector<Row> gatherRows(Collectives& collectives, const Call& call, const Row& row);
 
 // All ranks have arrays of the same lengths, and as many as the fingerprint says.

@@ -66,7 +66,7 @@ void checkExchange(const Fingerprint& fingerprint, int size, const Counts& count
       const std::uint64_t taken = counts.taken(to, from);
       if (given == taken) continue;
       differences.add(from, to,
-                      "rank " + std::to_string(from) + " gives " + elements(given) + " to rank " + std::to_string(to) +
+                      "rank " + std::to_string(from) + " sends " + elements(given) + " to rank " + std::to_string(to) +
                           ", which expects " + withThousandsSeparated(taken));
     }
   }

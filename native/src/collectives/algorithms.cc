@@ -44,7 +44,7 @@ constexpr int kAnyRanks = std::numeric_limits<int>::max();
 // Of an operation's rows the first that fits is taken. Where algorithms differ in steps and in bytes, few steps win
 // while an array is small, few bytes when it is large.
 constexpr Row kTable[] = {
-    // In shared memory everybody reads what everybody has; there are no steps to save.
+    // In shared memory all ranks read all data directly; there are no steps to save.
     {Op::AllReduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
     {Op::Reduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
     {Op::ReduceScatter, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},

@@ -43,7 +43,7 @@ struct Situation {
   int ranks;
 };
 
-// Whether the operation can be carried out that way.
+// True if the operation supports that algorithm.
 bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm);
 
 // `forced` where the operation has it over this medium, else what the table says. Every operation that moves data or

@@ -9,7 +9,7 @@
 
 namespace ringrun {
 
-// Memory that allocate() hands out; whoever holds `owner` keeps it mapped.
+// Memory from allocate(); it stays mapped while `owner` is held.
 struct Allocation {
   void* data = nullptr;
   std::shared_ptr<const void> owner;
@@ -32,7 +32,7 @@ class Collectives {
   // The same for each of the arrays, of the fingerprint's dtype: as many on every rank, and as long.
   virtual void allReduceCoalesced(const Call& call, const Blocks& arrays);
 
-  // The same on rank `call.fingerprint.root` alone; nobody else's `data` changes.
+  // The same on rank `call.fingerprint.root` alone; the `data` of other ranks does not change.
   virtual void reduce(const Call& call, void* data) = 0;
 
   // `output` becomes the reduction of the blocks that the ranks have for this rank in `inputs`. Ranks may get different

@@ -12,7 +12,7 @@ const Cuda& Cuda::ofProcess() {
 
 // What is missing in an older driver is said by name.
 std::string Cuda::findProblem() const {
-  if (!library.isOpen()) return "no CUDA driver (libcuda.so.1) could be opened";
+  if (!library.isOpen()) return "libcuda.so.1 could not be opened";
   std::string missing;
   const auto need = [&](const auto& function) {
     if (!function) missing += (missing.empty() ? "" : ", ") + std::string(function.name());
@@ -24,13 +24,13 @@ std::string Cuda::findProblem() const {
   need(memcpyHostToDevice), need(memcpyDeviceToHost), need(memcpyDeviceToDevice), need(memset8);
   need(streamCreate), need(streamDestroy), need(streamWaitEvent);
   need(eventCreate), need(eventRecord), need(eventQuery), need(eventDestroy), need(launchHostFunction);
-  if (!missing.empty()) return library.path() + " lacks " + missing + ": a driver of CUDA 10.0 or later has them";
+  if (!missing.empty()) return library.path() + " lacks " + missing + ". Install a driver for CUDA 10.0 or later";
   const CuResult result = init(0);
   if (result != kCudaSuccess) return "cuInit of " + library.path() + " failed: " + describe(result);
   int devices = 0;
   const CuResult counted = deviceGetCount(&devices);
   if (counted != kCudaSuccess) return "cuDeviceGetCount failed: " + describe(counted);
-  return devices > 0 ? "" : "the driver sees no GPU: is CUDA_VISIBLE_DEVICES empty, or the container started without one?";
+  return devices > 0 ? "" : "the driver sees no GPU. Check CUDA_VISIBLE_DEVICES, and that the container was started with GPU access";
 }
 
 std::string Cuda::describe(CuResult result) const {

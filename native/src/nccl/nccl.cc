@@ -11,11 +11,11 @@ const Nccl& Nccl::ofProcess() {
 }
 
 std::string Nccl::findProblem() {
-  if (!library.isOpen()) return "no NCCL (libnccl.so.2) could be opened";
-  if (!getVersion || getVersion(&version_) != kNcclSuccess) return library.path() + " does not say which version it is";
+  if (!library.isOpen()) return "libnccl.so.2 could not be opened";
+  if (!getVersion || getVersion(&version_) != kNcclSuccess) return library.path() + " does not report its version";
   if (version_ < kOldestNccl) {
     return library.path() + " is NCCL " + describeNcclVersion(version_) + ", expected " + describeNcclVersion(kOldestNccl) +
-           " or later, which can give up an operation that does not end";
+           " or later (older versions cannot abort a stuck operation)";
   }
   std::string missing;
   const auto need = [&](const auto& function) {
@@ -37,7 +37,7 @@ std::string Nccl::describe(NcclResult result) const {
 
 void Nccl::throwError(const char* function, const std::string& about, NcclResult result) const {
   throw Failure(FailureCode::System, {},
-                std::string(function) + " (" + about + "): " + describe(result) + "; NCCL_DEBUG=WARN makes NCCL say more");
+                std::string(function) + " (" + about + "): " + describe(result) + ". Set NCCL_DEBUG=WARN for details");
 }
 
 // From 2.9 on major × 10,000, before × 1,000 (nccl.h, NCCL_VERSION).

@@ -30,7 +30,7 @@ Memory takeMemory(const Device& device, std::size_t bytes) {
   if (!ended) {
     throw Failure(FailureCode::System, {},
                   "allocating " + withThousandsSeparated(bytes) + " bytes for " + device.name() +
-                      " took longer than 30 s: it waits for work that does not end");
+                      " took longer than 30 s: the driver is waiting for GPU work that does not complete");
   }
   if (result->failure) throw Failure(*result->failure);
   device.makeCurrent();

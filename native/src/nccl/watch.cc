@@ -43,7 +43,7 @@ void Watch::throwIfEnded(const Call& call, Clock::time_point since) const {
   mesh.receive();
   mesh.throwIfFailedBy(call.fingerprint.sequence);
   if (call.cancelled.load(std::memory_order_relaxed)) {
-    throw Failure(FailureCode::Closed, {}, "the group was closed while this operation was under way");
+    throw Failure(FailureCode::Closed, {}, "the group was destroyed while this operation was running");
   }
   if (call.deadline.passed()) throw timeoutOf(call);
   // Those who are told can say at their own timeout that this rank was here.
@@ -76,7 +76,7 @@ Failure Watch::timeoutOf(const Call& call) const {
     if (!status || status->sequence != call.fingerprint.sequence) silent.push_back({peer, status});
   }
   return Failure(FailureCode::Timeout, silent.empty() ? std::move(others) : std::move(silent),
-                 "all ranks had begun it, and NCCL did not end it on this GPU");
+                 "all ranks started it, but NCCL did not complete it on this GPU");
 }
 
 void Watch::sleep(const Call& call, Milliseconds interval) const {

@@ -39,7 +39,7 @@ bool Channel::write(const std::function<void(const NoteHeader&)>& written) {
     const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && wouldBlock(errno)) return moved;
     if (sent < 0) {
-      howEnded_ = describeSystemError("sendmsg", errno, "its connection for messages");
+      howEnded_ = describeSystemError("sendmsg", errno, "its point-to-point connection");
       return true;
     }
     moved = true;
@@ -62,7 +62,7 @@ bool Channel::read(const Reader& reader) {
       moved |= headerDone_ != before || hasEnded();
       if (!complete) return moved;
       if (header_.magic != kNoteMagic) {
-        howEnded_ = "it sent bytes that are no ringrun message";
+        howEnded_ = "it sent bytes that are not a ringrun message";
         return true;
       }
       body_ = reader.begin(header_);
@@ -86,8 +86,8 @@ bool Channel::fill(void* into, std::size_t bytes, std::size_t& done) {
     const ssize_t got = ::recv(fd_.get(), static_cast<std::uint8_t*>(into) + done, bytes - done, MSG_DONTWAIT);
     if (got < 0 && wouldBlock(errno)) return false;
     if (got <= 0) {
-      howEnded_ = got == 0 ? "its connection for messages ended"
-                           : describeSystemError("recv", errno, "its connection for messages");
+      howEnded_ = got == 0 ? "its point-to-point connection closed"
+                           : describeSystemError("recv", errno, "its point-to-point connection");
       return false;
     }
     done += static_cast<std::size_t>(got);

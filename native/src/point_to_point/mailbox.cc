@@ -11,7 +11,7 @@
 namespace ringrun {
 namespace {
 
-// Small enough to keep many that nobody asked for yet; a longer one is worth a round trip.
+// Small enough to keep many unrequested messages; a longer one is worth a round trip.
 constexpr std::size_t kEagerMessageBytes = 16 * 1024;
 
 // Rounds without progress before sleeping: some 20 µs, when every rank may have a processor of its own.
@@ -74,7 +74,7 @@ void Mailbox::takeLetters() {
   }
 }
 
-// Under the lock, so that a letter posted now either is seen here or finds nobody busy.
+// Under the lock, so that a letter posted now either is seen here or finds no thread running.
 bool Mailbox::restWhenDone() {
   if (hasLetters()) return false;
   const std::lock_guard lock(mutex_);
@@ -202,7 +202,7 @@ void* Mailbox::beginReading(int peer, const NoteHeader& header) {
   if (header.type == NoteType::Elements) {
     const auto receive = granted_.find(id);
     if (receive != granted_.end()) return receive->second.letter.data;
-    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent elements that nobody had asked for");
+    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent elements that this rank had not requested");
   }
   auto receive = takeReceiveFor(peer, header);
   if (receive && header.type == NoteType::Eager) return granted_.emplace(id, std::move(*receive)).first->second.letter.data;
@@ -283,7 +283,7 @@ void Mailbox::reportOldest() {
   if (!reports_.isDue(since, Clock::now() - since)) return;
   std::vector<WaitReports::Missing> awaited;
   for (const int peer : awaitedBy(*oldest)) awaited.push_back({peer, connections_.mesh().whereaboutsOf(peer, 0, {})});
-  const std::string more = others == 0 ? "" : "; " + std::to_string(others) + " more wait with it";
+  const std::string more = others == 0 ? "" : "; " + std::to_string(others) + " more messages are waiting";
   reports_.write(rank_, {oldest->letter.fingerprint, oldest->deadline, cancelled_, reports_}, awaited, more);
 }
 
@@ -315,7 +315,7 @@ Failure Mailbox::timeoutOf(const Posted& posted) const {
   std::vector<InvolvedRank> silent;
   for (const int peer : awaitedBy(posted)) silent.push_back({peer, connections_.mesh().lastStatusOf(peer)});
   const bool sends = posted.letter.fingerprint.op == Op::Send;
-  return {FailureCode::Timeout, std::move(silent), sends ? "it was not received" : "nothing with this tag was sent"};
+  return {FailureCode::Timeout, std::move(silent), sends ? "it was not received" : "no message with this tag was sent"};
 }
 
 // Its end is known, and what it sent before has been read.

@@ -20,10 +20,10 @@
 namespace ringrun {
 
 // Messages between two ranks, beside the collectives (MPI's matching rules): a receive takes the oldest message with
-// its tag from its rank, or from any. Whoever sends dials, once, and the connection stays.
+// its tag from its rank, or from any. The sender connects, once, and the connection stays.
 //
-// Up to kEagerMessageBytes are sent at once, and kept by the receiver until somebody asks for them. Longer messages are
-// announced, and sent when their receive is there: so no message waits behind one that nobody wants yet, and elements
+// Up to kEagerMessageBytes are sent at once, and kept by the receiver until they are requested. Longer messages are
+// announced, and sent when their receive is there: so no message waits behind an unrequested one, and elements
 // land where they belong.
 //
 // post() may be called by any thread; everything else runs on one, that of run().

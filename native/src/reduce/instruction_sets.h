@@ -59,6 +59,26 @@ struct Plain {
 
 #if defined(__x86_64__)
 
+// What the processor has is asked of the processor: __builtin_cpu_supports is a question to the compiler's library, and that of zig has no answer.
+// Bits by Intel's Software Developer's Manual, volume 2A, CPUID.
+
+enum class Register { Ebx, Ecx };
+
+inline bool cpuHas(unsigned leaf, Register where, unsigned bits) {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  return ((where == Register::Ebx ? ebx : ecx) & bits) == bits;
+}
+
+// Whether the operating system saves these registers when it changes threads (XCR0).
+inline bool systemKeeps(std::uint64_t registers) {
+  constexpr unsigned kOsxsave = 1u << 27;
+  if (!cpuHas(1, Register::Ecx, kOsxsave)) return false;
+  std::uint32_t low = 0, high = 0;
+  asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return ((static_cast<std::uint64_t>(high) << 32 | low) & registers) == registers;
+}
+
 // 128 bits are in the base line of x86-64; conversions of float16 are not.
 struct Sse2 : Plain {
   template <typename T, typename Operator>
@@ -73,12 +93,10 @@ constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 struct Avx2 {
 #define RINGRUN_AVX2 __attribute__((target("avx2,f16c")))
 
-  // Every processor that has AVX2 has F16C, but a hypervisor may hide it. Compilers of before 2021 cannot be asked by
-  // name.
+  // Every processor that has AVX2 has F16C, but a hypervisor may hide it.
   static bool isHere() {
-    unsigned eax, ebx, ecx = 0, edx;
-    const bool hasF16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
-    return hasF16c && __builtin_cpu_supports("avx2");
+    constexpr std::uint64_t kRegisters = 0x6;  // of 128 and 256 bits
+    return cpuHas(1, Register::Ecx, 1u << 29) && cpuHas(7, Register::Ebx, 1u << 5) && systemKeeps(kRegisters);
   }
 
   template <typename T, typename Operator>
@@ -118,7 +136,8 @@ struct Avx512 {
 #define RINGRUN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq")))
 
   static bool isHere() {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+    constexpr std::uint64_t kRegisters = 0xe6;  // of 128, 256 and 512 bits, and masks
+    return cpuHas(7, Register::Ebx, 1u << 16 | 1u << 17 | 1u << 30) && systemKeeps(kRegisters);
   }
 
   // The forms without a mask make GCC 12 warn of its own header (a register that is deliberately not initialized). This

@@ -1,23 +1,23 @@
 /**
- * Arrays of 16-bit floating-point numbers, for which JavaScript has no class (float16: none before Node 24). The class says the
- * dtype; elements are bit patterns.
+ * Arrays of 16-bit floating-point numbers, for which JavaScript has no class (float16: none before Node 24). The class
+ * determines the dtype; elements are bit patterns.
  */
 
 /** Dtypes whose elements are 16 bits. */
 export type DType16 = 'float16' | 'bfloat16';
 
 /**
- * Where a class says its dtype, on its prototype. Its own name cannot: the language calls every subclass 'Uint16Array'. And
- * `instanceof` would fail between two copies of this package, or two realms; the registry of symbols is one for all of them.
+ * The prototype property that holds the dtype. The tag cannot: it is 'Uint16Array' for every subclass. `instanceof`
+ * fails between two copies of this package or two realms; the symbol registry is shared by all of them.
  */
 export const dtypeOfBits = Symbol.for('ringrun.dtypeOfBits');
 
 interface Format {
-  /** Bits behind the binary point. */
+  /** Bits after the binary point. */
   readonly fractionBits: number;
-  /** Exponent of the smallest normal number, and of all subnormal ones. */
+  /** Exponent of the smallest normal number and of all subnormal ones. */
   readonly leastExponent: number;
-  /** Bits of infinity; a magnitude above is NaN. */
+  /** Bit pattern of infinity; larger magnitudes are NaN. */
   readonly infinity: number;
 }
 
@@ -26,7 +26,7 @@ const float16: Format = { fractionBits: 10, leastExponent: -14, infinity: 0x7c00
 /** The upper half of a float32. */
 const bfloat16: Format = { fractionBits: 7, leastExponent: -126, infinity: 0x7f80 };
 
-/** What both classes share: parts and copies are made by the constructor of the array's own class, which Uint16Array's types do not say. */
+/** `subarray` and `slice` return the array's own class, which the types of Uint16Array do not express. */
 abstract class Bits16 extends Uint16Array {
   override subarray(begin?: number, end?: number): this {
     const part: unknown = super.subarray(begin, end);
@@ -40,42 +40,43 @@ abstract class Bits16 extends Uint16Array {
 }
 
 /**
- * Elements of dtype float16 (IEEE 754 half precision, as torch.float16): up to 65,504, 11 significant bits. Shape, offset and memory
- * are those of a Uint16Array, whose constructors it has: `new Float16Bits(length)` is zeros, `new Float16Bits(buffer, byteOffset, length)`
- * a view. Reading or writing an element gives or takes its bit pattern. Where the language has a Float16Array (Node ≥ 24), collectives take that too.
+ * Elements of dtype float16 (IEEE 754 half precision, as torch.float16): up to 65,504, with 11 significant bits. It is
+ * a Uint16Array of bit patterns, with the same constructors: `new Float16Bits(length)` holds zeros, `new
+ * Float16Bits(buffer, byteOffset, length)` is a view. Collectives also accept Node's own Float16Array (Node ≥ 24).
  *
- * structuredClone and postMessage keep the bits and lose the class: make a view of what arrives.
+ * structuredClone and postMessage keep the bits but not the class: create a view over the received array.
  */
 export class Float16Bits extends Bits16 {
   get [dtypeOfBits](): 'float16' {
     return 'float16';
   }
 
-  /** The numbers of `values`, each rounded once: to nearest, ties to even, from 65,520 to infinity; NaN stays NaN. */
+  /** Converts `values`, each rounded once: to nearest, ties to even; infinity from 65,520 on; NaN stays NaN. */
   static fromFloat32(values: ArrayLike<number>): Float16Bits {
     return encodeInto(new Float16Bits(values.length), values, float16);
   }
 
-  /** The same numbers, exactly. */
+  /** Converts to float32, exactly. */
   toFloat32(): Float32Array<ArrayBuffer> {
     return decoded(this, float16);
   }
 }
 
 /**
- * Elements of dtype bfloat16 (the upper half of a float32, as torch.bfloat16): the range of float32, 8 significant bits. Otherwise as `Float16Bits`.
+ * Elements of dtype bfloat16 (the upper half of a float32, as torch.bfloat16): the range of float32, with 8 significant
+ * bits. Otherwise the same as `Float16Bits`.
  */
 export class BFloat16Bits extends Bits16 {
   get [dtypeOfBits](): 'bfloat16' {
     return 'bfloat16';
   }
 
-  /** The numbers of `values`, each rounded once: to nearest, ties to even, beyond the largest to infinity; NaN stays NaN. */
+  /** Converts `values`, each rounded once: to nearest, ties to even; infinity beyond the largest; NaN stays NaN. */
   static fromFloat32(values: ArrayLike<number>): BFloat16Bits {
     return encodeInto(new BFloat16Bits(values.length), values, bfloat16);
   }
 
-  /** The same numbers, exactly. */
+  /** Converts to float32, exactly. */
   toFloat32(): Float32Array<ArrayBuffer> {
     return decoded(this, bfloat16);
   }
@@ -104,9 +105,9 @@ function encode(value: number, format: Format): number {
 }
 
 /**
- * The magnitude is a number of units in the last place, which are 2^(exponent − fractionBits): 2^fractionBits and more of them where it is
- * normal. So the exponent's field, one higher for a normal number than for a subnormal one, gets its one from the sum, as it gets the carry
- * of a number that is rounded up to the next power of two.
+ * Counts the magnitude in units in the last place, 2^(exponent − fractionBits) each. A normal number has at least
+ * 2^fractionBits units, so the sum below adds the 1 by which its exponent field exceeds a subnormal's, and also carries
+ * into the exponent when a number is rounded up to the next power of two.
  */
 function encodeMagnitude(magnitude: number, exponent: number, format: Format): number {
   const { fractionBits, leastExponent, infinity } = format;
@@ -125,7 +126,9 @@ function decode(bits: number, { fractionBits, leastExponent, infinity }: Format)
   return sign * units * powerOfTwo(leastExponent + Math.max(field - 1, 0) - fractionBits);
 }
 
-/** Integers from 2^52 to 2^53 are all there is between: the sum is rounded to one of them, as every sum is, to nearest and ties to even. */
+/**
+ * Float64 represents only integers from 2^52 to 2^53, so the sum is rounded to an integer: to nearest, ties to even.
+ */
 function roundToEven(value: number): number {
   return value + 2 ** 52 - 2 ** 52;
 }
@@ -133,7 +136,7 @@ function roundToEven(value: number): number {
 const leastPower = -1074;
 const powersOfTwo = Float64Array.from({ length: 1024 - leastPower }, (_, i) => 2 ** (i + leastPower));
 
-/** Looked up: a power costs more than the rest of a conversion. */
+/** A table, because `**` costs more than the rest of a conversion. */
 function powerOfTwo(exponent: number): number {
   return powersOfTwo[exponent - leastPower];
 }

@@ -6,23 +6,24 @@ import { InvalidArgumentError } from './errors.ts';
 import { timeoutOption, type CollectiveOptions } from './options.ts';
 import { requireOptions } from './require-options.ts';
 
-/** How a tensor's elements travel between the GPU and this host: what its group does for it. */
+/** Copies between the GPU and host memory, as the tensor's group carries them out. */
 export interface DeviceCopies {
   toDevice(tensor: DeviceTensor, from: TypedArray, options: CollectiveOptions): Promise<void>;
   toHost(tensor: DeviceTensor, to: TypedArray, options: CollectiveOptions): Promise<void>;
 }
 
 /**
- * Elements on a GPU (torch: a tensor with `device='cuda'`), in one dimension: what groups of the backend nccl take beside typed arrays, and use where it lies.
- * Made by `NcclGroup.allocate`, or by `NcclGroup.wrap` for memory of another library.
+ * A one-dimensional tensor on a GPU (torch: `device='cuda'`). Groups with backend nccl accept it in place of a typed
+ * array and use its memory directly. `NcclGroup.allocate` creates one; `NcclGroup.wrap` creates one over another
+ * library's memory.
  */
 export class DeviceTensor {
   readonly dtype: DType;
-  /** Elements. */
+  /** Number of elements. */
   readonly length: number;
-  /** Of the first element in `deviceMemory`. */
+  /** Offset of the first element in `deviceMemory`, in bytes. */
   readonly byteOffset: number;
-  /** For the addon. */
+  /** The allocation that holds the elements; for the addon. */
   readonly deviceMemory: NativeDeviceMemory;
   readonly #copies: DeviceCopies;
 
@@ -42,12 +43,15 @@ export class DeviceTensor {
     return this.length * bytesPerElement[this.dtype];
   }
 
-  /** Where the first element lies: a CUdeviceptr, for other libraries. Only the GPU may use it. */
+  /** Address of the first element (a CUdeviceptr), for other libraries. Only the GPU can dereference it. */
   get address(): bigint {
     return this.deviceMemory.address + BigInt(this.byteOffset);
   }
 
-  /** The elements from `begin` up to `end`, in the same memory; negative numbers count from the end, as those of `TypedArray.subarray`. */
+  /**
+   * Returns the elements from `begin` up to `end`, in the same memory. Negative indices count from the end, as in
+   * `TypedArray.subarray`.
+   */
   subarray(begin = 0, end = this.length): DeviceTensor {
     const from = placeIn(this.length, begin);
     const length = Math.max(placeIn(this.length, end) - from, 0);
@@ -56,36 +60,40 @@ export class DeviceTensor {
   }
 
   /**
-   * The elements become those of `array`, which has the same dtype and length, after what was called on the group before. Resolves when they are there; the
-   * event loop is free meanwhile. From an array of the group's `allocateSync` the GPU copies by itself.
+   * Copies `array`, which has the same dtype and length, into this tensor, after the operations called on the group
+   * before. Resolves when the copy is complete and does not block the event loop. Arrays from the group's
+   * `allocateSync` are copied by the GPU directly.
    *
-   * @throws InvalidArgumentError for another dtype or length; errors of the group's operations.
+   * @throws InvalidArgumentError for another dtype or length; the errors of the group's operations.
    */
   async copyFromHost(array: TypedArray, options: CollectiveOptions = {}): Promise<void> {
     requireOptions('copyFromHost', options, timeoutOption);
     await this.#copies.toDevice(this, array, options);
   }
 
-  /** `array`'s elements become these; the rest is as of `copyFromHost`. */
+  /** Copies this tensor into `array`. Otherwise the same as `copyFromHost`. */
   async copyToHost(array: TypedArray, options: CollectiveOptions = {}): Promise<void> {
     requireOptions('copyToHost', options, timeoutOption);
     await this.#copies.toHost(this, array, options);
   }
 
-  /** Gives the memory back, of all tensors that share it; waits for the GPU. Without it, garbage collection does. Memory of another library stays. */
+  /**
+   * Frees the memory, for all tensors that share it, after waiting for the GPU. Garbage collection does the same later.
+   * Memory of another library is not freed.
+   */
   free(): void {
     this.deviceMemory.free();
   }
 }
 
-/** What collectives take: arrays of this host, and, in groups of the backend nccl, of a GPU. */
+/** What collectives accept: typed arrays in host memory and, with backend nccl, tensors on a GPU. */
 export type Tensor = TypedArray | DeviceTensor;
 
-/** @throws InvalidArgumentError unless both have one length. */
+/** @throws InvalidArgumentError if the lengths differ. */
 export function checkAsLong(tensor: DeviceTensor, array: TypedArray): void {
   if (tensor.length === array.length) return;
   throw new InvalidArgumentError(
-    `array has ${array.length} elements, expected ${tensor.length}, as many as the tensor has: copy to or from a part of either with subarray`,
+    `array has ${array.length} elements, expected ${tensor.length}, the tensor's length. Use subarray to copy a part`,
   );
 }
 

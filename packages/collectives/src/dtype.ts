@@ -2,7 +2,7 @@ import type { NativeFloat16Array } from '@ringrun/native';
 
 import { BFloat16Bits, dtypeOfBits, Float16Bits } from './bits16.ts';
 
-/** The typed array that holds elements of each dtype; dtypes have their names in numpy and torch. */
+/** The typed array class for each dtype. Dtypes are named as in numpy and torch. */
 export interface TypedArrayOf {
   float32: Float32Array;
   float64: Float64Array;
@@ -19,7 +19,7 @@ export interface TypedArrayOf {
 /** Element types that collectives move and reduce. */
 export type DType = keyof TypedArrayOf;
 
-/** What collectives take: the arrays above, and Node's own Float16Array (from Node 24 on) as float16. */
+/** The typed arrays that collectives accept: those above, and Node's own Float16Array (Node ≥ 24) as float16. */
 export type TypedArray = TypedArrayOf[DType] | NativeFloat16Array;
 
 /** Bytes of one element. */
@@ -36,7 +36,7 @@ export const bytesPerElement: Readonly<Record<DType, number>> = {
   bfloat16: 2,
 };
 
-/** The class of `TypedArrayOf` for each dtype, to make arrays over a buffer. */
+/** The constructor for each dtype, for creating arrays over a buffer. */
 export const typedArrayClass: { readonly [T in DType]: new (buffer: ArrayBuffer) => TypedArrayOf[T] } = {
   float32: Float32Array,
   float64: Float64Array,
@@ -63,8 +63,8 @@ const dtypeOfTag: ReadonlyMap<string | undefined, DType> = new Map([
 ]);
 
 /**
- * The dtype of a typed array, told by its class (a Buffer is a Uint8Array); undefined for anything that collectives do not
- * take: other arrays, a Uint8ClampedArray or a plain Uint16Array among them, and other values.
+ * The dtype of a typed array, from its class (a Buffer is a Uint8Array). Undefined for values that collectives do not
+ * accept, including Uint8ClampedArray and plain Uint16Array.
  */
 export function dtypeOf(value: unknown): DType | undefined {
   if (!ArrayBuffer.isView(value)) return undefined;
@@ -72,7 +72,7 @@ export function dtypeOf(value: unknown): DType | undefined {
     [Symbol.toStringTag]?: string;
     [dtypeOfBits]?: unknown;
   };
-  // The language's own name of the class: `instanceof` fails for arrays of another realm, as in a vm context.
+  // Compares the tag because `instanceof` fails for arrays of another realm, such as a vm context.
   if (tag === 'Uint16Array') return dtype === 'float16' || dtype === 'bfloat16' ? dtype : undefined;
   return dtypeOfTag.get(tag);
 }

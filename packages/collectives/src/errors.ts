@@ -1,4 +1,6 @@
-/** What ringrun throws: a stable `code` to branch on, and a message that says what was given, what was expected and how to mend it. */
+/**
+ * Base class of all ringrun errors: a stable `code`, and a message with the given value, the expected one and a fix.
+ */
 export class RingrunError extends Error {
   readonly code: string;
 
@@ -9,24 +11,24 @@ export class RingrunError extends Error {
   }
 }
 
-/** An argument or setting that cannot work. Nothing was changed. */
+/** An invalid argument or setting. Thrown before anything is changed. */
 export class InvalidArgumentError extends RingrunError {
   constructor(message: string, options?: ErrorOptions) {
     super('ERR_INVALID_ARGUMENT', message, options);
   }
 }
 
-/** A rank and where it runs, for messages that have to name it. */
+/** A rank and the process that runs it, as error messages name it. */
 export interface RankIdentity {
   rank: number;
   host: string;
   pid: number;
 }
 
-/** A process of the group ended, or its connection broke, while others still needed it. */
+/** A process of the group exited, or its connection broke, while other ranks still needed it. */
 export class PeerDiedError extends RingrunError {
   readonly peer: RankIdentity;
-  /** What this rank was doing, such as `allReduce #41 (float32, 1,048,576 elements)`. */
+  /** The operation that failed on this rank, such as `allReduce #41 (float32, 1,048,576 elements)`. */
   readonly operation: string;
 
   constructor(peer: RankIdentity, operation: string, message: string) {
@@ -36,7 +38,7 @@ export class PeerDiedError extends RingrunError {
   }
 }
 
-/** An operation did not complete in time; the message says which ranks were missing and where each was seen last. */
+/** An operation did not complete in time. The message names the missing ranks and the last known operation of each. */
 export class CollectiveTimeoutError extends RingrunError {
   readonly missing: readonly RankIdentity[];
   readonly operation: string;
@@ -48,14 +50,16 @@ export class CollectiveTimeoutError extends RingrunError {
   }
 }
 
-/** Ranks called different operations, or the same with different dtypes or lengths; the message shows both sides. */
+/**
+ * Ranks called different operations, or the same one with different dtypes or lengths. The message shows both sides.
+ */
 export class CollectiveMismatchError extends RingrunError {
   constructor(message: string) {
     super('ERR_COLLECTIVE_MISMATCH', message);
   }
 }
 
-/** Keys of the store did not appear in time, or the store itself was not reached. */
+/** Keys were not set in time, or the store could not be reached. */
 export class StoreTimeoutError extends RingrunError {
   readonly missingKeys: readonly string[];
 

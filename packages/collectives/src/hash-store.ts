@@ -12,9 +12,10 @@ interface Waiter {
 }
 
 /**
- * A store inside one process (torch.distributed.HashStore): for a world of one, for ranks that are threads, and for tests.
+ * A store inside one process (torch.distributed.HashStore): for a world size of 1, for ranks that are threads, and for
+ * tests.
  *
- * Its timers keep the process alive while somebody waits.
+ * A pending `get` or `wait` keeps the process alive.
  */
 export class HashStore implements Store {
   readonly timeoutMs: number;
@@ -22,7 +23,7 @@ export class HashStore implements Store {
   readonly #waiters = new Set<Waiter>();
   #closed = false;
 
-  /** `timeoutMs`: 5 minutes unless given, as torch's stores. */
+  /** @param options `timeoutMs`. Default: 300,000 (5 minutes), as in torch's stores. */
   constructor(options: { timeoutMs?: number } = {}) {
     requireOptions('HashStore', options, timeoutOption);
     this.timeoutMs = checkTimeout(options.timeoutMs ?? 300_000);
@@ -45,7 +46,7 @@ export class HashStore implements Store {
       const count = (before === undefined ? 0 : countOf(key, before)) + amount;
       if (!Number.isSafeInteger(count)) {
         throw new InvalidArgumentError(
-          `add('${key}', ${amount}) would make ${count}; expected an integer below 2^53`,
+          `add('${key}', ${amount}): expected an integer below 2^53 as the result, got ${count}`,
         );
       }
       this.#put(key, bytesOf(String(count)));
@@ -86,7 +87,7 @@ export class HashStore implements Store {
     return Promise.resolve();
   }
 
-  /** Begins at once, in the order of the calls; what it throws, and being closed, rejects. */
+  /** Runs `operate` synchronously, so calls take effect in order. Rejects if it throws or if the store is closed. */
   #whileOpen<Result>(operate: () => Result | Promise<Result>): Promise<Result> {
     return new Promise((resolve) => {
       if (this.#closed) throw closedError();
@@ -94,7 +95,9 @@ export class HashStore implements Store {
     });
   }
 
-  /** Takes what is asked for in the moment in which all keys are there: a later call may delete them before the result is awaited. */
+  /**
+   * Reads the values at the moment all keys exist: a later call may delete them before the caller awaits the result.
+   */
   #whenThere<Result>(
     keys: readonly string[],
     timeoutMs = this.timeoutMs,
@@ -121,7 +124,7 @@ export class HashStore implements Store {
       };
       const giveUp = () => {
         const missing = keys.filter((key) => !this.#values.has(key));
-        const text = `no value after ${timeoutMs} ms for ${missing.join(', ')}: nobody has set it`;
+        const text = `timed out after ${timeoutMs} ms waiting for keys that no rank has set: ${missing.join(', ')}`;
         waiter.reject(new StoreTimeoutError(missing, text));
       };
       const timer = timeoutMs <= longestTimerMs ? setTimeout(giveUp, timeoutMs) : stayAlive();
@@ -146,23 +149,21 @@ export class HashStore implements Store {
   }
 }
 
-/** Whoever waits without end keeps the process alive, as those do whose time will be over. */
+/** A wait without a timeout keeps the process alive too. */
 function stayAlive(): NodeJS.Timeout {
   return setInterval(() => undefined, longestTimerMs);
 }
 
 function checkTimeout(timeoutMs: number): number {
   if (timeoutMs >= 0) return timeoutMs;
-  throw new InvalidArgumentError(
-    `timeoutMs is ${timeoutMs}, expected a number of milliseconds of at least 0`,
-  );
+  throw new InvalidArgumentError(`timeoutMs is ${timeoutMs}, expected a number of milliseconds, at least 0`);
 }
 
 function closedError(): RingrunError {
-  return new RingrunError('ERR_STORE_CLOSED', 'this store was closed');
+  return new RingrunError('ERR_STORE_CLOSED', 'the store is closed. Do not use it after close()');
 }
 
-/** A copy: the caller may change its array afterwards. */
+/** Copies the value: the caller may change its array afterwards. */
 function bytesOf(value: string | Uint8Array): Uint8Array {
   return typeof value === 'string' ? new Uint8Array(Buffer.from(value)) : value.slice();
 }
@@ -170,7 +171,9 @@ function bytesOf(value: string | Uint8Array): Uint8Array {
 function countOf(key: string, value: Uint8Array): number {
   const text = Buffer.from(value).toString();
   if (!/^-?\d+$/.test(text)) {
-    throw new InvalidArgumentError(`'${key}' holds '${text}', which is no counter to add to`);
+    throw new InvalidArgumentError(
+      `add('${key}'): expected the stored value to be an integer, got '${text}'`,
+    );
   }
   return Number(text);
 }

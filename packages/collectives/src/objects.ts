@@ -12,10 +12,11 @@ import { packObject, unpackObject } from './packing.ts';
 import type { ProcessGroup } from './process-group.ts';
 
 /**
- * What carries objects: the collectives of a group, in one of their two forms. A `ProcessGroup` is a carrier.
+ * The collectives that object collectives are built on, in their synchronous or asynchronous form. A `ProcessGroup` is
+ * a carrier.
  *
- * Lengths travel first, then bytes. A rank whose object cannot be packed sends a mark instead of the length, so that nobody waits for it
- * and all ranks stop at the same place, ready for the next operation.
+ * Lengths are exchanged first, then bytes. A rank whose object cannot be packed sends -1 as its length, so that no rank
+ * waits for it and all ranks stop after the same step, ready for the next operation.
  */
 export interface Carrier {
   readonly rank: number;
@@ -30,7 +31,7 @@ export interface Carrier {
   scatter(output: TypedArray, options: ScatterOptions): Promise<void> | void;
 }
 
-/** An object on its way. Each step is one collective: yields its promise, or nothing when it is over already. */
+/** An object collective. Each step is one collective: yields its promise, or undefined if it has already completed. */
 export type Journey<Result> = Generator<Promise<void> | void, Result, void>;
 
 export async function travelLater<Result>(journey: Journey<Result>): Promise<Result> {
@@ -41,7 +42,7 @@ export async function travelLater<Result>(journey: Journey<Result>): Promise<Res
   }
 }
 
-/** For a carrier whose collectives are over when they return. */
+/** For a carrier with synchronous collectives. */
 export function travelNow<Result>(journey: Journey<Result>): Result {
   for (;;) {
     const step = journey.next();
@@ -99,7 +100,7 @@ export function* gatherObject<T>(
 ): Journey<T[] | undefined> {
   const { dst = 0 } = options;
   const own = pack(object, 'object');
-  // Everybody's, not those of `dst` alone: all ranks have to know whether the bytes follow.
+  // All ranks need all lengths, to know whether the bytes follow.
   const lengths = yield* everybodysLengths(carrier, own, options);
   if (carrier.rank !== dst) {
     yield carrier.gather(own.bytes, options);
@@ -131,7 +132,7 @@ export function* scatterObject<T>(
   return unpackObject(bytes) as T;
 }
 
-/** A packed object, or why there is none. */
+/** A packed object, or the reason why it could not be packed. */
 interface Cargo {
   bytes: Uint8Array;
   problem?: InvalidArgumentError;
@@ -139,7 +140,7 @@ interface Cargo {
 
 const nothing: Cargo = { bytes: new Uint8Array() };
 
-/** In place of a length; lengths are float64, exact as far as arrays reach. */
+/** Sent in place of a length. Lengths are float64, which is exact for all array lengths. */
 const notPacked = -1;
 
 function pack(object: unknown, name: string): Cargo {
@@ -157,7 +158,7 @@ function packEach(objects: unknown, size: number): Cargo[] {
   }
   const given = Array.isArray(objects) ? `a list of ${objects.length}` : typeof objects;
   const problem = new InvalidArgumentError(
-    `objects is ${given} on the rank that is src, expected a list of ${size}: an object for each rank`,
+    `objects is ${given} on rank src, expected a list of ${size}: one object for each rank`,
   );
   return Array.from({ length: size }, () => ({ ...nothing, problem }));
 }
@@ -178,7 +179,7 @@ function* everybodysLengths(
   return lengths;
 }
 
-/** `owners[i]`: rank whose object has `lengths[i]` bytes. */
+/** @param owners `owners[i]` is the rank whose object has `lengths[i]` bytes. */
 function requirePacked({ problem }: Cargo, lengths: Float64Array, owners: readonly number[]): void {
   if (problem) throw problem;
   const failed = new Set(owners.filter((_, i) => lengths[i] === notPacked));
@@ -186,7 +187,7 @@ function requirePacked({ problem }: Cargo, lengths: Float64Array, owners: readon
   const who = `${failed.size === 1 ? 'rank' : 'ranks'} ${[...failed].join(', ')}`;
   throw new RingrunError(
     'ERR_OBJECT_NOT_PACKED',
-    `${who} of this group could not pack what was to be sent: the error there says what in it. Nothing was sent; the group can be used further`,
+    `${who} of this group could not pack its object: see the error on that rank. No object was sent, and the group remains usable`,
   );
 }
 

@@ -2,43 +2,43 @@ import type { Tensor } from './device-tensor.ts';
 import type { OptionNames } from './require-options.ts';
 import type { ReduceOp } from './reduce-op.ts';
 
-/** Milliseconds that one operation may take before it fails, as torch.distributed's default for gloo: 30 minutes. */
+/** Default timeout of an operation, in milliseconds: 30 minutes, as torch.distributed's default for gloo. */
 export const defaultTimeoutMs = 30 * 60 * 1000;
 
 /**
- * A part for each rank, in the order of the ranks. One array that holds all of them, equally long, one behind the other; or a list with
- * an array for each rank, whose lengths may differ.
+ * One part for each rank, in rank order: one array with parts of equal length one after another, or a list with one
+ * array for each rank, whose lengths may differ.
  */
 export type TensorByRank = Tensor | readonly Tensor[];
 
 export interface CollectiveOptions {
-  /** Milliseconds until this operation fails with a `CollectiveTimeoutError`; the group's `timeoutMs` unless given. */
+  /** Milliseconds until this operation fails with a `CollectiveTimeoutError`. Default: the group's `timeoutMs`. */
   timeoutMs?: number;
 }
 
 export interface ReduceOpOption {
-  /** `SUM` unless given, as torch.distributed.all_reduce. */
+  /** The reduction. Default: `SUM`, as in torch.distributed.all_reduce. */
   op?: ReduceOp;
 }
 
 export interface SourceOption {
-  /** Rank that has what the others get. 0 unless given. */
+  /** Rank that holds the data to send. Default: 0. */
   src?: number;
 }
 
 export interface DestinationOption {
-  /** Rank that ends with the result. 0 unless given. */
+  /** Rank that receives the result. Default: 0. */
   dst?: number;
 }
 
 export interface TagOption {
-  /** Tells apart messages between the same two ranks: an integer from 0, below 2^31. 0 unless given. */
+  /** Distinguishes messages between the same two ranks: an integer from 0 to 2^31 − 1. Default: 0. */
   tag?: number;
 }
 
 export interface AllReduceOptions extends CollectiveOptions, ReduceOpOption {}
 
-/** Unlike torch, where `src` must be given, 0 unless given. */
+/** `src` is optional, unlike in torch. Default: 0. */
 export interface BroadcastOptions extends CollectiveOptions, SourceOption {}
 
 export interface ReduceOptions extends CollectiveOptions, ReduceOpOption, DestinationOption {}
@@ -46,26 +46,26 @@ export interface ReduceOptions extends CollectiveOptions, ReduceOpOption, Destin
 export interface ReduceScatterOptions extends CollectiveOptions, ReduceOpOption {}
 
 export interface GatherOptions extends CollectiveOptions, DestinationOption {
-  /** Where the ranks' inputs land. On rank `dst`, and nowhere else. */
+  /** Receives the ranks' inputs. Only on rank `dst`. */
   output?: TensorByRank;
 }
 
 export interface ScatterOptions extends CollectiveOptions, SourceOption {
-  /** What the ranks get. On rank `src`, and nowhere else. */
+  /** The parts to send to the ranks. Only on rank `src`. */
   input?: TensorByRank;
 }
 
 export interface AllToAllOptions extends CollectiveOptions {
-  /** Elements of `output` that come from each rank, where it is one array; equal parts unless given. */
+  /** Elements of `output` received from each rank, if it is one array. Default: equal parts. */
   outputSplitSizes?: readonly number[];
-  /** Elements of `input` that go to each rank, where it is one array; equal parts unless given. */
+  /** Elements of `input` sent to each rank, if it is one array. Default: equal parts. */
   inputSplitSizes?: readonly number[];
 }
 
 export interface SendOptions extends CollectiveOptions, TagOption {}
 
 export interface RecvOptions extends CollectiveOptions, TagOption {
-  /** Rank that sends; unless given, whoever sends a message with this tag first. */
+  /** Rank that sends. Default: any rank; the first message with this tag is received. */
   src?: number;
 }
 
@@ -75,7 +75,10 @@ export interface GatherObjectOptions extends CollectiveOptions, DestinationOptio
 
 export interface ScatterObjectOptions extends CollectiveOptions, SourceOption {}
 
-/** Options of the methods of `ProcessGroup`. Functions of ringrun hand on `group` with them, which the group compares with itself. */
+/**
+ * Option names of the methods of `ProcessGroup`. ringrun's functions pass `group` along, and the group compares it with
+ * itself.
+ */
 export const collectiveOptions = {
   allReduce: { op: true, group: true, timeoutMs: true },
   reduce: { dst: true, op: true, group: true, timeoutMs: true },
@@ -110,7 +113,7 @@ export const collectiveOptions = {
   scatterObject: NamesOf<ScatterObjectOptions>;
 };
 
-/** Of what has no other. */
+/** For functions whose only option is `timeoutMs`. */
 export const timeoutOption: OptionNames<CollectiveOptions> = { timeoutMs: true };
 
 type NamesOf<Options extends object> = OptionNames<Options & { group: unknown }>;

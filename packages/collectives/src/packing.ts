@@ -8,8 +8,9 @@ const require = createRequire(import.meta.url);
 let packr: Packr | undefined;
 
 /**
- * Loaded by the first object that travels: few programs send any. `structuredClone` keeps references and cycles, `moreTypes` the classes of typed arrays, Sets
- * and Errors. An instance of any other class is its fields, whatever JSON would make of it.
+ * Loads msgpackr on first use, because few programs send objects. `structuredClone` keeps references and cycles,
+ * `moreTypes` the classes of typed arrays, Sets and Errors. Other instances are packed as their fields; their toJSON is
+ * not called.
  */
 function thePackr(): Packr {
   if (packr) return packr;
@@ -18,7 +19,10 @@ function thePackr(): Packr {
   return (packr = new msgpackr.Packr({ structuredClone: true, moreTypes: true, useToJSON: false }));
 }
 
-/** Extensions are all of the process's that use this copy of msgpackr: for our own classes only, with numbers that msgpackr does not use itself. */
+/**
+ * Extensions apply to all users of this copy of msgpackr in the process, so they cover ringrun's own classes only, with
+ * type numbers that msgpackr does not use.
+ */
 function addBitPatterns({ addExtension }: typeof import('msgpackr')): void {
   for (const [type, Bits] of [
     [33, Float16Bits],
@@ -29,28 +33,28 @@ function addBitPatterns({ addExtension }: typeof import('msgpackr')): void {
       Class: Bits,
       pack: ({ buffer, byteOffset, byteLength }: InstanceType<typeof Bits>) =>
         new Uint8Array(buffer, byteOffset, byteLength),
-      // A copy: elements of 16 bits cannot begin at every byte of a message.
+      // Copied, because 16-bit elements need an even offset and the message may have an odd one.
       unpack: (bytes: Uint8Array) => new Bits(Uint8Array.from(bytes).buffer),
     });
   }
 }
 
 /**
- * An object as bytes (MessagePack). What msgpackr would drop or change in silence is refused: functions, holes of arrays, keys `__proto__`, and text that is not
- * well-formed. Of numbers only −0 changes: it arrives as 0.
+ * Packs an object as bytes (MessagePack). Refuses values that msgpackr would silently drop or change: functions, array
+ * holes, keys `__proto__` and strings that are not well-formed. −0 becomes 0.
  *
- * @param name What the caller calls the object, for messages.
- * @throws InvalidArgumentError that says where in the object something is that has no value to send.
+ * @param name Name of the object in error messages.
+ * @throws InvalidArgumentError with the path of the value that cannot be sent.
  */
 export function packObject(object: unknown, name: string): Uint8Array {
   const obstacle = findObstacle(object, name);
   if (obstacle !== undefined) {
-    throw new InvalidArgumentError(`${obstacle}: leave it out, or send what it stands for`);
+    throw new InvalidArgumentError(`${obstacle}. Leave it out, or send a plain value instead`);
   }
   try {
     return thePackr().pack(object);
   } catch (error) {
-    // Too deep for the stack, or more bytes than a buffer can have.
+    // The object is nested too deeply for the stack, or needs more bytes than a buffer can hold.
     const reason = error instanceof Error ? error.message : String(error);
     throw new InvalidArgumentError(`${name} could not be packed: ${reason}`, { cause: error });
   }
@@ -60,18 +64,21 @@ export function unpackObject(bytes: Uint8Array): unknown {
   return thePackr().unpack(bytes);
 }
 
-/** A value inside of an object, and how it is reached from the one that it lies in. */
+/** A value inside an object, and the path step from its parent. */
 interface Visit {
   value: unknown;
   step: string;
   parent: Visit | undefined;
 }
 
-/** `object.hooks[2] is a function`; undefined where there is nothing of the kind. Breadth first, so that the shortest path is found. */
+/**
+ * Returns `object.hooks[2] is a function`, or undefined if all values can be packed. Breadth first, to find the
+ * shortest path.
+ */
 function findObstacle(object: unknown, name: string): string | undefined {
   const seen = new Set<unknown>();
   const visits: Visit[] = [{ value: object, step: name, parent: undefined }];
-  // Grows while it is walked.
+  // The loop appends to `visits`.
   for (const visit of visits) {
     const obstacle = obstacleIn(visit.value);
     if (obstacle !== undefined) return `${pathOf(visit)} is ${obstacle}`;
@@ -89,14 +96,14 @@ function findObstacle(object: unknown, name: string): string | undefined {
   return undefined;
 }
 
-/** Everything else is there by its value. */
+/** Other values are primitives. */
 function isCompound(value: unknown): boolean {
   return (
     (typeof value === 'object' && value !== null) || typeof value === 'function' || typeof value === 'symbol'
   );
 }
 
-/** Text in which half of a pair of surrogates stands alone, which UTF-8 has no bytes for. */
+/** A string with a lone surrogate, which UTF-8 cannot encode. */
 function isBroken(value: unknown): boolean {
   return typeof value === 'string' && /\p{Surrogate}/u.test(value);
 }
@@ -114,19 +121,19 @@ function pathOf({ step, parent }: Visit): string {
 }
 
 const classesWithoutValue = [Promise, WeakMap, WeakSet, WeakRef, SharedArrayBuffer];
-/** msgpackr writes instances of these so that it reads something else. */
+/** msgpackr unpacks instances of these as a different class. */
 const classesThatChange = [AggregateError, Number, String, Boolean, BigInt];
 const classesOfArrays: readonly unknown[] = [
   ...[Buffer, Float16Bits, BFloat16Bits, Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array],
   ...[Int32Array, Uint32Array, BigInt64Array, BigUint64Array, Float32Array, Float64Array, DataView],
 ];
 
-const withoutValue = 'which has no value that another process could get';
-const changed = 'which would arrive as something else';
+const withoutValue = 'which cannot be sent to another process';
+const changed = 'which would be received as a different value';
 
 function obstacleIn(value: unknown): string | undefined {
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}, ${withoutValue}`;
-  if (isBroken(value)) return `text with half of a surrogate pair, ${changed}`;
+  if (isBroken(value)) return `a string with a lone surrogate, ${changed}`;
   if (typeof value !== 'object' || value === null) return undefined;
   if (Object.hasOwn(value, '__proto__')) return `an object with a key '__proto__', ${changed}`;
   const absent = classesWithoutValue.find((one) => value instanceof one);
@@ -140,7 +147,7 @@ function changes(value: object): boolean {
   return classesThatChange.some((one) => value instanceof one);
 }
 
-/** What of a value is packed, with the step to it. */
+/** The parts of a value that are packed, each with its path step. */
 function* partsIn(value: unknown): Generator<[step: string, value: unknown]> {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
   if (value instanceof Map) yield* partsOfMap(value);

@@ -21,136 +21,148 @@ import type { Work } from './work.ts';
 /**
  * Ranks that run collectives together (torch.distributed.ProcessGroup).
  *
- * Every rank calls the same collectives in the same order with equal dtypes and options, and with lengths that fit together; ranks that
- * disagree get a `CollectiveMismatchError` that shows both sides, and no data has changed. Arrays belong to the operation until its
- * promise settles. A tensor's class says what its dtype is (see `TypedArrayOf`; float16 and bfloat16 are bit patterns in
- * `Float16Bits` and `BFloat16Bits`); where there are several, all have one dtype. Outputs must not overlap
- * one another, nor an input, unless said otherwise. What a reduction gives has the same bytes on every rank that gets it.
+ * Every rank calls the same collectives in the same order, with the same dtypes and options and matching lengths. Ranks
+ * that disagree throw a `CollectiveMismatchError` that shows both sides, and no data is changed. Do not use an array
+ * until the promise of its operation settles. A tensor's class determines its dtype (see `TypedArrayOf`; float16 and
+ * bfloat16 are bit patterns in `Float16Bits` and `BFloat16Bits`); all tensors of one operation have the same dtype.
+ * Outputs must not overlap each other or an input, unless documented otherwise. The result of a reduction has the same
+ * bytes on every rank.
  *
- * Groups of the backend nccl take a `DeviceTensor` wherever a typed array may be given; the arrays of one operation all lie on the GPU, or all on this host.
+ * Groups with backend nccl accept a `DeviceTensor` in place of any typed array. The arrays of one operation are either
+ * all on the GPU or all in host memory.
  *
- * `src`, `dst` and the order of parts count ranks of this group. Every operation throws an `InvalidArgumentError`, before anything has happened,
- * for arguments that cannot work on this rank.
+ * `src`, `dst` and the order of parts refer to ranks of this group. Every operation throws an `InvalidArgumentError`
+ * for invalid arguments before it changes anything.
  *
- * The plain form runs on a native thread that all groups share, in the order of the calls on this group, and never blocks the event loop; what it
- * throws rejects its promise. The `…Sync` form runs on the calling thread, after what was issued before it: the shortest latency, for code that has nothing else to do.
+ * The asynchronous form runs on a native thread that all groups share, in the order of the calls on this group, and
+ * never blocks the event loop; errors reject its promise. The `…Sync` form runs on the calling thread, after the
+ * operations issued before it. It has the lowest latency.
  *
- * After a `PeerDiedError`, a `CollectiveTimeoutError` or a `CollectiveMismatchError` the ranks no longer agree on what comes next, so
- * the group refuses further operations with that first error.
+ * After a `PeerDiedError`, a `CollectiveTimeoutError` or a `CollectiveMismatchError` the ranks no longer agree on the
+ * next operation, so the group rejects all further operations with that first error.
  */
 export interface ProcessGroup {
-  /** This process among the group's, from 0. */
+  /** Rank of this process in the group, from 0. */
   readonly rank: number;
-  /** Number of processes. */
+  /** Number of processes in the group. */
   readonly size: number;
-  /** `gloo`: over processors; `nccl`: over GPUs. */
+  /** `gloo`: CPU; `nccl`: GPU. */
   readonly backend: 'gloo' | 'nccl';
-  /** What carries the data: shared memory inside one host, TCP between hosts, both, or NCCL, whatever it uses. */
+  /** How data is transferred: shared memory within a host, TCP between hosts, both, or NCCL. */
   readonly transport: 'shm' | 'tcp' | 'mixed' | 'nccl';
 
   /**
-   * Zeroed array in memory that the transport reduces where it lies (shared memory on one host), so that collectives on it, or on
-   * a part of it, need no copy. A collective: every rank calls it with the same arguments. Lives until the group is destroyed.
+   * Returns a zeroed array in memory that the transport reduces in place (shared memory on one host), so collectives on
+   * it or a part of it need no copy. A collective: every rank calls it with the same arguments. Valid until the group
+   * is destroyed.
    */
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T];
 
   /**
-   * The tensor's elements become their reduction over the ranks (torch.distributed.all_reduce).
+   * Reduces the tensor over all ranks, in place (torch.distributed.all_reduce).
    *
-   * @throws InvalidArgumentError for an op that has no meaning for the dtype (see `ReduceOp`).
+   * @throws InvalidArgumentError for an op that the dtype does not support (see `ReduceOp`).
    */
   allReduce(tensor: Tensor, options?: AllReduceOptions): Promise<void>;
   allReduceSync(tensor: Tensor, options?: AllReduceOptions): void;
 
   /**
-   * The elements of each tensor become their reduction over the ranks (torch.distributed.all_reduce_coalesced; with NCCL, what calls inside of torch's coalescing
-   * manager become): one operation, with one agreement and one result, instead of one for each tensor. For many short tensors, such as gradients that do not lie side by side.
+   * Reduces each of several tensors over all ranks, in place, as one operation (torch.distributed.all_reduce_coalesced;
+   * with NCCL, the same as torch's coalescing manager). For many short tensors, such as gradients that are not
+   * contiguous.
    *
-   * @param tensors of one dtype, of any lengths; as many on every rank, and each as long everywhere. None are an operation without effect, which all ranks take part in.
-   * Sums may differ in their last bits from those of a call for each tensor, since what is reduced together may be added in another order.
-   * @throws InvalidArgumentError for tensors of several dtypes; CollectiveMismatchError that says which array of which rank differs.
+   * @param tensors of the same dtype and any lengths; their number and lengths are the same on every rank. An empty
+   * list is an operation without effect that every rank still has to call. Sums may differ in the last bits from one
+   * call per tensor, because elements may be added in a different order.
+   * @throws InvalidArgumentError for tensors of several dtypes; CollectiveMismatchError that names the array and rank
+   * that differ.
    */
   allReduceCoalesced(tensors: readonly Tensor[], options?: AllReduceOptions): Promise<void>;
   allReduceCoalescedSync(tensors: readonly Tensor[], options?: AllReduceOptions): void;
 
   /**
-   * On rank `dst` (0 unless given), the tensor's elements become their reduction over the ranks (torch.distributed.reduce). The others' tensors
-   * stay as they are; torch leaves undefined what they hold afterwards.
+   * Reduces the tensor over all ranks into the tensor of rank `dst` (torch.distributed.reduce). Default of `dst`: 0.
+   * The tensors of the other ranks are not changed (in torch their contents are undefined afterwards).
    */
   reduce(tensor: Tensor, options?: ReduceOptions): Promise<void>;
   reduceSync(tensor: Tensor, options?: ReduceOptions): void;
 
   /**
-   * The reduction of everybody's part for this rank (torch.distributed.reduce_scatter_tensor, reduce_scatter).
+   * Reduces `input` over all ranks and scatters the parts (torch.distributed.reduce_scatter_tensor, reduce_scatter).
    *
-   * @param output becomes the reduction over the ranks of their `input` parts for this rank; [length].
-   * @param input one array, [size × length]; or a list with an array for each rank, of lengths that may differ between ranks but are the
-   * same for one rank everywhere.
+   * @param output receives the reduction of all ranks' parts for this rank; [length].
+   * @param input one array, [size × length]; or a list with one array for each rank. Lengths may differ between ranks,
+   * but `input[i]` has the same length on every rank.
    */
   reduceScatter(output: Tensor, input: TensorByRank, options?: ReduceScatterOptions): Promise<void>;
   reduceScatterSync(output: Tensor, input: TensorByRank, options?: ReduceScatterOptions): void;
 
-  /** The tensor's elements become those of rank `src`, 0 unless given (torch.distributed.broadcast). */
+  /** Copies the tensor of rank `src` to every rank (torch.distributed.broadcast). Default of `src`: 0. */
   broadcast(tensor: Tensor, options?: BroadcastOptions): Promise<void>;
   broadcastSync(tensor: Tensor, options?: BroadcastOptions): void;
 
   /**
-   * Everybody's input on every rank (torch.distributed.all_gather_into_tensor, all_gather).
+   * Gathers the inputs of all ranks on every rank (torch.distributed.all_gather_into_tensor, all_gather).
    *
-   * @param output one array, [size × input.length], where all inputs are equally long; or a list with an array for each rank, as long as its input.
-   * @param input [length]; may be the own part of `output`, which is then left as it is.
+   * @param output one array, [size × input.length], if all inputs have the same length; or a list with one array for
+   * each rank, as long as that rank's input.
+   * @param input [length]; may be this rank's part of `output`, which is then not changed.
    */
   allGather(output: TensorByRank, input: Tensor, options?: CollectiveOptions): Promise<void>;
   allGatherSync(output: TensorByRank, input: Tensor, options?: CollectiveOptions): void;
 
   /**
-   * Everybody's input on rank `dst`, 0 unless given (torch.distributed.gather).
+   * Gathers the inputs of all ranks on rank `dst` (torch.distributed.gather). Default of `dst`: 0.
    *
-   * @param input [length]; on `dst` it may be the own part of `output`.
-   * @param options `output`, on `dst` only: one array, [size × length]; or a list with an array for each rank, as long as its input.
+   * @param input [length]; on `dst` it may be this rank's part of `output`.
+   * @param options `output`, on `dst` only: one array, [size × length]; or a list with one array for each rank, as long
+   * as that rank's input.
    */
   gather(input: Tensor, options?: GatherOptions): Promise<void>;
   gatherSync(input: Tensor, options?: GatherOptions): void;
 
   /**
-   * A part for each rank from rank `src`, 0 unless given (torch.distributed.scatter).
+   * Scatters the parts of `input` on rank `src` to all ranks (torch.distributed.scatter). Default of `src`: 0.
    *
-   * @param output becomes this rank's part; [length]; on `src` it may be the own part of `input`.
-   * @param options `input`, on `src` only: one array, [size × length]; or a list with an array for each rank, as long as its output.
+   * @param output receives this rank's part; [length]; on `src` it may be this rank's part of `input`.
+   * @param options `input`, on `src` only: one array, [size × length]; or a list with one array for each rank, as long
+   * as that rank's output.
    */
   scatter(output: Tensor, options?: ScatterOptions): Promise<void>;
   scatterSync(output: Tensor, options?: ScatterOptions): void;
 
   /**
-   * A part from every rank for every rank (torch.distributed.all_to_all_single, all_to_all): rank a's input part for rank b becomes rank
-   * b's output part from rank a.
+   * Sends a part from every rank to every rank (torch.distributed.all_to_all_single, all_to_all): part b of rank a's
+   * input becomes part a of rank b's output.
    *
-   * @param output one array, in equal parts unless `outputSplitSizes` says how many elements come from each rank; or a list.
-   * @param input one array, in equal parts unless `inputSplitSizes` says how many elements go to each rank; or a list. Both are lists, or none.
+   * @param output one array, divided by `outputSplitSizes` (elements from each rank; default: equal parts); or a list.
+   * @param input one array, divided by `inputSplitSizes` (elements for each rank; default: equal parts); or a list.
+   * Both arguments are arrays, or both are lists.
    */
   allToAll(output: TensorByRank, input: TensorByRank, options?: AllToAllOptions): Promise<void>;
   allToAllSync(output: TensorByRank, input: TensorByRank, options?: AllToAllOptions): void;
 
   /**
-   * A message to rank `dst` (torch.distributed.send), outside of the order of the collectives. Messages to one rank with one tag are received in the order of the calls.
-   * Resolves when the tensor may be used again: a long message's when its receiver takes it, a short one's at once. The `…Sync` forms of messages wait
-   * for their own message only.
+   * Sends a message to rank `dst` (torch.distributed.send), independent of the order of collectives. Messages to one
+   * rank with the same tag are received in the order of the calls. Resolves when the tensor may be reused: immediately
+   * for a short message, otherwise when the receiver accepts it. The `…Sync` forms wait for their own message only.
    *
-   * @throws InvalidArgumentError for this rank itself as `dst`, as torch.
+   * @throws InvalidArgumentError if `dst` is this rank, as in torch.
    */
   send(tensor: Tensor, dst: number, options?: SendOptions): Promise<void>;
   sendSync(tensor: Tensor, dst: number, options?: SendOptions): void;
-  /** Starts a `send` (torch.distributed.isend). Throws at once for arguments that cannot work. */
+  /** Starts a `send` (torch.distributed.isend). Throws synchronously for invalid arguments. */
   isend(tensor: Tensor, dst: number, options?: SendOptions): Work;
 
   /**
-   * A message with this tag from rank `src`, or from whoever sends first (torch.distributed.recv). Resolves with the sender's rank.
+   * Receives a message with this tag from rank `src` (torch.distributed.recv). Default of `src`: any rank. Resolves
+   * with the sender's rank.
    *
-   * @param tensor as long as the message, and of its dtype; otherwise a `CollectiveMismatchError` shows both sides.
+   * @param tensor has the length and dtype of the message; otherwise a `CollectiveMismatchError` shows both sides.
    */
   recv(tensor: Tensor, options?: RecvOptions): Promise<number>;
   recvSync(tensor: Tensor, options?: RecvOptions): number;
-  /** Starts a `recv` (torch.distributed.irecv). Throws at once for arguments that cannot work. */
+  /** Starts a `recv` (torch.distributed.irecv). Throws synchronously for invalid arguments. */
   irecv(tensor: Tensor, options?: RecvOptions): Work<number>;
 
   /** Resolves when every rank has called it (torch.distributed.barrier). */
@@ -158,53 +170,63 @@ export interface ProcessGroup {
   barrierSync(options?: CollectiveOptions): void;
 
   /**
-   * The same, under a name of its own in reports (torch.distributed.monitored_barrier). At the timeout the `CollectiveTimeoutError` names all ranks that are missing,
-   * as that of every operation does, so that there is no `waitAllRanks` as in torch; unlike torch's, every rank gets it, not rank 0 alone.
+   * A `barrier` with its own name in reports (torch.distributed.monitored_barrier). As with every operation, its
+   * `CollectiveTimeoutError` names all missing ranks (torch: `wait_all_ranks`). Unlike in torch, it is thrown on every
+   * rank.
    */
   monitoredBarrier(options?: CollectiveOptions): Promise<void>;
   monitoredBarrierSync(options?: CollectiveOptions): void;
 
   /**
-   * The object of rank `src` (0 unless given) on every rank (torch.distributed.broadcast_object_list): on `src` that object itself, elsewhere
-   * a copy. What the other ranks give is not looked at.
+   * Sends the object of rank `src` to every rank (torch.distributed.broadcast_object_list). Default of `src`: 0.
+   * Returns the object itself on `src` and a copy elsewhere. `object` is ignored on the other ranks.
    *
-   * Objects of this function and the next ones travel by value, as by `structuredClone`: numbers, strings, BigInts, undefined, arrays, plain
-   * objects, Map, Set, Date, RegExp, typed arrays and buffers, with references among them and cycles. An Error keeps its name, message and cause; a Buffer arrives as a
-   * Uint8Array, an instance of another class as a plain object of its fields, −0 as 0. `timeoutMs` counts for each of two steps.
+   * Object collectives send by value, as `structuredClone` does: numbers, strings, BigInts, undefined, arrays, plain
+   * objects, Map, Set, Date, RegExp, typed arrays and buffers, with references and cycles. An Error keeps its name,
+   * message and cause. A Buffer is received as a Uint8Array, an instance of another class as a plain object with its
+   * fields, −0 as 0. `timeoutMs` applies to each of two steps.
    *
-   * @throws InvalidArgumentError for an object with a function, a symbol or another thing in it that has no value, saying where in it. The
-   * others, who would wait for it, get a RingrunError `ERR_OBJECT_NOT_PACKED` that names the rank. The group can be used further.
+   * @throws InvalidArgumentError with the path of a value that cannot be sent, such as a function or a symbol. The
+   * other ranks throw a RingrunError `ERR_OBJECT_NOT_PACKED` that names the rank. The group remains usable.
    */
   broadcastObject<T>(object: T, options?: BroadcastObjectOptions): Promise<T>;
   broadcastObjectSync<T>(object: T, options?: BroadcastObjectOptions): T;
 
-  /** Copies of everybody's objects, by rank, on every rank (torch.distributed.all_gather_object). Errors as of `broadcastObject`. */
+  /**
+   * Gathers copies of all ranks' objects, by rank, on every rank (torch.distributed.all_gather_object). Errors: see
+   * `broadcastObject`.
+   */
   allGatherObject<T>(object: T, options?: CollectiveOptions): Promise<T[]>;
   allGatherObjectSync<T>(object: T, options?: CollectiveOptions): T[];
 
-  /** Copies of everybody's objects, by rank, on rank `dst` (0 unless given); elsewhere undefined (torch.distributed.gather_object). Errors as of `broadcastObject`. */
+  /**
+   * Gathers copies of all ranks' objects, by rank, on rank `dst` (torch.distributed.gather_object). Default of `dst`:
+   * 0. Resolves with undefined on the other ranks. Errors: see `broadcastObject`.
+   */
   gatherObject<T>(object: T, options?: GatherObjectOptions): Promise<T[] | undefined>;
   gatherObjectSync<T>(object: T, options?: GatherObjectOptions): T[] | undefined;
 
   /**
-   * A copy of one of rank `src`'s objects for each rank, 0 unless given (torch.distributed.scatter_object_list). Errors as of `broadcastObject`.
+   * Sends one of rank `src`'s objects to each rank (torch.distributed.scatter_object_list). Default of `src`: 0.
+   * Returns a copy. Errors: see `broadcastObject`.
    *
-   * @param objects on `src` a list with an object for each rank; what the other ranks give is not looked at.
+   * @param objects on `src`, a list with one object for each rank; ignored on the other ranks.
    */
   scatterObject<T>(objects: readonly T[] | undefined, options?: ScatterObjectOptions): Promise<T>;
   scatterObjectSync<T>(objects: readonly T[] | undefined, options?: ScatterObjectOptions): T;
 
   /**
-   * Blocks the calling thread until every collective that was called on this group before has ended on this rank. No collective. Promises settle later, when the
-   * event loop runs.
+   * Blocks the calling thread until all collectives issued on this group have completed on this rank. Not a collective.
+   * Their promises settle later, when the event loop runs.
    *
-   * @throws RingrunError where one of them has failed: the error that the group refuses further operations with; `ERR_OBJECT_UNDER_WAY` where one of them takes an object.
+   * @throws RingrunError if one of them has failed (with the group's first error); `ERR_OBJECT_UNDER_WAY` if one of
+   * them is an object collective.
    */
   settleSync(): void;
 
   /**
-   * Waits for what is in flight on every rank, then releases connections and memory. Arrays of `allocateSync` are detached
-   * (length 0). Calling it again does nothing; other operations are refused afterwards.
+   * Waits for pending operations on every rank, then releases connections and memory. Arrays of `allocateSync` are
+   * detached (length 0). Calling it again does nothing; all other operations throw afterwards.
    */
   destroy(): Promise<void>;
 }

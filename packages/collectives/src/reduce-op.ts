@@ -1,13 +1,12 @@
 import type { DType } from './dtype.ts';
 
 /**
- * How elements of several ranks become one, as torch.distributed.ReduceOp.
+ * How the elements of several ranks are combined, as torch.distributed.ReduceOp.
  *
  * - `SUM`, `PRODUCT`: integers wrap around.
- * - `AVG` divides the sum by the number of ranks once, after the sum is complete. Floating point only: an average of integers is
- *   no integer.
- *   float16 and bfloat16 are added and multiplied in float32.
- * - `MIN`, `MAX`: NaN where any rank has NaN, as torch.minimum and torch.maximum.
+ * - `AVG`: the complete sum, divided once by the number of ranks. Floating point only.
+ * - `SUM`, `PRODUCT`, `AVG` of float16 and bfloat16 are computed in float32.
+ * - `MIN`, `MAX`: NaN if any rank has NaN, as torch.minimum and torch.maximum.
  * - `BAND`, `BOR`, `BXOR`: bitwise and, or, exclusive or. Integers only.
  */
 export const ReduceOp = {
@@ -39,7 +38,7 @@ const opsOf: Readonly<Record<DType, readonly ReduceOp[]>> = {
   bfloat16: opsOfFloatingPoint,
 };
 
-/** The reductions that have a meaning for a dtype. */
+/** The reductions that a dtype supports. */
 export function reduceOpsFor(dtype: DType): readonly ReduceOp[] {
   return opsOf[dtype];
 }

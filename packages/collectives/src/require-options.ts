@@ -3,7 +3,7 @@ import { optionsProblem } from './known-options.ts';
 
 export type { OptionNames } from './known-options.ts';
 
-/** @throws InvalidArgumentError where `given` is not an object with options of `where` alone; undefined stands for none */
+/** @throws InvalidArgumentError if `given` is neither undefined nor an object with known options of `where`. */
 export function requireOptions(where: string, given: unknown, names: Readonly<Record<string, true>>): void {
   const problem = optionsProblem(where, given, names);
   if (problem !== undefined) throw new InvalidArgumentError(problem);

@@ -1,15 +1,15 @@
-/** An operation that was started and not waited for (torch.distributed.Work). */
+/** A pending operation (torch.distributed.Work). */
 export interface Work<Result = void> {
   /**
-   * Resolves with the operation's result, rejects with its error. May be called any number of times. An error is kept for it: a work that failed and that nobody
-   * has waited for yet is no unhandled rejection.
+   * Resolves with the operation's result or rejects with its error. May be called any number of times. A failed
+   * operation is not an unhandled rejection before `wait` is called.
    */
   wait(): Promise<Result>;
-  /** Whether the operation is over, well or with an error. Changes only while the event loop runs. */
+  /** True once the operation has completed or failed. Changes only while the event loop runs. */
   isCompleted(): boolean;
 }
 
-/** The work whose result is that of a promise. */
+/** A `Work` over a promise. */
 export class PromisedWork<Result> implements Work<Result> {
   readonly #result: Promise<Result>;
   #completed = false;

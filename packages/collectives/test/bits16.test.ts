@@ -21,7 +21,7 @@ const classes = [
 const allPatterns = Uint16Array.from({ length: 2 ** 16 }, (_, bits) => bits);
 
 describe.each(classes)('$Bits.name', ({ dtype, Bits }) => {
-  test('says its dtype, and so do parts and copies of it', () => {
+  test('has its dtype, and so do its parts and copies', () => {
     const bits = new Bits(8);
     expect(bits.BYTES_PER_ELEMENT).toBe(2);
     for (const array of [bits, bits.subarray(2, 5), bits.slice(1), new Bits(bits.buffer, 2, 3)]) {
@@ -35,15 +35,15 @@ describe.each(classes)('$Bits.name', ({ dtype, Bits }) => {
     expect(reduceOpsFor(dtype)).toEqual(reduceOpsFor('float32'));
   });
 
-  test('numbers come out as the kernels widen them', () => {
+  test('toFloat32 agrees with the native kernels', () => {
     const wide = new Float32Array(allPatterns.length);
     loadNative().widenWith('plain', nativeDType[dtype], allPatterns, wide);
     expect(Bits.from(allPatterns).constructor).toBe(Bits);
     expect(new Bits(allPatterns.buffer).toFloat32()).toEqual(wide);
   });
 
-  test('numbers come in as the kernels narrow them', () => {
-    // The upper half takes every value; the lower one is below, at and above the ties of either format.
+  test('fromFloat32 agrees with the native kernels', () => {
+    // The upper half has every value; the lower half is below, at and above the ties of both formats.
     const lower = [0, 1, 0x0fff, 0x1000, 0x1001, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff];
     const patterns = Uint32Array.from(
       { length: 2 ** 16 * lower.length },
@@ -57,19 +57,19 @@ describe.each(classes)('$Bits.name', ({ dtype, Bits }) => {
     expect(wrong, `${values[wrong]} became ${bits[wrong]}, expected ${narrow[wrong]}`).toBe(-1);
   });
 
-  test('every number comes back', () => {
+  test('every number survives a round trip', () => {
     const patterns = allPatterns.filter((bits) => !Number.isNaN(new Bits([bits]).toFloat32()[0]));
     expect(patterns.length).toBeGreaterThan(63_000);
     const back = Bits.fromFloat32(new Bits(patterns).toFloat32());
     expect(new Uint16Array(back.buffer)).toEqual(patterns);
   });
 
-  test('takes numbers of any array, and none of an empty one', () => {
+  test('accepts numbers of any array, including an empty one', () => {
     expect([...Bits.fromFloat32([1.5, -2, Infinity, NaN]).toFloat32()]).toEqual([1.5, -2, Infinity, NaN]);
     expect(Bits.fromFloat32([]).toFloat32()).toEqual(new Float32Array(0));
   });
 
-  test('is what a group allocates, and a group of one leaves it as it is', async () => {
+  test('is what a group allocates, and a group of one does not change it', async () => {
     const group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1 });
     const allocated = group.allocateSync(dtype, 3);
     expect(allocated).toEqual(new Bits(3));
@@ -85,7 +85,7 @@ test.each([
   [Float16Bits, 65_519.999, 0x7bff],
   [Float16Bits, 65_520, 0x7c00],
   [Float16Bits, -0, 0x8000],
-  // Rounded to float32 first, this would be a tie, and go down to the even 1.
+  // Rounding to float32 first would make this a tie, which would be rounded down to the even 1.
   [Float16Bits, 1 + 2 ** -11 + 2 ** -40, 0x3c01],
   [BFloat16Bits, 1 + 2 ** -8 + 2 ** -40, 0x3f81],
   [BFloat16Bits, 1e300, 0x7f80],
@@ -95,7 +95,7 @@ test.each([
   expect(Bits.fromFloat32([value])[0]).toBe(bits);
 });
 
-test('an array of another copy of the class, as of another realm, says its dtype too', () => {
+test('an array of another copy of the class, or of another realm, has its dtype too', () => {
   const foreign: unknown = runInNewContext(`
     const key = Symbol.for('ringrun.dtypeOfBits');
     new (class Bits extends Uint16Array { get [key]() { return 'bfloat16'; } })(3)
@@ -104,12 +104,12 @@ test('an array of another copy of the class, as of another realm, says its dtype
   expect(dtypeOf(foreign)).toBe('bfloat16');
 });
 
-test('a Uint16Array has no dtype, whatever it is called', () => {
+test('a Uint16Array has no dtype, whatever its name', () => {
   expect(dtypeOf(new Uint16Array(1))).toBeUndefined();
   expect(dtypeOf(new (class Float16Bits extends Uint16Array {})(1))).toBeUndefined();
 });
 
-/** From Node 24 on. */
+/** Node ≥ 24. */
 const Float16ArrayOfNode = (
   globalThis as { Float16Array?: new (values: number[]) => TypedArray & ArrayLike<number> }
 ).Float16Array;

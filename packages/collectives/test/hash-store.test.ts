@@ -5,7 +5,7 @@ import { HashStore } from '@ringrun/collectives';
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
 describe('HashStore', () => {
-  test('gives back what was set, by value', async () => {
+  test('returns copies of the values that were set', async () => {
     const store = new HashStore();
     const value = new Uint8Array([1, 2]);
     await store.set('a', value);
@@ -14,7 +14,7 @@ describe('HashStore', () => {
     expect(await store.get('a')).toEqual(new Uint8Array([1, 2]));
   });
 
-  test('lets get and wait wait until the last key is set', async () => {
+  test('get and wait block until the last key is set', async () => {
     const store = new HashStore();
     const order: string[] = [];
     const got = store.get('a').then((value) => order.push(`got ${text(value)}`));
@@ -26,7 +26,7 @@ describe('HashStore', () => {
     expect(order).toEqual(['got x', 'waited']);
   });
 
-  test('names the keys that did not come in time', async () => {
+  test('names the keys that were not set in time', async () => {
     const store = new HashStore({ timeoutMs: 10_000 });
     await store.set('a', '1');
     await expect(store.wait(['a', 'b', 'c'], { timeoutMs: 20 })).rejects.toMatchObject({
@@ -35,7 +35,7 @@ describe('HashStore', () => {
     });
   });
 
-  test('counts from 0, and refuses to count what is no counter', async () => {
+  test('counts from 0, and refuses to add to a value that is not a number', async () => {
     const store = new HashStore();
     expect(await store.add('n', 5)).toBe(5);
     expect(await store.add('n', -7)).toBe(-2);
@@ -44,7 +44,7 @@ describe('HashStore', () => {
     await expect(store.add('word', 1)).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' });
   });
 
-  test('compareSet sets only what it expects, or what is missing where nothing is expected', async () => {
+  test('compareSet sets a key with the expected value, or a missing key if none is expected', async () => {
     const store = new HashStore();
     expect(text(await store.compareSet('k', 'old', 'new'))).toBe('');
     expect(await store.check(['k'])).toBe(false);
@@ -65,7 +65,7 @@ describe('HashStore', () => {
     expect(await store.numKeys()).toBe(1);
   });
 
-  test('rejects what waits when it is closed, and what comes later', async () => {
+  test('close rejects pending and later calls', async () => {
     const store = new HashStore();
     const waiting = store.get('never');
     const settled = expect(waiting).rejects.toMatchObject({ code: 'ERR_STORE_CLOSED' });

@@ -14,7 +14,7 @@ describe('a group of one', () => {
 
   const object = { list: [1, undefined], map: new Map([['k', 2n]]) };
 
-  test('moves objects to itself', async () => {
+  test('sends objects to itself', async () => {
     expect(await group.broadcastObject(object)).toBe(object);
     expect(await group.allGatherObject(object)).toStrictEqual([object]);
     expect(await group.gatherObject(object)).toStrictEqual([object]);
@@ -25,7 +25,7 @@ describe('a group of one', () => {
     expect(group.scatterObjectSync([object])).toStrictEqual(object);
   });
 
-  test('refuses what cannot be sent, and can be used further', async () => {
+  test('refuses an object that cannot be sent, and remains usable', async () => {
     await expect(group.allGatherObject([test])).rejects.toThrow(/object\[0\] is a function/);
     await expect(group.scatterObject([test])).rejects.toThrow(/objects\[0\] is a function/);
     await expect(group.scatterObject(undefined)).rejects.toThrow(
@@ -38,7 +38,7 @@ describe('a group of one', () => {
     expect(await group.allGatherObject(5)).toEqual([5]);
   });
 
-  test('refuses a synchronous operation while an object is under way', async () => {
+  test('refuses a synchronous operation while an object collective is pending', async () => {
     const travelling = group.broadcastObject(object);
     expect(() => {
       group.barrierSync();
@@ -52,7 +52,7 @@ describe('a group of one', () => {
 const transports = ['shm', 'tcp'];
 
 test.each(transports)(
-  'what cannot be sent stops every rank, over %s, and names the rank',
+  'an object that cannot be sent stops every rank over %s, with the name of its rank',
   async (transport) => {
     const odd = 1;
     const reports = await runRanks(3, 'objectThatCannotBeSent', {
@@ -79,9 +79,12 @@ test.each(transports)(
   },
 );
 
-test.each(transports)('objects keep their place among other operations over %s', async (transport) => {
-  const reports = await runRanks(3, 'objectsAmongOthers', { env: { RINGRUN_TRANSPORT: transport } });
-  for (const report of reports) {
-    expect(report).toEqual({ order: ['first', 'sum', 'second', 'max'], sums: [3, 2] });
-  }
-});
+test.each(transports)(
+  'object collectives keep their order among other operations over %s',
+  async (transport) => {
+    const reports = await runRanks(3, 'objectsAmongOthers', { env: { RINGRUN_TRANSPORT: transport } });
+    for (const report of reports) {
+      expect(report).toEqual({ order: ['first', 'sum', 'second', 'max'], sums: [3, 2] });
+    }
+  },
+);

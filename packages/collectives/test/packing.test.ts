@@ -4,7 +4,7 @@ import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/collec
 
 import { packObject, unpackObject } from '../src/packing.ts';
 
-/** What arrives lies in the middle of other memory, at any address. */
+/** A received message lies inside other memory, at any offset. */
 function transported(object: unknown): unknown {
   const packed = packObject(object, 'object');
   const memory = new Uint8Array(packed.length + 3);
@@ -17,7 +17,7 @@ class Point {
   y = 2;
 }
 
-describe('objects arrive as they were', () => {
+describe('objects are received unchanged', () => {
   test.each<[string, unknown]>([
     ['undefined', undefined],
     ['null', null],
@@ -88,7 +88,7 @@ class Table extends Map {}
 class Bytes extends Uint8Array {}
 
 test.each<[string, unknown, RegExp]>([
-  ['a function', test, /^object is a function, which has no value that another process could get: /],
+  ['a function', test, /^object is a function, which cannot be sent to another process\. /],
   ['a symbol', Symbol('s'), /^object is a symbol/],
   ['a function in a list', { hooks: [1, test] }, /^object\.hooks\[1\] is a function/],
   ['a method of a class without one', { 'a-b': { c: test } }, /^object\["a-b"\]\.c is a function/],
@@ -99,47 +99,55 @@ test.each<[string, unknown, RegExp]>([
   ['a promise', [Promise.resolve()], /^object\[0\] is an instance of Promise/],
   ['a WeakMap', { w: new WeakMap() }, /^object\.w is an instance of WeakMap/],
   ['shared memory', new SharedArrayBuffer(1), /^object is an instance of SharedArrayBuffer/],
-  ['a boxed number', [Object(3)], /^object\[0\] is of class Number, which would arrive as something else/],
+  [
+    'a boxed number',
+    [Object(3)],
+    /^object\[0\] is of class Number, which would be received as a different value/,
+  ],
   ['a boxed BigInt', [Object(3n)], /^object\[0\] is of class BigInt/],
   ['an AggregateError', new AggregateError([]), /^object is of class AggregateError/],
   ["a Map's heir", new Table(), /^object is of class Table/],
   [
     'a hole',
     { list: Object.assign([1], { 2: 3 }) },
-    /^object\.list\[1\] is a hole, which would arrive as something else/,
+    /^object\.list\[1\] is a hole, which would be received as a different value/,
   ],
   ['an array of holes', [new Array(2)], /^object\[0\]\[0\] is a hole/],
   [
     'a key __proto__',
     [JSON.parse('{"__proto__":{"admin":true}}')],
-    /^object\[0\] is an object with a key '__proto__', which would arrive as something else/,
+    /^object\[0\] is an object with a key '__proto__', which would be received as a different value/,
   ],
-  ['a lone surrogate', { text: 'a\ud800b' }, /^object\.text is text with half of a surrogate pair/],
-  ['a lone surrogate in a list', ['\udc00'], /^object\[0\] is text with half of a surrogate pair/],
-  ['a lone surrogate at the top', '\ud800', /^object is text with half of a surrogate pair/],
+  ['a lone surrogate', { text: 'a\ud800b' }, /^object\.text is a string with a lone surrogate/],
+  ['a lone surrogate in a list', ['\udc00'], /^object\[0\] is a string with a lone surrogate/],
+  ['a lone surrogate at the top', '\ud800', /^object is a string with a lone surrogate/],
   [
     'a lone surrogate in a key',
     { a: { '\ud800': 1 } },
-    /^object\.a\[a key\] is text with half of a surrogate pair/,
+    /^object\.a\[a key\] is a string with a lone surrogate/,
   ],
-  ['a lone surrogate in a key of a Map', new Map([['\ud800', 1]]), /^object\[a key\] is text with half/],
-  ['a lone surrogate in a Set', new Set(['\ud800']), /^object\[a member\] is text with half/],
-  ['a lone surrogate in a message', new Error('\ud800'), /^object\.message is text with half/],
+  [
+    'a lone surrogate in a key of a Map',
+    new Map([['\ud800', 1]]),
+    /^object\[a key\] is a string with a lone/,
+  ],
+  ['a lone surrogate in a Set', new Set(['\ud800']), /^object\[a member\] is a string with a lone/],
+  ['a lone surrogate in a message', new Error('\ud800'), /^object\.message is a string with a lone/],
   ["a typed array's heir", new Bytes(1), /^object is of class Bytes/],
-])('%s is refused, with its place', (_what, object, message) => {
+])('%s is refused, with its path', (_what, object, message) => {
   const call = () => packObject(object, 'object');
   expect(call).toThrow(InvalidArgumentError);
   expect(call).toThrow(message);
 });
 
-test('an obstacle behind a cycle is found', () => {
+test('a value that cannot be sent is found behind a cycle', () => {
   const one: Record<string, unknown> = {};
   one['self'] = [one];
   one['last'] = test;
   expect(() => packObject(one, 'objects[2]')).toThrow(/^objects\[2\]\.last is a function/);
 });
 
-test('what is too deep is refused, and what follows is packed', () => {
+test('an object that is nested too deeply is refused, and later ones are packed', () => {
   let deep: unknown = 1;
   for (let i = 0; i < 50_000; i++) deep = [deep];
   expect(() => packObject(deep, 'object')).toThrow(/^object could not be packed: .*stack/);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { PromisedWork } from '../src/work.ts';
 
-test('a work is complete when its promise is settled', async () => {
+test('a work is completed when its promise settles', async () => {
   let resolve!: (value: number) => void;
   const work = new PromisedWork(new Promise<number>((settle) => (resolve = settle)));
   expect(work.isCompleted()).toBe(false);
@@ -12,7 +12,7 @@ test('a work is complete when its promise is settled', async () => {
   expect(await work.wait()).toBe(3);
 });
 
-test('a failure waits for wait()', async () => {
+test('a failure is kept for wait() and is not an unhandled rejection', async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
   process.on('unhandledRejection', note);

@@ -1,8 +1,9 @@
 import { F, nn, type Tensor } from '@ringrun/nn';
 
 /**
- * ResNet-18 as it is used for images of 32×32: a first convolution of 3×3, and no pooling behind it (He et al., "Deep Residual Learning for Image Recognition",
- * 2015, section 4.2, with basic blocks of 64 to 512 channels). Names are torchvision's; 11,173,962 parameters.
+ * ResNet-18 for 32×32 images: the first convolution is 3×3, without pooling after it (He et al., "Deep Residual
+ * Learning for Image Recognition", 2015, section 4.2, with basic blocks of 64 to 512 channels).
+ * Parameter names match torchvision; 11,173,962 parameters.
  */
 export class ResNet18 extends nn.Module {
   readonly conv1 = conv3x3(3, 64, 1);
@@ -13,7 +14,7 @@ export class ResNet18 extends nn.Module {
   readonly layer4 = stage(256, 512, 2);
   readonly fc = new nn.Linear(512, 10);
 
-  /** [N, 3, 32, 32] to the logarithms of 10 probabilities: [N, 10]. */
+  /** Maps images [N, 3, 32, 32] to log probabilities [N, 10]. */
   forward(images: Tensor): Tensor {
     let x = F.relu(this.bn1.forward(this.conv1.forward(images)));
     for (const layer of [this.layer1, this.layer2, this.layer3, this.layer4]) x = layer.forward(x);
@@ -21,13 +22,13 @@ export class ResNet18 extends nn.Module {
   }
 }
 
-/** Two convolutions, and what they were given added to what they make of it. */
+/** Two convolutions with a shortcut from input to output. */
 class BasicBlock extends nn.Module {
   readonly conv1: nn.Conv2d;
   readonly bn1: nn.BatchNorm2d;
   readonly conv2: nn.Conv2d;
   readonly bn2: nn.BatchNorm2d;
-  /** Brings what was given to the shape of what is made of it, where they differ. */
+  /** Projects the input to the output's shape, if the shapes differ. */
   readonly downsample: nn.Sequential | undefined;
 
   constructor(from: number, to: number, stride: number) {

@@ -2,11 +2,12 @@ import { barrier, defaultGroup, getRank, newGroup } from 'ringrun';
 import { train, type Outcome } from './train.ts';
 import type { Task } from './task.ts';
 
-/** As long as one rank may train alone while the others wait for it. */
+/** Time limit for training on rank 0 alone, while the other ranks wait at a barrier. */
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * Trains the same epochs on rank 0 alone, while the others wait, and then on all ranks, and shows on rank 0 what that made of steps, time and accuracy.
+ * Trains on rank 0 alone, then on all ranks for the same epochs. Rank 0 prints steps, time and accuracy of both
+ * side by side.
  */
 export async function compare(task: Task): Promise<void> {
   const single = await newGroup([0]);
@@ -17,7 +18,7 @@ export async function compare(task: Task): Promise<void> {
   if (alone && getRank() === 0) console.log(`\n${sideBySide([alone, together])}`);
 }
 
-/** A table with a column for each outcome. */
+/** A table with one column per outcome. */
 export function sideBySide(outcomes: readonly [alone: Outcome, ...others: Outcome[]]): string {
   const [alone] = outcomes;
   const rows: [string, (outcome: Outcome) => string][] = [

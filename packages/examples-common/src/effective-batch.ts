@@ -1,13 +1,13 @@
 import type { Settings } from './settings.ts';
 
-/** How many images a step takes. */
+/** Images per step. */
 export interface EffectiveBatch {
   perRank: number;
-  /** Of all ranks together. */
+  /** Summed over all ranks. */
   global: number;
 }
 
-/** Throws an Error that names the nearest sizes, for a `globalBatchSize` that does not divide evenly. */
+/** Throws an Error with the nearest valid sizes if `globalBatchSize` is not divisible by the number of ranks. */
 export function effectiveBatch(
   { batchSize, globalBatchSize }: Pick<Settings, 'batchSize' | 'globalBatchSize'>,
   worldSize: number,
@@ -20,19 +20,16 @@ export function effectiveBatch(
     const below = globalBatchSize - (globalBatchSize % worldSize);
     const nearest = [below, below + worldSize].filter((size) => size > 0).join(' or ');
     throw new Error(
-      `--global-batch-size ${globalBatchSize} does not divide evenly among ${worldSize} ranks; take ${nearest}.`,
+      `--global-batch-size: expected a multiple of the ${worldSize} ranks, got ${globalBatchSize}. Use ${nearest}.`,
     );
   }
   return { perRank: globalBatchSize / worldSize, global: globalBatchSize };
 }
 
-/** What the rates of the command line are meant for. */
+/** Images per step for which `--lr` is meant when `--scale-lr` is set. */
 const ordinaryBatch = 64;
 
-/**
- * The linear rule (Goyal et al., "Accurate, Large Minibatch SGD", 2017): with k times the images a step goes as far as k steps would have gone, so the
- * rate is k times as high.
- */
+/** With `scaleLr`, the linear scaling rule: k times the batch, k times the rate (Goyal et al., 2017). */
 export function learningRate({ lr, scaleLr }: Pick<Settings, 'lr' | 'scaleLr'>, global: number): number {
   return scaleLr ? (lr * global) / ordinaryBatch : lr;
 }

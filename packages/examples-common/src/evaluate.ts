@@ -5,11 +5,11 @@ import type { Classifier } from './task.ts';
 export interface Quality {
   /** Mean over the test images. */
   loss: number;
-  /** Share of the test images whose class is found. */
+  /** Fraction of the test images that are classified correctly, from 0 to 1. */
   accuracy: number;
 }
 
-/** What a model makes of all ranks' test images, in evaluation mode. */
+/** Evaluates the model on the test images of all ranks, in evaluation mode. */
 export async function evaluate(
   model: Classifier,
   images: DataLoader<ImageSample>,
@@ -27,7 +27,7 @@ export async function evaluate(
   return { loss: loss / count, accuracy: right / count };
 }
 
-/** Logarithms of probabilities, [N, classes], and the classes. */
+/** Adds loss, correct predictions and count. `scores`: log probabilities, [N, classes]; `labels`: [N]. */
 function addUp(sums: Float64Array, scores: Float32Array, labels: BigInt64Array): void {
   const classes = scores.length / labels.length;
   for (const [row, label] of labels.entries()) {

@@ -1,16 +1,16 @@
 import { optim, type nn } from '@ringrun/nn';
 import type { Settings } from './settings.ts';
 
-/** How parameters follow their gradients, and how fast. */
+/** The optimizer and its learning rate schedule. */
 export interface Optimization {
   optimizer: optim.Optimizer;
-  /** Makes a step after each batch; undefined where the rate stays as it is. */
+  /** Stepped after each batch; undefined if the learning rate is constant. */
   scheduler: Scheduler | undefined;
 }
 
 type Scheduler = optim.lrScheduler.LRScheduler | optim.lrScheduler.SequentialLR;
 
-/** How long a training is, in steps of one rank. */
+/** Length of the training, in steps per rank. */
 export interface Course {
   stepsPerEpoch: number;
   epochs: number;
@@ -61,7 +61,7 @@ function schedulerOf(
   return rise || rest || undefined;
 }
 
-/** Where a rate falls to a tenth. */
+/** Steps at which the learning rate is divided by 10. */
 function thirds(steps: number): number[] {
   return [Math.ceil(steps / 3), Math.ceil((2 * steps) / 3)];
 }

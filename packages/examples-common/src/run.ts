@@ -4,7 +4,10 @@ import type { Settings } from './settings.ts';
 import type { Task } from './task.ts';
 import { train } from './train.ts';
 
-/** What an example does: meets the other ranks, finds its data, trains, and leaves. `prepare` is called in the initialised group, on every rank. */
+/**
+ * Runs an example: initializes the process group, prepares the data, trains, and destroys the group.
+ * `prepare` is called on every rank, after the group is initialized.
+ */
 export async function run(settings: Settings, prepare: () => Promise<Omit<Task, 'settings'>>): Promise<void> {
   await initProcessGroup({ backend: settings.backend });
   const task = { settings, ...(await prepare()) };

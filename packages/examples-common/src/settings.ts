@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
-/** How an example is trained, as its command line says. */
+/** Training options of an example, parsed from its command line. */
 export interface Settings {
   model: string;
-  /** Images per step and rank; undefined where `globalBatchSize` says how many all ranks take together. */
+  /** Images per step and rank; undefined if `globalBatchSize` is set. */
   batchSize: number | undefined;
+  /** Images per step, summed over all ranks. */
   globalBatchSize: number | undefined;
   testBatchSize: number;
   epochs: number;
@@ -20,19 +21,21 @@ export interface Settings {
   workers: number;
   seed: number;
   logInterval: number;
-  /** A folder or s3://bucket/prefix with the data. */
+  /** Folder or s3://bucket/prefix with the data. */
   data: string | undefined;
-  /** A folder or s3://bucket/prefix for checkpoints. */
+  /** Train on synthetic data instead of downloading the real data. */
+  synthetic: boolean;
+  /** Folder or s3://bucket/prefix for checkpoints. */
   output: string | undefined;
-  /** Steps between two checkpoints, besides those at the ends of epochs. */
+  /** Steps between checkpoints within an epoch. A checkpoint is also written after each epoch. */
   checkpointInterval: number | undefined;
-  /** 'auto', or the path of a checkpoint. */
+  /** 'auto' (the newest checkpoint in `output`) or the path of a checkpoint. */
   resume: string | undefined;
   saveModel: string | undefined;
-  /** A folder for TensorBoard. */
+  /** TensorBoard log folder. */
   dir: string | undefined;
   histograms: boolean;
-  /** A file for a trace of every rank. */
+  /** Trace file, with the events of every rank. */
   profile: string | undefined;
   compare: boolean;
   backend: 'gloo' | 'nccl';
@@ -43,24 +46,24 @@ const schedules = ['constant', 'step', 'cosine', 'onecycle'] as const;
 export type OptimizerName = (typeof optimizers)[number];
 export type ScheduleName = (typeof schedules)[number];
 
-/** What differs between examples. */
+/** The settings that differ between examples. */
 export interface Example {
   description: string;
-  /** The first one is trained unless another is named. */
+  /** Names accepted by `--model`. The first one is the default. */
   models: readonly [string, ...string[]];
-  /** What `--data` may name. */
+  /** Description of `--data`. */
   data: string;
-  /** Where `--save-model` puts the model unless told otherwise. */
+  /** Default file of `--save-model`. */
   savedModel: string;
   epochs: number;
   momentum: number;
-  /** Rate of SGD for 64 images a step. */
+  /** Learning rate of SGD at 64 images per step. */
   lr: number;
-  /** Whether there is an augmentation to switch off. */
+  /** True if training images are augmented, which adds `--no-augment`. */
   augments: boolean;
 }
 
-/** Reads the command line; on `--help` and on what it does not know the process ends, with a message. */
+/** Parses the command line. Prints a message and exits the process on `--help` and on invalid options. */
 export function parseSettings(example: Example, args: readonly string[] = process.argv.slice(2)): Settings {
   const { saveModel, resume, lr, batchSize, ...rest } = commandOf(example)
     .parse(args, { from: 'user' })
@@ -75,7 +78,7 @@ export function parseSettings(example: Example, args: readonly string[] = proces
   };
 }
 
-/** Options whose value may be left out. */
+/** Options with a computed default or an optional value. */
 interface Given {
   lr?: number;
   resume?: string | true;
@@ -85,80 +88,98 @@ interface Given {
 function commandOf(example: Example): Command {
   const { models, lr } = example;
   const command = new Command('train.ts').description(example.description).allowExcessArguments(false);
-  command.addOption(choice('--model <name>', 'what is trained', models, models[0]));
-  if (example.augments) command.option('--no-augment', 'train on the images as they are');
+  command.addOption(choice('--model <name>', 'model to train', models, models[0]));
+  if (example.augments) command.option('--no-augment', 'disable data augmentation');
   return command
-    .option('--batch-size <n>', 'training images per step and rank (default: 64)', integerFrom(1))
+    .option('--batch-size <n>', 'training batch size per rank (default: 64)', integerFrom(1))
     .addOption(
-      new Option('--global-batch-size <n>', 'training images per step of all ranks together')
+      new Option(
+        '--global-batch-size <n>',
+        'training batch size summed over all ranks; replaces --batch-size',
+      )
         .argParser(integerFrom(1))
         .conflicts('batchSize'),
     )
-    .option('--test-batch-size <n>', 'test images per step and rank', integerFrom(1), 1000)
-    .option('--epochs <n>', 'passes over the training images', integerFrom(1), example.epochs)
-    .addOption(choice('--optimizer <name>', 'how parameters follow their gradients', optimizers, 'sgd'))
-    .option('--lr <rate>', `learning rate (default: ${lr} with sgd, 0.001 with the others)`, numberFrom0)
-    .option('--scale-lr', 'the rate is for 64 images a step, and grows with the images of all ranks', false)
+    .option('--test-batch-size <n>', 'test batch size per rank', integerFrom(1), 1000)
+    .option('--epochs <n>', 'number of epochs', integerFrom(1), example.epochs)
+    .addOption(choice('--optimizer <name>', 'optimizer', optimizers, 'sgd'))
+    .option('--lr <rate>', `learning rate (default: ${lr} for sgd, 0.001 for adam and adamw)`, numberFrom0)
+    .option(
+      '--scale-lr',
+      'scale the learning rate linearly with the global batch size, from 64 images',
+      false,
+    )
     .option('--momentum <fraction>', 'momentum of SGD', numberFrom0, example.momentum)
     .option('--weight-decay <fraction>', 'weight decay', numberFrom0, 0)
-    .addOption(choice('--schedule <name>', 'course of the learning rate', schedules, 'constant'))
-    .option('--warmup <epochs>', 'epochs in which the rate rises to its value', numberFrom0, 0)
-    .option('--workers <n>', 'threads per rank that load images ahead', integerFrom(0), 0)
-    .option('--seed <n>', 'seed of the initial parameters and of the order of the images', integerFrom(0), 1)
-    .option('--log-interval <n>', 'steps between two lines of the log', integerFrom(1), 10)
-    .option('--data <place>', example.data)
+    .addOption(choice('--schedule <name>', 'learning rate schedule', schedules, 'constant'))
+    .option('--warmup <epochs>', 'epochs of linear learning rate warmup', numberFrom0, 0)
+    .option('--workers <n>', 'data loading threads per rank', integerFrom(0), 0)
+    .option('--seed <n>', 'random seed for initial parameters and shuffling', integerFrom(0), 1)
+    .option('--log-interval <n>', 'steps between log lines', integerFrom(1), 10)
+    .option('--data <location>', `${example.data} (default: a cached or downloaded copy)`)
+    .addOption(
+      new Option('--synthetic', 'train on synthetic data instead of the real data')
+        .default(false)
+        .conflicts('data'),
+    )
     .option(
-      '--output <place>',
-      'a folder or s3://bucket/prefix for checkpoints, one after each epoch',
+      '--output <location>',
+      'folder or s3://bucket/prefix for checkpoints, written after each epoch (default: no checkpoints)',
       folder,
     )
-    .option('--checkpoint-interval <n>', 'steps between two checkpoints within an epoch', integerFrom(1))
+    .option('--checkpoint-interval <n>', 'also write a checkpoint every n steps', integerFrom(1))
     .option(
       '--resume [checkpoint]',
-      'go on from a checkpoint; auto, and unless named: the newest in --output',
+      'resume from a checkpoint: a path, or auto for the newest in --output (without a value: auto)',
     )
     .option(
       '--save-model [file]',
-      `write the trained model in ONNX format (${example.savedModel} unless named)`,
+      `save the trained model in ONNX format (default file: ${example.savedModel})`,
     )
-    .option('--dir <dir>', "a folder for TensorBoard's curves; none are written unless given", folder)
+    .option('--dir <dir>', 'TensorBoard log folder (default: no logs)', folder)
     .addOption(
       new Option(
         '--histograms',
-        'histograms of the gradients too, after each epoch (in logs/ unless --dir is given)',
+        'log gradient histograms to TensorBoard after each epoch (default folder: logs)',
       )
         .default(false)
         .implies({ dir: 'logs' }),
     )
-    .option('--profile <file>', 'a trace of every rank, for ui.perfetto.dev: of 50 steps after the first 5')
+    .option(
+      '--profile <file>',
+      'trace file for ui.perfetto.dev: 50 steps of every rank, after 5 warmup steps',
+    )
     .addOption(
-      new Option('--compare', 'train the same epochs on one rank alone first, and show both side by side')
+      new Option(
+        '--compare',
+        'train on one rank first, then on all ranks, and print both results side by side',
+      )
         .default(false)
         .conflicts(['output', 'resume', 'saveModel', 'dir', 'profile']),
     )
-    .addOption(choice('--backend <name>', 'what carries the collectives', ['gloo', 'nccl'], 'gloo'));
+    .addOption(choice('--backend <name>', 'process group backend', ['gloo', 'nccl'], 'gloo'));
 }
 
 function choice(flags: string, description: string, choices: readonly string[], usual: string): Option {
   return new Option(flags, description).choices(choices).default(usual);
 }
 
-/** A folder, which need not exist, or a bucket. */
+/** A folder, which may be missing, or s3://bucket/prefix. */
 function folder(text: string): string {
   if (statSync(text, { throwIfNoEntry: false })?.isFile() !== true) return text;
-  throw new InvalidArgumentError('It is a file; a folder is expected, which need not exist.');
+  throw new InvalidArgumentError('Expected a folder, got a file.');
 }
 
 function integerFrom(least: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InvalidArgumentError(`An integer of at least ${least} is expected.`);
+    throw new InvalidArgumentError(`Expected an integer of at least ${least}.`);
   };
 }
 
 function numberFrom0(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= 0 && value < Infinity) return value;
-  throw new InvalidArgumentError('A number of at least 0 is expected.');
+  throw new InvalidArgumentError('Expected a number of at least 0.');
 }

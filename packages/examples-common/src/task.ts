@@ -2,16 +2,18 @@ import type { nn, Tensor } from '@ringrun/nn';
 import type { ImageDataset } from 'ringrun';
 import type { Settings } from './settings.ts';
 
-/** Gives the logarithms of probabilities, [N, classes], of images, [N, …imageShape]. */
+/** Maps images [N, …imageShape] to log probabilities [N, classes]. */
 export type Classifier = nn.Module & { forward(images: Tensor): Tensor };
 
-/** What is trained, on what, and how. */
+/** The model, data and settings of one training. */
 export interface Task {
   settings: Settings;
+  /** Name of the dataset, printed with the final accuracy. */
+  dataTitle: string;
   trainSet: ImageDataset;
   testSet: ImageDataset;
   /** [channels, height, width] */
   imageShape: readonly number[];
-  /** A model with its initial parameters, the same ones each time for one seed. */
+  /** Returns a new model. The seed determines its initial parameters. */
   createModel(): Classifier;
 }

@@ -17,14 +17,14 @@ import type { Classifier, Task } from './task.ts';
 
 export interface Outcome extends Quality {
   ranks: number;
-  /** Of each rank. */
+  /** Per rank. */
   steps: number;
-  /** Of training, on all ranks together. */
+  /** Training time, without evaluation; the same on all ranks. */
   seconds: number;
   imagesPerSecond: number;
 }
 
-/** Trains on the ranks of a group, all of which call it; its rank 0 writes the log. */
+/** Trains on the ranks of a group. Every rank of the group must call it; rank 0 prints the log. */
 export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   const { settings, trainSet } = task;
   const { rank, size } = group;
@@ -39,7 +39,7 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   const course = { stepsPerEpoch: trainLoader.length, epochs: settings.epochs };
   const lr = learningRate(settings, batch.global);
   const { optimizer, scheduler } = optimizationOf(model.module, lr, course, settings);
-  // What is drawn from here on, as by dropout, is each rank's own.
+  // Random numbers after initialization (dropout) differ between ranks.
   manualSeed(settings.seed + rank);
 
   const checkpoints = checkpointerOf(settings.output, group);
@@ -63,7 +63,7 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   for (; epoch < settings.epochs; epoch += 1) {
     sampler.setEpoch(epoch);
     seconds += await timed(group, trainEpoch);
-    // What normalizes goes on with rank 0's running statistics on all ranks.
+    // Batch normalization evaluates with rank 0's running statistics on every rank.
     model.syncBuffers();
     quality = await evaluate(model.module, testLoader, group);
     if (settings.histograms) report.addGradients(model);
@@ -78,10 +78,11 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   await report.end();
   log(`parameters identical on ${counted(size)}: ${await verifyIdenticalParameters(model, group)}`);
   if (rank === 0) await saveModel(model.module, task);
+  log(`accuracy ${quality.accuracy.toFixed(4)} on ${task.dataTitle}`);
   return { ranks: size, steps: step, seconds, imagesPerSecond, ...quality };
 
   async function trainEpoch(): Promise<void> {
-    // Not 0 where the epoch is resumed in its middle.
+    // Not 0 when resuming mid-epoch.
     let made = step - epoch * trainLoader.length;
     const before = { steps: made, samples: made * batch.perRank };
     for await (const { image, label } of report.epoch(epoch + 1, trainLoader, before)) {
@@ -99,7 +100,7 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
     }
   }
 
-  /** What a training that has ended before is worth. */
+  /** Quality of a resumed training that has no epochs left. */
   async function qualityOf(hasEnded: boolean): Promise<Quality> {
     return hasEnded ? evaluate(model.module, testLoader, group) : { loss: NaN, accuracy: NaN };
   }
@@ -110,10 +111,10 @@ function loadersOf({ settings, trainSet, testSet }: Task, batchSize: number, { r
   const shares = { numReplicas: size, rank };
   const sampler = new DistributedSampler(trainSet, { ...shares, seed });
   const threads = { numWorkers: workers, persistentWorkers: workers > 0 };
-  // A batch has done its work when the next is asked for.
+  // A batch is no longer read when the next one is requested.
   const reuseMemory = true;
   const trainLoader = new DataLoader(trainSet, { batchSize, sampler, reuseMemory, ...threads });
-  // Every test image once: nothing is padded, and the ranks' shares differ by one image at most.
+  // Evaluates every test image exactly once, without padding: shares differ by at most one image.
   const testSampler = new DistributedSampler(testSet, { ...shares, shuffle: false, evenDivisible: false });
   const testLoader = new DataLoader(testSet, { batchSize: testBatchSize, sampler: testSampler, reuseMemory });
   return { sampler, trainLoader, testLoader };
@@ -123,7 +124,7 @@ function checkpointerOf(dir: string | undefined, processGroup: ProcessGroup): Ch
   return dir === undefined ? undefined : new Checkpointer({ dir, processGroup });
 }
 
-/** Seconds until every rank has done the work. */
+/** Seconds until every rank has finished the work. */
 async function timed(group: ProcessGroup, work: () => Promise<void>): Promise<number> {
   await barrier({ group });
   const start = performance.now();

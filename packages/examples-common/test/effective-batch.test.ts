@@ -5,23 +5,23 @@ const perRank = (batchSize: number) => ({ batchSize, globalBatchSize: undefined 
 const together = (globalBatchSize: number) => ({ batchSize: undefined, globalBatchSize });
 
 describe('effectiveBatch', () => {
-  test('images per rank are as many times that together', () => {
+  test('multiplies the batch size per rank by the number of ranks', () => {
     expect(effectiveBatch(perRank(64), 3)).toEqual({ perRank: 64, global: 192 });
   });
 
-  test('images together are divided', () => {
+  test('divides the global batch size by the number of ranks', () => {
     expect(effectiveBatch(together(96), 3)).toEqual({ perRank: 32, global: 96 });
   });
 
   test.each([
-    [100, 3, 'take 99 or 102'],
-    [2, 3, 'take 3'],
+    [100, 3, 'Use 99 or 102'],
+    [2, 3, 'Use 3'],
   ])('%i among %i ranks: %s', (size, ranks, advice) => {
     expect(() => effectiveBatch(together(size), ranks)).toThrow(advice);
   });
 });
 
-test('the linear rule: in proportion to the images of a step, from 64 on', () => {
+test('scales the learning rate linearly with the global batch size, from 64 images', () => {
   const scaled = { lr: 0.1, scaleLr: true };
   expect(learningRate(scaled, 64)).toBeCloseTo(0.1, 12);
   expect(learningRate(scaled, 192)).toBeCloseTo(0.3, 12);

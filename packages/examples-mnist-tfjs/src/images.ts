@@ -9,18 +9,18 @@ import {
 } from 'ringrun';
 import type { TensorFlow } from './tensorflow.ts';
 
-/** Images [N, 28, 28, 1] and classes [N, 1], as `fitDataset` takes them. */
-// No interface: tf takes records of tensors, which only a type is.
+/** Images [N, 28, 28, 1] and classes [N, 1], as `fitDataset` expects them. */
+// A type, not an interface: only type aliases are assignable to tf's record of tensors.
 export type Batch = { readonly [name in 'xs' | 'ys']: Tensor };
 
-/** The first `count` samples, or all. */
+/** The first `count` samples. Default: all. */
 export function firstOf(dataset: ImageDataset, count = Infinity): Dataset<ImageSample> {
   return { length: Math.min(count, dataset.length), at: (index) => dataset.at(index) };
 }
 
 type LoaderBatch = DataLoader<ImageSample> extends AsyncIterable<infer Each> ? Each : never;
 
-/** With one channel, torch's [N, 1, 28, 28] has the order of tf's [N, 28, 28, 1]. */
+/** With one channel, torch's [N, 1, 28, 28] and tf's [N, 28, 28, 1] have the same memory layout. */
 export function tensorsOf(tf: TensorFlow, { image, label }: LoaderBatch): Batch {
   const count = label.data.length;
   const classes = Float32Array.from(label.data, Number);
@@ -30,11 +30,11 @@ export function tensorsOf(tf: TensorFlow, { image, label }: LoaderBatch): Batch 
 export interface Quality {
   /** Mean over the test images. */
   loss: number;
-  /** Share of the test images whose class is found. */
+  /** Fraction of the test images that are classified correctly, from 0 to 1. */
   accuracy: number;
 }
 
-/** What a compiled model makes of all ranks' test images: each is seen once, so that the ranks' shares differ by one at most. */
+/** Evaluates a compiled model on the test images of all ranks, each exactly once: shares differ by at most one image. */
 export async function evaluate(
   tf: TensorFlow,
   model: ReturnType<TensorFlow['sequential']>,

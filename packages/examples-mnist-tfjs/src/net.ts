@@ -1,7 +1,7 @@
 import type { Sequential } from '@tensorflow/tfjs';
 import type { TensorFlow } from './tensorflow.ts';
 
-/** The CNN of Kubeflow's MNIST example, of images [N, 28, 28, 1] to probabilities [N, 10]; 431,080 parameters. */
+/** The CNN of Kubeflow's MNIST example. Maps images [N, 28, 28, 1] to probabilities [N, 10]; 431,080 parameters. */
 export function createNet({ layers, sequential }: TensorFlow): Sequential {
   const activation = 'relu';
   return sequential({

@@ -1,14 +1,14 @@
-/** What @tensorflow/tfjs, tfjs-node and tfjs-node-gpu have in common. */
+/** The API shared by @tensorflow/tfjs, tfjs-node and tfjs-node-gpu. */
 export type TensorFlow = typeof import('@tensorflow/tfjs');
 
-/** Loads one of the three packages by its name. */
+/** Imports one of the three packages by name. */
 export async function loadTensorFlow(name: string): Promise<TensorFlow> {
   const tf = (await import(name)) as TensorFlow;
   await tf.ready();
   return tf;
 }
 
-/** Whether TensorFlow.js computes in plain JavaScript here. */
+/** True if TensorFlow.js computes in plain JavaScript. */
 export function isPlain(tf: TensorFlow): boolean {
   return tf.getBackend() === 'cpu';
 }

@@ -1,10 +1,10 @@
 import type { ActivityObserver } from 'ringrun';
 
-/** ringrun fills it where it is loaded; this package imports only its types. */
+/** Set by ringrun when it is loaded; this package imports only ringrun's types. */
 const observer = Symbol.for('ringrun.activityObserver');
 const registry = globalThis as unknown as Record<symbol, ActivityObserver | undefined>;
 
-/** Runs something and tells whoever measures, how long it took; costs a look-up where nobody does. */
+/** Runs a function and reports its duration to the profiler, if one is active. */
 export async function observed<Result>(
   lane: 'compute' | 'waiting',
   name: string,

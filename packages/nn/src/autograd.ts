@@ -17,9 +17,10 @@ import { requireOptions, type OptionNames } from './require-options.ts';
 
 export interface BackwardOptions {
   /**
-   * Whether a loss or a gradient that is NaN or infinite is an error, which names the operator where that began (torch.autograd.detect_anomaly): the
-   * graph is then run again with everything that it computes on the way. Without such a number it costs a look at every gradient. Under DistributedDataParallel
-   * the error is that of the rank whose own loss or gradient it is. False unless given.
+   * If true, throws if the loss or a gradient is NaN or infinite, and names the operator that produced it
+   * (torch.autograd.detect_anomaly) by running the graph once more with all intermediate values. Otherwise costs one scan
+   * of all gradients. With DistributedDataParallel, only ranks whose own loss or gradient is affected throw.
+   * Default: false.
    */
   detectAnomaly?: boolean;
 }
@@ -27,8 +28,8 @@ export interface BackwardOptions {
 const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true };
 
 /**
- * Runs forward and backward for a loss, delivers the gradients, and keeps the loss's number. Passes take turns with each other, since they write to the same gradients and each
- * adds to what the one before has left, and with the optimizer's steps.
+ * Runs forward and backward for a loss, delivers the gradients, and keeps the value of the loss. Backward passes run one
+ * after another, and not during optimizer steps, since they accumulate into the same gradients.
  */
 export async function backward(loss: Value, options: BackwardOptions = {}): Promise<void> {
   requireOptions('backward', options, optionNames);
@@ -44,10 +45,10 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
 }
 
 /**
- * The elements of a value, in a new array. What is computed takes turns with backward passes and the optimizer's steps, in the order of the calls: so it is computed from the parameters
- * of that moment, and the collectives of a graph have one order on every rank, where the time that each run takes is not the same.
+ * Computes the elements of a value into a new array. Computations, backward passes and optimizer steps run in the order
+ * of the calls: so values use the parameters at the time of the call, and collectives have the same order on all ranks.
  *
- * @param name what users call
+ * @param name of the public method
  */
 export async function read(value: Value, name: string): Promise<TensorData> {
   const order = topologicalOrder([value]);
@@ -61,7 +62,7 @@ export async function read(value: Value, name: string): Promise<TensorData> {
   }
 }
 
-/** The number in a value of one element, which is kept. */
+/** Computes and keeps the number of a value with one element. */
 export async function readNumber(value: Value): Promise<number> {
   const number = keptNumber(value) ?? (await read(value, 'item'));
   keep(value, number);
@@ -74,7 +75,7 @@ async function readNow(
   name: string,
   { of: arrayOf }: CapturedInputs,
 ): Promise<TensorData> {
-  // An earlier operation may have computed it in the meantime.
+  // An earlier operation may have computed it since the call.
   const kept = keptNumber(value);
   if (kept !== undefined) return kept.slice();
   const remainder = remainderOf(value, order, 'read');
@@ -83,7 +84,7 @@ async function readNow(
     throw outdatedError(
       `${name}: ${describeType(value)}`,
       outdated,
-      'Read it before, and go on with the numbers: tensor(await x.array(), x.shape).',
+      'Read it before the change and continue with the numbers: tensor(await x.array(), x.shape).',
     );
   }
   const data = newArray(value.dtype, sizeOf(value.shape));
@@ -113,7 +114,7 @@ async function backwardNow(
   if (!isScalar(written)) {
     throw new NnError(
       'ERR_BACKWARD',
-      `backward: a loss is one float32 number, given ${describeType(written)}; reduce it first, by sum() or mean().`,
+      `backward: expected a loss of one float32 number, got ${describeType(written)}. Reduce it first with sum() or mean().`,
     );
   }
   const remainder = remainderOf(written, order, 'differentiate');
@@ -122,7 +123,7 @@ async function backwardNow(
     throw outdatedError(
       'backward: the loss',
       outdated,
-      'Call backward before, or compute the loss anew from a forward call; a part that is a constant is tensor(await x.array(), x.shape).',
+      'Call backward before the change, or recompute the loss. Write a constant part as tensor(await x.array(), x.shape).',
     );
   }
   const loss = withKept(written, remainder);
@@ -145,7 +146,7 @@ async function backwardNow(
   keep(written, number);
 }
 
-/** Where gradients may turn out to be wrong, none is delivered before all have been seen. */
+/** Delivers gradients only after all of them have been checked. */
 async function runLookingForAnomalies(
   loss: Value,
   step: TrainingStep,
@@ -167,7 +168,7 @@ async function runLookingForAnomalies(
   deliver(places.keys());
 }
 
-/** The gradients of one pass, which are written where those of the passes before are, and added to them. */
+/** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
 class Gradients {
   readonly places: readonly Float32Array[];
   readonly #parameters: readonly GradientReceiver[];
@@ -180,7 +181,7 @@ class Gradients {
     this.places = parameters.map((parameter) => parameter.gradientPlace());
   }
 
-  /** To be told of gradients that are in their places. */
+  /** Called with the positions of gradients that have been written. */
   readonly deliver = (positions: Iterable<number>): void => {
     for (const position of positions) {
       this.#delivered.add(position);
@@ -189,7 +190,7 @@ class Gradients {
     }
   };
 
-  /** What a pass that fails has not delivered is as before; what it has is being averaged. */
+  /** After a failed pass: restores gradients that were not delivered. Delivered ones are already being averaged. */
   restoreUndelivered(): void {
     for (const [position, gradient] of this.#earlier.entries()) {
       if (gradient && !this.#delivered.has(position)) this.places[position].set(gradient);
@@ -202,8 +203,8 @@ function whyNothingIsTrained(loss: Value): string {
     (node) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
   );
   return depends
-    ? 'backward: the loss leads to Parameters only through noGrad or detach(), which keep no way back; compute it outside of them.'
-    : 'backward: the loss depends on no Parameter, so there is no gradient to compute.';
+    ? 'backward: the loss depends on Parameters only through noGrad or detach(), which block gradients. Compute it outside of them.'
+    : 'backward: the loss does not depend on any Parameter, so there is no gradient to compute.';
 }
 
 function accumulate(gradient: Float32Array, earlier: Float32Array | undefined): void {

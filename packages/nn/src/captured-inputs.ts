@@ -3,15 +3,15 @@ import { discard } from './executor/discard.ts';
 import { isNode, type Node } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
 
-/** Copies of earlier runs, as many as one run took, by the bytes of their buffers: loops ask for the same ones, or ones of about that size, again and again. */
+/** Free buffers of earlier runs by size in bytes, at most as many as one run used: loops need similar sizes repeatedly. */
 let free = new Map<number, TensorData[]>();
 
-/** Bytes of copies that are held for the next run; larger ones are freed, whose copying costs little beside what is computed from them. */
+/** Bytes kept for the next run. Larger buffers are freed, since their copy is cheap compared with the computation. */
 const mostHeld = 64e6;
 
 /**
- * What callers' arrays held when a run was asked for. It begins later: onnxruntime reads its inputs in a later turn of the event loop, after other operations and perhaps a
- * compilation, and the caller may have put the next batch into the same array by then.
+ * Copies of the callers' arrays at the time of the call. The run starts later, after other operations and perhaps a
+ * compilation, when the caller may have written the next batch into the same array.
  */
 export class CapturedInputs {
   readonly #copies = new Map<Source, TensorData>();
@@ -25,7 +25,7 @@ export class CapturedInputs {
   /** The array that a run reads for a leaf. */
   readonly of = (source: Source): TensorData => this.#copies.get(source) ?? source.data;
 
-  /** The run is over. */
+  /** Call after the run: keeps or frees the copies. */
   release(): void {
     if (this.#copies.size === 0) return;
     const copies = [...this.#copies.values()];
@@ -33,7 +33,7 @@ export class CapturedInputs {
     if (copies.reduce((sum, { byteLength }) => sum + byteLength, 0) > mostHeld) {
       discard(copies.map(({ buffer }) => buffer as ArrayBuffer));
     } else {
-      // Of other sizes than this run's.
+      // Sizes that this run did not use.
       const unused = [...free.values()].flat();
       if (unused.length > 0) discard(unused.map(({ buffer }) => buffer as ArrayBuffer));
       free = new Map();
@@ -47,7 +47,7 @@ export class CapturedInputs {
 
   #copy(source: Source): void {
     const { data } = source;
-    // One that was emptied is reported when the graph runs.
+    // A detached (empty) array is reported when the graph runs.
     if (data.length === 0 || this.#copies.has(source)) return;
     const capacity = roundedUp(data.byteLength);
     const place = free.get(capacity)?.pop();
@@ -64,7 +64,7 @@ function viewLike({ constructor, length }: TensorData, buffer: ArrayBuffer): Ten
   return new (constructor as Float32ArrayConstructor)(buffer, 0, length);
 }
 
-/** At most an eighth more, so that texts of all lengths need few sizes. */
+/** Rounds up by at most 1/8, so that inputs of many lengths need few sizes. */
 function roundedUp(bytes: number): number {
   const step = Math.max(2 ** Math.floor(Math.log2(bytes)) / 8, 8);
   return Math.ceil(bytes / step) * step;

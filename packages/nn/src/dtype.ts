@@ -1,4 +1,4 @@
-/** Element types of tensors. Training computes in float32; labels and indices are int64, as in torch; comparisons give bool. */
+/** Element types of tensors. Training uses float32; labels and indices are int64, as in torch; comparisons return bool. */
 export type DType = 'float32' | 'int64' | 'bool';
 
 /** The JavaScript array that holds the elements of a tensor, row-major. */

@@ -1,4 +1,4 @@
-/** What @ringrun/nn throws: a stable `code` to branch on, and a message that says what was given, what was expected and how to mend it. */
+/** Base class of all errors of @ringrun/nn. `code` is stable across versions. */
 export class NnError extends Error {
   readonly code:
     | 'ERR_SHAPE'
@@ -16,14 +16,14 @@ export class NnError extends Error {
   }
 }
 
-/** Shapes or dtypes that an operator cannot take. Thrown where the graph is written, before anything runs. */
+/** Invalid shapes or dtypes of an operator's inputs. Thrown when the operator is called, before the graph runs. */
 export class ShapeError extends NnError {
   constructor(message: string) {
     super('ERR_SHAPE', message);
   }
 }
 
-/** An argument that cannot work, such as a negative learning rate. */
+/** An invalid argument, such as a negative learning rate. */
 export class ArgumentError extends NnError {
   constructor(message: string, options?: ErrorOptions) {
     super('ERR_ARGUMENT', message, options);

@@ -4,12 +4,12 @@ import { substitute } from './graph/substitute.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import { input } from './ops/source.ts';
 
-/** Losses of backward passes and results of `item`, by what they are the numbers of. */
+/** Losses of backward passes and results of `item`, by value. */
 const numbers = new WeakMap<Value, TensorData>();
 
-/** Keeps a value of one element: from now on it is this number, whatever becomes of the arrays that it was computed from. */
+/** Keeps the number of a value with one element. Later changes of its inputs do not affect it. */
 export function keep(value: Value, number: TensorData): void {
-  // A leaf is what its array holds.
+  // A leaf always reads its array.
   if (!isNode(value.node, 'Input')) numbers.set(value, number.slice());
 }
 
@@ -17,12 +17,12 @@ export function keptNumber(value: Value): TensorData | undefined {
   return numbers.get(value);
 }
 
-/** Where kept numbers stand for nodes: in every graph that is only read; behind `detach` and `noGrad` where a graph is differentiated, which goes through all others. */
+/** 'read': kept numbers replace any node. 'differentiate': only nodes behind `detach` or `noGrad`. */
 export type Purpose = 'read' | 'differentiate';
 
-/** What is left of a graph to compute. */
+/** The part of a graph that must be computed. */
 export interface Remainder {
-  /** Those that are computed, and those for which numbers stand, each after its inputs that are left. */
+  /** Nodes to compute and nodes replaced by kept numbers, each after its remaining inputs. */
   readonly nodes: readonly Node[];
   readonly stands: (node: Node) => boolean;
 }
@@ -46,12 +46,12 @@ export function withKept(value: Value, { nodes, stands }: Remainder): Value {
   return leaves.length === 0 ? value : substitute([value], new Map(leaves))[0];
 }
 
-/** Graphs need not go on to what a node was computed from if its only output is kept. */
+/** True if the node's only output is kept, so that its inputs are not needed. */
 function isKept(node: Node): boolean {
   return (node.outputs.length === 1 || hasOutputsForGradients(node)) && numbers.has(node.outputs[0]);
 }
 
-/** Whether the outputs behind the first are read by the node's gradient alone. */
+/** True if only the node's gradient reads the outputs after the first. */
 function hasOutputsForGradients(node: Node): boolean {
   return isNode(node, 'NegativeLogLikelihoodLoss') || isNode(node, 'Relu');
 }

@@ -2,21 +2,21 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { isNode, type Value } from './graph/node.ts';
 import { detach } from './ops/elementwise.ts';
 
-/** Entered by `noGrad`; belongs to the calls inside, those behind an `await` too, and to nothing that runs meanwhile. */
+/** Set inside `noGrad`, also after an `await` in it, but not in code that runs concurrently. */
 const withoutGradients = new AsyncLocalStorage<true>();
 
 /**
- * Runs a function whose tensors do not lead back to parameters (torch.no_grad): for evaluation, and for targets that a loss compares with.
- * `backward` gives no gradient through them. Parameters that are made inside are trainable all the same.
+ * Runs a function without recording gradients (torch.no_grad), for evaluation and for the targets of a loss. Parameters
+ * created inside are still trainable.
  *
  * @param run may be asynchronous
- * @returns what `run` gives
+ * @returns the result of `run`
  */
 export function noGrad<T>(run: () => T): T {
   return withoutGradients.run(true, run);
 }
 
-/** A value as it is where it was computed: inside `noGrad`, without a way back to the parameters. */
+/** Detaches a value inside `noGrad`; elsewhere returns it unchanged. */
 export function asRecorded(value: Value): Value {
   return withoutGradients.getStore() === undefined || leadsNowhere(value) ? value : detach(value);
 }

@@ -1,20 +1,20 @@
 import { sizeOf } from './graph/node.ts';
 
-/** A float32 tensor in a state dict: a copy that nothing else changes. */
+/** A copy of a float32 tensor in a state dict. */
 export interface StoredTensor {
   readonly shape: readonly number[];
   /** Row-major. */
   readonly data: Float32Array;
 }
 
-/** A tensor of any dtype that is to be loaded, such as `loadSafetensors` of ringrun gives. */
+/** A tensor of any dtype to load, such as those of ringrun's `loadSafetensors`. */
 export interface LoadableTensor {
   readonly shape: readonly number[];
   /** Row-major. */
   readonly data: LoadableArray;
 }
 
-/** Elements that become float32: numbers, bigints, and 16-bit floats in a class that converts them, as `Float16Bits` and `BFloat16Bits` of ringrun do. */
+/** Elements convertible to float32: typed arrays, and 16-bit floats with `toFloat32`, as ringrun's `Float16Bits`. */
 export type LoadableArray =
   | (ArrayBufferView & ArrayLike<number>)
   | BigInt64Array
@@ -26,7 +26,7 @@ interface ConvertsToFloat32 {
   toFloat32(): Float32Array;
 }
 
-/** The elements, rounded to float32 where they are wider. */
+/** The elements, rounded to float32. */
 export function asFloat32(data: LoadableArray): Float32Array {
   if (data instanceof Float32Array) return data;
   if ('toFloat32' in data) return data.toFloat32();
@@ -37,27 +37,29 @@ export function store(shape: readonly number[], data: Float32Array): StoredTenso
   return { shape: [...shape], data: data.slice() };
 }
 
-/** How a float32 tensor differs from a tensor of this shape, in words; undefined when it fits. */
+/** Describes why a stored float32 tensor does not fit a shape; undefined if it fits. */
 export function misfit(stored: unknown, shape: readonly number[]): string | undefined {
   const { data } = (stored ?? {}) as Partial<StoredTensor>;
   if (!(data instanceof Float32Array))
-    return `is not { shape, data: Float32Array }, but ${describeValue(stored)}`;
+    return `must be { shape, data: Float32Array }, got ${describeValue(stored)}`;
   return loadableMisfit(stored, shape);
 }
 
-/** How a tensor of any dtype differs from a tensor of this shape, in words; undefined when it can be loaded into one. */
+/** Describes why a stored tensor of any dtype cannot be loaded into a tensor of this shape; undefined if it can. */
 export function loadableMisfit(stored: unknown, shape: readonly number[]): string | undefined {
   const { shape: given, data } = (stored ?? {}) as Partial<LoadableTensor>;
   if (!ArrayBuffer.isView(data) || data instanceof DataView || !Array.isArray(given)) {
-    return `is not { shape, data: a typed array }, but ${describeValue(stored)}`;
+    return `must be { shape, data: a typed array }, got ${describeValue(stored)}`;
   }
   const same = given.length === shape.length && shape.every((size, axis) => size === given[axis]);
-  if (!same) return `has shape [${given.join(',')}], expected [${shape.join(',')}]`;
-  if (data.length !== sizeOf(shape)) return `has ${data.length} elements for the shape [${shape.join(',')}]`;
+  if (!same) return `must have shape [${shape.join(',')}], got [${given.join(',')}]`;
+  if (data.length !== sizeOf(shape)) {
+    return `must have ${sizeOf(shape)} elements for shape [${shape.join(',')}], got ${data.length}`;
+  }
   return undefined;
 }
 
-/** A value of a wrong kind, as messages name it. */
+/** Describes a value of the wrong type in error messages. */
 export function describeValue(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   return `an object of ${(value as { constructor?: { name?: string } }).constructor?.name ?? 'no class'}`;

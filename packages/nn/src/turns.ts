@@ -2,34 +2,35 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
 
-/** What takes its turn: a backward pass, an optimizer step, or the computation of a tensor's elements. */
+/** A queued operation: a backward pass, an optimizer step, or the computation of a tensor's elements. */
 export interface Operation {
   /** As users write it: `optimizer.step()`. */
   readonly name: string;
-  /** Whether later operations see its effect, as they do of backward passes and steps. */
+  /** True if later operations depend on its effect, as for backward passes and optimizer steps. */
   readonly changes: boolean;
-  /** The arrays of the parameters and buffers that it reads or changes; asked for only while the operation is pending. */
+  /** Arrays of the parameters and buffers that it reads or changes. Called only while the operation is pending. */
   readonly arrays: () => ReadonlySet<TensorData>;
 }
 
 interface Turn {
   readonly operation: Operation;
   isOver: boolean;
-  /** Why this operation, or one before it in whose effect it relies, did not succeed. */
+  /** Failure of this operation, or of an earlier one that it depends on. */
   failure: { readonly name: string; readonly error: unknown } | undefined;
 }
 
-/** The operations that are not over, in the order of the calls. */
+/** Pending operations, in the order of the calls. */
 const pending = new Set<Turn>();
-/** The turn whose operation runs the present code, such as the communication hook of a backward pass. */
+/** The turn of the currently running code, such as the communication hook of a backward pass. */
 const current = new AsyncLocalStorage<Turn>();
 let end: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs an operation when all earlier ones are over, so that their order is that of the calls, as in an eager framework, whether each was awaited or not.
+ * Runs an operation after all earlier ones, so that operations run in the order of the calls even if they are not
+ * awaited, as in an eager framework.
  *
- * If an earlier operation that changes something fails, those that were called before it was over do not run, and reject with its error as their cause: their caller did
- * not await it, and would not learn of it. What an operation calls itself runs within its turn.
+ * If an earlier operation with an effect fails, operations that were called before it ended do not run. They reject with
+ * its error as their cause, because their caller did not await it. Nested operations run within the turn of their caller.
  */
 export function inTurn<Result>(operation: Operation, run: () => Promise<Result>): Promise<Result> {
   if (isWithinTurn()) return run();
@@ -52,13 +53,13 @@ export function inTurn<Result>(operation: Operation, run: () => Promise<Result>)
   return result;
 }
 
-/** Makes a change that takes no time: now if no operation is pending, else in its turn. */
+/** Makes a synchronous change: immediately if no operation is pending, else in its turn. */
 export function changeInTurn(name: string, change: () => void): void {
   if (pending.size === 0 || isWithinTurn()) {
     change();
     return;
   }
-  // Without the operation before it, the change is left out, and what follows learns why.
+  // If an earlier operation fails, the change is skipped and later operations report the failure.
   void inTurn({ name, changes: true, arrays: () => new Set() }, async () => {
     change();
     return Promise.resolve();
@@ -66,10 +67,10 @@ export function changeInTurn(name: string, change: () => void): void {
 }
 
 /**
- * For functions that return at once, and so cannot wait for their turn.
+ * For synchronous functions, which cannot wait for their turn.
  *
  * @param tensors parameters and buffers that the function reads or changes
- * @param beside whether operations that change nothing may be pending
+ * @param beside true if operations without an effect may be pending
  * @throws NnError (ERR_NOT_AWAITED) if an operation on one of the tensors is pending
  */
 export function requireNothingPending(
@@ -85,7 +86,7 @@ export function requireNothingPending(
     if (arrays.some((array) => concerned.has(array))) {
       throw new NnError(
         'ERR_NOT_AWAITED',
-        `${where}: ${operation.name} is not over. Await it first: await ${operation.name}.`,
+        `${where}: ${operation.name} is still running. Await it first: await ${operation.name}.`,
       );
     }
   }
@@ -105,7 +106,7 @@ function didNotRun({ name }: Operation, { name: failed, error }: NonNullable<Tur
   const reason = error instanceof Error ? error.message : String(error);
   return new NnError(
     'ERR_NOT_AWAITED',
-    `${name}: did not run, because ${failed}, which was called before it and not awaited, failed: ${reason} Write await ${failed}.`,
+    `${name}: not run, because the earlier ${failed}, which was not awaited, failed: ${reason} Write await ${failed}.`,
     { cause: error },
   );
 }

@@ -1,9 +1,9 @@
 import type { UnaveragedGradientObserver } from 'ringrun';
 
-/** ringrun fills it where it is loaded; this package imports only its types. */
+/** Set by ringrun when it is loaded; this package imports only ringrun's types. */
 const observer = Symbol.for('ringrun.unaveragedGradient');
 
-/** A gradient is in an array of the library's own, where nobody averages it over ranks. */
+/** Reports a gradient outside of DistributedDataParallel, which is not averaged over ranks. */
 export function tellOfUnaveragedGradient(): void {
   const registry = globalThis as unknown as Record<symbol, UnaveragedGradientObserver | undefined>;
   registry[observer]?.();

@@ -37,14 +37,14 @@ test.each(golden.clipGradNorm)('clipGradNorm to $maxNorm, p = $normType, as torc
 });
 
 describe('clipGradNorm', () => {
-  test('sums in double', async () => {
+  test('sums in double precision', async () => {
     const gradient = new Float32Array(3_000_000).fill(1e-3);
     gradient[0] = 1000;
     const exact = Math.sqrt(gradient.reduce((sum, element) => sum + element * element, 0));
     expect(clipGradNorm(await withGradient(gradient), Infinity)).toBeCloseTo(exact, 9);
   });
 
-  test('takes one parameter, counts one that is named twice once, and gives 0 without gradients', async () => {
+  test('accepts one parameter, ignores duplicates, and returns 0 without gradients', async () => {
     const parameter = await withGradient(Float32Array.of(3, 4));
     expect(clipGradNorm(parameter, 10)).toBe(5);
     expect(clipGradNorm([parameter, parameter], 2.5)).toBe(5);
@@ -52,7 +52,7 @@ describe('clipGradNorm', () => {
     expect(clipGradNorm([without()], 1)).toBe(0);
   });
 
-  test('changes the gradient in the bucket where it lies', async () => {
+  test('scales the gradient in its bucket, in place', async () => {
     const bucket = Float32Array.of(7, 0, 0, 7);
     const parameter = without();
     const sink: GradientSink = {
@@ -77,7 +77,7 @@ describe('clipGradNorm', () => {
       expect(() => clipGradNorm(parameter, 1, { errorIfNonfinite: true })).toThrow(
         expect.objectContaining({
           code: 'ERR_NONFINITE',
-          message: expect.stringContaining(`norm of all gradients is ${element}`) as string,
+          message: expect.stringContaining(`norm of all gradients, got ${element}`) as string,
         }) as Error,
       );
       expect(parameter.grad).toEqual(Float32Array.of(3, element));
@@ -87,9 +87,9 @@ describe('clipGradNorm', () => {
   );
 
   test.each<[string, number, number]>([
-    ['maxNorm must be at least 0, given -1', -1, 2],
-    ['maxNorm must be at least 0, given NaN', NaN, 2],
-    ['normType must be above 0, given 0', 1, 0],
+    ['maxNorm must be at least 0, got -1', -1, 2],
+    ['maxNorm must be at least 0, got NaN', NaN, 2],
+    ['normType must be above 0, got 0', 1, 0],
   ])('refuses: %s', async (message, maxNorm, normType) => {
     const parameter = await withGradient(Float32Array.of(3, 4));
     const clip = () => clipGradNorm(parameter, maxNorm, { normType });
@@ -100,15 +100,15 @@ describe('clipGradNorm', () => {
 });
 
 describe('clipGradValue', () => {
-  test('cuts every element and leaves NaN', async () => {
+  test('clamps every element and keeps NaN', async () => {
     const parameter = await withGradient(Float32Array.of(-3, -0.5, 0.25, Infinity, NaN));
     clipGradValue([without(), parameter], 0.5);
     expect(parameter.grad).toEqual(Float32Array.of(-0.5, -0.5, 0.25, 0.5, NaN));
   });
 
-  test('refuses a value below 0', () => {
+  test('rejects a value below 0', () => {
     expect(() => {
       clipGradValue([], -1);
-    }).toThrow('clipValue must be at least 0, given -1');
+    }).toThrow('clipValue must be at least 0, got -1');
   });
 });

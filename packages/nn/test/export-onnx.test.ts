@@ -310,13 +310,9 @@ describe('several inputs and outputs', () => {
   });
 
   test.each([
-    ['inputs and inputShape', { inputShape: [1, 5], inputs }, /takes either inputShape/],
-    ['no inputs', {}, /takes either inputShape/],
-    [
-      'a shape without a size',
-      { inputs: [{ shape: [0, 5] }] },
-      /the shape of input must be .*, given \[0,5\]/,
-    ],
+    ['inputs and inputShape', { inputShape: [1, 5], inputs }, /expected either inputShape/],
+    ['no inputs', {}, /expected either inputShape/],
+    ['a shape without a size', { inputs: [{ shape: [0, 5] }] }, /the shape of input must be .*, got \[0,5\]/],
     [
       'a dtype that tensors do not have',
       { inputs: [{ shape: [1], dtype: 'float16' }] },
@@ -325,15 +321,15 @@ describe('several inputs and outputs', () => {
     [
       'too few names',
       { inputs, outputNames: ['scores'] },
-      /forward returns 2 tensors, given 1 names: scores/,
+      /expected 2 output names, one for each tensor that forward returns, got 1: scores/,
     ],
-    ['a name that is taken', { inputs, outputNames: ['scores', 'head.bias'] }, /have the name 'head\.bias'/],
+    ['a name that is taken', { inputs, outputNames: ['scores', 'head.bias'] }, /got 'head\.bias' twice/],
     ['an unknown option', { inputShap: [1, 5] }, /inputShap/],
-  ])('%s: refused', (_, options, message) => {
+  ])('rejects %s', (_, options, message) => {
     expect(() => exportOnnx(new Reader(), options as ExportOptions)).toThrow(message);
   });
 
-  test('a forward that gives something else is refused', () => {
+  test('rejects a forward that does not return tensors', () => {
     class Odd extends nn.Module {
       forward(x: Tensor): unknown {
         return { x, count: 1 };

@@ -26,7 +26,7 @@ const two = tensor(new Float32Array(4), [2, 2]);
 const classes = tensor(new BigInt64Array(2));
 const { lrScheduler } = optim;
 
-describe('a positional argument where options belong is refused with what to write', () => {
+describe('rejects a positional argument in place of options and shows what to write', () => {
   test.each([
     [
       make(nn.Conv2d, 1, 2, 3, 2),
@@ -79,7 +79,7 @@ describe('a positional argument where options belong is refused with what to wri
     [make(optim.RMSprop, [parameter()], 0.1), 'as in { lr: 0.1 }'],
     [
       make(optim.SGD, new nn.Linear(1, 1)),
-      'SGD: takes Parameters, given an object of Linear; pass model.parameters().',
+      'SGD: expected Parameters, got an object of Linear. Pass model.parameters().',
     ],
     [make(lrScheduler.StepLR, sgd(), 3, 0.5), 'as in { gamma: 0.5 }'],
     [make(lrScheduler.MultiStepLR, sgd(), [3], 0.5), 'as in { gamma: 0.5 }'],
@@ -93,10 +93,10 @@ describe('a positional argument where options belong is refused with what to wri
     ],
     [
       make(nn.LeakyReLU, { negativeSlope: 1 }),
-      'LeakyReLU: negativeSlope must be a number, given an object of Object.',
+      'LeakyReLU: negativeSlope must be a number, got an object of Object.',
     ],
     [make(nn.Softmax, { dim: 1 }), 'Softmax: dim must be a number'],
-    [make(nn.LogSoftmax), 'LogSoftmax: dim must be a number, given undefined'],
+    [make(nn.LogSoftmax), 'LogSoftmax: dim must be a number, got undefined'],
     [make(nn.Flatten, { startDim: 0 }), 'Flatten: startDim must be a number'],
     [make(nn.Dropout, { p: 0.1 }), 'Dropout: p must be a number'],
   ] as Case[])('%#', refuses);

@@ -106,7 +106,7 @@ const momentaOf = ({ paramGroups }: optim.Optimizer) =>
   );
 const ratesOf = ({ paramGroups }: optim.Optimizer) => paramGroups.map(({ lr }) => lr);
 
-describe('as torch', () => {
+describe('matches torch', () => {
   test('the fixture has every schedule', () => {
     expect(Object.keys(golden.schedules)).toEqual(Object.keys(schedulers));
   });
@@ -146,7 +146,7 @@ test('two schedules on one optimizer multiply', () => {
   expect(optimizer.paramGroups[0].lr).toBeCloseTo(0.5 * 0.25 * 0.1, 12);
 });
 
-test('a group that is added later keeps its rate', () => {
+test('a group added after the scheduler keeps its rate', () => {
   const optimizer = adam();
   const scheduler = new lrScheduler.ExponentialLR(optimizer, 0.5);
   optimizer.addParamGroup({ params: [one()], lr: 3 });
@@ -155,14 +155,14 @@ test('a group that is added later keeps its rate', () => {
   expect(scheduler.getLastLr()).toEqual([0.25]);
 });
 
-test('what getLastLr and stateDict give is a copy', () => {
+test('getLastLr and stateDict return copies', () => {
   const scheduler = new lrScheduler.StepLR(adam(), 3);
   scheduler.getLastLr()[0] = 9;
   scheduler.stateDict().baseLrs[0] = 9;
   expect(scheduler.stateDict()).toEqual({ lastEpoch: 0, baseLrs: [0.5], lastLr: [0.5] });
 });
 
-describe('refused', () => {
+describe('rejects', () => {
   const create = {
     step: (stepSize: number, gamma: number) => () => new lrScheduler.StepLR(adam(), stepSize, { gamma }),
     oneCycle:
@@ -171,16 +171,16 @@ describe('refused', () => {
         new lrScheduler.OneCycleLR(sgd(), maxLr, options),
   };
   test.each<[string, () => unknown]>([
-    ['StepLR: stepSize must be a positive integer, given 0', create.step(0, 1)],
-    ['StepLR: gamma must be at least 0, given -1', create.step(1, -1)],
+    ['StepLR: stepSize must be a positive integer, got 0', create.step(0, 1)],
+    ['StepLR: gamma must be at least 0, got -1', create.step(1, -1)],
     [
-      'milestones must be epochs in ascending order from 0 on, given [3,2]',
+      'milestones must be epochs from 0 in ascending order, got [3,2]',
       () => new lrScheduler.MultiStepLR(adam(), [3, 2]),
     ],
-    ['ExponentialLR: gamma must be at least 0, given NaN', () => new lrScheduler.ExponentialLR(adam(), NaN)],
+    ['ExponentialLR: gamma must be at least 0, got NaN', () => new lrScheduler.ExponentialLR(adam(), NaN)],
     ['LinearLR: startFactor must be above 0', () => new lrScheduler.LinearLR(adam(), { startFactor: 0 })],
     [
-      'LinearLR: endFactor must lie between 0 and 1, given 2',
+      'LinearLR: endFactor must lie between 0 and 1, got 2',
       () => new lrScheduler.LinearLR(adam(), { endFactor: 2 }),
     ],
     [
@@ -188,31 +188,34 @@ describe('refused', () => {
       () => new lrScheduler.CosineAnnealingLR(adam(), 2.5),
     ],
     [
-      'LambdaLR: takes one value or 2, one for each group, given 1',
+      'LambdaLR: expected one value or one for each of the 2 groups, got 1',
       () => new lrScheduler.LambdaLR(sgd(), [() => 1]),
     ],
     [
-      'LambdaLR: gives group 1 a learning rate of NaN at step 0',
+      'LambdaLR: learning rates must be finite, got NaN for group 1 at step 0',
       () => new lrScheduler.LambdaLR(sgd(), [() => 1, () => NaN]),
     ],
-    ['OneCycleLR: needs totalSteps, or epochs and stepsPerEpoch', create.oneCycle({ epochs: 3 })],
+    ['OneCycleLR: expected totalSteps, or epochs and stepsPerEpoch', create.oneCycle({ epochs: 3 })],
     ['OneCycleLR: totalSteps must be a positive integer', create.oneCycle({ totalSteps: -1 })],
     ['OneCycleLR: pctStart must lie between 0 and 1', create.oneCycle({ totalSteps: 1, pctStart: 30 })],
-    ['takes one value or 2, one for each group, given 3', create.oneCycle({ totalSteps: 1 }, [1, 2, 3])],
     [
-      "annealStrategy is 'cos' or 'linear', given 'exp'",
+      'expected one value or one for each of the 2 groups, got 3',
+      create.oneCycle({ totalSteps: 1 }, [1, 2, 3]),
+    ],
+    [
+      "annealStrategy must be 'cos' or 'linear', got 'exp'",
       create.oneCycle({ totalSteps: 1, annealStrategy: 'exp' as 'cos' }),
     ],
     [
-      'neither momentum nor betas; pass cycleMomentum: false',
+      'expected an optimizer with momentum or betas. Pass cycleMomentum: false',
       () => new lrScheduler.OneCycleLR(new optim.Adadelta([one()]), 1, { totalSteps: 5 }),
     ],
     [
-      'StepLR: its first argument is an Optimizer',
+      'StepLR: expected an Optimizer as the first argument',
       () => new lrScheduler.StepLR(one() as unknown as optim.Optimizer, 1),
     ],
     [
-      'scheduler 1 is not one of this optimizer',
+      'expected schedulers of one optimizer, but scheduler 1 has another',
       () => {
         const [a, b] = [adam(), adam()];
         return new lrScheduler.SequentialLR(
@@ -223,7 +226,7 @@ describe('refused', () => {
       },
     ],
     [
-      'SequentialLR: milestones must be epochs in ascending order from 1 on, given [0]',
+      'SequentialLR: milestones must be epochs from 1 in ascending order, got [0]',
       () => {
         const optimizer = adam();
         const schedulers = [new lrScheduler.LinearLR(optimizer), new lrScheduler.LinearLR(optimizer)];
@@ -231,7 +234,7 @@ describe('refused', () => {
       },
     ],
     [
-      'given 1 schedulers and 1 milestones',
+      'got 1 schedulers and 1 milestones',
       () => {
         const optimizer = adam();
         return new lrScheduler.SequentialLR(optimizer, [new lrScheduler.LinearLR(optimizer)], [1]);
@@ -242,7 +245,7 @@ describe('refused', () => {
     expect(build).toThrow(message);
   });
 
-  test('a step behind the end of a cycle, which changes nothing', () => {
+  test('a step after the end of a cycle, and changes nothing', () => {
     const optimizer = sgd();
     const scheduler = new lrScheduler.OneCycleLR(optimizer, 1, { totalSteps: 2 });
     scheduler.step();
@@ -250,11 +253,11 @@ describe('refused', () => {
     const before = [optimizer.stateDict(), scheduler.stateDict()];
     expect(() => {
       scheduler.step();
-    }).toThrow('OneCycleLR: step 3 of a cycle of 2 steps');
+    }).toThrow('OneCycleLR: expected at most 2 steps, got step 3');
     expect([optimizer.stateDict(), scheduler.stateDict()]).toEqual(before);
   });
 
-  test('a state of other groups or schedulers, which changes nothing', () => {
+  test('a state with other groups or schedulers, and changes nothing', () => {
     const optimizer = sgd();
     const [linear, step] = [new lrScheduler.LinearLR(optimizer), new lrScheduler.StepLR(optimizer, 1)];
     const both = new lrScheduler.SequentialLR(optimizer, [linear, step], [2]);
@@ -262,12 +265,14 @@ describe('refused', () => {
     const before = both.stateDict();
     expect(() => {
       linear.loadStateDict(other);
-    }).toThrow('LinearLR: its state is { lastEpoch, baseLrs, lastLr } with 2 rates');
+    }).toThrow(
+      'LinearLR: expected a state { lastEpoch, baseLrs, lastLr } with a rate for each of the 2 groups',
+    );
     const { schedulers } = structuredClone(before);
     schedulers[0].lastEpoch = 7;
     expect(() => {
       both.loadStateDict({ lastEpoch: 1, schedulers: [schedulers[0], other] });
-    }).toThrow('StepLR: its state');
+    }).toThrow('StepLR: expected a state');
     expect(() => {
       both.loadStateDict({ lastEpoch: 1, schedulers: [] });
     }).toThrow('of 2 schedulers');

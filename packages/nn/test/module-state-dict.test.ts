@@ -62,7 +62,7 @@ test('not strict, keys of one side only are left alone and told', () => {
   expect(net.stateDict()).toEqual(before.set('scale.weight', state['scale.weight']));
 });
 
-describe('refused, with nothing changed:', () => {
+describe('rejects and changes nothing:', () => {
   function refusal(spoil: (state: Map<string, StoredTensor>) => void, options?: { strict: boolean }): string {
     const net = new Net();
     const before = net.stateDict();
@@ -88,7 +88,7 @@ describe('refused, with nothing changed:', () => {
       state.set('output_layer.weight', { shape: [2, 3], data: new Float32Array(6) });
     });
     expect(message).toContain('missing: conv1.bias, scale.running_mean; unexpected: fc.weight; ');
-    expect(message).toContain('output_layer.weight has shape [2,3], expected [3,2]. Nothing was loaded.');
+    expect(message).toContain('output_layer.weight must have shape [3,2], got [2,3]. Nothing was loaded.');
   });
 
   test('other shapes even when not strict', () => {
@@ -96,21 +96,21 @@ describe('refused, with nothing changed:', () => {
       (state) => state.set('conv1.bias', { shape: [2, 1], data: new Float32Array(2) }),
       { strict: false },
     );
-    expect(message).toContain('conv1.bias has shape [2,1], expected [2]');
+    expect(message).toContain('conv1.bias must have shape [2], got [2,1]');
   });
 
-  test('an array that does not fill its shape', () => {
+  test('an array whose length does not match its shape', () => {
     const message = refusal((state) => state.set('conv1.bias', { shape: [2], data: new Float32Array(3) }));
-    expect(message).toContain('conv1.bias has 3 elements for the shape [2]');
+    expect(message).toContain('conv1.bias must have 2 elements for shape [2], got 3');
   });
 
-  test('what holds no array', () => {
+  test('an entry that is not a stored tensor', () => {
     const message = refusal((state) => state.set('conv1.bias', [1, 2] as unknown as StoredTensor));
-    expect(message).toContain('conv1.bias is not { shape, data: a typed array }, but an object of Array');
+    expect(message).toContain('conv1.bias must be { shape, data: a typed array }, got an object of Array');
   });
 
-  test('what is no state dict', () => {
-    expect(() => new Net().loadStateDict(null as unknown as Map<string, StoredTensor>)).toThrow('given null');
+  test('null instead of a state dict', () => {
+    expect(() => new Net().loadStateDict(null as unknown as Map<string, StoredTensor>)).toThrow('got null');
   });
 
   test('two properties with one key', () => {
@@ -118,6 +118,6 @@ describe('refused, with nothing changed:', () => {
       readonly aB = new Parameter(new Float32Array(1), [1]);
       readonly a_b = new Parameter(new Float32Array(1), [1]);
     }
-    expect(() => new Twins().stateDict()).toThrow('two properties have the key a_b, one of them a_b');
+    expect(() => new Twins().stateDict()).toThrow('got a_b for two properties, one of them a_b');
   });
 });

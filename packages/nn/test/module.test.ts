@@ -112,7 +112,7 @@ describe('ModuleList', () => {
 
   test('takes modules alone', () => {
     expect(() => new nn.ModuleList([undefined as unknown as nn.Module])).toThrow(
-      'ModuleList: part 0 is not a Module',
+      'ModuleList: expected Modules, got',
     );
   });
 });

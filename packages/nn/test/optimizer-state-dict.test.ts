@@ -57,7 +57,7 @@ test('is a copy, and so is what is loaded', async () => {
   expect(optimizer.stateDict()).toEqual(kept);
 });
 
-test('of an optimizer that has not begun takes the states away', async () => {
+test('loading the state dict of a fresh optimizer resets all states', async () => {
   const { optimizer, x } = await trained();
   const fresh = new optim.Adam([{ params: [unused()] }, { params: [unused(), unused()] }], { lr: 0.1 });
   optimizer.loadStateDict(fresh.stateDict());
@@ -67,18 +67,18 @@ test('of an optimizer that has not begun takes the states away', async () => {
   expect(x.data[0]).toBeCloseTo(before - 0.1, 6);
 });
 
-describe('refused, by name and with nothing changed:', () => {
+describe('rejects by name and changes nothing:', () => {
   const tensorOf = (dict: Dict, name: string) =>
     dict.state[0][name] as { shape: number[]; data: Float32Array };
   test.each<[string, (dict: Dict) => unknown]>([
-    ["its groups have [1] parameters, the optimizer's [1,2]", (dict) => dict.paramGroups.pop()],
-    ['its groups have [1,1] parameters', (dict) => dict.paramGroups[1].params.pop()],
+    ['expected groups of [1,2] parameters, got [1]', (dict) => dict.paramGroups.pop()],
+    ['expected groups of [1,2] parameters, got [1,1]', (dict) => dict.paramGroups[1].params.pop()],
     ['group 1 lacks eps', (dict) => delete (dict.paramGroups[1] as Partial<optim.AdamSettings>).eps],
     [
-      'group 0 has momentum, which this optimizer does not keep',
+      'group 0 has momentum, which this optimizer does not use',
       (dict) => Object.assign(dict.paramGroups[0], { momentum: 0 }),
     ],
-    ['group 0: Adam: lr must be at least 0, given -1', (dict) => (dict.paramGroups[0].lr = -1)],
+    ['group 0: Adam: lr must be at least 0, got -1', (dict) => (dict.paramGroups[0].lr = -1)],
     [
       'the state of parameter 0 lacks expAvgSq',
       (dict) => delete (dict.state[0] as Partial<Dict['state'][0]>).expAvgSq,
@@ -86,16 +86,16 @@ describe('refused, by name and with nothing changed:', () => {
     ['the state of parameter 0 lacks maxExpAvgSq', (dict) => (dict.paramGroups[0].amsgrad = true)],
     ['the state of parameter 0 has buffer, which', (dict) => (dict.state[0].buffer = dict.state[0].expAvg)],
     [
-      'the state of parameter 0 expAvg has shape [2,1], expected [2]',
+      'the state of parameter 0 expAvg must have shape [2], got [2,1]',
       (dict) => (tensorOf(dict, 'expAvg').shape = [2, 1]),
     ],
     [
-      'expAvg has 1 elements for the shape [2]',
+      'expAvg must have 2 elements for shape [2], got 1',
       (dict) => (tensorOf(dict, 'expAvg').data = new Float32Array(1)),
     ],
-    ['expAvg is not { shape, data: Float32Array }, but 3', (dict) => (dict.state[0].expAvg = 3)],
-    ['the state of parameter 0 has 1.5 as its step', (dict) => (dict.state[0].step = 1.5)],
-    ['it has states of parameters 7, which are in no group', (dict) => (dict.state[7] = dict.state[0])],
+    ['expAvg must be { shape, data: Float32Array }, got 3', (dict) => (dict.state[0].expAvg = 3)],
+    ['the state of parameter 0 has an invalid step, 1.5', (dict) => (dict.state[0].step = 1.5)],
+    ['it has states of parameters 7, which are not in any group', (dict) => (dict.state[7] = dict.state[0])],
     [
       'lacks eps; group 1 lacks lr',
       (dict) => {
@@ -103,7 +103,7 @@ describe('refused, by name and with nothing changed:', () => {
         delete (dict.paramGroups[1] as Partial<optim.AdamSettings>).lr;
       },
     ],
-    ['a state dict is { state, paramGroups', (dict) => delete (dict as Partial<Dict>).state],
+    ['expected a state dict { state, paramGroups', (dict) => delete (dict as Partial<Dict>).state],
   ])('%s', async (message, spoil) => {
     const { optimizer } = await trained();
     const before = optimizer.stateDict();

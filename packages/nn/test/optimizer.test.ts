@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 describe('groups', () => {
-  test('take the settings that they do not have from the optimizer', () => {
+  test('inherit missing settings from the optimizer', () => {
     const [x, y] = [vector(1), vector(2)];
     const optimizer = new optim.Adam(
       [
@@ -34,7 +34,7 @@ describe('groups', () => {
     ]);
   });
 
-  test('share no setting', async () => {
+  test('do not share setting objects', async () => {
     const [x, y] = [vector(0), vector(0)];
     const optimizer = new optim.SGD([{ params: [x] }, { params: [y] }], { lr: 1 });
     optimizer.paramGroups[0].lr = 0.25;
@@ -57,7 +57,7 @@ describe('groups', () => {
     expect([x.grad, y.grad]).toEqual([undefined, undefined]);
   });
 
-  test('may be without parameters, as one for weights without decay', async () => {
+  test('may be empty', async () => {
     const x = vector(0);
     const optimizer = new optim.SGD([{ params: [] }, { params: [x] }], { lr: 1 });
     await backward(x, 3);
@@ -89,7 +89,7 @@ describe('settings that change between steps', () => {
     expect(results[0]).not.toEqual(results[1]);
   });
 
-  test('momentum from 0 on begins a velocity', async () => {
+  test('raising momentum from 0 starts a velocity', async () => {
     const x = vector(0);
     const optimizer = new optim.SGD([x], { lr: 1 });
     await backward(x, 1);
@@ -102,17 +102,17 @@ describe('settings that change between steps', () => {
     expect(x.data[0]).toBe(-2 - (0.5 + 0.75));
   });
 
-  test('that cannot work are refused at the step, which changes nothing', async () => {
+  test('are checked at the step, which changes nothing if they are invalid', async () => {
     const [x, y] = [vector(1), vector(1)];
     const optimizer = new optim.SGD([{ params: [x] }, { params: [y] }], { lr: 1 });
     await backward(x, 1);
     optimizer.paramGroups[1].lr = NaN;
-    await expect(optimizer.step()).rejects.toThrow('SGD: lr must be at least 0, given NaN');
+    await expect(optimizer.step()).rejects.toThrow('SGD: lr must be at least 0, got NaN');
     expect(x.data[0]).toBe(1);
   });
 });
 
-test('a parameter that had no gradient at some steps is corrected by its own count', async () => {
+test('bias correction counts only the steps at which a parameter had a gradient', async () => {
   const [x, y, alone] = [vector(0), vector(0), vector(0)];
   const both = new optim.Adam([x, y], { lr: 1 });
   const single = new optim.Adam([alone], { lr: 1 });
@@ -127,7 +127,7 @@ test('a parameter that had no gradient at some steps is corrected by its own cou
   expect(x.data[0]).toBeCloseTo(-3, 5);
 });
 
-test('every element of a large array is updated alike, in place', async () => {
+test('updates every element of a large array in place', async () => {
   const period = 97;
   const repeats = 700;
   const tiled = (small: Float32Array) =>
@@ -151,7 +151,7 @@ test('every element of a large array is updated alike, in place', async () => {
   expect(Buffer.from(large.data.buffer).equals(Buffer.from(tiled(small.data).buffer))).toBe(true);
 });
 
-describe('refused', () => {
+describe('rejects', () => {
   const model = () =>
     new (class extends nn.Module {
       fc = new nn.Linear(2, 3);
@@ -169,7 +169,7 @@ describe('refused', () => {
     );
   });
 
-  test('a parameter of another optimizer, until that one gives it up', async () => {
+  test('a parameter of another optimizer, until release()', async () => {
     const net = model();
     const first = new optim.SGD(net.parameters(), { lr: 0.1 });
     const second = () => new optim.Adam([net.fc.bias!]);
@@ -185,15 +185,15 @@ describe('refused', () => {
     expect(second, 'releasing twice frees nothing of the second').toThrow('(Adam)');
   });
 
-  test('what an optimizer that was refused would have taken stays free', () => {
+  test('a rejected optimizer does not claim its parameters', () => {
     const [x, y] = [vector(1), vector(2)];
     expect(() => new optim.SGD([{ params: [x] }, { params: [y], lr: -1 }])).toThrow(
-      'lr must be at least 0, given -1',
+      'lr must be at least 0, got -1',
     );
     new optim.SGD([x, y]);
   });
 
-  test('an added group with a parameter that is there already; nothing is added', () => {
+  test('rejects an added group with a parameter of an earlier group and adds nothing', () => {
     const [x, y] = [vector(1), vector(2)];
     const optimizer = new optim.SGD([x]);
     expect(() => {
@@ -211,22 +211,16 @@ describe('refused', () => {
       untyped([vector(1)], { learningRate: 1 }),
     ],
     ['SGD: betas is not an option.', untyped([{ params: [vector(1)], betas: [0, 0] }])],
-    ['given both (element 1 is no Parameter)', untyped([vector(1), { params: [vector(2)] }])],
-    ['element 1 of params is 7, no Parameter', untyped([{ params: [vector(1), 7] }])],
-    ['given undefined as params', untyped([{ lr: 1 }])],
-    ['lr must be at least 0, given 0.1', untyped([vector(1)], { lr: '0.1' })],
-    ['got no parameters', untyped([])],
+    ['got both (element 1 is not a Parameter)', untyped([vector(1), { params: [vector(2)] }])],
+    ['expected Parameters in params, got 7 at index 1', untyped([{ params: [vector(1), 7] }])],
+    ['got undefined as params', untyped([{ lr: 1 }])],
+    ['lr must be at least 0, got 0.1', untyped([vector(1)], { lr: '0.1' })],
+    ['expected at least one parameter', untyped([])],
     ['got no parameters', untyped([{ params: [] }])],
-    [
-      'betas[1] must be at least 0 and below 1, given 1',
-      () => new optim.Adam([vector(1)], { betas: [0, 1] }),
-    ],
-    ['AdamW: eps must be at least 0, given -1', () => new optim.AdamW([vector(1)], { eps: -1 })],
+    ['betas[1] must be at least 0 and below 1, got 1', () => new optim.Adam([vector(1)], { betas: [0, 1] })],
+    ['AdamW: eps must be at least 0, got -1', () => new optim.AdamW([vector(1)], { eps: -1 })],
     ['RMSprop: alpha must be at least 0', () => new optim.RMSprop([vector(1)], { alpha: -0.1 })],
-    [
-      'Adadelta: rho must lie between 0 and 1, given 1.5',
-      () => new optim.Adadelta([vector(1)], { rho: 1.5 }),
-    ],
+    ['Adadelta: rho must lie between 0 and 1, got 1.5', () => new optim.Adadelta([vector(1)], { rho: 1.5 })],
   ])('%s', (message, create) => {
     expect(create).toThrow(ArgumentError);
     expect(create).toThrow(message);

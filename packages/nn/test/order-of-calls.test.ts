@@ -74,7 +74,7 @@ describe('a step that was not awaited', () => {
     forget(optimizer.step());
     optimizer.zeroGrad();
     const reason =
-      'optimizer.step(), which was called before it and not awaited, failed: step: no parameter has a gradient';
+      'the earlier optimizer.step(), which was not awaited, failed: step: no parameter has a gradient';
     await expect(loss.backward()).rejects.toEqual(refusal('ERR_NOT_AWAITED', reason));
     expect(model.weight.grad).toBeUndefined();
     await loss.backward();
@@ -100,7 +100,7 @@ describe('a step that was not awaited', () => {
     };
     const step = optimizer.step();
     for (const [name, call] of Object.entries(calls)) {
-      const message = `${name}: optimizer.step() is not over. Await it first: await optimizer.step().`;
+      const message = `${name}: optimizer.step() is still running. Await it first: await optimizer.step().`;
       expect(call).toThrow(refusal('ERR_NOT_AWAITED', message));
     }
     nn.utils.clipGradNorm(other.parameters(), 1);
@@ -151,11 +151,11 @@ describe('after optimizer.step()', () => {
     const { model, output, second } = await stepped();
     // The names of parameters are known once a module has listed them.
     const message =
-      'was made from parameter weight (float32[2,3]) before optimizer.step() changed it. Read it before';
+      'was computed from parameter weight (float32[2,3]) before optimizer.step() changed it. Read it before';
     await expect(output.array()).rejects.toEqual(refusal('ERR_OUTDATED', message));
     await expect(output.mul(2).sum().item()).rejects.toEqual(refusal('ERR_OUTDATED', message));
     await expect(second.backward()).rejects.toEqual(
-      refusal('ERR_OUTDATED', 'backward: the loss was made from parameter'),
+      refusal('ERR_OUTDATED', 'backward: the loss was computed from parameter'),
     );
     await expect(model.forward(tensor(batches[0], shape)).array()).resolves.toHaveLength(8);
     await expect(model.weight.array()).resolves.toEqual(model.weight.data);

@@ -173,7 +173,7 @@ describe('programCache', () => {
   test('refuses a size that is no number of programs', () => {
     for (const size of [0, -1, 1.5, NaN]) {
       expect(() => (programCache.maxSize = size)).toThrow(
-        `programCache.maxSize: must be an integer of at least 1, given ${size}.`,
+        `programCache.maxSize: expected an integer of at least 1, got ${size}.`,
       );
     }
     expect(programCache.maxSize).toBe(defaultSize);

@@ -55,7 +55,7 @@ describe('step', () => {
     expect(x.data[0]).toBe(4);
   });
 
-  test('takes the learning rate of the moment', async () => {
+  test('uses the current learning rate', async () => {
     const x = vector(0);
     const optimizer = new optim.SGD([x], { lr: 1 });
     await backward(x, 1);
@@ -66,15 +66,18 @@ describe('step', () => {
   });
 });
 
-describe('refused', () => {
+describe('rejects', () => {
   test.each<[string, optim.SGDOptions]>([
-    ['lr must be at least 0, given -1', { lr: -1 }],
-    ['lr must be at least 0, given NaN', { lr: NaN }],
-    ['momentum must be at least 0, given -0.1', { momentum: -0.1 }],
-    ['weightDecay must be at least 0, given -2', { weightDecay: -2 }],
-    ['nesterov needs a momentum', { nesterov: true }],
-    ['nesterov needs a momentum above 0 and no dampening', { nesterov: true, momentum: 1, dampening: 0.5 }],
-    ['dampening must be a number, given NaN', { dampening: NaN }],
+    ['lr must be at least 0, got -1', { lr: -1 }],
+    ['lr must be at least 0, got NaN', { lr: NaN }],
+    ['momentum must be at least 0, got -0.1', { momentum: -0.1 }],
+    ['weightDecay must be at least 0, got -2', { weightDecay: -2 }],
+    ['nesterov requires a momentum', { nesterov: true }],
+    [
+      'nesterov requires a momentum above 0 and a dampening of 0',
+      { nesterov: true, momentum: 1, dampening: 0.5 },
+    ],
+    ['dampening must be a number, got NaN', { dampening: NaN }],
   ])('%s', (message, options) => {
     const create = () => new optim.SGD([vector(1)], options);
     expect(create).toThrow(ArgumentError);
@@ -82,6 +85,6 @@ describe('refused', () => {
   });
 
   test('no parameters', () => {
-    expect(() => new optim.SGD([])).toThrow('got no parameters');
+    expect(() => new optim.SGD([])).toThrow('expected at least one parameter');
   });
 });

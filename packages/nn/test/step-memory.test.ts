@@ -44,7 +44,7 @@ test('an array whose memory was handed on is refused, and the reason is named', 
   expect([...(await before.mul(2).array())]).toEqual([2, 4]);
   structuredClone(values, { transfer: [values.buffer] });
   const reason =
-    /^tensor: float32\[2\] takes 2 elements, the array has 0\. .* a later batch of a DataLoader with reuseMemory/;
+    /^tensor: expected 2 elements for float32\[2\], got 0\. .* a later batch of a DataLoader with reuseMemory/;
   await expect(before.mul(2).array()).rejects.toThrow(reason);
   expect(() => tensor(values, [2])).toThrow(reason);
 });

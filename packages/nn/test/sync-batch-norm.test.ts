@@ -40,10 +40,10 @@ describe('outside of a group', () => {
     const shape = [2, 2, 1, 2, 1];
     expect(await norm.forward(tensor(fill(shape, 1), shape)).array()).toHaveLength(8);
     const of = (...dims: number[]) => tensor(fill(dims, 1), dims);
-    const wrong = 'SyncBatchNorm: takes float32[N,C] or [N,C,…] with C = 2, given float32';
+    const wrong = 'SyncBatchNorm: expected float32[N,C] or [N,C,…] with C = 2, got float32';
     expect(() => norm.forward(of(2))).toThrow(`${wrong}[2].`);
     expect(() => norm.forward(of(4, 3))).toThrow(`${wrong}[4,3].`);
-    expect(() => norm.forward(of(1, 2))).toThrow('training takes more than 1 value per channel');
+    expect(() => norm.forward(of(1, 2))).toThrow('expected more than 1 value per channel in training');
     expect(() => new nn.SyncBatchNorm(0)).toThrow('numFeatures');
     expect(() => new nn.SyncBatchNorm(2, { momentum: 2 })).toThrow(
       'SyncBatchNorm: momentum must be from 0 to 1',
@@ -97,7 +97,7 @@ describe('convertSyncBatchNorm', () => {
   test('refuses the null of a rank that is not in the group, before anything is replaced', () => {
     const model = new Net();
     expect(() => nn.SyncBatchNorm.convertSyncBatchNorm(model, null as unknown as ProcessGroup)).toThrow(
-      'processGroup is null',
+      'expected a process group, got null',
     );
     expect(model.norm).toBeInstanceOf(nn.BatchNorm2d);
   });

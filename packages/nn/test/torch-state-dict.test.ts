@@ -59,14 +59,14 @@ test('integers, booleans and wide floats become the float32 numbers that torchâ€
   }
 });
 
-test('keys that begin with module. are refused with the call that takes the prefix off', async () => {
+test('rejects keys with the prefix module. and names the call that removes it', async () => {
   const wrapped = new Map(
     [...(await loadSafetensors(file))].map(([key, stored]) => [`module.${key}`, stored]),
   );
   const net = new Net();
   expect(() => net.loadStateDict(wrapped)).toThrow(
     "Every key begins with 'module.', which PyTorch's DistributedDataParallel adds. " +
-      "Write loadStateDict(nn.utils.consumePrefixInStateDictIfPresent(state, 'module.')).",
+      "Use loadStateDict(nn.utils.consumePrefixInStateDictIfPresent(state, 'module.')).",
   );
   net.loadStateDict(nn.utils.consumePrefixInStateDictIfPresent(wrapped, 'module.'));
   expect(net.fcOut.bias!.data).toEqual(Float32Array.from(golden.state['fc_out.bias'].data));

@@ -3,7 +3,7 @@ import type { ProcessGroup } from 'ringrun';
 import { TfjsError } from './errors.ts';
 import { valuesOf, variablesOfOptimizer, type Optimizer, type TfVariable } from './tensorflow.ts';
 
-/** SHA-256 over the bytes of all variables, in their order, in hex. */
+/** SHA-256 of the bytes of all variables in order, in hex. */
 export function digestOf(variables: readonly TfVariable[]): string {
   const hash = createHash('sha256');
   for (const variable of variables) hash.update(valuesOf(variable));
@@ -11,7 +11,7 @@ export function digestOf(variables: readonly TfVariable[]): string {
 }
 
 /**
- * Ranks whose optimizers differ would apply equal gradients and still drift apart. A collective.
+ * Checks that all ranks have equal optimizers: different ones would diverge even with equal gradients. A collective.
  *
  * @throws TfjsError `ERR_OPTIMIZER_MISMATCH` on every rank, with both sides
  */
@@ -21,8 +21,8 @@ export function requireSameOptimizer(group: ProcessGroup, optimizer: Optimizer, 
   if (other === -1) return;
   throw new TfjsError(
     'ERR_OPTIMIZER_MISMATCH',
-    `distribute: the ranks' optimizers differ: rank 0 has ${sides[0]}; rank ${other} has ${sides[other]}. Give every rank the same one; where a state was loaded on one rank, ` +
-      '`await broadcastOptimizer(optimizer)` on all before the first step. No variable has changed.',
+    `distribute: expected the same optimizer on all ranks: rank 0 has ${sides[0]}; rank ${other} has ${sides[other]}. If only one rank has loaded a state, ` +
+      '`await broadcastOptimizer(optimizer)` on all ranks before the first step. No variable has changed.',
   );
 }
 
@@ -34,7 +34,7 @@ function describe(optimizer: Optimizer, accumulation: number): string {
 }
 
 /**
- * Gradients were computed before anything could be given to all ranks: they belong together only where the variables are equal already. A collective.
+ * Checks that all ranks have equal variables, if gradients were computed before the first broadcast. A collective.
  *
  * @throws TfjsError `ERR_VARIABLES_DIFFER` on every rank
  */
@@ -45,6 +45,6 @@ export function requireEqualVariables(group: ProcessGroup, variables: readonly T
   throw new TfjsError(
     'ERR_VARIABLES_DIFFER',
     `applyGradients: the first gradients were computed with variables that differ between ranks 0 and ${other}. Call broadcastVariables(model) on every rank before the first ` +
-      'step, or compute gradients by optimizer.minimize or optimizer.computeGradients, which do it. No variable has changed.',
+      'step, or use optimizer.minimize or optimizer.computeGradients, which broadcast the variables. No variable has changed.',
   );
 }

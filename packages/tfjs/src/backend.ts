@@ -6,9 +6,9 @@ import { engine } from './tensorflow.ts';
 let told = false;
 
 /**
- * Says once, on rank 0, that TensorFlow.js computes without its native library, and what that costs.
+ * Warns once, on rank 0, that TensorFlow.js computes without its native library.
  *
- * @throws TfjsError `ERR_DEVICES` where tfjs-node-gpu computes and this rank has no GPU of its own
+ * @throws TfjsError `ERR_DEVICES` if tfjs-node-gpu is used and this rank does not have its own GPU
  */
 export function sayWhatTheBackendCosts({ rank }: Pick<ProcessGroup, 'rank'>): void {
   const { backendName, backend } = engine();
@@ -17,9 +17,10 @@ export function sayWhatTheBackendCosts({ rank }: Pick<ProcessGroup, 'rank'>): vo
   if (problem !== undefined) throw new TfjsError('ERR_DEVICES', `distribute: ${problem}`);
   if (told || rank !== 0 || backendName !== 'cpu') return;
   told = true;
-  // Measured on one thread of an AMD EPYC: tfjs 4.22 in Node 20; PyTorch 1.13 for the native library, as tfjs-node cannot be had without a download from outside npm.
+  // Measured on one thread of an AMD EPYC: tfjs 4.22 on Node 20. PyTorch 1.13 stands for the native library, since
+  // tfjs-node requires a download from outside npm.
   process.stderr.write(
-    "ringrun: TensorFlow.js computes in plain JavaScript (backend 'cpu'), on one thread: a step of the MNIST CNN with 8 images takes some 3 s, where native libraries take " +
-      'some 3 ms. Install @tensorflow/tfjs-node, or @tensorflow/tfjs-node-gpu, and import it in place of @tensorflow/tfjs. (said once)\n',
+    "ringrun: TensorFlow.js computes in plain JavaScript (backend 'cpu'), on one thread: a step of the MNIST CNN with 8 images takes about 3 s, " +
+      'instead of about 3 ms with native libraries. Install @tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu and import it instead of @tensorflow/tfjs. (said once)\n',
   );
 }

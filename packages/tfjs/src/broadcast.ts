@@ -15,20 +15,21 @@ import {
 import { requireOptions, type OptionNames } from './require-options.ts';
 
 export interface BroadcastOptions {
-  /** The rank whose values all get; 0 unless given. */
+  /** The rank whose values are broadcast. Default: 0. */
   src?: number;
-  /** The default group unless given. */
+  /** Default: the default group. */
   processGroup?: ProcessGroup;
 }
 
 const optionNames: OptionNames<BroadcastOptions> = { src: true, processGroup: true };
 
 /**
- * Gives every rank the variables of rank `src` (Horovod: broadcast_variables): of a model, trained or not, or those of a list. A collective, over when it returns. A distributed
- * optimizer does it by itself in the first step; call it where gradients are computed otherwise, or weights were loaded on one rank later.
+ * Broadcasts the variables of rank `src` (Horovod: broadcast_variables): all variables of a model, or a list. A synchronous
+ * collective. A distributed optimizer calls it in its first step. Call it yourself if gradients are computed otherwise,
+ * or if one rank loads weights later.
  *
- * @throws TfjsError `ERR_NOT_INITIALIZED` outside of a group; `ERR_VARIABLES_MISMATCH` on every rank, with both sides, where names, shapes or dtypes differ; no variable has
- * changed then
+ * @throws TfjsError `ERR_NOT_INITIALIZED` without a process group; `ERR_VARIABLES_MISMATCH` on every rank if names, shapes
+ *   or dtypes differ, in which case no variable is changed
  */
 export function broadcastVariables(
   variables: AnyModel | readonly unknown[],
@@ -46,13 +47,13 @@ export function broadcastVariables(
   }
 }
 
-/** tf.Optimizer, where it can be saved. */
+/** A tf.Optimizer whose state can be saved. */
 export interface AnyStatefulOptimizer {
   getWeights(): Promise<{ name: string; tensor: unknown }[]>;
   setWeights(weights: never): Promise<void>;
 }
 
-/** A NamedTensor that travels. */
+/** A NamedTensor as it is sent. */
 interface Sent {
   name: string;
   shape: number[];
@@ -61,10 +62,10 @@ interface Sent {
 }
 
 /**
- * Gives every rank the state of an optimizer on rank `src` (Horovod: broadcast_optimizer_state): its moments, and how many steps it has made. A collective; needed where a state was
- * loaded on one rank alone. Learning rates and the like are no part of it.
+ * Broadcasts the state of the optimizer on rank `src`: its moments and step count, but not settings such as the learning
+ * rate (Horovod: broadcast_optimizer_state). A collective; needed if only one rank has loaded a state.
  *
- * @throws TfjsError `ERR_NOT_INITIALIZED` outside of a group; tf's error for an optimizer whose weights cannot be read or set
+ * @throws TfjsError `ERR_NOT_INITIALIZED` without a process group; tf's error if the weights cannot be read or set
  */
 export async function broadcastOptimizer(
   optimizer: AnyStatefulOptimizer,
@@ -78,7 +79,7 @@ export async function broadcastOptimizer(
   if (group.rank === src) return;
   const weights = sent.map((weight) => ({ name: weight.name, tensor: tensorOf(weight.values, weight) }));
   await optimizer.setWeights(weights as never);
-  // Variables made of them hold the values by references of their own.
+  // Variables created from these tensors hold their own references to the values.
   for (const { tensor } of weights) tensor.dispose();
 }
 
@@ -90,7 +91,7 @@ async function packed(optimizer: AnyStatefulOptimizer): Promise<Sent[]> {
     dtype: tensor.dtype,
     values: valuesOf(tensor).slice(),
   }));
-  // getWeights makes a tensor of the number of steps; the others are the optimizer's own.
+  // getWeights creates a tensor for the step count; the other tensors belong to the optimizer.
   for (const { tensor } of weights) if (!isVariable(tensor)) tensor.dispose();
   return sent;
 }
@@ -103,7 +104,7 @@ function requireVariable(thing: unknown): TfVariable {
   if (isVariable(thing)) return thing;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `broadcastVariables: expected a model or a list of tf.Variable, given a list with ${typeof thing} in it.`,
+    `broadcastVariables: expected a model or a list of tf.Variable, got a list that contains ${typeof thing}.`,
   );
 }
 

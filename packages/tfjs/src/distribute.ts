@@ -5,30 +5,32 @@ import { checkedAccumulation, requireDistributeOptions, type DistributeOptions }
 import { requireDistributedDataParallel, requireGroup } from './ringrun.ts';
 import type { AnyOptimizer, Optimizer } from './tensorflow.ts';
 
-/** Known by its name, so that a second copy of this package sees what the first has distributed. */
+/** A global symbol, so that a second copy of this package detects distributed optimizers too. */
 const key = Symbol.for('ringrun.tfjs.distribution');
 
 type Distributed = Partial<Record<typeof key, Distribution>>;
 
 /**
- * Lets an optimizer of TensorFlow.js train on all ranks together (Horovod: DistributedOptimizer; torch: DistributedDataParallel): what it applies is the average of the ranks'
- * gradients, so that equal optimizers keep the variables bit-identical.
+ * Makes a TensorFlow.js optimizer apply the average of all ranks' gradients, which keeps variables bit-identical on all
+ * ranks (Horovod: DistributedOptimizer; torch: DistributedDataParallel).
  *
  *     await initProcessGroup();
  *     model.compile({ optimizer: distribute(tf.train.adam()), loss: 'categoricalCrossentropy' });
  *     await model.fit(xs, ys); // this rank's share of the data
  *
- * The optimizer itself is changed and returned, so that its learning rate, its weights and `model.save` are what they were. `minimize`, `computeGradients` and `applyGradients`
- * (in `fit`, `fitDataset`, `trainOnBatch` or a loop of your own) become collectives: every rank calls them equally often. They average on the calling thread, because
- * tf optimizers return nothing to wait for.
+ * The optimizer is changed in place and returned; its learning rate, weights and `model.save` work as before. `minimize`,
+ * `computeGradients` and `applyGradients` (in `fit`, `fitDataset`, `trainOnBatch` or your own loop) become collectives:
+ * every rank must call them equally often. They block the calling thread, because tf optimizers are synchronous.
  *
- * The first step refuses models and optimizers that differ between ranks, and gives every rank the variables of rank 0. Variables that no rank's loss depends on keep their
- * values and are named once, on stderr of rank 0; those that some rank's depends on are averaged, the others' gradients being zeros. Variables that a forward pass assigns, such
- * as the running means of a batch normalization, become those of rank 0 after each step.
+ * The first step rejects models and optimizers that differ between ranks, then broadcasts the variables of rank 0.
+ * Variables that no rank's loss depends on keep their values and are reported once, on stderr of rank 0. If only some
+ * ranks' losses depend on a variable, the other ranks contribute zeros to its average. Variables that a forward pass
+ * assigns, such as the running means of batch normalization, are broadcast from rank 0 after each step.
  *
- * @throws TfjsError `ERR_NOT_INITIALIZED` outside of a group; `ERR_ALREADY_DISTRIBUTED` for an optimizer that is distributed; `ERR_ARGUMENT` for what is no optimizer, or
- * cannot work; `ERR_DEVICES` for a host with fewer visible GPUs than ranks. In the first step, on every rank: ringrun's ModelMismatchError; TfjsError `ERR_OPTIMIZER_MISMATCH`,
- * and `ERR_VARIABLES_DIFFER` for gradients that were computed with different variables
+ * @throws TfjsError `ERR_NOT_INITIALIZED` without a process group; `ERR_ALREADY_DISTRIBUTED` for a distributed optimizer;
+ *   `ERR_ARGUMENT` for invalid arguments; `ERR_DEVICES` if the host has fewer visible GPUs than ranks.
+ *   In the first step, on every rank: ringrun's ModelMismatchError, or TfjsError `ERR_OPTIMIZER_MISMATCH` or
+ *   `ERR_VARIABLES_DIFFER` (gradients were computed with different variables).
  */
 export function distribute<Given extends AnyOptimizer>(
   optimizer: Given,
@@ -42,7 +44,7 @@ export function distribute<Given extends AnyOptimizer>(
   if ((optimizer as Distributed)[key] !== undefined) {
     throw new TfjsError(
       'ERR_ALREADY_DISTRIBUTED',
-      'distribute was called a second time for one optimizer, whose gradients would be averaged twice. It changes the optimizer itself: call it once.',
+      'distribute: this optimizer is already distributed, and its gradients would be averaged twice. Call distribute once per optimizer.',
     );
   }
   const distribution = new Distribution(optimizer as unknown as Optimizer, settings, () => {
@@ -56,7 +58,7 @@ export function distribute<Given extends AnyOptimizer>(
 }
 
 /**
- * Names of the variables on which no rank's loss depended in the last step, in the order of definition; the same on every rank.
+ * Names of the variables on which no rank's loss depended in the last step, in definition order. Equal on every rank.
  *
  * @throws TfjsError `ERR_NOT_DISTRIBUTED` for an optimizer that is not distributed
  */
@@ -69,7 +71,7 @@ export function unusedVariables(optimizer: AnyOptimizer): readonly string[] {
   );
 }
 
-/** tf recognises optimizers by these methods too, of whichever copy of tfjs-core they are. */
+/** Duck typing, as in tf, so that optimizers of any copy of tfjs-core are accepted. */
 function requireOptimizer(optimizer: unknown): void {
   const methods = (optimizer ?? {}) as Record<string, unknown>;
   const missing = ['minimize', 'computeGradients', 'applyGradients'].filter(
@@ -78,7 +80,7 @@ function requireOptimizer(optimizer: unknown): void {
   if (missing.length === 0) return;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `distribute: expected an optimizer such as tf.train.adam(), given ${describe(optimizer)} without ${missing.join(', ')}.`,
+    `distribute: expected an optimizer such as tf.train.adam(), got ${describe(optimizer)} without ${missing.join(', ')}.`,
   );
 }
 
@@ -86,7 +88,7 @@ function describe(thing: unknown): string {
   return typeof thing === 'string' ? `'${thing}'` : typeof thing;
 }
 
-/** Not enumerable: whoever lists an optimizer's fields sees those of tf. */
+/** Adds a property that is not enumerable, so that listing an optimizer's fields shows only those of tf. */
 function hide(optimizer: object, name: string | symbol, value: unknown): void {
   Object.defineProperty(optimizer, name, { value, configurable: true, writable: true, enumerable: false });
 }

@@ -15,18 +15,18 @@ import {
 
 type OwnMethods = Pick<Optimizer, 'minimize' | 'computeGradients' | 'applyGradients'>;
 
-/** All that were distributed and still exist: their moments are variables of nobody's model. */
+/** All distributed optimizers that still exist: their moments are variables, but not part of a model. */
 const optimizers: WeakRef<Optimizer>[] = [];
 
-/** Stands between one tf optimizer and those who call it. */
+/** Replaces the methods of one tf optimizer by collectives. */
 export class Distribution implements OwnMethods {
   readonly #optimizer: Optimizer;
-  /** What the optimizer did by itself. */
+  /** The optimizer's original methods. */
   readonly #alone: OwnMethods;
   readonly #settings: DistributeOptions & Pick<TeamSettings, 'group' | 'accumulation'>;
   readonly #onFirstStep: () => void;
   readonly #teams: Team[] = [];
-  /** Whose gradients were computed last, and are not applied yet. */
+  /** The team whose gradients were computed last and are not applied yet. */
   #computed: Team | undefined;
   #applied: Team | undefined;
 
@@ -66,7 +66,7 @@ export class Distribution implements OwnMethods {
     return null;
   }
 
-  /** tf.Optimizer.computeGradients; the first call gives all ranks the variables of rank 0. */
+  /** tf.Optimizer.computeGradients. The first call broadcasts the variables of rank 0. */
   computeGradients(
     f: () => TfTensor,
     varList?: readonly TfVariable[],
@@ -114,14 +114,14 @@ export class Distribution implements OwnMethods {
     if (known !== undefined) return known;
     if (this.#teams.length === 0) this.#onFirstStep();
     const optimizer = this.#optimizer;
-    // What another optimizer trains, or nobody, takes part in the losses all the same.
+    // Variables of other optimizers and untrained variables affect the loss too, so they are kept equal.
     const others = this.#variables().filter((variable) => !variables.includes(variable));
     const team = new Team(variables, others, { ...this.#settings, optimizer, gradientsExist });
     this.#teams.push(team);
     return team;
   }
 
-  /** tf trains all trainable variables where none are named; not those of optimizers, some of which are called trainable by mistake (Adam's accBeta1). */
+  /** tf's default: all trainable variables, without those of optimizers (Adam's accBeta1 is wrongly marked trainable). */
   #allTrained(): TfVariable[] {
     return this.#variables().filter(({ trainable }) => trainable);
   }
@@ -146,6 +146,6 @@ function variableCalled(name: string): TfVariable {
   if (Object.hasOwn(registeredVariables, name)) return registeredVariables[name];
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `applyGradients was given a gradient for ${name}, and there is no variable of that name. Gradients are named as their variables: { name: variable.name, tensor }.`,
+    `applyGradients: expected gradients named as their variables, got ${name}, which is not a variable. Pass { name: variable.name, tensor }.`,
   );
 }

@@ -1,4 +1,4 @@
-/** What @ringrun/tfjs throws: a stable `code` to branch on, and a message that says what was given, what was expected and how to mend it. Collectives throw ringrun's errors. */
+/** Error of @ringrun/tfjs. `code` is stable across versions. Collectives throw ringrun's errors. */
 export class TfjsError extends Error {
   readonly code:
     | 'ERR_ARGUMENT'

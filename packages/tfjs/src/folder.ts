@@ -33,11 +33,12 @@ const modelFile = 'model.json';
 const isWeightsFile = /^weights-[0-9a-f]{16}\.bin$/;
 
 /**
- * A folder that models are saved to and loaded from, for plain @tensorflow/tfjs, which in Node has none: `model.save(folder('runs/1'))`, `tf.loadLayersModel(folder('runs/1'))`. The
- * format is TensorFlow.js's: `model.json` and a file of weights; tfjs-node reads it as `file://runs/1/model.json`.
+ * An IOHandler that saves models to a folder and loads them, which plain @tensorflow/tfjs lacks in Node:
+ * `model.save(folder('runs/1'))`, `tf.loadLayersModel(folder('runs/1'))`. Uses TensorFlow.js's format, `model.json` and a
+ * weights file; tfjs-node reads it as `file://runs/1/model.json`.
  *
- * A save is seen whole or not at all: the weights come first, under a name of their own, and `model.json` is renamed into its place. The weights that it named before are
- * deleted then. Errors are the file system's.
+ * Saving is atomic: the weights are written to a new file, `model.json` is replaced by a rename, and then the previous
+ * weights are deleted. Throws the errors of the file system.
  */
 export function folder(path: string): ModelFolder {
   return {
@@ -68,14 +69,14 @@ function together(data: ArrayBuffer | ArrayBuffer[]): Uint8Array {
   return Array.isArray(data) ? Buffer.concat(data.map((part) => new Uint8Array(part))) : new Uint8Array(data);
 }
 
-/** With those above it. Node's own way never ends where the system answers ENOENT although the folder above is there (`/proc/x`). */
+/** Creates a folder and its parents. Node's recursive mkdir never returns if the parent exists but mkdir fails with ENOENT (`/proc/x`). */
 async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;
   const above = dirname(resolve(path));
   // Of a file above, mkdir itself says that it is no folder.
   if (above !== path && !(await exists(above))) await makeFolder(above);
   await mkdir(path).catch(async (error: unknown) => {
-    // Another process may have made it meanwhile.
+    // Another process may have created it concurrently.
     if (!(await isFolder(path))) throw error;
   });
 }

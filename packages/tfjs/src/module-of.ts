@@ -2,7 +2,7 @@ import type { DistributedModule } from 'ringrun';
 import { variablesIn, type AnyModel } from './tensorflow.ts';
 import { VariablesModule } from './variables.ts';
 
-/** The variables of a model as ringrun's functions take them: `await verifyIdenticalParameters(moduleOf(model))`. To be read, not to be changed. */
+/** A read-only view of a model's variables for ringrun's functions: `await verifyIdenticalParameters(moduleOf(model))`. */
 export function moduleOf(model: AnyModel): DistributedModule {
   const all = variablesIn(model);
   const isTrained = ({ trainable, dtype }: (typeof all)[number]) => trainable && dtype === 'float32';

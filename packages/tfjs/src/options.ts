@@ -4,25 +4,25 @@ import type { AnyModel } from './tensorflow.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
 export interface DistributeOptions {
-  /** Ranks that train together; the default group unless given. */
+  /** Ranks that train together. Default: the default group. */
   processGroup?: ProcessGroup;
   /**
-   * Whose variables are kept equal. Unless given, those that the optimizer is asked to train and, of the variables that are not trained (running means, frozen weights), all
-   * that the process has at the first step; give it where a rank has further models of its own.
+   * Model whose variables are kept equal. Default: the variables that the optimizer trains, and all untrained variables
+   * (running means, frozen weights) of the process at the first step. Set it if a rank has additional models.
    */
   model?: AnyModel;
   /**
-   * Every so many steps one is averaged and applied, with the mean of the gradients since the last one (Keras: gradient_accumulation_steps); 1 unless given. The others change no
-   * variable. What has accumulated at the end of an epoch goes on in the next.
+   * Number of steps whose mean gradient is averaged over ranks and applied (Keras: gradient_accumulation_steps). The steps
+   * in between change no variable. Accumulation continues across epochs. Default: 1.
    */
   gradientAccumulationSteps?: number;
-  /** Averages gradients instead of one all-reduce per bucket: one of ringrun's `commHooks`, such as `commHooks.fp16Compress`, or another with a `sync` form. */
+  /** Replaces the all-reduce of each bucket: one of ringrun's `commHooks`, or a hook with a `sync` form. */
   commHook?: CommHook;
-  /** Size of a gradient bucket in MiB; 25 unless given. The first bucket has 1. */
+  /** Size of a gradient bucket in MiB; the first bucket has 1 MiB. Default: 25. */
   bucketCapMb?: number;
-  /** Whether variables that a forward pass assigns (running means) become those of rank 0 after each step (torch's broadcast_buffers); true unless given. */
+  /** If true, broadcasts variables that a forward pass assigns (running means) from rank 0 after each step. Default: true. */
   broadcastBuffers?: boolean;
-  /** Every so many steps the ranks compare a digest of the variables; 0: never. 1,000 unless given. */
+  /** Steps between comparisons of the variables' digest across ranks; 0: never. Default: 1,000. */
   verifyEvery?: number;
 }
 
@@ -36,16 +36,16 @@ const optionNames: OptionNames<DistributeOptions> = {
   verifyEvery: true,
 };
 
-/** @throws TfjsError `ERR_ARGUMENT` for what is no option */
+/** @throws TfjsError `ERR_ARGUMENT` for unknown options */
 export function requireDistributeOptions(options: unknown): void {
   requireOptions('distribute', options, optionNames);
 }
 
-/** @throws TfjsError `ERR_ARGUMENT` for what cannot work */
+/** @throws TfjsError `ERR_ARGUMENT` for an invalid number of steps */
 export function checkedAccumulation({ gradientAccumulationSteps: steps = 1 }: DistributeOptions): number {
   if (Number.isSafeInteger(steps) && steps >= 1) return steps;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `distribute: gradientAccumulationSteps must be a whole number from 1, given ${steps}.`,
+    `distribute: gradientAccumulationSteps must be a whole number from 1, got ${steps}.`,
   );
 }

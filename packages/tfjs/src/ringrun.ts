@@ -6,7 +6,7 @@ import type {
 } from 'ringrun';
 import { TfjsError } from './errors.ts';
 
-// ringrun fills these registries where it is loaded; this package imports only its types.
+// ringrun fills these registries when it is loaded; this package imports only its types.
 interface Registries {
   group: DefaultGroupRegistry;
   distributedDataParallel: DistributedDataParallelRegistry;
@@ -23,29 +23,29 @@ function found<Name extends keyof Registries>(name: Name): Registries[Name] | un
   return (globalThis as unknown as Record<symbol, Registries[Name] | undefined>)[names[name]];
 }
 
-/** The group of all ranks; undefined while this process is in none. */
+/** The default group; undefined if no process group is initialized. */
 export function groupNow(): ProcessGroup | undefined {
   return found('group')?.group;
 }
 
-/** @throws TfjsError `ERR_NOT_INITIALIZED` outside of a group. `who` begins the message. */
+/** @throws TfjsError `ERR_NOT_INITIALIZED` without a process group. The message starts with `who`. */
 export function requireGroup(who: string, given?: ProcessGroup): ProcessGroup {
   const group = given ?? groupNow();
   if (group !== undefined) return group;
   throw new TfjsError(
     'ERR_NOT_INITIALIZED',
-    `${who} was called outside of a process group: import ringrun, \`await initProcessGroup()\` first, and call it before destroyProcessGroup(). ` +
-      'Without a launcher it makes a group of one.',
+    `${who}: no process group is initialized. Import ringrun and \`await initProcessGroup()\` first, and call it before destroyProcessGroup(). ` +
+      'Without a launcher, initProcessGroup() creates a group with one rank.',
   );
 }
 
 export function requireDistributedDataParallel(): DistributedDataParallelRegistry {
   const wrapper = found('distributedDataParallel');
   if (wrapper !== undefined) return wrapper;
-  throw new TfjsError('ERR_NOT_INITIALIZED', 'ringrun is not loaded: import it before training.');
+  throw new TfjsError('ERR_NOT_INITIALIZED', 'ringrun is not loaded. Import it before training.');
 }
 
-/** Runs something that computes, and tells whoever measures how long it took. */
+/** Runs a function and reports its duration to the profiler, if one is active. */
 export function observed<Result>(name: string, run: () => Result): Result {
   const tell = found('observer');
   const startedAt = performance.now();

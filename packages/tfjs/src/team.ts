@@ -13,14 +13,14 @@ import { VariablesModule } from './variables.ts';
 
 export interface TeamSettings extends DistributeOptions {
   group: ProcessGroup;
-  /** Steps that are averaged together. */
+  /** Steps per averaging. */
   accumulation: number;
   optimizer: Optimizer;
-  /** Whether this rank has gradients already, so that nobody's variables may change any more. */
+  /** True if gradients were computed already, so that variables must not be broadcast. */
   gradientsExist: boolean;
 }
 
-/** Variables that one optimizer trains together, under DistributedDataParallel. Making one is a collective, after which all ranks have the variables of rank 0. */
+/** Variables that one optimizer trains with DistributedDataParallel. The constructor is a collective that broadcasts rank 0's variables. */
 export class Team {
   readonly variables: readonly TfVariable[];
   readonly #group: ProcessGroup;
@@ -28,10 +28,10 @@ export class Team {
   readonly #ddp: DistributedDataParallel<VariablesModule>;
   readonly #accumulation: number;
   readonly #broadcastsBuffers: boolean;
-  /** What this team does not train, and which of it a forward pass has assigned so far. */
+  /** Variables that this team does not train; `#assigned`: those of them that a forward pass has assigned. */
   readonly #others: readonly TfVariable[];
   readonly #assigned = new Set<TfVariable>();
-  /** Variables that any rank has had a gradient for, in the order in which that came. */
+  /** Variables that have had a gradient on any rank, in order of first use. */
   readonly #used = new Set<string>();
   #passes = 0;
 
@@ -50,7 +50,7 @@ export class Team {
     this.#module.buffers = [];
   }
 
-  /** On which no rank's loss depended in the last step. */
+  /** Names of variables on which no rank's loss depended in the last step. */
   get unused(): readonly string[] {
     return this.#ddp.unusedParameters;
   }
@@ -60,7 +60,7 @@ export class Team {
     return [...names].every((name) => own.has(name));
   }
 
-  /** Runs a forward pass, and notices what it assigns: a variable has another `dataId` then, and nothing is read. */
+  /** Runs a forward pass and detects the variables it assigns by their changed `dataId`, without reading them. */
   watching<Result>(run: () => Result): Result {
     const before = this.#others.map(({ dataId }) => dataId);
     const result = run();
@@ -84,7 +84,7 @@ export class Team {
     return this.#passes >= this.#accumulation;
   }
 
-  /** A collective, on the calling thread: when it returns, all ranks have the same gradients. */
+  /** Averages gradients over all ranks. A synchronous collective. */
   average(): void {
     const passes = this.#passes;
     this.#passes = 0;
@@ -96,10 +96,10 @@ export class Team {
   }
 
   /**
-   * What `average` has left, as tensors of the caller. tf optimizers keep their moments by a gradient's place in the list, so that each variable has the same place at every
-   * step, also where it has no gradient.
+   * The averaged gradients as tensors, owned by the caller. tf optimizers index their moments by a gradient's position in
+   * the list, so each variable has the same position at every step, even without a gradient.
    *
-   * @param names in the order of the list; unless given, the variables that have ever had a gradient
+   * @param names of the variables, in order. Default: all variables that have ever had a gradient.
    */
   takeGradients(names: readonly string[] = [...this.#used]): NamedGradient[] {
     const byName = new Map(this.#module.parameters.map((parameter) => [parameter.name, parameter]));

@@ -1,7 +1,7 @@
 import { TfjsError } from './errors.ts';
 
-// What of TensorFlow.js is used, in its own names. Interfaces of ours, and not the types of @tensorflow/tfjs-core: users have tfjs, tfjs-node or tfjs-node-gpu, and the
-// package behind them is not theirs to import everywhere. test/types.test.ts keeps them true.
+// The part of TensorFlow.js's API that this package uses. Declared here instead of imported from @tensorflow/tfjs-core,
+// which users of tfjs, tfjs-node or tfjs-node-gpu may be unable to import. test/types.test.ts checks the declarations.
 
 export type TfValues = Float32Array | Int32Array | Uint8Array;
 
@@ -9,7 +9,7 @@ export type TfValues = Float32Array | Int32Array | Uint8Array;
 export interface TfTensor {
   readonly shape: number[];
   readonly dtype: string;
-  /** Row-major; of the CPU backend its own array, of others a copy. */
+  /** Row-major. The CPU backend returns its own array, others a copy. */
   dataSync(): unknown;
   dispose(): void;
 }
@@ -23,7 +23,7 @@ export interface TfVariable extends TfTensor {
   assign(value: never): void;
 }
 
-/** tf.Optimizer, as users give it. */
+/** tf.Optimizer, as passed by users. */
 export interface AnyOptimizer {
   minimize(f: never, returnCost?: boolean, varList?: never): unknown;
   computeGradients(f: never, varList?: never): unknown;
@@ -38,7 +38,7 @@ export interface AnyModel {
 export type NamedGradient = Readonly<{ name: string; tensor?: TfTensor | null | undefined }>;
 export type GradientsByName = Readonly<Record<string, TfTensor | null | undefined>>;
 
-/** tf.Optimizer, as it is called here. */
+/** tf.Optimizer, as called by this package. */
 export interface Optimizer {
   minimize(f: () => TfTensor, returnCost?: boolean, varList?: TfVariable[]): TfTensor | null;
   computeGradients(
@@ -52,7 +52,7 @@ export interface Optimizer {
 
 /** tf.engine() */
 export interface Engine {
-  /** `cpu`, `tensorflow`, `wasm`, `webgl`; nothing before the first tensor. */
+  /** `cpu`, `tensorflow`, `wasm`, `webgl`; unset before the first tensor. */
   readonly backendName?: string | null;
   readonly backend: object;
   readonly registeredVariables: Readonly<Record<string, TfVariable>>;
@@ -61,24 +61,24 @@ export interface Engine {
 }
 
 /**
- * The engine of this process, with its variables and backend. TensorFlow.js itself finds it here, so that all its packages share one (`getOrMakeEngine` of tfjs-core, since
- * 1.2): whichever the user has imported, no import of ours can load a second one.
+ * The engine of this process, with its variables and backend. All TensorFlow.js packages share it through this global
+ * (`getOrMakeEngine` of tfjs-core, since 1.2), so this package does not need to import one of them.
  */
 export function engine(): Engine {
   const found = (globalThis as { _tfengine?: Engine })._tfengine;
   if (found !== undefined) return found;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    'TensorFlow.js is not loaded: import @tensorflow/tfjs, @tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu before calling functions of @ringrun/tfjs.',
+    'TensorFlow.js is not loaded. Import @tensorflow/tfjs, @tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu before you call @ringrun/tfjs.',
   );
 }
 
-/** A tensor with a copy of `values`: backends may go on using the array that they are given. */
+/** A tensor with a copy of `values`: backends may keep the array that they receive. */
 export function tensorOf(values: TfValues, { shape, dtype }: Pick<TfTensor, 'shape' | 'dtype'>): TfTensor {
   return engine().makeTensor(values.slice(), shape, dtype as never);
 }
 
-/** The variable's elements, to be read at once and not to be changed. */
+/** The elements, read-only, valid only until the next operation. */
 export function valuesOf(tensor: TfTensor): TfValues {
   return tensor.dataSync() as TfValues;
 }
@@ -94,7 +94,7 @@ export function isVariable(thing: unknown): thing is TfVariable {
   return typeof assigns === 'function' && typeof trainable === 'boolean';
 }
 
-/** All variables of a model, or of the process, in the order of definition. Those of strings and complex numbers have no place in a bucket. */
+/** All variables of a model, or of the process, in definition order, without strings and complex numbers. */
 export function variablesIn(model?: AnyModel): TfVariable[] {
   const all =
     model === undefined
@@ -103,7 +103,7 @@ export function variablesIn(model?: AnyModel): TfVariable[] {
   return all.filter(({ dtype }) => ['float32', 'int32', 'bool'].includes(dtype));
 }
 
-/** The variables that an optimizer keeps in its fields, such as moments: alone, or in lists of `{ variable }`. */
+/** The variables in an optimizer's fields, such as moments: single variables, or lists of `{ variable }`. */
 export function variablesOfOptimizer(optimizer: object): TfVariable[] {
   return Object.values(optimizer).flatMap((field: unknown) => {
     if (isVariable(field)) return [field];

@@ -1,7 +1,7 @@
 import type { DistributedBuffer, DistributedModule, DistributedParameter, GradientSink } from 'ringrun';
 import { assign, valuesOf, type TfTensor, type TfValues, type TfVariable } from './tensorflow.ts';
 
-/** A variable whose elements lie in an array that others change in place, for a while: those of a backend cannot be. */
+/** A variable that can be staged: copied to an array that is changed in place, since a backend's memory cannot be. */
 class StagedVariable implements DistributedBuffer {
   readonly variable: TfVariable;
   #staged: TfValues | undefined;
@@ -26,17 +26,17 @@ class StagedVariable implements DistributedBuffer {
     this.#staged = valuesOf(this.variable).slice();
   }
 
-  /** @param keeps whether the variable becomes what the array is now */
+  /** @param keeps if true, assigns the staged array to the variable */
   unstage(keeps: boolean): void {
     if (keeps && this.#staged !== undefined) assign(this.variable, this.#staged);
     this.#staged = undefined;
   }
 }
 
-/** A variable that is trained. Gradients of the steps that are averaged together add up in its place in the bucket. */
+/** A trained variable. Gradients of accumulated steps are summed in its bucket. */
 export class VariableParameter extends StagedVariable implements DistributedParameter {
   gradientSink: GradientSink | undefined;
-  /** Whether the place holds a gradient of this rank that is not averaged yet. */
+  /** True if the bucket holds a gradient of this rank that is not averaged yet. */
   #accumulates = false;
   #hasGradient = false;
 
@@ -60,7 +60,7 @@ export class VariableParameter extends StagedVariable implements DistributedPara
     this.#accumulates = true;
   }
 
-  /** What has accumulated is ready to be averaged, divided by the number of `passes`. */
+  /** Marks the accumulated gradient, divided by the number of `passes`, as ready to be averaged. */
   contribute(passes: number): void {
     if (!this.#accumulates) return;
     this.#accumulates = false;
@@ -79,12 +79,12 @@ export class VariableParameter extends StagedVariable implements DistributedPara
   }
 }
 
-/** Variables of TensorFlow.js as DistributedDataParallel meets a model. */
+/** TensorFlow.js variables as a module for DistributedDataParallel. */
 export class VariablesModule implements DistributedModule {
-  /** tf optimizers apply gradients in a call that returns nothing to wait for. */
+  /** tf optimizers are synchronous. */
   readonly synchronous = true;
   readonly parameters: readonly VariableParameter[];
-  /** Those that are kept equal. */
+  /** Variables that are kept equal on all ranks. */
   buffers: readonly StagedVariable[];
 
   constructor(trained: readonly TfVariable[], others: readonly TfVariable[]) {
@@ -100,12 +100,12 @@ export class VariablesModule implements DistributedModule {
     for (const buffer of this.buffers) yield [buffer.name, buffer];
   }
 
-  /** What DistributedDataParallel wraps; TensorFlow.js calls models by itself. */
+  /** Required by DistributedDataParallel; TensorFlow.js calls models itself. */
   forward<Result>(compute: () => Result): Result {
     return compute();
   }
 
-  /** Lets `change` change the arrays of variables, which `keeps` them. When it throws, they stay as they were. */
+  /** Runs `change` on staged variables and assigns the results if `keeps`. If it throws, no variable changes. */
   staged<Result>(variables: readonly StagedVariable[], change: () => Result, keeps: boolean): Result {
     let changed = false;
     for (const variable of variables) variable.stage();

@@ -18,7 +18,7 @@ function createModel(): tf.Sequential {
 
 const values = (model: tf.LayersModel) => model.getWeights().map((weight) => [...weight.dataSync()]);
 
-test('a model comes back with its weights, and the state of its optimizer', async () => {
+test("restores a model's weights and its optimizer's state", async () => {
   const path = join(root, 'deep', 'model');
   const model = createModel();
   await model.trainOnBatch(tf.ones([4, 2]), tf.ones([4, 3]));
@@ -32,7 +32,7 @@ test('a model comes back with its weights, and the state of its optimizer', asyn
   expect(await read(moments)).toEqual(await read(own));
 });
 
-test("is TensorFlow.js's format: its own loader reads it file by file", async () => {
+test("writes TensorFlow.js's format, which tf.io.http reads", async () => {
   const path = join(root, 'format');
   const model = createModel();
   await model.save(folder(path));
@@ -44,7 +44,7 @@ test("is TensorFlow.js's format: its own loader reads it file by file", async ()
   expect(values(loaded)).toEqual(values(model));
 });
 
-test('the model before is there until the next one is whole, and no file is left of it then', async () => {
+test('keeps the previous model until the next one is complete, then deletes it', async () => {
   const path = join(root, 'twice');
   const [first, second] = [createModel(), createModel()];
   await first.save(folder(path));
@@ -52,7 +52,7 @@ test('the model before is there until the next one is whole, and no file is left
   await second.save(folder(path));
   expect(readdirSync(path)).toHaveLength(2);
   expect(values(await tf.loadLayersModel(folder(path)))).toEqual(values(second));
-  // A save that ended between its two files: the old json beside weights of another name.
+  // A save that was interrupted between its two files: the old json with additional weights.
   const left = join(root, 'left');
   await first.save(folder(left));
   writeFileSync(join(left, 'weights-0123456789abcdef.bin'), 'of the save that was killed');

@@ -4,7 +4,7 @@ import { learningRateScaling } from '../src/index.ts';
 
 const rateOf = (optimizer: tf.Optimizer) => (optimizer as unknown as { learningRate: number }).learningRate;
 
-test('the rate rises in a straight line, once for an optimizer, and whoever sets it later has the last word', async () => {
+test('warms up linearly, once per optimizer, and keeps rates that are set later', async () => {
   const optimizer = tf.train.adam(0.1);
   const rates: number[] = [];
   for (let fit = 0; fit < 2; fit += 1) {
@@ -21,7 +21,7 @@ test('the rate rises in a straight line, once for an optimizer, and whoever sets
   expect(rateOf(optimizer)).toBe(0.01);
 });
 
-test("SGD's own tensor of the rate is renewed: the step that follows has it", async () => {
+test("updates SGD's tensor of the rate for the next step", async () => {
   const weight = tf.variable(tf.scalar(0));
   const optimizer = tf.train.sgd(0.5);
   await learningRateScaling(optimizer, { factor: 4 }).onBatchBegin!(0);
@@ -31,8 +31,8 @@ test("SGD's own tensor of the rate is renewed: the step that follows has it", as
 
 test.each([
   ['a number `learningRate`', {}, { factor: 2 }],
-  ['given 0 and 0', tf.train.sgd(0.1), { factor: 0 }],
-  ['given 2 and 1.5', tf.train.sgd(0.1), { factor: 2, warmupSteps: 1.5 }],
+  ['got 0 and 0', tf.train.sgd(0.1), { factor: 0 }],
+  ['got 2 and 1.5', tf.train.sgd(0.1), { factor: 2, warmupSteps: 1.5 }],
 ])('is refused: %s', (message, optimizer, options) => {
   expect(() => learningRateScaling(optimizer, options)).toThrow(message);
 });

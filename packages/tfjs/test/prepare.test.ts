@@ -5,7 +5,7 @@ import { prepareProcess } from '../src/process/prepare.ts';
 // As tfjs-node reads them: from the module, at each call.
 const util = createRequire(import.meta.url)('node:util') as Record<string, unknown>;
 
-test('what tfjs-node calls of node:util is there, also where Node has taken it away; what Node has stays', () => {
+test('restores the functions of node:util that tfjs-node calls, and keeps existing ones', () => {
   const before = { isNullOrUndefined: util.isNullOrUndefined, isArray: util.isArray };
   try {
     delete util.isNullOrUndefined;

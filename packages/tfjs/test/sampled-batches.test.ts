@@ -5,7 +5,7 @@ import { sampledBatches } from '../src/index.ts';
 
 const rows = (tensor: tf.Tensor) => [...tensor.dataSync()];
 
-test('batches are rows of each tensor in the order of the sampler, the last one smaller', () => {
+test("yields rows in the sampler's order, with a smaller last batch", () => {
   const xs = tf.tensor2d([0, 1, 10, 11, 20, 21, 30, 31], [4, 2]);
   const tensors = { xs, ys: [tf.tensor1d([0, 1, 2, 3], 'int32')] };
   const before = tf.memory().numTensors;
@@ -20,7 +20,7 @@ test('batches are rows of each tensor in the order of the sampler, the last one 
   expect([...sampledBatches(tensors, { sampler: [3, 0, 2], batchSize: 2, dropLast: true })]).toHaveLength(1);
 });
 
-test('an epoch of the sampler begins with the first batch that is taken, and each has an order of its own', () => {
+test('starts an epoch of the sampler at the first batch, with a new order per epoch', () => {
   const xs = tf.range(0, 100);
   const sampler = new DistributedSampler(100, { numReplicas: 2, rank: 1 });
   const expected = [0, 1].map((epoch) => {
@@ -28,7 +28,7 @@ test('an epoch of the sampler begins with the first batch that is taken, and eac
     reference.setEpoch(epoch);
     return [...reference];
   });
-  // fitDataset asks for an iterator that it does not use.
+  // fitDataset creates one iterator that it does not use.
   void sampledBatches(xs, { sampler, batchSize: 50 });
   const epochs = [0, 1].map(() => [...sampledBatches(xs, { sampler, batchSize: 50 })].flatMap(rows));
   expect(epochs).toEqual(expected);
@@ -42,10 +42,16 @@ interface Refused {
 }
 
 test.each<[string, Refused]>([
-  ['batchSize must be a whole number from 1, given 0', { tensors: tf.ones([2]), batchSize: 0 }],
-  ['tensors of one number of samples, given 2, 3', { tensors: [tf.ones([2]), tf.ones([3])], batchSize: 1 }],
-  ['expected tensors of one number of samples, given none', { tensors: {}, batchSize: 1 }],
-  ['gave index 2, and there are 2 samples', { tensors: tf.ones([2]), batchSize: 1, sampler: [2] }],
+  ['batchSize must be a whole number from 1, got 0', { tensors: tf.ones([2]), batchSize: 0 }],
+  [
+    'tensors with the same number of samples, got 2, 3',
+    { tensors: [tf.ones([2]), tf.ones([3])], batchSize: 1 },
+  ],
+  ['expected tensors with the same number of samples, got none', { tensors: {}, batchSize: 1 }],
+  [
+    'expected indices below 2, the number of samples, got 2',
+    { tensors: tf.ones([2]), batchSize: 1, sampler: [2] },
+  ],
 ])('is refused: %s', (message, { tensors, batchSize, sampler = [0] }) => {
   const first = () => sampledBatches(tensors, { sampler, batchSize }).next();
   expect(first).toThrow(message);

@@ -3,8 +3,8 @@ import { expect, expectTypeOf, test } from 'vitest';
 import { averageMetrics, distribute, folder, modelCheckpoint, sampledBatches, shard } from '../src/index.ts';
 import type { Engine, Optimizer, TfTensor, TfVariable } from '../src/tensorflow.ts';
 
-// The compiler is what tests here; nothing of it is run but for the last line.
-test('interfaces of ours are what tf has, and results have the types of tf', () => {
+// Tested by the compiler; only the last line runs.
+test("declared interfaces match tf's types", () => {
   expectTypeOf<tf.Tensor>().toExtend<TfTensor>();
   expectTypeOf<tf.Variable>().toExtend<TfVariable>();
   expectTypeOf<keyof Optimizer>().toExtend<keyof tf.Optimizer>();

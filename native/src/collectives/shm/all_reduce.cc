@@ -14,7 +14,7 @@ constexpr std::size_t kInPlaceBytes = 2048;
 }  // namespace
 
 // Three ways, chosen by what every rank has posted, so that all choose the same. In each, an element is reduced in
-// the order of the ranks by somebody who sees all its terms, so all three give the same bytes.
+// the order of the ranks by a rank that sees all its terms, so all three give the same bytes.
 //
 //   small              1 step       every rank reads size × bytes
 //   registered memory  2 steps      every rank reads and writes bytes (its share of every slice): no copy
@@ -54,7 +54,7 @@ void ShmCollectives::allReduceInPlace(const Call& call) {
 }
 
 // What a rank reduces itself stays in its array: only the others' shares of a piece are copied into staging, and only
-// theirs come out of it. The halves of staging alternate: while somebody still copies the result of one piece out, the
+// theirs come out of it. The halves of staging alternate: while a rank still copies the result of one piece out, the
 // next is copied into the other half.
 void ShmCollectives::allReduceStaged(const Call& call, std::uint8_t* data, bool firstPieceIsStaged) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);

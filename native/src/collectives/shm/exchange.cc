@@ -42,8 +42,8 @@ void ShmCollectives::takeAtOnce(const Offers& offers, const Exchange& exchange, 
   }
 }
 
-// The halves of staging alternate: while somebody still copies one piece out, the next is copied into the other half.
-// Who writes the one after that has seen everybody at a step behind the first.
+// The halves of staging alternate: while a rank still copies one piece out, the next is copied into the other half.
+// A rank that writes the piece after that has seen all ranks at a step after the first.
 void ShmCollectives::takeStaged(const Call& call, const Offers& offers, const Exchange& exchange) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
   const std::uint64_t longest = offers.longestStream();

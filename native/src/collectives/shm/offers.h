@@ -35,10 +35,10 @@ class Offers {
   // Writes this rank's offer, and its stream where that fits.
   void publish(const Segments& segments, const Blocks& gives, const Row& row);
 
-  // Whether pieces may be copied into staging before the arrival, and be taken after it.
+  // True if pieces may be copied into staging before the arrival, and read after it.
   bool leaveStagingFree() const { return headBytes() <= kEagerBytes; }
 
-  // Takes in everybody's offer; gives the other half of staging free if they were in this one.
+  // Reads all ranks' offers; frees the other half of staging if they were in this one.
   void receive();
 
   Counts counts() const;
@@ -49,7 +49,7 @@ class Offers {
   // Otherwise. Known for this rank's own blocks from publish() on.
   bool isStaged(int taker, int giver) const { return segmentOf(taker, giver) == 0 && !fitsPayload(giver); }
 
-  // Whether a block for `taker` goes through the staging of any other rank.
+  // True if a block for `taker` goes through the staging of any other rank.
   bool isStagedBySome(int taker) const;
 
   // Where a block begins in its giver's stream.
@@ -61,7 +61,7 @@ class Offers {
   // Copies a piece of this rank's stream, from its byte `begin`, into staging, if it goes there.
   void stage(std::uint64_t begin) const;
 
-  // Whether anybody reads registered memory.
+  // True if any rank reads registered memory.
   bool includeRegistered() const;
 
  private:

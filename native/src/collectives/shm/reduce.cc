@@ -13,14 +13,14 @@ namespace ringrun {
 //   registered on the root     1 per piece  the same, and a copy in by those who are not registered
 //   anything else              2 per piece  the same, into staging, and a copy out by the root
 //
-// Nobody returns while others read his array.
+// No rank returns while others read its array.
 void ShmCollectives::reduce(const Call& call, void* data) {
   if (size_ == 1) return;
   if (call.fingerprint.bytes() <= kEagerBytes) return reduceEagerly(call, data);
   reduceByShares(call, static_cast<std::uint8_t*>(data));
 }
 
-// The others need not wait for the root: a payload stays until everybody has arrived at the next operation.
+// The others need not wait for the root: a payload stays until all ranks have arrived at the next operation.
 void ShmCollectives::reduceEagerly(const Call& call, void* data) {
   arena_.post(call, {});
   std::memcpy(arena_.payloadOf(rank_), data, call.fingerprint.bytes());

@@ -47,7 +47,7 @@ void ShmCollectives::stageInputs(const Offers& offers, const Blocks& inputs, std
   }
 }
 
-// An input that nobody stages is reduced in one piece. All ranks take as many rounds as the longest that somebody does.
+// An input that no rank stages is reduced in one piece. All ranks run as many rounds as the longest input needs.
 void ShmCollectives::reduceInputs(const Call& call, const Offers& offers, const Blocks& inputs, const Block& output) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
   const Block& own = inputs[static_cast<std::size_t>(rank_)];

@@ -28,7 +28,7 @@ struct Shares {
 DType partialDType(DType dtype);
 
 // Collectives of the ranks of one host, which are told by their place there: in a group of one host, that is the rank. A *share* is the range of elements that one rank reduces for everybody; a *piece*
-// is what goes through staging at once; *registered* memory is that of segments, which everybody has mapped.
+// is what goes through staging at once; *registered* memory is that of segments, which all ranks have mapped.
 class ShmCollectives : public Collectives {
  public:
   // A collective. `connections` outlives it. Throws Failure.
@@ -50,11 +50,11 @@ class ShmCollectives : public Collectives {
   //
   // All ranks have the same fingerprint when the first returns. Arrays change from the first spreadFromShare on.
 
-  // `partial` will hold the own share of everybody's `data`, reduced but for AVG's division, in partialDType().
+  // `partial` will hold the own share of all ranks' `data`, reduced but for AVG's division, in partialDType().
   void beginShares(const Call& call, const Shares& shares, const void* data, void* partial);
   void reduceInShare(const Call& call, const Shares& shares, const Range& range, void* partial) const;
 
-  // Everybody's `data` becomes the shares that their owners have in `complete`.
+  // All ranks' `data` becomes the shares that their owners have in `complete`.
   void spreadFromShare(const Shares& shares, const Range& range, const void* complete) const;
   void endShares(const Call& call, const Shares& shares, const void* complete, void* data);
 

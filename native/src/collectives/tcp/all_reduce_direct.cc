@@ -33,7 +33,7 @@ void everythingToEverybody(Communicator& team, const Combination& combination, v
 
 // 1 step per segment, then size − 1 of the ring: 2(size − 1)/size × bytes sent by each rank.
 void chunksToTheirOwners(Communicator& team, const Combination& combination, void* data, std::size_t count) {
-  // A chunk of no elements is not sent, and so tells nobody that its sender agrees.
+  // An empty chunk is not sent, so no rank learns from it that its sender agrees.
   if (count < static_cast<std::size_t>(team.size())) agree(team);
   const Blocks chunks = evenParts(team, combination, data, count);
   auto* const own = static_cast<std::uint8_t*>(chunks[static_cast<std::size_t>(team.place())].data);

@@ -12,7 +12,7 @@ namespace {
 // What travels as one message; a rank passes one on while the next arrives.
 constexpr std::size_t kSegmentBytes = 512 * 1024;
 
-// Up the tree goes the word that everybody below called the same; the root sends when it has heard from all.
+// Up the tree goes the message that all ranks below called the same operation; the root sends when it has heard from all.
 void reportUp(Communicator& team, const TreePlace& tree) {
   std::vector<Communicator::Receive> reports;
   for (const int child : tree.children) reports.push_back({child, nullptr, 0});

@@ -5,7 +5,7 @@
 
 namespace ringrun {
 
-// `values` become those of the rank at place `root`, on nobody before all ranks agree.
+// `values` become those of the rank at place `root`, on no rank before all ranks agree.
 
 // By the algorithm of that name.
 void broadcast(Communicator& team, Algorithm algorithm, int root, const Span& values);
@@ -13,7 +13,7 @@ void broadcast(Communicator& team, Algorithm algorithm, int root, const Span& va
 // Few hops.
 void binomialTreeBroadcast(Communicator& team, int root, const Span& values);
 
-// Nobody sends the data more than once.
+// No rank sends the data more than once.
 void chainBroadcast(Communicator& team, int root, const Span& values);
 
 }  // namespace ringrun

@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// How everybody's terms of an element become one.
+// How the ranks' terms of an element are combined.
 struct Combination {
   DType dtype;
   ReduceOp op;

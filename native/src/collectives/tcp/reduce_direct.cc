@@ -7,7 +7,7 @@
 namespace ringrun {
 namespace {
 
-// One rank's part: its own chunk, and on the root what everybody completes.
+// One rank's part: its own chunk, and on the root the chunks that all ranks complete.
 class DirectReduce {
  public:
   DirectReduce(Communicator& team, int root, const Combination& combination, void* data, std::size_t count)

@@ -7,7 +7,7 @@
 namespace ringrun {
 namespace {
 
-// Everybody's terms of a segment together: they stay in the cache until they are reduced.
+// All ranks' terms of a segment: they stay in the cache until they are reduced.
 constexpr std::size_t kLandingBytes = 2 * 1024 * 1024;
 
 // Of one message.
@@ -41,7 +41,7 @@ void Terms::exchange(std::size_t s) {
   const std::size_t ownBytes = segment(team_.place(), s).length() * elementBytes;
   std::vector<Communicator::Send> sends;
   std::vector<Communicator::Receive> receives;
-  // Everybody begins with another receiver.
+  // Each rank starts with a different receiver.
   for (int distance = 1; distance < team_.size(); ++distance) {
     const int to = team_.above(distance);
     const int from = team_.below(distance);

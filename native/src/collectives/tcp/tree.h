@@ -14,7 +14,7 @@ struct TreePlace {
 // bit, and a rank's descendants are those that follow it. Children in ascending order of that number.
 TreePlace placeInBinomialTree(int place, int size, int root);
 
-// Nobody has more than one child.
+// No rank has more than one child.
 TreePlace placeInChain(int place, int size, int root);
 
 }  // namespace ringrun

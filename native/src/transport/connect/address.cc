@@ -18,7 +18,7 @@ SocketAddress SocketAddress::ofLocalSocket(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (name.empty() || name.size() + 1 > sizeof address.sun_path) {
-    throw Failure(FailureCode::System, {}, "'" + name + "' cannot be the name of a Unix socket");
+    throw Failure(FailureCode::System, {}, "'" + name + "' is not a valid Unix socket name");
   }
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   SocketAddress result;

@@ -56,7 +56,7 @@ void reportUnanswered(const Directory& directory, int peer, const std::string& w
 
 void throwIfOver(const Call& call, int missing, const std::string& what) {
   if (call.cancelled.load(std::memory_order_relaxed)) {
-    throw Failure(FailureCode::Closed, {}, "this process ended the group while the operation ran");
+    throw Failure(FailureCode::Closed, {}, "this process destroyed the group while the operation was running");
   }
   if (call.deadline.passed()) throw Failure(FailureCode::Timeout, {{missing, {}}}, what);
 }
@@ -71,7 +71,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
     while (attempt.error == EINPROGRESS) {
       awaitConnecting(attempt, call.deadline.leftWithin(kLivenessInterval));
       reportUnanswered(directory, peer, where, call);
-      throwIfOver(call, peer, "connecting to " + where + " got no answer");
+      throwIfOver(call, peer, "no answer from " + where);
     }
     if (attempt.error == 0) {
       introduce(attempt.fd.get(), directory.rank(), to.token, purpose);
@@ -82,7 +82,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
     }
     // A Unix socket's backlog is full: the listener is about to accept.
     reportUnanswered(directory, peer, where, call);
-    throwIfOver(call, peer, "connecting to " + where + " was not accepted");
+    throwIfOver(call, peer, "it did not accept a connection at " + where);
     pollSockets(nullptr, 0, Milliseconds{1});
   }
 }

@@ -32,7 +32,7 @@ Listener Listener::localSocket() {
   listener.fd = listenAt(SocketAddress::ofLocalSocket(listener.socketName), Carrier::LocalSocket, "@" + listener.socketName);
   return listener;
 #else
-  throw Failure(FailureCode::System, {}, "shared memory between processes needs memfd and abstract sockets of Linux");
+  throw Failure(FailureCode::System, {}, "shared memory between processes requires Linux (memfd and abstract Unix sockets)");
 #endif
 }
 

@@ -79,7 +79,7 @@ void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const Call& call) {
     if (Clock::now() >= nextProbe) {
       for (const auto& one : missing) {
         if (isGone(directory_, one.rank)) {
-          throw Failure(FailureCode::PeerDied, {one}, "it ended before it connected");
+          throw Failure(FailureCode::PeerDied, {one}, "it exited before it connected");
         }
       }
       nextProbe = Clock::now() + kProbeInterval;
@@ -148,7 +148,7 @@ void ControlMesh::receiveFrom(int peer) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (got < 0) return markGone(peer, describeSystemError("recv", errno, "its control connection"));
-    if (got == 0) return markGone(peer, "its control connection ended without a farewell");
+    if (got == 0) return markGone(peer, "its control connection closed unexpectedly");
     takeDescriptors(message, from.descriptors);
     from.inbox.insert(from.inbox.end(), bytes, bytes + got);
     readMessages(peer);
@@ -162,7 +162,7 @@ void ControlMesh::readMessages(int peer) {
   while (inbox.size() - at >= sizeof header) {
     std::memcpy(&header, inbox.data() + at, sizeof header);
     if (header.magic != kControlMagic || header.bodyBytes > kMostBodyBytes) {
-      return markGone(peer, "it sent bytes that are no control message");
+      return markGone(peer, "it sent bytes that are not a control message");
     }
     if (inbox.size() - at - sizeof header < header.bodyBytes) break;
     handle(peer, header.type, inbox.data() + at + sizeof header, header.bodyBytes);

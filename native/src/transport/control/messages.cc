@@ -53,7 +53,7 @@ DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int report
   AbortBody abort;
   if (bytes >= sizeof abort) std::memcpy(&abort, body, sizeof abort);
   const std::size_t textAt = sizeof abort + abort.involved * sizeof(InvolvedBody);
-  if (bytes < textAt) return {Failure(FailureCode::PeerDied, {{reporter, {}}}, "it sent an unreadable report"), 0};
+  if (bytes < textAt) return {Failure(FailureCode::PeerDied, {{reporter, {}}}, "it sent a malformed failure report"), 0};
 
   std::vector<InvolvedRank> ranks;
   for (std::size_t i = 0; i < abort.involved; ++i) {

@@ -49,7 +49,7 @@ Arena::Arena(ControlMesh& mesh, Team team, int place, const Call& call)
   if (header_->magic != kArenaMagic || header_->size != static_cast<std::uint32_t>(size_) || header_->bytes != bytes) {
     throw Failure(FailureCode::System, {},
                   "rank " + std::to_string(rankAt(0)) +
-                      " laid out the shared memory differently: do all ranks run the same ringrun?");
+                      " uses a different shared-memory layout. Install the same version of ringrun on every rank");
   }
 }
 

@@ -46,7 +46,7 @@ ControlMesh::Segment awaitSegment(ControlMesh& mesh, int from, const Call& call)
     mesh.throwIfFailedBy(call.fingerprint.sequence);
     if (mesh.hasEnded(from)) throw mesh.whyEnded(from);
     mesh.reportWait(call, Clock::now() - since, [&] { return std::vector<InvolvedRank>{{from, {}}}; });
-    throwIfOver(call, from, "it did not hand over the shared memory");
+    throwIfOver(call, from, "it did not pass its shared memory");
     std::vector<pollfd> interests;
     mesh.addInterests(interests);
     pollSockets(interests.data(), interests.size(), call.deadline.leftWithin(kLivenessInterval));
@@ -67,7 +67,7 @@ Mapping shareMemory(ControlMesh& mesh, const Team& team, int rank, std::size_t b
   const ControlMesh::Segment segment = awaitSegment(mesh, maker, call);
   if (segment.bytes != bytes) {
     throw Failure(FailureCode::System, {},
-                  "rank " + std::to_string(maker) + " handed over " + std::to_string(segment.bytes) + " bytes of shared memory, expected " +
+                  "rank " + std::to_string(maker) + " passed " + std::to_string(segment.bytes) + " bytes of shared memory, expected " +
                       std::to_string(bytes));
   }
   return Mapping::shared(segment.fd.get(), bytes);

@@ -173,7 +173,7 @@ bool Messenger::advance(Receiving& receiving, const Call& call) {
     if (wouldBlock(errno)) return false;
     throwEndOf(peer, describeSystemError("recvmsg", errno, progress()));
   }
-  if (got == 0) throwEndOf(peer, "its data connection ended, " + progress());
+  if (got == 0) throwEndOf(peer, "its data connection closed, " + progress());
   const bool hadHeader = receiving.done >= sizeof receiving.header;
   receiving.done += static_cast<std::size_t>(got);
   if (!hadHeader && receiving.done >= sizeof receiving.header) {
@@ -187,7 +187,7 @@ void Messenger::checkHeader(const Receiving& receiving, const Call& call) const 
   const DataHeader& header = receiving.header;
   const int peer = receiving.message.from;
   if (header.magic != kDataMagic) {
-    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent bytes that are no ringrun message");
+    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent bytes that are not a ringrun message");
   }
   if (header.fingerprint != call.fingerprint) {
     throw Failure(FailureCode::Mismatch, {{rank_, call.fingerprint}, {peer, header.fingerprint}},
@@ -195,9 +195,9 @@ void Messenger::checkHeader(const Receiving& receiving, const Call& call) const 
   }
   if (header.part != receiving.message.part || header.bytes != receiving.message.bytes) {
     throw Failure(FailureCode::Mismatch, {{rank_, call.fingerprint}, {peer, header.fingerprint}},
-                  "part " + std::to_string(header.part) + " of " + std::to_string(header.bytes) + " bytes came, expected part " +
+                  "received part " + std::to_string(header.part) + " of " + std::to_string(header.bytes) + " bytes, expected part " +
                       std::to_string(receiving.message.part) + " of " + std::to_string(receiving.message.bytes) +
-                      " bytes: do all ranks run the same ringrun?");
+                      " bytes. Install the same version of ringrun on every rank");
   }
 }
 

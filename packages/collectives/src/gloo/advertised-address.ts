@@ -4,15 +4,15 @@ import { once } from 'node:events';
 
 import { InvalidArgumentError } from '../errors.ts';
 
-/** Any port does: connecting a datagram socket sends nothing, it only asks the routing table. */
+/** Any port works: connecting a datagram socket only consults the routing table and sends nothing. */
 const anyPort = 9;
 
 /**
- * The address of this host that other ranks reach it at: the one that the kernel routes towards the master from. Unlike looking up the
- * host's own name, that never gives a loopback address where there are several hosts.
+ * Returns the address at which other ranks reach this host: the source address that the kernel uses for packets to the
+ * master. Unlike a lookup of this host's own name, it is never a loopback address in a multi-host job.
  *
  * @param masterAddress Name or address of rank 0's host.
- * @throws InvalidArgumentError when the name is unknown or no route leads there.
+ * @throws InvalidArgumentError if the name cannot be resolved or there is no route to it.
  */
 export async function addressRoutedTowards(masterAddress: string): Promise<string> {
   try {
@@ -28,7 +28,7 @@ export async function addressRoutedTowards(masterAddress: string): Promise<strin
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new InvalidArgumentError(
-      `no address of this host leads to the master '${masterAddress}' (${reason}): set MASTER_ADDR to a name or address of rank 0's host ` +
+      `no route from this host to the master '${masterAddress}' (${reason}): set MASTER_ADDR to a name or address of rank 0's host ` +
         'that this host can reach',
       { cause: error },
     );

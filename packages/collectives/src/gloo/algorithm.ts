@@ -2,36 +2,36 @@ import { InvalidArgumentError } from '../errors.ts';
 import type { Card } from './card.ts';
 
 /**
- * The algorithm that this rank was told to use by RINGRUN_ALGORITHM, for every collective that has it (docs/algorithms.md): to compare
- * them, and to find out whether one is to blame. '' when nobody said.
+ * Returns the algorithm in RINGRUN_ALGORITHM, or '' if it is not set. It applies to every collective that supports it
+ * (docs/algorithms.md) and is meant for comparing and debugging algorithms.
  *
- * @param names Those that there are.
- * @throws InvalidArgumentError for any other word.
+ * @param names Names of the available algorithms.
+ * @throws InvalidArgumentError for an unknown name.
  */
 export function requestedAlgorithm(names: readonly string[], env: NodeJS.ProcessEnv = process.env): string {
   const given = env['RINGRUN_ALGORITHM'] ?? '';
   if (given === '' || names.includes(given)) return given;
   throw new InvalidArgumentError(
-    `RINGRUN_ALGORITHM is '${given}', expected one of ${names.join(', ')}, or nothing for whatever suits each operation`,
+    `RINGRUN_ALGORITHM is '${given}', expected one of ${names.join(', ')}. Unset it to let ringrun choose for each operation`,
   );
 }
 
 type CardForAlgorithm = Pick<Card, 'rank' | 'host' | 'pid' | 'algorithm'>;
 
 /**
- * Ranks that carry out one operation in different ways wait for messages that never come.
+ * Ranks that run one operation with different algorithms would wait for messages that are never sent.
  *
- * @throws InvalidArgumentError when ranks were told different things.
+ * @throws InvalidArgumentError if the ranks' algorithms differ.
  */
 export function checkSameAlgorithm(cards: readonly CardForAlgorithm[]): void {
   const first = cards[0];
   const other = cards.find(({ algorithm }) => algorithm !== first.algorithm);
   if (other === undefined) return;
   throw new InvalidArgumentError(
-    `${toldOf(first)}, ${toldOf(other)}: give RINGRUN_ALGORITHM the same value on every rank`,
+    `${toldOf(first)}, ${toldOf(other)}. Set RINGRUN_ALGORITHM to the same value on every rank`,
   );
 }
 
 function toldOf({ rank, host, pid, algorithm }: CardForAlgorithm): string {
-  return `rank ${rank} (host ${host}, pid ${pid}) was told to use algorithm ${algorithm === '' ? 'auto' : algorithm}`;
+  return `rank ${rank} (host ${host}, pid ${pid}) uses algorithm ${algorithm === '' ? 'auto' : algorithm}`;
 }

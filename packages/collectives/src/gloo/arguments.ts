@@ -7,10 +7,10 @@ import { bytesPerElement, dtypeOf, typedArrayClass } from '../dtype.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { ReduceOp, reduceOpsFor } from '../reduce-op.ts';
 
-/** Elements that one array may have: what a typed array can hold. */
+/** Most elements of one array: the limit of a typed array. */
 const mostElements = 2 ** 32;
 
-/** Tags are below: what a C int holds, as in torch and MPI. */
+/** Tags are below this limit, so that they fit a C int, as in torch and MPI. */
 const tagsEnd = 2 ** 31;
 
 /** A rank and the size of its group. */
@@ -23,9 +23,12 @@ const opsOfNccl: readonly ReduceOp[] = ['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'];
 
 const dtypes = Object.keys(bytesPerElement) as DType[];
 
-/** The functions below return the argument in the addon's terms where those differ, or throw an `InvalidArgumentError` before anything has happened. */
+/**
+ * The functions below return the checked argument, as the addon's number if it has one, or throw an
+ * `InvalidArgumentError`.
+ */
 
-/** The dtype that the tensor's class says it has. */
+/** Returns the dtype of the tensor's class. */
 export function checkedDTypeOf(tensor: Tensor, name = 'tensor'): DType {
   if (tensor instanceof DeviceTensor) return tensor.dtype;
   const dtype = dtypeOf(tensor);
@@ -39,19 +42,19 @@ export function checkedDTypeOf(tensor: Tensor, name = 'tensor'): DType {
 function cureFor(tensor: unknown): string {
   const isPlainUint16Array = Object.prototype.toString.call(tensor) === '[object Uint16Array]';
   return isPlainUint16Array
-    ? '. 16-bit patterns are float16 or bfloat16 only where the class says which: ' +
-        'wrap the same memory, as in new Float16Bits(array.buffer, array.byteOffset, array.length) or new BFloat16Bits(…)'
+    ? '. A Uint16Array does not determine float16 or bfloat16: ' +
+        'wrap the same memory with new Float16Bits(array.buffer, array.byteOffset, array.length) or new BFloat16Bits(…)'
     : '';
 }
 
-/** An op that has a meaning for the dtype. */
+/** Checks that the dtype supports the op. */
 export function checkedReduceOp(op: ReduceOp, dtype: DType): number {
   const number = checkedOpOfAnyDType(op);
   if (reduceOpsFor(dtype).includes(op)) return number;
   const others = dtypes.filter((other) => reduceOpsFor(other).includes(op));
   throw new InvalidArgumentError(
     `op is ${op} and the tensor's dtype ${dtype}: ${whyMeaningless(op)}. ` +
-      `For ${dtype} there are ${reduceOpsFor(dtype).join(', ')}; ${op} is for ${others.join(', ')}`,
+      `${dtype} supports ${reduceOpsFor(dtype).join(', ')}; ${op} supports ${others.join(', ')}`,
   );
 }
 
@@ -64,16 +67,16 @@ export function checkedOpOfAnyDType(op: ReduceOp): number {
 
 function whyMeaningless(op: ReduceOp): string {
   return op === ReduceOp.AVG
-    ? 'an average of integers is no integer (all-reduce the SUM and divide it, or reduce floating-point numbers)'
-    : 'floating-point numbers are not combined bit by bit';
+    ? 'AVG is not defined for integers (reduce with SUM and divide, or use a floating-point dtype)'
+    : 'bitwise operations are not defined for floating-point numbers';
 }
 
-/** The same for an op that is carried out where the tensor lies. */
+/** Checks also that NCCL supports the op if the tensor is on a GPU. */
 export function checkedReduceOpFor(tensor: Tensor, op: ReduceOp, dtype: DType): number {
   const number = checkedReduceOp(op, dtype);
   if (!(tensor instanceof DeviceTensor) || opsOfNccl.includes(op)) return number;
   throw new InvalidArgumentError(
-    `op is ${op} and the tensor lies on a GPU, where NCCL has ${opsOfNccl.join(', ')}: copyToHost it, and reduce the array`,
+    `op is ${op} and the tensor is on a GPU, where NCCL supports ${opsOfNccl.join(', ')}: use copyToHost and reduce the array`,
   );
 }
 
@@ -89,11 +92,11 @@ export function checkedRank(name: string, rank: number, size: number): number {
   );
 }
 
-/** The other end of a message. */
+/** Checks the other rank of a message. */
 export function checkedPeer(name: string, peer: number, { rank, size }: Place): number {
   if (checkedRank(name, peer, size) !== rank) return peer;
   throw new InvalidArgumentError(
-    `${name} is ${rank}, which is this rank itself; expected another one: copy the array instead`,
+    `${name} is ${rank}, which is this rank itself, expected another rank. Copy the array instead`,
   );
 }
 
@@ -107,22 +110,22 @@ export function checkedTag(tag: number): number {
 export function checkedSize(size: number): number {
   if (Number.isInteger(size) && size >= 1) return size;
   throw new InvalidArgumentError(
-    `size is ${describeValue(size)}, expected a number of processes: an integer from 1`,
+    `size is ${describeValue(size)}, expected the number of processes: an integer of at least 1`,
   );
 }
 
 export function checkedLength(length: number): number {
   if (Number.isInteger(length) && length >= 0 && length < mostElements) return length;
   throw new InvalidArgumentError(
-    `length is ${describeValue(length)}, expected a number of elements: an integer from 0, below 2^32`,
+    `length is ${describeValue(length)}, expected a number of elements: an integer from 0 to 2^32 - 1`,
   );
 }
 
-/** Infinity waits for ever. */
+/** Infinity waits without limit. */
 export function checkedTimeout(timeoutMs: number): number {
   if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs;
   throw new InvalidArgumentError(
-    `timeoutMs is ${describeValue(timeoutMs)}, expected milliseconds: a number above 0`,
+    `timeoutMs is ${describeValue(timeoutMs)}, expected milliseconds: a number greater than 0`,
   );
 }
 

@@ -6,10 +6,10 @@ import { RingrunError, StoreTimeoutError } from '../errors.ts';
 import type { Store } from '../store.ts';
 import type { RequestedTransport } from './transport.ts';
 
-/** Changes with the wire format (docs/wire-format.md): ranks of different versions refuse each other. */
+/** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
 const protocol = 3;
 
-/** What a rank tells the others about itself, through the store, before any connection exists. */
+/** What a rank publishes about itself in the store before it is connected. */
 export interface Card {
   protocol: number;
   rank: number;
@@ -17,13 +17,13 @@ export interface Card {
   /** Host name, for messages. */
   host: string;
   pid: number;
-  /** Equal exactly on ranks that can share memory. */
+  /** Two ranks have the same value if and only if they can share memory. */
   hostId: string;
-  /** The transport that this rank was told to use; null: whatever fits. */
+  /** Requested transport; null: automatic. */
   requested: RequestedTransport | null;
-  /** The algorithm that this rank was told to use where it can; '': what suits each operation. */
+  /** Requested algorithm; '': automatic for each operation. */
   algorithm: string;
-  /** Why this rank cannot share memory; empty when it can. */
+  /** Reason why this rank cannot share memory; empty if it can. */
   sharedMemoryProblem: string;
   socketName: string;
   address: string;
@@ -39,9 +39,9 @@ export function cardOf(
 }
 
 /**
- * Publishes this rank's card and returns everybody's, by rank.
+ * Publishes this rank's card and returns all ranks' cards, by rank.
  *
- * @throws StoreTimeoutError naming the ranks that did not come within `timeoutMs`.
+ * @throws StoreTimeoutError naming the ranks that did not publish theirs within `timeoutMs`.
  */
 export async function exchangeCards(store: Store, own: Card, timeoutMs: number): Promise<Card[]> {
   await store.set(keyOf(own.rank), JSON.stringify(own));
@@ -69,7 +69,7 @@ function namingRanks(
   return new StoreTimeoutError(
     error.missingKeys,
     `rank ${own.rank} (host ${own.host}, pid ${own.pid}) waited ${timeoutMs} ms for ${who} of ${own.size} to join the group: ` +
-      'look at the logs of the missing ranks, or give them more time with timeoutMs',
+      'check the logs of the missing ranks, or raise timeoutMs',
   );
 }
 
@@ -78,15 +78,15 @@ function readCard(value: Uint8Array, rank: number, own: Card): Card {
   if (card?.protocol !== protocol) {
     throw new RingrunError(
       'ERR_VERSION_MISMATCH',
-      `rank ${rank} speaks protocol ${card?.protocol ?? 'of an unknown program'}, rank ${own.rank} speaks ${protocol}: ` +
-        'install one version of ringrun on every host',
+      `rank ${rank} uses wire protocol ${card?.protocol ?? 'unknown'}, rank ${own.rank} uses ${protocol}: ` +
+        'install the same version of ringrun on every host',
     );
   }
   if (card.rank !== rank || card.size !== own.size) {
     throw new RingrunError(
       'ERR_WORLD_MISMATCH',
-      `rank ${rank} (host ${card.host}, pid ${card.pid}) calls itself rank ${card.rank} of ${card.size}, ` +
-        `but rank ${own.rank} expects rank ${rank} of ${own.size}: are two jobs using one store?`,
+      `rank ${rank} (host ${card.host}, pid ${card.pid}) registered as rank ${card.rank} of ${card.size}, ` +
+        `but rank ${own.rank} expects rank ${rank} of ${own.size}. Check that no other job uses this store`,
     );
   }
   return card;

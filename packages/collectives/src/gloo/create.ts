@@ -22,17 +22,23 @@ import { decideTransport, requestedTransport } from './transport.ts';
 import { waitReportsAfterMs } from './wait-reports.ts';
 
 export interface GlooGroupOptions {
-  /** Where the ranks find each other. Keys begin with `gloo/`: give every group a prefix of its own. Not used by a group of one. */
+  /**
+   * Store through which the ranks find each other. Keys begin with `gloo/`: use one prefix per group. Unused if `size`
+   * is 1.
+   */
   store: Store;
   rank: number;
   size: number;
-  /** Milliseconds for forming the group, and for each operation that does not name its own; 30 minutes unless given. */
+  /** Timeout for forming the group, and default timeout of its operations, in milliseconds. Default: 30 minutes. */
   timeoutMs?: number;
-  /** Forces a transport, as RINGRUN_TRANSPORT does; every rank has to say the same. */
+  /** Forces a transport, as RINGRUN_TRANSPORT does. The same on every rank. */
   transport?: RequestedTransport;
-  /** Name or address of rank 0's host: this rank advertises its address that is routed towards it. 127.0.0.1 unless given. */
+  /** Name or address of rank 0's host: this rank advertises its own address on the route to it. Default: 127.0.0.1. */
   masterAddress?: string;
-  /** Equal exactly on ranks that can share memory; unless given, RINGRUN_HOST_ID, or derived from the kernel and network namespace. */
+  /**
+   * Two ranks have the same value if and only if they can share memory. Default: RINGRUN_HOST_ID, or a value derived
+   * from the kernel and the network namespace.
+   */
   hostId?: string;
 }
 
@@ -47,12 +53,13 @@ export const glooGroupOptions: OptionNames<GlooGroupOptions> = {
 };
 
 /**
- * Forms a group of processes (backend `gloo`: shared memory inside one host, TCP between hosts). A collective: every rank calls it.
+ * Forms a group of processes (backend `gloo`: shared memory within a host, TCP between hosts). A collective: every rank
+ * calls it.
  *
- * @throws InvalidArgumentError for settings that cannot work, on this rank or together with the others'.
- * @throws StoreTimeoutError naming the ranks that never published where they are.
+ * @throws InvalidArgumentError for invalid settings, or settings that conflict with those of other ranks.
+ * @throws StoreTimeoutError naming the ranks that did not publish their address.
  * @throws CollectiveTimeoutError or PeerDiedError naming the ranks that did not connect.
- * @throws NativeUnavailableError when there is no addon and none can be built.
+ * @throws NativeUnavailableError if the addon is missing and cannot be built.
  */
 export async function createGlooGroup(options: GlooGroupOptions): Promise<ProcessGroup> {
   requireOptions('createGlooGroup', options, glooGroupOptions);
@@ -61,19 +68,19 @@ export async function createGlooGroup(options: GlooGroupOptions): Promise<Proces
   );
 }
 
-/** Ranks that are connected. */
+/** The connected ranks of a group. */
 export interface ConnectedRanks {
   native: NativeProcessGroup;
   calls: NativeCalls;
   rank: number;
   size: number;
-  /** For each operation that does not name its own. */
+  /** Default timeout of operations, in milliseconds. */
   timeoutMs: number;
-  /** What carries the data between processors. */
+  /** Transport of host arrays. */
   transport: Transport;
 }
 
-/** Connects the ranks, and makes a group of them. Where either fails, everything is released. Errors as of `createGlooGroup`. */
+/** Connects the ranks and creates a group. Releases everything if either fails. Errors: see `createGlooGroup`. */
 export async function connectRanks<Group>(
   options: GlooGroupOptions,
   makeGroup: (ranks: ConnectedRanks) => Promise<Group>,
@@ -100,14 +107,14 @@ export async function connectRanks<Group>(
   }
 }
 
-/** What the ranks know of each other before they connect; by rank. */
+/** What the ranks know about each other before they connect; lists are by rank. */
 interface Meeting {
   identities: readonly RankIdentity[];
   endpoints: NativeEndpoint[];
   transport: Transport;
 }
 
-/** A group of one, which nobody dials. */
+/** The endpoint of a group of one, which no rank connects to. */
 const alone = { endpoints: [{ host: 0, name: '', socketName: '', address: '', port: 0, token: '' }] };
 
 async function meet(

@@ -10,28 +10,28 @@ import { checkedDTypeOf, checkedRank, describeValue } from './arguments.ts';
 import type { Named } from './parts.ts';
 import { checkDType, dtypeOfParts, isList, listOfParts, partsBeside, splitParts } from './parts.ts';
 
-/** What goes to a rank, or comes from it; null for nothing. */
+/** The data sent to or received from one rank; null for none. */
 type Block = Tensor | null;
 
 /**
- * A rank's part in a movement of data, as the addon takes it. The addon reads and writes the lists' arrays until the operation is over,
- * so the lists are nobody else's.
+ * One rank's side of an exchange, in the addon's form. The addon uses the arrays of the lists until the operation
+ * completes, so the lists are not shared with the caller.
  */
 export interface Exchange {
   /** One of `nativeExchange`. */
   readonly op: number;
-  /** For each rank. */
+  /** Data to send to each rank. */
   readonly gives: Block[];
-  /** From each rank. */
+  /** Data to receive from each rank. */
   readonly takes: Block[];
   readonly dtype: DType;
-  /** Rank of `src` or `dst`, 0 where there is none. */
+  /** Rank `src` or `dst`; 0 for operations without one. */
   readonly root: number;
-  /** Whether the arrays lie on a GPU: those without elements too, of which the lists tell nothing. */
+  /** True if the arrays are on a GPU. Empty arrays, which are null in the lists, count too. */
   readonly onDevice: boolean;
 }
 
-/** The functions below check the arguments of the methods of `ProcessGroup` that have their names. */
+/** The functions below check the arguments of the `ProcessGroup` methods of the same name. */
 
 export function allGatherExchange(place: Place, output: TensorByRank, input: Tensor): Exchange {
   const takes = partsBeside({ name: 'output', value: output }, { name: 'input', value: input }, place);
@@ -70,7 +70,8 @@ export function allToAllExchange(
   const [given, taken] = [gives[place.rank].length, takes[place.rank].length];
   if (given === taken) return exchangeOf(nativeExchange.allToAll, gives, takes, dtype, 0);
   throw new InvalidArgumentError(
-    `rank ${place.rank}, which is this one, gives itself ${given} elements of input and takes ${taken} into output: expected as many`,
+    `rank ${place.rank}, which is this one, sends itself ${given} elements of input and receives ${taken} into output. ` +
+      'Expected the same number',
   );
 }
 
@@ -78,7 +79,7 @@ function checkAlike(output: TensorByRank, input: TensorByRank): void {
   if (isList(output) === isList(input)) return;
   const [list, other] = isList(output) ? ['output', 'input'] : ['input', 'output'];
   throw new InvalidArgumentError(
-    `${list} is a list and ${other} is not: expected two lists, or two arrays (outputSplitSizes and inputSplitSizes say where they are divided)`,
+    `${list} is a list and ${other} is not: expected two lists, or two arrays (divided by outputSplitSizes and inputSplitSizes)`,
   );
 }
 
@@ -97,11 +98,11 @@ function sideOf(
   }
   if (sizes === undefined) return listOfParts({ name, value }, expected, place);
   throw new InvalidArgumentError(
-    `${sizesName} was given with a list as ${name}, expected it with one array only: the list's arrays have lengths of their own`,
+    `${sizesName} was given with a list as ${name}, expected one array. The arrays of a list have their own lengths: leave it out`,
   );
 }
 
-/** A gather's output or a scatter's input: everybody else's would be silently left alone. */
+/** Checks gather's output or scatter's input: on other ranks it would be silently ignored. */
 function onRootOnly(
   { name, value }: Named<TensorByRank | undefined>,
   rootName: 'src' | 'dst',
@@ -113,7 +114,7 @@ function onRootOnly(
   throw new InvalidArgumentError(
     rank === root
       ? `${name} is missing on rank ${rank}, which is ${rootName}: expected one array for all ${size} ranks, or a list with one for each`
-      : `${name} is ${describeValue(value)} on rank ${rank}, expected it on rank ${root} only, which is ${rootName}: leave it out here`,
+      : `${name} is ${describeValue(value)} on rank ${rank}, expected it only on rank ${root}, which is ${rootName}: leave it out here`,
   );
 }
 
@@ -140,7 +141,7 @@ function areOnDevice(blocks: readonly Block[]): boolean {
   const places = new Set(blocks.filter((one) => one !== null).map((one) => one instanceof DeviceTensor));
   if (places.size < 2) return places.has(true);
   throw new InvalidArgumentError(
-    'some of the arrays lie on a GPU and some on this host, expected all in one place: copyFromHost or copyToHost the others',
+    'expected all arrays on a GPU or all in host memory, got some of each. Use copyFromHost or copyToHost for the others',
   );
 }
 

@@ -4,10 +4,10 @@ import type { RankIdentity } from '../errors.ts';
 import { CollectiveMismatchError, CollectiveTimeoutError, PeerDiedError, RingrunError } from '../errors.ts';
 
 /**
- * A failure of the addon as one of the errors that ringrun documents, with ranks as people know them: by host and process.
+ * Converts a failure of the addon to one of ringrun's documented errors, which name ranks with host and process.
  *
  * @param own This rank.
- * @param identities Who is who, by rank.
+ * @param identities The ranks' identities, by rank.
  */
 export function translateFailure(
   failure: NativeFailure,
@@ -37,13 +37,13 @@ export function translateFailure(
         involved.map(({ identity }) => identity),
         operation,
         `${operation} did not complete within ${failure.timeoutMs} ms (${detail}). Missing: ${missing.join(', ')}. ` +
-          `Reported by ${here}. A rank that only needs longer: raise timeoutMs`,
+          `Reported by ${here}. If a rank only needs more time, raise timeoutMs`,
       );
     }
     case 'MISMATCH': {
       return new CollectiveMismatchError(
-        `${detail}. ${describeSides(involved)}. Every rank has to call the same operations in the same order, with equal dtypes, lengths and ` +
-          'options. No data has changed',
+        `${detail}. ${describeSides(involved)}. Call the same operations in the same order on every rank, with the same dtypes, ` +
+          'lengths and options. No data was changed',
       );
     }
     case 'SYSTEM':
@@ -53,10 +53,10 @@ export function translateFailure(
   }
 }
 
-/** Ranks on one side that are named; of the others there is a number. */
+/** Most ranks named for one side; the others are counted. */
 const mostNamed = 3;
 
-/** What was called, each with the ranks that called it. */
+/** Describes each call with the ranks that made it. */
 function describeSides(involved: readonly { identity: RankIdentity; seenIn: string | undefined }[]): string {
   const sides = new Map<string, RankIdentity[]>();
   for (const { identity, seenIn = 'unknown' } of involved) {
@@ -70,7 +70,9 @@ function describeSides(involved: readonly { identity: RankIdentity; seenIn: stri
   return [...sides].map(([side, ranks]) => `${namesOf(ranks)}: ${side}`).join('; ');
 }
 
-/** Tells the addon's failures from whatever else a call can throw, such as a RangeError of an array that is too long. */
+/**
+ * Distinguishes the addon's failures from other errors of a call, such as a RangeError for an array that is too long.
+ */
 export function isNativeFailure(error: unknown): error is NativeFailure {
   return error instanceof Error && 'operation' in error && 'ranks' in error;
 }

@@ -35,11 +35,11 @@ export interface GroupSettings {
   rank: number;
   size: number;
   transport: ProcessGroup['transport'];
-  /** Milliseconds for each operation that does not name its own. */
+  /** Default timeout of operations, in milliseconds. */
   timeoutMs: number;
 }
 
-/** A process group whose data plane is the addon: arguments are checked on the way there, errors translated on the way back, everything else is native. */
+/** A process group over the addon: checks arguments and translates errors; everything else is native. */
 export class GlooGroup implements ProcessGroup {
   readonly rank: number;
   readonly size: number;
@@ -51,7 +51,7 @@ export class GlooGroup implements ProcessGroup {
   #turnless: GlooGroup | undefined;
   #destroyed: Promise<void> | undefined;
 
-  /** `calls` reach an addon that is connected. */
+  /** @param calls Calls of a connected native group. */
   constructor(calls: NativeCalls, { rank, size, transport, timeoutMs }: GroupSettings) {
     this.#calls = calls;
     this.rank = rank;
@@ -75,7 +75,7 @@ export class GlooGroup implements ProcessGroup {
     await this.later(options, (native, timeoutMs) => native.allReduce(data, dtype, op, timeoutMs));
   }
 
-  // Its operands are named rather than spread: a spread costs a tenth of the shortest call.
+  // Does not spread the operands: a spread costs a tenth of the shortest call.
   allReduceSync(tensor: Tensor, options: Options.AllReduceOptions = {}): void {
     this.checkOptions('allReduceSync', options, collectiveOptions.allReduce);
     const [data, dtype, op] = allReduceOperands(tensor, options);
@@ -341,14 +341,14 @@ export class GlooGroup implements ProcessGroup {
     return journeys.travelNow(journeyOf(journeys.carrierNow(this)));
   }
 
-  /** Before the first step, since the others would go on to the second. */
+  /** Checked before the first step: otherwise the other ranks would start the second step and wait. */
   #checkObjectOptions(options: ObjectOptions): void {
     checkedRank('src', options.src ?? 0, this.size);
     checkedRank('dst', options.dst ?? 0, this.size);
     this.#timeoutOf(options);
   }
 
-  /** The same group for what has its turn already. */
+  /** The same group, for the steps of an operation that already has its turn. */
   #inThisTurn(): GlooGroup {
     const { rank, size, transport } = this;
     this.#turnless ??= new GlooGroup(this.#calls, { rank, size, transport, timeoutMs: this.#timeoutMs });
@@ -369,7 +369,7 @@ export class GlooGroup implements ProcessGroup {
     return this.#calls.now((native) => operate(native, timeoutMs));
   }
 
-  /** An operation in its turn, under the timeout that the options or the group's settings give. */
+  /** Runs an operation in its turn, with the timeout of the options or the group. */
   protected async later(
     options: CollectiveOptions,
     operate: (native: NativeProcessGroup, timeoutMs: number) => Promise<void>,
@@ -379,13 +379,13 @@ export class GlooGroup implements ProcessGroup {
     await this.#turns.inOrder(() => this.#calls.later((native) => operate(native, timeoutMs)));
   }
 
-  /** Refuses options that the method does not have. Functions of ringrun hand on the option `group`, which is this one. */
+  /** Throws for unknown options. ringrun's functions pass on the option `group`, which must be this group. */
   protected checkOptions(method: string, options: object, names: Readonly<Record<string, true>>): void {
     requireOptions(method, options, names);
     const { group } = options as { group?: object | null };
     if (group === undefined || (group !== null && #calls in group && group.#calls === this.#calls)) return;
     throw new InvalidArgumentError(
-      `${method}: the option group is another group than the one whose method was called. Call the method of that group, or leave group out.`,
+      `${method}: the option group is a different group. Call the method of that group, or leave group out.`,
     );
   }
 
@@ -394,7 +394,7 @@ export class GlooGroup implements ProcessGroup {
     if (this.#destroyed) {
       throw new RingrunError(
         'ERR_GROUP_DESTROYED',
-        'this group was destroyed: create another one, or destroy it later',
+        'this group was destroyed. Create a new group, or call destroy later',
       );
     }
   }

@@ -2,8 +2,9 @@ import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 
 /**
- * Text that two processes have in common exactly when they can share memory: one kernel, and one network namespace, in which the
- * sockets lie that memory is handed over through. Containers on one machine usually differ, ranks in one pod agree.
+ * Returns a string that is the same for two processes if and only if they can share memory: they need one kernel, and
+ * one network namespace for the Unix sockets that pass the memory. It is the same within a pod and usually differs
+ * between the containers of a machine.
  *
  * `RINGRUN_HOST_ID` overrides it, as NCCL_HOSTID does.
  */

@@ -5,8 +5,8 @@ import { InvalidArgumentError } from '../errors.ts';
 import { isNativeFailure, translateFailure } from './failure.ts';
 
 /**
- * Calls of the addon, whose failures become ringrun's errors. The addon repeats its first failure for whatever follows; so do these, with
- * one and the same error.
+ * Calls the addon and converts its failures to ringrun's errors. The addon repeats its first failure for all later
+ * operations; this class then throws the same error object.
  */
 export class NativeCalls {
   readonly #native: NativeProcessGroup;
@@ -14,7 +14,7 @@ export class NativeCalls {
   readonly #identities: readonly RankIdentity[];
   #firstFailure: RingrunError | undefined;
 
-  /** `identities`: who is who, by rank. */
+  /** @param identities The ranks' identities, by rank. */
   constructor(native: NativeProcessGroup, rank: number, identities: readonly RankIdentity[]) {
     this.#native = native;
     this.#own = identities[rank];
@@ -42,7 +42,7 @@ export class NativeCalls {
   }
 
   #translated(error: unknown): unknown {
-    // A tensor that lies where this operation cannot reach it; everything else about arguments has been checked before.
+    // The tensor's memory is not usable for this operation; the other arguments were checked before.
     if (error instanceof TypeError) return new InvalidArgumentError(error.message, { cause: error });
     if (!isNativeFailure(error)) return error;
     this.#firstFailure ??= translateFailure(error, this.#own, this.#identities);

@@ -25,16 +25,16 @@ import type { Exchange } from './exchanges.ts';
 import { listOfOneDType, partsBeside } from './parts.ts';
 
 /*
- * The functions below check what the methods of `ProcessGroup` that have their names are given, and return it as the addon takes it: what comes
- * before the timeout.
+ * The functions below check the arguments of the `ProcessGroup` methods of the same name, and return the addon's
+ * arguments that precede the timeout.
  */
 
 type TensorOperand = [tensor: NativePlacedTensor, dtype: number];
 
-/** Of no tensors. */
+/** For an empty list of tensors. */
 const noDType = 0;
 
-/** In place of a sender: anyone. */
+/** Receives from any sender. */
 const anyRank = -1;
 
 export function allReduceOperands(
@@ -125,6 +125,6 @@ export function receiveOperands(
 function checkedAnyone({ size }: Place): number {
   if (size > 1) return anyRank;
   throw new InvalidArgumentError(
-    'recv was called in a group of one, expected a group of two or more: nobody else is there to send',
+    'recv was called in a group of one, expected a group of two or more: no other rank can send',
   );
 }

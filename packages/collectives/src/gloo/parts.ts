@@ -6,11 +6,11 @@ import type { Place } from './arguments.ts';
 import { checkedDTypeOf, describeValue } from './arguments.ts';
 
 /*
- * The functions below turn an argument with a part for each rank into a fresh list of those parts, in the order of the ranks, or throw an
- * `InvalidArgumentError` that calls the argument by its name.
+ * The functions below convert an argument with a part for each rank to a new list of those parts, in rank order, or
+ * throw an `InvalidArgumentError` with the argument's name.
  */
 
-/** An argument, under the name that its caller knows. */
+/** An argument and its name for error messages. */
 export interface Named<Value> {
   name: string;
   value: Value;
@@ -20,7 +20,7 @@ export function isList(value: TensorByRank): value is readonly Tensor[] {
   return Array.isArray(value);
 }
 
-/** Parts beside `own`, an argument of the same operation that is as long as this rank's part. */
+/** The parts of an operation whose other argument, `own`, is as long as this rank's part. */
 export function partsBeside(parts: Named<TensorByRank>, own: Named<Tensor>, place: Place): Tensor[] {
   const { name, value } = parts;
   const dtype = checkedDTypeOf(own.value, own.name);
@@ -29,7 +29,7 @@ export function partsBeside(parts: Named<TensorByRank>, own: Named<Tensor>, plac
   const { length } = list[place.rank];
   if (length === own.value.length) return list;
   throw new InvalidArgumentError(
-    `${name}[${place.rank}] is this rank's own part and has ${elements(length)}, expected ${own.value.length}, as many as ${own.name} has`,
+    `${name}[${place.rank}] is this rank's own part and has ${elements(length)}, expected ${own.value.length}, the length of ${own.name}`,
   );
 }
 
@@ -44,25 +44,25 @@ function partsAsLongAs(own: Named<Tensor>, whole: Named<Tensor>, { size }: Place
   }
   throw new InvalidArgumentError(
     `${whole.name} has ${elements(whole.value.length)}, expected ${size * length}: ${counted(size, 'rank')}, ${elements(length)} of ${own.name} for each. ` +
-      'Where ranks have different lengths, give a list with an array for each rank',
+      'If ranks have different lengths, pass a list with one array for each rank',
   );
 }
 
-/** The dtype of an argument that no other one says the dtype of. */
+/** The dtype of an argument's parts, from the first part. */
 export function dtypeOfParts({ name, value }: Named<TensorByRank>, place: Place): DType {
   if (!isList(value)) return checkedDTypeOf(value, name);
   checkListLength({ name, value }, place);
   return checkedDTypeOf(value[0], `${name}[0]`);
 }
 
-/** A list's arrays. */
+/** The arrays of a list, checked. */
 export function listOfParts(
   { name, value }: Named<readonly Tensor[]>,
   expected: { dtype: DType; from: string },
   place: Place,
 ): Tensor[] {
   checkListLength({ name, value }, place);
-  // A copy first: it has no holes, which forEach would pass over.
+  // The copy has no holes, which forEach would skip.
   const list = [...value];
   list.forEach((tensor, rank) => {
     checkDType({ name: `${name}[${rank}]`, value: tensor }, expected);
@@ -70,12 +70,12 @@ export function listOfParts(
   return list;
 }
 
-/** Any number of arrays that have one dtype. */
+/** Any number of arrays of the same dtype. */
 export function listOfOneDType({ name, value }: Named<readonly Tensor[]>): Tensor[] {
   if (!Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} is ${describeValue(value)}, expected a list of arrays`);
   }
-  // Holes too are looked at, as what is missing.
+  // The copy has undefined in place of holes, so that they are checked too.
   const list = [...(value as readonly Tensor[])];
   list.forEach((tensor, i) => {
     const first = checkedDTypeOf(list[0], `${name}[0]`);
@@ -87,11 +87,11 @@ export function listOfOneDType({ name, value }: Named<readonly Tensor[]>): Tenso
 function checkListLength({ name, value }: Named<readonly Tensor[]>, { size }: Place): void {
   if (value.length === size) return;
   throw new InvalidArgumentError(
-    `${name} is a list of ${value.length}, expected ${size}: an array for each rank of the group`,
+    `${name} is a list of ${value.length}, expected ${size}: one array for each rank of the group`,
   );
 }
 
-/** One array's parts: as long as the sizes say, equally long where there are none. */
+/** Divides one array into parts of the given sizes. Default: equal parts. */
 export function splitParts(
   { name, value }: Named<Tensor>,
   sizes: Named<readonly number[] | undefined>,
@@ -102,14 +102,14 @@ export function splitParts(
   const sum = given.reduce((total, one) => total + one, 0);
   if (sum === value.length) return cut(value, given);
   throw new InvalidArgumentError(
-    `${sizes.name} ${given.join(' + ')} make ${elements(sum)}, expected ${value.length}, as many as ${name} has`,
+    `${sizes.name} is ${given.join(' + ')} = ${elements(sum)}, expected ${value.length}, the length of ${name}`,
   );
 }
 
 function equalParts({ name, value }: Named<Tensor>, sizesName: string, { size }: Place): Tensor[] {
   if (value.length % size !== 0) {
     throw new InvalidArgumentError(
-      `${name} has ${elements(value.length)}, expected a multiple of ${size}, an equal part for each rank: say with ${sizesName} how many each has`,
+      `${name} has ${elements(value.length)}, expected a multiple of ${size}, for equal parts. Use ${sizesName} for different parts`,
     );
   }
   return cut(
@@ -135,7 +135,7 @@ export function checkDType(tensor: Named<Tensor>, expected: { dtype: DType; from
   const dtype = checkedDTypeOf(tensor.value, tensor.name);
   if (dtype === expected.dtype) return;
   throw new InvalidArgumentError(
-    `${tensor.name} has dtype ${dtype}, expected ${expected.dtype}, as ${expected.from} has`,
+    `${tensor.name} has dtype ${dtype}, expected ${expected.dtype}, the dtype of ${expected.from}`,
   );
 }
 

@@ -3,18 +3,18 @@ import { isIPv6 } from 'node:net';
 import { InvalidArgumentError } from '../errors.ts';
 import type { Card } from './card.ts';
 
-/** What carries a group's data: memory that the ranks of one host share, TCP, or both: inside the hosts and between them. */
+/** Transport of a group: shared memory, TCP, or `mixed` (shared memory within a host, TCP between hosts). */
 export type Transport = 'shm' | 'tcp' | 'mixed';
 
-/** What a rank can be told to use for everything. */
+/** A transport that the user can force for all operations. */
 export type RequestedTransport = 'shm' | 'tcp';
 
 const transports: readonly string[] = ['shm', 'tcp'] satisfies RequestedTransport[];
 
 /**
- * The transport that this rank was told to use: the option, else RINGRUN_TRANSPORT; null when nobody said.
+ * Returns the requested transport: the option, else RINGRUN_TRANSPORT, else null.
  *
- * @throws InvalidArgumentError for any other word.
+ * @throws InvalidArgumentError for an unknown name.
  */
 export function requestedTransport(
   option: string | undefined,
@@ -27,7 +27,7 @@ export function requestedTransport(
   if (given === undefined || given === '') return null;
   if (!transports.includes(given)) {
     throw new InvalidArgumentError(
-      `${where} is '${given}', expected 'shm' or 'tcp', or nothing for whatever fits`,
+      `${where} is '${given}', expected 'shm' or 'tcp'. Leave it out to let ringrun choose`,
     );
   }
   return given as RequestedTransport;
@@ -35,9 +35,9 @@ export function requestedTransport(
 
 export interface TransportDecision {
   transport: Transport;
-  /** By rank: equal numbers for ranks that share memory. */
+  /** Host number of each rank: the same for ranks that share memory. */
   hosts: readonly number[];
-  /** One line for the user, where the choice is not what he might expect. */
+  /** One line for the user, if the choice may be unexpected. */
   note: string | undefined;
 }
 
@@ -47,26 +47,27 @@ type CardForDecision = Pick<
 >;
 
 /**
- * What the group uses. A function of everybody's cards alone, so that every rank decides the same.
+ * Chooses the group's transport. Depends only on the ranks' cards, so every rank makes the same choice.
  *
- * Ranks of one host that are able to share memory, TCP between all others, unless all were told.
+ * Default: shared memory between ranks of one host that can share it, TCP between all others.
  *
- * @throws InvalidArgumentError when ranks were told different things, when shared memory was asked for and cannot be, or when some
- *   ranks advertise addresses that the others cannot reach.
+ * @throws InvalidArgumentError if ranks requested different transports, if shared memory was requested and is not
+ * possible, or
+ *   if some ranks advertise addresses that others cannot reach.
  */
 export function decideTransport(cards: readonly CardForDecision[]): TransportDecision {
   const first = cards[0];
   const other = cards.find(({ requested }) => requested !== first.requested);
   if (other) {
     throw new InvalidArgumentError(
-      `${nameOf(first)} was told to use transport ${first.requested ?? 'auto'}, ${nameOf(other)} ${other.requested ?? 'auto'}: ` +
-        'give RINGRUN_TRANSPORT the same value on every rank',
+      `${nameOf(first)} requests transport ${first.requested ?? 'auto'}, ${nameOf(other)} requests ${other.requested ?? 'auto'}: ` +
+        'set RINGRUN_TRANSPORT to the same value on every rank',
     );
   }
   const obstacle = obstacleToSharing(cards);
   if (first.requested === 'shm' && obstacle) {
     throw new InvalidArgumentError(
-      `transport shm was asked for, but ${obstacle}: use RINGRUN_TRANSPORT=tcp, or leave it out`,
+      `transport shm was requested, but ${obstacle}: use RINGRUN_TRANSPORT=tcp, or leave it out`,
     );
   }
   const hosts = first.requested === 'tcp' ? cards.map(({ rank }) => rank) : hostsOf(cards);
@@ -75,7 +76,7 @@ export function decideTransport(cards: readonly CardForDecision[]): TransportDec
   return { transport, hosts, note: first.requested === null ? noteOn(cards) : undefined };
 }
 
-/** Ranks of one host have the number of its first one that can share memory; who cannot has his own. */
+/** The number is the first rank of that host that can share memory. A rank that cannot has its own number. */
 function hostsOf(cards: readonly CardForDecision[]): number[] {
   return cards.map((card) => {
     if (card.sharedMemoryProblem !== '') return card.rank;
@@ -89,7 +90,7 @@ function transportFor(hosts: readonly number[]): Transport {
   return count === hosts.length ? 'tcp' : 'mixed';
 }
 
-/** A rank that could share memory with others, if it were able to, is a surprise. */
+/** Users expect shared memory between ranks of one host, so the exception is reported. */
 function noteOn(cards: readonly CardForDecision[]): string | undefined {
   const unable = cards.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
   const hasNeighbour = unable && cards.some((one) => one !== unable && one.hostId === unable.hostId);
@@ -100,7 +101,7 @@ function obstacleToSharing(cards: readonly CardForDecision[]): string | undefine
   const first = cards[0];
   const elsewhere = cards.filter(({ hostId }) => hostId !== first.hostId);
   if (elsewhere.length > 0) {
-    return `${elsewhere.map(nameOf).join(', ')} cannot share memory with ${nameOf(first)}: another host or container`;
+    return `${elsewhere.map(nameOf).join(', ')} cannot share memory with ${nameOf(first)}: different host or container`;
   }
   const unable = cards.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
   return unable && inability(unable);
@@ -110,14 +111,14 @@ function inability(card: CardForDecision): string {
   return `${nameOf(card)} has no shared memory: ${card.sharedMemoryProblem}`;
 }
 
-/** A rank at a loopback address is reached by nobody on another host, and would be waited for until the timeout. */
+/** Other hosts cannot reach a loopback address, and would wait for the rank until the timeout. */
 function checkAddresses(cards: readonly CardForDecision[]): void {
   const hidden = cards.find(({ address }) => isLoopback(address));
   const open = cards.find(({ address }) => !isLoopback(address));
   if (hidden && open) {
     throw new InvalidArgumentError(
       `${nameOf(hidden)} advertises ${hidden.address}, which ${nameOf(open)} at ${open.address} cannot reach: ` +
-        "on rank 0's host, MASTER_ADDR has to resolve to an address of a network that all hosts share (look at /etc/hosts)",
+        "on rank 0's host, MASTER_ADDR must resolve to an address in a network that all hosts share (check /etc/hosts)",
     );
   }
 }

@@ -1,21 +1,21 @@
 import { RingrunError } from '../errors.ts';
 
 /**
- * Keeps the operations of a group in the order of their calls where one of them takes several steps: what is called meanwhile begins after
- * its last step, so that it meets its like on the other ranks, whose steps may end earlier or later.
+ * Keeps a group's operations in call order if one of them has several steps: an operation called meanwhile starts after
+ * the last step. Otherwise ranks whose steps end at different times would run operations in different orders.
  */
 export class Turns {
   #underWay: Promise<void> | undefined;
 
-  /** Begins an operation at once, or after what takes several steps. */
+  /** Starts an operation immediately, or after the pending multi-step operation. */
   inOrder<Result>(operate: () => Promise<Result>): Promise<Result> {
     return this.#underWay ? this.#underWay.then(operate) : operate();
   }
 
-  /** The same for an operation of several steps. */
+  /** Starts an operation of several steps. */
   severalSteps<Result>(operate: () => Promise<Result>): Promise<Result> {
     const result = this.inOrder(operate);
-    // Its failure is its caller's; those who come next begin all the same.
+    // Its caller handles its failure; later operations start regardless.
     const over = result.then(nothing, nothing);
     this.#underWay = over;
     void over.then(() => {
@@ -24,17 +24,17 @@ export class Turns {
     return result;
   }
 
-  /** For an operation that ends before it returns, and so cannot wait. */
+  /** For synchronous operations, which cannot wait for a turn. */
   refuseWhileUnderWay(): void {
     if (this.#underWay === undefined) return;
     throw new RingrunError(
       'ERR_OBJECT_UNDER_WAY',
-      'a synchronous operation was called while an object is under way in this group, and cannot wait for it: ' +
+      'a synchronous operation was called while an object collective of this group is pending: ' +
         'await the promise of broadcastObject, allGatherObject, gatherObject or scatterObject first',
     );
   }
 }
 
 function nothing(): void {
-  // Only the time matters.
+  // The result is not needed.
 }

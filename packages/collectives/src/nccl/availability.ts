@@ -4,7 +4,7 @@ import { RingrunError } from '../errors.ts';
 
 type Library = NcclDescription['cuda'];
 
-/** Why this machine has no nccl, with what was looked for and where; undefined where it has. */
+/** Returns the reason why NCCL is unavailable, with the paths tried; undefined if it is available. */
 export function whyUnavailable({ cuda, nccl }: NcclDescription): string | undefined {
   const problems = [
     problemOf('the CUDA driver', 'libcuda.so.1', 'RINGRUN_CUDA_LIBRARY', cuda),
@@ -18,7 +18,7 @@ function problemOf(what: string, file: string, variable: string, library: Librar
   if (problem === '') return undefined;
   if (path !== '') return `${what}: ${problem}`;
   const tried = attempts.map(({ place, reason }) => `${place} (${reason})`);
-  return `${what}: ${problem}. Looked for ${file} in ${tried.join(', ')}; ${variable} names another file`;
+  return `${what}: ${problem}. Looked for ${file} in ${tried.join(', ')}. Set ${variable} to use another file`;
 }
 
 /** @throws RingrunError `ERR_NCCL_UNAVAILABLE` */
@@ -27,6 +27,7 @@ export function requireNccl(description: NcclDescription): void {
   if (why === undefined) return;
   throw new RingrunError(
     'ERR_NCCL_UNAVAILABLE',
-    `the backend nccl cannot be used here: ${why}. For NCCL install NVIDIA's driver and libnccl2 (or pip's nvidia-nccl-cu12); without GPUs choose the backend gloo, which runs on every machine`,
+    `backend nccl is not available: ${why}. Install NVIDIA's driver and libnccl2 (or pip's nvidia-nccl-cu12), ` +
+      'or use backend gloo, which needs no GPU',
   );
 }

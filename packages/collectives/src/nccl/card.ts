@@ -5,28 +5,28 @@ import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '../errors
 import { describeRank } from '../gloo/failure.ts';
 import type { Store } from '../store.ts';
 
-/** What a rank tells the others, through the store, before any communicator exists. */
+/** What a rank publishes about itself in the store before the communicator exists. */
 export interface Card {
   rank: number;
   host: string;
   pid: number;
-  /** Why this rank cannot take part; empty where it can. */
+  /** Reason why this rank cannot use NCCL; empty if it can. */
   problem: string;
   /** `2.21.5` */
   version: string;
   device: { index: number; name: string; uuid: string };
-  /** NCCL_HOSTID of the rank, empty where it is not set: NCCL takes ranks of different ones for ranks of different hosts. */
+  /** NCCL_HOSTID of the rank; empty if unset. NCCL treats ranks with different values as ranks on different hosts. */
   ncclHostId: string;
-  /** By which the communicator's ranks find each other, in base64; of rank 0 alone. */
+  /** The ncclUniqueId of the communicator, in base64; only on rank 0. */
   uniqueId: string;
 }
 
 export type OwnCard = Omit<Card, 'host' | 'pid'>;
 
 /**
- * Publishes this rank's card and returns everybody's, by rank.
+ * Publishes this rank's card and returns all ranks' cards, by rank.
  *
- * @throws StoreTimeoutError naming the ranks that did not come within `timeoutMs`.
+ * @throws StoreTimeoutError naming the ranks that did not publish theirs within `timeoutMs`.
  */
 export async function exchangeCards(
   store: Store,
@@ -58,19 +58,20 @@ function namingRanks(
   return new StoreTimeoutError(
     error.missingKeys,
     `${describeRank(own)} waited ${timeoutMs} ms for rank ${missing.join(', ')} of ${keys.length} to join the nccl group: ` +
-      'look at the logs of the missing ranks (do all of them ask for the backend nccl?), or give them more time with timeoutMs',
+      'check the logs of the missing ranks and that all ranks use backend nccl, or raise timeoutMs',
   );
 }
 
 /**
- * What no communicator can be made of. All ranks read the same cards, so all of them come to the same words.
+ * Checks that the ranks can form a communicator. All ranks read the same cards, so all of them throw the same error.
  *
- * @throws RingrunError `ERR_NCCL_UNAVAILABLE` for a rank without NCCL, `ERR_VERSION_MISMATCH` for two versions of it; InvalidArgumentError for ranks that share a GPU.
+ * @throws RingrunError `ERR_NCCL_UNAVAILABLE` for a rank without NCCL, `ERR_VERSION_MISMATCH` for two versions of it;
+ * InvalidArgumentError for ranks that share a GPU.
  */
 export function checkCards(cards: readonly Card[]): void {
   const without = cards.find(({ problem }) => problem !== '');
   if (without) {
-    throw new RingrunError('ERR_NCCL_UNAVAILABLE', `of ${describeRank(without)}: ${without.problem}`);
+    throw new RingrunError('ERR_NCCL_UNAVAILABLE', `${describeRank(without)}: ${without.problem}`);
   }
   checkVersions(cards);
   checkGpusAreDifferent(cards);
@@ -83,13 +84,13 @@ function checkVersions(cards: readonly Card[]): void {
   if (other === undefined) return;
   throw new RingrunError(
     'ERR_VERSION_MISMATCH',
-    `${describeRank(first)} has NCCL ${first.version}, ${describeRank(other)} has ${other.version}: install one version on every host, or name its file in RINGRUN_NCCL_LIBRARY`,
+    `${describeRank(first)} has NCCL ${first.version}, ${describeRank(other)} has ${other.version}: install the same version on every host, or set RINGRUN_NCCL_LIBRARY to its path`,
   );
 }
 
 const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.');
 
-/** NCCL would find it while it connects, on some ranks and after a while ("Duplicate GPU detected"). */
+/** NCCL itself reports this late, while it connects, and only on some ranks ("Duplicate GPU detected"). */
 function checkGpusAreDifferent(cards: readonly Card[]): void {
   const users = new Map<string, Card>();
   for (const card of cards) {
@@ -103,8 +104,8 @@ function checkGpusAreDifferent(cards: readonly Card[]): void {
 function sharedGpu(first: Card, second: Card): InvalidArgumentError {
   const { name, uuid, index } = second.device;
   return new InvalidArgumentError(
-    `${describeRank(first)} and ${describeRank(second)} would share GPU ${index} (${name}, ${uuid}), and NCCL needs one for each rank. ` +
-      'Start as many ranks on a host as it has GPUs (--nproc-per-node); or give each rank its own with CUDA_VISIBLE_DEVICES, or with LOCAL_RANK, which the launcher sets; ' +
-      'or choose the backend gloo, whose ranks may share everything',
+    `${describeRank(first)} and ${describeRank(second)} would share GPU ${index} (${name}, ${uuid}), but NCCL needs one GPU for each rank. ` +
+      'Start at most as many ranks on a host as it has GPUs (--nproc-per-node), or assign GPUs with CUDA_VISIBLE_DEVICES or LOCAL_RANK, ' +
+      'or use backend gloo',
   );
 }

@@ -17,19 +17,20 @@ import { chooseDevice } from './device.ts';
 import { NcclGroup } from './nccl-group.ts';
 
 export interface NcclGroupOptions extends GlooGroupOptions {
-  /** This rank's GPU among those that it sees (torch: device_id); unless given, by LOCAL_RANK. */
+  /** Index of this rank's GPU among the visible ones (torch: device_id). Default: LOCAL_RANK. */
   device?: number;
 }
 
 const optionNames: OptionNames<NcclGroupOptions> = { ...glooGroupOptions, device: true };
 
 /**
- * Forms a group of processes (backend `nccl`: one GPU for each rank). A collective: every rank calls it. The connections of a gloo group are part of it
- * (see `NcclGroup`), so its options are there too.
+ * Forms a group of processes (backend `nccl`: one GPU for each rank). A collective: every rank calls it. It includes
+ * the connections of a gloo group (see `NcclGroup`) and therefore its options.
  *
- * @throws RingrunError `ERR_NCCL_UNAVAILABLE`, on every rank, when one has no GPU, no driver or no NCCL: with what was looked for, and where.
- * @throws InvalidArgumentError, on every rank, for two that share a GPU; and as createGlooGroup.
- * @throws errors of createGlooGroup for ranks that do not come or connect.
+ * @throws RingrunError `ERR_NCCL_UNAVAILABLE`, on every rank, if a rank has no GPU, driver or NCCL, with the paths
+ * tried.
+ * @throws InvalidArgumentError, on every rank, if two ranks share a GPU.
+ * @throws the errors of createGlooGroup.
  */
 export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGroup> {
   requireOptions('createNcclGroup', options, optionNames);
@@ -67,18 +68,21 @@ function asError(error: unknown): Error {
 /** Milliseconds. */
 const patienceWithReaders = 5000;
 
-/** Whoever hosts the store may close it once this has thrown: after everybody has read the cards, and come to the same words. */
+/** Rank 0 may close the store after createNcclGroup throws, so all ranks have to read the cards first. */
 async function letOthersRead(store: Store, size: number): Promise<void> {
   if (size === 1) return;
   try {
     if ((await store.add('nccl/readers', 1)) === size) await store.set('nccl/read', '');
     await store.wait(['nccl/read'], { timeoutMs: patienceWithReaders });
   } catch {
-    // What is to be said is the refusal.
+    // The caller throws the refusal, which matters more.
   }
 }
 
-/** A rank that cannot takes part this far, so that the others need not wait for it. `reason`: its own error, which says more than the others'. */
+/**
+ * A rank without NCCL publishes a card too, so that the others do not wait for it. `reason` is its own error, which is
+ * more detailed than theirs.
+ */
 function ownCard(rank: number, asked: number | undefined): { card: OwnCard; reason?: Error } {
   const ncclHostId = process.env['NCCL_HOSTID'] ?? '';
   try {

@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from '../errors.ts';
 
 /**
- * The GPU of this rank, by its index among those that CUDA_VISIBLE_DEVICES lets it see: the one that was asked for; otherwise its place among the ranks of
- * this host (LOCAL_RANK), counted round, so that a rank which sees one GPU only has that one. Whether two ranks come to share one is seen from all cards.
+ * Returns the index of this rank's GPU among the visible ones (CUDA_VISIBLE_DEVICES): the requested one, otherwise
+ * LOCAL_RANK modulo `count`, so that a rank that sees one GPU uses it. `checkCards` detects ranks that share a GPU.
  *
- * @param count GPUs that this process sees; at least one.
- * @throws InvalidArgumentError for an index that there is not, or a LOCAL_RANK that is none.
+ * @param count Number of GPUs that this process sees; at least 1.
+ * @throws InvalidArgumentError for an index out of range or an invalid LOCAL_RANK.
  */
 export function chooseDevice(
   count: number,
@@ -17,13 +17,14 @@ export function chooseDevice(
   const localRank = Number(given);
   if (given !== '' && Number.isInteger(localRank) && localRank >= 0) return localRank % count;
   throw new InvalidArgumentError(
-    `LOCAL_RANK is '${given}', expected this process's place on its host: an integer from 0. The launcher sets it; or name the GPU with the option device`,
+    `LOCAL_RANK is '${given}', expected the rank on this host: an integer from 0. Start with the launcher, which sets it, ` +
+      'or choose the GPU with the option device',
   );
 }
 
 function checkedDevice(asked: number, count: number): number {
   if (Number.isInteger(asked) && asked >= 0 && asked < count) return asked;
   throw new InvalidArgumentError(
-    `device is ${asked}, expected a GPU that this process sees: an integer from 0 to ${count - 1} (CUDA_VISIBLE_DEVICES says which those are)`,
+    `device is ${asked}, expected a GPU that this process sees: an integer from 0 to ${count - 1} (see CUDA_VISIBLE_DEVICES)`,
   );
 }

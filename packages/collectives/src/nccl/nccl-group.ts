@@ -18,18 +18,19 @@ import type { Work } from '../work.ts';
 import { PromisedWork } from '../work.ts';
 
 /**
- * A process group whose collectives run on GPUs through NCCL (torch's backend nccl), on arrays of this host, which are taken through the GPU in pieces, and on
- * tensors that lie there (`allocate`, `wrap`).
+ * A process group whose collectives run on GPUs through NCCL (torch's backend nccl), on GPU tensors (`allocate`,
+ * `wrap`) and on host arrays, which are copied through the GPU in pieces.
  *
- * It is a gloo group too, whose ranks agree over their own connections on every operation before NCCL begins it, and watch each other while it runs: errors are
- * those of every group. These connections also carry what NCCL does not know: objects, messages of host arrays (with tags, from any sender), and BAND, BOR and BXOR.
+ * It is also a gloo group: the ranks agree on every operation over their CPU connections before NCCL starts it, and
+ * monitor each other while it runs, so errors are the same as in every group. These connections also carry what NCCL
+ * does not support: objects, messages of host arrays (with tags, from any sender), and BAND, BOR and BXOR.
  *
- * How NCCL computes is its own: sums of float16 and bfloat16 may be rounded at each step between ranks, AVG multiplies by 1/size before adding, and MIN and MAX
- * pass over NaN. All ranks end with the same bytes.
+ * Numerics are NCCL's: sums of float16 and bfloat16 may be rounded at each step between ranks, AVG multiplies by 1/size
+ * before adding, and MIN and MAX ignore NaN. The results are bit-identical on all ranks.
  */
 export class NcclGroup extends GlooGroup {
   override readonly backend = 'nccl';
-  /** The GPU of this rank, by its index among those that it sees. */
+  /** Index of this rank's GPU among the visible ones. */
   readonly device: number;
   readonly #copies: DeviceCopies;
 
@@ -43,9 +44,10 @@ export class NcclGroup extends GlooGroup {
   }
 
   /**
-   * `length` elements on this rank's GPU (torch.empty with `device='cuda'`). What they hold is left from whoever had the memory before. No collective.
+   * Allocates `length` uninitialized elements on this rank's GPU (torch.empty with `device='cuda'`). Not a collective.
    *
-   * @throws InvalidArgumentError for a length that cannot be; RingrunError `ERR_SYSTEM` when there is not enough memory. The group can be used further.
+   * @throws InvalidArgumentError for an invalid length; RingrunError `ERR_SYSTEM` if memory runs out. The group remains
+   * usable.
    */
   allocate(dtype: DType, length: number): DeviceTensor {
     checkedDType(dtype);
@@ -55,8 +57,9 @@ export class NcclGroup extends GlooGroup {
   }
 
   /**
-   * `length` elements that another library has at `address` (a CUdeviceptr in memory of this rank's GPU), such as gradients: they are used where they lie. That library
-   * keeps them until the tensor is used no more. Operations do not wait for its streams by themselves: see `afterStream`.
+   * Wraps `length` elements that another library owns at `address` (a CUdeviceptr on this rank's GPU), such as
+   * gradients, without copying. The library must keep the memory while the tensor is in use. Operations do not wait for
+   * the library's streams: see `afterStream`.
    */
   wrap(address: bigint, dtype: DType, length: number): DeviceTensor {
     checkedDType(dtype);
@@ -66,8 +69,9 @@ export class NcclGroup extends GlooGroup {
   }
 
   /**
-   * Operations that are called from now on begin on the GPU when `stream`, a CUstream of another library, has done what it has been given when this one's turn comes
-   * (cuEventRecord, cuStreamWaitEvent): to be called after a computation was launched, and before its results are reduced. Nobody waits on this host.
+   * Makes later operations wait on the GPU for the work queued so far on `stream`, a CUstream of another library
+   * (cuEventRecord, cuStreamWaitEvent). Call it after launching a computation and before reducing its results. The host
+   * does not block.
    */
   async afterStream(stream: bigint, options: CollectiveOptions = {}): Promise<void> {
     requireOptions('afterStream', options, timeoutOption);
@@ -75,7 +79,8 @@ export class NcclGroup extends GlooGroup {
   }
 
   /**
-   * What `stream` is given after this has resolved begins on the GPU when the operations called before have ended there. Whoever has awaited those needs it not.
+   * Makes work queued on `stream` after this resolves wait on the GPU for the operations called before. Not needed
+   * after those operations have been awaited.
    */
   async beforeStream(stream: bigint, options: CollectiveOptions = {}): Promise<void> {
     requireOptions('beforeStream', options, timeoutOption);
@@ -83,8 +88,8 @@ export class NcclGroup extends GlooGroup {
   }
 
   /**
-   * Of a `DeviceTensor`: through NCCL, from GPU to GPU. It has its place in the order of the group's operations, on the sender and on the receiver, as in torch; there are
-   * no tags. Of an array of this host: as in every group.
+   * Sends a `DeviceTensor` through NCCL, from GPU to GPU, in the order of the group's operations on both ranks, as in
+   * torch; tags are not supported. Sends a host array as every group does.
    */
   override isend(tensor: Tensor, dst: number, options: SendOptions = {}): Work {
     if (!(tensor instanceof DeviceTensor)) return super.isend(tensor, dst, options);
@@ -101,7 +106,7 @@ export class NcclGroup extends GlooGroup {
     super.sendSync(tensor, dst, options);
   }
 
-  /** As of `isend`; `src` has to be given for a `DeviceTensor`. */
+  /** See `isend`. `src` is required for a `DeviceTensor`. */
   override irecv(tensor: Tensor, options: RecvOptions = {}): Work<number> {
     if (!(tensor instanceof DeviceTensor)) return super.irecv(tensor, options);
     this.checkOptions('irecv', options, collectiveOptions.recv);
@@ -152,20 +157,20 @@ function allocated(device: number, bytes: number): NativeDeviceMemory {
 function checkNoTag({ tag = 0 }: TagOption): void {
   if (tag === 0) return;
   throw new InvalidArgumentError(
-    `tag is ${tag} and the tensor lies on a GPU, expected none: NCCL takes messages in the order of the calls`,
+    `tag is ${tag} and the tensor is on a GPU, expected no tag: NCCL matches messages in the order of the calls`,
   );
 }
 
 function checkedSender(src: number | undefined): number {
   if (src !== undefined) return src;
   throw new InvalidArgumentError(
-    'src is missing and the tensor lies on a GPU, expected a rank of this group: NCCL does not receive from whoever sends first',
+    'src is missing and the tensor is on a GPU, expected a rank of this group: NCCL cannot receive from any rank',
   );
 }
 
 function refuseSync(name: string, tensor: Tensor): void {
   if (!(tensor instanceof DeviceTensor)) return;
   throw new InvalidArgumentError(
-    `${name} was given a tensor on a GPU, expected an array of this host: await ${name.replace('Sync', '')} instead`,
+    `${name}: expected an array in host memory, got a tensor on a GPU. Use await ${name.replace('Sync', '')} instead`,
   );
 }

@@ -1,4 +1,4 @@
-// Which cases there are, and in which form, memory and with which root each is carried out: the same on every rank.
+// The cases, and the form, memory and root of each: the same on every rank.
 import { bytesPerElement, reduceOpsFor } from '@ringrun/collectives';
 
 import { memoryKinds } from './memory.js';
@@ -9,13 +9,16 @@ const small = [0, 1, 7, 1000];
 const large = [65_537, 1_000_000];
 export const largest = 1_000_000;
 
-/** Elements that one rank has for another, where there is an array with a part for each: of the largest array, a share, since each rank has several. */
+/**
+ * Elements per part, for arrays with a part for each rank. The largest array is divided by the ranks, since each has
+ * several.
+ */
 const partOf = (length, size) => (length < largest ? length : Math.ceil(length / size));
 
 export const largestPart = ({ size }) =>
   Math.max(...[...small, ...large].map((length) => partOf(length, size)));
 
-/** In the short form, large arrays are reduced in a few ways only: one for each width of element, and every kind of arithmetic. */
+/** In the short form, large arrays use a few reductions only: one for each element size and kind of arithmetic. */
 const largeReductions = [
   ['float32', 'SUM'],
   ['bfloat16', 'AVG'],
@@ -52,24 +55,24 @@ export function movementCases({ size, extent }) {
 
 const lengthsFor = (isWanted) => [...small, ...large].filter(isWanted);
 
-/** All but the largest arrays in every kind of memory in the full form; else the kinds take turns, which `Turns` hands out. */
+/** The full form uses every kind of memory for all but the largest arrays; otherwise `Turns` alternates the kinds. */
 function inMemories(extent, one) {
   if (extent !== 'full' || one.length === largest) return [one];
   return memoryKinds.map((kind) => ({ ...one, kind }));
 }
 
-/** Turns of what a case does not name, in an order without a pattern, so that every combination comes up. */
+/** Chooses the settings that a case leaves open, in pseudo-random order, so that every combination occurs. */
 export class Turns {
   #state = 1;
 
-  /** `form`: of the call, on this rank. Most cases mix both: what runs on the calling thread meets what runs on the native one. */
+  /** `form`: of the call on this rank. Most cases mix synchronous and asynchronous forms among the ranks. */
   next({ rank, size }, { kind }) {
     const form = this.#oneOf(['Sync', '', rank % 2 === 0 ? 'Sync' : '', rank % 2 === 0 ? '' : 'Sync']);
     const turn = { form, root: this.#below(size), inPlace: this.#below(2) === 1, tag: this.#below(2 ** 31) };
     return { ...turn, kind: kind ?? this.#oneOf(memoryKinds) };
   }
 
-  /** From a linear congruence, whose upper bits are the better ones. */
+  /** A linear congruential generator, whose upper bits are more random. */
   #below(end) {
     this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((this.#state / 2 ** 32) * end);

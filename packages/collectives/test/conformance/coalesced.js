@@ -1,13 +1,16 @@
-// allReduceCoalesced: lists of arrays, short ones and long ones.
+// allReduceCoalesced: lists of short and long arrays.
 import { bytesPerElement, reduceOpsFor } from '@ringrun/collectives';
 
 import { memoryKinds } from './memory.js';
 import { fillWith, patternOfReduction, patternOfTerms } from './values.js';
 
-/** Lengths of the arrays of one call: none, nothing, one; short ones, which are reduced together; and long ones among them. */
+/**
+ * Lengths of the arrays of one call: an empty list, an empty array, one; short ones, reduced together; and long ones
+ * among them.
+ */
 const lists = [[], [0], [1000], [0, 1, 7, 0, 300, 2], [5, 40_000, 3, 0, 70_001, 9, 11]];
 
-/** So many short ones that they are reduced in several parts. */
+/** Enough short arrays that they are reduced in several parts. */
 const many = Array.from({ length: 400 }, (_, i) => 3500 + (i % 13));
 
 /** In the short form, one way for each width of element, and every kind of arithmetic. */
@@ -23,10 +26,10 @@ const everyWay = Object.keys(bytesPerElement).flatMap((dtype) =>
   reduceOpsFor(dtype).map((op) => [dtype, op]),
 );
 
-/** Bits are combined on no GPU. */
+/** NCCL does not support bitwise ops. */
 const onlyOfHosts = ['BAND', 'BOR', 'BXOR'];
 
-/** `call(turn, …)` calls the group's method, in a form that may follow from the turn. */
+/** `call(turn, …)` calls the group's method, in a form that may depend on the turn. */
 export async function coalesced(world, call) {
   const ways = world.extent === 'full' ? everyWay : fewWays;
   const cases = ways.flatMap(([dtype, op]) => lists.map((lengths) => ({ dtype, op, lengths })));
@@ -46,7 +49,7 @@ async function carryOut({ memory, rank, size, group }, { dtype, op, lengths, tur
   const tensors = lengths.map((length, i) => {
     const kind = memoryKinds[(turn + i) % memoryKinds.length];
     const tensor = memory.take(dtype, length, kind, { giving: true });
-    // As if each were for another rank: arrays that change places are seen.
+    // Different values for each array, so that swapped arrays are detected.
     expected.set(tensor, patternOfReduction(one, i % 8));
     return fillWith(tensor, patternOfTerms(one, rank, i % 8));
   });

@@ -1,4 +1,4 @@
-// Arrays of more bytes than 31 bits count.
+// Arrays of more than 2^31 bytes.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 
@@ -7,7 +7,7 @@ import { differenceFrom, fillWith, patternOfReduction, patternOfTerms } from './
 /** Odd, so that the ranks' shares differ too. */
 const length = 2 ** 31 + 3;
 
-/** args.registered: where the array lies. Reports a hash of the sums. */
+/** args.registered: use memory of allocateSync. Reports a hash of the sums. */
 export async function hugeArrays({ group, rank, size, args, report }) {
   const one = { dtype: 'uint8', op: 'SUM', size };
   const array = args.registered ? group.allocateSync('uint8', length) : new Uint8Array(length);
@@ -28,7 +28,7 @@ export async function hugeArrays({ group, rank, size, args, report }) {
   await report({ transport: group.transport, hash });
 }
 
-/** What a hash takes at once has to be shorter. */
+/** Hashed in pieces, because one update accepts fewer bytes. */
 const stretchBytes = 2 ** 30;
 
 function hashOf(bytes) {

@@ -12,8 +12,9 @@ const guardByte = 0xa5;
 const lineBytes = 64;
 
 /**
- * Where an array lies. `rank`: whose it is; `peer`: whom it is for, or from, if only one; `giving`: it is an input. `begins`: 'line' at the same
- * place on every rank where the arrays before are equally long, 'anywhere' and 'shifted' as parts of a larger array do.
+ * Where an array lies. `rank`: its owner; `peer`: the only rank that it is sent to or received from, if any; `giving`:
+ * it is an input. `begins`: 'line' at the same offset on every rank if earlier arrays have equal lengths; 'anywhere'
+ * and 'shifted' at offsets of parts of a larger array.
  */
 const kinds = {
   plain: () => ({ registered: false, begins: 'anywhere' }),
@@ -29,7 +30,10 @@ const kinds = {
 
 export const memoryKinds = Object.keys(kinds);
 
-/** Hands out arrays from a registered block and a plain one, each behind the array before it. Made by all ranks together. */
+/**
+ * Hands out arrays from a registered block and a plain one, each behind the array before it. Made by all ranks
+ * together.
+ */
 export class Memory {
   #rank;
   #blocks;
@@ -46,7 +50,7 @@ export class Memory {
     this.clear();
   }
 
-  /** Forgets all arrays. */
+  /** Releases all arrays. */
   clear() {
     this.#used = { plain: 0, registered: 0 };
     this.#taken = [];
@@ -76,8 +80,8 @@ export class Memory {
   }
 
   /**
-   * Each array must hold its pattern, or its parts theirs, and those that are not named nothing but the guards' bytes; what is around arrays
-   * must be as it was. `expected`: by array, a pattern or a list of `{ part, pattern }`.
+   * Checks that each array or part holds its pattern, that arrays without one hold the guards' bytes, and that guards
+   * are unchanged. `expected`: by array, a pattern or a list of `{ part, pattern }`.
    */
   assertHolds(expected) {
     for (const { array, block, begin, end, guardBytes, name } of this.#taken) {
@@ -89,7 +93,7 @@ export class Memory {
   }
 }
 
-/** As long as the largest element: it is a pattern of every dtype. */
+/** As long as the largest element, so that it is a valid pattern for every dtype. */
 const guardPattern = Buffer.alloc(8, guardByte);
 
 function partsOf(array, expected = guardPattern) {
@@ -105,5 +109,5 @@ function assertParts(parts, what) {
 
 function assertUntouched(guard, where) {
   if (!guard.equals(Buffer.alloc(guard.length, guardByte)))
-    assert.fail(`${where} there is ${guard.toString('hex')}: written to by somebody`);
+    assert.fail(`${where} expected an unchanged guard, got ${guard.toString('hex')}`);
 }

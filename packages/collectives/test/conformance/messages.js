@@ -1,9 +1,9 @@
-// send and recv: around a ring with tags, and to whoever takes them.
+// send and recv: around a ring with tags, and from any rank.
 import assert from 'node:assert/strict';
 
 import { fillWith, patternOfTerms } from './values.js';
 
-/** Each carries one case out. A group of one has nobody to send to. */
+/** Each runs one case. A group of one has no rank to send to. */
 export const messages = {
   ring: async (world, one) => {
     const { group, memory, rank, size } = world;
@@ -23,7 +23,7 @@ export const messages = {
     return [];
   },
 
-  /** The root receives from whoever comes first; and after that, of two messages of each rank, the later one by its tag. */
+  /** The root receives from any rank, and then, of two messages of each rank, the later one by its tag. */
   anySource: async (world, one) => {
     const { memory, rank, ranks, root } = { ...world, root: one.root };
     const others = ranks.filter((other) => other !== root);
@@ -71,7 +71,7 @@ async function exchangeAwaited(group, { sent, next, received, tag }) {
   return from;
 }
 
-/** Rank 0 sends first, so that the ring is no circle of ranks that wait. */
+/** Rank 0 sends first, so that the ranks of the ring do not deadlock. */
 function exchangeNow(group, { sent, next, received, before, tag }) {
   if (group.rank === 0) group.sendSync(sent, next, { tag });
   const from = group.recvSync(received, { src: before, tag });

@@ -1,11 +1,11 @@
-// broadcast, and what goes from rank to rank: allGather, gather, scatter and allToAll, with one array for all ranks and with lists.
+// broadcast, allGather, gather, scatter and allToAll, with one array for all ranks and with lists.
 import { fillWith, patternOfTerms } from './values.js';
 
 const equally = (length) => length;
-/** Every third pair has nothing. */
+/** Every third pair exchanges no elements. */
 const unequally = (length, from, to) => ((from + 2 * to) % 3 === 1 ? 0 : length + ((from * 5 + to * 3) % 8));
 
-/** Each carries one case out, and returns the arrays that must be the same on every rank. */
+/** Each runs one case, and returns the arrays that must be the same on every rank. */
 export const movements = {
   broadcast: async (world, one) => {
     const { memory, rank } = world;
@@ -163,14 +163,14 @@ async function allToAllOfLists(world, one, lengthOf) {
   return [];
 }
 
-/** This rank's input: its own part of the output, in place, or an array of its own. */
+/** This rank's input: its own part of the output (in place) or a separate array. */
 function ownInput({ memory, rank }, one, length, ownPart) {
   const isInPlace = one.inPlace && ownPart !== undefined;
   const input = isInPlace ? ownPart : memory.take(one.dtype, length, one.kind, { giving: true });
   return fillWith(input, patternOfTerms(one, rank));
 }
 
-/** The same for an output; in place it holds what it gets already. */
+/** The same for an output; in place it already holds the expected values. */
 function ownOutput({ memory }, one, length, ownPart) {
   const isInPlace = one.inPlace && ownPart !== undefined;
   return isInPlace ? ownPart : memory.take(one.dtype, length, one.kind, { giving: false });
@@ -182,7 +182,7 @@ const takeWhole = ({ memory, ranks }, { dtype, part, kind }, giving) =>
 const takeList = ({ memory, ranks }, { dtype, kind }, lengthOf, giving) =>
   ranks.map((peer) => memory.take(dtype, lengthOf(peer), kind, { peer, giving }));
 
-/** Parts of an array by rank, and what each has to hold. */
+/** Parts of an array by rank, with the expected pattern of each. */
 function divided({ ranks }, one, whole, patternFor, sizes = ranks.map(() => one.part)) {
   let end = 0;
   return sizes.map((length, rank) => ({

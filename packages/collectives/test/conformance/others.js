@@ -1,4 +1,4 @@
-// What has no cases of dtype and length: the group's memory, barriers, objects, and sums that round.
+// Operations without cases of dtype and length: the group's memory, barriers, objects, and sums that round.
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 
@@ -8,7 +8,7 @@ import { bytesOf } from './values.js';
 
 const dtypes = Object.keys(bytesPerElement);
 
-/** Memory of every dtype is zeroed, and reduced where it lies. */
+/** Memory of every dtype is zeroed and reduced in place. */
 export async function allocations({ group }) {
   for (const dtype of dtypes) {
     for (const length of [0, 1, 1000]) {
@@ -23,7 +23,7 @@ export async function allocations({ group }) {
   }
 }
 
-/** Everybody counts itself before a barrier; nobody may see less than everybody after it. */
+/** Each rank increments a counter before a barrier; after it, every rank must read the number of ranks. */
 export async function barriers({ group, size, store }) {
   const forms = ['barrier', 'barrierSync', 'monitoredBarrier', 'monitoredBarrierSync'];
   for (const [round, form] of [...forms, ...forms].entries()) {
@@ -62,8 +62,8 @@ export async function objects({ group, rank, ranks }) {
 }
 
 /**
- * Sums, averages and products of numbers that round, which depend on their order: the same bytes on every rank, and again when they are
- * reduced once more, wherever the arrays lie. Returns what must be the same on every rank.
+ * Sums, averages and products that round and so depend on the order: checks for the same bytes on every rank and in a
+ * second reduction, in any memory. Returns the arrays that must be the same on every rank.
  */
 export async function roundings({ group, rank }, lengths) {
   const results = [];
@@ -85,7 +85,7 @@ export async function roundings({ group, rank }, lengths) {
   return results;
 }
 
-/** Numbers of very different sizes. From a linear congruence. */
+/** Numbers of very different magnitudes, from a linear congruential generator. */
 function irregular(dtype, length, rank) {
   const values = new Float64Array(length);
   let state = 12_345 + rank * 7919;

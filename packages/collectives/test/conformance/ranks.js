@@ -1,4 +1,4 @@
-// One rank of the conformance suite: carries every case out, beside the others.
+// One rank of the conformance suite: runs every case with the other ranks.
 import { createHash } from 'node:crypto';
 
 import { largest, largestPart, movementCases, reductionCases, Turns } from './cases.js';
@@ -11,8 +11,8 @@ import { reductions } from './reductions.js';
 import { bytesOf } from './values.js';
 
 /**
- * args.extent: 'short' or 'full'. Reports a hash of what has to have the same bytes on every rank, and how many cases there were, by
- * collective.
+ * args.extent: 'short' or 'full'. Reports, by collective, the number of cases and a hash of the arrays that must be the
+ * same on every rank.
  */
 export async function conformance({ group, rank, size, store, args, report }) {
   const ranks = Array.from({ length: size }, (_, one) => one);
@@ -35,13 +35,16 @@ export async function conformance({ group, rank, size, store, args, report }) {
   await report({ transport: group.transport, summary });
 }
 
-/** Of the largest elements: a part from every rank and one for every rank, or three messages of each; or two whole arrays; with what unequal lengths and guards add. */
+/**
+ * Bytes for the largest elements: a part from and for every rank, or three messages of each, or two whole arrays; plus
+ * unequal lengths and guards.
+ */
 function mostBytes(world) {
   const parts = 3 * world.size + 1;
   return Math.max(parts * (largestPart(world) + 32), 2 * (largest + 32)) * 8;
 }
 
-/** By name: a function that carries out a case, and the cases. */
+/** By name: a function that runs a case, and the cases. */
 function allCases(world) {
   const of = (functions, cases) => Object.entries(functions).map(([name, one]) => [name, { one, cases }]);
   return Object.fromEntries([
@@ -62,7 +65,7 @@ async function carryOut(world, name, { one, cases }) {
   return { cases: cases.length, hash: hash.digest('hex') };
 }
 
-/** `call` calls a method of the group in the form whose turn it is. */
+/** `call` calls a method of the group in the form that the turn chooses. */
 function inForm(world, form) {
   const { group } = world;
   return { ...world, call: (name, ...given) => group[name + form](...given) };

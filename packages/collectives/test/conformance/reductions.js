@@ -3,7 +3,7 @@ import { fillWith, patternOfReduction, patternOfTerms } from './values.js';
 
 const unequalLength = (length, to) => (to % 3 === 1 ? 0 : length + ((to * 3) % 8));
 
-/** Each carries one case out, and returns the arrays that must be the same on every rank. */
+/** Each runs one case, and returns the arrays that must be the same on every rank. */
 export const reductions = {
   allReduce: async (world, one) => {
     const { memory, rank } = world;

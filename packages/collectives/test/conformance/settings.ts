@@ -5,8 +5,8 @@ const isFull = requestedExtent() === 'full';
 const sizes = isFull ? [1, 2, 3, 4, 7, 8] : [1, 2, 3, 4, 7];
 
 /**
- * By rank, the host that it says it is on: equal and unequal numbers of ranks, hosts side by side and in turns, and three of them. (Two ranks are on
- * one host or on two.)
+ * Host of each rank: equal and unequal numbers of ranks per host, contiguous and interleaved, and three hosts. (Two
+ * ranks are on one host or on two.)
  */
 const mixtures = [
   [0, 1, 0],
@@ -18,7 +18,7 @@ const mixtures = [
 export interface Setting {
   transport: string;
   size: number;
-  /** What rank `rank` is told. */
+  /** Environment of rank `rank`. */
   envOf: (rank: number) => NodeJS.ProcessEnv;
 }
 
@@ -36,8 +36,8 @@ const overBoth = mixtures.map((hosts): Setting => ({
 export const settings = [...overOneTransport, ...overBoth];
 
 /**
- * Of each transport, the numbers of ranks with which the short form of the suite goes through all cases: every number has its turn, and the odd one
- * everywhere but over nccl, whose stand-ins take their time.
+ * Numbers of ranks with which the short form of the suite runs all cases, by transport. Every number is used at least
+ * once, and the odd one with every transport except nccl, whose stand-ins are slow.
  */
 const sizesInShort: Record<string, readonly number[]> = {
   shm: [2, 7],
@@ -46,8 +46,8 @@ const sizesInShort: Record<string, readonly number[]> = {
   nccl: [3],
 };
 
-/** A machine with a GPU is seldom to be had, so there every number of ranks takes part (scripts/gpu-check.sh). */
+/** GPU machines are rarely available, so all numbers of ranks run on them (scripts/gpu-check.sh). */
 const takesAll = isFull || process.env['RINGRUN_GPU_CHECK'] === '1';
 
-/** Whether the suite goes through all cases there, in the form that is asked for. */
+/** True if the suite runs all cases with this setting, in the requested form. */
 export const isInSuite = ({ transport, size }: Setting) => takesAll || sizesInShort[transport].includes(size);

@@ -1,13 +1,13 @@
-// What the ranks give, and what the collectives must make of it. Element `i` of every array is a formula that repeats with a period, so that
-// expected values are worked out naively, once per period, and compared as bytes.
+// Input values of the ranks and expected results. Element `i` of every array is a periodic formula, so that expected
+// values are computed naively once per period, and compared as bytes.
 import { Buffer } from 'node:buffer';
 
 import { bytesPerElement, typedArrayClass } from '@ringrun/collectives';
 
-/** A prime, so that no algorithm's chunk, segment or slot is a multiple of it: what lands at a wrong place is seen. */
+/** A prime, so that no algorithm's chunk, segment or slot is a multiple of it and misplaced data is detected. */
 const period = 251;
 
-/** What goes to different ranks differs by where in the period it begins. */
+/** Parts for different ranks start at different phases of the period. */
 const phaseFor = (to) => (to * 13) % period;
 
 const wrapOf = {
@@ -19,7 +19,7 @@ const wrapOf = {
   uint64: (value) => BigInt.asUintN(64, value),
 };
 
-/** 16-bit formats are computed with in float32, and rounded when they become elements. */
+/** 16-bit formats are computed in float32 and rounded when stored. */
 const roundOf = {
   float32: Math.fround,
   float64: (value) => value,
@@ -27,12 +27,16 @@ const roundOf = {
   bfloat16: Math.fround,
 };
 
-/** Over the whole range, so that sums wrap around and signs matter; odd on every rank or on none, so that products do not become 0. */
+/**
+ * Over the whole range, so that sums wrap around and signs matter; odd on every rank or on none, so that products do
+ * not become 0.
+ */
 const integerTerm = (at, rank) => BigInt(at * 7 + rank * 10 + 1) * 0x9e3779b97f4a7c15n;
 
 /**
- * Up to 6 significant bits, exact in every dtype, times 2^0 to 2^6: sums over 8 ranks are exact in float32, whatever their order, and take more
- * bits than a 16-bit format has. So these must be rounded once. A NaN on the last rank, an infinity on the first.
+ * Up to 6 significant bits, exact in every dtype, times 2^0 to 2^6. Sums over 8 ranks are exact in float32 in any
+ * order, but need more bits than a 16-bit format has, so they must be rounded once. A NaN on the last rank, an infinity
+ * on the first.
  */
 function addend(at, rank, size) {
   if (at === 5 && rank === size - 1) return NaN;
@@ -40,15 +44,16 @@ function addend(at, rank, size) {
   return ((((at * 5 + rank * 37) % 101) - 50) / 4) * 2 ** ((at + rank) % 7);
 }
 
-/** 3 significant bits, of which 8 ranks' product has 24: exact in float32. */
+/** 3 significant bits: the product over 8 ranks has 24 and is exact in float32. */
 function factor(at, rank, size) {
   if (at === 5 && rank === size - 1) return NaN;
   return (((at * 3 + rank * 5) % 8) * 2 - 7) / 4;
 }
 
 /**
- * For nccl, which rounds at every step, multiplies by 1/size before it adds, and has MIN and MAX pass over NaN: quarters whose sums over 4 ranks have 8 significant bits,
- * what bfloat16 has, and factors whose product has 7. So one result is right whatever the order.
+ * For nccl, which rounds at every step, multiplies by 1/size before adding, and ignores NaN in MIN and MAX: quarters
+ * whose sums over 4 ranks have 8 significant bits, as bfloat16, and factors whose product has 7. So the result is exact
+ * in any order.
  */
 function gentleAddend(at, rank) {
   if (at === 11 && rank === 0) return Infinity;
@@ -60,7 +65,7 @@ const gentleFactor = (at, rank) => gentleFactors[(at * 3 + rank * 5) % gentleFac
 
 const isInteger = (dtype) => dtype in wrapOf;
 
-/** Element `at` of the period of what `rank` has, in the numbers that its dtype is computed with: BigInt for integers. */
+/** Element `at` of the period of `rank`'s values, as its dtype is computed: BigInt for integers. */
 function termAt({ dtype, op, size, backend }, at, rank) {
   if (isInteger(dtype)) return wrapOf[dtype](integerTerm(at, rank));
   if (backend === 'nccl' && op !== undefined)
@@ -108,14 +113,17 @@ function patternOf(name, dtype, phase, valueAt) {
   return known.get(key);
 }
 
-/** A pattern is what an array holds, all of it: bytes to repeat. `op`: what the array is reduced with, if at all. `to`: whom it is for, if only one. */
+/**
+ * A pattern: bytes that an array repeats. `op`: the reduction applied to the array, if any. `to`: its only destination
+ * rank, if any.
+ */
 export function patternOfTerms(one, from, to = 0) {
   const { dtype, op, size } = one;
   const formula = op === 'PRODUCT' ? 'factors' : op === undefined ? 'elements' : 'addends';
   return patternOf(`${formula} of ${from} among ${size}`, dtype, phaseFor(to), (at) => termAt(one, at, from));
 }
 
-/** Everybody's terms as one, by definition. */
+/** Reduces all ranks' terms, by definition. */
 export function patternOfReduction(one, to = 0) {
   const { dtype, op, size } = one;
   return patternOf(`${op} among ${size}`, dtype, phaseFor(to), (at) => reducedAt(one, at));
@@ -131,10 +139,10 @@ export function fillWith(array, pattern) {
   return array;
 }
 
-/** What comparing goes through at a time: fits a core's cache. */
+/** Bytes compared at a time: they fit a core's cache. */
 const stretchBytes = 128 * 1024;
 
-/** Undefined where the array holds the pattern; else the first element that does not, in words. */
+/** Returns undefined if the array holds the pattern, else a description of the first wrong element. */
 export function differenceFrom(pattern, array) {
   const bytes = bytesOf(array);
   const step = Math.min(Math.ceil(stretchBytes / pattern.length) * pattern.length, bytes.length);

@@ -1,14 +1,17 @@
-// Three ranks that do not mean the same operation: each means another one, or one is the odd one out.
+// Three ranks call different operations: each a different one, or one rank a different one than the others.
 import assert from 'node:assert/strict';
 
 import { BFloat16Bits, Float16Bits } from '@ringrun/collectives';
 
 import { formGroup } from '../fixtures/groups.js';
 
-/** Nobody may have written to an array that holds this in every element. */
+/** Initial value of every element; arrays must still hold it afterwards. */
 const untouched = 7;
 
-/** One group for each of args.cases (names of `calls`), in which every rank makes its call. args.odd: rank that differs where only one does. Reports what each rank gets, by case. */
+/**
+ * Creates a group for each of args.cases (names of `calls`), in which every rank makes its call. args.odd: the rank
+ * that differs, if only one does. Reports each rank's error, by case.
+ */
 export async function disagreements({ rank, size, store, args, report }) {
   const found = {};
   for (const name of args.cases) {
@@ -31,7 +34,7 @@ async function refusal(group, call, { length, odd }) {
     (reason) => reason,
   );
   const again = await group.barrier().catch((reason) => reason);
-  // Where it is destroy that failed, it says so again.
+  // A failed destroy fails again.
   await group.destroy().catch((reason) => assert.equal(reason, error));
   return {
     name: error.name,
@@ -43,7 +46,7 @@ async function refusal(group, call, { length, odd }) {
 
 const ranks = [0, 1, 2];
 
-/** By name: what a rank calls, with arrays that are as long as `length`, or nearly. */
+/** A rank's call, by name, with arrays of about `length` elements. */
 const calls = {
   op: ({ group, isOdd, length, array }) => {
     const tensor = array(length);
@@ -130,7 +133,7 @@ const calls = {
   },
   splitsOfAllToAll: ({ group, rank, isOdd, length, array }) => {
     const [output, input] = [array(3 * length), array(3 * length)];
-    // The odd one gives the next rank more than that expects, and the one after it less.
+    // The odd rank sends the next rank more elements than it expects, and the rank after that fewer.
     const inputSplitSizes = ranks.map((to) => length + (isOdd ? [0, 1, -1][(to - rank + 3) % 3] : 0));
     return () => group.allToAll(output, input, { inputSplitSizes });
   },

@@ -18,7 +18,7 @@ const sidesOf = (n: number, odd: number): Record<string, string[]> => {
   const three = (operation: (count: string) => string) =>
     [exact, longer, longest].map((count) => operation(count));
   const blocks = (rank: number, count: string, taker: number, expected: string) =>
-    `rank ${rank} gives ${count} elements to rank ${taker}, which expects ${expected}`;
+    `rank ${rank} sends ${count} elements to rank ${taker}, which expects ${expected}`;
   return {
     op: [`${exact} elements, SUM)`, `${exact} elements, MAX)`],
     average: ['SUM, to rank 0', 'AVG, to rank 0'],
@@ -74,7 +74,7 @@ const cases = ofThree.flatMap((setting) => [
 ]);
 
 test.each(cases)(
-  'ranks that disagree over $transport are all shown every side, with their $length elements untouched',
+  'all ranks that disagree over $transport see every side; $length elements stay unchanged',
   async ({ size, envOf, length, odd }) => {
     const sides = sidesOf(length, odd);
     await using group = await startRanks(size, 'disagreements', {

@@ -7,7 +7,7 @@ import { settingsOverNccl } from '../nccl/settings.ts';
 const settings = [...settingsOfGloo, ...settingsOverNccl];
 
 test.each(settings.filter(({ size }) => size === 3))(
-  'a rank that destroys its group first over $transport takes nothing from the others, messages neither',
+  'a rank that destroys its group first over $transport loses no data of the others',
   async ({ size, envOf }) => {
     const reports = await runRanks(size, 'leaveFirst', { envOf });
     for (const report of reports) expect(report).toEqual({ done: true });

@@ -1,4 +1,4 @@
-// The same operations again and again, and what the process holds meanwhile.
+// Repeats operations and measures the memory of the process.
 import { memoryUsage } from 'node:process';
 import { setImmediate } from 'node:timers';
 import { setFlagsFromString } from 'node:v8';
@@ -9,7 +9,7 @@ import { operationNames, operationOn } from './operations.js';
 /** Rounds between those on long arrays. */
 const longEvery = 50;
 
-/** args.marks: numbers of operations of all kinds, after each of which the memory is looked at. Reports the resident bytes by mark. */
+/** args.marks: numbers of operations after which memory is measured. Reports the resident bytes by mark. */
 export async function memoryAfterOperations({ group, args, report }) {
   const [short, long] = [10, 30_000].map((length) => rounds(group, length));
   const residentBytes = residentBytesOf();
@@ -24,7 +24,7 @@ export async function memoryAfterOperations({ group, args, report }) {
   await report({ bytes });
 }
 
-/** Every kind of operation at once, then some one by one on the calling thread. Resolves with how many. */
+/** Runs every kind of operation at once, then some one by one on the calling thread. Resolves with their number. */
 function rounds(group, length) {
   const atOnce = operationNames.map((name) => operationOn(group, name, length));
   const tensor = new Float32Array(length);
@@ -43,9 +43,11 @@ function rounds(group, length) {
   };
 }
 
-/** Makes the process's memory tell; the function resolves with resident bytes, without what nobody holds any more. */
+/**
+ * Makes memory measurements reproducible. The returned function collects garbage and resolves with the resident bytes.
+ */
 function residentBytesOf() {
-  // V8 would double its young generation now and then, and keep the pages: more than what is looked for here.
+  // V8 would grow its young generation and keep the pages, which is more than the leaks that this test detects.
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc');

@@ -1,4 +1,4 @@
-// A call of every kind of operation, on arrays of which nobody looks at the values.
+// A call of every kind of operation; the values of the arrays are not checked.
 
 /** Each begins its operation on this rank; ranks that call it alike agree. `part`: elements for one rank; `input`, `output`: for each. */
 const operations = {

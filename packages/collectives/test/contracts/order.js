@@ -1,15 +1,17 @@
-// Operations that are under way together: in one group, and in groups that share ranks.
+// Concurrent operations in one group, and in groups that share ranks.
 import assert from 'node:assert/strict';
 
 import { formGroup } from '../fixtures/groups.js';
 
-/** What a rank has for a rank in its operation number `turn`: exact in float32, and different for each of them. */
+/** The value that a rank sends to a rank in operation `turn`: exact in float32, and distinct. */
 const termOf = (turn, from, to = 0) => (turn % 1000) * 256 + from * 16 + to;
 
-/** Short ones and long ones, in no order. */
+/** Short and long ones, mixed. */
 const lengths = [3, 70_000, 0, 1000, 1, 5000];
 
-/** Each begins the operation `turn` of a group, and resolves when its result has been looked at. `places` are the group's ranks. */
+/**
+ * Each starts operation `turn` of a group and resolves when its result has been checked. `places`: the group's ranks.
+ */
 const operations = [
   async (group, places, turn, length) => {
     const tensor = filled(length, termOf(turn, group.rank));
@@ -59,7 +61,7 @@ function assertFilled(array, value, turn) {
   if (wrong >= 0) assert.fail(`operation ${turn}: element ${wrong} is ${array[wrong]}, expected ${value}`);
 }
 
-/** Begins `count` operations of a group at once; resolves with their numbers, in the order in which they settled. */
+/** Starts `count` operations of a group at once; resolves with their numbers, in the order in which they settled. */
 async function issueAtOnce(group, count) {
   const places = Array.from({ length: group.size }, (_, place) => place);
   const settled = [];
@@ -75,8 +77,8 @@ async function issueAtOnce(group, count) {
 const upTo = (count) => Array.from({ length: count }, (_, i) => i);
 
 /**
- * args.count operations of one group are under way at once. The last rank begins when the others have said so in the store, which takes
- * the event loops of ranks whose operations cannot go on yet.
+ * Starts args.count operations of one group at once. The last rank starts when the store shows that the others have,
+ * which requires that their event loops run while their operations wait.
  */
 export async function manyOutstanding({ group, rank, size, store, args, report }) {
   const isLast = rank === size - 1;
@@ -90,7 +92,7 @@ export async function manyOutstanding({ group, rank, size, store, args, report }
   await report({ done: true });
 }
 
-/** What runs on the calling thread comes after what is under way, on the same array too. */
+/** Synchronous operations run after pending ones, also on the same array. */
 async function callBehindOthers(group) {
   const tensor = filled(300_000, group.rank + 1);
   const sum = (group.size * (group.size + 1)) / 2;
@@ -101,8 +103,8 @@ async function callBehindOthers(group) {
 }
 
 /**
- * args.groups: lists of ranks, of which each that has this rank is a group here, as newGroup makes them. In all of them args.count operations are under way at
- * once, begun in another order on every rank, and messages with equal tags.
+ * args.groups: lists of ranks, of which each that has this rank is a group here, as newGroup makes them. In all of them
+ * args.count operations are under way at once, begun in another order on every rank, and messages with equal tags.
  */
 export async function groupsBesideEachOther({ rank, store, args, report }) {
   const groups = [];

@@ -17,7 +17,7 @@ const limitMs = 200_000;
 const ofSize = (wanted: number) => settings.filter(({ size }) => size === wanted);
 
 test.each(ofSize(3))(
-  'many operations under way at once over $transport settle in the order of their calls, while the event loop turns',
+  'pending operations over $transport settle in call order without blocking the event loop',
   { timeout: limitMs },
   async ({ size, envOf }) => {
     const reports = await runRanks(size, 'manyOutstanding', { args: { count, timeoutMs }, envOf });
@@ -26,7 +26,7 @@ test.each(ofSize(3))(
 );
 
 test.each(ofSize(4))(
-  'groups that share ranks work at the same time over $transport, each for itself',
+  'groups that share ranks run concurrently and independently over $transport',
   { timeout: limitMs },
   async ({ size, envOf }) => {
     const groups = [

@@ -56,7 +56,7 @@ describe('a group of one', () => {
       /tensor is undefined, expected one of Float32Array/,
     ],
     [
-      'one array where a list of arrays is expected',
+      'one array in place of a list',
       () => {
         group.allReduceCoalescedSync(tensor as never);
       },
@@ -67,18 +67,18 @@ describe('a group of one', () => {
       () => {
         group.allReduceCoalescedSync([tensor, new Int32Array(3)]);
       },
-      /tensors\[1\] has dtype int32, expected float32, as tensors\[0\] has/,
+      /tensors\[1\] has dtype int32, expected float32, the dtype of tensors\[0\]/,
     ],
     [
       'a list with a hole',
       () => {
-        // eslint-disable-next-line no-sparse-arrays -- what is refused
+        // eslint-disable-next-line no-sparse-arrays -- the hole is refused
         group.allReduceCoalescedSync([tensor, , tensor] as never);
       },
       /tensors\[1\] is undefined, expected one of Float32Array/,
     ],
     [
-      'an unknown op of no arrays',
+      'an unknown op for an empty list',
       () => {
         group.allReduceCoalescedSync([], { op: 'MEDIAN' as never });
       },
@@ -126,7 +126,7 @@ describe('a group of one', () => {
       /timeoutMs is 0, expected milliseconds/,
     ],
     [
-      'a timeout that is no number',
+      'a timeout that is not a number',
       () => {
         group.barrierSync({ timeoutMs: '5' as never });
       },
@@ -143,7 +143,7 @@ describe('a group of one', () => {
     ['itself as destination', () => group.isend(tensor, 0), /dst is 0, which is this rank itself/],
     ['itself as source', () => group.irecv(tensor, { src: 0 }), /src is 0, which is this rank itself/],
     [
-      'a receive from anyone where nobody else is',
+      'a receive from any rank in a group of one',
       () => group.irecv(tensor),
       /recv was called in a group of one, expected .* two or more/,
     ],
@@ -154,13 +154,17 @@ describe('a group of one', () => {
     ],
   ];
 
-  test.each(messages)('refuses %s, at once', (_what, call, message) => {
+  test.each(messages)('refuses %s synchronously', (_what, call, message) => {
     expect(call).toThrow(InvalidArgumentError);
     expect(call).toThrow(message);
   });
 
   const rejections: [string, () => Promise<unknown>, RegExp][] = [
-    ['reduce to nobody', () => group.reduce(tensor, { dst: 3 }), /dst is 3, expected .* from 0 to 0/],
+    [
+      'reduce to an unknown rank',
+      () => group.reduce(tensor, { dst: 3 }),
+      /dst is 3, expected .* from 0 to 0/,
+    ],
     [
       'an average of integers in reduce',
       () => group.reduce(new Int32Array(2), { op: 'AVG' }),
@@ -172,23 +176,31 @@ describe('a group of one', () => {
       /op is BOR and the tensor's dtype float32/,
     ],
     [
-      'reduceScatter of too much',
+      'reduceScatter of an input that is too long',
       () => group.reduceScatter(new Float32Array(2), tensor),
       /input has 3 elements, expected 2: 1 rank, 2 elements of output for each/,
     ],
     [
-      'allGather into too little',
+      'allGather into an output that is too short',
       () => group.allGather(new Float32Array(2), tensor),
       /output has 2 elements, expected 3/,
     ],
     ['gather without output', () => group.gather(tensor), /output is missing on rank 0, which is dst/],
     ['scatter without input', () => group.scatter(tensor), /input is missing on rank 0, which is src/],
     ['send to itself', () => group.send(tensor, 0), /dst is 0, which is this rank itself/],
-    ['recv from a rank that is none', () => group.recv(tensor, { src: -1 }), /src is -1, expected a rank/],
-    ['a barrier without time', () => group.monitoredBarrier({ timeoutMs: 0 }), /timeoutMs is 0/],
-    ['an object from nobody', () => group.broadcastObject(1, { src: 1 }), /src is 1, expected a rank/],
-    ['objects to nobody', () => group.gatherObject(1, { dst: 0.5 }), /dst is 0\.5, expected a rank/],
-    ['an object without time', () => group.allGatherObject(1, { timeoutMs: -1 }), /timeoutMs is -1/],
+    ['recv from an unknown rank', () => group.recv(tensor, { src: -1 }), /src is -1, expected a rank/],
+    ['a barrier with a timeout of 0', () => group.monitoredBarrier({ timeoutMs: 0 }), /timeoutMs is 0/],
+    [
+      'an object from an unknown rank',
+      () => group.broadcastObject(1, { src: 1 }),
+      /src is 1, expected a rank/,
+    ],
+    ['objects to an unknown rank', () => group.gatherObject(1, { dst: 0.5 }), /dst is 0\.5, expected a rank/],
+    [
+      'an object collective with a negative timeout',
+      () => group.allGatherObject(1, { timeoutMs: -1 }),
+      /timeoutMs is -1/,
+    ],
     [
       'a function in an object',
       () => group.broadcastObject({ hooks: [1, test] }),
@@ -210,18 +222,21 @@ describe('a group of one', () => {
     ),
   ];
 
-  test.each(meaningless)('refuses $op of $TensorClass.name, and says what works', ({ op, TensorClass }) => {
-    const array = new TensorClass(3);
-    const dtype = dtypeOf(array)!;
-    const call = () => {
-      group.allReduceSync(array, { op });
-    };
-    expect(call).toThrow(InvalidArgumentError);
-    expect(call).toThrow(`op is ${op} and the tensor's dtype ${dtype}: `);
-    expect(call).toThrow(`For ${dtype} there are ${reduceOpsFor(dtype).join(', ')}; ${op} is for `);
-  });
+  test.each(meaningless)(
+    'refuses $op of $TensorClass.name, and lists the supported ops',
+    ({ op, TensorClass }) => {
+      const array = new TensorClass(3);
+      const dtype = dtypeOf(array)!;
+      const call = () => {
+        group.allReduceSync(array, { op });
+      };
+      expect(call).toThrow(InvalidArgumentError);
+      expect(call).toThrow(`op is ${op} and the tensor's dtype ${dtype}: `);
+      expect(call).toThrow(`${dtype} supports ${reduceOpsFor(dtype).join(', ')}; ${op} supports `);
+    },
+  );
 
-  test('takes a Buffer as uint8', () => {
+  test('accepts a Buffer as uint8', () => {
     const buffer = Buffer.from([1, 2, 255]);
     group.allReduceSync(buffer, { op: 'MAX' });
     expect([...buffer]).toEqual([1, 2, 255]);
@@ -232,13 +247,13 @@ describe('a group of one', () => {
     expect(call).toThrow(message);
   });
 
-  test('rejects the promise where the call is asynchronous', async () => {
+  test('rejects the promise of an asynchronous call', async () => {
     await expect(group.allReduce('x' as never)).rejects.toThrow(/tensor is 'x'/);
     await expect(group.broadcast(tensor, { src: -1 })).rejects.toThrow(/src is -1/);
     await expect(group.barrier({ timeoutMs: NaN })).rejects.toThrow(/timeoutMs is NaN/);
   });
 
-  test('is still usable, and its sum and average are the values themselves', async () => {
+  test('remains usable: its sum and average are the values themselves', async () => {
     await group.allReduce(tensor);
     group.allReduceSync(tensor, { op: 'AVG' });
     await group.broadcast(tensor);

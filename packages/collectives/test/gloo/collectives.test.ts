@@ -18,7 +18,7 @@ test.each([
 });
 
 test.each(transports)(
-  'destroy over %s waits for what was issued, detaches memory and refuses what follows',
+  'destroy over %s waits for pending operations, detaches memory and refuses later ones',
   async (transport) => {
     const reports = await runRanks(3, 'leaveInOrder', { env: { RINGRUN_TRANSPORT: transport } });
     for (const report of reports)

@@ -18,7 +18,7 @@ const upTo = (length: number) => Float32Array.from({ length }, (_, i) => i);
 const nobody = [null, null, null];
 
 describe('allGather', () => {
-  test('gives the input to everybody, and takes a part of the output from each', () => {
+  test('sends the input to all ranks, and receives a part of the output from each', () => {
     const [input, output] = [numbers(7, 8), upTo(6)];
     const { op, gives, takes, dtype, root } = allGatherExchange(place, output, input);
     expect([op, dtype, root]).toEqual([nativeExchange.allGather, 'float32', 0]);
@@ -28,7 +28,7 @@ describe('allGather', () => {
     expect(takes[2]).toEqual(numbers(40, 5));
   });
 
-  test('takes lists of different lengths, and makes a list of its own of them', () => {
+  test('accepts a list of different lengths, and copies it', () => {
     const output = [upTo(5), upTo(2), upTo(1)];
     const { takes } = allGatherExchange(place, output, numbers(7, 8));
     expect(takes).toEqual(output);
@@ -38,21 +38,21 @@ describe('allGather', () => {
     });
   });
 
-  test('takes its own part of the output as input', () => {
+  test('accepts its own part of the output as input', () => {
     const output = upTo(6);
     const input = output.subarray(2, 4);
     const { gives, takes } = allGatherExchange(place, output, input);
     expect(takes[1]!.byteOffset).toBe(gives[1]!.byteOffset);
   });
 
-  test('moves nothing where there is nothing', () => {
+  test('sends nothing for empty arrays', () => {
     expect(allGatherExchange(place, [upTo(4), upTo(0), upTo(0)], upTo(0))).toMatchObject({
       gives: nobody,
       takes: [upTo(4), null, null],
     });
   });
 
-  test.each([Float16Bits, BFloat16Bits])('parts of $name are of its class', (Bits) => {
+  test.each([Float16Bits, BFloat16Bits])('parts of a $name have the same class', (Bits) => {
     const { takes, dtype } = allGatherExchange(place, new Bits(6), new Bits(2));
     expect(dtype).toBe(Bits === Float16Bits ? 'float16' : 'bfloat16');
     for (const one of takes) expect(one).toBeInstanceOf(Bits);
@@ -60,7 +60,7 @@ describe('allGather', () => {
 });
 
 describe('gather', () => {
-  test('gives its input to dst alone', () => {
+  test('sends its input to dst only', () => {
     const input = upTo(2);
     expect(gatherExchange(place, input, { dst: 2 })).toEqual({
       op: nativeExchange.gather,
@@ -72,7 +72,7 @@ describe('gather', () => {
     });
   });
 
-  test('takes a part from each where it is dst', () => {
+  test('receives a part from each rank on dst', () => {
     const output = [upTo(1), upTo(2), upTo(3)];
     const { gives, takes } = gatherExchange(place, numbers(7, 8), { dst: 1, output });
     expect(gives).toEqual([null, numbers(7, 8), null]);
@@ -81,7 +81,7 @@ describe('gather', () => {
 });
 
 describe('scatter', () => {
-  test('takes its output from src alone', () => {
+  test('receives its output from src only', () => {
     const output = upTo(2);
     expect(scatterExchange(place, output, {})).toEqual({
       op: nativeExchange.scatter,
@@ -93,7 +93,7 @@ describe('scatter', () => {
     });
   });
 
-  test('gives a part to each where it is src', () => {
+  test('sends a part to each rank on src', () => {
     const { gives, takes } = scatterExchange(place, numbers(7, 8), { src: 1, input: upTo(6) });
     expect(gives).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
     expect(takes).toEqual([null, numbers(7, 8), null]);
@@ -101,14 +101,14 @@ describe('scatter', () => {
 });
 
 describe('allToAll', () => {
-  test('divides arrays equally', () => {
+  test('divides arrays into equal parts by default', () => {
     const { op, gives, takes } = allToAllExchange(place, new Float32Array(3), upTo(3), {});
     expect(op).toBe(nativeExchange.allToAll);
     expect(gives).toEqual([numbers(0), numbers(1), numbers(2)]);
     expect(takes).toEqual([numbers(0), numbers(0), numbers(0)]);
   });
 
-  test('divides arrays as the sizes say', () => {
+  test('divides arrays by the split sizes', () => {
     const { gives, takes } = allToAllExchange(place, upTo(8), upTo(5), {
       inputSplitSizes: [0, 3, 2],
       outputSplitSizes: [4, 3, 1],
@@ -117,7 +117,7 @@ describe('allToAll', () => {
     expect(takes).toEqual([numbers(0, 1, 2, 3), numbers(4, 5, 6), numbers(7)]);
   });
 
-  test('takes lists', () => {
+  test('accepts lists', () => {
     const input = [upTo(1), upTo(2), upTo(0)];
     const output = [upTo(4), upTo(2), upTo(3)];
     const { gives, takes } = allToAllExchange(place, output, input, {});
@@ -148,22 +148,22 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'an output that is too short',
     () => allGatherExchange(place, upTo(5), two),
-    /^output has 5 elements, expected 6: 3 ranks, 2 elements of input for each\. .* give a list/,
+    /^output has 5 elements, expected 6: 3 ranks, 2 elements of input for each\. .* pass a list/,
   ],
   [
     'an output of another dtype',
     () => allGatherExchange(place, new Int32Array(6), two),
-    /^output has dtype int32, expected float32, as input has$/,
+    /^output has dtype int32, expected float32, the dtype of input$/,
   ],
   [
     'a list that is too short',
     () => allGatherExchange(place, [two, two], two),
-    /^output is a list of 2, expected 3: an array for each rank of the group$/,
+    /^output is a list of 2, expected 3: one array for each rank of the group$/,
   ],
   [
     'a list with another dtype in it',
     () => allGatherExchange(place, [two, two, new Float64Array(2)], two),
-    /^output\[2\] has dtype float64, expected float32, as input has$/,
+    /^output\[2\] has dtype float64, expected float32, the dtype of input$/,
   ],
   [
     'a list with something else in it',
@@ -178,7 +178,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'an own part that is too long',
     () => allGatherExchange(place, [two, upTo(3), two], two),
-    /^output\[1\] is this rank's own part and has 3 elements, expected 2, as many as input has$/,
+    /^output\[1\] is this rank's own part and has 3 elements, expected 2, the length of input$/,
   ],
   [
     'no input',
@@ -192,9 +192,9 @@ test.each<[string, () => unknown, RegExp]>([
     /^output is of class Uint16Array, .*new Float16Bits\(array\.buffer/,
   ],
   [
-    'an output of gather beside dst',
+    'an output of gather on a rank other than dst',
     () => gatherExchange(place, two, { dst: 0, output: upTo(6) }),
-    /^output is of class Float32Array on rank 1, expected it on rank 0 only, which is dst: leave it out here$/,
+    /^output is of class Float32Array on rank 1, expected it only on rank 0, which is dst: leave it out here$/,
   ],
   [
     'no output of gather on dst',
@@ -202,9 +202,9 @@ test.each<[string, () => unknown, RegExp]>([
     /^output is missing on rank 1, which is dst: expected one array for all 3 ranks, or a list with one for each$/,
   ],
   [
-    'an input of scatter beside src',
+    'an input of scatter on a rank other than src',
     () => scatterExchange(place, two, { input: [two, two, two] }),
-    /^input is a list of 3 on rank 1, expected it on rank 0 only, which is src/,
+    /^input is a list of 3 on rank 1, expected it only on rank 0, which is src/,
   ],
   [
     'no input of scatter on src',
@@ -212,42 +212,42 @@ test.each<[string, () => unknown, RegExp]>([
     /^input is missing on rank 1, which is src/,
   ],
   [
-    'a src that is none',
+    'a src that is not a rank',
     () => scatterExchange(place, two, { src: 3 }),
     /^src is 3, expected a rank .* 0 to 2$/,
   ],
   [
-    'a dst that is none',
+    'a dst that is not a rank',
     () => gatherExchange(place, two, { dst: '1' as never }),
     /^dst is '1', expected a rank/,
   ],
   [
-    'an array that is no multiple',
+    'an array whose length is not a multiple',
     () => allToAllExchange(place, upTo(3), upTo(4), {}),
     /^input has 4 elements, expected a multiple of 3, .* inputSplitSizes/,
   ],
   [
-    'sizes that make something else',
+    'sizes with a different sum',
     () => allToAllExchange(place, upTo(3), upTo(4), { inputSplitSizes: [1, 1, 1] }),
-    /^inputSplitSizes 1 \+ 1 \+ 1 make 3 elements, expected 4, as many as input has$/,
+    /^inputSplitSizes is 1 \+ 1 \+ 1 = 3 elements, expected 4, the length of input$/,
   ],
   [
-    'sizes for too few',
+    'sizes for too few ranks',
     () => allToAllExchange(place, upTo(4), upTo(3), { outputSplitSizes: [2, 2] }),
     /^outputSplitSizes is \[2, 2\], expected 3 numbers of elements, one for each rank: integers from 0$/,
   ],
   [
-    'sizes below zero',
+    'negative sizes',
     () => allToAllExchange(place, upTo(3), upTo(3), { outputSplitSizes: [-1, 3, 1] }),
     /^outputSplitSizes is \[-1, 3, 1\], expected/,
   ],
   [
-    'sizes that are no list',
+    'sizes that are not a list',
     () => allToAllExchange(place, upTo(3), upTo(3), { inputSplitSizes: 1 as never }),
     /^inputSplitSizes is 1, expected 3 numbers/,
   ],
   [
-    'sizes beside a list',
+    'sizes together with a list',
     () => allToAllExchange(place, [two, two, two], [two, two, two], { inputSplitSizes: [2, 2, 2] }),
     /^inputSplitSizes was given with a list as input/,
   ],
@@ -257,19 +257,19 @@ test.each<[string, () => unknown, RegExp]>([
     /^output is a list and input is not: expected two lists, or two arrays/,
   ],
   [
-    'no list of the right length',
+    'an empty list',
     () => allToAllExchange(place, [], [], {}),
-    /^input is a list of 0, expected 3: an array for each rank/,
+    /^input is a list of 0, expected 3: one array for each rank/,
   ],
   [
     'an output of allToAll with another dtype',
     () => allToAllExchange(place, new Int8Array(3), upTo(3), {}),
-    /^output has dtype int8, expected float32, as input has$/,
+    /^output has dtype int8, expected float32, the dtype of input$/,
   ],
   [
-    'different own parts',
+    'own parts of different lengths',
     () => allToAllExchange(place, [two, upTo(1), two], [two, two, two], {}),
-    /^rank 1, which is this one, gives itself 2 elements of input and takes 1 into output/,
+    /^rank 1, which is this one, sends itself 2 elements of input and receives 1 into output/,
   ],
   [
     'an input of reduceScatter that is too long',

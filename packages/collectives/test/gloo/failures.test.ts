@@ -16,37 +16,40 @@ describe.each(transports)('a rank that is killed, over %s', (transport) => {
       ],
       [{ length: 1_000_000, registered: false }],
     ),
-  )('ends the others within 2 s, naming it ($length elements, registered: $registered)', async (args) => {
-    await using group = await startRanks(3, 'reduceUntilFailure', {
-      args,
-      env: { RINGRUN_TRANSPORT: transport },
-    });
-    await Promise.all(group.ranks.map(({ reported }) => reported('running')));
-    const [first, victim, last] = group.ranks as [
-      (typeof group.ranks)[0],
-      (typeof group.ranks)[0],
-      (typeof group.ranks)[0],
-    ];
-    victim.process.kill('SIGKILL');
-    const killedAt = Date.now();
-    for (const survivor of [first, last]) {
-      const error = await survivor.reported('failedAt');
-      expect(error).toMatchObject({
-        name: 'PeerDiedError',
-        code: 'ERR_PEER_DIED',
-        peer: { rank: 1, host: hostname(), pid: victim.pid },
-        operation: expect.stringMatching(/^allReduce #\d+ \(float32, [\d,]+ elements, SUM\)$/) as string,
-        sameAgain: true,
+  )(
+    'ends the other ranks within 2 s, with its name ($length elements, registered: $registered)',
+    async (args) => {
+      await using group = await startRanks(3, 'reduceUntilFailure', {
+        args,
+        env: { RINGRUN_TRANSPORT: transport },
       });
-      expect(error['message']).toContain(`rank 1 (host ${hostname()}, pid ${victim.pid})`);
-      expect((error['failedAt'] as number) - killedAt).toBeLessThan(5000);
-      expect(await survivor.ended).toEqual({ code: 0, signal: null });
-    }
-  });
+      await Promise.all(group.ranks.map(({ reported }) => reported('running')));
+      const [first, victim, last] = group.ranks as [
+        (typeof group.ranks)[0],
+        (typeof group.ranks)[0],
+        (typeof group.ranks)[0],
+      ];
+      victim.process.kill('SIGKILL');
+      const killedAt = Date.now();
+      for (const survivor of [first, last]) {
+        const error = await survivor.reported('failedAt');
+        expect(error).toMatchObject({
+          name: 'PeerDiedError',
+          code: 'ERR_PEER_DIED',
+          peer: { rank: 1, host: hostname(), pid: victim.pid },
+          operation: expect.stringMatching(/^allReduce #\d+ \(float32, [\d,]+ elements, SUM\)$/) as string,
+          sameAgain: true,
+        });
+        expect(error['message']).toContain(`rank 1 (host ${hostname()}, pid ${victim.pid})`);
+        expect((error['failedAt'] as number) - killedAt).toBeLessThan(5000);
+        expect(await survivor.ended).toEqual({ code: 0, signal: null });
+      }
+    },
+  );
 });
 
 describe.each(transports)('a rank that is stopped, over %s', (transport) => {
-  test('is named by the timeout of the others, with where it was seen', async () => {
+  test('is named in the timeout error of the other ranks, with its last operation', async () => {
     await using group = await startRanks(3, 'reduceUntilFailure', {
       args: { length: 5000, timeoutMs: 1500 },
       env: { RINGRUN_TRANSPORT: transport },
@@ -80,12 +83,12 @@ test.each(transports)('monitoredBarrier over %s names all ranks that are missing
 });
 
 test.each(transports)(
-  'a process that exits while an operation runs, over %s, ends at once and is named',
+  'a process that exits during an operation over %s ends immediately and is named',
   async (transport) => {
     await using group = await startRanks(2, 'exitWhileWaiting', { env: { RINGRUN_TRANSPORT: transport } });
     const [leaving, staying] = group.ranks as [(typeof group.ranks)[0], (typeof group.ranks)[0]];
     expect(await leaving.ended).toEqual({ code: 7, signal: null });
-    // Either it is gone, or it had come to another operation first.
+    // Either the rank has exited, or it had started another operation first.
     expect(await staying.reported('name')).toMatchObject({
       name: expect.stringMatching(/^(PeerDiedError|CollectiveMismatchError)$/) as string,
     });

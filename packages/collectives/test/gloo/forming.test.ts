@@ -25,7 +25,7 @@ describe('the transport', () => {
     for (const report of reports) expect(report).toMatchObject({ transport: 'tcp', sum: 3, stderr: '' });
   });
 
-  test('may not be shared memory between hosts', async () => {
+  test('cannot be shared memory between hosts', async () => {
     const reports = await reportsOf(2, 'forming', {
       env: { RINGRUN_TRANSPORT: 'shm' },
       envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${rank}` }),
@@ -50,7 +50,7 @@ describe('the algorithm', () => {
     return reports as { name?: string; message?: string }[];
   };
 
-  test('has to be one that there is', async () => {
+  test('has to be a known one', async () => {
     for (const { name, message } of await messagesOf(() => ({ RINGRUN_ALGORITHM: 'butterfly' }))) {
       expect(name).toBe('InvalidArgumentError');
       expect(message).toMatch(/RINGRUN_ALGORITHM is 'butterfly', expected one of .*ring, halving-doubling/);
@@ -65,13 +65,13 @@ describe('the algorithm', () => {
     }
   });
 
-  test('may be asked for', async () => {
+  test('can be requested', async () => {
     for (const report of await messagesOf(() => ({ RINGRUN_ALGORITHM: 'ring' })))
       expect(report).toMatchObject({ transport: 'tcp', sum: 1 });
   });
 });
 
-test('ranks that never come are named', async () => {
+test('names the ranks that never join', async () => {
   const reports = await reportsOf(3, 'forming', { args: { absent: 1, timeoutMs: 700 } });
   for (const report of [reports[0], reports[2]]) {
     expect(report).toMatchObject({ name: 'StoreTimeoutError', code: 'ERR_STORE_TIMEOUT' });
@@ -80,7 +80,7 @@ test('ranks that never come are named', async () => {
 });
 
 test.each(['shm', 'tcp'])(
-  'a rank that dies before it connects over %s is named at once',
+  'names a rank that dies before it connects over %s within seconds',
   async (transport) => {
     const started = Date.now();
     const reports = await reportsOf(3, 'dyingAfterCard', { env: { RINGRUN_TRANSPORT: transport } });
@@ -90,7 +90,7 @@ test.each(['shm', 'tcp'])(
   },
 );
 
-test('connections of strangers are turned away and hold up nobody', async () => {
+test('connections from strangers are refused and delay no rank', async () => {
   const reports = await reportsOf(2, 'amongStrangers', { env: { RINGRUN_TRANSPORT: 'tcp' } });
   for (const report of reports) expect(report).toMatchObject({ transport: 'tcp', sum: 1 });
 });

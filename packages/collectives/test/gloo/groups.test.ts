@@ -17,7 +17,7 @@ const settings = ways(
 const pairs = ['shm', 'tcp'].flatMap((one) => ['shm', 'tcp'].map((other) => ({ one, other })));
 
 test.each(settings.flatMap((setting) => [3, 200_003].map((length) => ({ ...setting, length }))))(
-  'operations of six groups over $over, issued in opposite orders, all complete on one native thread ($length elements)',
+  'six groups over $over, issued in opposite orders, complete on one thread ($length elements)',
   async ({ transports, length }) => {
     const reports = await runRanks(3, 'groupsInOppositeOrders', { args: { transports, length, rounds: 5 } });
     for (const report of reports) expect(report).toEqual({ before: 0, after: 1, more: 1 });
@@ -25,7 +25,7 @@ test.each(settings.flatMap((setting) => [3, 200_003].map((length) => ({ ...setti
 );
 
 test.each(pairs)(
-  'a group over $one that waits for a rank does not keep one over $other from working',
+  'a group over $one that waits for a rank does not block one over $other',
   async ({ one, other }) => {
     const reports = await runRanks(3, 'blockedBesideWorking', {
       args: { transports: [one, other], length: 1000 },
@@ -69,7 +69,7 @@ test.each(settings)(
   },
 );
 
-test('groups of several Node environments share the thread, and one environment ends while another goes on', async () => {
+test('Node environments share the thread, and one can end while another continues', async () => {
   const reports = await runRanks(2, 'groupsOfWorkerThreads');
   for (const report of reports) expect(report).toEqual({ sum: 1, sumOfSums: 2, ringrun: 1 });
 });

@@ -19,7 +19,7 @@ test.each(cases)(
     const [sender, receiver] = await Promise.all(group.ranks.map(({ reported }) => reported('name')));
     expect(receiver).toMatchObject({ name: 'CollectiveMismatchError', untouched: true });
     for (const side of sides) expect(receiver['message']).toContain(side);
-    // Who sends a short message is done with it before anybody looks.
+    // The sender of a short message has finished before the receiver checks it.
     if (length < 1000) expect(sender).toMatchObject({ name: 'none' });
     else for (const side of sides) expect(sender['message']).toContain(side);
   },

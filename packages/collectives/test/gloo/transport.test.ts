@@ -17,7 +17,7 @@ const cardsOf = (...differences: Partial<Card>[]): Card[] =>
   }));
 
 describe('decideTransport', () => {
-  test('shares memory where all ranks are on one host', () => {
+  test('uses shared memory if all ranks are on one host', () => {
     expect(decideTransport(cardsOf({}, {}, {}))).toEqual({
       transport: 'shm',
       hosts: [0, 0, 0],
@@ -25,7 +25,7 @@ describe('decideTransport', () => {
     });
   });
 
-  test('uses TCP between hosts of one rank each, without a word', () => {
+  test('uses TCP between hosts of one rank each, without a note', () => {
     expect(decideTransport(cardsOf({}, { hostId: 'two' }, { hostId: 'three' }))).toEqual({
       transport: 'tcp',
       hosts: [0, 1, 2],
@@ -33,7 +33,7 @@ describe('decideTransport', () => {
     });
   });
 
-  test('uses both where some ranks share a host, in whatever order they are', () => {
+  test('uses both if some ranks share a host, in any order of ranks', () => {
     const two = { hostId: 'two' };
     expect(decideTransport(cardsOf({}, two, {}, two, two))).toEqual({
       transport: 'mixed',
@@ -42,7 +42,7 @@ describe('decideTransport', () => {
     });
   });
 
-  test('uses TCP where all were told to, without a word', () => {
+  test('uses TCP if all ranks request it, without a note', () => {
     const told = { requested: 'tcp', sharedMemoryProblem: 'none' } as const;
     expect(decideTransport(cardsOf(told, told))).toEqual({
       transport: 'tcp',
@@ -51,7 +51,7 @@ describe('decideTransport', () => {
     });
   });
 
-  test('uses TCP to a rank of the same host that cannot share memory, and says why', () => {
+  test('uses TCP to a rank of the same host that cannot share memory, with a note', () => {
     const unable = { sharedMemoryProblem: 'memfd_create: Operation not permitted' };
     const note =
       'using TCP between ranks of one host, because rank 1 (host node1, pid 101) has no shared memory: ' +
@@ -64,7 +64,7 @@ describe('decideTransport', () => {
     });
   });
 
-  test('refuses shared memory that cannot be, naming the ranks', () => {
+  test('refuses shared memory if it is not possible, and names the ranks', () => {
     const shm = { requested: 'shm' } as const;
     expect(() => decideTransport(cardsOf(shm, { ...shm, hostId: 'two' }))).toThrow(
       /rank 1 \(host node1, pid 101\) cannot/,
@@ -74,11 +74,11 @@ describe('decideTransport', () => {
     );
   });
 
-  test('refuses ranks that were told different things', () => {
+  test('refuses ranks with different requests', () => {
     expect(() => decideTransport(cardsOf({ requested: 'tcp' }, {}))).toThrow(/rank 0 .* tcp, rank 1 .* auto/);
   });
 
-  test('refuses a loopback address among others', () => {
+  test('refuses a loopback address beside others', () => {
     const cards = cardsOf({ address: '127.0.1.1' }, { address: '10.0.0.2', hostId: 'two' });
     expect(() => decideTransport(cards)).toThrow(
       /rank 0 .* advertises 127\.0\.1\.1, which rank 1 .* at 10\.0\.0\.2/,
@@ -93,7 +93,7 @@ describe('requestedTransport', () => {
     expect(requestedTransport(undefined, {})).toBeNull();
   });
 
-  test('refuses other words, saying where they came from', () => {
+  test('refuses an unknown name, and names its source', () => {
     expect(() => requestedTransport(undefined, { RINGRUN_TRANSPORT: 'rdma' })).toThrow(
       /RINGRUN_TRANSPORT is 'rdma'/,
     );

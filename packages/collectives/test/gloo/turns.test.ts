@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { Turns } from '../../src/gloo/turns.ts';
 
-/** Writes down what begins, and ends it when the test says so. */
+/** Records each operation that starts, and ends it when the test does. */
 function recorder() {
   const begun: string[] = [];
   const ends = new Map<string, { resolve: () => void; reject: (error: Error) => void }>();
@@ -13,7 +13,7 @@ function recorder() {
   return { begun, operation, end: (name: string) => ends.get(name)! };
 }
 
-test('single steps begin at once', () => {
+test('operations of one step start immediately', () => {
   const { begun, operation } = recorder();
   const turns = new Turns();
   void turns.inOrder(operation('a'));
@@ -21,7 +21,7 @@ test('single steps begin at once', () => {
   expect(begun).toEqual(['a', 'b']);
 });
 
-test('what is called during several steps begins after them, in the order of the calls', async () => {
+test('operations called during a multi-step operation start after it, in call order', async () => {
   const { begun, operation, end } = recorder();
   const turns = new Turns();
   const first = turns.severalSteps(operation('first'));
@@ -46,7 +46,7 @@ test('what is called during several steps begins after them, in the order of the
   expect(begun.at(-1)).toBe('afterwards');
 });
 
-test('steps that fail hold up nobody', async () => {
+test('a failed step does not block later operations', async () => {
   const { operation, end } = recorder();
   const turns = new Turns();
   const failing = turns.severalSteps(operation('failing'));
@@ -56,7 +56,7 @@ test('steps that fail hold up nobody', async () => {
   expect(await next).toBe(5);
 });
 
-test('a synchronous operation is refused until they are over', async () => {
+test('a synchronous operation is refused until all steps have ended', async () => {
   const turns = new Turns();
   turns.refuseWhileUnderWay();
   const steps = turns.severalSteps(() => Promise.resolve());

@@ -13,7 +13,7 @@ function nameOf({ rank, pid }: RankProcess): string {
   return `rank ${rank} (host ${hostname()}, pid ${pid})`;
 }
 
-/** Resolves when one of the ranks has written the line, whatever the times in it, as often as `times` says. */
+/** Resolves when the ranks have logged the line `times` times, with any durations in it. */
 async function sees({ ranks }: Ranks, line: string, times = 1): Promise<void> {
   await vi.waitFor(
     () => {
@@ -32,7 +32,7 @@ function linesOf({ stderr }: RankProcess): string[] {
 }
 
 test.each(transports)(
-  'over %s, the lowest waiting rank reports a rank that does not come, and what that one did last',
+  'over %s, the lowest waiting rank reports a missing rank and its last operation',
   async (transport) => {
     await using group = await startRanks(3, 'lateRank', {
       env: { RINGRUN_TRANSPORT: transport, RINGRUN_WAIT_REPORT_S: '0.4' },
@@ -97,7 +97,7 @@ test.each(transports)('over %s, a rank that does not connect is reported', async
   for (const { ended } of group.ranks) expect(await ended).toEqual({ code: 0, signal: null });
 });
 
-test('reports begin after 5 s, or RINGRUN_WAIT_REPORT_S seconds; 0 switches them off', () => {
+test('reports begin after 5 s, or RINGRUN_WAIT_REPORT_S seconds; 0 disables them', () => {
   expect(waitReportsAfterMs({})).toBe(5000);
   expect(waitReportsAfterMs({ RINGRUN_WAIT_REPORT_S: '0.25' })).toBe(250);
   expect(waitReportsAfterMs({ RINGRUN_WAIT_REPORT_S: '0' })).toBe(0);

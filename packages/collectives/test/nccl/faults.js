@@ -1,4 +1,4 @@
-// Errors of the CUDA driver and of NCCL, which the stand-ins are told to give: at each call, on the last rank.
+// Errors of the CUDA driver and of NCCL, injected with the stand-ins at each call, on the last rank.
 import process from 'node:process';
 
 import { describeNccl } from '@ringrun/native';
@@ -8,7 +8,7 @@ import { formGroup } from '../fixtures/groups.js';
 /** More than one piece of staging. */
 const long = 1_500_000;
 
-/** Operations that together make every call that there is; each is given the group and a tensor on the GPU. */
+/** Operations that together make every call of both libraries, each with the group and a GPU tensor. */
 const operations = [
   (group) => group.allReduce(new Float32Array(long)),
   (group) => group.reduce(new Float32Array(10)),
@@ -27,7 +27,7 @@ const operations = [
   },
 ];
 
-/** An operation that never ends, and the group's end behind it: both are over in time, the second one without waiting for the first again. */
+/** A stuck operation, then destroy: both end in time, and destroy does not wait for the operation again. */
 export async function destroyingWhileStuck({ rank, size, store, args, report }) {
   if (rank === 1) process.env.RINGRUN_STAND_IN_FAULT = 'ncclAllReduce:1:hang';
   const group = await formGroup({ rank, size, store }, 'stuck', { timeoutMs: args.timeoutMs });
@@ -45,7 +45,10 @@ export async function destroyingWhileStuck({ rank, size, store, args, report }) 
 }
 destroyingWhileStuck.formsGroupItself = true;
 
-/** args.faults: as RINGRUN_STAND_IN_FAULT; each has a group of its own, and after the last one a group works. Reports what each has led to. */
+/**
+ * args.faults: as RINGRUN_STAND_IN_FAULT, each in its own group; a group without faults works after the last. Reports
+ * the errors.
+ */
 export async function injectedFaults({ rank, size, store, args, report }) {
   const found = {};
   for (const [index, fault] of args.faults.entries()) {
@@ -85,13 +88,13 @@ async function firstErrorOf(group) {
 
 const describe = ({ name, code, message }) => ({ name, code, message });
 
-/** Resolves when all have come. */
+/** Resolves when all ranks have called it. */
 async function everybody(store, key, size) {
   if ((await store.add(key, 1)) === size) await store.set(`${key} everywhere`, '');
   await store.wait([`${key} everywhere`]);
 }
 
-/** A rank that is told to die at a call of the libraries; the others say what they get. */
+/** A rank dies at a call of the libraries; the other ranks report their errors. */
 export async function dyingInLibraries({ rank, size, store, report }) {
   const outcome = await outcomeOf({ rank, size, store }, 'dying', 20_000);
   await report({ outcome, endedAt: Date.now() });

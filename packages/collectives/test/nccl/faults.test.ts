@@ -6,18 +6,18 @@ import { envOverNccl } from './settings.ts';
 
 interface Outcome {
   error?: { name: string; code: string; message: string };
-  /** What the group says to another operation. */
+  /** The group's error for a later operation. */
   again?: string;
   ms: number;
 }
 
-/** Only where the stand-ins are: NVIDIA's libraries do not fail to order. */
+/** Only with the stand-ins: NVIDIA's libraries cannot inject faults. */
 const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
 
-/** What has to be in time although the libraries are not. */
+/** Time limit of operations although the libraries are stuck. */
 const timeoutMs = 1500;
 
-/** Where nothing hangs, a busy machine may take its time. */
+/** Time limit if nothing is stuck; long, for busy machines. */
 const patienceMs = 20_000;
 
 async function outcomes(
@@ -33,9 +33,9 @@ async function outcomes(
   return faults.map((fault) => ({ fault, ofEach: byRank.map((found) => found[fault]) }));
 }
 
-/** Each with the number that it returns. */
+/** FUNCTION:CALL:RESULT, as in RINGRUN_STAND_IN_FAULT. */
 const calls = [
-  // Of the first group of the process, after it has asked for each of the 8 GPUs.
+  // The first group of the process calls it for each of the 8 GPUs before.
   'cuDeviceGet:9:101',
   'cuDevicePrimaryCtxRetain:1:2',
   'cuCtxSetCurrent:1:201',
@@ -63,14 +63,14 @@ const calls = [
   'ncclRecv:1:1',
   'ncclGroupStart:1:3',
   'ncclGroupEnd:1:3',
-  // Of two that are fused, the second, and the launch of both.
+  // The second of two fused operations, and their launch.
   'ncclAllReduce:6:1',
   'ncclGroupEnd:2:3',
   'ncclAllReduce:1:async=6',
 ];
 
 test.runIf(isStandIn)(
-  'an error of any call on one rank is an error on every rank that says which rank and which call, and the processes are fit for another group',
+  'an error of any call on one rank is reported on every rank with the rank and call',
   { timeout: 120_000 },
   async () => {
     for (const { fault, ofEach } of await outcomes(calls)) {
@@ -80,7 +80,7 @@ test.runIf(isStandIn)(
       expect({ fault, ...victim.error }).toMatchObject({ name: 'RingrunError', code: 'ERR_SYSTEM' });
       expect({ fault, ...other.error }).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });
       for (const { error, again, ms } of ofEach) {
-        // Of an event that cannot be asked for it is said what it stood for.
+        // A failed query of an event is reported as a failure of the GPU's work.
         expect(error!.message).toContain(name === 'cuEventQuery' ? 'work on GPU 1 failed' : said);
         if (again !== undefined) expect(again).toBe(error!.message);
         expect(ms, fault).toBeLessThan(10_000);
@@ -90,7 +90,7 @@ test.runIf(isStandIn)(
 );
 
 test.runIf(isStandIn)(
-  'what never ends is ended by the timeout, on every rank, and destroying does not wait for it',
+  'the timeout ends a stuck operation on every rank, and destroy does not wait for it',
   async () => {
     const faults = ['ncclCommInitRankConfig:1:hang', 'ncclAllReduce:2:hang', 'ncclSend:1:hang'];
     for (const { fault, ofEach } of await outcomes(faults, { timeoutMs })) {
@@ -103,7 +103,7 @@ test.runIf(isStandIn)(
 );
 
 test.runIf(isStandIn)(
-  'a group that is destroyed while its operation is stuck ends with it, and nobody spins meanwhile',
+  'destroying a group ends its stuck operation, and no thread spins meanwhile',
   async () => {
     const reports = await runRanks(2, 'destroyingWhileStuck', { args: { timeoutMs }, envOf: envOverNccl });
     for (const { stuck, ms, busyMs } of reports) {
@@ -114,27 +114,24 @@ test.runIf(isStandIn)(
   },
 );
 
-test.runIf(isStandIn)(
-  'what fails while a group is given up or left changes nothing for anybody',
-  async () => {
-    const faults = [
-      'ncclCommFinalize:1:3',
-      'ncclCommDestroy:1:3',
-      'cuStreamDestroy_v2:1:700',
-      'cuEventDestroy_v2:1:700',
-      'cuMemFree_v2:1:700',
-    ];
-    for (const { fault, ofEach } of await outcomes(faults)) {
-      for (const { error } of ofEach) expect({ fault, error }).toEqual({ fault, error: undefined });
-    }
-    const [{ ofEach }] = await outcomes(['ncclAllReduce:2:1,ncclCommAbort:1:3']);
-    expect(ofEach.map(({ error }) => error?.name)).toEqual(['PeerDiedError', 'RingrunError']);
-  },
-);
+test.runIf(isStandIn)('errors while a group is aborted or destroyed affect no rank', async () => {
+  const faults = [
+    'ncclCommFinalize:1:3',
+    'ncclCommDestroy:1:3',
+    'cuStreamDestroy_v2:1:700',
+    'cuEventDestroy_v2:1:700',
+    'cuMemFree_v2:1:700',
+  ];
+  for (const { fault, ofEach } of await outcomes(faults)) {
+    for (const { error } of ofEach) expect({ fault, error }).toEqual({ fault, error: undefined });
+  }
+  const [{ ofEach }] = await outcomes(['ncclAllReduce:2:1,ncclCommAbort:1:3']);
+  expect(ofEach.map(({ error }) => error?.name)).toEqual(['PeerDiedError', 'RingrunError']);
+});
 
-// Waits for each of its patiences.
+// Waits for each of its time limits.
 test.runIf(isStandIn && requestedExtent() === 'full')(
-  'a communicator that cannot be aborted or finalized is left behind',
+  'a communicator that cannot be aborted or finalized is abandoned',
   async () => {
     const [hung, ...farewells] = await outcomes(
       ['ncclAllReduce:2:hang,ncclCommAbort:1:hang', 'ncclCommFinalize:1:hang', 'ncclCommDestroy:1:hang'],
@@ -150,24 +147,27 @@ test.runIf(isStandIn && requestedExtent() === 'full')(
   },
 );
 
-test.runIf(isStandIn)('a rank that fails before it has a card fails everywhere, with its words', async () => {
-  const faults = [
-    'cuDeviceGet:1:2',
-    'cuDeviceGetName:1:2',
-    'cuDeviceGetUuid:1:2',
-    'cuDeviceGetPCIBusId:1:2',
-    'cuDeviceTotalMem_v2:1:2',
-    'cuDeviceGetCount:1:2',
-    'ncclGetUniqueId:1:2',
-  ];
-  for (const { fault, ofEach } of await outcomes(faults, { victim: 0 })) {
-    const [name] = fault.split(':');
-    for (const { error } of ofEach) expect(error!.message, fault).toContain(name);
-  }
-});
+test.runIf(isStandIn)(
+  'a rank that fails before it publishes its card fails all ranks with its error',
+  async () => {
+    const faults = [
+      'cuDeviceGet:1:2',
+      'cuDeviceGetName:1:2',
+      'cuDeviceGetUuid:1:2',
+      'cuDeviceGetPCIBusId:1:2',
+      'cuDeviceTotalMem_v2:1:2',
+      'cuDeviceGetCount:1:2',
+      'ncclGetUniqueId:1:2',
+    ];
+    for (const { fault, ofEach } of await outcomes(faults, { victim: 0 })) {
+      const [name] = fault.split(':');
+      for (const { error } of ofEach) expect(error!.message, fault).toContain(name);
+    }
+  },
+);
 
 test.runIf(isStandIn).each(['ncclCommInitRankConfig:1:kill', 'ncclAllReduce:2:kill', 'cuEventQuery:5:kill'])(
-  'a rank that is killed at %s is named to the others, which end in good order',
+  'a rank that is killed at %s is named on the other ranks, which end normally',
   async (fault) => {
     await using group = await startRanks(3, 'dyingInLibraries', {
       envOf: (rank) => ({ ...envOverNccl(rank), ...(rank === 1 ? { RINGRUN_STAND_IN_FAULT: fault } : {}) }),
@@ -185,7 +185,7 @@ test.runIf(isStandIn).each(['ncclCommInitRankConfig:1:kill', 'ncclAllReduce:2:ki
   },
 );
 
-test('a process that exits while an operation waits for others, or after its part, ends at once, and takes nothing from them', async () => {
+test('a process that exits during an operation ends immediately and loses no data of others', async () => {
   await using waiting = await startRanks(2, 'exitWhileWaiting', { envOf: envOverNccl });
   const [leaving, staying] = waiting.ranks;
   expect(await leaving.ended).toEqual({ code: 7, signal: null });

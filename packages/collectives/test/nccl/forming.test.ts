@@ -18,7 +18,7 @@ function formed(size: number, envOf: (rank: number) => NodeJS.ProcessEnv) {
 }
 
 describe.runIf(isStandIn)('a group is formed', () => {
-  test('of ranks that the launcher has numbered, of ranks that see one GPU each, and of one that nobody has', async () => {
+  test('by ranks with LOCAL_RANK, by ranks that see one GPU each, and by a rank alone', async () => {
     const sum = { transport: 'nccl', sum: 1 };
     expect(await formed(2, (rank) => ({ LOCAL_RANK: String(rank) }))).toEqual([sum, sum]);
     const alone = (rank: number) => ({ CUDA_VISIBLE_DEVICES: String(rank + 3), LOCAL_RANK: String(rank) });
@@ -26,12 +26,12 @@ describe.runIf(isStandIn)('a group is formed', () => {
     expect(await formed(1, () => ({}))).toEqual([{ transport: 'nccl', sum: 0 }]);
   });
 
-  test('not of ranks that share a GPU, unless they say that they are on different hosts', async () => {
+  test('not by ranks that share a GPU, unless NCCL_HOSTID puts them on different hosts', async () => {
     for (const env of [{}, { LOCAL_RANK: '3' }]) {
       for (const report of await formed(2, () => env)) {
         expect(report).toMatchObject({ name: 'InvalidArgumentError' });
         expect(report['message']).toMatch(
-          /^rank 0 \(host .*, pid \d+\) and rank 1 \(.*\) would share GPU \d \(stand-in for a GPU, GPU-5a.*\), and NCCL needs one for each rank\. .*LOCAL_RANK.*gloo/,
+          /^rank 0 \(host .*, pid \d+\) and rank 1 \(.*\) would share GPU \d \(stand-in for a GPU, GPU-5a.*\), but NCCL needs one GPU for each rank\. .*LOCAL_RANK.*gloo/,
         );
       }
     }
@@ -39,7 +39,7 @@ describe.runIf(isStandIn)('a group is formed', () => {
     expect(reports.map(({ sum }) => sum)).toEqual([1, 1]);
   });
 
-  test('not where one rank has no GPU, no driver, no NCCL, or an old one: all are told which, and why', async () => {
+  test('not if a rank has no GPU, driver or recent NCCL: all ranks report which one and why', async () => {
     const lacks: [NodeJS.ProcessEnv, RegExp][] = [
       [{ CUDA_VISIBLE_DEVICES: '' }, /the CUDA driver: the driver sees no GPU/],
       [
@@ -51,11 +51,8 @@ describe.runIf(isStandIn)('a group is formed', () => {
         /libnccl\.so\.2 in \/nowhere\/libnccl\.so \(.*No such file/,
       ],
       [{ RINGRUN_STAND_IN_FAULT: 'cuInit:1:999' }, /the CUDA driver: cuInit of \S+ failed: .* \(999\)/],
-      // The other of the two libraries: one without any of the functions.
-      [
-        { RINGRUN_NCCL_LIBRARY: standIn().RINGRUN_CUDA_LIBRARY },
-        /libcuda\S* does not say which version it is/,
-      ],
+      // libcuda in place of libnccl: none of the functions exist.
+      [{ RINGRUN_NCCL_LIBRARY: standIn().RINGRUN_CUDA_LIBRARY }, /libcuda\S* does not report its version/],
       [{ RINGRUN_STAND_IN_NCCL_VERSION: '2708' }, /is NCCL 2\.7\.8, expected 2\.14\.0 or later/],
     ];
     for (const [env, reason] of lacks) {
@@ -66,25 +63,25 @@ describe.runIf(isStandIn)('a group is formed', () => {
       for (const report of [other, lacking]) {
         expect(report).toMatchObject({ code: 'ERR_NCCL_UNAVAILABLE' });
         expect(report['message']).toMatch(reason);
-        expect(report['message']).toContain('choose the backend gloo');
+        expect(report['message']).toContain('or use backend gloo');
       }
-      expect(other['message']).toMatch(/^of rank 1 \(host .*\): the backend nccl cannot be used here: /);
+      expect(other['message']).toMatch(/^rank 1 \(host .*\): backend nccl is not available: /);
     }
   });
 
-  test('not of two versions of NCCL', async () => {
+  test('not with two versions of NCCL', async () => {
     const reports = await formed(2, (rank) => ({
       LOCAL_RANK: String(rank),
       RINGRUN_STAND_IN_NCCL_VERSION: rank === 0 ? '22105' : '21903',
     }));
     for (const { code, message } of reports) {
       expect(code).toBe('ERR_VERSION_MISMATCH');
-      expect(message).toMatch(/has NCCL 2\.21\.5, rank 1 .* has 2\.19\.3: install one version/);
+      expect(message).toMatch(/has NCCL 2\.21\.5, rank 1 .* has 2\.19\.3: install the same version/);
     }
   });
 });
 
-test('the dynamic loader is asked first, and what could not be opened is a problem', () => {
+test('tries the dynamic loader first, and reports what could not be opened', () => {
   const { cuda, nccl } = describeNccl();
   for (const [name, { path, problem, attempts }] of Object.entries({ libcuda: cuda, libnccl: nccl })) {
     if (isStandIn) expect(attempts[0].place).toBe(name === 'libcuda' ? 'libcuda.so.1' : 'libnccl.so.2');
@@ -92,7 +89,7 @@ test('the dynamic loader is asked first, and what could not be opened is a probl
   }
 });
 
-test('a library that is missing is said with every place that was tried, and how to name another', () => {
+test('a missing library is reported with all paths tried and the variable to set', () => {
   const missing = (problem: string) => ({
     path: '',
     version: '',
@@ -103,12 +100,12 @@ test('a library that is missing is said with every place that was tried, and how
     ],
   });
   expect(whyUnavailable({ cuda: missing('no driver'), nccl: missing('no NCCL'), devices: [] })).toBe(
-    'the CUDA driver: no driver. Looked for libcuda.so.1 in one (no such file), other (wrong class); RINGRUN_CUDA_LIBRARY names another file; ' +
-      'NCCL: no NCCL. Looked for libnccl.so.2 in one (no such file), other (wrong class); RINGRUN_NCCL_LIBRARY names another file',
+    'the CUDA driver: no driver. Looked for libcuda.so.1 in one (no such file), other (wrong class). Set RINGRUN_CUDA_LIBRARY to use another file; ' +
+      'NCCL: no NCCL. Looked for libnccl.so.2 in one (no such file), other (wrong class). Set RINGRUN_NCCL_LIBRARY to use another file',
   );
 });
 
-test.runIf(isStandIn)('with libraries, versions, paths and GPUs are described', async () => {
+test.runIf(isStandIn)('describes versions, paths and GPUs if the libraries exist', async () => {
   const [{ found }] = await runRanks(1, 'describedNccl', {
     envOf: () => ({ ...standIn(), CUDA_VISIBLE_DEVICES: '2' }),
   });
@@ -163,7 +160,7 @@ test('cards of ranks on other hosts may have GPUs of the same index', () => {
   expect(() => {
     checkCards([card(0), card(1)]);
   }).not.toThrow();
-  // NCCL of one minor version understands itself.
+  // Patch releases of NCCL's minor version are compatible.
   expect(() => {
     checkCards([card(0), { ...card(1), version: '2.21.6' }]);
   }).not.toThrow();

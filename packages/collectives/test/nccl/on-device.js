@@ -1,4 +1,5 @@
-// Tensors on GPUs: the conformance suite once more, each array of which is copied to a GPU, used there, and copied back; and what only they have.
+// Tensors on GPUs: runs the conformance suite with each array copied to a GPU and back, and tests features of GPU
+// tensors.
 import assert from 'node:assert/strict';
 import process from 'node:process';
 
@@ -13,7 +14,7 @@ import { formGroup, prefixed } from '../fixtures/groups.js';
 
 const opsOnDevice = ['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'];
 
-/** args.extent as of the conformance suite. Reports how many cases there were. */
+/** args.extent: as in the conformance suite. Reports the number of cases. */
 export async function conformanceOnDevice({ group, rank, size, args, report }) {
   const ranks = Array.from({ length: size }, (_, one) => one);
   const world = { group, rank, size, ranks, extent: args.extent, turns: new Turns() };
@@ -44,7 +45,7 @@ async function inTurn(world, name, carryOut, one) {
   return 1;
 }
 
-/** Arrays that lie in others lie in those on the GPU too. */
+/** Copies arrays to the GPU; subarrays become parts of the same device memory. */
 async function callOnDevice(group, name, given) {
   const arrays = arraysIn(given);
   const wholes = arrays.filter(
@@ -87,7 +88,7 @@ function placed(value, wholes, tensors) {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, placed(one, wholes, tensors)]));
 }
 
-/** Messages from GPU to GPU, in every dtype; copies; parts; memory that another library has; streams. */
+/** Messages from GPU to GPU in every dtype, copies, subarrays, memory of another library, streams. */
 export async function tensorsOnDevice({ group, rank, size, report }) {
   for (const dtype of Object.keys(bytesPerElement)) {
     const sent = group.allocate(dtype, 1000);
@@ -114,7 +115,7 @@ export async function tensorsOnDevice({ group, rank, size, report }) {
   assert.deepEqual(found, expected);
 
   const foreign = group.wrap(whole.address, 'float32', 6);
-  // The stream of nobody: the legacy default stream.
+  // 0 is the legacy default stream.
   await group.afterStream(0n);
   await group.allReduce(foreign, { op: 'MAX' });
   await group.beforeStream(0n);
@@ -144,7 +145,10 @@ function filled(dtype, length, value) {
   return array.fill(dtype.endsWith('int64') ? BigInt(value) : value);
 }
 
-/** How ranks 0 and 1 disagree, each in a group of its own: what a rank does with an array of this host and with tensors, of 100 elements. */
+/**
+ * Ways in which ranks 0 and 1 disagree, each in its own group: calls with a host array and with tensors, of 100
+ * elements.
+ */
 const disagreements = {
   place: ({ group, rank, onHost, onDevice }) => group.allReduce(rank === 0 ? onHost : onDevice),
   lengths: ({ group, rank, onDevice, other }) =>
@@ -156,7 +160,7 @@ const disagreements = {
   bothSend: ({ group, rank, onDevice }) => group.send(onDevice, 1 - rank),
 };
 
-/** What the ranks are told; the arrays stay as they are. */
+/** Reports the ranks' errors; the arrays do not change. */
 export async function disagreementsOnDevice({ rank, size, store, report }) {
   const found = {};
   for (const [name, disagree] of Object.entries(disagreements)) {
@@ -176,7 +180,7 @@ export async function disagreementsOnDevice({ rank, size, store, report }) {
 }
 disagreementsOnDevice.formsGroupItself = true;
 
-/** Messages from rank 0 to rank 1, which takes none: it lets the first one wait, and is killed during the second. Rank 0 reports what it is told. */
+/** Rank 1 receives none of rank 0's messages, and is killed during the second one. Rank 0 reports its errors. */
 export async function messagesUnanswered({ rank, size, store, report }) {
   const [late, gone] = [
     await formGroup({ rank, size, store }, 'late'),
@@ -198,7 +202,7 @@ export async function messagesUnanswered({ rank, size, store, report }) {
 }
 messagesUnanswered.formsGroupItself = true;
 
-/** Two lists, of tensors and of arrays of this host, each reduced as one. */
+/** Reduces a list of tensors and a list of host arrays, each as one operation. */
 export async function fusedReductions({ group, size, report }) {
   const tensors = [100, 1, 0, 7].map((length) => group.allocate('float32', length));
   for (const tensor of tensors) await tensor.copyFromHost(filled('float32', tensor.length, 1));
@@ -211,7 +215,7 @@ export async function fusedReductions({ group, size, report }) {
   await report({ done: true });
 }
 
-/** Waits for a stream that takes its time, and lets it wait; reports for how long. */
+/** Waits for a slow stream, then makes it wait; reports the durations. */
 export async function streamsInOrder({ group, report }) {
   const tensor = group.allocate('float32', 10);
   await tensor.copyFromHost(filled('float32', 10, 1));
@@ -225,7 +229,7 @@ export async function streamsInOrder({ group, report }) {
   await report({ toldAfter, reducedAfter });
 }
 
-/** Arguments that cannot be, after each of which the group goes on. */
+/** Invalid arguments; the group remains usable after each. */
 export async function refusalsOnDevice({ group, rank, size, report }) {
   const tensor = group.allocate('int32', 8);
   const array = new Int32Array(8);
@@ -250,7 +254,7 @@ export async function refusalsOnDevice({ group, rank, size, report }) {
   await report({ refusals });
 }
 
-/** A tensor of one group in another, whose backend is gloo. */
+/** A GPU tensor passed to a group with backend gloo. */
 export async function tensorInGlooGroup({ group, rank, size, store, report }) {
   const tensor = group.allocate('float32', 10);
   const gloo = await createGlooGroup({

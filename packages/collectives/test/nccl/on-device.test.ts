@@ -11,7 +11,7 @@ import { envOverNccl, settingsOverNccl } from './settings.ts';
 const isFull = requestedExtent() === 'full' || process.env['RINGRUN_GPU_CHECK'] === '1';
 
 test.each(settingsOverNccl.filter(({ size }) => size === 2 || (isFull && size !== 3)))(
-  'every collective on tensors of $size GPUs gives the values of a formula, for every dtype, op and length',
+  'collectives on $size GPUs produce the values of a formula, for every dtype, op and length',
   { timeout: { short: 60_000, full: 600_000 }[requestedExtent()] },
   async ({ size, envOf }) => {
     const reports = await runRanks(size, 'conformanceOnDevice', {
@@ -27,11 +27,11 @@ test('tensors on GPUs are sent, copied, divided, shared with other libraries and
   for (const { freed } of reports)
     expect(freed).toEqual({
       code: 'ERR_INVALID_ARGUMENT',
-      message: 'tensor lies in memory of a GPU that was freed, or reaches beyond its end',
+      message: 'tensor refers to GPU memory that was freed, or reaches past the end of its allocation',
     });
 });
 
-/** By case of on-device.js, what both ranks are told. */
+/** The error texts on both ranks, by case of on-device.js. */
 const sides = {
   place: ['allReduce #1 (float32, 100 elements, SUM)', 'allReduce #1 (float32, 100 elements, SUM, on GPU)'],
   lengths: [
@@ -43,7 +43,7 @@ const sides = {
   bothSend: ['to rank 0', 'to rank 1'],
 };
 
-test('ranks that disagree about tensors on GPUs, in collectives and in messages, are shown both sides', async () => {
+test('errors show both sides if ranks disagree about GPU tensors', async () => {
   const reports = await runRanks(2, 'disagreementsOnDevice', { envOf: envOverNccl });
   for (const report of reports) {
     const { found } = report as { found: Record<string, { name: string; message: string }> };
@@ -54,7 +54,7 @@ test('ranks that disagree about tensors on GPUs, in collectives and in messages,
   }
 });
 
-test('a message to a rank that does not take it fails at its timeout, and to one that is gone at once', async () => {
+test('a message fails at its timeout if not received, and immediately if the rank is gone', async () => {
   await using group = await startRanks(2, 'messagesUnanswered', { envOf: envOverNccl });
   const [sender, receiver] = group.ranks;
   expect(await sender.reported('found')).toMatchObject({
@@ -65,7 +65,7 @@ test('a message to a rank that does not take it fails at its timeout, and to one
 
 const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
 
-/** Runs a scenario on two ranks; returns the calls of the stand-ins that rank 0 has made. */
+/** Runs a scenario on two ranks; returns rank 0's calls of the stand-ins. */
 async function callsOf(scenario: string): Promise<string[]> {
   const log = join(mkdtempSync(join(tmpdir(), 'ringrun-calls-')), 'calls');
   try {
@@ -79,7 +79,7 @@ async function callsOf(scenario: string): Promise<string[]> {
 }
 
 test.runIf(isStandIn)(
-  'a list of tensors is one launch of NCCL, and a list of arrays of this host one copy there, one reduction and one copy back',
+  'a list of GPU tensors is one NCCL launch; a list of host arrays is copied as one',
   async () => {
     const calls = await callsOf('fusedReductions');
     const [start, end] = [calls.indexOf('ncclGroupStart'), calls.indexOf('ncclGroupEnd')];
@@ -95,7 +95,7 @@ test.runIf(isStandIn)(
 );
 
 test.runIf(isStandIn)(
-  'operations begin after the work of a stream that they were told to wait for, and nobody waits here',
+  'operations start after the work of a given stream, without blocking the host',
   async () => {
     const busyMs = 400;
     const reports = await runRanks(2, 'streamsInOrder', {
@@ -108,15 +108,15 @@ test.runIf(isStandIn)(
   },
 );
 
-test('what cannot be on a GPU is refused with the reason, and the group goes on', async () => {
+test('unsupported uses of GPU tensors are refused with the reason; the group remains usable', async () => {
   const reports = await runRanks(2, 'refusalsOnDevice', { envOf: envOverNccl });
   const expected = {
-    band: /^op is BAND and the tensor lies on a GPU, where NCCL has SUM, AVG, PRODUCT, MIN, MAX: copyToHost it/,
-    mixedList: /^some of the arrays lie on a GPU and some on this host/,
-    mixed: /^some of the arrays lie on a GPU and some on this host/,
-    tag: /^tag is 1 and the tensor lies on a GPU/,
-    anySource: /^src is missing and the tensor lies on a GPU/,
-    sync: /^sendSync was given a tensor on a GPU, expected an array of this host: await send instead/,
+    band: /^op is BAND and the tensor is on a GPU, where NCCL supports SUM, AVG, PRODUCT, MIN, MAX: use copyToHost/,
+    mixedList: /^expected all arrays on a GPU or all in host memory, got some of each/,
+    mixed: /^expected all arrays on a GPU or all in host memory, got some of each/,
+    tag: /^tag is 1 and the tensor is on a GPU/,
+    anySource: /^src is missing and the tensor is on a GPU/,
+    sync: /^sendSync: expected an array in host memory, got a tensor on a GPU. Use await send/,
     dtype: /^array has dtype float32, expected int32/,
     length: /^array has 7 elements, expected 8/,
   };
@@ -131,12 +131,12 @@ test('what cannot be on a GPU is refused with the reason, and the group goes on'
   }
 });
 
-test('a gloo group refuses a tensor on a GPU, and goes on', async () => {
+test('a gloo group refuses a tensor on a GPU, and remains usable', async () => {
   await using group = await startRanks(2, 'tensorInGlooGroup', { envOf: envOverNccl });
   for (const { reported } of group.ranks) {
     expect(await reported('message')).toMatchObject({
       name: 'InvalidArgumentError',
-      message: expect.stringMatching(/^tensor lies on a GPU and this group's backend is gloo/) as string,
+      message: expect.stringMatching(/^tensor is on a GPU, but this group's backend is gloo/) as string,
       sum: 3,
     });
   }

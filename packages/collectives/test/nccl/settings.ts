@@ -3,8 +3,9 @@ import type { Setting } from '../conformance/settings.ts';
 import { standIn } from './stand-in.ts';
 
 /**
- * What ranks are told to run over nccl. Over NVIDIA's libraries where RINGRUN_GPU_CHECK is set (scripts/gpu-check.sh): there ranks share one GPU, which NCCL allows to ranks that
- * say that they are on different hosts; a test arrangement only. Otherwise over the stand-ins, with a GPU for each rank.
+ * Environment for ranks with backend nccl. If RINGRUN_GPU_CHECK is set (scripts/gpu-check.sh), they use NVIDIA's
+ * libraries and share one GPU, which NCCL allows for ranks with different NCCL_HOSTIDs; for tests only. Otherwise they
+ * use the stand-ins, with a GPU for each rank.
  */
 export function envOverNccl(rank: number): NodeJS.ProcessEnv {
   const isReal = process.env['RINGRUN_GPU_CHECK'] === '1';
@@ -24,7 +25,7 @@ export function envOverNccl(rank: number): NodeJS.ProcessEnv {
 const isShort = requestedExtent() !== 'full' && process.env['RINGRUN_GPU_CHECK'] !== '1';
 const sizes = isShort ? [2, 3, 4] : [1, 2, 3, 4];
 
-/** By number of ranks, the host that each says it is on: what they agree over, and watch each other by, is shared memory, both, and TCP. */
+/** Host of each rank, by number of ranks, so that their CPU connections use shared memory, both, and TCP. */
 const hostsOf: Record<number, number[]> = { 1: [0], 2: [0, 0], 3: [0, 1, 0], 4: [0, 1, 2, 3] };
 
 export const settingsOverNccl = sizes.map((size): Setting => ({
@@ -33,5 +34,5 @@ export const settingsOverNccl = sizes.map((size): Setting => ({
   envOf: (rank) => ({ ...envOverNccl(rank), RINGRUN_HOST_ID: `host ${hostsOf[size][rank]}` }),
 }));
 
-/** Of what takes long there, because the stand-ins take their time: nothing in the short form. */
+/** Settings for long tests: none in the short form, because the stand-ins are slow. */
 export const settingsOverNcclInFull = isShort ? [] : settingsOverNccl;

@@ -10,17 +10,20 @@ const cache = fileURLToPath(
 );
 
 /**
- * The stand-ins for libcuda and libnccl, compiled where they have changed, as the environment that lets ranks open them instead of NVIDIA's. What they are and are not:
- * stand-in/stand_in.h.
+ * Compiles the stand-ins for libcuda and libnccl if they have changed, and returns the environment that makes ranks
+ * open them instead of NVIDIA's libraries. stand-in/stand_in.h describes what they cover.
  */
 export function standIn(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL_LIBRARY: string } {
   return { RINGRUN_CUDA_LIBRARY: compiled('libcuda'), RINGRUN_NCCL_LIBRARY: compiled('libnccl') };
 }
 
-/** Under a sanitizer (scripts/test-sanitized.js) those of the addon: how code synchronises that is not instrumented is not seen. */
+/**
+ * The addon's flags under a sanitizer (scripts/test-sanitized.js), which cannot see the synchronization of
+ * uninstrumented code.
+ */
 const extraFlags = (process.env['CXXFLAGS'] ?? '').split(/\s+/).filter(Boolean);
 
-/** Under a temporary name first: two test files compile at once. */
+/** Written to a temporary name first, because two test files compile at once. */
 function compiled(name: string): string {
   const library = join(cache, hashOfSources(), `${name}.so`);
   if (existsSync(library)) return library;

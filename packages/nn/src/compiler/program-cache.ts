@@ -86,13 +86,14 @@ const all = new Set<Programs<Releasable>>();
 let maxSize = 16;
 
 /**
- * The compiled programs of this process. A graph is compiled once for each structure and each set of shapes; the programs that were used last are kept, the others are
- * released with their memory and compiled again when they are needed.
+ * The compiled programs of this process, a least-recently-used cache. A graph is compiled once per structure and set of
+ * shapes. Released programs are compiled again when they are needed.
  */
 export const programCache = {
   /**
-   * How many programs are kept of each kind: forward alone, forward and backward, optimizer step. Default: 16. At least 1. Each holds the memory of its activations, so a
-   * model whose inputs come in more shapes trades memory for compilations with it. A smaller number takes effect at once.
+   * Programs kept of each kind (forward, forward and backward, optimizer step), at least 1. Each program holds the memory
+   * of its activations: for inputs of many shapes, a larger cache trades memory for fewer compilations. A smaller number
+   * takes effect immediately. Default: 16.
    */
   get maxSize(): number {
     return maxSize;
@@ -100,17 +101,17 @@ export const programCache = {
   set maxSize(size: number) {
     if (!Number.isInteger(size) || size < 1) {
       throw new ArgumentError(
-        `programCache.maxSize: must be an integer of at least 1, given ${String(size)}.`,
+        `programCache.maxSize: expected an integer of at least 1, got ${String(size)}.`,
       );
     }
     maxSize = size;
     for (const programs of all) programs.shrinkTo(size);
   },
-  /** How many programs are kept now, of all kinds. */
+  /** Number of cached programs of all kinds. */
   get size(): number {
     return [...all].reduce((sum, programs) => sum + programs.size, 0);
   },
-  /** Releases all programs, and their memory. Those that are running are released when they have run. */
+  /** Releases all programs and their memory. Running programs are released when they finish. */
   clear(): void {
     for (const programs of all) programs.shrinkTo(0);
   },

@@ -1,3 +1,4 @@
-// Imported before onnxruntime, whose Linux binaries have told Microsoft of each model and device since 1.29 unless this is set
-// (onnxruntime, docs/Privacy.md), and leave an identifier in the user's cache. Training tells nobody; who wants it to tell sets the variable to nothing.
+// Must be imported before onnxruntime. Since 1.29 its Linux binaries report models and devices to Microsoft and store an
+// identifier in the user's cache, unless this variable is set (onnxruntime, docs/Privacy.md). To enable telemetry, set
+// it to the empty string.
 process.env['ORT_DISABLE_TELEMETRY'] ??= '1';

@@ -8,7 +8,7 @@ import { requireLength } from '../require-length.ts';
 import { discard } from './discard.ts';
 import { inputName, outputName, type Executor, type Program, type ProgramDefinition } from './executor.ts';
 
-/** Runs graphs on onnxruntime's CPU provider, on OMP_NUM_THREADS threads (every core when it is not set). */
+/** Runs graphs on onnxruntime's CPU provider with OMP_NUM_THREADS threads. Default: one per core. */
 export const onnxruntimeExecutor: Executor = {
   async compile(definition) {
     try {
@@ -17,7 +17,7 @@ export const onnxruntimeExecutor: Executor = {
         await ort.InferenceSession.create(definition.model, options(definition)),
       );
     } catch (cause) {
-      throw new NnError('ERR_EXECUTOR', `onnxruntime refused a graph: ${String(cause)}`, { cause });
+      throw new NnError('ERR_EXECUTOR', `onnxruntime could not compile a graph: ${String(cause)}`, { cause });
     }
   },
 };
@@ -34,7 +34,7 @@ class OnnxruntimeProgram implements Program {
   async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<void> {
     const feeds: Record<string, ort.Tensor> = {};
     for (const [position, type] of this.#definition.inputs.entries()) {
-      // What was there when a tensor was made over it may have been handed on since.
+      // The array may have been transferred (and emptied) since its tensor was created.
       requireLength(inputs[position], type);
       feeds[inputName(position)] = tensorOver(inputs[position], type);
     }
@@ -57,13 +57,13 @@ class OnnxruntimeProgram implements Program {
   }
 }
 
-/** Outputs are written in their places, and onnxruntime-node gives each once more, as a copy that nobody asked for. */
+/** Frees the copies that onnxruntime-node returns in addition to the outputs written in place. */
 function discardCopies(results: ort.InferenceSession.ReturnType, places: Record<string, ort.Tensor>): void {
   const copies = Object.entries(results).filter(([name, { data }]) => data !== places[name].data);
   discard(copies.map(([, { data }]) => (data as TensorData).buffer as ArrayBuffer));
 }
 
-/** onnxruntime's view of each array, kept as long as the array: parameters and gradients meet it at every step. */
+/** onnxruntime's tensor of each array, cached because parameters and gradients are bound at every step. */
 const views = new WeakMap<TensorData, ort.Tensor>();
 
 function tensorOver(data: TensorData, { dtype, shape }: ValueType): ort.Tensor {
@@ -81,21 +81,21 @@ function sameDimensions(a: readonly number[], b: readonly number[]): boolean {
 function options({ holdsMemory, isLong }: ProgramDefinition): ort.InferenceSession.SessionOptions {
   const threads = Number(process.env.OMP_NUM_THREADS);
   return {
-    // 0 lets onnxruntime choose.
+    // 0: onnxruntime's default.
     intraOpNumThreads: Number.isInteger(threads) && threads > 0 ? threads : 0,
     interOpNumThreads: 1,
-    // Threads that wait for work sleep. Spinning, they take the processors from the garbage collector, the communication and other ranks: a
-    // step of the MNIST CNN on two threads takes 11.2 ms that way, and 7.7 ms without.
+    // Spinning threads compete with the garbage collector, communication and other ranks: a step of the MNIST CNN on
+    // two threads takes 11.2 ms with spinning and 7.7 ms without.
     extra: { session: { intra_op: { allow_spinning: '0' } } },
     executionMode: 'sequential',
     enableCpuMemArena: holdsMemory,
-    // A pattern is one block of the size of all, beside the arena that the first run has filled: a step of ResNet-18 (batch 64) then takes 2.6 GB and 2.7 s, and 1.6 GB and 2.5 s
-    // without; small models are as fast either way.
+    // A memory pattern allocates one block beside the arena of the first run: a step of ResNet-18 (batch 64) takes
+    // 2.6 GB and 2.7 s with patterns, 1.6 GB and 2.5 s without. Small models are equally fast.
     enableMemPattern: false,
-    // Each of the passes looks at every operator, and finds little in a training step. A GRU over 256 steps, 18,000 operators, is compiled in a third of the processor time
-    // without those of 'basic' (3.2 s of 9.4 s on a busy machine); a run takes the same time and has the same bits.
+    // Optimization passes visit every operator and find little in a training step: without 'basic', a GRU over 256
+    // steps (18,000 operators) compiles in 3.2 s instead of 9.4 s, with equal run time and results.
     graphOptimizationLevel: isLong ? 'disabled' : 'all',
-    // 4: fatal. Errors arrive as exceptions, and its warnings speak of optimisations that a graph without constant weights cannot get.
+    // 4: fatal. Errors are thrown anyway; warnings are about optimizations that need constant weights.
     logSeverityLevel: 4,
   };
 }

@@ -10,13 +10,13 @@ export function relu(input: Tensor): Tensor {
   return input.relu();
 }
 
-/** x where it is positive, negativeSlope·x elsewhere (torch.nn.functional.leaky_relu). */
+/** x if x > 0, else negativeSlope·x (torch.nn.functional.leaky_relu). */
 export function leakyRelu(input: Tensor, negativeSlope = 0.01): Tensor {
   return new Tensor(leakyReluOf(input.value, negativeSlope));
 }
 
 export interface GELUOptions {
-  /** 'none': x·Φ(x) by the error function; 'tanh': by a hyperbolic tangent that comes near it. 'none' unless given. */
+  /** 'none': x·Φ(x) by the error function. 'tanh': an approximation by the hyperbolic tangent. Default: 'none'. */
   approximate?: 'none' | 'tanh';
 }
 
@@ -31,15 +31,15 @@ export function gelu({ value: x }: Tensor, options: GELUOptions = {}): Tensor {
       return new Tensor(mul(mul(x, constant(0.5)), add(erf(mul(x, constant(Math.SQRT1_2))), constant(1))));
     case 'tanh': {
       const cubic = add(x, mul(pow(x, 3), constant(0.044715)));
-      // (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision where the tanh is near −1.
+      // (1 + tanh u) / 2 is sigmoid(2u), which keeps its precision if the tanh is near −1.
       return new Tensor(mul(x, sigmoidOf(mul(cubic, constant(2 * Math.sqrt(2 / Math.PI))))));
     }
     default:
-      throw new ArgumentError(`gelu: approximate must be 'none' or 'tanh', given '${String(approximate)}'.`);
+      throw new ArgumentError(`gelu: approximate must be 'none' or 'tanh', got '${String(approximate)}'.`);
   }
 }
 
-/** x·sigmoid(x) (torch.nn.functional.silu), which is also called swish. */
+/** x·sigmoid(x), also called swish (torch.nn.functional.silu). */
 export function silu({ value: x }: Tensor): Tensor {
   return new Tensor(mul(x, sigmoidOf(x)));
 }

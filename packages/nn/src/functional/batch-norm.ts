@@ -13,9 +13,9 @@ import type { NormalizationOptions } from './normalization.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface BatchNormOptions extends NormalizationOptions {
-  /** Whether the batch's own statistics are used, and the running ones brought up to date; false unless given. */
+  /** If true, normalizes by the batch's statistics and updates the running ones. Default: false. */
   training?: boolean;
-  /** How much of a running statistic each batch replaces; 0.1 unless given. */
+  /** Weight of each batch in the running statistics. Default: 0.1. */
   momentum?: number;
 }
 
@@ -24,15 +24,16 @@ const batchNormOptions: OptionNames<BatchNormOptions> = { training: true, moment
 /**
  * (x − mean) / √(variance + eps)·weight + bias for each channel (torch.nn.functional.batch_norm; Ioffe and Szegedy, 2015).
  *
- * In training mean and variance are the batch's, and the running ones, where they are given, become (1 − momentum)·running +
- * momentum·batch, with the batch's unbiased variance. That happens when the graph first runs (by `backward`, `item` or `array`), once for each
- * call of this function. In evaluation the running ones are used and do not change.
+ * In training, normalizes by the batch's mean and variance and updates the running statistics, if any, to
+ * (1 − momentum)·running + momentum·batch, with the batch's unbiased variance. The update happens when the graph first
+ * runs (`backward`, `item` or `array`), once per call of this function. In evaluation, normalizes by the running
+ * statistics, which do not change.
  *
  * @param input [N, C] or [N, C, …]
- * @param runningMean [C]; needed in evaluation
- * @param runningVar [C]; needed in evaluation
- * @param weight [C]; 1 unless given
- * @param bias [C]; 0 unless given
+ * @param runningMean [C]; required in evaluation
+ * @param runningVar [C]; required in evaluation
+ * @param weight [C]. Default: 1.
+ * @param bias [C]. Default: 0.
  */
 export function batchNorm(
   input: Tensor,
@@ -56,11 +57,11 @@ export function batchNorm(
   });
 }
 
-/** Statistics of all batches so far. */
+/** Statistics over all batches so far. */
 export interface RunningStatistics {
   readonly mean: BufferTensor;
   readonly variance: BufferTensor;
-  /** How many batches there were. */
+  /** Number of batches. */
   readonly batches?: BufferTensor;
 }
 
@@ -70,10 +71,10 @@ export interface BatchNormInputs {
   readonly weight: Tensor | undefined;
   readonly bias: Tensor | undefined;
   readonly training: boolean;
-  /** null: each batch counts as much as every other, by `running.batches`. */
+  /** null: cumulative average, where every batch has the same weight (requires `running.batches`). */
   readonly momentum: number | null;
   readonly eps: number;
-  /** In training, ranks whose batches are one; this rank's batch alone unless given. */
+  /** In training, the ranks whose batches are normalized together. Default: this rank's batch alone. */
   readonly group?: CollectiveGroup | undefined;
 }
 
@@ -88,7 +89,7 @@ function byBatch(name: string, { input, running, weight, bias, momentum, eps }: 
   const { count } = reducedIn(input);
   if (count < 2) {
     throw new ShapeError(
-      `${name}: training takes more than 1 value per channel, given ${describeType(input)}; use a larger batch, or eval().`,
+      `${name}: expected more than 1 value per channel in training, got ${describeType(input)}. Use a larger batch or eval().`,
     );
   }
   const batch = batchNormalize(input.value, weightOr1(input, weight), biasOr0(input, bias), eps);
@@ -98,9 +99,9 @@ function byBatch(name: string, { input, running, weight, bias, momentum, eps }: 
 }
 
 /**
- * With M and V over the batches of all ranks, m and v over this rank's, and y = (x − m) / √(v + eps), as it is normalized by itself:
- * (x − M) / √(V + eps) = y·√(v + eps) / √(V + eps) + (m − M) / √(V + eps). So beside what normalizing takes anyway there is one pass over the input, which weight and bias
- * share, and y is all that the backward pass needs of the input's size besides.
+ * With M and V over the batches of all ranks, m and v over this rank's batch, and y = (x − m) / √(v + eps):
+ * (x − M) / √(V + eps) = y·√(v + eps) / √(V + eps) + (m − M) / √(V + eps). The additional cost is one pass over the
+ * input, shared with weight and bias, and y is the only additional array of the input's size for the backward pass.
  */
 function byBatchesOf(
   group: CollectiveGroup,
@@ -118,7 +119,7 @@ function byBatchesOf(
   return affine(own.normalized, scale, add(shift, biasOr0(input, bias)));
 }
 
-/** A rank without samples takes part: sums over nothing are 0, where means would be NaN, and would be in what it sends back too. */
+/** A rank without samples contributes zeros: its means would be NaN, in the forward and the backward pass. */
 function normalizeOwn(input: Tensor, axes: readonly number[], eps: number): BatchNormalized {
   const x = input.value;
   if (sizeOf(x.shape) > 0) return batchNormalize(x, weightOr1(input), biasOr0(input), eps);
@@ -126,7 +127,7 @@ function normalizeOwn(input: Tensor, axes: readonly number[], eps: number): Batc
   return { normalized: x, mean: zeros, variance: zeros };
 }
 
-/** All axes but the channels', and how many values each channel has. */
+/** All axes except the channel axis, and the number of values per channel. */
 function reducedIn({ shape }: Tensor): { axes: number[]; count: number } {
   const axes = [...shape.keys()].filter((axis) => axis !== 1);
   return { axes, count: sizeOf(axes.map((axis) => shape[axis])) };
@@ -144,10 +145,12 @@ function perChannel(channels: number, number: number): Value {
   return constantTensor([channels], Array<number>(channels).fill(number));
 }
 
-/** One pass over the input; the rest is over channels. */
+/** One pass over the input; all other operations are over channels. */
 function byRunningStatistics(name: string, { input, running, weight, bias, eps }: BatchNormInputs): Value {
   if (running === undefined) {
-    throw new ArgumentError(`${name}: evaluation needs a running mean and variance; there are none.`);
+    throw new ArgumentError(
+      `${name}: expected a running mean and variance in evaluation, got none. Pass both, or use training: true.`,
+    );
   }
   const deviation = sqrt(add(running.variance.value, constant(eps)));
   const scale = div(weight ? weight.value : constant(1), deviation);
@@ -156,7 +159,7 @@ function byRunningStatistics(name: string, { input, running, weight, bias, eps }
   return affine(input.value, scale, shift);
 }
 
-/** @param correction by which the variance becomes unbiased: n / (n − 1) */
+/** @param correction factor that makes the variance unbiased: n / (n − 1) */
 function updateOf(
   { mean, variance, batches }: RunningStatistics,
   batch: Moments,
@@ -178,14 +181,14 @@ function updateOf(
 
 function requireChannels(name: string, { input, running, weight, bias }: BatchNormInputs): void {
   if (input.dtype !== 'float32' || input.shape.length < 2) {
-    throw new ShapeError(`${name}: takes float32[N,C] or [N,C,…], given ${describeType(input)}.`);
+    throw new ShapeError(`${name}: expected float32[N,C] or [N,C,…], got ${describeType(input)}.`);
   }
   const [, channels] = input.shape;
   const given = { runningMean: running?.mean, runningVar: running?.variance, weight, bias };
   for (const [what, tensor] of Object.entries(given)) {
     if (tensor !== undefined && tensor.shape.join() !== `${channels}`) {
       throw new ShapeError(
-        `${name}: ${what} must be float32[${channels}], one number for each channel of ${describeType(input)}, given ${describeType(tensor)}.`,
+        `${name}: ${what} must be float32[${channels}], one number per channel of ${describeType(input)}, got ${describeType(tensor)}.`,
       );
     }
   }

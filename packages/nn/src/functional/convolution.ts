@@ -5,13 +5,16 @@ import { requireAtLeast, type Pair } from './pair.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface Conv2dOptions {
-  /** 1 unless given. */
+  /** Default: 1. */
   stride?: Pair;
-  /** Zeros on each side; or 'same': as many as keep the image's size, for a stride of 1, one more at the end where they are odd. 0 unless given. */
+  /**
+   * Zeros on each side. 'same' keeps the image's size (stride 1 only), with one more zero at the end if the total is odd.
+   * Default: 0.
+   */
   padding?: Pair | 'same';
-  /** Distance between kernel elements; 1 unless given. */
+  /** Distance between kernel elements. Default: 1. */
   dilation?: Pair;
-  /** Blocks of channels that do not see each other; 1 unless given. */
+  /** Number of independent channel groups. Default: 1. */
   groups?: number;
 }
 
@@ -54,7 +57,7 @@ function padsOf(
     return [top, left, top, left];
   }
   if (strides.some((stride) => stride !== 1)) {
-    throw new ArgumentError(`conv2d: padding 'same' goes with a stride of 1, given ${strides.join('x')}.`);
+    throw new ArgumentError(`conv2d: padding 'same' requires a stride of 1, got ${strides.join('x')}.`);
   }
   const [rows, columns] = dilations.map((dilation, axis) => dilation * ((weight.shape[axis + 2] ?? 1) - 1));
   const [top, left] = [Math.floor(rows / 2), Math.floor(columns / 2)];

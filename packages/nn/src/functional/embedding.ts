@@ -5,26 +5,27 @@ import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface EmbeddingOptions {
-  /** A row that is never trained: what it stands for fills up sequences of unequal length. Negative ones count from the last. */
+  /** Row of the padding token, which receives no gradient. Negative values count from the last row. */
   paddingIdx?: number | undefined;
 }
 
 export const embeddingOptions: OptionNames<EmbeddingOptions> = { paddingIdx: true };
 
 /**
- * Rows of a table (torch.nn.functional.embedding). The gradient adds up in the order of the input, so equal inputs give equal bits.
+ * Looks up rows of a table (torch.nn.functional.embedding). Gradients are summed in the order of the input, so the result
+ * is deterministic.
  *
  * @param input int64 of any shape, rows from 0 to V − 1
  * @param weight [V, D]
  * @returns [...input, D]
- * @throws ArgumentError for a row that there is not
+ * @throws ArgumentError if a row is out of range
  */
 export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptions = {}): Tensor {
   requireOptions('embedding', options, embeddingOptions);
   const { paddingIdx } = options;
   if (input.dtype !== 'int64' || weight.dtype !== 'float32' || weight.shape.length !== 2) {
     throw new ShapeError(
-      `embedding: takes rows int64[…] and a table float32[V,D], given ${describeType(input)} and ${describeType(weight)}.`,
+      `embedding: expected rows int64[…] and a table float32[V,D], got ${describeType(input)} and ${describeType(weight)}.`,
     );
   }
   const [count] = weight.shape;
@@ -32,24 +33,24 @@ export function embedding(input: Tensor, weight: Tensor, options: EmbeddingOptio
   return new Tensor(gather(weight.value, input.value, paddingRow('embedding', paddingIdx, count)));
 }
 
-/** The row counted from the first. */
+/** The padding row as a non-negative index. */
 export function paddingRow(name: string, paddingIdx: number | undefined, count: number): number | undefined {
   if (paddingIdx === undefined) return undefined;
   if (!Number.isInteger(paddingIdx) || paddingIdx < -count || paddingIdx >= count) {
     throw new ArgumentError(
-      `${name}: paddingIdx must be an integer from ${-count} to ${count - 1}, given ${paddingIdx}.`,
+      `${name}: paddingIdx must be an integer from ${-count} to ${count - 1}, got ${paddingIdx}.`,
     );
   }
   return paddingIdx < 0 ? paddingIdx + count : paddingIdx;
 }
 
-/** ONNX would count a negative row from the last. */
+/** Rejects rows out of range. ONNX would count a negative row from the last. */
 function requireRows({ value: { node } }: Tensor, count: number): void {
   if (!isNode(node, 'Input')) return;
   for (const [place, row] of node.attributes.source.data.entries()) {
     if (row < 0 || row >= count) {
       throw new ArgumentError(
-        `embedding: ${row} in place ${place} is not a row from 0 to ${count - 1}; the table has ${count} rows.`,
+        `embedding: expected rows from 0 to ${count - 1}, got ${row} at index ${place}.`,
       );
     }
   }

@@ -3,18 +3,18 @@ import { describeType } from '../graph/node.ts';
 import { gemm, overRows } from '../ops/linear-algebra.ts';
 import { Tensor } from '../tensor.ts';
 
-/** x·Wᵀ + b (torch.nn.functional.linear): input […, in], weight [out, in], bias [out]; gives […, out]. */
+/** x·Wᵀ + b (torch.nn.functional.linear): input […, in], weight [out, in], bias [out]; returns […, out]. */
 export function linear(input: Tensor, weight: Tensor, bias?: Tensor): Tensor {
   const { shape } = input;
   if (shape.length !== 2 && (weight.shape.length !== 2 || shape.at(-1) !== weight.shape[1])) {
     throw new ShapeError(
-      `linear: takes an input […,in] and a weight [out,in], given ${describeType(input)} and ${describeType(weight)}.`,
+      `linear: expected an input […,in] and a weight [out,in], got ${describeType(input)} and ${describeType(weight)}.`,
     );
   }
   return new Tensor(overRows(input.value, (rows) => gemm(rows, weight.value, bias?.value, { transB: true })));
 }
 
-/** The dimensions from `startDim` to `endDim` made one (torch.flatten from dimension 1): [N, …] to [N, the rest] unless given. */
+/** Flattens dimensions `startDim` to `endDim` into one (torch.flatten). Default: 1 to -1, [N, …] to [N, features]. */
 export function flatten(input: Tensor, startDim = 1, endDim = -1): Tensor {
   return input.flatten(startDim, endDim);
 }

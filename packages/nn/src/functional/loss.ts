@@ -11,20 +11,20 @@ import { constant, int64Constant, number } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
-/** What becomes of the losses of all elements: their mean (by weight, where classes have one), their sum, or each by itself. */
+/** Reduction of the elementwise losses: their mean (weighted, if classes have weights), their sum, or none. */
 export type Reduction = 'mean' | 'sum' | 'none';
 
 export interface ReductionOptions {
-  /** 'mean' unless given. */
+  /** Default: 'mean'. */
   reduction?: Reduction;
 }
 
 export const reductionOptions: OptionNames<ReductionOptions> = { reduction: true };
 
 export interface NLLLossOptions extends ReductionOptions {
-  /** [C]: what each class counts; 1 unless given. */
+  /** Weight of each class, [C]. Default: 1. */
   weight?: Tensor | undefined;
-  /** A target that takes no part in the loss; −100 unless given. */
+  /** Target value that does not contribute to the loss. Default: −100. */
   ignoreIndex?: number;
 }
 
@@ -35,7 +35,7 @@ export const nllLossOptions: OptionNames<NLLLossOptions> = {
 };
 
 export interface CrossEntropyOptions extends NLLLossOptions {
-  /** Fraction of a target that is spread evenly over all classes, from 0 to 1; 0 unless given. */
+  /** Fraction of each target that is spread evenly over all classes, from 0 to 1. Default: 0. */
   labelSmoothing?: number;
 }
 
@@ -45,9 +45,9 @@ export const crossEntropyOptions: OptionNames<CrossEntropyOptions> = {
 };
 
 export interface BCEWithLogitsOptions extends ReductionOptions {
-  /** What each element counts; broadcasts to the input. 1 unless given. */
+  /** Weight of each element; broadcast to the input. Default: 1. */
   weight?: Tensor | undefined;
-  /** What a positive target counts; broadcasts to the input. 1 unless given. */
+  /** Weight of positive targets; broadcast to the input. Default: 1. */
   posWeight?: Tensor | undefined;
 }
 
@@ -62,7 +62,7 @@ export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
  *
  * @param logProbabilities [N, C] or [N, C, …]
  * @param target int64 [N] or [N, …], classes from 0 to C − 1, or `ignoreIndex`
- * @throws ArgumentError for a target that is neither
+ * @throws ArgumentError if a target is neither a class nor `ignoreIndex`
  */
 export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
   requireOptions('nllLoss', options, nllLossOptions);
@@ -73,14 +73,14 @@ export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLo
  * nllLoss of logSoftmax(logits) along dimension 1 (torch.nn.functional.cross_entropy).
  *
  * @param logits [N, C] or [N, C, …]
- * @param target int64 [N] or [N, …] as of `nllLoss`; or float32 probabilities of the logits' shape, to which `ignoreIndex` does not apply
- * @throws ArgumentError for a target that is neither a class nor `ignoreIndex`
+ * @param target int64 [N] or [N, …] as in `nllLoss`, or float32 probabilities of the logits' shape, which ignore `ignoreIndex`
+ * @throws ArgumentError if a target is neither a class nor `ignoreIndex`
  */
 export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntropyOptions = {}): Tensor {
   requireOptions('crossEntropy', options, crossEntropyOptions);
   const { labelSmoothing = 0 } = options;
   if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
-    throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, given ${labelSmoothing}.`);
+    throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, got ${labelSmoothing}.`);
   }
   if (target.dtype === 'float32') return probabilityLoss(logits.value, target.value, options);
   requireTargets('crossEntropy', logits.value, target.value);
@@ -97,8 +97,9 @@ export function mseLoss(input: Tensor, target: Tensor, options: ReductionOptions
 }
 
 /**
- * −(posWeight·t·log σ(x) + (1 − t)·log(1 − σ(x))), times the weight, reduced (torch.nn.functional.binary_cross_entropy_with_logits).
- * Computed as posWeight·t·softplus(−x) + (1 − t)·softplus(x): nothing cancels, so losses and gradients of confident logits keep their relative precision.
+ * −(posWeight·t·log σ(x) + (1 − t)·log(1 − σ(x)))·weight, reduced (torch.nn.functional.binary_cross_entropy_with_logits).
+ * Computed as posWeight·t·softplus(−x) + (1 − t)·softplus(x), without cancellation: losses and gradients of confident
+ * logits keep their relative precision.
  *
  * @param logits float32 of any shape
  * @param target float32 of the same shape, from 0 to 1
@@ -132,7 +133,7 @@ function classLoss(name: string, x: Value, target: Value, options: ClassLossOpti
   if (plain && reduction === 'mean') return new Tensor(negativeLogLikelihood(x, target, ignoreIndex));
 
   const ignored = equal(target, int64Constant([], [ignoreIndex]));
-  // An ignored target need not be a place in x; what is read there instead is thrown away.
+  // An ignored target may be out of range: index 0 is read instead, and its loss is masked.
   const places = where(ignored, int64Constant([], [0]), target);
   const counts = weight ? elementsAt(weight.value, places) : constant(1);
   const picked = neg(mul(ofEachRow(x, places), counts));
@@ -148,7 +149,7 @@ function smoothed(picked: Value, x: Value, weight: Tensor | undefined, labelSmoo
   return add(mul(picked, number(1 - labelSmoothing)), share);
 }
 
-/** Of [N, C, …], the element at the class that stands in places [N, …]. */
+/** Selects from x [N, C, …] the element at the class in places [N, …]. */
 function ofEachRow(x: Value, places: Value): Value {
   return reshape(gatherElements(x, unsqueeze(places, 1), 1), places.shape);
 }
@@ -163,7 +164,7 @@ function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOpti
   const { weight, reduction = 'mean', labelSmoothing = 0 } = options;
   if (logits.shape.length < 2 || logits.shape.join() !== target.shape.join()) {
     throw new ShapeError(
-      `crossEntropy: takes float32[N,C,…] and probabilities of the same shape, or classes int64[N,…], given ${describeType(logits)} and ${describeType(target)}.`,
+      `crossEntropy: expected logits float32[N,C,…] and probabilities of the same shape or classes int64[N,…], got ${describeType(logits)} and ${describeType(target)}.`,
     );
   }
   requireWeight('crossEntropy', weight, logits);
@@ -184,12 +185,12 @@ function reduced(name: string, losses: Value, reduction: Reduction): Tensor {
       return new Tensor(losses);
     default:
       throw new ArgumentError(
-        `${name}: reduction must be 'mean', 'sum' or 'none', given '${String(reduction)}'.`,
+        `${name}: reduction must be 'mean', 'sum' or 'none', got '${String(reduction)}'.`,
       );
   }
 }
 
-/** [C] seen as [1, C, 1, …], as many dimensions as `like` has. */
+/** [C] reshaped to [1, C, 1, …], with as many dimensions as `like`. */
 function alongClasses(weight: Value, like: Value): Value {
   return reshape(
     weight,
@@ -206,7 +207,7 @@ function requireTargets(name: string, x: Value, target: Value): void {
     target.shape.join() !== expected
   ) {
     throw new ShapeError(
-      `${name}: takes float32[N,C] or [N,C,…] and int64[N] or [N,…], given ${describeType(x)} and ${describeType(target)}.`,
+      `${name}: expected float32[N,C] or [N,C,…] and int64[N] or [N,…], got ${describeType(x)} and ${describeType(target)}.`,
     );
   }
 }
@@ -215,22 +216,25 @@ function requireWeight(name: string, weight: Tensor | undefined, x: Value): void
   if (weight === undefined) return;
   if (weight.dtype !== 'float32' || weight.shape.join() !== `${x.shape[1]}`) {
     throw new ShapeError(
-      `${name}: takes a weight for each class, float32[${x.shape[1]}] for ${describeType(x)}, given ${describeType(weight)}.`,
+      `${name}: expected a weight per class, float32[${x.shape[1]}] for ${describeType(x)}, got ${describeType(weight)}.`,
     );
   }
 }
 
-/** ONNX takes a negative class as counted from the last, and would learn the wrong thing from it. What is computed is not known before the graph runs. */
+/**
+ * Rejects classes out of range: ONNX counts a negative class from the last and would train on the wrong one.
+ * Checks input tensors only, since computed targets are unknown before the graph runs.
+ */
 function requireClasses(name: string, { node }: Value, count: number, ignoreIndex: number): void {
   if (!Number.isInteger(ignoreIndex) || ignoreIndex < -(2 ** 63) || ignoreIndex >= 2 ** 63) {
-    throw new ArgumentError(`${name}: ignoreIndex must be an integer of 64 bits, given ${ignoreIndex}.`);
+    throw new ArgumentError(`${name}: ignoreIndex must be an integer of 64 bits, got ${ignoreIndex}.`);
   }
   if (!isNode(node, 'Input')) return;
   const ignored = BigInt(ignoreIndex);
   for (const [place, label] of (node.attributes.source.data as BigInt64Array).entries()) {
     if (label !== ignored && (label < 0 || label >= count)) {
       throw new ArgumentError(
-        `${name}: target ${label} in row ${place} is not a class from 0 to ${count - 1}, nor ignoreIndex (${ignoreIndex}); there are ${count} classes.`,
+        `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${label} at index ${place}.`,
       );
     }
   }
@@ -241,7 +245,7 @@ function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tens
   const name = `binaryCrossEntropyWithLogits, ${what}`;
   if (broadcastShape(name, logits.value, weight.value).join() !== logits.shape.join()) {
     throw new ShapeError(
-      `${name}: ${describeType(weight)} is larger than the logits, ${describeType(logits)}.`,
+      `${name}: expected a shape that broadcasts to the logits ${describeType(logits)}, got ${describeType(weight)}.`,
     );
   }
 }
@@ -249,7 +253,7 @@ function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tens
 function requireEqualShapes(name: string, input: Tensor, target: Tensor): void {
   if (input.dtype !== 'float32' || target.dtype !== 'float32' || input.shape.join() !== target.shape.join()) {
     throw new ShapeError(
-      `${name}: takes two of float32 and of one shape, given ${describeType(input)} and ${describeType(target)}.`,
+      `${name}: expected two float32 tensors of the same shape, got ${describeType(input)} and ${describeType(target)}.`,
     );
   }
 }

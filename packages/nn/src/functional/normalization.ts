@@ -5,7 +5,7 @@ import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface NormalizationOptions {
-  /** Added to the variance; 1e-5 unless given. */
+  /** Added to the variance. Default: 1e-5. */
   eps?: number;
 }
 
@@ -15,8 +15,8 @@ const layerNormOptions: OptionNames<NormalizationOptions> = { eps: true };
  * (x − mean) / √(variance + eps)·weight + bias over the last dimensions (torch.nn.functional.layer_norm; Ba, Kiros and Hinton, 2016).
  *
  * @param input […, ...normalizedShape]
- * @param weight of the normalized shape; 1 unless given
- * @param bias of the normalized shape; 0 unless given
+ * @param weight [...normalizedShape]. Default: 1.
+ * @param bias [...normalizedShape]. Default: 0.
  */
 export function layerNorm(
   input: Tensor,
@@ -31,13 +31,13 @@ export function layerNorm(
   const count = normalizedShape.length;
   if (count === 0 || input.shape.length < count || input.shape.slice(-count).join() !== expected) {
     throw new ShapeError(
-      `layerNorm: takes float32[…,${expected}], as the normalized shape is [${expected}], given ${describeType(input)}.`,
+      `layerNorm: expected float32[…,${expected}] for a normalized shape of [${expected}], got ${describeType(input)}.`,
     );
   }
   for (const [name, given] of Object.entries({ weight, bias })) {
     if (given !== undefined && given.shape.join() !== expected) {
       throw new ShapeError(
-        `layerNorm: ${name} must be float32[${expected}], as the normalized shape is, given ${describeType(given)}.`,
+        `layerNorm: ${name} must have the normalized shape, float32[${expected}], got ${describeType(given)}.`,
       );
     }
   }

@@ -1,9 +1,9 @@
 import { ArgumentError } from '../errors.ts';
 
-/** One number for both of [height, width], or the two. */
+/** [height, width], or one number for both. */
 export type Pair = number | readonly [height: number, width: number];
 
-/** Both numbers of a pair. */
+/** [height, width] of a pair. */
 export function pairOf(pair: Pair): readonly [number, number] {
   return typeof pair === 'number' ? [pair, pair] : pair;
 }
@@ -11,7 +11,7 @@ export function pairOf(pair: Pair): readonly [number, number] {
 export function requireAtLeast(what: string, least: number, given: Pair): readonly [number, number] {
   const pair = pairOf(given);
   if (pair.some((value) => !Number.isInteger(value) || value < least)) {
-    throw new ArgumentError(`${what} must be integers of at least ${least}, given ${pair.join('x')}.`);
+    throw new ArgumentError(`${what} must be integers of at least ${least}, got ${pair.join('x')}.`);
   }
   return pair;
 }

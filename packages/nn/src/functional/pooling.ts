@@ -5,9 +5,9 @@ import { requireAtLeast, type Pair } from './pair.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface MaxPool2dOptions {
-  /** The window's size unless given. */
+  /** Default: the window's size. */
   stride?: Pair;
-  /** 0 unless given; at most half of the window. */
+  /** Padding on each side, at most half of the window. Default: 0. */
   padding?: Pair;
 }
 
@@ -23,7 +23,7 @@ export function maxPool2d(input: Tensor, kernelSize: Pair, options: MaxPool2dOpt
 }
 
 export interface AvgPool2dOptions extends MaxPool2dOptions {
-  /** Whether padding counts as elements that are 0, or not at all; true unless given. */
+  /** If true, the mean includes padding as zeros. Default: true. */
   countIncludePad?: boolean;
 }
 
@@ -40,20 +40,20 @@ export function avgPool2d(input: Tensor, kernelSize: Pair, options: AvgPool2dOpt
 }
 
 /**
- * Means over windows that cover images of any size (torch.nn.functional.adaptive_avg_pool2d): [N, C, H, W] to [N, C, ...outputSize].
- * Of H rows, window i of h takes those from ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉.
+ * Averages images of any size to a fixed size (torch.nn.functional.adaptive_avg_pool2d): [N, C, H, W] to
+ * [N, C, ...outputSize]. Window i of h covers rows ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉ of H.
  */
 export function adaptiveAvgPool2d(input: Tensor, outputSize: Pair): Tensor {
   const size = requireAtLeast('adaptiveAvgPool2d: outputSize', 1, outputSize);
   return new Tensor(adaptiveAveragePool(input.value, size));
 }
 
-/** ONNX's list of pads, the same on opposite sides. */
+/** ONNX's list of pads, equal on opposite sides. */
 function padsOf(name: string, padding: Pair, window: readonly [number, number]) {
   const [top, left] = requireAtLeast(`${name}: padding`, 0, padding);
   if (top * 2 > window[0] || left * 2 > window[1]) {
     throw new ArgumentError(
-      `${name}: padding ${top}x${left} is more than half of the window ${window.join('x')}.`,
+      `${name}: padding must be at most half of the window ${window.join('x')}, got ${top}x${left}.`,
     );
   }
   return [top, left, top, left] as const;

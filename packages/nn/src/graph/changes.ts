@@ -2,35 +2,35 @@ import { NnError } from '../errors.ts';
 import { describeType, isNode, type Node, type Value } from './node.ts';
 import { tick } from './time.ts';
 
-/** A change of a parameter or a buffer in the order of the calls, such as an optimizer's step. */
+/** A change of a parameter or buffer, such as an optimizer step, ordered by call. */
 export interface Change {
-  /** What users call: `optimizer.step()`. */
+  /** Public method: `optimizer.step()`. */
   readonly by: string;
-  /** Nodes that were made before it mean the elements from before it. */
+  /** Time of the call. Nodes created earlier refer to the elements before the change. */
   readonly at: number;
 }
 
 const lastChange = new WeakMap<Value, Change>();
 
-/** A change that is called for now, and may be carried out later. */
+/** Creates a change at the current time. It may be carried out later. */
 export function changeBy(by: string): Change {
   return { by, at: tick() };
 }
 
 /** Records that the elements of a leaf were changed. */
 export function recordChange(leaf: Value, change: Change): void {
-  // Changes are carried out later than they are called for.
+  // Changes may be carried out later than they are requested.
   if (!(change.at < (lastChange.get(leaf)?.at ?? 0))) lastChange.set(leaf, change);
 }
 
-/** What is to be computed from elements that are gone. */
+/** A leaf whose elements were changed before they were read. */
 export interface Outdated {
   /** The parameter or buffer. */
   readonly leaf: Value;
   readonly change: Change;
 }
 
-/** A leaf that has been changed since nodes were made from it: what they would compute now is not what an eager framework has computed. */
+/** Finds a leaf that was changed after nodes were created from it, so that results would differ from an eager framework. */
 export function findOutdated(nodes: readonly Node[]): Outdated | undefined {
   for (const node of nodes) {
     for (const leaf of node.inputs) {
@@ -45,7 +45,7 @@ export function findOutdated(nodes: readonly Node[]): Outdated | undefined {
 export function outdatedError(what: string, { leaf, change }: Outdated, advice: string): NnError {
   return new NnError(
     'ERR_OUTDATED',
-    `${what} was made from ${describeLeaf(leaf)} before ${change.by} changed it. ${advice}`,
+    `${what} was computed from ${describeLeaf(leaf)} before ${change.by} changed it. ${advice}`,
   );
 }
 

@@ -3,8 +3,8 @@ import { Parameter } from '../parameter.ts';
 import { defaultGenerator } from '../random/generator.ts';
 
 /**
- * A parameter uniform in ±1/√fanIn: the default of torch's Linear and Conv2d, for weight (there written as kaiming_uniform_ with
- * a = √5) and bias alike.
+ * A parameter initialized uniformly in ±1/√fanIn: torch's default for weight (kaiming_uniform_ with a = √5) and bias of
+ * Linear and Conv2d.
  *
  * @param fanIn number of inputs that one output sums over
  */

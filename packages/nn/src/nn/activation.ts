@@ -22,7 +22,7 @@ export class ReLU extends Module {
   }
 }
 
-/** x where it is positive, negativeSlope·x elsewhere (torch.nn.LeakyReLU). */
+/** x if x > 0, else negativeSlope·x (torch.nn.LeakyReLU). */
 export class LeakyReLU extends Module {
   readonly #negativeSlope: number;
 

@@ -12,11 +12,11 @@ import { requirePositive, requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface BatchNormModuleOptions extends NormalizationOptions {
-  /** How much of a running statistic each batch replaces; null: their mean over all batches. 0.1 unless given. */
+  /** Weight of each batch in the running statistics; null: their mean over all batches. Default: 0.1. */
   momentum?: number | null;
-  /** Whether a weight (1 at the start) and a bias (0) are learned for each channel; true unless given. */
+  /** If true, learns a weight (initially 1) and a bias (initially 0) per channel. Default: true. */
   affine?: boolean;
-  /** Whether running statistics are kept, for evaluation; else that too uses the batch's. True unless given. */
+  /** If true, tracks running statistics for evaluation. If false, evaluation uses the batch's statistics. Default: true. */
   trackRunningStats?: boolean;
 }
 
@@ -28,19 +28,19 @@ export const batchNormOptions: OptionNames<BatchNormModuleOptions> = {
 };
 
 /**
- * Normalizes each channel over a batch: see `F.batchNorm`. In training the running statistics are brought up to date when a forward call's
- * graph first runs, once for each call.
+ * Normalizes each channel over a batch: see `F.batchNorm`. In training, each forward call updates the running statistics
+ * once, when its graph first runs.
  */
 export abstract class BatchNorm extends Module {
   /** [numFeatures] */
   readonly weight: Parameter | undefined;
   /** [numFeatures] */
   readonly bias: Parameter | undefined;
-  /** [numFeatures], 0 at the start. */
+  /** [numFeatures], initially 0. */
   readonly runningMean: BufferTensor | undefined;
-  /** [numFeatures], 1 at the start. */
+  /** [numFeatures], initially 1. */
   readonly runningVar: BufferTensor | undefined;
-  /** One number, float32 as all buffers are: exact up to 2²⁴ batches, where it stays. */
+  /** One number, float32 as all buffers are: exact up to 2²⁴ batches, where it stops growing. */
   readonly numBatchesTracked: BufferTensor | undefined;
   readonly #numFeatures: number;
   readonly #momentum: number | null;
@@ -54,7 +54,7 @@ export abstract class BatchNorm extends Module {
     requirePositiveInteger(name, { numFeatures });
     requirePositive(name, { eps });
     if (momentum !== null && !(momentum >= 0 && momentum <= 1)) {
-      throw new ArgumentError(`${name}: momentum must be from 0 to 1, or null, given ${momentum}.`);
+      throw new ArgumentError(`${name}: momentum must be from 0 to 1, or null, got ${momentum}.`);
     }
     this.#numFeatures = numFeatures;
     this.#momentum = momentum;
@@ -67,15 +67,15 @@ export abstract class BatchNorm extends Module {
     this.numBatchesTracked = new BufferTensor(new Float32Array(1), []);
   }
 
-  /** Whether an input may have so many dimensions, and how messages write its shape. */
+  /** `takes`: true if inputs may have `dims` dimensions; `written`: the expected shape, for messages. */
   protected abstract readonly inputs: { readonly takes: (dims: number) => boolean; readonly written: string };
 
-  /** Ranks whose batches are one in training; none unless overridden: this rank's batch alone. */
+  /** Ranks whose batches are normalized together in training. Default: undefined, this rank's batch alone. */
   protected group(): CollectiveGroup | undefined {
     return undefined;
   }
 
-  /** What it was made with. */
+  /** Constructor arguments. */
   get settings(): { numFeatures: number; eps: number; momentum: number | null } {
     return { numFeatures: this.#numFeatures, eps: this.#eps, momentum: this.#momentum };
   }
@@ -84,7 +84,7 @@ export abstract class BatchNorm extends Module {
     const { takes, written } = this.inputs;
     if (!takes(input.shape.length) || input.shape[1] !== this.#numFeatures) {
       throw new ShapeError(
-        `${this.constructor.name}: takes float32${written} with C = ${this.#numFeatures}, given ${describeType(input)}.`,
+        `${this.constructor.name}: expected float32${written} with C = ${this.#numFeatures}, got ${describeType(input)}.`,
       );
     }
     const running = this.#running();
@@ -96,7 +96,7 @@ export abstract class BatchNorm extends Module {
       training: this.training || running === undefined,
       momentum: this.#momentum,
       eps: this.#eps,
-      // As torch: evaluation without running statistics is by this rank's batch.
+      // As in torch, evaluation without running statistics uses this rank's batch.
       group: this.training ? this.group() : undefined,
     });
   }

@@ -9,7 +9,7 @@ import { requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface Conv2dModuleOptions extends Conv2dOptions {
-  /** Whether a learned bias is added; true unless given. */
+  /** If true, adds a learned bias. Default: true. */
   bias?: boolean;
 }
 
@@ -17,7 +17,7 @@ const moduleOptions: OptionNames<Conv2dModuleOptions> = { ...conv2dOptions, bias
 
 /**
  * 2-D convolution (torch.nn.Conv2d): [N, inChannels, H, W] to [N, outChannels, oH, oW].
- * Weight and bias start uniform in ±1/√(inChannels / groups · kH · kW).
+ * Weight and bias are initialized uniformly in ±1/√(inChannels / groups · kH · kW).
  */
 export class Conv2d extends Module {
   /** [outChannels, inChannels / groups, kH, kW] */
@@ -41,7 +41,7 @@ export class Conv2d extends Module {
     });
     if (inChannels % groups !== 0 || outChannels % groups !== 0) {
       throw new ArgumentError(
-        `Conv2d: ${groups} groups must divide inChannels (${inChannels}) and outChannels (${outChannels}).`,
+        `Conv2d: groups must divide inChannels and outChannels, got ${groups} groups, ${inChannels} inChannels and ${outChannels} outChannels.`,
       );
     }
     const fanIn = (inChannels / groups) * height * width;

@@ -2,7 +2,7 @@ import { dropout, requireProbability } from '../functional/dropout.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 
-/** In training, drops each element at a probability of p (torch.nn.Dropout): see `F.dropout`. In evaluation lets everything through. */
+/** Drops each element with probability p in training; the identity in evaluation (torch.nn.Dropout). See `F.dropout`. */
 export class Dropout extends Module {
   readonly #p: number;
 

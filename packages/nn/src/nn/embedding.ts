@@ -7,8 +7,8 @@ import { requirePositiveInteger } from './require.ts';
 import { requireOptions } from '../require-options.ts';
 
 /**
- * A table of vectors (torch.nn.Embedding): int64 of any shape to [..., embeddingDim]. It starts normal, of mean 0 and deviation 1, and the padding
- * row at 0, where it stays.
+ * A table of vectors (torch.nn.Embedding): int64 of any shape to [..., embeddingDim]. Initialized from the standard normal
+ * distribution; the padding row is 0 and is not trained.
  */
 export class Embedding extends Module {
   /** [numEmbeddings, embeddingDim] */

@@ -3,7 +3,7 @@ import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 import { requireNumber } from './require.ts';
 
-/** The dimensions from `startDim` to `endDim` made one (torch.nn.Flatten): [N, …] to [N, the rest] unless given. */
+/** Flattens dimensions `startDim` to `endDim` into one (torch.nn.Flatten). Default: 1 to -1, [N, …] to [N, features]. */
 export class Flatten extends Module {
   readonly #startDim: number;
   readonly #endDim: number;

@@ -7,7 +7,7 @@ import { requirePositive, requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface LayerNormOptions extends NormalizationOptions {
-  /** Whether a weight (1 at the start) and a bias (0) are learned; true unless given. */
+  /** If true, learns a weight (initially 1) and a bias (initially 0). Default: true. */
   elementwiseAffine?: boolean;
 }
 
@@ -22,7 +22,7 @@ export class LayerNorm extends Module {
   readonly #shape: readonly number[];
   readonly #eps: number;
 
-  /** @param normalizedShape the last dimensions of every input; one number for the last one alone */
+  /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
   constructor(normalizedShape: number | readonly number[], options: LayerNormOptions = {}) {
     super();
     requireOptions('LayerNorm', options, optionNames);

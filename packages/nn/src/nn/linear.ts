@@ -7,13 +7,16 @@ import { requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface LinearOptions {
-  /** Whether a learned bias is added; true unless given. */
+  /** If true, adds a learned bias. Default: true. */
   bias?: boolean;
 }
 
 const optionNames: OptionNames<LinearOptions> = { bias: true };
 
-/** x·Wᵀ + b (torch.nn.Linear): […, inFeatures] to […, outFeatures]. Weight and bias start uniform in ±1/√inFeatures. */
+/**
+ * x·Wᵀ + b (torch.nn.Linear): […, inFeatures] to […, outFeatures]. Weight and bias are initialized uniformly in
+ * ±1/√inFeatures.
+ */
 export class Linear extends Module {
   /** [outFeatures, inFeatures] */
   readonly weight: Parameter;

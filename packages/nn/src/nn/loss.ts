@@ -61,7 +61,7 @@ export class MSELoss extends Module {
   }
 }
 
-/** Cross entropy of logits and yes or no (torch.nn.BCEWithLogitsLoss): see `F.binaryCrossEntropyWithLogits`. */
+/** Binary cross entropy of logits (torch.nn.BCEWithLogitsLoss): see `F.binaryCrossEntropyWithLogits`. */
 export class BCEWithLogitsLoss extends Module {
   readonly #options: BCEWithLogitsOptions;
 

@@ -1,7 +1,8 @@
 import { ArgumentError } from '../errors.ts';
+import { describeValue } from '../stored-tensor.ts';
 import { Module } from './module.ts';
 
-/** Modules in a list, found as parts of the module that has the list (torch.nn.ModuleList): a parameter of the first is named `0.weight`. */
+/** A list of modules, registered as children of its module (torch.nn.ModuleList): the first has parameters `0.weight`, … */
 export class ModuleList<M extends Module = Module> extends Module implements Iterable<M> {
   readonly [position: number]: M;
 
@@ -17,7 +18,9 @@ export class ModuleList<M extends Module = Module> extends Module implements Ite
   /** Adds a module at the end. */
   append(module: M): this {
     if (!(module instanceof Module)) {
-      throw new ArgumentError(`ModuleList: part ${this.length} is not a Module, which each must be.`);
+      throw new ArgumentError(
+        `ModuleList: expected Modules, got ${describeValue(module)} at index ${this.length}.`,
+      );
     }
     Object.assign(this, { [this.length]: module });
     return this;

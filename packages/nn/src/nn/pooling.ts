@@ -12,7 +12,7 @@ import { requireOptions } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 
-/** Largest element of each window (torch.nn.MaxPool2d); the stride is the window's size unless given. */
+/** Largest element of each window (torch.nn.MaxPool2d). Default stride: the window's size. */
 export class MaxPool2d extends Module {
   readonly #kernelSize: Pair;
   readonly #options: MaxPool2dOptions;
@@ -29,7 +29,7 @@ export class MaxPool2d extends Module {
   }
 }
 
-/** Mean of each window (torch.nn.AvgPool2d); the stride is the window's size unless given. */
+/** Mean of each window (torch.nn.AvgPool2d). Default stride: the window's size. */
 export class AvgPool2d extends Module {
   readonly #kernelSize: Pair;
   readonly #options: AvgPool2dOptions;
@@ -46,7 +46,7 @@ export class AvgPool2d extends Module {
   }
 }
 
-/** Means over windows that cover an image of any size (torch.nn.AdaptiveAvgPool2d): [N, C, H, W] to [N, C, ...outputSize]. */
+/** Averages an image of any size to a fixed size (torch.nn.AdaptiveAvgPool2d): [N, C, H, W] to [N, C, ...outputSize]. */
 export class AdaptiveAvgPool2d extends Module {
   readonly #outputSize: Pair;
 

@@ -1,13 +1,14 @@
 import { ArgumentError } from '../errors.ts';
+import { describeValue } from '../stored-tensor.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 
-/** A module of one tensor, as most are. */
+/** A module whose forward maps one tensor to one tensor. */
 export type Layer = Module & { forward(input: Tensor): Tensor };
 
 /**
- * Modules one after the other (torch.nn.Sequential). Its parts are its properties '0', '1', …, so a parameter of the first is named
- * `0.weight`, as in torch.
+ * Runs modules one after the other (torch.nn.Sequential). Its layers are the properties '0', '1', …, so parameters are
+ * named `0.weight`, as in torch.
  */
 export class Sequential extends Module {
   readonly [position: number]: Layer;
@@ -19,7 +20,7 @@ export class Sequential extends Module {
     const wrong = layers.findIndex((layer) => !(layer instanceof Module) || !('forward' in layer));
     if (wrong !== -1) {
       throw new ArgumentError(
-        `Sequential: part ${wrong} is not a Module with a forward of one tensor, which each must be.`,
+        `Sequential: expected Modules with a forward method, got ${describeValue(layers[wrong])} at index ${wrong}.`,
       );
     }
     Object.assign(this, layers);

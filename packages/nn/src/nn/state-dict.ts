@@ -12,23 +12,23 @@ import {
 /** A model's parameters and buffers by torch's keys: `conv1.weight`, `bn1.running_mean`. */
 export type ModuleStateDict = Map<string, StoredTensor>;
 
-/** What `loadStateDict` takes: tensors of any dtype by key. */
+/** Input of `loadStateDict`: tensors of any dtype by key. */
 export type StoredTensors = ReadonlyMap<string, LoadableTensor> | Readonly<Record<string, LoadableTensor>>;
 
-/** Keys that one side has and the other has not. */
+/** Keys that are only in the module or only in the state dict. */
 export interface IncompatibleKeys {
-  /** Keys of the model that were not given. */
+  /** Keys of the module that are missing in the state dict. */
   readonly missingKeys: readonly string[];
-  /** Keys that were given and that the model has not. */
+  /** Keys of the state dict that are not in the module. */
   readonly unexpectedKeys: readonly string[];
 }
 
-/** The path of properties in camelCase, as torch would write it: `bn1.runningMean` is `bn1.running_mean`. */
+/** torch's key of a property path: `bn1.running_mean` for `bn1.runningMean`. */
 export function keyOf(path: string): string {
   return path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What a module's keys stand for, a buffer behind the parameters of its own module. */
+/** Tensors by key, in torch's order: the buffers of each module follow its parameters. */
 export function tensorsByKey(
   parameters: Iterable<readonly [path: string, tensor: DistributedTensor]>,
   buffers: Iterable<readonly [path: string, tensor: DistributedTensor]>,
@@ -42,7 +42,7 @@ export function tensorsByKey(
   for (const [path, tensor] of [...tensorsOf.values()].flat()) {
     if (tensors.has(keyOf(path))) {
       throw new ArgumentError(
-        `stateDict: two properties have the key ${keyOf(path)}, one of them ${path}; rename one.`,
+        `stateDict: expected unique keys, got ${keyOf(path)} for two properties, one of them ${path}. Rename one.`,
       );
     }
     tensors.set(keyOf(path), tensor);
@@ -54,7 +54,7 @@ export function saveTensors(tensors: ReadonlyMap<string, DistributedTensor>): Mo
   return new Map([...tensors].map(([key, { shape, data }]) => [key, store(shape, data)]));
 }
 
-/** Copies what is stored into the tensors, once all of it fits. */
+/** Copies stored tensors into the module's tensors. Checks all of them first; an error changes nothing. */
 export function loadTensors(
   tensors: ReadonlyMap<string, DistributedTensor>,
   given: StoredTensors,
@@ -71,14 +71,14 @@ export function loadTensors(
   if (differences.length > 0) {
     const advice = adviceOnPrefix(missingKeys, unexpectedKeys);
     throw new ArgumentError(
-      `loadStateDict: what is given does not fit the module: ${differences.join('; ')}. Nothing was loaded.${advice}`,
+      `loadStateDict: the state dict does not match the module: ${differences.join('; ')}. Nothing was loaded.${advice}`,
     );
   }
   for (const [key, { data }] of stored) tensors.get(key)?.data.set(asFloat32(data));
   return { missingKeys, unexpectedKeys };
 }
 
-/** What to do where only a prefix keeps the keys from being the module's. */
+/** Advice for keys that differ from the module's only by the prefix `module.`. */
 function adviceOnPrefix(missingKeys: readonly string[], unexpectedKeys: readonly string[]): string {
   const prefix = 'module.';
   const isWrapped =
@@ -86,7 +86,7 @@ function adviceOnPrefix(missingKeys: readonly string[], unexpectedKeys: readonly
   if (!isWrapped) return '';
   return (
     ` Every key begins with '${prefix}', which PyTorch's DistributedDataParallel adds. ` +
-    `Write loadStateDict(nn.utils.consumePrefixInStateDictIfPresent(state, '${prefix}')).`
+    `Use loadStateDict(nn.utils.consumePrefixInStateDictIfPresent(state, '${prefix}')).`
   );
 }
 
@@ -94,7 +94,7 @@ function asMap(given: StoredTensors): ReadonlyMap<string, LoadableTensor> {
   if (given instanceof Map) return given as ReadonlyMap<string, LoadableTensor>;
   if (typeof given !== 'object' || (given as unknown) === null || Array.isArray(given)) {
     throw new ArgumentError(
-      `loadStateDict: takes a Map or a record of { shape, data } by key, given ${describeValue(given)}.`,
+      `loadStateDict: expected a Map or an object of { shape, data } by key, got ${describeValue(given)}.`,
     );
   }
   return new Map(Object.entries(given));

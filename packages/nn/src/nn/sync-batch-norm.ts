@@ -7,27 +7,30 @@ import { Module } from './module.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface SyncBatchNormOptions extends BatchNormModuleOptions {
-  /** Ranks whose batches are normalized as one, this one among them; the default group at the time of each forward call unless given. */
+  /** Ranks whose batches are normalized together, including this one. Default: the default group at each forward call. */
   processGroup?: ProcessGroup;
 }
 
 const optionNames: OptionNames<SyncBatchNormOptions> = { ...batchNormOptions, processGroup: true };
 
-/** What `convertSyncBatchNorm` makes of a module: another one of a batch normalization, else the same, with its parts converted. */
+/** Result of `convertSyncBatchNorm`: a new SyncBatchNorm for a batch normalization, else the same module, converted. */
 export type Synchronized<M extends Module> = M extends BatchNorm ? SyncBatchNorm : M;
 
 /**
- * Batch normalization of [N, C] or [N, C, …] over the batches of all ranks of a group (torch.nn.SyncBatchNorm): mean and variance in training, and so the running
- * statistics, are those of all samples together, and gradients flow back through them to all ranks. Batches may differ in size, and be empty on some ranks. In evaluation, outside of an
- * initialised group and in a world of one it is plain batch normalization.
+ * Batch normalization of [N, C] or [N, C, …] over the batches of all ranks of a group (torch.nn.SyncBatchNorm). In
+ * training, mean, variance and running statistics are computed over the samples of all ranks, and gradients flow back to
+ * all ranks. Batches may differ in size and may be empty on some ranks. In evaluation, without a process group and with
+ * a world size of 1 it is plain batch normalization.
  *
- * In training every forward call is an operation of the group, when its graph runs: one message of 2·C + 1 numbers from each rank to all, and an all-reduce of
- * 2·C numbers in the backward pass. So all ranks make the same forward calls, in the same order, and ask for values that depend on them (`backward`, `item`, `array`)
- * together; `item` of a loss after its `backward` is at hand, and for each rank alone. Ranks that do not are told as by any collective: CollectiveMismatchError,
- * PeerDiedError, CollectiveTimeoutError. A gradient is that of the sum of all ranks' losses; weight and bias have the gradient of this rank's own loss, to be averaged as others are, by
- * DistributedDataParallel, whose `join` refuses such a model.
+ * In training, every forward call is a collective when its graph runs: an all-gather of 2·C + 1 numbers, and an
+ * all-reduce of 2·C numbers in the backward pass. All ranks must make the same forward calls in the same order, and
+ * request dependent values (`backward`, `item`, `array`) together. `item` of a loss after its `backward` is local.
+ * Otherwise ranks get the errors of any collective: CollectiveMismatchError, PeerDiedError, CollectiveTimeoutError.
  *
- * @throws ShapeError, on every rank and when the graph runs, where all ranks together have less than 2 values per channel
+ * Input gradients are those of the sum of all ranks' losses. Weight and bias have the gradients of this rank's loss,
+ * which DistributedDataParallel averages. DistributedDataParallel's `join` rejects models with SyncBatchNorm.
+ *
+ * @throws ShapeError on every rank, when the graph runs, if all ranks together have fewer than 2 values per channel
  */
 export class SyncBatchNorm extends BatchNorm {
   readonly #processGroup: ProcessGroup | undefined;
@@ -40,12 +43,13 @@ export class SyncBatchNorm extends BatchNorm {
   }
 
   /**
-   * Replaces each batch normalization of a model by one that is synchronised, with the same parameters, buffers and settings (torch's convert_sync_batchnorm). Optimizers and
-   * DistributedDataParallel may be made before or after: the Parameters stay.
+   * Replaces each batch normalization of a model by a SyncBatchNorm with the same parameters, buffers and settings
+   * (torch's convert_sync_batchnorm). Optimizers and DistributedDataParallel may be created before or after, since the
+   * Parameter objects are reused.
    *
-   * @param module a model, which is changed; or a batch normalization, which is not
-   * @param processGroup as of the constructor
-   * @returns the model; or what replaces the batch normalization
+   * @param module a model, which is changed in place, or a batch normalization, which is not
+   * @param processGroup see the constructor
+   * @returns the model, or the SyncBatchNorm that replaces a batch normalization
    */
   static convertSyncBatchNorm<M extends Module>(module: M, processGroup?: ProcessGroup): Synchronized<M> {
     checkedGroup(processGroup);
@@ -67,15 +71,15 @@ export class SyncBatchNorm extends BatchNorm {
   }
 }
 
-/** JavaScript callers may hand on what newGroup gave. */
+/** JavaScript callers may pass the null that newGroup returns on other ranks. */
 function checkedGroup(group: ProcessGroup | null | undefined): ProcessGroup | undefined {
   if (group !== null) return group;
   throw new ArgumentError(
-    'SyncBatchNorm: processGroup is null: this rank is not in the group, and newGroup said so. Give each rank the group that it is in.',
+    'SyncBatchNorm: expected a process group, got null: newGroup returns null if this rank is not in the group. Pass each rank its own group.',
   );
 }
 
-/** @param made what has become of each module so far: one that a model has in two places stays one */
+/** @param made modules converted so far, so that a module shared by two parents is converted once */
 function converted(module: Module, options: SyncBatchNormOptions, made: Map<Module, Module>): Module {
   const known = made.get(module);
   if (known !== undefined) return known;

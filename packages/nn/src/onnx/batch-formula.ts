@@ -1,4 +1,4 @@
-/** A number as a function of the batch size n: factor·n + offset, or one divided by that. */
+/** A number as a function of the batch size n: factor·n + offset, or its reciprocal. */
 export interface BatchFormula {
   readonly factor: number;
   readonly offset: number;
@@ -6,10 +6,10 @@ export interface BatchFormula {
 }
 
 /**
- * The formula that gives these numbers for these batch sizes, or undefined if there is none.
+ * Finds the formula of numbers that depend on the batch size; undefined if no formula matches.
  *
- * @param sizes three different ones: two make the formula, and the third confirms it
- * @param numbers by the size; not all equal
+ * @param sizes three different batch sizes: two determine the formula, the third verifies it
+ * @param numbers one per batch size; not all equal
  */
 export function formulaOf(sizes: readonly number[], numbers: readonly number[]): BatchFormula | undefined {
   const straight = lineThrough(sizes, numbers);
@@ -33,7 +33,7 @@ function lineThrough(
     : undefined;
 }
 
-/** Numbers are computed in double: what is an integer but for its rounding is one. */
+/** Rounds a double that is an integer up to rounding error. */
 function rounded(number: number): number {
   return Math.abs(number - Math.round(number)) < 1e-9 ? Math.round(number) : number;
 }
@@ -42,7 +42,7 @@ function isClose(a: number, b: number): boolean {
   return Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b), 1e-3);
 }
 
-/** A fraction with a small denominator, such as n / 2; undefined if the number is none. */
+/** The number as a fraction with a small denominator, such as n / 2; undefined if there is none. */
 export function asFraction(number: number): { numerator: number; denominator: number } | undefined {
   for (let denominator = 1; denominator <= 1024; denominator += 1) {
     const numerator = Math.round(number * denominator);

@@ -16,11 +16,11 @@ import { RecordingGraph } from './recording.ts';
 export interface ExportInput {
   /** Name in the exported model. Default: `input`, or `input_0`, `input_1`, … if there are several. */
   name?: string;
-  /** The first dimension is the batch; its size is one that `forward` takes, and so are multiples of it. */
+  /** The first dimension is the batch. `forward` must accept this batch size and multiples of it. */
   shape: readonly number[];
   /** Default: 'float32'. */
   dtype?: 'float32' | 'int64';
-  /** Whether the exported model takes this shape alone, as of a mask that has no batch, or of a model whose batch cannot be left open. Default: `false`. */
+  /** If true, this input keeps its exact shape: a mask without a batch, or a model that needs a fixed batch. Default: false. */
   fixed?: boolean;
 }
 
@@ -34,32 +34,34 @@ export interface ExportOptions {
   inputs?: readonly ExportInput[];
   /** Name of the only output. Default: 'output'. */
   outputName?: string;
-  /** Names of the outputs, in the order in which `forward` gives them. Default: the keys of an object, or `output_0`, `output_1`, … for an array. */
+  /** Names of the outputs, in `forward`'s order. Default: the keys of an object, or `output_0`, … for an array. */
   outputNames?: readonly string[];
 }
 
-/** A module, or a DistributedDataParallel (or the like) whose `module` is one. */
+/** A module, or a wrapper with a `module`, such as DistributedDataParallel. */
 export type Exportable =
   | (Module & { forward(...inputs: never[]): unknown })
   | { readonly module: Exportable; readonly forward: unknown };
 
 /**
- * The model for inference, as the bytes of an ONNX file of operator set 20 (torch.onnx.export).
+ * Exports a model for inference as an ONNX file with opset 20 (torch.onnx.export). Returns the file's bytes.
  *
- * The file has the parameters, and the buffers that `forward` reads, as initializers under their names (`conv1.weight`), with their elements at the time of the call. `forward` is called
- * in evaluation mode, and each part of the model is left in the mode that it was in. It returns a Tensor, an array of Tensors or an object of Tensors by name.
+ * Parameters, and buffers that `forward` reads, become initializers with their current values, named `conv1.weight` etc.
+ * `forward` is called in evaluation mode; the modes of all modules are restored afterwards. It must return a Tensor, an
+ * array of Tensors, or an object of Tensors.
  *
- * The first dimension of each input is open, as the dimension `batch`: `forward` is called three times, with batches of three sizes, and sizes and numbers that follow from the batch
- * (`x.view(x.shape[0], 16)`, `.div(x.shape[0])`, `1 / (n − 1)`) are computed from the input's size in the exported model. A dimension of an output that follows from the batch is `batch` or a formula
- * such as `2*batch`.
+ * The first dimension of each input is dynamic, named `batch`. `forward` is called with three batch sizes; sizes and
+ * numbers that depend on the batch (`x.view(x.shape[0], 16)`, `.div(x.shape[0])`, `1 / (n − 1)`) are computed from the
+ * input's size in the exported model. Output dimensions that depend on the batch are `batch` or a formula: `2*batch`.
  *
  * @example
  * await writeFile('model.onnx', exportOnnx(model, { inputShape: [1, 3, 32, 32] }));
  * exportOnnx(ddp, { inputs: [{ name: 'tokens', shape: [1, 128], dtype: 'int64' }, { name: 'mask', shape: [1, 128] }], outputNames: ['logits'] });
  *
  * @param model a module, or a DistributedDataParallel, whose module is exported
- * @throws ArgumentError if `forward` fails for a batch; if it computes something that does not follow from the batch by a formula n·factor + offset or one divided by that, naming the
- * operation; if it reads a tensor that is neither an input nor a parameter or buffer of the model; if names clash
+ * @throws ArgumentError if `forward` fails for a batch size; if a number depends on the batch size n other than by
+ *   n·factor + offset or its reciprocal (the message names the operation); if `forward` reads a tensor that is not an
+ *   input, parameter or buffer; if names are not unique
  */
 export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Array {
   requireOptions('exportOnnx', options, optionNames);
@@ -99,12 +101,12 @@ const optionNames: OptionNames<ExportOptions> = {
 
 const inputOptionNames: OptionNames<ExportInput> = { name: true, shape: true, dtype: true, fixed: true };
 
-/** Of the given batch. Primes above the sizes that models have, so that a size that follows from the batch is equal to no other by chance. */
+/** Multiples of the given batch size: large primes, so that a batch-dependent size does not equal another by chance. */
 const multiples = [97, 101, 103];
 
 /** A forward call with inputs of one batch size. */
 interface Call {
-  /** First dimension of the first input that is open. */
+  /** Batch size: first dimension of the first input that is not fixed. */
   readonly size: number;
   readonly inputs: readonly Value[];
   readonly outputs: readonly { readonly key: string | undefined; readonly value: Value }[];
@@ -119,17 +121,21 @@ function unwrapped(model: Exportable): ForwardModule {
     inner = inner.module;
   }
   if (inner instanceof Module && 'forward' in inner) return inner as ForwardModule;
-  throw new ArgumentError(`exportOnnx: takes a Module with a forward method, given ${describeValue(model)}.`);
+  throw new ArgumentError(
+    `exportOnnx: expected a Module with a forward method, got ${describeValue(model)}.`,
+  );
 }
 
 function inputsOf({ inputShape, inputName, inputs }: ExportOptions): CompleteInput[] {
   if ((inputShape === undefined) === (inputs === undefined) || inputs?.length === 0) {
     throw new ArgumentError(
-      'exportOnnx: takes either inputShape, for one float32 input, or inputs, a list of { name, shape, dtype }.',
+      'exportOnnx: expected either inputShape (one float32 input) or inputs, a list of { name, shape, dtype }.',
     );
   }
   if (inputs !== undefined && inputName !== undefined) {
-    throw new ArgumentError('exportOnnx: inputName goes with inputShape; write inputs: [{ name, … }].');
+    throw new ArgumentError(
+      'exportOnnx: inputName requires inputShape. With inputs, write inputs: [{ name, … }].',
+    );
   }
   const given: readonly ExportInput[] = inputs ?? [
     { shape: inputShape!, ...(inputName !== undefined && { name: inputName }) },
@@ -141,12 +147,12 @@ function inputsOf({ inputShape, inputName, inputs }: ExportOptions): CompleteInp
     const valid = Array.isArray(shape) && shape.every((size) => Number.isInteger(size) && size >= 1);
     if (!valid || (!fixed && shape.length === 0)) {
       throw new ArgumentError(
-        `exportOnnx: the shape of ${name} must be a list of sizes of at least 1, given ${JSON.stringify(shape)}.`,
+        `exportOnnx: the shape of ${name} must be a list of sizes of at least 1, got ${JSON.stringify(shape)}.`,
       );
     }
     if (!['float32', 'int64'].includes(dtype)) {
       throw new ArgumentError(
-        `exportOnnx: the dtype of ${name} must be 'float32' or 'int64', given '${dtype}'.`,
+        `exportOnnx: the dtype of ${name} must be 'float32' or 'int64', got '${dtype}'.`,
       );
     }
     return { name, shape, dtype, fixed };
@@ -157,7 +163,7 @@ function callForward(module: ForwardModule, inputs: readonly CompleteInput[], mu
   const tensors = inputs.map(({ dtype, shape, fixed }) => {
     const [batch = 1, ...rest] = shape;
     const whole = fixed ? shape : [batch * multiple, ...rest];
-    // Nothing is computed, so there are no elements.
+    // forward is only traced, so the input needs no elements.
     return new Tensor(inputOf(dtype, whole, { data: newArray(dtype, 0) }));
   });
   const first = inputs.findIndex(({ fixed }) => !fixed);
@@ -169,15 +175,15 @@ function callForward(module: ForwardModule, inputs: readonly CompleteInput[], mu
     if (first === -1) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ArgumentError(
-      `exportOnnx: the batch cannot be left open: forward fails for a batch of ${size}: ${reason} ` +
-        'Give a shape whose multiples forward takes, or export it for one size: inputs: [{ shape, fixed: true }].',
+      `exportOnnx: the batch cannot be dynamic: forward fails for a batch of ${size}: ${reason} ` +
+        'Use a shape whose multiples forward accepts, or export one batch size: inputs: [{ shape, fixed: true }].',
       { cause },
     );
   }
   return { size, inputs: tensors.map(({ value }) => value), outputs: outputsOf(given) };
 }
 
-/** Calls a function with every part of the model in evaluation mode, and leaves each as it was. */
+/** Calls a function with the model in evaluation mode and restores the mode of every module. */
 function inEvaluation<T>(model: Module, build: () => T): T {
   const modes = [...model.namedModules()].map(([, module]) => [module, module.training] as const);
   model.eval();
@@ -216,12 +222,12 @@ function requireOneLayout(calls: readonly Call[]): void {
 
 function outputNamesOf({ outputName, outputNames }: ExportOptions, outputs: Call['outputs']): string[] {
   if (outputName !== undefined && outputNames !== undefined) {
-    throw new ArgumentError('exportOnnx: takes either outputName or outputNames.');
+    throw new ArgumentError('exportOnnx: expected either outputName or outputNames, got both.');
   }
   const given = outputName === undefined ? outputNames : [outputName];
   if (given !== undefined && given.length !== outputs.length) {
     throw new ArgumentError(
-      `exportOnnx: forward returns ${outputs.length} tensors, given ${given.length} names: ${given.join(', ')}.`,
+      `exportOnnx: expected ${outputs.length} output names, one for each tensor that forward returns, got ${given.length}: ${given.join(', ')}.`,
     );
   }
   return [...(given ?? outputs.map(({ key }) => key ?? 'output'))];
@@ -231,7 +237,7 @@ function requireDifferent(names: readonly string[]): void {
   const twice = names.find((name, place) => names.indexOf(name) !== place);
   if (twice !== undefined) {
     throw new ArgumentError(
-      `exportOnnx: two of the inputs, outputs, parameters and buffers have the name '${twice}'; give the inputs and outputs other names.`,
+      `exportOnnx: expected unique names of inputs, outputs, parameters and buffers, got '${twice}' twice. Rename the input or output.`,
     );
   }
 }
@@ -243,7 +249,7 @@ interface State {
   readonly shape: readonly number[];
 }
 
-/** All parameters, and the buffers that are read. */
+/** All parameters, and the buffers that `forward` reads. */
 function stateOf(module: Module, outputs: Call['outputs']): State[] {
   const read = new Set(topologicalOrder(outputs.map(({ value }) => value)));
   const buffers = [...module.namedBuffers()].filter(([, { value }]) => read.has(value.node));
@@ -261,7 +267,7 @@ function record(
   for (const node of topologicalOrder(outputs.map(({ value }) => value))) {
     if (isNode(node, 'Input') && !known.has(node)) {
       throw new ArgumentError(
-        `exportOnnx: forward uses a tensor (${describeType(node.outputs[0])}) that is neither an input nor a parameter or buffer of the model; make it a Parameter or a BufferTensor.`,
+        `exportOnnx: forward uses a tensor (${describeType(node.outputs[0])}) that is not an input, parameter or buffer of the model. Make it a Parameter or a BufferTensor.`,
       );
     }
   }

@@ -2,19 +2,19 @@ import type { DType, TensorData } from '../dtype.ts';
 import { exactJson } from '../graph/exact-json.ts';
 import { attributeTypeCode, dataTypeCode, ModelProto } from './schema.ts';
 
-/** Version of ONNX's default operator set that every graph declares, and the IR version that goes with it. */
+/** ONNX opset and IR version of every graph. */
 const opsetVersion = 20;
 const irVersion = 9;
 
 /** An attribute of an ONNX node: numbers are integers unless wrapped as `{ float }`. */
 export type AttributeValue = number | string | readonly number[] | { readonly float: number } | Branch;
 
-/** One of the graphs that ONNX's If chooses from. */
+/** A branch of ONNX's If. */
 export interface Branch {
   readonly graph: object;
 }
 
-/** A dimension of a graph's input or output: a size, a name for one that may differ from run to run, or undefined where neither is said. */
+/** A dimension of a graph's input or output: a size, the name of a dynamic dimension, or undefined (unspecified). */
 export type Dimension = number | string | undefined;
 
 /** Collects nodes, constants, inputs and outputs, and encodes them as an ONNX model. */
@@ -34,13 +34,13 @@ export class GraphBuilder {
     this.#outputs.push(valueInfo(name, dtype, shape));
   }
 
-  /** A constant with a name of its own, such as a parameter of an exported model. */
+  /** Adds a named constant, such as a parameter of an exported model. */
   initializer(name: string, dtype: DType, shape: readonly number[], data: TensorData): void {
     const rawData = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     this.#initializers.push({ name, dataType: dataTypeCode[dtype], dims: shape, rawData });
   }
 
-  /** A small constant, such as the axes of a reduction; equal ones share one name. */
+  /** Adds a small constant, such as the axes of a reduction. Equal constants share one name. */
   constant(dtype: DType, shape: readonly number[], values: readonly number[]): string {
     const key = `${dtype}[${shape.join()}]:${exactJson(values)}`;
     const known = this.#constants.get(key);
@@ -51,7 +51,7 @@ export class GraphBuilder {
     return name;
   }
 
-  /** A node with the outputs named. */
+  /** Adds a node with named outputs. */
   node(
     opType: string,
     inputs: readonly string[],
@@ -63,10 +63,10 @@ export class GraphBuilder {
   }
 
   /**
-   * A graph for an If. It may read what the graph around it computes.
+   * Builds a branch of an If. It can read values of the enclosing graph.
    *
    * @param dtypes of the outputs
-   * @param build adds the nodes, and gives the names of the outputs
+   * @param build adds the nodes and returns the names of the outputs
    */
   branch(dtypes: readonly DType[], build: () => readonly string[]): Branch {
     const outside = this.#nodes;

@@ -8,20 +8,21 @@ import type { Dimension, GraphBuilder } from './graph-builder.ts';
 import type { ConstantEntry, Entry, NodeEntry } from './recording.ts';
 import { dataTypeCode } from './schema.ts';
 
-/** What a forward call wrote for one batch size. */
+/** The graph recorded for one batch size. */
 export interface Trace {
   readonly size: number;
   readonly entries: readonly Entry[];
 }
 
-/** A number that is the same for all batch sizes, or how it follows from the size. */
+/** A number that is constant, or a formula of the batch size. */
 type Term = number | BatchFormula;
 
 /**
- * Writes what several forward calls have in common as a graph that takes every batch size: numbers that follow from the size are computed from the size of an input.
+ * Merges the traces of several batch sizes into one graph with a dynamic batch: numbers that depend on the batch size are
+ * computed from the size of an input.
  *
- * @param input the input whose first dimension is the batch; undefined where there is one trace
- * @throws ArgumentError that names the operation where the calls differ in another way
+ * @param input the input whose first dimension is the batch; undefined if there is only one trace
+ * @throws ArgumentError that names the operation if the traces differ in another way
  */
 export function writeWithOpenBatch(
   graph: GraphBuilder,
@@ -47,7 +48,7 @@ export function writeWithOpenBatch(
   }
 }
 
-/** How a dimension of an output is written: its size, `batch`, or a formula; nothing where there is none. */
+/** A dimension of an output: its size, `batch`, or a formula; undefined if no formula matches. */
 export function openDimension(sizes: readonly number[], dimensions: readonly number[]): Dimension {
   if (dimensions.every((dimension) => dimension === dimensions[0])) return dimensions[0];
   const formula = formulaOf(sizes, dimensions);
@@ -80,7 +81,7 @@ function requireOneKind(traces: readonly Trace[], alternatives: readonly (Entry 
   }
 }
 
-/** Only there does −1 stand for a size. */
+/** True for the shape input of a Reshape, the only place where −1 stands for a size. */
 function isShapeOfReshape(entries: readonly Entry[], index: number): boolean {
   const { name } = entries[index] as ConstantEntry;
   const reader = entries
@@ -101,7 +102,7 @@ function writeConstant(
   const sizes = traces.map((trace) => trace.size);
   const term = (numbers: readonly number[]): Term => {
     if (numbers.every((number) => Object.is(number, numbers[0]))) return numbers[0];
-    // Which dimension of a large array is left open depends on its size.
+    // emitReshape may choose another dimension as −1 for another size.
     if (opensDimension && numbers.includes(-1)) return -1;
     const formula = formulaOf(sizes, numbers);
     if (formula === undefined || !size.canCompute(dtype, formula)) {
@@ -114,7 +115,7 @@ function writeConstant(
     const terms = values.map((_, place) => term(constants.map((constant) => constant.values[place])));
     return writeTerms(graph, size, { dtype, shape, terms });
   }
-  // An array whose size follows from the batch can only repeat one number.
+  // An array whose size depends on the batch is supported only if it repeats one number.
   if (constants.some((constant) => constant.values.some((value) => !Object.is(value, constant.values[0])))) {
     const types = constants.map((constant) => describeType(constant));
     throw differs(traces, of, 'an array of numbers in it', types);
@@ -128,7 +129,7 @@ function writeConstant(
   return written(graph, 'Expand', [number, target]);
 }
 
-/** The operation that uses a number: one of forward's own is written for itself. */
+/** The operation that reads a constant, for messages. */
 function readerOf(entries: readonly Entry[], { of }: ConstantEntry): Node {
   if (!isNode(of, 'Constant') && !isNode(of, 'Number')) return of;
   return entries.find((entry) => entry.of.inputs.includes(of.outputs[0]))?.of ?? of;
@@ -148,7 +149,7 @@ function writeTerms(
   return written(graph, 'Reshape', [flat, graph.constant('int64', [shape.length], shape)]);
 }
 
-/** Numbers that are computed from the batch size when the graph runs, as arrays of one element. */
+/** Computes numbers from the batch size when the graph runs, as arrays of one element. */
 class BatchSize {
   readonly #graph: GraphBuilder;
   readonly #input: string | undefined;
@@ -159,7 +160,7 @@ class BatchSize {
     this.#input = input;
   }
 
-  /** Integers are exact: a fraction of the size must be one of small integers. */
+  /** True if the formula is exact: integer formulas need a fraction of small integers. */
   canCompute(dtype: DType, { factor, offset, isReciprocal }: BatchFormula): boolean {
     if (dtype === 'float32') return true;
     return dtype === 'int64' && !isReciprocal && Number.isInteger(offset) && asFraction(factor) !== undefined;
@@ -183,7 +184,7 @@ class BatchSize {
       written(this.#graph, 'Cast', [this.#size()], { to: dataTypeCode.float32 }),
     );
     const constant = (number: number) => this.#graph.constant('float32', [1], [number]);
-    // c / n in one division, which rounds as the number itself was.
+    // c / n as one division, so that it rounds like the original number.
     if (isReciprocal && offset === 0) return written(this.#graph, 'Div', [constant(1 / factor), size]);
     const line = this.#apply('float32', 'Add', this.#apply('float32', 'Mul', size, factor, 1), offset, 0);
     return isReciprocal ? written(this.#graph, 'Div', [constant(1), line]) : line;
@@ -205,7 +206,7 @@ class BatchSize {
   }
 }
 
-/** The output of a node of its own, whose name no operation uses. */
+/** Adds a node and returns its output, with a fresh name. */
 function written(
   graph: GraphBuilder,
   op: string,
@@ -224,13 +225,13 @@ function differs(
   values: readonly (string | undefined)[],
 ): ArgumentError {
   const cases = values.map((value, trace) => `${value} for a batch of ${traces[trace].size}`).join(', ');
-  return cannotBeOpen(`in ${describeOperation(of)}, ${what} is ${cases}, which no formula of the file gives`);
+  return cannotBeOpen(`in ${describeOperation(of)}, ${what} is ${cases}, which matches no supported formula`);
 }
 
 function cannotBeOpen(reason: string): ArgumentError {
   return new ArgumentError(
-    `exportOnnx: the batch cannot be left open: ${reason}. ` +
-      'Write forward so that it computes alike for every batch, or export it for one size: inputs: [{ shape, fixed: true }].',
+    `exportOnnx: the batch cannot be dynamic: ${reason}. ` +
+      'Make forward independent of the batch size, or export one batch size: inputs: [{ shape, fixed: true }].',
   );
 }
 

@@ -2,7 +2,7 @@ import type { DType } from '../dtype.ts';
 import type { Node } from '../graph/node.ts';
 import { GraphBuilder, type AttributeValue } from './graph-builder.ts';
 
-/** What is written into a graph, in the order of writing. */
+/** A constant or node of a graph, in the order in which it was added. */
 export type Entry = ConstantEntry | NodeEntry;
 
 export interface ConstantEntry {
@@ -11,7 +11,7 @@ export interface ConstantEntry {
   readonly dtype: DType;
   readonly shape: readonly number[];
   readonly values: readonly number[];
-  /** The operation that it is written for. */
+  /** The operation that added it. */
   readonly of: Node;
 }
 
@@ -24,12 +24,12 @@ export interface NodeEntry {
   readonly of: Node;
 }
 
-/** Records what operators write. Graphs of one structure have equal names in it, also where their constants differ. */
+/** Records the constants and nodes that operators add. Graphs of one structure get equal names even if constants differ. */
 export class RecordingGraph extends GraphBuilder {
   readonly entries: Entry[] = [];
   #of: Node | undefined;
 
-  /** What follows is written for this operation. */
+  /** Attributes the following entries to this operation. */
   readonly begin = (node: Node): void => {
     this.#of = node;
   };

@@ -1,6 +1,6 @@
 import { Root, type INamespace, type Type } from 'protobufjs/light.js';
 
-// The part of ONNX's protobuf schema (onnx.proto3, IR version 9) that a graph of tensors needs. Field numbers are the format's.
+// The subset of ONNX's protobuf schema (onnx.proto3, IR version 9) that ringrun uses.
 const schema: INamespace = {
   nested: {
     ModelProto: {

@@ -1,7 +1,7 @@
 import { ShapeError } from '../errors.ts';
 import { describeType, type Value } from '../graph/node.ts';
 
-/** Axes counted from 0, ascending; negative ones count from the last. None may be there twice. */
+/** Non-negative axes in ascending order. Negative axes count from the last; duplicates are an error. */
 export function normalizeAxes(op: string, axes: readonly number[], value: Value): number[] {
   const given: unknown = axes;
   if (!Array.isArray(given)) {
@@ -11,7 +11,7 @@ export function normalizeAxes(op: string, axes: readonly number[], value: Value)
   const normal = axes.map((axis) => {
     if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
       throw new ShapeError(
-        `${op}: axis ${axis} does not exist in ${describeType(value)}; axes go from ${-rank} to ${rank - 1}.`,
+        `${op}: expected axes from ${-rank} to ${rank - 1} for ${describeType(value)}, got ${axis}.`,
       );
     }
     return axis < 0 ? axis + rank : axis;
@@ -19,7 +19,7 @@ export function normalizeAxes(op: string, axes: readonly number[], value: Value)
   const twice = normal.find((axis, position) => normal.indexOf(axis) !== position);
   if (twice !== undefined) {
     throw new ShapeError(
-      `${op}: axis ${twice} of ${describeType(value)} is named twice in [${axes.join()}]; name each axis once.`,
+      `${op}: expected different axes of ${describeType(value)}, got axis ${twice} twice in [${axes.join()}].`,
     );
   }
   return normal.sort((a, b) => a - b);

@@ -113,7 +113,7 @@ function requireChannels(op: string, x: Value, perChannel: Record<string, Value>
   for (const [name, value] of Object.entries(perChannel)) {
     if (x.dtype === 'float32' && x.shape.length >= 2 && fits(value)) continue;
     throw new ShapeError(
-      `${op}: takes float32[N,C,…] with float32[C] as ${name}, given ${describeType(x)} and ${describeType(value)}.`,
+      `${op}: expected float32[N,C,…] with float32[C] as ${name}, got ${describeType(x)} and ${describeType(value)}.`,
     );
   }
 }

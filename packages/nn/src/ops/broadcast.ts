@@ -3,7 +3,7 @@ import { describeType, type Value } from '../graph/node.ts';
 import { reduceSum } from './reduction.ts';
 import { reshape } from './shape.ts';
 
-/** The common shape of two values under numpy's rule: dimensions are equal, or one of them is 1, counted from the last. */
+/** Broadcast shape of two values by numpy's rule: from the last dimension on, sizes are equal or one of them is 1. */
 export function broadcastShape(op: string, a: Value, b: Value): number[] {
   const rank = Math.max(a.shape.length, b.shape.length);
   return Array.from({ length: rank }, (_, position) => {
@@ -19,7 +19,7 @@ export function broadcastShape(op: string, a: Value, b: Value): number[] {
   });
 }
 
-/** Sums a gradient over what was broadcast, so that it has the operand's shape again. */
+/** Sums a gradient over broadcast dimensions to the operand's shape. */
 export function sumToShape(gradient: Value, shape: readonly number[]): Value {
   const added = gradient.shape.length - shape.length;
   const axes = gradient.shape

@@ -7,21 +7,21 @@ import { add, div, mul, sub } from './elementwise.ts';
 import { concat, expand, reshape, slice } from './shape.ts';
 import { constant } from './source.ts';
 
-/** The sum of a value over the ranks of a group, which all ranks compute at the same place of their graphs. */
+/** The sum of a value over the ranks of a group. All ranks must compute it at the same point of their graphs. */
 export function allReduce(value: Value, group: CollectiveGroup, turn = newTurn()): Value {
   if (value.dtype !== 'float32') {
-    throw new ShapeError(`AllReduce: takes float32, given ${describeType(value)}.`);
+    throw new ShapeError(`AllReduce: expected float32, got ${describeType(value)}.`);
   }
   return createValue('AllReduce', [value], { group, turn }, value);
 }
 
-/** Mean and variance of some values; the variance is divided by their number. */
+/** Mean and biased variance of a set of values. */
 export interface Moments {
   readonly mean: Value;
   readonly variance: Value;
 }
 
-/** The moments of the values of all ranks, and the number [] of these values. */
+/** Moments and number of the values of all ranks. */
 export function combineMoments(
   { mean, variance }: Moments,
   count: number,
@@ -36,7 +36,7 @@ export function combineMoments(
 export const collectives: OperatorFamily<CollectiveOp> = {
   AllReduce: {
     emit: refuse,
-    // Each rank's input is in every rank's output, so its gradient is the sum of what every rank's loss asks of the output.
+    // Each rank's input affects every rank's output, so its gradient is the sum of all ranks' output gradients.
     gradient: ({ attributes: { group, turn } }, [d]) => [d && allReduce(d, group, -turn)],
   },
   CombineMoments: {
@@ -63,7 +63,7 @@ function refuse(): never {
   throw new Error('A collective runs between programs; it is not emitted into one.');
 }
 
-/** Runs a collective with the ranks of its group, or of another. */
+/** Runs a collective with the ranks of its group, or of another group. */
 export async function perform(
   node: CollectiveNode,
   group: CollectiveGroup,
@@ -76,7 +76,7 @@ export async function perform(
   await group.allReduce(outputs[0]);
 }
 
-/** One message: means, variances and number of each rank to all others, who compute the same from the same bytes. */
+/** All-gathers mean, variance and number. All ranks then compute the same result from the same bytes. */
 async function performCombination(
   count: number,
   group: CollectiveGroup,
@@ -108,14 +108,14 @@ export function combine(
   parts: readonly MomentsOfRank[],
   [mean, variance, total]: readonly Float32Array[],
 ): void {
-  // Where there are no values, moments mean nothing.
+  // Ranks without values have undefined moments.
   const ranks = parts.filter(({ count }) => count > 0);
   const all = ranks.reduce((sum, { count }) => sum + count, 0);
   if (all < 2) {
     const counts = parts.map(({ count }, rank) => `${count} of rank ${rank}`).join(', ');
     throw new ShapeError(
-      'SyncBatchNorm: training takes more than 1 value per channel over all ranks of the group, ' +
-        `given ${counts}; use a larger batch, or eval().`,
+      'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +
+        `got ${counts}. Use a larger batch or eval().`,
     );
   }
   for (const channel of mean.keys()) {

@@ -20,12 +20,12 @@ export function conv(data: Value, weight: Value, bias: Value | undefined, attrib
   const { strides, pads, dilations, group } = attributes;
   if (channels !== perGroup * group || filters % group !== 0) {
     throw new ShapeError(
-      `Conv: ${describeType(data)} has ${channels} channels, a weight of ${describeType(weight)} in ${group} group(s) takes ${perGroup * group}.`,
+      `Conv: expected ${perGroup * group} channels for a weight ${describeType(weight)} and ${group} group(s), got ${channels} in ${describeType(data)}.`,
     );
   }
   if (bias !== undefined && (bias.shape.length !== 1 || bias.shape[0] !== filters)) {
     throw new ShapeError(
-      `Conv: a bias of ${describeType(bias)} does not fit the ${filters} filters of ${describeType(weight)}.`,
+      `Conv: expected a bias float32[${filters}] for the weight ${describeType(weight)}, got ${describeType(bias)}.`,
     );
   }
   const output = spatial.map((size, axis) => {
@@ -60,7 +60,7 @@ export function convTranspose(
   const { strides, pads, dilations, group } = attributes;
   if (filters !== weightFilters) {
     throw new ShapeError(
-      `ConvTranspose: ${describeType(data)} has ${filters} channels, ${describeType(weight)} takes ${weightFilters}.`,
+      `ConvTranspose: expected ${weightFilters} channels for a weight ${describeType(weight)}, got ${filters} in ${describeType(data)}.`,
     );
   }
   const [height, width] = spatial.map((size, axis) => {
@@ -93,7 +93,7 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
       const output_padding = attributes.outputPadding;
       graph.node('ConvTranspose', inputs, outputs, { ...onnxWindow(attributes), output_padding });
     },
-    // The transpose of the transpose; the weight stands between the same two images as in Conv.
+    // The transpose of the transpose is Conv, with the same two images around the weight.
     gradient: ({ inputs: [data, weight], attributes }, [d]) => {
       if (d === undefined) return [];
       const { strides, pads, dilations, group } = attributes;
@@ -109,7 +109,7 @@ function onnxWindow({ strides, pads, dilations, group }: ConvAttributes): Record
 
 function requireImages(op: string, value: Value): readonly number[] {
   if (value.dtype !== 'float32' || value.shape.length !== 4) {
-    throw new ShapeError(`${op}: takes float32 with 4 dimensions (NCHW), given ${describeType(value)}.`);
+    throw new ShapeError(`${op}: expected float32 with 4 dimensions (NCHW), got ${describeType(value)}.`);
   }
   return value.shape;
 }

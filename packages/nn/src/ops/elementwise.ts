@@ -48,7 +48,7 @@ export function or(a: Value, b: Value): Value {
 /** `whenTrue` where the condition holds, else `whenFalse`; the three broadcast. */
 export function where(condition: Value, whenTrue: Value, whenFalse: Value): Value {
   if (condition.dtype !== 'bool') {
-    throw new ShapeError(`Where: the condition must be bool, given ${describeType(condition)}.`);
+    throw new ShapeError(`Where: the condition must be bool, got ${describeType(condition)}.`);
   }
   requireSameDtype('Where', whenTrue, whenFalse);
   const shape = broadcastShape('Where', whenTrue, whenFalse);
@@ -142,13 +142,13 @@ function unary(op: Unary, a: Value): Value {
 }
 
 function requireFloat(op: string, a: Value): void {
-  if (a.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(a)}.`);
+  if (a.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(a)}.`);
 }
 
 function requireSameDtype(op: string, a: Value, b: Value): void {
   if (a.dtype !== b.dtype) {
     throw new ShapeError(
-      `${op}: both sides must have one dtype, given ${describeType(a)} and ${describeType(b)}.`,
+      `${op}: both sides must have one dtype, got ${describeType(a)} and ${describeType(b)}.`,
     );
   }
 }

@@ -91,5 +91,5 @@ function plain(op: Plain, x: Value): Value {
 }
 
 function requireFloat(op: string, x: Value): void {
-  if (x.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(x)}.`);
+  if (x.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(x)}.`);
 }

@@ -18,30 +18,30 @@ export function gemm(a: Value, b: Value, c?: Value, transposition: Transposition
   if (innerA !== innerB) {
     throw new ShapeError(
       `Gemm: ${describeType(a)}${transA ? ' transposed' : ''} times ${describeType(b)}${transB ? ' transposed' : ''}: ` +
-        `the inner dimensions are ${innerA} and ${innerB}, and must be equal.`,
+        `expected equal inner dimensions, got ${innerA} and ${innerB}.`,
     );
   }
   if (c !== undefined && !(c.dtype === 'float32' && c.shape.length === 1 && c.shape[0] === columns)) {
-    throw new ShapeError(`Gemm: a bias of ${describeType(c)} does not fit ${columns} columns.`);
+    throw new ShapeError(`Gemm: expected a bias float32[${columns}], got ${describeType(c)}.`);
   }
   const inputs = c === undefined ? [a, b] : [a, b, c];
   return createValue('Gemm', inputs, { transA, transB }, { dtype: 'float32', shape: [rows, columns] });
 }
 
-/** The sum of a matrix's rows, [1, columns]; as a product, since onnxruntime's ReduceSum over the first axis takes 2 to 4 times as long. */
+/** Sums the rows of a matrix, [1, columns]. A product, since onnxruntime's ReduceSum over the first axis is 2 to 4 times slower. */
 export function sumOfRows(matrix: Value): Value {
   const [rows] = matrix.shape;
   return rows === 1 ? matrix : gemm(constantTensor([1, rows], Array<number>(rows).fill(1)), matrix);
 }
 
-/** Products of matrices: […, M, K] and […, K, N] give […, M, N]; the dimensions before broadcast. */
+/** Matrix products: […, M, K] times […, K, N] is […, M, N]; leading dimensions broadcast. */
 export function matmul(a: Value, b: Value): Value {
   const [rows, inner] = a.shape.slice(-2);
   const [innerB, columns] = b.shape.slice(-2);
   const matrices = [a, b].every(({ dtype, shape }) => dtype === 'float32' && shape.length >= 2);
   if (!matrices || inner !== innerB || !leadingBroadcast(a.shape, b.shape)) {
     throw new ShapeError(
-      `MatMul: takes float32[…,M,K] and float32[…,K,N] whose leading dimensions broadcast, given ${describeType(a)} and ${describeType(b)}.`,
+      `MatMul: expected float32[…,M,K] and float32[…,K,N] whose leading dimensions broadcast, got ${describeType(a)} and ${describeType(b)}.`,
     );
   }
   const leading = (value: Value): Value => ({ ...value, shape: value.shape.slice(0, -2) });
@@ -57,14 +57,14 @@ function leadingBroadcast(a: readonly number[], b: readonly number[]): boolean {
 }
 
 /**
- * torch.matmul: a vector on the left is a row and one on the right a column, which the result is without; a matrix on the right of
- * many rows takes them all in one product.
+ * torch.matmul: a vector on the left is a row, on the right a column; its dimension is removed from the result. With a
+ * matrix on the right, all rows are multiplied in one product.
  */
 export function product(a: Value, b: Value): Value {
   const innerB = b.shape.length === 1 ? b.shape[0] : b.shape.at(-2);
   if (a.shape.length === 0 || a.shape.at(-1) !== innerB) {
     throw new ShapeError(
-      `matmul: takes […,M,K] or [K] and […,K,N] or [K], given ${describeType(a)} and ${describeType(b)}.`,
+      `matmul: expected […,M,K] or [K] and […,K,N] or [K], got ${describeType(a)} and ${describeType(b)}.`,
     );
   }
   const left = a.shape.length === 1 ? reshape(a, [1, a.shape[0]]) : a;
@@ -81,8 +81,8 @@ export function product(a: Value, b: Value): Value {
 }
 
 /**
- * A function of the rows of a matrix, applied to the rows of a value of any rank: […, K] is seen as [rows, K], and [rows, N] becomes
- * […, N]. The first dimension is left open, so that an exported model takes every batch size.
+ * Applies a function of a matrix's rows to a value of any rank: […, K] is reshaped to [rows, K], and [rows, N] back to
+ * […, N]. The first dimension stays dynamic, so that an exported model accepts every batch size.
  */
 export function overRows(value: Value, compute: (rows: Value) => Value): Value {
   const { shape } = value;
@@ -123,7 +123,7 @@ export const linearAlgebra: OperatorFamily<'Gemm' | 'MatMul'> = {
   },
 };
 
-/** The last two axes exchanged. */
+/** Swaps the last two axes. */
 function transposedMatrices(value: Value): Value {
   const rank = value.shape.length;
   const leading = Array.from({ length: rank - 2 }, (_, axis) => axis);
@@ -133,7 +133,7 @@ function transposedMatrices(value: Value): Value {
 function orient(matrix: Value, transposed: boolean): readonly [rows: number, columns: number] {
   const [rows, columns] = matrix.shape;
   if (matrix.dtype !== 'float32' || matrix.shape.length !== 2) {
-    throw new ShapeError(`Gemm: takes matrices of float32, given ${describeType(matrix)}.`);
+    throw new ShapeError(`Gemm: expected matrices of float32, got ${describeType(matrix)}.`);
   }
   return transposed ? [columns, rows] : [rows, columns];
 }

@@ -18,7 +18,7 @@ export interface Normalized {
 /** (x − mean) / √(variance + epsilon), mean and variance over the axes. */
 export function normalize(value: Value, givenAxes: readonly number[], epsilon: number): Normalized {
   if (value.dtype !== 'float32')
-    throw new ShapeError(`Normalize: takes float32, given ${describeType(value)}.`);
+    throw new ShapeError(`Normalize: expected float32, got ${describeType(value)}.`);
   const axes = normalizeAxes('Normalize', givenAxes, value);
   const moment = {
     dtype: value.dtype,

@@ -30,8 +30,8 @@ export function averagePool(data: Value, attributes: Operators['AveragePool']): 
 }
 
 /**
- * Means of windows that cover an image of any size, as torch.nn.functional.adaptive_avg_pool2d: of H rows, window i of h takes
- * those from ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉.
+ * Averages an image of any size to a fixed size, as torch.nn.functional.adaptive_avg_pool2d: window i of h covers rows
+ * ⌊i·H/h⌋ to ⌈(i + 1)·H/h⌉ of H.
  *
  * @param data [N, C, H, W]
  * @returns [N, C, ...size]
@@ -45,7 +45,7 @@ export function adaptiveAveragePool(data: Value, size: readonly [height: number,
     const attributes = { kernelShape: window, strides: window, pads: [0, 0, 0, 0] } as const;
     return averagePool(data, { ...attributes, countIncludePad: true });
   }
-  // Each axis is a linear map, whose matrix has a row of equal weights for each window.
+  // Along each axis, pooling is a linear map whose matrix has one row of equal weights per window.
   const rows = windowMeans(height, size[0]);
   const columns = transpose(windowMeans(width, size[1]), [1, 0]);
   return matmul(rows, matmul(data, columns));
@@ -61,7 +61,7 @@ function windowMeans(length: number, windows: number): Value {
   return constantTensor([windows, length], weights.flat());
 }
 
-/** Whether no element lies in two windows. */
+/** True if windows do not overlap. */
 export function windowsAreDisjoint({ kernelShape, strides }: PoolAttributes): boolean {
   return strides[0] >= kernelShape[0] && strides[1] >= kernelShape[1];
 }
@@ -107,7 +107,7 @@ export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' 
   },
   MaxUnpool: {
     emit: (graph, { attributes: { shape } }, inputs, outputs) => {
-      // With the output's shape given, ONNX asks for a kernel shape and does not use it.
+      // ONNX requires a kernel shape, but does not use it if the output's shape is passed.
       const outputShape = graph.constant('int64', [shape.length], shape);
       graph.node('MaxUnpool', [...inputs, outputShape], outputs, { kernel_shape: [1, 1] });
     },
@@ -123,14 +123,14 @@ function emitMaxPool(
   inputs: readonly string[],
   [maxima, positions]: readonly string[],
 ): void {
-  // Asking for the positions costs ten times the maxima alone, so they are named only where they are read.
+  // Positions cost ten times as much as the maxima alone, so they are requested only if they are read.
   const outputs = positions ? [maxima || graph.freshName('unread'), positions] : [maxima];
   graph.node('MaxPool', inputs, outputs, { kernel_shape: kernelShape, strides, pads });
 }
 
 /**
- * onnxruntime's MaxPool, and where the sum of the input is not finite, the maxima one by one: that sum is a twentieth of the cost of a MaxPool with positions.
- * The other branch is as right for finite numbers, so that a sum which overflows costs time only.
+ * onnxruntime's MaxPool, or, if the sum of the input is not finite, the maxima one by one. The sum costs 1/20 of a MaxPool
+ * with positions. Both branches are correct for finite numbers, so an overflowing sum only costs time.
  */
 function emitExactMaxPool(
   graph: GraphBuilder,
@@ -151,21 +151,22 @@ function emitExactMaxPool(
   });
 }
 
-/** Whether the sum of all elements is a finite number: then all of them are. */
+/** True if the sum of all elements is finite, which implies that all elements are. */
 function emitIsFinite(graph: GraphBuilder, x: string): string {
   const [flat, sum, difference, finite] = ['flat', 'sum', 'difference', 'finite'].map((name) =>
     graph.freshName(name),
   );
   graph.node('Reshape', [x, graph.constant('int64', [1], [-1])], [flat]);
   graph.node('ReduceSum', [flat, graph.constant('int64', [1], [0])], [sum], { keepdims: 0 });
-  // Neither NaN nor an infinity gives 0 here.
+  // x − x is 0 only for finite x.
   graph.node('Sub', [sum, sum], [difference]);
   graph.node('Equal', [difference, graph.constant('float32', [], [0])], [finite]);
   return finite;
 }
 
 /**
- * Maxima and positions as at::native's max_pool2d finds them: from −Infinity and the window's first element on, row by row, what is larger takes over, and so does NaN.
+ * Maxima and positions as in at::native's max_pool2d: row by row from −Infinity and the window's first element; larger
+ * elements and NaN replace the maximum.
  */
 function emitMaximaOneByOne(
   graph: GraphBuilder,
@@ -184,7 +185,7 @@ function emitMaximaOneByOne(
     graph.constant('int64', [], [1]),
     graph.constant('float32', [], [-Infinity]),
   ];
-  // The batch may be open, so all that depends on it is computed.
+  // The batch may be dynamic, so everything that depends on it is computed.
   const places = add('Reshape', [add('Range', [zero, add('Size', [x]), one]), add('Shape', [x])]);
   const around = int64s(0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]);
   const paddedPlaces = add('Pad', [places, around]);
@@ -215,7 +216,7 @@ function emitMaximaOneByOne(
   return [maxima, positions];
 }
 
-/** How many elements each mean of `averagePool` is over: one number, or [oH, oW] of them. */
+/** Number of elements per window of `averagePool`: one number, or [oH, oW]. */
 function elementsOfWindows(data: Value, attributes: Operators['AveragePool']): Value {
   const { kernelShape, strides, pads, countIncludePad } = attributes;
   if (countIncludePad || pads.every((pad) => pad === 0)) return constant(kernelShape[0] * kernelShape[1]);
@@ -238,7 +239,7 @@ function pooledShape(op: string, data: Value, { kernelShape, strides, pads }: Po
     const room = size + pads[axis] + pads[axis + 2] - kernelShape[axis];
     if (room < 0) {
       throw new ShapeError(
-        `${op}: a window of ${kernelShape.join('x')} is larger than the padded input ${describeType(data)}.`,
+        `${op}: the window ${kernelShape.join('x')} is larger than the padded input ${describeType(data)}.`,
       );
     }
     return Math.floor(room / strides[axis]) + 1;
@@ -248,7 +249,7 @@ function pooledShape(op: string, data: Value, { kernelShape, strides, pads }: Po
 
 function requireImages(op: string, data: Value): void {
   if (data.dtype !== 'float32' || data.shape.length !== 4) {
-    throw new ShapeError(`${op}: takes float32 with 4 dimensions (NCHW), given ${describeType(data)}.`);
+    throw new ShapeError(`${op}: expected float32 with 4 dimensions (NCHW), got ${describeType(data)}.`);
   }
 }
 

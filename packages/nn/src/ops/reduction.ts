@@ -11,7 +11,7 @@ import { expand, reshape } from './shape.ts';
 
 type Reduction = 'ReduceSum' | 'ReduceMean' | 'ReduceMax';
 
-/** Sum over some axes; all of them when none are named. */
+/** Sum over axes. Default: all axes. */
 export const reduceSum = (value: Value, axes?: readonly number[], keepdims = false): Value =>
   reduce('ReduceSum', value, axes, keepdims);
 
@@ -47,11 +47,11 @@ export const reductions: OperatorFamily<Reduction> = {
 };
 
 function reduce(op: Reduction, value: Value, given: readonly number[] | undefined, keepdims: boolean): Value {
-  if (value.dtype !== 'float32') throw new ShapeError(`${op}: takes float32, given ${describeType(value)}.`);
+  if (value.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(value)}.`);
   const axes = given === undefined ? [...value.shape.keys()] : normalizeAxes(op, given, value);
   const empty = op === 'ReduceMax' ? axes.some((axis) => value.shape[axis] === 0) : given === undefined;
   if (empty && sizeOf(value.shape) === 0) {
-    throw new ShapeError(`${op}: ${describeType(value)} has no elements.`);
+    throw new ShapeError(`${op}: expected at least one element to reduce, got ${describeType(value)}.`);
   }
   const shape = keepdims
     ? value.shape.map((size, axis) => (axes.includes(axis) ? 1 : size))
@@ -64,7 +64,7 @@ function spread(gradient: Value, like: Value, axes: readonly number[]): Value {
   return expand(keepAxes(gradient, like, axes), like.shape);
 }
 
-/** A reduced value with the axes that were reduced in it, as 1. */
+/** A reduced value with its reduced axes restored as size 1. */
 function keepAxes(reduced: Value, like: Value, axes: readonly number[]): Value {
   return reshape(
     reduced,
@@ -72,7 +72,7 @@ function keepAxes(reduced: Value, like: Value, axes: readonly number[]): Value {
   );
 }
 
-/** onnxruntime's ReduceMax passes over NaN, except as the first element. */
+/** Propagates NaN. onnxruntime's ReduceMax ignores NaN except as the first element. */
 function emitReduceMax(
   graph: GraphBuilder,
   node: Node<'ReduceMax'>,
@@ -98,6 +98,6 @@ function emitReduction<Op extends OpName & Reduction>(
 ): void {
   const { axes, keepdims }: Operators[Reduction] = attributes;
   const axesInput = graph.constant('int64', [axes.length], axes);
-  // Reducing no axis at all means none here, where ONNX would by default reduce every one.
+  // An empty list of axes reduces nothing. ONNX's default would be to reduce all axes.
   graph.node(op, [...inputs, axesInput], outputs, { keepdims: Number(keepdims), noop_with_empty_axes: 1 });
 }

@@ -8,34 +8,34 @@ import { constant } from './source.ts';
 
 type Shaping = 'Reshape' | 'Transpose' | 'Concat' | 'Split' | 'Slice' | 'Pad' | 'Expand';
 
-/** The same elements in row-major order under another shape; one dimension may be -1: what remains. */
+/** Reshapes in row-major order. One dimension may be -1, which is inferred. */
 export function reshape(value: Value, shape: readonly number[]): Value {
   const resolved = resolveShape(value, shape);
   if (sameShape(resolved, value.shape) && !shape.includes(-1)) return value;
   return createValue('Reshape', [value], { shape }, { dtype: value.dtype, shape: resolved });
 }
 
-/** The dimensions from one to another made one. */
+/** Flattens dimensions `startDim` to `endDim` into one. */
 export function flatten(value: Value, startDim: number, endDim: number): Value {
   if (value.shape.length === 0) return reshape(value, [1]);
   const [start, end] = [startDim, endDim].map((axis) => normalizeAxis('flatten', axis, value));
   if (start > end) {
     throw new ShapeError(
-      `flatten: startDim ${startDim} comes after endDim ${endDim} in ${describeType(value)}.`,
+      `flatten: expected startDim ≤ endDim, got ${startDim} and ${endDim} for ${describeType(value)}.`,
     );
   }
   const { shape } = value;
   const flat = [...shape.slice(0, start), sizeOf(shape.slice(start, end + 1)), ...shape.slice(end + 1)];
-  // An open first dimension, so that an exported model takes every batch size.
+  // A dynamic first dimension, so that an exported model accepts every batch size.
   return reshape(value, sizeOf(shape) === 0 ? flat : flat.with(0, -1));
 }
 
-/** A dimension of 1 put in before an axis. */
+/** Inserts a dimension of size 1. */
 export function unsqueeze(value: Value, dim: number): Value {
   const rank = value.shape.length;
   if (!Number.isInteger(dim) || dim < -rank - 1 || dim > rank) {
     throw new ShapeError(
-      `unsqueeze: there is no place ${dim} in ${describeType(value)}; places go from ${-rank - 1} to ${rank}.`,
+      `unsqueeze: expected dim from ${-rank - 1} to ${rank} for ${describeType(value)}, got ${dim}.`,
     );
   }
   return reshape(value, value.shape.toSpliced(dim < 0 ? dim + rank + 1 : dim, 0, 1));
@@ -48,7 +48,7 @@ export function transpose(value: Value, given: readonly number[]): Value {
   const sorted = [...perm].sort((a, b) => a - b);
   if (sorted.length !== rank || sorted.some((axis, position) => axis !== position)) {
     throw new ShapeError(
-      `Transpose: [${given.join()}] is not an order of the axes of ${describeType(value)}; each must stand there once.`,
+      `Transpose: expected each axis of ${describeType(value)} once, got [${given.join()}].`,
     );
   }
   const shape = perm.map((axis) => value.shape[axis]);
@@ -56,7 +56,7 @@ export function transpose(value: Value, given: readonly number[]): Value {
 }
 
 export function concat(values: readonly Value[], givenAxis: number): Value {
-  if (values.length === 0) throw new ShapeError('Concat: takes at least one tensor, given none.');
+  if (values.length === 0) throw new ShapeError('Concat: expected at least one tensor, got none.');
   const first = values[0];
   const axis = normalizeAxis('Concat', givenAxis, first);
   for (const value of values) {
@@ -66,7 +66,7 @@ export function concat(values: readonly Value[], givenAxis: number): Value {
       value.shape.every((size, position) => position === axis || size === first.shape[position]);
     if (!fits) {
       throw new ShapeError(
-        `Concat: ${describeType(first)} and ${describeType(value)} differ beside axis ${axis}, along which they are joined.`,
+        `Concat: expected equal dtypes and shapes except along axis ${axis}, got ${describeType(first)} and ${describeType(value)}.`,
       );
     }
   }
@@ -80,12 +80,14 @@ export function concat(values: readonly Value[], givenAxis: number): Value {
   );
 }
 
-/** `parts` equal pieces along an axis. */
+/** Splits a value into `parts` equal pieces along an axis. */
 export function split(value: Value, givenAxis: number, parts: number): readonly Value[] {
   const axis = normalizeAxis('Split', givenAxis, value);
   const size = value.shape[axis];
   if (!Number.isInteger(parts) || parts < 1 || size % parts !== 0) {
-    throw new ShapeError(`Split: axis ${axis} of ${describeType(value)} has no ${parts} equal parts.`);
+    throw new ShapeError(
+      `Split: axis ${axis} of ${describeType(value)} cannot be divided into ${parts} equal parts.`,
+    );
   }
   const type = { dtype: value.dtype, shape: value.shape.with(axis, size / parts) };
   return createNode('Split', [value], { axis, parts }, Array<typeof type>(parts).fill(type)).outputs;
@@ -96,7 +98,9 @@ export function slice(value: Value, givenAxis: number, start: number, end: numbe
   const axis = normalizeAxis('Slice', givenAxis, value);
   const size = value.shape[axis];
   if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= size)) {
-    throw new ShapeError(`Slice: ${start} to ${end} does not lie in axis ${axis} of ${describeType(value)}.`);
+    throw new ShapeError(
+      `Slice: ${start} to ${end} is out of range for axis ${axis} of ${describeType(value)}.`,
+    );
   }
   if (start === 0 && end === size) return value;
   const type = { dtype: value.dtype, shape: value.shape.with(axis, end - start) };
@@ -117,8 +121,8 @@ export function expand(value: Value, shape: readonly number[]): Value {
 }
 
 /**
- * Writes a Reshape. In a large array one dimension, the last unless said, is what the others leave: where a size was left open before, it then stays open (see
- * `emitModel`); where all are known, nothing is lost. Small ones are spelt out, since onnxruntime only knows by that which it may leave out.
+ * Emits a Reshape. In a large array one dimension (default: the last) is -1, so that a dynamic size stays dynamic (see
+ * `emitModel`). Small shapes are explicit, since onnxruntime can only remove redundant Reshapes of explicit shapes.
  */
 export function emitReshape(
   graph: GraphBuilder,
@@ -131,7 +135,7 @@ export function emitReshape(
   graph.node('Reshape', [x, graph.constant('int64', [given.length], given)], [y]);
 }
 
-/** A quarter of a megabyte. */
+/** Elements: 256 KiB of float32. */
 const leastOpen = 2 ** 16;
 
 export const shaping: OperatorFamily<Shaping> = {
@@ -168,7 +172,7 @@ export const shaping: OperatorFamily<Shaping> = {
   },
   Split: {
     emit: (graph, { attributes: { axis, parts } }, inputs, outputs) => {
-      // Every output of Split is computed, so each gets a name.
+      // ONNX computes every output of Split, so each needs a name.
       const named = outputs.map((name) => name || graph.freshName('unread'));
       graph.node('Split', inputs, named, { axis, num_outputs: parts });
     },
@@ -178,7 +182,7 @@ export const shaping: OperatorFamily<Shaping> = {
       const parts = outputs.map((part, index) => gradients[index] ?? expandZero(part.shape));
       const size = outputs[0].shape[axis];
       const none = x.shape.map(() => 0);
-      // Zeros at the ends are not read from anywhere, and onnxruntime would keep expanded ones as constants.
+      // Zeros at the ends are padded; onnxruntime would keep expanded zeros as constants.
       const [before, behind] = [first, outputs.length - 1 - last].map((count) =>
         none.with(axis, count * size),
       );
@@ -224,7 +228,7 @@ function resolveShape(value: Value, shape: readonly number[]): number[] {
   const fits = open === 0 ? known === size : open === 1 && known > 0 && size % known === 0;
   if (!valid || !fits) {
     throw new ShapeError(
-      `Reshape: ${describeType(value)} has ${size} elements, which do not fill [${shape.join()}]` +
+      `Reshape: ${describeType(value)} has ${size} elements, which cannot have shape [${shape.join()}]` +
         `${open > 1 ? '; only one dimension may be -1' : ''}.`,
     );
   }

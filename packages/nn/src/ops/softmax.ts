@@ -11,7 +11,7 @@ import { reduceSum } from './reduction.ts';
 /** exp x / Σ exp x along an axis. */
 export function softmax(value: Value, givenAxis: number): Value {
   if (value.dtype !== 'float32')
-    throw new ShapeError(`Softmax: takes float32, given ${describeType(value)}.`);
+    throw new ShapeError(`Softmax: expected float32, got ${describeType(value)}.`);
   const axis = normalizeAxis('Softmax', givenAxis, value);
   return createValue('Softmax', [value], { axis }, value);
 }
@@ -19,7 +19,7 @@ export function softmax(value: Value, givenAxis: number): Value {
 /** x − log Σ exp x along an axis. */
 export function logSoftmax(value: Value, givenAxis: number): Value {
   if (value.dtype !== 'float32')
-    throw new ShapeError(`LogSoftmax: takes float32, given ${describeType(value)}.`);
+    throw new ShapeError(`LogSoftmax: expected float32, got ${describeType(value)}.`);
   const axis = normalizeAxis('LogSoftmax', givenAxis, value);
   return createValue('LogSoftmax', [value], { axis }, value);
 }
@@ -35,7 +35,7 @@ export function negativeLogLikelihood(logProbabilities: Value, classes: Value, i
     classes.shape[0] === n;
   if (!fits) {
     throw new ShapeError(
-      `NegativeLogLikelihoodLoss: takes float32[N,C] and int64[N], given ${describeType(logProbabilities)} and ${describeType(classes)}.`,
+      `NegativeLogLikelihoodLoss: expected float32[N,C] and int64[N], got ${describeType(logProbabilities)} and ${describeType(classes)}.`,
     );
   }
   const scalar = { dtype: 'float32', shape: [] } as const;

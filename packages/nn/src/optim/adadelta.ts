@@ -6,13 +6,13 @@ import { requireAtLeastZero, requireFraction } from './require.ts';
 import type { Rule } from './rule.ts';
 
 export interface AdadeltaSettings {
-  /** What the step is multiplied by; 1 unless given. */
+  /** Factor of the update. Default: 1. */
   lr: number;
-  /** Fraction of the running averages that is kept; 0.9 unless given. */
+  /** Decay of the running averages. Default: 0.9. */
   rho: number;
-  /** Added under both roots; 1e-6 unless given. */
+  /** Added under both roots. Default: 1e-6. */
   eps: number;
-  /** L2 penalty; 0 unless given. */
+  /** L2 penalty. Default: 0. */
   weightDecay: number;
 }
 

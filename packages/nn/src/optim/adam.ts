@@ -6,23 +6,23 @@ import { requireAtLeastZero, requireBelowOne } from './require.ts';
 import type { Moment, Rule, UpdateInputs, UpdateOutputs } from './rule.ts';
 
 export interface AdamSettings {
-  /** Learning rate; 0.001 unless given. */
+  /** Learning rate. Default: 0.001. */
   lr: number;
-  /** Fractions of the running averages of g and of g² that are kept; [0.9, 0.999] unless given. */
+  /** Decay of the running averages of g and g². Default: [0.9, 0.999]. */
   betas: readonly [first: number, second: number];
-  /** Added to the denominator; 1e-8 unless given. */
+  /** Added to the denominator. Default: 1e-8. */
   eps: number;
-  /** L2 penalty in Adam, 0 unless given; fraction of lr by which weights shrink in AdamW, 0.01 unless given. */
+  /** Adam: L2 penalty (default: 0). AdamW: decoupled weight decay, as a fraction of lr (default: 0.01). */
   weightDecay: number;
-  /** Divides by the largest average of g² so far. False unless given. */
+  /** If true, divides by the largest average of g² so far. Default: false. */
   amsgrad: boolean;
 }
 
 export type AdamOptions = Partial<AdamSettings>;
 
 /**
- * Adam (torch.optim.Adam): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², and with the corrections for averages that started at 0
- * p ← p − lr/(1 − β₁ᵗ) · m / (√v/√(1 − β₂ᵗ) + eps). t counts the updates of each parameter by itself.
+ * Adam (torch.optim.Adam): m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², and, with bias correction,
+ * p ← p − lr/(1 − β₁ᵗ) · m / (√v/√(1 − β₂ᵗ) + eps). t counts the updates of each parameter separately.
  */
 export class Adam extends Optimizer<AdamSettings> {
   constructor(parameters: OptimizerParameters<AdamSettings>, options: AdamOptions = {}) {
@@ -30,7 +30,7 @@ export class Adam extends Optimizer<AdamSettings> {
   }
 }
 
-/** Adam with weights that shrink by lr · weightDecay at every step, apart from the gradient (torch.optim.AdamW). */
+/** Adam with decoupled weight decay of lr · weightDecay per step (torch.optim.AdamW). */
 export class AdamW extends Optimizer<AdamSettings> {
   constructor(parameters: OptimizerParameters<AdamSettings>, options: AdamOptions = {}) {
     super(adamW, parameters, completeSettings('AdamW', { ...defaults, weightDecay: 1e-2 }, options));

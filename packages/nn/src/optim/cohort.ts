@@ -4,7 +4,7 @@ import { input } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Coefficients, Rule } from './rule.ts';
 
-/** A parameter that is updated, and its states. */
+/** A parameter and its optimizer states. */
 export interface Member {
   readonly parameter: Parameter;
   readonly state: Readonly<Record<string, Float32Array>>;
@@ -16,10 +16,10 @@ export interface Cohort {
   readonly coefficients: Coefficients;
 }
 
-/** Updates the members of the cohorts that it was made for, with the coefficients of the moment. */
+/** Updates all members of the cohorts with the current coefficients. */
 export type CohortsUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
 
-/** Makes programs of the updates of all cohorts, which work in place: one, or several where parameters are large. */
+/** Compiles the in-place updates of all cohorts into one program, or several if the parameters are large. */
 export function updateOfCohorts(
   { update }: Pick<Rule<object>, 'update'>,
   cohorts: readonly Cohort[],
@@ -37,7 +37,7 @@ export function updateOfCohorts(
   };
 }
 
-/** In programs that write some 16 MB each, because onnxruntime-node copies all that a run has written before anything of it can be freed. */
+/** Splits updates into programs that write about 16 MB each: onnxruntime-node copies all outputs of a run at once. */
 function inPortions(updates: readonly (readonly Assignment[])[]): Assignment[][] {
   const portions: { assignments: Assignment[]; bytes: number }[] = [];
   for (const update of updates) {
@@ -56,7 +56,7 @@ function inPortions(updates: readonly (readonly Assignment[])[]): Assignment[][]
 
 const portionBytes = 16e6;
 
-/** A coefficient's place, rounded to float32 there, and the value that reads it. */
+/** The float32 array of a coefficient, and the value that reads it. */
 interface Slot {
   readonly array: Float32Array;
   readonly value: Value;

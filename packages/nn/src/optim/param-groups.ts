@@ -3,30 +3,30 @@ import { Parameter } from '../parameter.ts';
 import { requireOptions } from '../require-options.ts';
 import { describeValue } from '../stored-tensor.ts';
 
-/** Parameters and how they are updated (an entry of torch.optim.Optimizer.param_groups). Settings may be changed between steps. */
+/** Parameters and their settings (an entry of torch.optim.Optimizer.param_groups). Settings may change between steps. */
 export type ParamGroup<Settings extends object> = Settings & {
   readonly params: readonly Parameter[];
-  /** The learning rate that schedulers start from; set by the first of them. */
+  /** Initial learning rate for schedulers; set by the first scheduler. */
   initialLr?: number;
 };
 
-/** A group as it is given: settings that are left out are the optimizer's. */
+/** A parameter group as passed to an optimizer. Default of each setting: the optimizer's. */
 export type ParamGroupOptions<Settings extends object> = Partial<Settings> & {
   params: Parameter | Iterable<Parameter>;
 };
 
-/** What an optimizer takes: parameters that share all settings, or groups of them. */
+/** Parameters that share all settings, or parameter groups. */
 export type OptimizerParameters<Settings extends object> =
   Iterable<Parameter> | Iterable<ParamGroupOptions<Settings>>;
 
-/** The groups that were given; parameters alone are one group. */
+/** Parameter groups; a list of parameters becomes one group. */
 export function asGroups<Settings extends object>(
   where: string,
   given: OptimizerParameters<Settings>,
 ): ParamGroupOptions<Settings>[] {
   if (!isIterable(given)) {
     throw new ArgumentError(
-      `${where}: takes Parameters, given ${describeValue(given)}; pass model.parameters().`,
+      `${where}: expected Parameters, got ${describeValue(given)}. Pass model.parameters().`,
     );
   }
   const elements: (Parameter | ParamGroupOptions<Settings>)[] = [...given];
@@ -34,8 +34,8 @@ export function asGroups<Settings extends object>(
   if (parameters.length === 0 && elements.length > 0) return elements as ParamGroupOptions<Settings>[];
   if (parameters.length < elements.length) {
     throw new ArgumentError(
-      `${where}: takes Parameters or groups { params, … }, given both (element ${elements.findIndex((element) => !(element instanceof Parameter))} ` +
-        'is no Parameter); put single parameters into a group too.',
+      `${where}: expected Parameters or groups { params, … }, got both (element ${elements.findIndex((element) => !(element instanceof Parameter))} ` +
+        'is not a Parameter). Put single parameters into a group too.',
     );
   }
   if (parameters.length === 0) throw noParameters(where);
@@ -44,11 +44,11 @@ export function asGroups<Settings extends object>(
 
 export function noParameters(where: string): ArgumentError {
   return new ArgumentError(
-    `${where}: got no parameters; pass model.parameters(), which finds layers in public fields, not in #private ones.`,
+    `${where}: expected at least one parameter, got none. Pass model.parameters(), which finds layers in public fields, not in #private ones.`,
   );
 }
 
-/** A group with every setting, of which none is shared with another group. */
+/** A group with all settings. No setting object is shared between groups. */
 export function completeGroup<Settings extends object>(
   where: string,
   defaults: Settings,
@@ -60,7 +60,7 @@ export function completeGroup<Settings extends object>(
   };
 }
 
-/** All settings, those that are not given (or undefined) from the defaults. Nothing is shared with either. */
+/** Fills missing and undefined settings from the defaults. Returns copies. */
 export function completeSettings<Settings extends object>(
   where: string,
   defaults: Settings,
@@ -79,14 +79,14 @@ function parametersOf(where: string, params: unknown): readonly Parameter[] {
   if (params instanceof Parameter) return [params];
   if (!isIterable(params)) {
     throw new ArgumentError(
-      `${where}: a group is { params, … } with a list of Parameters, given ${describeValue(params)} as params.`,
+      `${where}: expected a group { params, … } with a list of Parameters, got ${describeValue(params)} as params.`,
     );
   }
   const elements = [...params];
   const stranger = elements.findIndex((element) => !(element instanceof Parameter));
   if (stranger !== -1) {
     throw new ArgumentError(
-      `${where}: element ${stranger} of params is ${describeValue(elements[stranger])}, no Parameter.`,
+      `${where}: expected Parameters in params, got ${describeValue(elements[stranger])} at index ${stranger}.`,
     );
   }
   return elements as Parameter[];
@@ -96,7 +96,7 @@ function isIterable(value: unknown): value is Iterable<unknown> {
   return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }
 
-/** Refuses a parameter that several groups would update. */
+/** Rejects a parameter that is in several groups. */
 export function requireInOneGroup(
   where: string,
   groups: readonly { readonly params: readonly Parameter[] }[],
@@ -107,7 +107,7 @@ export function requireInOneGroup(
       const earlier = groupOf.get(parameter);
       if (earlier !== undefined) {
         throw new ArgumentError(
-          `${where}: ${parameter.describe()} is in two parameter groups, ${earlier} and ${position}; leave it out of one.`,
+          `${where}: ${parameter.describe()} is in two parameter groups, ${earlier} and ${position}. Remove it from one.`,
         );
       }
       groupOf.set(parameter, position);

@@ -2,9 +2,9 @@ import { store, type StoredTensor } from '../stored-tensor.ts';
 import type { Moment } from './rule.ts';
 import type { ParameterStateDict } from './state-dict.ts';
 
-/** What an optimizer remembers of one parameter. */
+/** Optimizer state of one parameter. */
 export class ParameterState {
-  /** Number of the parameter, counted through all groups in the order in which they came. */
+  /** Index of the parameter, counted through all groups in order. */
   readonly position: number;
   #steps = 0;
   #isFresh = false;
@@ -14,12 +14,12 @@ export class ParameterState {
     this.position = position;
   }
 
-  /** Of the update that comes next. */
+  /** Moment of the next update. */
   get moment(): Moment {
     return { step: this.#steps + 1, isFresh: this.#isFresh };
   }
 
-  /** The arrays under these names; new ones are zeros, and make the state fresh until an update has been counted. */
+  /** The arrays with these names. New arrays are zeros and make the state fresh until `count` is called. */
   arraysFor(names: readonly string[], length: number): Readonly<Record<string, Float32Array>> {
     for (const name of names) {
       if (name in this.#arrays) continue;
@@ -29,7 +29,7 @@ export class ParameterState {
     return Object.fromEntries(names.map((name) => [name, this.#arrays[name]]));
   }
 
-  /** Counts an update that was carried out. */
+  /** Counts a completed update. */
   count(): void {
     this.#steps += 1;
     this.#isFresh = false;
@@ -43,7 +43,7 @@ export class ParameterState {
     return { ...Object.fromEntries(tensors), step: this.#steps } as ParameterStateDict;
   }
 
-  /** Becomes what was saved, in arrays of its own, or what it was in the beginning. */
+  /** Restores a copy of a saved state; undefined resets the state. */
   load(saved: ParameterStateDict | undefined): void {
     const { step, ...tensors } = saved ?? { step: 0 };
     this.#steps = step;

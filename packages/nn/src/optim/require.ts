@@ -2,29 +2,29 @@ import { ArgumentError } from '../errors.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 
-/** Refuses numbers below 0 and NaN; what JavaScript callers pass instead of numbers too. */
+/** Rejects numbers below 0, NaN and values that are not numbers. */
 export function requireAtLeastZero(where: string, numbers: Numbers): void {
   for (const [name, value] of Object.entries(numbers)) {
     if (!(typeof value === 'number' && value >= 0)) {
-      throw new ArgumentError(`${where}: ${name} must be at least 0, given ${value}.`);
+      throw new ArgumentError(`${where}: ${name} must be at least 0, got ${value}.`);
     }
   }
 }
 
-/** Refuses numbers outside of [0, 1]. */
+/** Rejects numbers outside [0, 1]. */
 export function requireFraction(where: string, numbers: Numbers): void {
   for (const [name, value] of Object.entries(numbers)) {
     if (!(typeof value === 'number' && value >= 0 && value <= 1)) {
-      throw new ArgumentError(`${where}: ${name} must lie between 0 and 1, given ${value}.`);
+      throw new ArgumentError(`${where}: ${name} must lie between 0 and 1, got ${value}.`);
     }
   }
 }
 
-/** Refuses numbers outside of [0, 1): a running average that keeps all of its past never learns. */
+/** Rejects numbers outside [0, 1): a running average with a decay of 1 never changes. */
 export function requireBelowOne(where: string, numbers: Numbers): void {
   for (const [name, value] of Object.entries(numbers)) {
     if (!(typeof value === 'number' && value >= 0 && value < 1)) {
-      throw new ArgumentError(`${where}: ${name} must be at least 0 and below 1, given ${value}.`);
+      throw new ArgumentError(`${where}: ${name} must be at least 0 and below 1, got ${value}.`);
     }
   }
 }

@@ -6,17 +6,17 @@ import { requireAtLeastZero } from './require.ts';
 import type { Rule } from './rule.ts';
 
 export interface RMSpropSettings {
-  /** Learning rate; 0.01 unless given. */
+  /** Learning rate. Default: 0.01. */
   lr: number;
-  /** Fraction of the running average of g² that is kept; 0.99 unless given. */
+  /** Decay of the running average of g². Default: 0.99. */
   alpha: number;
-  /** Added to the denominator; 1e-8 unless given. */
+  /** Added to the denominator. Default: 1e-8. */
   eps: number;
-  /** L2 penalty; 0 unless given. */
+  /** L2 penalty. Default: 0. */
   weightDecay: number;
-  /** Fraction of the velocity that is kept; 0 unless given. */
+  /** Momentum factor. Default: 0. */
   momentum: number;
-  /** Divides by the standard deviation of g instead of its root mean square. False unless given. */
+  /** If true, divides by the standard deviation of g instead of its root mean square. Default: false. */
   centered: boolean;
 }
 

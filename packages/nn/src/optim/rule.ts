@@ -1,23 +1,24 @@
 import type { Value } from '../graph/node.ts';
 
 /**
- * The numbers of a rule, computed in double at every step and read by the compiled update as inputs. One that is undefined is not part of the
- * graph: which are defined, and which states there are, decides what is compiled; their sizes do not.
+ * Coefficients of a rule, computed in double precision at every step and passed to the compiled update as inputs.
+ * Undefined coefficients are not part of the graph: the program depends on which coefficients are defined and which
+ * states exist, not on their values.
  */
 export type Coefficients = Readonly<Record<string, number | undefined>>;
 
-/** A parameter's state, an array or a value of the parameter's shape under each name; undefined: not kept under the present settings. */
+/** A parameter's states by name, each of the parameter's shape; undefined: not used with the current settings. */
 export type StateValues = Readonly<Record<string, Value | undefined>>;
 
-/** Where a parameter stands when it is updated. */
+/** Progress of a parameter at an update. */
 export interface Moment {
-  /** Updates of this parameter, the present one included: 1 at the first. A step at which it has no gradient does not count. */
+  /** Number of updates of this parameter, including the current one. Steps without a gradient do not count. */
   readonly step: number;
-  /** Whether some of its states begin at this update, as zeros. */
+  /** True if some of its states are initialized (as zeros) at this update. */
   readonly isFresh: boolean;
 }
 
-/** What a rule reads for one parameter: scalars for the coefficients, all else of the parameter's shape. */
+/** Inputs of a rule for one parameter: coefficients are scalars, all others have the parameter's shape. */
 export interface UpdateInputs<C extends Coefficients = Coefficients, S extends StateValues = StateValues> {
   readonly parameter: Value;
   readonly gradient: Value;
@@ -27,13 +28,13 @@ export interface UpdateInputs<C extends Coefficients = Coefficients, S extends S
   };
 }
 
-/** What the parameter and each of its states become. */
+/** New values of the parameter and its states. */
 export interface UpdateOutputs<S extends StateValues = StateValues> {
   readonly parameter: Value;
   readonly state: S;
 }
 
-/** How an optimizer changes one parameter: pure functions of its settings. */
+/** The update rule of an optimizer for one parameter: pure functions of its settings. */
 export interface Rule<
   Settings extends object,
   C extends Coefficients = Coefficients,
@@ -42,16 +43,16 @@ export interface Rule<
   /** The optimizer's name, for messages. */
   readonly name: string;
 
-  /** @throws ArgumentError for settings that cannot work */
+  /** @throws ArgumentError for invalid settings */
   check(settings: Settings): void;
 
-  /** The states that are kept under these settings. */
+  /** Names of the states that these settings require. */
   stateNames(settings: Settings): readonly (keyof S & string)[];
 
   coefficients(settings: Settings, moment: Moment): C;
 
   /**
-   * The update as a graph. It works in place: a state or the parameter must not be read by anything that does not lead to what it becomes
+   * The update as a graph. It works in place: a state or the parameter may only be read by nodes that lead to its new value
    * (see `updateOf`).
    */
   update(inputs: UpdateInputs<C, S>): UpdateOutputs<S>;

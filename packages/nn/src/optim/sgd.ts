@@ -7,15 +7,15 @@ import { requireAtLeastZero } from './require.ts';
 import type { Rule } from './rule.ts';
 
 export interface SGDSettings {
-  /** Learning rate; torch 1.13 requires it, later versions default to 0.001, as here. */
+  /** Learning rate. Default: 0.001, as in torch 2 (torch 1.13 requires it). */
   lr: number;
-  /** Fraction of the velocity that is kept; 0 unless given. */
+  /** Momentum factor. Default: 0. */
   momentum: number;
-  /** Fraction of the gradient that the velocity does not take, from the second step on; 0 unless given. */
+  /** Dampening of the gradient in the velocity, from the second step on. Default: 0. */
   dampening: number;
-  /** L2 penalty; 0 unless given. */
+  /** L2 penalty. Default: 0. */
   weightDecay: number;
-  /** Looks one step ahead; needs momentum, and no dampening. False unless given. */
+  /** Nesterov momentum; requires momentum above 0 and dampening 0. Default: false. */
   nesterov: boolean;
 }
 
@@ -46,10 +46,10 @@ const rule: Rule<SGDSettings, Coefficients, State> = {
   check({ lr, momentum, dampening, weightDecay, nesterov }) {
     requireAtLeastZero('SGD', { lr, momentum, weightDecay });
     if (!Number.isFinite(dampening))
-      throw new ArgumentError(`SGD: dampening must be a number, given ${dampening}.`);
+      throw new ArgumentError(`SGD: dampening must be a number, got ${dampening}.`);
     if (nesterov && (momentum === 0 || dampening !== 0)) {
       throw new ArgumentError(
-        `SGD: nesterov needs a momentum above 0 and no dampening, given momentum ${momentum} and dampening ${dampening}.`,
+        `SGD: nesterov requires a momentum above 0 and a dampening of 0, got momentum ${momentum} and dampening ${dampening}.`,
       );
     }
   },
@@ -60,7 +60,7 @@ const rule: Rule<SGDSettings, Coefficients, State> = {
     rate: lr,
     decay: weightDecay === 0 ? undefined : weightDecay,
     keep: momentum === 0 ? undefined : momentum,
-    // The velocity starts as the whole gradient.
+    // The initial velocity is the undamped gradient.
     gain: momentum === 0 || dampening === 0 ? undefined : isFresh ? 1 : 1 - dampening,
     ahead: nesterov ? momentum : undefined,
   }),

@@ -3,9 +3,9 @@ import { describeValue, misfit, type StoredTensor } from '../stored-tensor.ts';
 import type { ParamGroup } from './param-groups.ts';
 import type { Rule } from './rule.ts';
 
-/** What an optimizer knows at one moment, in torch's layout: plain objects, numbers and arrays of which nothing is shared. */
+/** State of an optimizer in torch's layout: a deep copy of plain objects, numbers and arrays. */
 export interface OptimizerStateDict<Settings extends object = object> {
-  /** By the number of the parameter; a parameter that was never updated has none. */
+  /** By parameter index; parameters that were never updated have no entry. */
   state: Record<number, ParameterStateDict>;
   paramGroups: StoredGroup<Settings>[];
 }
@@ -13,19 +13,19 @@ export interface OptimizerStateDict<Settings extends object = object> {
 /** `step`, the number of updates, and the rule's arrays under torch's names in camelCase, such as `expAvg`. */
 export type ParameterStateDict = Record<string, number | StoredTensor> & { step: number };
 
-/** A group's settings, and the numbers of its parameters, counted through all groups. */
+/** A group's settings and the indices of its parameters, counted through all groups. */
 export type StoredGroup<Settings extends object> = Settings & { params: number[]; initialLr?: number };
 
-/** What is loaded, checked: for each group its settings, and for each of its parameters the state, if there is one. */
+/** A validated group: its settings, and the state of each of its parameters, if any. */
 export interface CheckedGroup<Settings extends object> {
   readonly settings: Settings & { initialLr?: number };
   readonly states: readonly (ParameterStateDict | undefined)[];
 }
 
 /**
- * Compares a state dict with the optimizer that is to load it.
+ * Checks that a state dict matches an optimizer.
  *
- * @throws ArgumentError that names everything that differs
+ * @throws ArgumentError that lists all differences
  */
 export function checkStateDict<Settings extends object>(
   rule: Rule<Settings>,
@@ -43,7 +43,7 @@ export function checkStateDict<Settings extends object>(
   ];
   if (differences.length > 0) {
     throw new ArgumentError(
-      `${rule.name}: the state dict does not fit this optimizer: ${differences.join('; ')}. Nothing was loaded.`,
+      `${rule.name}: the state dict does not match this optimizer: ${differences.join('; ')}. Nothing was loaded.`,
     );
   }
   return dict.paramGroups.map(({ params, ...settings }) => ({
@@ -57,7 +57,7 @@ function requireLayout(name: string, dict: unknown): void {
   const fits = typeof state === 'object' && state !== null && Array.isArray(paramGroups);
   if (!fits || paramGroups.some((group) => !Array.isArray((group as { params?: unknown } | null)?.params))) {
     throw new ArgumentError(
-      `${name}: a state dict is { state, paramGroups: [{ params: […], … }] }, as stateDict() gives it; given ${describeValue(dict)}.`,
+      `${name}: expected a state dict { state, paramGroups: [{ params: […], … }] } from stateDict(), got ${describeValue(dict)}.`,
     );
   }
 }
@@ -70,7 +70,7 @@ function differentSizes(
     all.map(({ params }) => params.length);
   const [own, stored] = [sizes(groups), sizes(paramGroups)];
   if (own.join() === stored.join()) return [];
-  return [`its groups have [${stored.join()}] parameters, the optimizer's [${own.join()}]`];
+  return [`expected groups of [${own.join()}] parameters, got [${stored.join()}]`];
 }
 
 function differentGroup<Settings extends object>(
@@ -110,7 +110,7 @@ function differentState(
     .map((name) => [name, misfit(tensors[name], shape)])
     .filter(([, difference]) => difference !== undefined)
     .map((words) => words.join(' '));
-  const wrongStep = Number.isInteger(step) && step >= 0 ? [] : [`has ${step} as its step`];
+  const wrongStep = Number.isInteger(step) && step >= 0 ? [] : [`has an invalid step, ${step}`];
   return [...wrongNames, ...misfits, ...wrongStep];
 }
 
@@ -119,14 +119,16 @@ function differentNames(given: readonly string[], expected: readonly string[]): 
   const unknown = given.filter((name) => !expected.includes(name));
   return [
     ...(missing.length > 0 ? [`lacks ${missing.join(', ')}`] : []),
-    ...(unknown.length > 0 ? [`has ${unknown.join(', ')}, which this optimizer does not keep`] : []),
+    ...(unknown.length > 0 ? [`has ${unknown.join(', ')}, which this optimizer does not use`] : []),
   ];
 }
 
 function strayStates({ state, paramGroups }: OptimizerStateDict): string[] {
   const known = new Set(paramGroups.flatMap(({ params }) => params.map(String)));
   const strays = Object.keys(state).filter((number) => !known.has(number));
-  return strays.length === 0 ? [] : [`it has states of parameters ${strays.join()}, which are in no group`];
+  return strays.length === 0
+    ? []
+    : [`it has states of parameters ${strays.join()}, which are not in any group`];
 }
 
 function refusalOf(check: () => void): string | undefined {

@@ -1,7 +1,7 @@
 /**
- * Normal numbers from uniform ones as torch's CPU generator makes them of 16 at a time, bit for bit: Box and Muller's transform in float32, with
- * the logarithm, sine and cosine of Cephes (Moshier) in the form that aten/src/ATen/native/cpu/avx_mathfun.h gives them for AVX2, in which the compiler
- * joins a product and the sum that it goes into to one rounding.
+ * Transforms 16 uniform numbers to normal numbers, bit-identical to torch's CPU generator: the Box-Muller transform in
+ * float32, with the logarithm, sine and cosine of Cephes (Moshier) as in aten/src/ATen/native/cpu/avx_mathfun.h for AVX2,
+ * where the compiler fuses multiply and add.
  *
  * @param array uniform in [0, 1) in the 16 elements from `start`; normal afterwards
  */

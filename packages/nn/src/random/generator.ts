@@ -3,50 +3,49 @@ import { ArgumentError } from '../errors.ts';
 import { boxMuller16 } from './box-muller.ts';
 import { registerRandomState } from './registry.ts';
 
-/** Where a generator is in its sequence: plain data. */
+/** State of a generator, as plain data. */
 export interface GeneratorState {
-  /** Of mt19937: the index of the next word, and the 624 words. */
+  /** State of mt19937: the index of the next word, and the 624 words. */
   mt19937: Int32Array;
-  /** The normal number that the next call gives, where one is left over. */
+  /** The second normal number of the last Box-Muller pair, if it is unused. */
   spareNormal: number | undefined;
 }
 
 /**
- * The numbers that torch's CPU generator gives: mt19937, uniform floats from its lowest 24 bits and doubles from the lowest 53 of two numbers
- * (at::uniform_real_distribution), and what torch makes of these.
- * The same seed and the same sequence of calls give the same parameters as in PyTorch.
+ * torch's CPU generator: mt19937, with uniform floats from the lowest 24 bits and doubles from the lowest 53 bits of two
+ * numbers (at::uniform_real_distribution). The same seed and sequence of calls give the same parameters as PyTorch.
  */
 export class Generator {
   #state: ReturnType<typeof mersenne>;
-  /** Box and Muller's transform gives two normal numbers; the second waits here for the next call. */
+  /** The Box-Muller transform returns two normal numbers; the second is kept for the next call. */
   #spareNormal: number | undefined;
 
   constructor(seed: number) {
     this.#state = mersenne(seed % 2 ** 32);
   }
 
-  /** Starts again from `seed`, an integer of 32 bits. */
+  /** Resets the generator to `seed`, a 32-bit integer. */
   manualSeed(seed: number): void {
     this.#state = mersenne(seed % 2 ** 32);
     this.#spareNormal = undefined;
   }
 
-  /** Where the generator is (torch.Generator.get_state): a copy. */
+  /** A copy of the generator's state (torch.Generator.get_state). */
   stateDict(): GeneratorState {
     return { mt19937: Int32Array.from(this.#state.getState()), spareNormal: this.#spareNormal };
   }
 
   /**
-   * Goes on where `stateDict` was taken (torch.Generator.set_state).
+   * Restores a state from `stateDict` (torch.Generator.set_state).
    *
-   * @throws ArgumentError for what is no such state; nothing is changed then
+   * @throws ArgumentError for an invalid state; nothing is changed
    */
   loadStateDict({ mt19937, spareNormal }: GeneratorState): void {
     try {
       this.#state = mersenneFromState([...mt19937]);
     } catch {
       throw new ArgumentError(
-        'Generator.loadStateDict: mt19937 must be the 625 integers that stateDict() gives, an index and 624 words.',
+        'Generator.loadStateDict: mt19937 must be the 625 integers of stateDict(): an index and 624 words.',
       );
     }
     this.#spareNormal = spareNormal;
@@ -63,8 +62,8 @@ export class Generator {
   }
 
   /**
-   * Fills with normal numbers (torch.Tensor.normal_ on the CPU): from 16 elements on 16 at a time, as torch does with AVX2; the last ones, where 16
-   * do not divide their number, are drawn anew together with those before.
+   * Fills with normal numbers (torch.Tensor.normal_ on the CPU). As in torch with AVX2, arrays of at least 16 elements are
+   * filled 16 at a time; if the length is not a multiple of 16, the last 16 are drawn again.
    */
   fillNormal(array: Float32Array, mean: number, std: number): void {
     const { length } = array;
@@ -81,8 +80,8 @@ export class Generator {
   }
 
   /**
-   * Fills with `value` at a probability, and 0 elsewhere (torch.Tensor.bernoulli_ on the CPU; a torch that is built with Intel's MKL draws
-   * other numbers).
+   * Sets each element to `value` with the given probability, else to 0 (torch.Tensor.bernoulli_ on the CPU; torch built
+   * with Intel's MKL draws other numbers).
    */
   fillBernoulli(array: Float32Array, probability: number, value: number): void {
     for (let i = 0; i < array.length; i += 1) array[i] = this.#uniformDouble() < probability ? value : 0;
@@ -111,11 +110,11 @@ export class Generator {
   }
 }
 
-/** What modules draw their initial parameters from. Differs from process to process until `manualSeed` is called, as torch's does. */
+/** Generator of initial parameters. Seeded randomly in each process until `manualSeed` is called, as in torch. */
 export const defaultGenerator = new Generator(Math.floor(Math.random() * 2 ** 32));
 registerRandomState(defaultGenerator);
 
-/** Seeds the default generator (torch.manual_seed): the modules made after it get the same parameters in every process. */
+/** Seeds the default generator (torch.manual_seed): modules created afterwards have the same parameters in every process. */
 export function manualSeed(seed: number): void {
   defaultGenerator.manualSeed(seed);
 }

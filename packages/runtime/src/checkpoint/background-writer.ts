@@ -7,17 +7,17 @@ import type { WriteJob, Written } from './write-checkpoint.ts';
 import { ownIdentity } from './writer-identity.ts';
 import type { WriterReport, WriterThreadData } from './writer-thread.ts';
 
-/** Memory for a file of so many bytes, whose content does not matter. */
+/** Returns memory for a file of `bytes` bytes; its content is arbitrary. */
 export type Allocate = (file: string, bytes: number) => Uint8Array<ArrayBuffer>;
 
 /**
- * Writes checkpoints in a thread of its own, so that neither hashing nor the disk holds up the training thread, and the writing goes on while that
- * computes. The thread keeps the process alive while it writes, and not otherwise; a process that ends all the same waits for it (`ending.ts`).
+ * Writes checkpoints in a separate thread, so hashing and disk writes do not block training. The thread keeps
+ * the process alive only while it writes. A process that exits during a write waits for it (`ending.ts`).
  */
 export class BackgroundWriter {
   readonly #location: string;
   #thread: WriterThread | undefined;
-  /** The memory of the last checkpoint, whose pages are there already. */
+  /** The memory of the last checkpoint. It is reused because its pages are already mapped. */
   #spare: WriteJob['files'] = new Map();
 
   constructor(location: string) {
@@ -29,7 +29,7 @@ export class BackgroundWriter {
     return spare?.length === bytes ? (spare as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
   };
 
-  /** The files' memory goes to the thread at once. One job at a time. */
+  /** Transfers the files' memory to the thread at once. One job at a time. */
   async write(job: WriteJob): Promise<Written> {
     const { files, outcome } = await this.#carryOut(job);
     this.#spare = files;
@@ -52,7 +52,7 @@ export class BackgroundWriter {
   }
 }
 
-/** Of `writerState` in writer-thread.ts, which only a thread may load. */
+/** `writerState.writing` of writer-thread.ts, which only a thread may import. */
 const writing = 0;
 
 class WriterThread {
@@ -65,15 +65,15 @@ class WriterThread {
     this.#reports = port1;
     const state = this.#state.buffer;
     const workerData: WriterThreadData = { location, identity: ownIdentity, reports: port2, state };
-    // The neighbour of this file, built or not.
+    // The thread's file has the same extension as this one: .ts in the repository, .js when built.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const entry = new URL(`./writer-thread.${extension}`, import.meta.url);
-    // Built, it needs none of the loaders that the program may run under.
+    // The built file does not need the program's loaders.
     const options = extension === 'js' ? { execArgv: [] } : {};
     this.#worker = new Worker(entry, { workerData, transferList: [port2], ...options });
   }
 
-  /** @throws Error when the thread ends instead */
+  /** @throws Error if the thread ends before its report */
   async carryOut(job: WriteJob): Promise<WriterReport> {
     const report = this.#nextReport();
     Atomics.store(this.#state, 0, writing);
@@ -85,11 +85,14 @@ class WriterThread {
     });
   }
 
-  /** Blocks until the job is over. Its report is read here: this thread's event loop may never run again. */
+  /**
+   * Blocks until the job is complete. It reads the report synchronously, because the event loop may never run
+   * again.
+   */
   finishSync(withinMs: number): WriteEnd {
     if (Atomics.wait(this.#state, 0, writing, withinMs) === 'timed-out') return { kind: 'unfinished' };
     const received = receiveMessageOnPort(this.#reports) as { message: WriterReport } | undefined;
-    if (received === undefined) return { kind: 'failed', reason: 'the thread that writes it has ended' };
+    if (received === undefined) return { kind: 'failed', reason: 'the writer thread has ended' };
     const { outcome } = received.message;
     return 'failure' in outcome ? { kind: 'failed', reason: outcome.failure.message } : { kind: 'written' };
   }
@@ -112,11 +115,11 @@ class WriterThread {
         });
       };
       const end = (code: number) => {
-        fail(new Error(`the thread that writes checkpoints ended with exit code ${code}`));
+        fail(new Error(`the checkpoint writer thread ended with exit code ${code}`));
       };
       this.#worker.on('error', fail).on('exit', end);
       this.#reports.on('message', take);
-      // The worker keeps the process alive.
+      // The worker alone keeps the process alive.
       this.#reports.unref();
     });
   }

@@ -7,8 +7,9 @@ import type { WriterIdentity } from './writer-identity.ts';
 const claimName = 'writer.json';
 
 /**
- * The right to write checkpoints to a bucket, which has no locks: `writer.json` names the process that has come last, and whoever finds another one's name there stops. So nothing has to be removed
- * after a process that was killed, and one that was cut off from its job cannot go on writing.
+ * The right to write checkpoints to a bucket, which has no locks. `writer.json` names the latest writer, and
+ * a process that finds another name there stops writing. So nothing has to be cleaned up after a killed
+ * process, and a process that was cut off from its job cannot continue to write.
  */
 export class BucketClaim {
   readonly #storage: Storage;
@@ -21,9 +22,9 @@ export class BucketClaim {
   }
 
   /**
-   * Puts this process's name there the first time; later it looks whether it is there still.
+   * The first call writes this process's name to `writer.json`; later calls check that it is still there.
    *
-   * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which has come since; StorageError
+   * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the newer writer; StorageError
    */
   async requireOwn(): Promise<void> {
     const holder = this.#isMade ? await this.#holder() : undefined;

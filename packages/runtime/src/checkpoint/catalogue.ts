@@ -1,25 +1,29 @@
 import type { StoredObject } from '../storage/index.ts';
 
 /*
- * What checkpoints are called where they are stored, and which of them are complete, newest, or to be deleted. A checkpoint is a folder
- * `checkpoint-<number>-step-<step>`; numbers count the checkpoints of a place, so that the newest is known also where a job went back to an earlier step.
+ * Names of stored checkpoints, and which of them are complete, newest, or to be deleted. A checkpoint is a
+ * folder `checkpoint-<number>-step-<step>`. Numbers increase with every checkpoint in a location, so the
+ * newest is known even if a job went back to an earlier step.
  */
 
 export const manifestName = 'manifest.json';
 
-/** All names of checkpoints begin with it. */
+/** The prefix of all checkpoint names. */
 export const namePrefix = 'checkpoint-';
 
 export interface CheckpointEntry {
-  /** Of the folder. */
+  /** Name of the folder. */
   name: string;
   number: number;
   step: number;
-  /** Whether its manifest, which is written last and deleted first, is there. */
+  /** Whether its manifest exists. The manifest is written last and deleted first. */
   isComplete: boolean;
 }
 
-/** Numbers and steps have at most so many digits. A longer name is not ringrun's: as a JavaScript number it would not be exact. */
+/**
+ * Maximum digits of a number and a step. A longer one would not be exact as a JavaScript number, so the name
+ * is not ringrun's.
+ */
 const mostDigits = 15;
 
 const pattern = new RegExp(
@@ -27,7 +31,7 @@ const pattern = new RegExp(
   's',
 );
 
-/** Padded, so that listings show checkpoints in their order. */
+/** Padded, so that listings sort checkpoints by number. */
 export function checkpointName(number: number, step: number): string {
   return `${namePrefix}${String(number).padStart(6, '0')}-step-${step}`;
 }
@@ -45,25 +49,28 @@ export function checkpointsAmong(objects: readonly StoredObject[]): CheckpointEn
   return [...entries.values()].sort((a, b) => a.number - b.number);
 }
 
-/** Those that can be resumed from, the newest first. */
+/** The complete checkpoints, newest first. */
 export function newestFirst<Entry extends CheckpointEntry>(entries: readonly Entry[]): Entry[] {
   const complete = entries.filter(({ isComplete }) => isComplete);
   return complete.sort((a, b) => b.number - a.number || b.step - a.step);
 }
 
-/** The highest number; 0 where there are none. */
+/** The highest number; 0 if there are no checkpoints. */
 export function highestNumber(entries: readonly CheckpointEntry[]): number {
   return entries.reduce((highest, { number }) => Math.max(highest, number), 0);
 }
 
-/** The number of the next checkpoint: higher than all that are there, and than `above`, the highest that is known of elsewhere. */
+/**
+ * The number of the next checkpoint: higher than those of `entries`, and than `above`, the highest number
+ * seen on other hosts.
+ */
 export function nextNumber(entries: readonly CheckpointEntry[], above = 0): number {
   return Math.max(highestNumber(entries), above) + 1;
 }
 
 /**
- * Names of the checkpoints that go once a new one is complete: all complete ones but the `keep` newest, and those before the newest that a crash has
- * left incomplete.
+ * Names of the checkpoints to delete after a new one is complete: all complete ones except the `keep` newest,
+ * and incomplete ones older than the newest complete one (left by a crash).
  */
 export function superseded(entries: readonly CheckpointEntry[], keep: number): string[] {
   const complete = entries.filter(({ isComplete }) => isComplete);

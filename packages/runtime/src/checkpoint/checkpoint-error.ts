@@ -1,6 +1,6 @@
 import { RingrunError } from '@ringrun/collectives';
 
-/** Codes by what went wrong. */
+/** Error codes by problem. */
 const codes = {
   'not written': 'ERR_CHECKPOINT_NOT_WRITTEN',
   'not read': 'ERR_CHECKPOINT_NOT_READ',
@@ -15,7 +15,7 @@ const codes = {
 
 export type CheckpointProblem = keyof typeof codes;
 
-/** A checkpoint was not written or not resumed from. Every rank gets the same message; no state has changed. */
+/** Saving or resuming failed. Every rank throws the same message, and no state has changed. */
 export class CheckpointError extends RingrunError {
   readonly problem: CheckpointProblem;
 
@@ -25,12 +25,12 @@ export class CheckpointError extends RingrunError {
   }
 }
 
-/** An error as it travels to other ranks and threads. */
+/** A serializable error, sent to other ranks and threads. */
 export interface Failure {
   name: string;
   message: string;
   code?: string;
-  /** Of a CheckpointError. */
+  /** Set for a CheckpointError. */
   problem?: CheckpointProblem;
 }
 
@@ -45,7 +45,7 @@ export function failureOf(error: unknown): Failure {
   };
 }
 
-/** What a failure was, where it happened elsewhere. */
+/** Restores an error from its serialized form. */
 export function errorOf({ name, message, code, problem }: Failure): Error {
   if (problem !== undefined) return new CheckpointError(problem, message);
   return Object.assign(new Error(message), { name, ...(code === undefined ? {} : { code }) });

@@ -15,32 +15,41 @@ import type { Team } from './team.ts';
 import { Writes } from './writes.ts';
 
 export interface CheckpointerOptions {
-  /** Where checkpoints are: a folder that all hosts share, or `s3://bucket/prefix`. Of one job alone. */
+  /**
+   * Location of the checkpoints: a folder shared by all hosts, or `s3://bucket/prefix`. Use one location per
+   * job.
+   */
   dir: string;
-  /** How many checkpoints stay, an integer from 1; 3 unless given. */
+  /** Number of checkpoints to keep, an integer of at least 1. Default: 3. */
   keep?: number;
-  /** The ranks that train together; the default group unless given, this process alone without one. */
+  /** The ranks that train together. Default: the default group, or this process alone if there is none. */
   processGroup?: ProcessGroup;
 }
 
 const checkpointerOptions: OptionNames<CheckpointerOptions> = { dir: true, keep: true, processGroup: true };
 
 export interface RegisterOptions {
-  /** Whether each rank's state is kept, and not rank 0's for all: for what differs between ranks. False unless given. */
+  /**
+   * Save the state of every rank instead of only rank 0's. Use it for state that differs between ranks.
+   * Default: `false`.
+   */
   perRank?: boolean;
 }
 
 export interface Progress {
-  /** Steps that were made, an integer from 0. */
+  /** Number of completed steps, an integer of at least 0. */
   step: number;
-  /** An integer from 0; 0 unless given. */
+  /** The epoch, an integer of at least 0. Default: 0. */
   epoch?: number;
-  /** Anything else that a program wants back, of rank 0: plain values, as of a state dict. */
+  /** Other values to save, taken from rank 0. The same types as in a state dict. */
   values?: Readonly<Record<string, unknown>>;
 }
 
 export interface ResumeOptions {
-  /** Whether exactly what was saved must be registered; true unless given. With false what is on one side only is left alone. */
+  /**
+   * Require the registered names to match the saved names exactly. Default: `true`. If `false`, names on one
+   * side only are ignored.
+   */
   strict?: boolean;
 }
 
@@ -48,21 +57,22 @@ const registerOptions: OptionNames<RegisterOptions> = { perRank: true };
 const progressNames: OptionNames<Progress> = { step: true, epoch: true, values: true };
 const resumeOptions: OptionNames<ResumeOptions> = { strict: true };
 
-/** What a program goes on from. */
+/** The saved progress, and the checkpoint it was loaded from. */
 export interface Resumed {
   step: number;
   epoch: number;
   values: Readonly<Record<string, unknown>>;
-  /** Ranks that saved it. */
+  /** Number of ranks that saved it. */
   worldSize: number;
-  /** When it was saved. */
+  /** Time of the save. */
   time: Date;
-  /** Where it is: a folder, or `s3://bucket/prefix/checkpoint-…`. */
+  /** Path of the checkpoint: a folder, or `s3://bucket/prefix/checkpoint-…`. */
   path: string;
 }
 
 /**
- * Saves a training and resumes it (in the manner of torch.distributed.checkpoint): on as many ranks as before bit for bit as if it had never stopped.
+ * Saves and resumes training (similar to torch.distributed.checkpoint). Resumed on the same number of ranks,
+ * training is bit-identical to an uninterrupted run.
  *
  * ```ts
  * const checkpoints = new Checkpointer({ dir: 's3://bucket/job-7' });
@@ -74,14 +84,16 @@ export interface Resumed {
  * await checkpoints.finished();
  * ```
  *
- * `save`, `finished` and `resume` are collectives: every rank calls them, between steps, outside of `join`. Rank 0 writes and reads. What is saved is rank 0's, except for
- * what is registered `perRank` and for the random states of libraries (dropout's of `@ringrun/nn`), which register themselves.
+ * `save`, `finished` and `resume` are collectives: every rank calls them between steps, outside `join`. Rank
+ * 0 writes and reads. The saved state is rank 0's, except for objects registered with `perRank` and for the
+ * random states of libraries (such as dropout in `@ringrun/nn`), which register themselves.
  *
- * Not in a checkpoint, so not resumed bit for bit: what `Math.random` gives, error feedback of communication hooks (PowerSGD), and buffers that ranks do not share
- * (`broadcastBuffers: false`) unless the program registers them.
+ * A checkpoint does not contain the state of `Math.random`, the error feedback of communication hooks
+ * (PowerSGD), or buffers that differ between ranks (`broadcastBuffers: false`), unless the program registers
+ * them.
  */
 export class Checkpointer {
-  /** Where checkpoints are. */
+  /** Location of the checkpoints. */
   readonly location: string;
   readonly #storage: Storage;
   readonly #group: ProcessGroup | undefined;
@@ -89,7 +101,11 @@ export class Checkpointer {
   readonly #writes: Writes;
   readonly #lastSaved: LastSaved;
 
-  /** Nothing is opened yet. Throws `InvalidArgumentError` for a `dir` that is no place for data or a file, or a `keep` below 1. */
+  /**
+   * Does not access the location yet.
+   *
+   * @throws InvalidArgumentError if `dir` is neither a folder nor a bucket, or `keep` is below 1
+   */
   constructor(options: CheckpointerOptions) {
     requireOptions('Checkpointer', options, checkpointerOptions);
     const { dir, keep = 3, processGroup } = options;
@@ -103,9 +119,11 @@ export class Checkpointer {
   }
 
   /**
-   * Adds what checkpoints hold, by names of letters, digits, `_` and `-`, the same on every rank. A `DistributedDataParallel` stands for its model.
+   * Registers the objects that checkpoints contain. Names consist of letters, digits, `_` and `-`, and must
+   * be the same on every rank. For a `DistributedDataParallel`, its model is registered.
    *
-   * @throws InvalidArgumentError for a name that is taken or has other characters, or an object without stateDict or loadStateDict; nothing is registered then
+   * @throws InvalidArgumentError if a name is taken or invalid, or an object lacks stateDict or
+   * loadStateDict; then nothing is registered
    */
   register(objects: Readonly<Record<string, unknown>>, options: RegisterOptions = {}): void {
     requireOptions('Checkpointer.register', options, registerOptions);
@@ -114,14 +132,18 @@ export class Checkpointer {
   }
 
   /**
-   * Saves all that is registered; a collective. Resolves when it is copied, from when on everything may change: rank 0 writes in the background, once the
-   * write before is over, which it waits for first and says so on stderr where that takes longer than 5 s. Then the oldest checkpoints are deleted.
+   * Saves all registered objects. A collective. First waits for the previous write, and logs this if it takes
+   * longer than 5 s. Resolves when the state is copied, so training may change it. Rank 0 then writes in the
+   * background and deletes the oldest checkpoints.
    *
-   * A process that ends meanwhile finishes the write first: after process.exit(), an uncaught error, or SIGTERM, SIGINT or SIGHUP without a handler of the program, it blocks for
-   * the launcher's grace period (30 s by default) at most. A checkpoint that is lost all the same is reported on stderr, and the exit code is not 0.
+   * A process that ends during a write completes it first: after process.exit(), an uncaught error, or an
+   * unhandled SIGTERM, SIGINT or SIGHUP, it blocks for at most the launcher's grace period (default: 30 s).
+   * If the write does not complete in time, the loss is logged and the exit code is not 0.
    *
-   * @throws CheckpointError on every rank: when the write before failed (`ERR_CHECKPOINT_NOT_WRITTEN`, with the cause; nothing is saved now, and what was there
-   * before is still there), when another job writes to `dir` (`ERR_CHECKPOINT_IN_USE`, with its host and process), when a state could not be taken, or when ranks disagree on what they save.
+   * @throws CheckpointError on every rank: `ERR_CHECKPOINT_NOT_WRITTEN` if the previous write or a stateDict
+   * failed, with the cause (nothing is saved; older checkpoints are kept); `ERR_CHECKPOINT_IN_USE` if another
+   * job writes to `dir`, with its host and process; `ERR_CHECKPOINT_RANKS_DIFFER` if the ranks save different
+   * steps or objects
    */
   async save(progress: Progress): Promise<void> {
     requireOptions('Checkpointer.save', progress, progressNames);
@@ -134,10 +156,10 @@ export class Checkpointer {
   }
 
   /**
-   * Resolves when all that was saved is written; a collective, for the end of a program. A program that ends without it waits for the write too, and exits
-   * with code 1 if it fails.
+   * Resolves when the last save is written. A collective; call it at the end of a program. A program that
+   * ends without it also waits for the write, and exits with code 1 if the write fails.
    *
-   * @throws CheckpointError `ERR_CHECKPOINT_NOT_WRITTEN` on every rank, as `save`
+   * @throws CheckpointError `ERR_CHECKPOINT_NOT_WRITTEN` on every rank if the write failed
    */
   async finished(): Promise<void> {
     try {
@@ -148,14 +170,17 @@ export class Checkpointer {
   }
 
   /**
-   * Gives what is registered the state that was saved; a collective. Every rank looks at the folder; rank 0, or the first rank that sees the checkpoint, reads it and sends it to the
-   * others. Reading may take any time: no collective's timeout counts it.
+   * Loads the saved state into the registered objects. A collective. Every rank lists the folder; the first
+   * rank that sees the checkpoint (usually rank 0) reads it and sends it to the others. No timeout applies to
+   * reading.
    *
-   * @param from 'auto': the newest complete checkpoint in `dir`; where a file of it is not as it was written, that is said on stderr and the one before it is
-   * taken; resolves with undefined where there is none yet. A path: that checkpoint, or the newest in that folder or below that prefix, and an error where
-   * there is none. Undefined: nothing is resumed.
-   * @throws CheckpointError, the same on every rank, and nothing has changed on any: `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_DAMAGED` with the file and its hashes,
-   * `ERR_CHECKPOINT_VERSION`, `ERR_CHECKPOINT_BEHIND` where 'auto' finds none as new as this job has saved (known under the launcher), `ERR_CHECKPOINT_MISFIT` with the first difference, `ERR_CHECKPOINT_NOT_READ` with the storage's reason
+   * @param from 'auto': the newest undamaged checkpoint in `dir`; skipped ones are logged; resolves with
+   * undefined if there is no checkpoint yet. A path: that checkpoint, or the newest one in that folder or
+   * below that prefix; throws if there is none. Undefined: nothing is loaded.
+   * @throws CheckpointError, the same on every rank, with all state unchanged: `ERR_CHECKPOINT_NOT_FOUND`,
+   * `ERR_CHECKPOINT_DAMAGED` with the file and its hashes, `ERR_CHECKPOINT_VERSION`, `ERR_CHECKPOINT_BEHIND`
+   * if 'auto' finds only checkpoints older than this job's last one (detected under the launcher),
+   * `ERR_CHECKPOINT_MISFIT` with the first difference, `ERR_CHECKPOINT_NOT_READ` with the storage's reason
    */
   async resume(from?: string, options: ResumeOptions = {}): Promise<Resumed | undefined> {
     requireOptions('Checkpointer.resume', options, resumeOptions);
@@ -177,7 +202,10 @@ export class Checkpointer {
     return { step, epoch, values, worldSize, time: new Date(time), path };
   }
 
-  /** The path of the newest complete checkpoint in `dir`, or undefined. Looks from this process, and reads none. */
+  /**
+   * Returns the path of the newest complete checkpoint in `dir` as this process sees it, or undefined. Does
+   * not read it.
+   */
   async latest(): Promise<string | undefined> {
     const entries = checkpointsAmong(await this.#storage.list(namePrefix));
     const newest = newestFirst(entries).at(0);
@@ -203,7 +231,7 @@ export class Checkpointer {
     this.#writes.begin(occasion, together(parts, owns));
   }
 
-  /** Waits on rank 0 for what is being written; everybody hears of its failure. */
+  /** Waits for rank 0's write. Throws on every rank if it failed. */
   async #lastWrite(team: Team, who: string): Promise<void> {
     await untilSettled(team, this.#writes.over(who));
     const failure = await team.broadcastObject(this.#writes.takeFailure());

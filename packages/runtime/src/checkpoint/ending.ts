@@ -2,34 +2,35 @@ import { isMainThread } from 'node:worker_threads';
 import { ownSavingMark, removeMark, setMark } from './saving-mark.ts';
 
 /*
- * A process that ends while a checkpoint is being written finishes it first, for as long as the grace period: after process.exit, after an uncaught error (such as the death of a peer), and after
- * a signal that the program does not handle itself. The thread that writes needs no event loop but its own, so the main thread may block.
+ * A process that ends during the write of a checkpoint completes it first, for at most the grace period:
+ * after process.exit, after an uncaught error (such as the death of a peer), and after a signal that the
+ * program does not handle. The main thread may block, because the writer thread has its own event loop.
  */
 
-/** A write that is under way in a thread. */
+/** A write in progress in a thread. */
 export interface BackgroundWrite {
-  /** Such as `the checkpoint of step 5`, and where it goes. */
+  /** Such as `the checkpoint of step 5 for /data`. */
   readonly what: string;
-  /** Blocks until it is over, for so many milliseconds at most. */
+  /** Blocks until the write is complete, for at most `withinMs` milliseconds. */
   finishSync(withinMs: number): WriteEnd;
 }
 
 export type WriteEnd = { kind: 'written' | 'unfinished' } | { kind: 'failed'; reason: string };
 
-/** What `kill`, Ctrl-C and the end of a terminal send. */
+/** The signals sent by `kill`, Ctrl-C and a closed terminal. */
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 const defaultGraceMs = 30_000;
 
-/** Milliseconds after which waiting is reported. */
+/** Milliseconds after which waiting is logged. */
 const quietMs = 500;
 
 const underWay = new Set<BackgroundWrite>();
-/** Saves that were called and have not copied their state yet. */
+/** Saves that have not copied their state yet. */
 const begun = new Set<{ readonly what: string }>();
 let deadline: number | undefined;
 
-/** Until the returned function is called, the process does not end without the write. */
+/** Makes the end of the process wait for the write, until the returned function is called. */
 export function holdForWrite(write: BackgroundWrite): () => void {
   const release = hold(underWay, write);
   setMark(ownSavingMark(process.env));
@@ -39,7 +40,7 @@ export function holdForWrite(write: BackgroundWrite): () => void {
   };
 }
 
-/** Until the returned function is called, the end of the process is the loss of this save, which is reported. */
+/** Reports the save as lost if the process ends before the returned function is called. */
 export function holdForSave(what: string): () => void {
   return hold(begun, { what });
 }
@@ -55,7 +56,7 @@ function hold<T>(set: Set<T>, held: T): () => void {
 
 function listen(): void {
   process.on('exit', onExit);
-  // Threads get no signals.
+  // Worker threads do not receive signals.
   if (isMainThread) for (const signal of signals) process.on(signal, onSignal);
 }
 
@@ -67,25 +68,24 @@ function ignore(): void {
 function onExit(code: number): void {
   const isComplete = finishAll();
   for (const { what } of code === 0 ? begun : [])
-    say(
-      `the process exits, and ${what} has not copied its state: nothing of it is saved. Await save() before process.exit().`,
-    );
+    say(`${what} is lost: the process exits before its state is copied. Await save() before process.exit().`);
   if (code === 0 && (!isComplete || begun.size > 0)) process.exitCode = 1;
 }
 
 function onSignal(signal: NodeJS.Signals): void {
-  // A program with a handler of its own says itself how it ends.
+  // A program with its own handler decides how to end.
   if (process.listenerCount(signal) > 1) return;
-  // A save that has not copied its state yet is lost as if it had not been called.
+  // A save that has not copied its state yet is lost without a message: the signal could have arrived before
+  // its call.
   finishAll(() => {
-    // From now on a second signal ends the process at once.
+    // A second signal now ends the process at once.
     ignore();
   });
   ignore();
   process.kill(process.pid, signal);
 }
 
-/** Whether all writes are complete. */
+/** Completes all writes within the grace period. Returns whether all are complete. */
 function finishAll(onPatience: () => void = () => undefined): boolean {
   deadline ??= performance.now() + graceMs(process.env);
   let isComplete = true;
@@ -96,8 +96,8 @@ function finishAll(onPatience: () => void = () => undefined): boolean {
     const reason =
       end.kind === 'failed'
         ? end.reason
-        : `it was not finished within ${formatSeconds(graceMs(process.env))}, the grace period`;
-    say(`${write.what} is lost: ${reason}. Those before it are as they were.`);
+        : `it was not complete within the grace period of ${formatSeconds(graceMs(process.env))}`;
+    say(`${write.what} is lost: ${reason}. Earlier checkpoints are intact.`);
   }
   underWay.clear();
   removeMark(ownSavingMark(process.env));
@@ -108,11 +108,13 @@ function finish(write: BackgroundWrite, withinMs: number, onPatience: () => void
   const early = write.finishSync(Math.min(quietMs, Math.max(withinMs, 0)));
   if (early.kind !== 'unfinished' || withinMs <= quietMs) return early;
   onPatience();
-  say(`the process ends when ${write.what} is written, in ${formatSeconds(withinMs)} at the latest.`);
+  say(
+    `waiting for ${write.what} to be written before the process ends, for at most ${formatSeconds(withinMs)}.`,
+  );
   return write.finishSync(withinMs - quietMs);
 }
 
-/** The launcher's grace period, less what it takes to say how it went. */
+/** The launcher's grace period, less the time to report the outcome. */
 function graceMs(env: NodeJS.ProcessEnv): number {
   const seconds = Number(env['RINGRUN_GRACE'] || NaN);
   const ms = seconds >= 0 ? seconds * 1000 : defaultGraceMs;

@@ -13,53 +13,53 @@ import type { ReadCheckpoint } from './read-checkpoint.ts';
 import { attempt, sharedError, untilSettled } from './team.ts';
 import type { Outcome, Team } from './team.ts';
 
-/** A checkpoint that every rank has. */
+/** A checkpoint that every rank has received. */
 export interface FoundCheckpoint {
-  /** Of its folder. */
+  /** Path of its folder. */
   path: string;
   manifest: Manifest;
   files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
 export interface Search {
-  /** The checkpointer's own place. */
+  /** The checkpointer's own location. */
   own: Storage;
-  /** 'auto', for the newest in `own`; else the path of a checkpoint, or of the place of some. */
+  /** 'auto' for the newest in `own`, the path of a checkpoint, or the path of a folder of checkpoints. */
   from: string;
-  /** On rank 0: what this job has saved last, if that is known. */
+  /** On rank 0: the last checkpoint that this job has saved, if known. */
   lastSaved: () => Promise<SavedCheckpoint | undefined>;
 }
 
 export interface SearchResult {
-  /** Undefined where `from` is 'auto' and there is none yet. */
+  /** Undefined if `from` is 'auto' and there is no checkpoint yet. */
   found: FoundCheckpoint | undefined;
-  /** The highest number of a checkpoint that a rank sees in `own`, complete or not; 0 where none was looked for there. */
+  /** The highest checkpoint number that any rank sees in `own`, complete or not; 0 if `own` was not searched. */
   highest: number;
 }
 
-/** What a rank sees of a place. */
+/** The checkpoints that one rank sees in a location. */
 interface View {
   host: string;
   entries: readonly CheckpointEntry[];
   failure?: Failure;
-  /** Of rank 0. */
+  /** Set on rank 0. */
   lastSaved?: SavedCheckpoint | undefined;
 }
 
-/** A checkpoint, and the first rank that sees it. */
+/** A checkpoint and the first rank that sees it. */
 interface Candidate extends CheckpointEntry {
   rank: number;
 }
 
-/** Bytes of one broadcast: the time that a collective may take is for that many. */
+/** Maximum bytes per broadcast, so that each one completes within a collective's timeout. */
 const mostSentBytes = 2 ** 28;
 
-/** Milliseconds of reading after which that is reported. */
+/** Milliseconds of reading after which it is logged. */
 const quietMs = 5000;
 
 /**
- * Every rank looks at the place; one of those that see the newest checkpoint reads it, and every rank gets it. A collective. A folder that one host alone has is enough, whichever rank runs
- * there.
+ * Every rank lists the location. The first rank that sees the newest checkpoint reads it and broadcasts it. A
+ * collective. So it is enough if one host has the folder.
  *
  * @throws CheckpointError, the same on every rank
  */
@@ -67,7 +67,7 @@ export async function findTogether(team: Team, search: Search): Promise<SearchRe
   const what = `Checkpointer.resume(${JSON.stringify(search.from)})`;
   const place = await attempt(() => placeOf(search));
   const views = await lookTogether(team, what, place, search);
-  // Where rank 0 has a place, so has every rank: it follows from the arguments.
+  // If rank 0 has a location, every rank has: it depends only on the arguments.
   const { storage, name } = (place as { value: Place }).value;
   const candidates = candidatesOf(views, name);
   if (search.from === 'auto') requireNoneNewer(what, views, candidates);
@@ -98,7 +98,7 @@ function isDamaged(error: unknown): error is CheckpointError {
   return error instanceof CheckpointError && error.problem === 'damaged';
 }
 
-/** Where to look, and for which checkpoint; any without a name. */
+/** The location to search, and the name of the checkpoint. Without a name, any checkpoint matches. */
 interface Place {
   storage: Storage;
   name?: string | undefined;
@@ -111,7 +111,7 @@ function placeOf({ own, from }: Search): Place {
   return { storage, name };
 }
 
-/** What each rank sees. In a bucket all see the same: rank 0 looks. */
+/** Returns what each rank sees. Only rank 0 lists a bucket, since all ranks see the same. */
 async function lookTogether(
   team: Team,
   what: string,
@@ -132,12 +132,12 @@ async function lookTogether(
   await untilSettled(team, looking);
   const views = await team.allGatherObject(await looking);
   const [{ failure }] = views;
-  // Another host may lack the folder, or the right to read it.
+  // Only rank 0's failure counts: other hosts may lack the folder or the permission to read it.
   if (failure) throw sharedError(what, 0, failure, 'not read');
   return views;
 }
 
-/** The newest first. */
+/** Complete checkpoints of all ranks, newest first. */
 function candidatesOf(views: readonly View[], wanted: string | undefined): Candidate[] {
   const byName = new Map<string, Candidate>();
   for (const [rank, { entries }] of views.entries()) {
@@ -149,19 +149,19 @@ function candidatesOf(views: readonly View[], wanted: string | undefined): Candi
   return newestFirst([...byName.values()]);
 }
 
-/** A job never goes back to an earlier step than it has saved, unless it is told to. */
+/** A job must not silently go back to an earlier step than it has saved. */
 function requireNoneNewer(what: string, views: readonly View[], candidates: readonly Candidate[]): void {
   const [{ lastSaved, host }] = views;
   const newest = candidates.at(0);
   if (lastSaved === undefined || (newest?.number ?? 0) >= lastSaved.number) return;
   const seen =
     newest === undefined
-      ? 'no rank sees a checkpoint there'
-      : `the newest that a rank sees there is ${newest.name}`;
+      ? 'no rank sees a checkpoint in this location'
+      : `the newest one that a rank sees is ${newest.name}`;
   throw new CheckpointError(
     'behind',
-    `${what}: this job has saved ${describeSaved(lastSaved)}, and ${seen} (rank 0 is on host ${host} now). ` +
-      `Use a folder that all hosts share or s3://, or bring host ${lastSaved.host} back; to go back to an earlier step on purpose, give resume() the path of a checkpoint.`,
+    `${what}: this job has saved ${describeSaved(lastSaved)}, but ${seen} (rank 0 is on host ${host} now). ` +
+      `Use a folder that all hosts share or s3://, or bring host ${lastSaved.host} back. To resume from an earlier step, pass the path of a checkpoint to resume().`,
   );
 }
 
@@ -173,20 +173,20 @@ function reportWhereItIs(
 ): void {
   if (rank === 0) return;
   report(
-    `rank 0 (host ${views[0].host}) does not see ${name} in ${location}; rank ${rank} (host ${views[rank].host}) does, and sends it to all. ` +
-      'Keep checkpoints in a folder that all hosts share, or in s3://: if that host is lost, so are they.',
+    `rank 0 (host ${views[0].host}) does not see ${name} in ${location}; rank ${rank} (host ${views[rank].host}) sees it and sends it to all ranks. ` +
+      'Keep checkpoints in a folder that all hosts share, or in s3://: if that host is lost, its checkpoints are lost too.',
   );
 }
 
 function notFound(what: string, { location }: Storage, name: string | undefined): CheckpointError {
   const problem =
     name === undefined
-      ? `${location} has no complete checkpoint that a rank sees. Name a checkpoint, or the place of some; resume('auto') begins anew where there is none.`
-      : `${location}/${name} is no complete checkpoint that a rank sees: it has no manifest.json. Name one that has.`;
+      ? `expected a complete checkpoint in ${location}, but no rank sees one. Pass the path of a checkpoint or of a folder of checkpoints, or use resume('auto') to start from the beginning if there is none.`
+      : `expected a complete checkpoint at ${location}/${name}, but no rank sees its manifest.json. Pass the path of a complete checkpoint.`;
   return new CheckpointError('not found', `${what}: ${problem}`);
 }
 
-/** What the rank that reads sends to the others: what it has read, or why not. */
+/** The message of the reading rank to the others: the checkpoint's contents or the failure. */
 interface Announcement {
   failure?: Failure;
   found?: Pick<FoundCheckpoint, 'path' | 'manifest'> & { sizes: (readonly [file: string, bytes: number])[] };
@@ -209,7 +209,7 @@ async function readTogether(
   );
   const { failure, found } = announcement;
   if (failure) {
-    // The caller may pass over a damaged one; then the message has no other context.
+    // The caller may skip a damaged checkpoint and log the message alone, so it has no prefix.
     if (failure.problem === 'damaged')
       throw new CheckpointError('damaged', failure.message, { cause: errorOf(failure) });
     throw sharedError(what, rank, failure, 'not read');
@@ -232,7 +232,7 @@ function announcementOf({ location }: Storage, read: ReadCheckpoint | undefined)
   return { found: { path: `${location}/${name}`, manifest, sizes } };
 }
 
-/** The place and the name, where a path's last part is a checkpoint's name. */
+/** Splits off the name if the last part of the path is a checkpoint's name. */
 function split(path: string): [location: string, name?: string] {
   const [, location, name] = /^(.*?)([^/]+)\/*$/.exec(path) ?? [path, path, ''];
   const isCheckpoint = checkpointsAmong([{ name: `${name}/`, bytes: 0 }]).length > 0;
@@ -243,7 +243,7 @@ async function whileReporting<T>(what: string, { location }: Storage, reading: P
   const startedAt = performance.now();
   const lines = setInterval(() => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
-    say(`${what} has been reading from ${location} for ${seconds} s; the other ranks wait.`);
+    say(`${what}: still reading from ${location} after ${seconds} s; the other ranks wait.`);
   }, quietMs);
   return await reading.finally(() => {
     clearInterval(lines);

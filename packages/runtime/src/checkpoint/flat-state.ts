@@ -3,25 +3,25 @@ import { safetensorsDtype } from './safetensors.ts';
 import type { ArrayWithShape, ElementArray } from './safetensors.ts';
 
 /**
- * What a state dict is without its tensors: JSON. What JSON has no form for is an object whose `$` says what it is; tensors are the keys under which
- * they are stored elsewhere.
+ * A state dict without its tensors, as JSON. A value that JSON cannot represent is an object whose `$` is its
+ * type; a tensor is the key under which it is stored elsewhere.
  */
 export type Tree =
   null | boolean | number | string | readonly Tree[] | { readonly [key: string]: Tree } | { $: string };
 
-/** A state dict in two parts. */
+/** A state dict, split into JSON and tensors. */
 export interface FlatState {
   tree: Tree;
-  /** By the path in the state dict, such as `state.0.expAvg`. The arrays are the state dict's own. */
+  /** Tensors by their path in the state dict, such as `state.0.expAvg`. The arrays are not copied. */
   tensors: Map<string, ArrayWithShape>;
 }
 
 /**
- * Takes a state dict apart: values, arrays, plain objects, Maps, Sets, Dates, BigInts, undefined, typed arrays, and tensors, which are objects
- * `{ shape, data }`.
+ * Splits a state dict. It may contain JSON values, plain objects, Maps, Sets, Dates, BigInts, undefined,
+ * typed arrays, and tensors, which are objects `{ shape, data }`.
  *
- * @param name what `state` is called, for messages
- * @throws InvalidArgumentError that says where something else is, or a cycle
+ * @param name name of `state` in errors
+ * @throws InvalidArgumentError with the path of any other value, or of a cycle
  */
 export function flatten(state: unknown, name: string): FlatState {
   const flattening = new Flattening(name);
@@ -32,7 +32,7 @@ export function flatten(state: unknown, name: string): FlatState {
 class Flattening {
   readonly tensors = new Map<string, ArrayWithShape>();
   readonly #name: string;
-  /** The objects in which the present one lies. */
+  /** The ancestors of the current object, to detect cycles. */
   readonly #around = new Set<object>();
 
   constructor(name: string) {
@@ -61,7 +61,7 @@ class Flattening {
   }
 
   #ofObject(value: object, path: readonly string[]): Tree {
-    if (this.#around.has(value)) throw this.#refusal(path, 'an object that lies in itself');
+    if (this.#around.has(value)) throw this.#refusal(path, 'an object that contains itself');
     this.#around.add(value);
     const tree = this.#ofCompound(value, path);
     this.#around.delete(value);
@@ -76,7 +76,7 @@ class Flattening {
     if (isTensor(value)) return { $: 'tensor', key: this.#keep(path, value) };
     const within = (child: unknown, step: unknown) => this.treeOf(child, [...path, String(step)]);
     if (Array.isArray(value)) {
-      // `map` passes over holes, which JSON would make null.
+      // `map` skips holes, which JSON would turn into null.
       const hole = Array.from(value.keys()).find((index) => !(index in value));
       if (hole !== undefined) throw this.#refusal([...path, String(hole)], 'a hole in an array');
       return value.map(within);
@@ -92,7 +92,10 @@ class Flattening {
     return '$' in value ? { $: 'object', entries } : Object.fromEntries(entries);
   }
 
-  /** The key of a tensor that lies at `path`; one of two with the same path, such as `a.b` and `b` in `a`, gets another. */
+  /**
+   * Stores a tensor under its path and returns the key. If two tensors have the same path, such as `a.b` and
+   * `b` in `a`, the second one's key is extended with `_`.
+   */
   #keep(path: readonly string[], tensor: ArrayWithShape): string {
     let key = path.join('.');
     while (key === '' || this.tensors.has(key)) key += '_';
@@ -102,18 +105,18 @@ class Flattening {
 
   #refusal(path: readonly string[], what: string): InvalidArgumentError {
     return new InvalidArgumentError(
-      `${[this.#name, ...path].join('.')} is ${what}, which a checkpoint cannot hold: leave it out of stateDict(), or give the values that it is made of.`,
+      `${[this.#name, ...path].join('.')} is ${what}, which a checkpoint cannot hold. Leave it out of stateDict(), or save the values it consists of.`,
     );
   }
 }
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  // Objects of another realm have an Object of their own.
+  // Objects of another realm have a different Object.prototype.
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** `{ shape, data }` and nothing else, where the shape has as many elements as there are. */
+/** Whether `value` has exactly the keys `shape` and `data`, and the shape matches the number of elements. */
 export function isTensor(value: unknown): value is ArrayWithShape {
   if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false;
   const { shape, data } = value as Partial<ArrayWithShape>;
@@ -121,7 +124,7 @@ export function isTensor(value: unknown): value is ArrayWithShape {
   return shape.reduce<number>((product, size) => product * size, 1) === data!.length;
 }
 
-/** The state dict that was taken apart. `tensorOf` gives what was stored under a key. */
+/** Reverses `flatten`. `tensorOf` returns the tensor stored under a key. */
 export function unflatten(tree: Tree, tensorOf: (key: string) => ArrayWithShape): unknown {
   const whole = (part: Tree) => unflatten(part, tensorOf);
   if (typeof tree !== 'object' || tree === null) return tree;

@@ -10,37 +10,44 @@ import { decodeIdentity, describeIdentity, encodeIdentity, ownIdentity } from '.
 import type { WriterIdentity } from './writer-identity.ts';
 
 /*
- * One process writes checkpoints to a folder at a time: two would number them alike and delete each other's. The right to write is a lock of the kernel on the first byte of `writer.lock`, so that none is left
- * when its process ends, however it does; the file's content says who has it.
+ * Only one process at a time may write checkpoints to a folder: two would use the same numbers and delete
+ * each other's checkpoints. The lock is a kernel lock on the first byte of `writer.lock`, so it is released
+ * whenever its process ends. The file contains the holder's identity.
  */
 
 const lockFile = 'writer.lock';
 const lockedByte = 0;
 
-/** Milliseconds that another job has to end: one may follow the other. */
+/** Milliseconds to wait for another job's lock, since one job may directly follow another. */
 const otherRunMs = 3000;
 
-/** Milliseconds for the same job's workers of the round before: NFS servers keep the locks of a host that is lost for up to 90 s. */
+/**
+ * Milliseconds to wait for a lock of the same job's previous workers: NFS servers keep the locks of a lost
+ * host for up to 90 s.
+ */
 const ownRunMs = 100_000;
 
 const tryEveryMs = 100;
 
-/** Milliseconds after which waiting is reported. */
+/** Milliseconds after which waiting is logged. */
 const quietMs = 2000;
 
 interface Lock {
-  /** Undefined where the folder cannot be written to, as the write itself reports, or where its file system has no locks. */
+  /**
+   * Undefined if the file system has no locks, or if the folder is not writable, which the write of the
+   * checkpoint reports.
+   */
   file: FileHandle | undefined;
 }
 
-/** Locks of this process, by folder, and how many use each: several checkpointers share one. */
+/** Locks of this process by folder, with the number of checkpointers that share each. */
 const locks = new Map<string, { taken: Promise<Lock>; users: number }>();
 
 /**
- * Takes the right to write to a folder, which is made.
+ * Locks a folder for writing, and creates it if it does not exist.
  *
- * @returns what gives it back
- * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which has it
+ * @returns a function that releases the lock
+ * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const lock = locks.get(folder) ?? { taken: takeLock(folder), users: 0 };
@@ -78,14 +85,14 @@ async function takeLock(folder: string): Promise<Lock> {
   return { file: undefined };
 }
 
-/** On a full disk the lock holds without a name. */
+/** Writes the holder's identity. On a full disk the lock is valid without it. */
 async function sign(file: FileHandle): Promise<void> {
   const identity = encodeIdentity(ownIdentity);
   try {
     await file.write(identity, 0, identity.length, 0);
     await file.truncate(identity.length);
   } catch {
-    // The write of the checkpoint reports it.
+    // The write of the checkpoint reports the error.
   }
 }
 
@@ -98,7 +105,7 @@ async function openLockFile(folder: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** False where the file system has no locks. */
+/** Returns false if the file system has no locks. */
 async function takePatiently(folder: string, file: FileHandle): Promise<boolean> {
   const native = loadNative();
   const startedAt = performance.now();
@@ -109,7 +116,7 @@ async function takePatiently(folder: string, file: FileHandle): Promise<boolean>
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       say(
-        `${folder} cannot be locked (${reason}): another job that writes checkpoints there would not be noticed.`,
+        `${folder} cannot be locked (${reason}): another job that writes checkpoints to it would not be detected.`,
       );
       return false;
     }
@@ -118,7 +125,9 @@ async function takePatiently(folder: string, file: FileHandle): Promise<boolean>
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= (isOwnRun ? ownRunMs : otherRunMs)) throw inUse(folder, holder);
     if (waitedMs >= quietMs && !isReported) {
-      say(`Checkpointer.save waits for ${describeIdentity(holder)}, which still writes to ${folder}.`);
+      say(
+        `Checkpointer.save is waiting for ${describeIdentity(holder)}, which is still writing to ${folder}.`,
+      );
       isReported = true;
     }
     await setTimeout(tryEveryMs);
@@ -134,7 +143,7 @@ async function holderOf(file: FileHandle): Promise<WriterIdentity | undefined> {
 export function inUse(location: string, holder: WriterIdentity | undefined): CheckpointError {
   return new CheckpointError(
     'in use',
-    `${location} takes the checkpoints of one job, and another one writes there: ${describeIdentity(holder)}. Give each job a place of its own, or end that one first.`,
+    `${location} is in use by another writer of checkpoints: ${describeIdentity(holder)}. Use a separate location for each job, or stop that process first.`,
   );
 }
 

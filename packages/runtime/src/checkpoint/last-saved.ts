@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Store } from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
 
-/** Milliseconds that the store has to answer. */
+/** Milliseconds to wait for the store. */
 const patienceMs = 2000;
 
 /** A checkpoint that was written. */
@@ -11,13 +11,14 @@ export interface SavedCheckpoint {
   step: number;
   /** A folder, or `s3://bucket/prefix/checkpoint-…`. */
   path: string;
-  /** Where it was written. */
+  /** The host that wrote it. */
   host: string;
 }
 
 /**
- * The newest checkpoint that this job has saved to a place, kept in the launcher's store: it outlives the workers, so that those of the next round notice when they see less than that.
- * Without a launcher there is no record.
+ * The newest checkpoint that this job has saved to a location, recorded in the launcher's store. The store
+ * outlives the workers, so restarted workers detect a missing checkpoint. Without a launcher there is no
+ * record.
  */
 export class LastSaved {
   readonly #key: string;
@@ -26,7 +27,10 @@ export class LastSaved {
     this.#key = `checkpoint/${location}`;
   }
 
-  /** Never rejects, and takes no longer than `patienceMs`: without a record the next round is less well protected, and training goes on. */
+  /**
+   * Never rejects, and takes at most `patienceMs`. A missing record only weakens the check after a restart,
+   * so training continues.
+   */
   async record(saved: SavedCheckpoint): Promise<void> {
     const store = jobStore();
     if (store === undefined) return;
@@ -36,7 +40,7 @@ export class LastSaved {
     over.abort();
   }
 
-  /** Undefined where nothing was saved, or that is not known. */
+  /** Undefined if nothing was saved, or if the store cannot be read. */
   async read(): Promise<SavedCheckpoint | undefined> {
     try {
       const store = jobStore();

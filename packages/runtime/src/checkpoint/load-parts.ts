@@ -12,16 +12,17 @@ import type { Team } from './team.ts';
 
 export interface LoadOptions {
   registered: ReadonlyMap<string, Registered>;
-  /** Of the checkpoint. */
+  /** Files of the checkpoint. */
   files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
   strict: boolean;
 }
 
 /**
- * Gives what is registered the states of a checkpoint, on all ranks or, where one cannot, on none; a collective.
+ * Loads a checkpoint's states into the registered objects, on all ranks or, if one rank fails, on none. A
+ * collective.
  *
- * @param what is done, for messages
- * @returns the values that were saved beside them
+ * @param what the operation, for errors
+ * @returns the `values` that were saved
  * @throws CheckpointError, the same on every rank
  */
 export async function loadTogether(
@@ -43,7 +44,7 @@ export async function loadTogether(
   }
 }
 
-/** What this rank has a state for; of what each rank has its own, ranks that are new have none. */
+/** The objects for which this rank has a saved state. New ranks have none for objects saved per rank. */
 function loadingsOf(
   { rank, size }: Team,
   registered: LoadOptions['registered'],
@@ -54,7 +55,7 @@ function loadingsOf(
   if (rank === 0 && stateless.length > 0) {
     const [{ states }] = stateless.map(([name]) => parts[name]);
     process.stderr.write(
-      `ringrun: resuming on ${size} ranks what ${states.length} saved: the others keep what they have of ${stateless.map(([name]) => name).join(', ')}.\n`,
+      `ringrun: resuming on ${size} ranks a checkpoint of ${states.length} ranks: the new ranks keep their own state of ${stateless.map(([name]) => name).join(', ')}.\n`,
     );
   }
   return concerned.flatMap(([name, { object }]) => {
@@ -64,34 +65,35 @@ function loadingsOf(
   });
 }
 
-/** Something that was registered, and the state that it is to have. */
+/** A registered object and the state to load into it. */
 interface Loading {
   name: string;
   object: Stateful;
   state: unknown;
 }
 
-/** What keeps states that are of different things from being mistaken: names on one side only. */
+/** Throws if names are only saved or only registered. */
 function requireSameNames(stored: Iterable<string>, registered: Iterable<string>): void {
   const [there, here] = [new Set(stored), new Set(registered)];
   const onlyHere = [...here].filter((name) => !there.has(name));
   const onlyThere = [...there].filter((name) => !here.has(name));
   if (onlyHere.length === 0 && onlyThere.length === 0) return;
   const sides = [
-    ...(onlyThere.length > 0 ? [`it has ${onlyThere.join(', ')}, which is not registered`] : []),
-    ...(onlyHere.length > 0 ? [`${onlyHere.join(', ')} is registered, and not in it`] : []),
+    ...(onlyThere.length > 0 ? [`the checkpoint has ${onlyThere.join(', ')}, which is not registered`] : []),
+    ...(onlyHere.length > 0 ? [`${onlyHere.join(', ')} is registered, but not in the checkpoint`] : []),
   ];
   throw new CheckpointError(
     'does not fit',
-    `${sides.join('; ')}. Register what was registered when it was saved, or resume with { strict: false } to leave these alone`,
+    `${sides.join('; ')}. Register the same names as at the save, or resume with { strict: false } to ignore the difference`,
   );
 }
 
 /**
  * Loads all states, or none.
  *
- * @returns what takes it back
- * @throws CheckpointError for a model whose parameters are others; what an object's loadStateDict throws, in the object's name
+ * @returns a function that restores the previous states
+ * @throws CheckpointError if a model's parameters differ from the saved ones, or an object's loadStateDict
+ * throws; it names the object
  */
 async function loadAll(loadings: readonly Loading[]): Promise<() => Promise<void>> {
   const before: Loading[] = [];
@@ -114,7 +116,7 @@ async function loadEach(loadings: readonly Loading[]): Promise<void> {
   for (const { object, state } of loadings) await object.loadStateDict(state as never);
 }
 
-/** The state that an object has now, in arrays that nobody else changes. */
+/** A copy of an object's current state. */
 async function copyOf({ name, object }: Loading): Promise<Loading> {
   const { tree, tensors } = flatten(await object.stateDict(), name);
   const copied = (key: string): ArrayWithShape => {
@@ -124,19 +126,22 @@ async function copyOf({ name, object }: Loading): Promise<Loading> {
   return { name, object, state: unflatten(tree, copied) };
 }
 
-/** The first difference of a model's tensors, with both sides; the model itself would list all. Other objects may have fewer tensors before their first step. */
+/**
+ * Throws the first difference of a model's tensors, with both sides; the model itself would list all of them.
+ * Other objects are not compared, since they may have fewer tensors before their first step.
+ */
 function requireSameTensors({ name, object, state }: Loading, present: unknown): void {
   if (!('namedParameters' in object) || !isTensors(state) || !isTensors(present)) return;
   for (const key of new Set([...present.keys(), ...state.keys()])) {
     const [stored, own] = [state, present].map((tensors) => {
       const tensor = tensors.get(key);
-      return tensor === undefined ? 'no such key' : describeArray(tensor);
+      return tensor === undefined ? 'no such tensor' : describeArray(tensor);
     });
     if (stored === own) continue;
     throw new CheckpointError(
       'does not fit',
-      `it is of another model. The first difference of ${name} is ${key}: the checkpoint has ${stored}, this program ${own}. ` +
-        'Resume with the model that was saved, or give a folder of its own to this one',
+      `the checkpoint is of another model. First difference of ${name}: ${key}: the checkpoint has ${stored}, this program has ${own}. ` +
+        'Build the model that was saved, or use another folder for this one',
     );
   }
 }

@@ -2,22 +2,24 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { CheckpointError, type CheckpointProblem } from './checkpoint-error.ts';
 import { elementsAt, headerLength, readHeader, wordBytes, type ArrayWithShape } from './safetensors.ts';
 
-/** Bytes that one read may ask for; Node refuses 2 GiB. */
+/** Maximum bytes per read; Node rejects reads of 2 GiB. */
 const mostBytesPerRead = 2 ** 30;
 
 /**
- * Loads a safetensors file, such as `safetensors.torch.save_file(model.state_dict(), path)` of PyTorch writes:
+ * Loads a safetensors file, for example one written by `safetensors.torch.save_file(model.state_dict(),
+ * path)`:
  *
  * ```ts
  * model.loadStateDict(await loadSafetensors('resnet18.safetensors'));
  * ```
  *
- * Each tensor has memory of its own. Sizes and offsets are checked against the file before memory is allocated for them.
+ * Each tensor has its own memory. Sizes and offsets are checked against the file before memory is allocated.
  *
- * @param path of a local file
- * @returns shape and elements by name, in the order of the file; float16 and bfloat16 as `Float16Bits` and `BFloat16Bits`, booleans as bytes 0 and 1
- * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`; `ERR_CHECKPOINT_NOT_READ` with the file system's reason; `ERR_CHECKPOINT_DAMAGED` for anything that is not
- * the format
+ * @param path path of a local file
+ * @returns tensors by name, in file order; float16 and bfloat16 as `Float16Bits` and `BFloat16Bits`, booleans
+ * as bytes 0 and 1
+ * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`; `ERR_CHECKPOINT_NOT_READ` with the file system's
+ * reason; `ERR_CHECKPOINT_DAMAGED` if the file is not valid safetensors
  */
 export async function loadSafetensors(path: string | URL): Promise<Map<string, ArrayWithShape>> {
   const file = await opened(path);
@@ -41,7 +43,7 @@ async function opened(path: string | URL): Promise<FileHandle> {
 }
 
 function failed(path: string | URL, problem: CheckpointProblem, cause: Error): CheckpointError {
-  const reason = problem === 'damaged' ? `it is not a safetensors file, ${cause.message}` : cause.message;
+  const reason = problem === 'damaged' ? `expected a safetensors file, but ${cause.message}` : cause.message;
   return new CheckpointError(problem, `loadSafetensors: ${String(path)} was not loaded: ${reason}.`, {
     cause,
   });
@@ -68,7 +70,7 @@ async function read(file: FileHandle, position: number, length: number): Promise
   for (let done = 0; done < length;) {
     const most = Math.min(length - done, mostBytesPerRead);
     const { bytesRead } = await file.read(bytes, done, most, position + done);
-    if (bytesRead === 0) throw new Error(`it became shorter while it was read`);
+    if (bytesRead === 0) throw new Error('it was truncated while it was read');
     done += bytesRead;
   }
   return bytes;

@@ -3,20 +3,20 @@ import { setImmediate } from 'node:timers/promises';
 import { CheckpointError } from './checkpoint-error.ts';
 import { manifestName } from './catalogue.ts';
 
-/** Of the format that is written here. A higher one is refused. */
+/** Version of the format that this ringrun writes. It rejects newer versions. */
 export const formatVersion = 1;
 const format = 'ringrun checkpoint';
 
-/** What a checkpoint is, and what must be found in it. Written last. */
+/** Describes a checkpoint and lists its files. Written last. */
 export interface Manifest {
-  /** What kind of file it is: `ringrun checkpoint`. */
+  /** Always `ringrun checkpoint`. */
   format: string;
   version: number;
   step: number;
   epoch: number;
-  /** Ranks that saved it together. */
+  /** Number of ranks that saved it. */
   worldSize: number;
-  /** When its state was taken: ISO 8601, UTC. */
+  /** Time of the save: ISO 8601, UTC. */
   time: string;
   files: Readonly<Record<string, FileRecord>>;
 }
@@ -27,13 +27,16 @@ export interface FileRecord {
   sha256: string;
 }
 
-/** What the caller of a save knows. */
+/** The fields that the caller of a save provides. */
 export type Occasion = Pick<Manifest, 'step' | 'epoch' | 'worldSize' | 'time'>;
 
-/** Bytes that are hashed before others have a turn: the caller's thread may be the one that trains. Node's hashes take less than 2 GiB at once. */
+/**
+ * Bytes to hash before yielding to the event loop, because the caller may be the training thread. Node's
+ * limit per update is 2 GiB.
+ */
 const hashedAtOnce = 2 ** 24;
 
-/** @param atOnce bytes; default: 16 MiB */
+/** @param atOnce bytes per update. Default: 16 MiB. */
 export async function recordOf(bytes: Uint8Array, atOnce = hashedAtOnce): Promise<FileRecord> {
   const hash = createHash('sha256');
   for (let begin = 0; begin < bytes.length; begin += atOnce) {
@@ -43,23 +46,23 @@ export async function recordOf(bytes: Uint8Array, atOnce = hashedAtOnce): Promis
   return { bytes: bytes.length, sha256: hash.digest('hex') };
 }
 
-/** The manifest's bytes: JSON, whose last field is the SHA-256 of all the others, so that nothing in it changes unnoticed. */
+/** Encodes a manifest as JSON. The last field is the SHA-256 of all other fields, so any change is detected. */
 export function encodeManifest(occasion: Occasion, files: Manifest['files']): Uint8Array {
   const manifest: Manifest = { format, version: formatVersion, ...occasion, files };
   return Buffer.from(`${JSON.stringify({ ...manifest, sha256: digestOf(manifest) }, null, 2)}\n`);
 }
 
 /**
- * @param name of the checkpoint, for messages
- * @throws CheckpointError: damaged, which includes content that no ringrun writes, or of a newer format
+ * @param name name of the checkpoint, for errors
+ * @throws CheckpointError: damaged (including valid JSON that is not a manifest), or of a newer format
  */
 export function decodeManifest(bytes: Uint8Array, name: string): Manifest {
   const { sha256, ...manifest } = parse(bytes, name);
-  if (manifest.format !== format) throw damaged(name, `it is no manifest of a ${format}`);
+  if (manifest.format !== format) throw damaged(name, `it is not a manifest of a ${format}`);
   if (Number.isInteger(manifest.version) && manifest.version > formatVersion) {
     throw new CheckpointError(
       'newer format',
-      `${name} has format version ${manifest.version}, and this ringrun reads versions up to ${formatVersion}. Resume with the ringrun that wrote it, or a newer one.`,
+      `${name}: expected a format version of at most ${formatVersion}, got ${manifest.version}. Resume with the version of ringrun that wrote it, or a newer one.`,
     );
   }
   const found = digestOf(manifest);
@@ -74,11 +77,11 @@ function parse(bytes: Uint8Array, name: string): Manifest & { sha256: unknown } 
     const value = JSON.parse(Buffer.from(bytes).toString('utf8')) as Manifest | null;
     return { ...value } as Manifest & { sha256: unknown };
   } catch (error) {
-    throw damaged(name, `its ${bytes.length} bytes are no JSON (${(error as Error).message})`);
+    throw damaged(name, `its ${bytes.length} bytes are not valid JSON (${(error as Error).message})`);
   }
 }
 
-/** The first field that is not as a manifest has it, with its value. */
+/** Describes the first invalid field, with its value; undefined if all are valid. */
 function problemOf({ version, step, epoch, worldSize, time, files }: Manifest): string | undefined {
   const least = { version: 1, step: 0, epoch: 0, worldSize: 1 };
   for (const [field, value] of Object.entries({ version, step, epoch, worldSize })) {
@@ -94,7 +97,7 @@ function problemOf({ version, step, epoch, worldSize, time, files }: Manifest): 
 function problemOfFile([file, record]: [string, unknown]): string | undefined {
   const field = `files[${JSON.stringify(file)}]`;
   if (!/^[A-Za-z0-9][\w.-]*$/.test(file) || file === manifestName)
-    return `${field} is no name of a checkpoint's file`;
+    return `${field} is not a valid file name in a checkpoint`;
   if (!isObject(record)) return wrong(field, record, 'an object with bytes and sha256');
   const { bytes, sha256 } = record;
   if (!isCount(bytes, 0)) return wrong(`${field}.bytes`, bytes, 'an integer of at least 0');
@@ -115,12 +118,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Numbers and the order of keys survive being parsed and written again. */
+/** The JSON is reproducible: parsing and writing it again keeps numbers and the order of keys. */
 function digestOf(manifest: Manifest): string {
   return createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
 }
 
-/** A checkpoint one of whose files is not what was written. */
+/** The error for a checkpoint with a changed or missing file. */
 export function damaged(name: string, how: string, file = manifestName): CheckpointError {
   return new CheckpointError('damaged', `${name} is damaged: ${file}: ${how}`);
 }

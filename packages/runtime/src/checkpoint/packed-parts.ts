@@ -4,29 +4,33 @@ import type { FlatState, Tree } from './flat-state.ts';
 import { decodeSafetensors, encodeSafetensors } from './safetensors.ts';
 import type { ArrayWithShape } from './safetensors.ts';
 
-/** The state of one thing that was registered. */
+/** The state of one registered object. */
 export interface Part<State> {
-  /** Whether each rank has a state of its own. */
+  /** Whether each rank has its own state. */
   perRank: boolean;
-  /** One, or one for each rank. */
+  /** One state, or one per rank. */
   states: readonly State[];
 }
 
-/** A part without its tensors, and the files in which these are. */
+/** A part without its tensors, and the files that contain these. */
 interface PartRecord extends Part<Tree> {
   files: readonly string[];
 }
 
 export const stateFile = 'state.json';
 
-/** Bytes of tensors in one file, unless a single one has more: files can be read into one array (at most 2 GiB) and broadcast. */
+/**
+ * Maximum bytes of tensors per file, except for a single larger tensor. A file must fit into one array (at
+ * most 2 GiB).
+ */
 const mostFileBytes = 2 ** 30;
 
 type Tensors = ReadonlyMap<string, ArrayWithShape>;
 
 /**
- * The files of a checkpoint: `<part>.safetensors` for each part with tensors (or `<part>-00001-of-00002.safetensors` and so on), and `state.json` with all else.
- * Everything is copied.
+ * Encodes the files of a checkpoint: `<part>.safetensors` for each part with tensors (or
+ * `<part>-00001-of-00002.safetensors` and so on), and `state.json` with everything else. All values are
+ * copied.
  */
 export function encodeParts(
   parts: ReadonlyMap<string, Part<FlatState>>,
@@ -45,12 +49,13 @@ export function encodeParts(
       );
     records[name] = { perRank, states: states.map(({ tree }) => tree), files: names };
   }
-  // Of its own length and buffer, because memory is handed to another thread as a whole.
+  // TextEncoder allocates a separate buffer (unlike Buffer's pool), because the whole buffer is transferred
+  // to another thread.
   files.set(stateFile, new TextEncoder().encode(JSON.stringify({ parts: records })));
   return files;
 }
 
-/** What `encodeParts` was given, as state dicts. Tensors are views of the files. */
+/** Reverses `encodeParts` and returns state dicts. Tensors are views of the files. */
 export function decodeParts(files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>): Map<string, Part<unknown>> {
   const text = Buffer.from(files.get(stateFile)!).toString('utf8');
   const { parts } = JSON.parse(text) as { parts: Record<string, PartRecord> };
@@ -76,7 +81,7 @@ function keyOf(perRank: boolean, rank: number, key: string): string {
   return perRank ? `rank-${rank}.${key}` : key;
 }
 
-/** In order, as many in each group as have `mostBytes` together. */
+/** Splits tensors into groups of at most `mostBytes`, in order. */
 function inGroups(tensors: Tensors, mostBytes: number): Tensors[] {
   const groups: Map<string, ArrayWithShape>[] = [];
   let bytes = 0;
@@ -91,7 +96,7 @@ function inGroups(tensors: Tensors, mostBytes: number): Tensors[] {
   return groups;
 }
 
-/** Several are named as those of Hugging Face's models are. */
+/** Several files are named as Hugging Face names shards. */
 function fileName(part: string, position: number, count: number): string {
   const padded = (n: number) => String(n).padStart(5, '0');
   return count === 1

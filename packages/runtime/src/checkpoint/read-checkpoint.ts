@@ -5,7 +5,7 @@ import { CheckpointError } from './checkpoint-error.ts';
 import { damaged, decodeManifest, recordOf } from './manifest.ts';
 import type { FileRecord, Manifest } from './manifest.ts';
 
-/** A checkpoint whose files are what was written. */
+/** A checkpoint whose files match their hashes. */
 export interface ReadCheckpoint {
   name: string;
   manifest: Manifest;
@@ -13,11 +13,12 @@ export interface ReadCheckpoint {
 }
 
 /**
- * The first of `candidates` that is not damaged; undefined where there are none. Those that are passed over are reported, each with the file that is not as it was.
+ * Reads the first of `candidates` that is not damaged; returns undefined if there are no candidates. Reports
+ * each damaged one with the affected file.
  *
- * @param location where they are, for messages
- * @param candidates complete checkpoints, the newest first
- * @throws CheckpointError where there are candidates, and all are damaged; what `read` throws except for damaged ones
+ * @param location their location, for errors
+ * @param candidates complete checkpoints, newest first
+ * @throws CheckpointError if all candidates are damaged; any other error of `read`
  */
 export async function readNewest<Candidate extends { name: string }, Read>(
   location: string,
@@ -39,7 +40,7 @@ export async function readNewest<Candidate extends { name: string }, Read>(
   if (candidates.length === 0) return undefined;
   throw new CheckpointError(
     'damaged',
-    `All checkpoints in ${location} are damaged, so there is none to resume from: ${passedOver.join('; ')}. Restore one, or move them away to begin anew.`,
+    `all checkpoints in ${location} are damaged: ${passedOver.join('; ')}. Restore one, or move them away to start from the beginning.`,
   );
 }
 
@@ -50,7 +51,7 @@ export async function readCheckpoint(storage: Storage, name: string): Promise<Re
   if (manifestBytes === undefined) {
     throw new CheckpointError(
       'not found',
-      `${place} is no complete checkpoint: it has no ${manifestName}. Name one that has.`,
+      `${place} is not a complete checkpoint: it has no ${manifestName}. Pass the path of a complete one.`,
     );
   }
   const manifest = decodeManifest(manifestBytes, place);

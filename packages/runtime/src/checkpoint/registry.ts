@@ -11,14 +11,14 @@ export interface Registered {
   perRank: boolean;
 }
 
-/** The part that holds what a save was given as `values`. */
+/** The part for the `values` passed to save. */
 export const valuesName = 'values';
 
-/** What a checkpoint holds. */
+/** The objects that a checkpoint contains. */
 export class Registry {
   readonly #registered = new Map<string, Registered>();
 
-  /** All of them, or, where one is refused, none. */
+  /** Adds all objects, or none if one is invalid. */
   add(objects: Readonly<Record<string, unknown>>, perRank: boolean): void {
     const added = Object.entries(objects).map(([name, object]): [string, Registered] => {
       this.#requireFreeName(name);
@@ -28,7 +28,7 @@ export class Registry {
     for (const [name, registered] of added) this.#registered.set(name, registered);
   }
 
-  /** Everything by name, the random states of libraries that are loaded now among them. */
+  /** All objects by name, including the random states of the libraries that are loaded now. */
   all(): Map<string, Registered> {
     const random = Array.from(
       randomStates(),
@@ -37,7 +37,10 @@ export class Registry {
     return new Map([...this.#registered, ...random]);
   }
 
-  /** What a rank has to give: rank 0 its state of everything, the others of what is kept for each rank. Tensors are those of the state dicts. */
+  /**
+   * Collects this rank's states: of all objects on rank 0, of `perRank` objects on the others. Tensors are
+   * not copied.
+   */
   async take(rank: number, values: unknown): Promise<Map<string, Part<FlatState>>> {
     const parts = new Map<string, Part<FlatState>>();
     for (const [name, { object, perRank }] of this.all()) {
@@ -52,25 +55,25 @@ export class Registry {
 
   #requireFreeName(name: string): void {
     const problem = !/^[A-Za-z][\w-]*$/.test(name)
-      ? 'begins with a letter, and has letters, digits, _ and - only'
+      ? 'a letter followed by letters, digits, _ or -'
       : name === valuesName
-        ? 'is another one: this is what save keeps its `values` under'
+        ? 'another name, because save stores its `values` under this one'
         : this.#registered.has(name)
-          ? 'is another one: this is registered already'
+          ? 'another name, because this one is already registered'
           : undefined;
     if (problem === undefined) return;
-    throw new InvalidArgumentError(`Checkpointer.register: got the name '${name}'; a name ${problem}.`);
+    throw new InvalidArgumentError(`Checkpointer.register: expected ${problem}, got '${name}'.`);
   }
 }
 
-/** The states that are kept for each rank. */
+/** This rank's states of `perRank` parts. */
 export function ownOf(parts: ReadonlyMap<string, Part<FlatState>>): Map<string, FlatState> {
   return new Map(
     [...parts].filter(([, { perRank }]) => perRank).map(([name, { states }]) => [name, states[0]]),
   );
 }
 
-/** Rank 0's parts, with every rank's state where each has its own. */
+/** Rank 0's parts, with the states of all ranks in `perRank` parts. */
 export function together(
   parts: ReadonlyMap<string, Part<FlatState>>,
   owns: readonly ReadonlyMap<string, FlatState>[],

@@ -2,16 +2,17 @@ import { BFloat16Bits, Float16Bits, InvalidArgumentError, dtypeOf } from '@ringr
 import type { DType } from '@ringrun/collectives';
 
 /*
- * The safetensors format (https://github.com/huggingface/safetensors), which Python reads with `safetensors.torch.load_file`:
+ * The safetensors format (https://github.com/huggingface/safetensors), which PyTorch reads with
+ * `safetensors.torch.load_file`:
  *
  *   8 bytes   N, the length of the header, little-endian
  *   N bytes   the header: JSON, of each tensor its dtype, its shape, and where its bytes begin and end behind the header; filled up with spaces to a multiple of 8
  *   the rest  the tensors' elements, row-major and little-endian, one behind the other without a gap
  *
- * Tensors of wider elements come first, so that each begins at a multiple of its element's size.
+ * Tensors with wider elements are written first, so each one starts at a multiple of its element size.
  */
 
-/** Elements that a file may have; all of JavaScript's, and 16-bit floats as bit patterns. */
+/** Typed arrays that a file can contain; 16-bit floats are bit patterns. */
 export type ElementArray =
   | Float64Array
   | Float32Array
@@ -69,7 +70,7 @@ const dtypeHere: Readonly<Record<DType, Dtype>> = {
   uint8: 'U8',
 };
 
-/** The format's name for an array's dtype; undefined for arrays that it has no name for, and for other values. */
+/** The format's name for an array's dtype; undefined for unsupported arrays and other values. */
 export function safetensorsDtype(value: unknown): Dtype | undefined {
   const dtype = dtypeOf(value);
   if (dtype !== undefined) return dtypeHere[dtype];
@@ -77,26 +78,27 @@ export function safetensorsDtype(value: unknown): Dtype | undefined {
   return tag === 'Int16Array' ? 'I16' : tag === 'Uint16Array' ? 'U16' : undefined;
 }
 
-/** `F32 [20, 1, 5, 5]`, for messages. */
+/** `F32 [20, 1, 5, 5]`, for errors. */
 export function describeArray({ shape, data }: ArrayWithShape): string {
   return `${safetensorsDtype(data) ?? 'no dtype'} [${shape.join(', ')}]`;
 }
 
-/** What a header says of a tensor. */
+/** A tensor's entry in the header. */
 export interface HeaderEntry {
   dtype: Dtype;
   shape: readonly number[];
   data_offsets: readonly [begin: number, end: number];
 }
 
-/** What the format has for a comment in the place of a tensor's name. */
+/** The key of the header's metadata, which is not a tensor. */
 const metadataKey = '__metadata__';
 
 /**
- * A file's bytes, with copies of the elements.
+ * Encodes tensors as a safetensors file. Elements are copied.
  *
- * @param allocate gives the memory, all of which is overwritten; new memory unless given
- * @throws InvalidArgumentError for a tensor whose elements are of no dtype of the format or do not fill its shape, and for the name `__metadata__`
+ * @param allocate returns the memory for the file, which is overwritten completely. Default: new memory.
+ * @throws InvalidArgumentError if a tensor's dtype is not supported, its length does not match its shape, or
+ * its name is `__metadata__`
  */
 export function encodeSafetensors(
   tensors: ReadonlyMap<string, ArrayWithShape>,
@@ -118,14 +120,15 @@ export function encodeSafetensors(
 
 function requireTensor(name: string, { shape, data }: ArrayWithShape): void {
   const who = `encodeSafetensors: ${name}`;
-  if (name === metadataKey) throw new InvalidArgumentError(`${who} is no name for a tensor; choose another.`);
+  if (name === metadataKey)
+    throw new InvalidArgumentError(`${who} is reserved by the format. Choose another name for the tensor.`);
   if (safetensorsDtype(data) === undefined)
     throw new InvalidArgumentError(
-      `${who} has elements of no dtype that the format has; give a typed array.`,
+      `${who}: expected a typed array with a dtype that the format supports, got another type.`,
     );
   if (elementsOf(shape) !== data.length) {
     throw new InvalidArgumentError(
-      `${who} has ${data.length} elements, and the shape [${shape.join(', ')}] ${elementsOf(shape)}.`,
+      `${who}: expected ${elementsOf(shape)} elements for shape [${shape.join(', ')}], got ${data.length}.`,
     );
   }
 }
@@ -151,9 +154,9 @@ function headerOf(tensors: readonly (readonly [string, ArrayWithShape])[]): {
 }
 
 /**
- * The tensors of a file, as views of its bytes where these are aligned, else as copies.
+ * Decodes the tensors of a file: views of its bytes if these are aligned, otherwise copies.
  *
- * @throws Error that says what is wrong with the bytes
+ * @throws Error if the bytes are not valid safetensors
  */
 export function decodeSafetensors(file: Uint8Array<ArrayBuffer>): Map<string, ArrayWithShape> {
   const length = headerLength(file, file.length);
@@ -165,25 +168,25 @@ export function decodeSafetensors(file: Uint8Array<ArrayBuffer>): Map<string, Ar
   return tensors;
 }
 
-/** Bytes that a header may have: the limit of the format's own reader. */
+/** Maximum bytes of a header: the limit of the reference implementation. */
 const mostHeaderBytes = 100_000_000;
 
-/** Bytes in front of a header. */
+/** Bytes before the header, which hold its length. */
 export const wordBytes = 8;
 
 /**
- * The header's length in bytes.
+ * Returns the header's length in bytes.
  *
- * @param start the file's first bytes, 8 where it has as many
+ * @param start the file's first 8 bytes (fewer if it is shorter)
  * @param fileBytes length of the whole file
- * @throws Error where no such file can have this header
+ * @throws Error if the length is impossible
  */
 export function headerLength(start: Uint8Array, fileBytes: number): number {
   const least = wordBytes + '{}'.length;
   if (fileBytes < least) throw new Error(`it has ${fileBytes} bytes, expected ${least} or more`);
   const length = Number(new DataView(start.buffer, start.byteOffset).getBigUint64(0, true));
   if (wordBytes + length > fileBytes) {
-    throw new Error(`its header has ${length} bytes, and the file ${fileBytes}`);
+    throw new Error(`its header has ${length} bytes, but the file has ${fileBytes}`);
   }
   if (length > mostHeaderBytes) {
     throw new Error(`its header has ${length} bytes, expected at most ${mostHeaderBytes}`);
@@ -192,23 +195,24 @@ export function headerLength(start: Uint8Array, fileBytes: number): number {
 }
 
 /**
- * The tensors that a header lists, in the order of their bytes, which fill the rest of the file without a gap.
+ * Returns the tensors of a header in the order of their bytes. They must fill the rest of the file without
+ * gaps.
  *
  * @param bytes the header
- * @param available bytes behind the header
- * @throws Error that says what is wrong with the header
+ * @param available number of bytes after the header
+ * @throws Error if the header is invalid
  */
 export function readHeader(bytes: Uint8Array, available: number): [name: string, entry: HeaderEntry][] {
   const entries = parsed(bytes).filter(([name]) => name !== metadataKey);
   const checked = entries.map(([name, entry]): [string, HeaderEntry] => [name, checkedEntry(name, entry)]);
-  // Of tensors that begin together all but the last are empty.
+  // If several tensors start at one offset, all except the last are empty.
   checked.sort(([, { data_offsets: a }], [, { data_offsets: b }]) => a[0] - b[0] || a[1] - b[1]);
   let covered = 0;
   for (const [name, entry] of checked) {
     requirePlace(name, entry, covered, available);
     covered = entry.data_offsets[1];
   }
-  if (covered !== available) throw new Error(`${available - covered} bytes belong to no tensor`);
+  if (covered !== available) throw new Error(`${available - covered} bytes do not belong to any tensor`);
   return checked;
 }
 
@@ -232,9 +236,9 @@ function checkedEntry(name: string, entry: unknown): HeaderEntry {
     !areCounts(data_offsets) ||
     data_offsets.length !== 2
   ) {
-    throw new Error(`${name} has no dtype, shape and data_offsets as the format has them`);
+    throw new Error(`${name} has no valid dtype, shape and data_offsets`);
   }
-  if (!Object.hasOwn(classOf, dtype)) throw new Error(`${name} has dtype ${dtype}, which is not known here`);
+  if (!Object.hasOwn(classOf, dtype)) throw new Error(`${name} has the unknown dtype ${dtype}`);
   return { dtype: dtype as Dtype, shape, data_offsets: [data_offsets[0], data_offsets[1]] };
 }
 
@@ -251,12 +255,12 @@ function requirePlace(
   const bytes = elementsOf(shape) * classOf[dtype].BYTES_PER_ELEMENT;
   if (begin !== covered || end - begin !== bytes || end > available) {
     throw new Error(
-      `${name}, ${dtype} [${shape.join(', ')}], is at ${begin} to ${end} of ${available} bytes, expected ${covered} to ${covered + bytes}`,
+      `${name} (${dtype} [${shape.join(', ')}]): expected bytes ${covered} to ${covered + bytes}, got ${begin} to ${end} of ${available}`,
     );
   }
 }
 
-/** A tensor's elements among the bytes behind the header: a view where it is aligned, else a copy. */
+/** A tensor's elements in the bytes after the header: a view if it is aligned, otherwise a copy. */
 export function elementsAt(
   { dtype, data_offsets: [begin, end] }: Pick<HeaderEntry, 'dtype' | 'data_offsets'>,
   data: Uint8Array<ArrayBuffer>,

@@ -1,17 +1,23 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
 
-/** What can be kept in a checkpoint (torch.distributed.checkpoint.stateful.Stateful): a model, an optimizer, a scheduler, a loader, or anything of a program's own. */
+/**
+ * An object that a checkpoint can contain (torch.distributed.checkpoint.stateful.Stateful): a model, an
+ * optimizer, a scheduler, a loader, or an object of the program.
+ */
 export interface Stateful {
-  /** Plain values, typed arrays, and tensors `{ shape, data }`, in arrays, objects, Maps and Sets; or a promise of it. */
+  /**
+   * Returns plain values, typed arrays, and tensors `{ shape, data }`, in arrays, objects, Maps and Sets; or
+   * a promise of these.
+   */
   stateDict(): unknown;
-  /** Becomes what `stateDict` gave, or throws and stays as it was. */
+  /** Restores a state returned by `stateDict`, or throws and leaves the object unchanged. */
   loadStateDict(state: never): unknown;
 }
 
 /**
- * Random generators that libraries draw from, by the library's name. A library that is loaded puts its own there, so that no program can forget it:
- * `globalThis[Symbol.for('ringrun.randomStates')]`, a registry, because libraries import only types of ringrun, and may be loaded first. Checkpoints
- * keep them for each rank.
+ * Random generators of libraries, by library name, in `globalThis[Symbol.for('ringrun.randomStates')]`. A
+ * library registers its generator when it is loaded, so programs need not do it. It is a global because
+ * libraries import only types of ringrun and may be loaded first. Checkpoints contain them per rank.
  */
 export type RandomStates = Map<string, Stateful>;
 
@@ -22,12 +28,12 @@ export function randomStates(): RandomStates {
   return global[registry] ?? new Map<string, Stateful>();
 }
 
-/** `object`, once it is sure that it is stateful. */
+/** Returns `object` if it is stateful. */
 export function requireStateful(name: string, object: unknown): Stateful {
   const methods = (object ?? {}) as Record<string, unknown>;
   const missing = ['stateDict', 'loadStateDict'].filter((method) => typeof methods[method] !== 'function');
   if (missing.length === 0) return object as Stateful;
   throw new InvalidArgumentError(
-    `Checkpointer.register: ${name} has no ${missing.join(' and no ')}. Register what has both methods; give plain values to save, as \`values\`.`,
+    `Checkpointer.register: ${name} has no ${missing.join(' and no ')}. Register an object with both methods, or pass plain values to save() as \`values\`.`,
   );
 }

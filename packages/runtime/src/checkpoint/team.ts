@@ -4,13 +4,13 @@ import { defaultGroup, isInitialized } from '../process-group/index.ts';
 import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
 import type { CheckpointProblem, Failure } from './checkpoint-error.ts';
 
-/** What ranks need of each other to save and resume together. */
+/** The collectives that saving and resuming need. */
 export type Team = Pick<
   ProcessGroup,
   'rank' | 'size' | 'allGatherObject' | 'gatherObject' | 'broadcastObject' | 'broadcast'
 >;
 
-/** A process without a group. */
+/** The collectives of a process without a group. */
 const alone: Team = {
   rank: 0,
   size: 1,
@@ -20,12 +20,12 @@ const alone: Team = {
   broadcast: () => Promise.resolve(),
 };
 
-/** The ranks of `group`, or of the default group, or this process alone where there is none. */
+/** Returns `group`, the default group, or this process alone if there is no group. */
 export function teamOf(group: ProcessGroup | undefined): Team {
   return group ?? (isInitialized() ? defaultGroup() : alone);
 }
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export type Outcome<T> = { value: T } | { error: unknown };
 
 export async function attempt<T>(act: () => T | Promise<T>): Promise<Outcome<T>> {
@@ -36,12 +36,13 @@ export async function attempt<T>(act: () => T | Promise<T>): Promise<Outcome<T>>
   }
 }
 
-/** Milliseconds between two signs of life of a rank whose work takes long. */
+/** Maximum milliseconds between two progress exchanges of the ranks. */
 const signEveryMs = 250;
 
 /**
- * Resolves on every rank when `work` has settled on all of them; a collective. Storage may take longer than a collective may: ranks whose work is not over say so several times a second,
- * so that no timeout counts it, and a rank that dies meanwhile is a `PeerDiedError` on the others at once.
+ * Resolves on every rank when `work` has settled on all of them. A collective. Storage may be slower than a
+ * collective's timeout, so the ranks exchange their progress several times a second. If a rank dies
+ * meanwhile, the others reject with a `PeerDiedError` at once.
  */
 export async function untilSettled(team: Team, work: Promise<unknown>): Promise<void> {
   const settled = work.then(
@@ -66,9 +67,10 @@ async function within(settled: Promise<boolean>, ms: number): Promise<boolean> {
 }
 
 /**
- * This rank's value when the attempt succeeded on all ranks; otherwise throws the first failing rank's error on all.
+ * Returns this rank's value if the attempt succeeded on all ranks; otherwise throws the first failing rank's
+ * error on all.
  *
- * @param what was attempted, for the message
+ * @param what the operation, for the error
  */
 export async function requireSuccess<T>(
   team: Team,
@@ -82,7 +84,7 @@ export async function requireSuccess<T>(
   throw sharedError(what, rank, failures[rank]!, problem);
 }
 
-/** The same on every rank, and with the same cause. */
+/** The error to throw on every rank, with the same message and cause. */
 export function sharedError(
   what: string,
   rank: number,
@@ -93,13 +95,13 @@ export function sharedError(
   return new CheckpointError(failure.problem ?? problem, message, { cause: errorOf(failure) });
 }
 
-/** Throws on all ranks where they do not all say the same, with both sides. */
+/** Throws on all ranks if their statements differ; the error shows both sides. */
 export async function requireAgreement(team: Team, what: string, statement: string): Promise<void> {
   const statements = await team.allGatherObject(statement);
   const rank = statements.findIndex((other) => other !== statements[0]);
   if (rank < 0) return;
   throw new CheckpointError(
     'ranks differ',
-    `${what}: rank 0 has ${statements[0]}, rank ${rank} has ${statements[rank]}. Every rank saves the same, at the same step.`,
+    `${what}: rank 0 has ${statements[0]}, rank ${rank} has ${statements[rank]}. Save the same objects at the same step on every rank.`,
   );
 }

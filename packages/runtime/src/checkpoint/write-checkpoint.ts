@@ -10,35 +10,36 @@ import {
 import { encodeManifest, recordOf } from './manifest.ts';
 import type { FileRecord, Occasion } from './manifest.ts';
 
-/** A checkpoint that is to be written, and how many are to be there afterwards. */
+/** A checkpoint to write, and how many to keep. */
 export interface WriteJob {
   occasion: Occasion;
-  /** By name, all but the manifest. */
+  /** All files except the manifest, by name. */
   files: ReadonlyMap<string, Uint8Array>;
   keep: number;
-  /** Its number is higher than this one, and than all that are there. Default: 0. */
+  /** The checkpoint's number is higher than this one and all existing ones. Default: 0. */
   above?: number;
 }
 
 export interface Written {
-  /** Of the checkpoint. */
+  /** Name of the checkpoint. */
   name: string;
   number: number;
-  /** Why older checkpoints are still there that should have gone. */
+  /** Why older checkpoints could not be deleted. */
   notDeleted?: string;
 }
 
-/** Makes sure that nobody else writes to the place; throws otherwise. */
+/** Throws if another process writes to the location. */
 export interface Claim {
   requireOwn(): Promise<void>;
 }
 
 /**
- * Writes a checkpoint, its manifest last: before that it does not count, and what was there before does. Then those that it supersedes are deleted, their
- * manifests first, so that none looks complete that is not.
+ * Writes a checkpoint. The manifest is written last and makes it complete. Then deletes superseded
+ * checkpoints, their manifests first, so that an incomplete one never looks complete.
  *
- * @param claim where no lock keeps others away: asked before anything is written, before the manifest, and before anything is deleted
- * @throws StorageError when it could not be written
+ * @param claim for a location without locks: checked before the first write, before the manifest, and before
+ * deleting
+ * @throws StorageError if it could not be written
  */
 export async function writeCheckpoint(storage: Storage, job: WriteJob, claim?: Claim): Promise<Written> {
   const before = checkpointsAmong(await storage.list(namePrefix));

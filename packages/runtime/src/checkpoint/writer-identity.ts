@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
-/** Who writes checkpoints to a place. */
+/** The process that writes checkpoints to a location. */
 export interface WriterIdentity {
-  /** Differs for every process. */
+  /** Unique per process. */
   id: string;
   host: string;
   pid: number;
@@ -21,7 +21,7 @@ export const ownIdentity: WriterIdentity = {
   since: new Date().toISOString(),
 };
 
-/** Undefined for bytes that are no identity, as of a file that is being written. */
+/** Returns undefined for invalid bytes, such as those of a partly written file. */
 export function decodeIdentity(bytes: Uint8Array): WriterIdentity | undefined {
   try {
     const { id, host, pid, runId, since } = JSON.parse(Buffer.from(bytes).toString('utf8')) as WriterIdentity;
@@ -39,7 +39,7 @@ export function encodeIdentity(identity: WriterIdentity): Uint8Array {
 
 /** `process 123 on host a, run x, since 2026-01-02T03:04:05.678Z`. */
 export function describeIdentity(identity: WriterIdentity | undefined): string {
-  if (identity === undefined) return 'a process that has not named itself yet';
+  if (identity === undefined) return 'an unknown process';
   const { host, pid, runId, since } = identity;
   return [`process ${pid} on host ${host}`, ...(runId === '' ? [] : [`run ${runId}`]), `since ${since}`].join(
     ', ',

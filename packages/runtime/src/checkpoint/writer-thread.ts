@@ -1,4 +1,4 @@
-/** The thread in which checkpoints are hashed and written. It takes one job at a time, and reports how it went. */
+/** The thread that hashes and writes checkpoints. It receives one job at a time and reports the outcome. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { isBucket, openStorage } from '../storage/open-storage.ts';
@@ -10,19 +10,22 @@ import type { WriteJob, Written } from './write-checkpoint.ts';
 import type { WriterIdentity } from './writer-identity.ts';
 
 export interface WriterThreadData {
-  /** As `openStorage` takes it. */
+  /** A location, as passed to `openStorage`. */
   location: string;
-  /** Of this process. */
+  /** Identity of this process. */
   identity: WriterIdentity;
-  /** Takes a `WriterReport` for each job; not the parent's port, because one thread that blocks has to be able to read it. */
+  /**
+   * Receives a `WriterReport` per job. A separate port, because a blocked main thread must be able to read
+   * it.
+   */
   reports: MessagePort;
-  /** One Int32, a `WriterState`, for a main thread that blocks until a job is over. */
+  /** One Int32 from `writerState`, on which the main thread can block until a job is complete. */
   state: SharedArrayBuffer;
 }
 
 export const writerState = { writing: 0, idle: 1, ended: 2 } as const;
 
-/** How a job went. Its memory comes back, to be used for the next one. */
+/** The outcome of a job. The files' memory is returned for reuse. */
 export interface WriterReport {
   files: WriteJob['files'];
   outcome: { written: Written } | { failure: Failure };
@@ -31,7 +34,7 @@ export interface WriterReport {
 const data = workerData as WriterThreadData;
 const storage = openStorage(data.location);
 const state = new Int32Array(data.state);
-// A folder is locked by the main thread.
+// The main thread locks folders, so only buckets need a claim.
 const claim = isBucket(data.location) ? new BucketClaim(storage, data.identity) : undefined;
 
 parentPort!.on('message', (job: WriteJob) => void carryOut(job));

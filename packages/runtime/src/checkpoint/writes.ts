@@ -10,10 +10,10 @@ import { lockFolder } from './folder-lock.ts';
 import { encodeParts } from './packed-parts.ts';
 import type { Part } from './packed-parts.ts';
 
-/** Milliseconds that a write is waited for until that is said: as long as a store that is waited for is quiet. */
+/** Milliseconds of waiting for a write after which it is logged; the same as for the store. */
 const quietMs = 5000;
 
-/** Rank 0's writes, one after the other, and what became of the last one. On other ranks there is none. */
+/** Rank 0's writes, one at a time, and the failure of the last one. Unused on other ranks. */
 export class Writes {
   readonly #location: string;
   readonly #keep: number;
@@ -32,27 +32,28 @@ export class Writes {
   }
 
   /**
-   * Makes this process the only one that writes to the place, if it is not that yet. In a bucket, which has no locks, the thread does so.
+   * Locks the folder for this process, if it is not locked yet. For a bucket, which has no locks, the writer
+   * thread does this.
    *
-   * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which is
+   * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock
    */
   async claim(): Promise<void> {
     if (!isBucket(this.#location)) this.#unlock ??= await lockFolder(this.#location);
   }
 
-  /** Others may write to the place, until the next save. */
+  /** Releases the lock until the next save. */
   async disclaim(): Promise<void> {
     const unlock = this.#unlock;
     this.#unlock = undefined;
     await unlock?.();
   }
 
-  /** Checkpoints get higher numbers than this one, which another host may have. */
+  /** Uses higher numbers than `number` from now on; that checkpoint may be on another host. */
   continueAbove(number: number): void {
     this.#above = Math.max(this.#above, number);
   }
 
-  /** Copies the parts before it returns, and writes them meanwhile. Nothing else may be under way. */
+  /** Copies the parts synchronously and starts writing them. No other write may be in progress. */
   begin(occasion: Occasion, parts: ReadonlyMap<string, Part<FlatState>>): void {
     const over = this.#write(occasion, parts)
       .catch((error: unknown) => {
@@ -64,7 +65,7 @@ export class Writes {
     this.#under = { step: occasion.step, over };
   }
 
-  /** Up to its first await it runs at once. */
+  /** Copies the parts before its first await. */
   async #write(occasion: Occasion, parts: ReadonlyMap<string, Part<FlatState>>): Promise<void> {
     const files = encodeParts(parts, this.#writer.allocate);
     const job = { occasion, files, keep: this.#keep, above: this.#above };
@@ -72,10 +73,10 @@ export class Writes {
     const path = `${this.#location}/${name}`;
     await this.#lastSaved.record({ number, step: occasion.step, path, host: hostname() });
     if (notDeleted === undefined) return;
-    say(`${name} is written, and older checkpoints could not be deleted: ${notDeleted}`);
+    say(`${name} is written, but older checkpoints could not be deleted: ${notDeleted}`);
   }
 
-  /** Resolves when nothing is being written. `who` waits, for the line that says so where it takes long. */
+  /** Resolves when no write is in progress. `who` names the waiting call in the log line. */
   async over(who: string): Promise<void> {
     if (this.#under === undefined) return;
     const { step, over } = this.#under;
@@ -88,7 +89,7 @@ export class Writes {
     clearTimeout(patience);
   }
 
-  /** Why the last write failed, if it did and this has not been asked before. */
+  /** Returns the failure of the last write and clears it. */
   takeFailure(): Failure | undefined {
     const failure = this.#failure;
     this.#failure = undefined;
@@ -100,7 +101,7 @@ export class Writes {
     const told = `the checkpoint of step ${step} was not written to ${this.#location}: ${message}`;
     this.#failure = { ...rest, message: told };
     say(
-      `${told} Those before it are as they were. Training goes on; the next save, or finished(), fails on every rank.`,
+      `${told} Earlier checkpoints are intact. Training continues; the next save() or finished() fails on every rank.`,
     );
     process.once('exit', () => {
       if (this.#failure !== undefined) process.exitCode = 1;

@@ -2,19 +2,21 @@ import { InvalidArgumentError } from '@ringrun/collectives/errors';
 import { isTypeScript, runTypeScript } from '../typescript/run-typescript.ts';
 import type { Dataset } from './dataset.ts';
 
-/** What a dataset's module exports. */
+/** The exports of a dataset's module. */
 interface DatasetModule {
   createDataset: (...args: readonly unknown[]) => unknown;
 }
 
 /**
- * A dataset that worker threads can have too (`DataLoader`'s `numWorkers`): the module exports a function `createDataset(...args)`, which returns the dataset or a promise
- * of it, and each thread calls it for itself.
+ * Creates a dataset that worker threads can create too (`DataLoader`'s `numWorkers`). The module exports a
+ * function `createDataset(...args)`, which returns the dataset or a promise of it. Each thread calls it.
  *
  *     const dataset = await datasetFromModule(new URL('./photos.ts', import.meta.url), { folder });
  *
- * `args` reach the threads by cloning: data, not functions. Memory in a SharedArrayBuffer is shared and should be preferred for what is large. `InvalidArgumentError` for a
- * module without that function, or one that returns no dataset.
+ * `args` are cloned into the threads, so they must be data, not functions. Use a SharedArrayBuffer for large
+ * data, since it is shared.
+ *
+ * @throws InvalidArgumentError if the module does not export that function or it does not return a dataset
  */
 export async function datasetFromModule<Sample>(
   module: URL | string,
@@ -30,19 +32,19 @@ export async function datasetFromModule<Sample>(
   };
 }
 
-/** The dataset that a module makes, in this thread. */
+/** Creates a module's dataset in this thread. */
 export async function createFromModule(url: string, args: readonly unknown[]): Promise<Dataset<unknown>> {
   if (isTypeScript(url)) await runTypeScript();
   const exported = (await import(url)) as Partial<DatasetModule>;
   if (typeof exported.createDataset !== 'function') {
     throw new InvalidArgumentError(
-      `datasetFromModule: ${url} exports no function createDataset. Add \`export function createDataset(…)\` that returns a dataset.`,
+      `datasetFromModule: ${url} does not export a function createDataset. Add \`export function createDataset(…)\` that returns a dataset.`,
     );
   }
   const dataset = await exported.createDataset(...args);
   if (isDataset(dataset)) return dataset;
   throw new InvalidArgumentError(
-    `datasetFromModule: createDataset of ${url} returned no dataset. Return an object with a length and a method at(index).`,
+    `datasetFromModule: createDataset of ${url} did not return a dataset. Return an object with a length and a method at(index).`,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { ArrayNamed, ArrayTypeName } from './numeric-array.ts';
 
-/** In which pass over the data a sample is asked for: what augmentation draws its chances from, with the sample's index. */
+/** The pass over the data. Random augmentation depends on it and on the sample's index. */
 export interface DataPass {
   /** An integer from 0. */
   seed: number;
@@ -8,41 +8,48 @@ export interface DataPass {
   epoch: number;
 }
 
-/** Where the arrays of a batch are made, so that later batches can have their memory (`reuseMemory` of `DataLoader`). */
+/**
+ * Allocates the arrays of a batch, so that later batches can reuse the memory (`reuseMemory` of
+ * `DataLoader`).
+ */
 export interface BatchMemory {
   /**
-   * An array in a buffer of its own, such as `array('Float32Array', 64)`. Its elements are what an earlier batch may have left there, not zeros: whoever asks for it writes
-   * all of them.
+   * Allocates an array with its own buffer, such as `array('Float32Array', 64)`. It may contain old values,
+   * so the caller must write every element.
    */
   array<Name extends ArrayTypeName>(name: Name, length: number): ArrayNamed<Name>;
 }
 
-/** Samples that can be asked for by index, as torch.utils.data.Dataset. */
+/** Samples that are accessed by index (torch.utils.data.Dataset). */
 export interface Dataset<Sample> {
-  /** How many samples there are; does not change. */
+  /** Number of samples; constant. */
   readonly length: number;
 
   /**
-   * The sample at `index`, 0 to `length` - 1: the same one each time for the same `pass`, whatever was asked for before. A dataset that does not augment has no use
-   * for `pass`; one that does sees that of `DataLoader`, and takes seed 0 and epoch 0 where there is none.
+   * Returns the sample at `index`, from 0 to `length` - 1. The result must depend only on `index` and `pass`.
+   * A dataset without augmentation ignores `pass`; one with augmentation uses `DataLoader`'s, or seed 0 and
+   * epoch 0 if it is undefined.
    */
   at(index: number, pass?: DataPass): Sample;
 
   /**
-   * The samples at `indices`, where that costs less than one `at` for each: reading them together, or placing them in one array
-   * (torch's `__getitems__`). DataLoader asks for a batch at a time, and keeps the samples' arrays as the batch's own. Arrays that lie in `memory` are used again for
-   * a later batch; a loader without `reuseMemory` gives none.
+   * Returns the samples at `indices` (torch's `__getitems__`). Implement it if reading a batch at once is
+   * cheaper than one `at` per sample. DataLoader takes ownership of the returned arrays. Arrays allocated in
+   * `memory` are reused for later batches; `memory` is undefined without `reuseMemory`.
    */
   atAll?(indices: readonly number[], pass?: DataPass, memory?: BatchMemory): Sample[];
 
-  /** How worker threads come by this dataset (`DataLoader`'s `numWorkers`); without it they cannot. `datasetFromModule` makes datasets that have it. */
+  /**
+   * How worker threads create this dataset. Required for `DataLoader`'s `numWorkers`. `datasetFromModule`
+   * sets it.
+   */
   forWorkers?(): WorkerDataset;
 }
 
-/** A module that makes a dataset again in another thread. */
+/** A module that creates a dataset in another thread. */
 export interface WorkerDataset {
   /** The module's URL; it exports `createDataset`. */
   module: string;
-  /** What its `createDataset` is called with: data that can be cloned, where memory in a SharedArrayBuffer is shared. */
+  /** Arguments of its `createDataset`: cloneable data. Memory in a SharedArrayBuffer is shared. */
   args: readonly unknown[];
 }

@@ -7,19 +7,23 @@ import type { Tail } from './share.ts';
 import { SharedOrder } from './shared-order.ts';
 
 export interface DistributedSamplerOptions {
-  /** Number of ranks that share the dataset; the initialised group's unless given, 1 without a group. */
+  /** Number of ranks that share the dataset. Default: the default group's size, or 1 without a group. */
   numReplicas?: number;
-  /** This process among them; the initialised group's unless given, 0 without a group. */
+  /** Rank of this process. Default: its rank in the default group, or 0 without a group. */
   rank?: number;
-  /** Visit the dataset in a random order, a new one in each epoch; true unless given. */
+  /** Visit the dataset in a random order, different in each epoch. Default: `true`. */
   shuffle?: boolean;
-  /** Where the random orders start, an integer from -(2^53 - 1) to 2^53 - 1; the same on every rank. Default: 0. */
+  /**
+   * Seed of the random orders, an integer from -(2^53 - 1) to 2^53 - 1. It must be the same on every rank.
+   * Default: 0.
+   */
   seed?: number;
-  /** Leave out the last samples that do not divide evenly, instead of repeating the first ones; false unless given. */
+  /** Drop the last samples that do not divide evenly, instead of repeating the first ones. Default: `false`. */
   dropLast?: boolean;
   /**
-   * Whether all ranks get equally many indices (MONAI's `even_divisible`); true unless given. With false each sample is visited exactly once, and ranks
-   * differ by one sample at most: for an evaluation, which would count padding twice, or for training under `join`.
+   * Give all ranks the same number of indices (MONAI's `even_divisible`). Default: `true`. If `false`, each
+   * sample is visited exactly once, and ranks differ by at most one sample. Use it for evaluation, where
+   * padding would be counted twice, or for training under `join`.
    */
   evenDivisible?: boolean;
 }
@@ -34,23 +38,25 @@ const optionNames: OptionNames<DistributedSamplerOptions> = {
 };
 
 /**
- * This rank's share of a dataset (torch.utils.data.DistributedSampler): of one order that all ranks know, every `numReplicas`-th index
- * from the `rank`-th on. Index by index it visits what torch visits with the same arguments and epoch.
+ * Samples this rank's share of a dataset (torch.utils.data.DistributedSampler): every `numReplicas`-th index
+ * of a common order, starting at index `rank`. For the same arguments and epoch, the indices equal torch's.
  *
- * All ranks get equally many. What does not divide evenly is made up by repeating the order from its start, or is left out with
- * `dropLast`, or is shared out as it is with `evenDivisible: false`.
+ * All ranks receive the same number of indices. If the dataset does not divide evenly, the order is padded
+ * from its start, or truncated with `dropLast`. With `evenDivisible: false` some ranks receive one index
+ * more.
  *
- * The order of epoch `e` is `torch.randperm` seeded with `seed + e`. Unlike torch, where forgetting `setEpoch` repeats
- * one order for ever, each iteration begins the next epoch by itself; `setEpoch` sets which one it is.
- * Ranks must therefore begin equally many iterations, or call `setEpoch` before each.
+ * The order of epoch `e` is `torch.randperm` seeded with `seed + e`. Unlike torch, where forgetting
+ * `setEpoch` repeats one order forever, each iteration starts the next epoch automatically; `setEpoch`
+ * overrides it. So ranks must start the same number of iterations, or call `setEpoch` before each.
  *
- * `stateDict` and `loadStateDict` resume in the middle of an epoch, on as many ranks as there are then: no sample is lost, and none is repeated
- * but for the padding of the last ones.
+ * `stateDict` and `loadStateDict` resume mid-epoch on any number of ranks. No sample is lost or repeated,
+ * except for padding at the end.
  */
 export class DistributedSampler extends SharedOrder {
   /**
-   * `dataset`: a dataset, or its length. Throws `InvalidArgumentError` for a rank outside of `numReplicas`, a negative number, or `dropLast` together with
-   * `evenDivisible: false`.
+   * @param dataset a dataset, or its length
+   * @throws InvalidArgumentError for a rank out of range, a negative number, or `dropLast` with
+   * `evenDivisible: false`
    */
   constructor(dataset: Sized, options: DistributedSamplerOptions = {}) {
     const who = 'DistributedSampler';
@@ -70,6 +76,6 @@ function tailOf({ dropLast = false, evenDivisible = true }: DistributedSamplerOp
   if (evenDivisible) return dropLast ? 'leave out' : 'repeat the first';
   if (!dropLast) return 'as they come';
   throw new InvalidArgumentError(
-    'DistributedSampler: got dropLast: true and evenDivisible: false, of which one leaves samples out and the other visits each. Give one of them.',
+    'DistributedSampler: got both dropLast: true, which drops samples, and evenDivisible: false, which visits every sample. Pass only one of them.',
   );
 }

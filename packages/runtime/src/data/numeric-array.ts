@@ -12,10 +12,10 @@ export type NumericArray =
   | Float32Array
   | Float64Array;
 
-/** `'Float32Array'` and its like. */
+/** Name of an array type, such as `'Float32Array'`. */
 export type ArrayTypeName = NumericArray[typeof Symbol.toStringTag];
 
-/** The type of that name. */
+/** The array type with that name. */
 export type ArrayNamed<Name extends ArrayTypeName> = Extract<
   NumericArray,
   { readonly [Symbol.toStringTag]: Name }
@@ -40,7 +40,10 @@ interface ArrayType<Kind> {
   new (lengthOrMemory: number | ArrayBuffer): Kind;
 }
 
-/** By name, because the constructor of an array may be a subclass, such as Buffer, that must not be made this way. */
+/**
+ * By name, because an array's constructor may be a subclass, such as Buffer, that cannot be constructed this
+ * way.
+ */
 export function arrayType<Name extends ArrayTypeName>(name: Name): ArrayType<ArrayNamed<Name>> {
   return arrayTypes[name] as unknown as ArrayType<ArrayNamed<Name>>;
 }

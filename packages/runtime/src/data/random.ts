@@ -1,15 +1,15 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Random numbers in the shapes that drawing and augmenting need: the same ones for one seed on every machine. */
+/** Random numbers for synthetic data and augmentation. A seed gives the same numbers on every machine. */
 export class Random {
   readonly #generator: ReturnType<typeof xoroshiro128plus>;
 
-  /** `seed`: an integer, of which the lowest 32 bits count. */
+  /** @param seed an integer; only its lowest 32 bits are used */
   constructor(seed: number) {
     this.#generator = xoroshiro128plus(seed);
   }
 
-  /** Uniform in `from` to `to`, without `to`. */
+  /** Uniform in [`from`, `to`). */
   uniform(from: number, to: number): number {
     return from + ((this.#generator.next() >>> 0) / 2 ** 32) * (to - from);
   }
@@ -19,7 +19,10 @@ export class Random {
     return Math.floor(this.uniform(0, count));
   }
 
-  /** Bell-shaped around 0, of variance `deviation` squared and never beyond 3 deviations: the sum of three uniform numbers. */
+  /**
+   * Approximately normal with mean 0 and standard deviation `deviation`, bounded by 3 deviations: the sum of
+   * three uniform numbers.
+   */
   bell(deviation: number): number {
     return (
       this.uniform(-deviation, deviation) +
@@ -29,7 +32,7 @@ export class Random {
   }
 }
 
-/** 32 bits that depend on every bit of `numbers`, integers from 0 (MurmurHash3 over their halves). */
+/** Hashes nonnegative integers to 32 bits (MurmurHash3 over their 32-bit halves). */
 export function mixed(...numbers: readonly number[]): number {
   let hash = 0;
   for (const number of numbers) {

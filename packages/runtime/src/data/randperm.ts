@@ -1,12 +1,13 @@
 import { mersenne } from 'pure-rand/generator/mersenne';
 
 /**
- * A random permutation of 0 to `length` - 1: element by element that of
- * `torch.randperm(length, generator=torch.Generator().manual_seed(seed))` on the CPU, which draws from the Mersenne Twister.
+ * Returns a random permutation of 0 to `length` - 1. It equals `torch.randperm(length,
+ * generator=torch.Generator().manual_seed(seed))` on the CPU, which uses the Mersenne Twister.
  *
- * Equal to torch's below 2^32 / 20 elements, from where newer releases draw 64 bits for each.
+ * From 2^32 / 20 elements on it differs from newer releases of torch, which use 64 bits per element.
  *
- * @param seed an integer; its lowest 32 bits count, those of 2^64 + seed where it is negative, as in torch.Generator.manual_seed
+ * @param seed an integer; its lowest 32 bits are used (of 2^64 + seed if it is negative, as in
+ * torch.Generator.manual_seed)
  */
 export function randperm(length: number, seed: number | bigint): Uint32Array {
   const generator = mersenne(Number(BigInt.asUintN(32, BigInt(seed))));

@@ -1,16 +1,19 @@
 import { InvalidArgumentError } from '@ringrun/collectives/errors';
 
 interface Requirement {
-  /** Whose argument it is, such as `DataLoader`. */
+  /** The class or function that has the argument, such as `DataLoader`. */
   who: string;
-  /** Which argument, such as `batchSize`. */
+  /** Name of the argument, such as `batchSize`. */
   what: string;
   min: number;
-  /** Largest integer that a double holds exactly unless given. */
+  /** Default: 2^53 - 1, the largest integer that a double represents exactly. */
   max?: number;
 }
 
-/** A seed: an integer that a double holds exactly, negative ones too, as torch.manual_seed takes them. */
+/**
+ * Returns `value` if it is a valid seed: an integer that a double represents exactly, possibly negative, as
+ * in torch.manual_seed.
+ */
 export function requireSeed(value: unknown, who: string): number {
   if (Number.isSafeInteger(value)) return value as number;
   throw new InvalidArgumentError(
@@ -18,7 +21,7 @@ export function requireSeed(value: unknown, who: string): number {
   );
 }
 
-/** `value`, when it is an integer from `min` to `max`; otherwise an `InvalidArgumentError`. */
+/** Returns `value` if it is an integer from `min` to `max`; otherwise throws `InvalidArgumentError`. */
 export function requireInteger(value: unknown, { who, what, min, max }: Requirement): number {
   const isInside = typeof value === 'number' && Number.isSafeInteger(value) && value >= min;
   if (isInside && value <= (max ?? value)) return value;

@@ -2,24 +2,24 @@ import { InvalidArgumentError } from '@ringrun/collectives';
 import { requireInteger, requireSeed } from './require-integer.ts';
 import type { Sampler } from './sampler.ts';
 
-/** How far all ranks together have come in one order of a dataset: plain data, which a checkpoint keeps. The same on every rank. */
+/** Progress of all ranks together within an epoch, as plain data for checkpoints. The same on every rank. */
 export interface SamplerState {
   /** From 0. */
   epoch: number;
-  /** Samples of this epoch's order that have been used, by all ranks together: the first ones of it. */
+  /** Number of samples of this epoch that all ranks together have used; always the first ones of the order. */
   samplesSeen: number;
-  /** What the order was drawn from: `seed + epoch`. */
+  /** Seed of the sampler. The order is drawn from `seed + epoch`. */
   seed: number;
   shuffle: boolean;
-  /** Samples in the dataset. */
+  /** Number of samples in the dataset. */
   datasetLength: number;
 }
 
-/** A sampler that can go on where another one of the same dataset was, on any number of ranks. */
+/** A sampler that can resume from the state of another sampler of the same dataset, on any number of ranks. */
 export interface StatefulSampler extends Sampler {
   [Symbol.iterator](): EpochPass;
   stateDict(): SamplerState;
-  /** The next iteration is the rest of the epoch that `state` was in. */
+  /** The next iteration visits the rest of the epoch of `state`. */
   loadStateDict(state: SamplerState): void;
 }
 
@@ -28,11 +28,11 @@ export interface EpochPass extends IterableIterator<number> {
   readonly epoch: number;
   readonly seed: number;
   /**
-   * Who draws ahead says how many of this rank's indices have been used. From the first call on the sampler's state counts these, and not
-   * those that were drawn.
+   * A caller that prefetches reports the number of this rank's indices that have been used. After the first
+   * call, the sampler's state counts these instead of the indices it has yielded.
    */
   setUsed(used: number): void;
-  /** All has been used: the sampler's state is the next epoch's beginning. */
+  /** Reports that all indices have been used: the sampler's state is the start of the next epoch. */
   finish(): void;
 }
 
@@ -40,10 +40,13 @@ export function isStateful(sampler: Sampler): sampler is StatefulSampler {
   return 'stateDict' in sampler && 'loadStateDict' in sampler;
 }
 
-/** What a state must agree with. */
+/** The properties that a state must match. */
 type Dataset = Pick<SamplerState, 'datasetLength' | 'shuffle'>;
 
-/** `state`, once it is sure that it belongs to such a dataset; otherwise an `InvalidArgumentError` in the name of `owner`. */
+/**
+ * Returns `state` if it belongs to such a dataset; otherwise throws an `InvalidArgumentError` that names
+ * `owner`.
+ */
 export function checkedState(
   state: SamplerState,
   { datasetLength, shuffle }: Dataset,
@@ -54,15 +57,15 @@ export function checkedState(
   requireSeed(state.seed, who);
   if (state.datasetLength !== datasetLength) {
     throw new InvalidArgumentError(
-      `${who}: the state belongs to a dataset of ${state.datasetLength} samples, and this one has ${datasetLength}. ` +
-        'Samples would be lost or repeated: resume with the dataset of before, or begin without the state.',
+      `${who}: expected the state of a dataset of ${datasetLength} samples, got one of ${state.datasetLength}. ` +
+        'Samples would be lost or repeated: resume with the same dataset, or start without the state.',
     );
   }
   if (state.shuffle !== shuffle) {
     const order = (isShuffled: boolean) => (isShuffled ? 'a shuffled order' : "the dataset's own order");
     throw new InvalidArgumentError(
-      `${who}: the state belongs to ${order(state.shuffle)}, and this sampler has ${order(shuffle)}. ` +
-        'Give the sampler the `shuffle` of before.',
+      `${who}: expected the state of ${order(shuffle)}, got the state of ${order(state.shuffle)}. ` +
+        'Create the sampler with the same `shuffle` as before.',
     );
   }
   requireInteger(state.samplesSeen, { who, what: 'samplesSeen', min: 0, max: datasetLength });

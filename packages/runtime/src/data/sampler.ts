@@ -2,22 +2,28 @@ import { requireOptions } from '@ringrun/collectives/require-options';
 import { SharedOrder } from './shared-order.ts';
 import { requireInteger } from './require-integer.ts';
 
-/** In which order, and which, samples of a dataset are visited: each iteration is one epoch of indices. */
+/** Selects and orders the samples of a dataset. Each iteration yields the indices of one epoch. */
 export interface Sampler extends Iterable<number> {
-  /** How many indices one epoch has. */
+  /** Number of indices per epoch. */
   readonly length: number;
 }
 
-/** What a sampler must know of a dataset: how long it is. */
+/** The part of a dataset that a sampler needs: its length. */
 export type Sized = number | { readonly length: number };
 
-/** The length of `dataset`; `InvalidArgumentError` in the name of `who` when it is no count. */
+/**
+ * Returns the length of `dataset`; throws an `InvalidArgumentError` that names `who` if it is not a valid
+ * length.
+ */
 export function lengthOf(dataset: Sized, who: string): number {
   const length = typeof dataset === 'number' ? dataset : dataset.length;
   return requireInteger(length, { who, what: "the dataset's length", min: 0 });
 }
 
-/** Every index once, in order (torch.utils.data.SequentialSampler). Its state is kept as a DistributedSampler's. */
+/**
+ * Visits every index once, in order (torch.utils.data.SequentialSampler). Its state works like a
+ * DistributedSampler's.
+ */
 export class SequentialSampler extends SharedOrder {
   /** `dataset`: a dataset, or its length. */
   constructor(dataset: Sized) {
@@ -26,13 +32,14 @@ export class SequentialSampler extends SharedOrder {
 }
 
 /**
- * Every index once, in a random order that differs from epoch to epoch (torch.utils.data.RandomSampler without replacement).
+ * Visits every index once, in a random order that differs in each epoch (torch.utils.data.RandomSampler
+ * without replacement).
  *
- * Unlike torch, whose order hangs on a global generator, epoch `e` has the order of `seed + e`: what a DistributedSampler of the same
- * seed visits on a single rank. The epoch is counted, and the state kept, as there.
+ * Unlike torch, whose order depends on a global generator, epoch `e` uses `seed + e`, so the order equals
+ * that of a DistributedSampler with the same seed on one rank. Epochs and state work as there.
  */
 export class RandomSampler extends SharedOrder {
-  /** `dataset`: a dataset, or its length. `seed`: 0 unless given. */
+  /** @param dataset a dataset, or its length. Default of `seed`: 0. */
   constructor(dataset: Sized, options: { seed?: number } = {}) {
     requireOptions('RandomSampler', options, { seed: true });
     const { seed = 0 } = options;

@@ -1,7 +1,7 @@
-/** What becomes of the last samples, which are too few for one more on each rank. */
+/** How to treat the last samples if there are too few for one more per rank. */
 export type Tail = 'repeat the first' | 'leave out' | 'as they come';
 
-/** One rank's part of an order that all ranks know: every `numReplicas`-th sample from the `rank`-th on. */
+/** One rank's share of a common order: every `numReplicas`-th sample, starting at index `rank`. */
 export interface Share {
   datasetLength: number;
   numReplicas: number;
@@ -9,7 +9,7 @@ export interface Share {
   tail: Tail;
 }
 
-/** How many samples the rank has in the rest of an order of which `seen` have been used. */
+/** Number of this rank's samples after the first `seen` samples of the order. */
 export function countOf({ datasetLength, numReplicas, rank, tail }: Share, seen: number): number {
   const rest = datasetLength - seen;
   switch (tail) {
@@ -22,12 +22,18 @@ export function countOf({ datasetLength, numReplicas, rank, tail }: Share, seen:
   }
 }
 
-/** Where in the order the rank's `i`-th sample behind the first `seen` is; what is repeated begins at the order's start. */
+/**
+ * Position in the order of this rank's `i`-th sample after the first `seen`. Repeated samples are taken from
+ * the start.
+ */
 export function positionOf({ datasetLength, numReplicas, rank }: Share, seen: number, i: number): number {
   return (seen + rank + i * numReplicas) % datasetLength;
 }
 
-/** How many samples of the order all ranks have used, when each has used `used` behind the first `seen`, or all that it had. */
+/**
+ * Number of samples of the order that all ranks have used, if each has used `used` after the first `seen`, or
+ * all of its own.
+ */
 export function seenAfter(share: Share, seen: number, used: number): number {
   const most = countOf({ ...share, rank: 0 }, seen);
   return Math.min(share.datasetLength, seen + Math.min(used, most) * share.numReplicas);

@@ -11,25 +11,25 @@ export interface SharedOrderOptions extends Partial<Share> {
   seed?: number;
 }
 
-/** Where in which epoch. */
+/** A position within an epoch. */
 type Place = Pick<SamplerState, 'epoch' | 'samplesSeen'>;
 
 /**
- * What all samplers of ours are: one order of a dataset for each epoch, and one rank's share of it.
+ * Base class of ringrun's samplers: one order of a dataset per epoch, and one rank's share of it.
  *
- * Ranks take turns in the order, so what they have used together is always its beginning, and one number says how far a job has come, whatever the number
- * of ranks: those that resume share out the rest in the same way.
+ * Ranks take turns in the order, so the samples used by all ranks together are always its start. One number
+ * is therefore enough to resume on any number of ranks.
  */
 export class SharedOrder implements StatefulSampler {
-  /** How many indices this rank has in a whole epoch. */
+  /** Number of this rank's indices per epoch. */
   readonly length: number;
   readonly #owner: string;
   readonly #share: Share;
   readonly #shuffle: boolean;
   #seed: number;
-  /** Where the next iteration begins. */
+  /** The start of the next iteration. */
   #next: Place = { epoch: 0, samplesSeen: 0 };
-  /** The iteration that began last, unless `#next` was set since. */
+  /** The latest iteration, or undefined if `#next` was set since. */
   #pass: Pass | undefined;
 
   constructor(owner: string, options: SharedOrderOptions) {
@@ -45,8 +45,8 @@ export class SharedOrder implements StatefulSampler {
   }
 
   /**
-   * The next iteration is epoch `epoch` (an integer from 0), those after it the following ones. It begins at its start; but where a state of this very epoch
-   * was loaded, at the state's place.
+   * Sets the epoch of the next iteration, an integer of at least 0; later iterations follow. It starts at its
+   * first sample, or at the position of a loaded state if that is of the same epoch.
    */
   setEpoch(epoch: number): void {
     requireInteger(epoch, { who: `${this.#owner}.setEpoch`, what: 'epoch', min: 0 });
@@ -55,8 +55,10 @@ export class SharedOrder implements StatefulSampler {
   }
 
   /**
-   * How far the job is: plain data, the same on every rank at the same step (with `evenDivisible: false` take rank 0's: others may be through before it). During an iteration it counts what was drawn; where a DataLoader draws, what that has handed to
-   * its loop. After an iteration it is the next epoch's beginning.
+   * Returns the progress of the job as plain data, the same on every rank at the same step. (With
+   * `evenDivisible: false` use rank 0's, since other ranks may finish first.) During an iteration it counts
+   * the indices yielded, or, with a DataLoader, those of the batches passed to its loop. After an iteration
+   * it is the start of the next epoch.
    */
   stateDict(): SamplerState {
     const { epoch, samplesSeen } = this.#pass?.place ?? this.#next;
@@ -65,8 +67,9 @@ export class SharedOrder implements StatefulSampler {
   }
 
   /**
-   * The next iteration is what was left of the state's epoch: each sample that had not been used, none that had, on as many ranks as there are now. The
-   * seed is the state's from then on. `InvalidArgumentError`, and nothing changed, for a state of another dataset or order.
+   * The next iteration visits the unused samples of the state's epoch, on any number of ranks. The state's
+   * seed is used from then on. Throws `InvalidArgumentError`, and changes nothing, for a state of another
+   * dataset or order.
    */
   loadStateDict(state: SamplerState): void {
     const { datasetLength } = this.#share;
@@ -94,7 +97,7 @@ export class SharedOrder implements StatefulSampler {
   }
 }
 
-/** Exact, as Python's integers are; a double ends at 2^53. */
+/** Exact like Python's integers; a double is exact only up to 2^53. */
 function orderSeed(seed: number, epoch: number): bigint {
   return BigInt(seed) + BigInt(epoch);
 }

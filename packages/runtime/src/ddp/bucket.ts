@@ -1,31 +1,31 @@
 import type { ProcessGroup } from '@ringrun/collectives';
 import type { DistributedParameter } from './distributed-module.ts';
 
-/** Gradients that lie side by side and are averaged together. */
+/** Gradients that are contiguous in memory and averaged by one all-reduce. */
 export interface Bucket {
-  /** Place in the order in which buckets are averaged. */
+  /** Position in the order in which buckets are averaged. */
   readonly index: number;
-  /** The gradients, and behind them `uses` and `weight`: what one all-reduce averages. In the group's memory. */
+  /** The gradients, then `uses`, then `weight`: the input of one all-reduce. Allocated by the process group. */
   readonly data: Float32Array;
-  /** The gradients alone, side by side. */
+  /** The gradients without `uses` and `weight`. */
   readonly gradients: Float32Array;
   readonly parameters: readonly DistributedParameter[];
   /** The gradient of each parameter: views of `gradients`. */
   readonly places: readonly Float32Array[];
   /**
-   * For each parameter 1 where this rank's loss has depended on it since the last average, else 0. Averaged with the gradients, it is 0 where no
-   * rank's has.
+   * One number per parameter: 1 if this rank's loss has depended on it since the last average, else 0. After
+   * the all-reduce it is 0 only if no rank used the parameter.
    */
   readonly uses: Float32Array;
-  /** One number: how much this rank's gradients count. Averaged, it says what to divide by. */
+  /** One number: the weight of this rank's gradients. Its average is the divisor of the averaged gradients. */
   readonly weight: Float32Array;
-  /** What lies behind the gradients: `uses` and `weight`. */
+  /** `uses` and `weight`: everything after the gradients. */
   readonly tail: Float32Array;
-  /** Gradients of the present backward pass that are not there yet. */
+  /** Parameters whose gradients the current backward pass has not delivered yet. */
   missing: Set<DistributedParameter>;
 }
 
-/** Memory for the gradients of `parameters`, in their order; a collective. */
+/** Allocates memory for the gradients of `parameters`, in this order. A collective. */
 export function allocateBucket(
   group: ProcessGroup,
   index: number,
@@ -57,14 +57,14 @@ function divide(gradients: Float32Array, parameters: readonly DistributedParamet
   });
 }
 
-/** Lets the gradients count as much as `weight`. */
+/** Multiplies this rank's gradients by its `weight`. */
 export function weigh({ gradients, weight: own }: Bucket, weight: number): void {
   own[0] = weight;
   if (weight === 1) return;
   for (let i = 0; i < gradients.length; i += 1) gradients[i] *= weight;
 }
 
-/** Makes an average over the ranks one over their weights. */
+/** Turns the average over ranks into the weighted average. */
 export function divideByWeight({ gradients, weight: [mean] }: Bucket): void {
   if (mean === 1) return;
   for (let i = 0; i < gradients.length; i += 1) gradients[i] /= mean;

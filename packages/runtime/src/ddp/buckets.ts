@@ -1,10 +1,13 @@
-/** Bytes of a bucket at most, and of the first one: small, so that the first all-reduce starts early. torch's defaults. */
+/**
+ * Caps of a bucket and of the first bucket, in MiB. The first is small so that its all-reduce starts early.
+ * torch's defaults.
+ */
 export const defaultBucketCapMb = 25;
 export const firstBucketCapMb = 1;
 
 /**
- * Groups gradients into buckets that are reduced as one (torch's compute_bucket_assignment_by_size): in the given order, a bucket is closed when
- * it has reached its cap, so that one larger gradient still lies in one bucket.
+ * Assigns gradients to buckets (torch: compute_bucket_assignment_by_size). A bucket is closed once it has
+ * reached its cap, so a gradient larger than the cap is never split.
  *
  * @param bytes size of each gradient, in the order in which they become ready
  * @returns the positions in each bucket

@@ -4,8 +4,9 @@ import type { Arrival, DistributedBuffer, DistributedModule } from './distribute
 import { inStep } from './uneven-inputs.ts';
 
 /**
- * Gives every rank the buffers of rank `src` (torch: _sync_buffers), in one broadcast of their bytes side by side, whatever their dtypes. A model without
- * buffers sends nothing. A collective, over when it returns.
+ * Broadcasts the buffers of rank `src` to every rank (torch: _sync_buffers). All buffers are sent as bytes in
+ * one broadcast, so their dtypes may differ. Sends nothing for a model without buffers. A collective; it
+ * blocks until the broadcast is complete.
  */
 export function broadcastBuffersSync(group: ProcessGroup, module: DistributedModule, src = 0): void {
   const buffers = buffersOf(module).map(bytesOf);
@@ -16,11 +17,14 @@ export function broadcastBuffersSync(group: ProcessGroup, module: DistributedMod
   if (group.rank !== src) spread(together, buffers);
 }
 
-/** The broadcasts of one model's buffers that need not be over when a call returns. */
+/** Asynchronous broadcasts of one model's buffers. */
 export class BufferBroadcasts {
   readonly #group: ProcessGroup;
   readonly #module: DistributedModule;
-  /** A buffer that can expect values always has the same array, which is not asked for while values are on their way. */
+  /**
+   * A buffer with `expect` always has the same array. It is cached here because reading `data` during a
+   * broadcast would block.
+   */
   readonly #bytes = new WeakMap<DistributedBuffer, Uint8Array>();
   #last: BufferBroadcast | undefined;
 
@@ -30,10 +34,12 @@ export class BufferBroadcasts {
   }
 
   /**
-   * Begins `broadcastBuffersSync`, in the order of the group's collectives; what reads or writes a buffer from now on waits for it. A model that computes in `forward`
-   * cannot, and has its buffers when this returns.
+   * Starts the broadcast, in the order of the group's collectives. Later reads and writes of a buffer wait
+   * for it. If a buffer has no `expect` (the model computes in `forward`), this call blocks until the
+   * broadcast is complete.
    *
-   * @param settings `src`: the rank whose buffers all get, 0 by default; `step`: of DistributedDataParallel, that errors name
+   * @param settings `src`: the rank that sends its buffers. Default: 0. `step`: the DDP step to name in
+   * errors
    */
   begin({ src = 0, step }: BroadcastSettings = {}): void {
     const buffers = buffersOf(this.#module);
@@ -47,7 +53,7 @@ export class BufferBroadcasts {
     for (const buffer of buffers) buffer.expect?.(this.#last);
   }
 
-  /** The same, over when it resolves. */
+  /** Like `begin`, but resolves when the broadcast is complete. */
   async run(settings?: BroadcastSettings): Promise<void> {
     this.begin(settings);
     await this.#last?.wait();
@@ -78,13 +84,13 @@ interface BroadcastSettings {
 }
 
 interface Broadcast extends BroadcastSettings {
-  /** Of each buffer. */
+  /** The bytes of each buffer. */
   bytes: readonly Uint8Array[];
-  /** The broadcast of the same buffers that began last. */
+  /** The previous broadcast of the same buffers. */
   before: BufferBroadcast | undefined;
 }
 
-/** One broadcast, which writes the buffers when it has ended. */
+/** One broadcast. It writes the buffers when it completes. */
 class BufferBroadcast implements Arrival {
   readonly #group: ProcessGroup;
   readonly #step: number | undefined;
@@ -129,7 +135,7 @@ class BufferBroadcast implements Arrival {
     return this.#failure === undefined || this.#failure.isKnown ? undefined : this.#waitUntilOver();
   }
 
-  /** The rank that gives the values has them. */
+  /** The source rank does not wait: it already has the values. */
   waitSync(): void {
     if (this.#failure && !this.#failure.isKnown) throw this.#toldFailure();
     if (this.#isOver || this.#gives) return;
@@ -157,7 +163,7 @@ class BufferBroadcast implements Arrival {
     return this.#failure!.error as Error;
   }
 
-  /** Those before have ended too, but this one may be the first to learn of it. */
+  /** Earlier broadcasts are complete too, but may not have been processed yet. */
   #succeed(): void {
     if (this.#isOver) return;
     if (this.#before) this.#before.#succeed();
@@ -175,7 +181,7 @@ class BufferBroadcast implements Arrival {
 
 interface Failure {
   readonly error: unknown;
-  /** Whether it was thrown to somebody. */
+  /** Whether a caller has received it. */
   isKnown: boolean;
 }
 

@@ -4,9 +4,9 @@ import { defaultGroup } from '../process-group/index.ts';
 import { bytesOf } from './buffers.ts';
 import type { DistributedBuffer, DistributedModule } from './distributed-module.ts';
 
-/** Ranks whose parameters are not those of the others. */
+/** The parameters of some ranks differ from those of the reference rank. */
 export class ParametersDivergedError extends RingrunError {
-  /** That differ, in any tensor, from the reference: rank 0, or the first rank that was compared. */
+  /** Ranks that differ in any tensor from the reference rank (rank 0, or the first rank that was compared). */
   readonly ranks: readonly number[];
   /** Name of the first parameter or buffer that differs. */
   readonly tensor: string;
@@ -15,9 +15,9 @@ export class ParametersDivergedError extends RingrunError {
     const when = step === undefined ? '' : ` in step ${step}`;
     super(
       'ERR_PARAMETERS_DIVERGED',
-      `parameters differ${when}: rank ${reference} has ${digest}, other values are on rank(s) ${ranks.join(', ')}. ` +
-        `The first that differs is ${tensor}, on rank(s) ${ranksOfTensor.join(', ')}. ` +
-        'Every rank must wrap its model in DistributedDataParallel, and change parameters only through an optimizer after loss.backward().',
+      `Parameters differ between ranks${when}: rank ${reference} has SHA-256 ${digest}, and rank(s) ${ranks.join(', ')} have other values. ` +
+        `First difference: ${tensor} on rank(s) ${ranksOfTensor.join(', ')}. ` +
+        'Wrap the model in DistributedDataParallel on every rank, and change parameters only through an optimizer after loss.backward().',
     );
     this.ranks = ranks;
     this.tensor = tensor;
@@ -26,7 +26,7 @@ export class ParametersDivergedError extends RingrunError {
 
 interface Divergence {
   reference: number;
-  /** Of the reference rank. */
+  /** The digest of the reference rank. */
   digest: string;
   ranks: readonly number[];
   tensor: string;
@@ -35,15 +35,17 @@ interface Divergence {
 
 type NamedTensors = readonly (readonly [name: string, tensor: DistributedBuffer])[];
 
-/** SHA-256 over the bytes of every parameter and buffer in their order, in hex. */
+/** Returns the SHA-256 of all parameters and buffers, in order of definition, in hex. */
 export function parametersDigest(module: DistributedModule): string {
   return digestOf(allTensorsOf(module)).toString('hex');
 }
 
 /**
- * Compares all parameters and buffers, bit by bit, over the ranks of a group; a collective. Resolves with their digest.
+ * Compares all parameters and buffers bit by bit across the ranks of a group. A collective. Resolves with
+ * their digest.
  *
- * @throws ParametersDivergedError on every rank, naming the ranks that differ from rank 0, and the first tensor that does
+ * @throws ParametersDivergedError on every rank; it names the ranks that differ from rank 0 and the first
+ * tensor that differs
  */
 export async function verifyIdenticalParameters(
   module: DistributedModule,
@@ -53,13 +55,16 @@ export async function verifyIdenticalParameters(
 }
 
 export interface VerifyOptions {
-  /** False on a rank that takes part without being compared; true unless given. */
+  /** Whether this rank is compared with the others. Default: `true`. */
   counts?: boolean;
-  /** For messages. */
+  /** The step to name in errors. */
   step?: number;
 }
 
-/** 32 bytes travel for each rank; digests of single tensors only where those of all together differ. Resolves with the own digest. */
+/**
+ * Sends 33 bytes per rank, and the digest of each tensor only if the ranks differ. Resolves with this rank's
+ * digest.
+ */
 export async function verifyIdentical(
   tensors: NamedTensors,
   group: ProcessGroup,
@@ -74,7 +79,7 @@ export async function verifyIdentical(
   throw new ParametersDivergedError(findDivergence(digests, each), step);
 }
 
-/** The same, on the calling thread. */
+/** Like `verifyIdentical`, but blocks the calling thread. */
 export function verifyIdenticalSync(
   tensors: NamedTensors,
   group: ProcessGroup,
@@ -97,7 +102,7 @@ function digestsOfEach(tensors: NamedTensors): { name: string; digest: string }[
   return tensors.map(([name, tensor]) => ({ name, digest: digestOf([[name, tensor]]).toString('hex') }));
 }
 
-/** Digests in hex; undefined for ranks that do not count. */
+/** Digests in hex; undefined for ranks that are not compared. */
 function digestsByRank(gathered: Uint8Array, bytesOfEach: number): (string | undefined)[] {
   return Array.from({ length: gathered.length / bytesOfEach }, (_, rank) => {
     const [counts, ...digest] = gathered.subarray(rank * bytesOfEach, (rank + 1) * bytesOfEach);
@@ -106,7 +111,8 @@ function digestsByRank(gathered: Uint8Array, bytesOfEach: number): (string | und
 }
 
 /**
- * @param digests of all tensors together, by rank, undefined for ranks that do not count; there are different ones
+ * @param digests digest of all tensors, by rank; undefined for ranks that are not compared. At least two must
+ * differ.
  * @param each name and digest of every tensor, by rank
  */
 export function findDivergence(
@@ -126,7 +132,7 @@ export function findDivergence(
     return { reference, digest: digests[reference]!, ranks, tensor: named.name, ranksOfTensor };
   }
   throw new Error(
-    'Digests differ, and those of no tensor do: the parameters were changed while they were compared.',
+    'Parameters changed while they were compared: the digests of the models differ, but no tensor does.',
   );
 }
 

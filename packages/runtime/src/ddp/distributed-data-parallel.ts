@@ -18,7 +18,7 @@ import { Reducer, type AveragedStep } from './reducer.ts';
 import { checkedBatchSize, samplesOf } from './sample-weights.ts';
 import { UnusedParameters } from './unused-parameters.ts';
 
-/** A model that computes: `forward` takes and gives what its library calls tensors. */
+/** A model with `forward`, whose inputs and output are tensors of its library. */
 export interface ForwardModule extends DistributedModule {
   forward(...inputs: never[]): unknown;
 }
@@ -26,17 +26,18 @@ export interface ForwardModule extends DistributedModule {
 /**
  * Trains one model on every rank's own data (torch.nn.parallel.DistributedDataParallel).
  *
- * The constructor, a collective, refuses models that differ between ranks in a name or shape, and gives every rank the parameters and buffers of rank 0. From
- * then on `await loss.backward()` resolves when the gradients are the average over all ranks, so that equal optimizers keep the parameters bit-identical.
+ * The constructor is a collective. It throws if the models differ between ranks in a name or shape, and
+ * broadcasts the parameters and buffers of rank 0. Afterwards `await loss.backward()` resolves when the
+ * gradients are averaged over all ranks, so identical optimizers keep the parameters bit-identical.
  *
- * Create the optimizer from the same parameters, before or after wrapping; their arrays stay.
+ * Create the optimizer from the same parameters, before or after wrapping: wrapping keeps their arrays.
  */
 export class DistributedDataParallel<M extends ForwardModule> {
-  /** The wrapped model, for its own methods, for saving and for evaluation. */
+  /** The wrapped model. Use it for its own methods, for saving and for evaluation. */
   readonly module: M;
   readonly #group: ProcessGroup;
   readonly #settings: Settings;
-  /** Whether there is anything to broadcast, too. */
+  /** False also if the model has no buffers. */
   readonly #broadcastsBuffers: boolean;
   readonly #buffers: BufferBroadcasts;
   readonly #reducer: Reducer;
@@ -51,7 +52,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     const parameters = [...module.namedParameters()].map(([, parameter]) => parameter);
     if (parameters.length === 0) {
       throw new InvalidArgumentError(
-        'DistributedDataParallel: the model has no parameters, so there is nothing to average.',
+        'DistributedDataParallel: expected a model with at least one parameter, got none. Wrap a model that can be trained.',
       );
     }
     this.module = module;
@@ -74,11 +75,13 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /**
-   * The wrapped model's forward. In training mode, outside of `noSync`, it is a collective for a model with buffers: see `broadcastBuffers`. Evaluate with
-   * `module.forward`, or in evaluation mode.
+   * Runs the wrapped model's forward. In training mode and outside `noSync`, this is a collective if the
+   * model has buffers: see `broadcastBuffers`. For evaluation, call `module.forward`, or switch the model to
+   * evaluation mode.
    *
-   * A model of `@ringrun/nn` does not wait for the broadcast here: what reads or writes the buffers does, as a rule `backward`, which then also rejects with the
-   * broadcast's error. Reading a buffer's `data` before that blocks until the values are there.
+   * A model of `@ringrun/nn` does not wait for the broadcast here. The first operation that reads or writes
+   * the buffers does, usually `backward`, which also rejects if the broadcast fails. Reading a buffer's
+   * `data` earlier blocks until the broadcast is complete.
    */
   forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
     if (this.module.training !== false) this.#beforeTrainingForward(inputs);
@@ -86,37 +89,44 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /**
-   * Backward passes inside of `run` add their gradients up on this rank alone (torch's DDP.no_sync); every rank does so for the same passes. The first pass
-   * outside averages over the ranks what each has accumulated, its own gradient included: the result is the average over the ranks of the ranks' sums, as if each
-   * pass had been averaged by itself, for one exchange. Parameters that only passes inside have used are averaged with the others.
+   * Backward passes inside `run` accumulate gradients on this rank without communication (torch's
+   * DDP.no_sync). Every rank must do so for the same passes. The first pass outside averages the accumulated
+   * gradients, its own included, over the ranks. Parameters used only inside `run` are averaged too.
    *
-   * Call `optimizer.step()` after a pass outside: before, the ranks' gradients differ. Calls may be nested.
+   * Call `optimizer.step()` only after a pass outside: until then the gradients differ between ranks. Calls
+   * may be nested.
    *
-   * @returns what `run` resolves with; a pass counts as inside when it delivers its first gradient there, so await it there
+   * @returns the result of `run`. A pass counts as inside if it delivers its first gradient there, so await
+   * it inside `run`.
    */
   noSync<Result>(run: () => Promise<Result>): Promise<Result> {
     return this.#reducer.accumulating(run);
   }
 
   /**
-   * Trains with as many batches as each rank has (torch: with Join([model])): a collective. `run` is the loop; a rank whose loop has ended takes part in the
-   * steps of the others without gradients of its own, until all have ended. Without it, a rank that leaves its loop early gives the others an
-   * `UnevenInputsError`.
+   * Trains with uneven numbers of batches per rank (torch: with Join([model])). A collective. `run` is the
+   * training loop. A rank whose loop has ended takes part in the steps of the others without gradients of its
+   * own, until all loops have ended. Without `join`, a rank that leaves its loop early causes an
+   * `UnevenInputsError` on the others.
    *
-   * Gradients are averaged over the samples of the ranks that still train: each rank's count is the first dimension of what `forward` was given since the last
-   * average, or what `setBatchSize` said, so that losses are means over the batch. In steps with equal batches on all ranks the gradients have the same bytes as
-   * without join. When all have ended, every rank has the parameters (and buffers, where they are broadcast) of the one with the most steps.
+   * Gradients are averaged over the samples of the ranks that still train; the loss must be a mean over the
+   * batch. A rank's sample count is the first dimension of the inputs of `forward` since the last average, or
+   * the value passed to `setBatchSize`. In steps with equal batches on all ranks, the gradients are
+   * bit-identical to those without `join`. At the end, every rank receives the parameters (and the buffers,
+   * if they are broadcast) of the rank with the most steps.
    *
-   * Gradients are zeros then: begin what follows with `zeroGrad`.
+   * Gradients are zeros afterwards: call `zeroGrad` before the next backward pass.
    *
-   * Inside, this model's steps must be the group's only collectives. Buffers are given to all ranks after each step, from the first rank that still trains.
-   * An error of `run` ends this rank's part at once, and the others get an error that names it.
+   * Inside `run`, this model's steps must be the group's only collectives. After each step the buffers of the
+   * first rank that still trains are broadcast. If `run` throws, this rank leaves at once, and the others
+   * throw an error that names it.
    *
-   * A model with SyncBatchNorm cannot be trained so: a rank without a batch has nothing to normalize with the others (torch does not support it either).
+   * A model with SyncBatchNorm is not supported, as in torch: a rank without a batch cannot take part in its
+   * statistics.
    *
-   * @returns what `run` resolves with
-   * @throws RingrunError `ERR_JOIN_UNDER_WAY` inside of another join of this model; `ERR_JOIN_COLLECTIVES`, before `run` begins and on every rank, for a
-   * model with parts that are collectives themselves
+   * @returns the result of `run`
+   * @throws RingrunError `ERR_JOIN_UNDER_WAY` inside another join of this model; `ERR_JOIN_COLLECTIVES`, on every
+   * rank and before `run` starts, for a model whose layers are collectives
    */
   async join<Result>(run: () => Promise<Result>, options: JoinOptions = {}): Promise<Result> {
     requireOptions('join', options, joinOptions);
@@ -124,7 +134,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     if (this.#join !== undefined) {
       throw new RingrunError(
         'ERR_JOIN_UNDER_WAY',
-        'join was called inside of a join of the same model: one is enough.',
+        'join: this model is inside another join already. Remove the inner call.',
       );
     }
     this.#join = new Join(this.#group, this.#reducer);
@@ -139,10 +149,11 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /**
-   * How many samples this rank's next average stands for, inside of `join`; unless it is called, the first dimension of `forward`'s first input. Outside of
-   * join it has no effect: ranks count equally there, as in torch.
+   * Sets the number of samples that this rank contributes to the next average inside `join`. Default: the
+   * first dimension of the first input of `forward`. It has no effect outside `join`: all ranks have equal
+   * weight there, as in torch.
    *
-   * @throws InvalidArgumentError for anything but a number above 0
+   * @throws InvalidArgumentError if `samples` is not a number above 0
    */
   setBatchSize(samples: number): void {
     const checked = checkedBatchSize(samples);
@@ -150,26 +161,29 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /**
-   * Averages gradients by `hook` instead of one all-reduce per bucket (torch's register_comm_hook); every rank registers the same one, before training.
-   * `commHooks` has some that send less.
+   * Averages gradients with `hook` instead of one all-reduce per bucket (torch: register_comm_hook). Every
+   * rank must register the same hook before training. `commHooks` contains hooks that compress gradients.
    *
-   * @throws RingrunError `ERR_COMM_HOOK` for a second one, or one during a backward pass
+   * @throws RingrunError `ERR_COMM_HOOK` if a hook is registered already or a backward pass is in progress
    */
   registerCommHook(hook: CommHook): void {
     this.#reducer.registerCommHook(hook);
   }
 
   /**
-   * Names of the parameters on which no rank's loss depended in the last step, in the order of definition; the same on every rank. Their `grad` is as it was:
-   * undefined after `zeroGrad`, so that optimizers leave them out. Rank 0 says each name once on stderr.
+   * Names of the parameters that no rank's loss depended on in the last step, in order of definition,
+   * identical on every rank. Their `grad` is unchanged: after `zeroGrad` it is undefined, so optimizers skip
+   * them. Rank 0 prints each name once to stderr.
    */
   get unusedParameters(): readonly string[] {
     return this.#unused.last;
   }
 
   /**
-   * Gives every rank the buffers of rank 0 now; a collective (torch: _sync_buffers, which is private there). After a step each rank has running statistics of its own data until the next
-   * forward in training mode: call it before ranks evaluate a model together, and at the end. A model without buffers costs nothing. It waits as `forward` does.
+   * Broadcasts the buffers of rank 0 now. A collective (torch: the private _sync_buffers). After a step, each
+   * rank has the running statistics of its own data until the next forward in training mode, so call this
+   * before the ranks evaluate a model together and at the end of training. Does nothing for a model without
+   * buffers. Waits as `forward` does.
    */
   syncBuffers(): void {
     this.#buffers.begin();
@@ -216,7 +230,10 @@ export class DistributedDataParallel<M extends ForwardModule> {
     return verifyEvery > 0 && step % verifyEvery === 0;
   }
 
-  /** Before the optimizer moves them. A rank that has run out of batches has parameters of an earlier step. */
+  /**
+   * Runs before the optimizer changes the parameters. A rank that has run out of batches is not compared: its
+   * parameters are of an earlier step.
+   */
   async #verify(step: number): Promise<void> {
     const counts = this.#join?.trains ?? true;
     await verifyIdentical([...this.module.namedParameters()], this.#group, { counts, step });

@@ -5,13 +5,15 @@ import { equalWeights, SampleWeights } from './sample-weights.ts';
 
 export interface JoinOptions {
   /**
-   * Whether gradients are divided by the number of all ranks, those that have run out included (torch's divide_by_initial_world_size, true there); false unless
-   * given: they are averaged over the samples of the ranks that still train.
+   * Divide gradients by the number of all ranks, including those that have run out of batches (torch's
+   * divide_by_initial_world_size, whose default is true). Default: `false`: gradients are averaged over the
+   * samples of the ranks that still train.
    */
   divideByInitialWorldSize?: boolean;
   /**
-   * Called on a rank that has run out, after each step of the others, with their gradients in its parameters. Optimizers with a memory, such as a momentum,
-   * need it to stay equal: `follow: () => optimizer.step()`. Without it only parameters and buffers are equal at the end.
+   * Called on a rank that has run out of batches, after each step of the others, with their averaged
+   * gradients in its parameters. Use `follow: () => optimizer.step()` to keep optimizer state such as
+   * momentum identical. Without it, only parameters and buffers are identical at the end.
    */
   follow?: () => void | Promise<void>;
 }
@@ -36,7 +38,10 @@ export class Join {
     return this.#trains;
   }
 
-  /** Runs this rank's loop, then follows the others to the end. Resolves with what the loop has given, and the rank whose state all are to take. */
+  /**
+   * Runs this rank's loop, then follows the steps of the others. Resolves with the loop's result and the rank
+   * whose state is to be broadcast (undefined if all ranks took the same number of steps).
+   */
   async trainThenFollow<Result>(
     run: () => Promise<Result>,
     { divideByInitialWorldSize = false, follow }: JoinOptions,
@@ -54,24 +59,27 @@ export class Join {
     }
   }
 
-  /** A collective of a step. */
+  /** Returns the first rank that still trains. A collective. */
   async firstThatTrains(): Promise<number> {
     return (await rankWithMost(this.#group, this.#trains ? 1 : 0)) ?? 0;
   }
 }
 
-/** A rank that has run out follows averages of gradients, and knows nothing of what others exchange in a forward call. */
+/**
+ * A rank that has run out of batches takes part in averaging gradients, but not in collectives of a forward
+ * call.
+ */
 export function refuseCollectives(module: DistributedModule): void {
   const name = [...(module.namedCollectives?.() ?? [])].at(0);
   if (name === undefined) return;
   throw new RingrunError(
     'ERR_JOIN_COLLECTIVES',
-    `join: ${name === '' ? 'the model' : name} computes with all ranks together, as SyncBatchNorm does, and a rank that has run out of batches could not take part. ` +
-      'Give every rank as many batches (DistributedSampler does), or train with plain batch normalization.',
+    `join: ${name === '' ? 'the model' : name} is a collective of all ranks, as SyncBatchNorm is, and a rank that has run out of batches cannot take part. ` +
+      'Give every rank the same number of batches (DistributedSampler does), or use BatchNorm.',
   );
 }
 
-/** The first rank with a number that no other's exceeds; undefined where all numbers are equal. A collective. */
+/** The first rank with the largest number; undefined if all numbers are equal. A collective. */
 async function rankWithMost(group: ProcessGroup, own: number): Promise<number | undefined> {
   const numbers = new Float64Array(group.size);
   await group.allGather(numbers, Float64Array.of(own));

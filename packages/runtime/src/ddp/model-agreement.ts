@@ -2,27 +2,32 @@ import { dtypeOf, RingrunError, type ProcessGroup, type TypedArray } from '@ring
 import type { DistributedBuffer, DistributedModule } from './distributed-module.ts';
 import type { Settings } from './options.ts';
 
-/** Ranks whose models differ in a parameter or a buffer (its name, its shape, its dtype, or whether there is one at all), or a collective part, or that wrap them with other options. */
+/**
+ * The ranks' models differ in a parameter, a buffer (presence, name, shape or dtype) or a collective layer,
+ * or their options differ.
+ */
 export class ModelMismatchError extends RingrunError {
   constructor(difference: string) {
     super(
       'ERR_MODEL_MISMATCH',
       `DistributedDataParallel: the ranks' models or options differ. ${difference}. Every rank must build the same model, with parameters and buffers of the ` +
-        'same names and shapes in the same order, and give the same options. No model has changed.',
+        'same names and shapes in the same order, and pass the same options. No model was changed.',
     );
   }
 }
 
-/** What all ranks must have alike, in words, in the order of the module. */
+/** Descriptions of everything that must be equal on all ranks, in order of definition. */
 export type Outline = Readonly<Record<Kind, readonly string[]>>;
 
 const kinds = ['parameter', 'buffer', 'collective part', 'option'] as const;
 type Kind = (typeof kinds)[number];
 
 /**
- * Compares what the ranks' models are made of; a collective (torch: _verify_param_shape_across_processes, which leaves out names).
+ * Compares the structure of the ranks' models. A collective (torch: _verify_param_shape_across_processes,
+ * which does not compare names).
  *
- * @throws ModelMismatchError on every rank, with the first parameter, buffer or option that differs, and who has what
+ * @throws ModelMismatchError on every rank, with the first parameter, buffer or option that differs and its
+ * description on each rank
  */
 export function requireSameModel(group: ProcessGroup, module: DistributedModule, settings: Settings): void {
   const difference = firstDifference(
@@ -36,7 +41,10 @@ export function requireSameModel(group: ProcessGroup, module: DistributedModule,
   if (difference !== undefined) throw new ModelMismatchError(difference);
 }
 
-/** `The first that differs is parameter 2: rank 0 has conv2.weight [64, 32, 3, 3]; ranks 1, 3 have …`; undefined where all ranks' outlines are equal. */
+/**
+ * `First difference: parameter 2: rank 0 has conv2.weight [64, 32, 3, 3]; ranks 1, 3 have …`; undefined if
+ * the outlines are equal.
+ */
 export function firstDifference(outlines: readonly Outline[]): string | undefined {
   for (const kind of kinds) {
     const lists = outlines.map((outline) => outline[kind]);
@@ -45,7 +53,7 @@ export function firstDifference(outlines: readonly Outline[]): string | undefine
       const sides = ranksBySide(
         lists.map((list) => list.at(position) ?? `none (${list.length} ${kind}s in all)`),
       );
-      if (sides.size > 1) return `The first that differs is ${kind} ${position}: ${describeSides(sides)}`;
+      if (sides.size > 1) return `First difference: ${kind} ${position}: ${describeSides(sides)}`;
     }
   }
   return undefined;
@@ -71,7 +79,7 @@ function describeTensors(tensors: Iterable<readonly [string, DistributedBuffer]>
   );
 }
 
-/** float32, which nearly all are, is not mentioned. */
+/** float32 is omitted, because most tensors have it. */
 function dtypeBeside(data: TypedArray): string {
   const dtype = dtypeOf(data) ?? 'of no dtype';
   return dtype === 'float32' ? '' : ` ${dtype}`;

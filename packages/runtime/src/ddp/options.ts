@@ -7,25 +7,27 @@ import {
 import { defaultBucketCapMb } from './buckets.ts';
 
 export interface DistributedDataParallelOptions {
-  /** Ranks that train together; the default group unless given. */
+  /** The ranks that train together. Default: the default group. */
   processGroup?: ProcessGroup;
-  /** Size of a gradient bucket in MiB; 25 unless given. The first bucket has 1. */
+  /** Size of a gradient bucket in MiB. Default: 25. The first bucket has at most 1 MiB. */
   bucketCapMb?: number;
   /**
-   * Whether the all-reduce of a bucket starts while the rest of the backward pass computes, which cuts the compiled step at the buckets. Unless given, where
-   * the group reaches over a network: there an all-reduce takes time and hardly a processor. In shared memory it takes less time than the cuts cost, and
-   * from the same processors.
+   * Start the all-reduce of a bucket during the rest of the backward pass, which splits the compiled step at
+   * the buckets. Default: `true` if the group spans a network, where an all-reduce takes time but little CPU;
+   * `false` in shared memory, where it takes less time than the split costs and uses the same CPUs.
    */
   overlap?: boolean;
   /**
-   * Whether every forward of a model in training mode first gives all ranks the buffers of rank 0 (torch's broadcast_buffers); true unless given. Where it is
-   * false, each rank's running means are those of its own data. A model without buffers costs nothing either way.
+   * Broadcast the buffers of rank 0 before every forward in training mode (torch's broadcast_buffers).
+   * Default: `true`. If `false`, each rank's running means are those of its own data. Has no effect on a
+   * model without buffers.
    */
   broadcastBuffers?: boolean;
   /**
-   * Every so many steps the ranks compare a digest of their parameters, and a difference is a `ParametersDivergedError` of `backward` that names the first
-   * parameter and the ranks; 0: never. 1,000 unless given: a difference makes no other noise than a worse model, and SHA-256 takes 2.5 ms for a million
-   * parameters, which is nothing beside 1,000 steps. Buffers are not compared: they differ within a step by nature, and `broadcastBuffers` makes them equal.
+   * Number of steps between two checks that the parameters are identical on all ranks; 0 disables the check.
+   * Default: 1,000. If they differ, `backward` rejects with a `ParametersDivergedError` that names the first
+   * such parameter and the ranks. The check hashes the parameters with SHA-256: 2.5 ms per million
+   * parameters. Buffers are not compared: they may differ until `broadcastBuffers` makes them equal.
    */
   verifyEvery?: number;
 }
@@ -38,15 +40,15 @@ const optionNames: OptionNames<DistributedDataParallelOptions> = {
   verifyEvery: true,
 };
 
-/** @throws InvalidArgumentError for what is no option */
+/** @throws InvalidArgumentError for an unknown option */
 export function requireDdpOptions(options: unknown): void {
   requireOptions('DistributedDataParallel', options, optionNames);
 }
 
-/** What all ranks give alike. */
+/** The options that must be equal on all ranks. */
 export type Settings = Required<Omit<DistributedDataParallelOptions, 'processGroup'>>;
 
-/** @throws InvalidArgumentError for what cannot work */
+/** @throws InvalidArgumentError for a value out of range */
 export function checkedSettings(
   options: DistributedDataParallelOptions,
   { transport }: Pick<ProcessGroup, 'transport'>,
@@ -58,11 +60,13 @@ export function checkedSettings(
     verifyEvery = 1000,
   } = options;
   if (!(bucketCapMb > 0)) {
-    throw new InvalidArgumentError(`bucketCapMb must be a number of MiB above 0, given ${bucketCapMb}.`);
+    throw new InvalidArgumentError(
+      `DistributedDataParallel: bucketCapMb: expected a number of MiB above 0, got ${bucketCapMb}.`,
+    );
   }
   if (!Number.isSafeInteger(verifyEvery) || verifyEvery < 0) {
     throw new InvalidArgumentError(
-      `verifyEvery must be a whole number of steps, 0 for never, given ${verifyEvery}.`,
+      `DistributedDataParallel: verifyEvery: expected an integer number of steps (0 disables the check), got ${verifyEvery}.`,
     );
   }
   return { bucketCapMb, overlap, broadcastBuffers, verifyEvery };

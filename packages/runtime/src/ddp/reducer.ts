@@ -6,10 +6,10 @@ import type { DistributedParameter, SynchronousGradientSink } from './distribute
 import type { CommHook, GradientBucket } from './hooks/index.ts';
 import { inStep } from './uneven-inputs.ts';
 
-/** Where a parameter's gradient lies. */
+/** The bucket of a parameter's gradient, and its position there. */
 interface Place {
   readonly bucket: Bucket;
-  /** Of the parameter in the bucket. */
+  /** Index of the parameter in the bucket. */
   readonly position: number;
 }
 
@@ -18,40 +18,43 @@ export interface ReducerSettings {
   firstCap: number;
   /** Bytes of every other bucket. */
   cap: number;
-  /** Whether the library shall deliver gradients bucket by bucket; false unless given. */
+  /** Ask the library to deliver gradients bucket by bucket. Default: `false`. */
   overlaps?: boolean;
-  /** Whether backward passes end with `backwardDoneSync`; false unless given. */
+  /** Backward passes end with `backwardDoneSync`. Default: `false`. */
   synchronous?: boolean;
-  /** Called when a step's gradients are averaged; the backward pass ends when it has resolved. One that is `synchronous` does not wait for promises. */
+  /**
+   * Called when a step's gradients are averaged. The backward pass ends after it has resolved; a
+   * `synchronous` pass does not await it.
+   */
   afterAverage?: (step: AveragedStep) => void | Promise<void>;
 }
 
 export interface AveragedStep {
-  /** The first one is 1; the same on every rank. */
+  /** From 1; the same on every rank. */
   step: number;
   /** Parameters on which no rank's loss depends. */
   unused: ReadonlySet<DistributedParameter>;
 }
 
-/** How much the ranks' gradients count in an average. */
+/** Computes the weights of the ranks' gradients in an average. */
 export interface Weigher {
-  /** Whether averages are over the weights, instead of over all ranks. */
+  /** Divide by the sum of the weights instead of by the number of ranks. */
   readonly divides: boolean;
-  /** Of this rank in the step that begins. A collective of the first step of a join. */
+  /** Returns the weight of this rank in the step that starts. In the first step of a join it is a collective. */
   weigh(): number;
-  /** Called in place of `weigh` by a rank that has run out: false where it is known that all have. */
+  /** Called instead of `weigh` by a rank that has run out of batches. Returns false if no rank has any left. */
   anyoneTrains(): boolean;
 }
 
-/** What a backward pass does with its gradients: averages them, or leaves them to a later one. */
+/** What a backward pass does with its gradients: average them, or accumulate them for a later pass. */
 type Pass = 'averages' | 'accumulates';
 
 /**
- * Averages gradients over the ranks while they become ready (torch's c10d::Reducer). Buckets lie in the group's shared memory, so that a gradient is
- * reduced where the backward pass wrote it.
+ * Averages gradients over the ranks as they become ready (torch's c10d::Reducer). Buckets are in the group's
+ * shared memory, so gradients are reduced in place, without a copy.
  *
- * All ranks must start the same all-reduces in the same order, whatever the order in which their gradients become ready: a bucket waits for those
- * before it.
+ * All ranks must start the same all-reduces in the same order, but gradients may become ready in any order.
+ * Therefore a bucket waits for the buckets before it.
  */
 export class Reducer implements SynchronousGradientSink {
   readonly #group: ProcessGroup;
@@ -68,10 +71,10 @@ export class Reducer implements SynchronousGradientSink {
   #weight = 1;
   #commHook: CommHook | undefined;
   readonly #afterAverage: ReducerSettings['afterAverage'];
-  /** Calls of `accumulating` that are under way. */
+  /** Number of `accumulating` calls in progress. */
   #accumulators = 0;
 
-  /** @param parameters in the order of definition; backward passes reach them in about the reverse */
+  /** @param parameters in order of definition; backward passes reach them in roughly the reverse order */
   constructor(
     group: ProcessGroup,
     parameters: readonly DistributedParameter[],
@@ -103,7 +106,7 @@ export class Reducer implements SynchronousGradientSink {
     return bucket.places[position];
   }
 
-  /** A bucket for itself, unless nothing is to be done before the backward pass is over. */
+  /** Without overlap, one group for all parameters: nothing is averaged before the backward pass ends. */
   groupOf(parameter: DistributedParameter): number {
     return this.#overlaps ? this.#placeOf(parameter).bucket.index : 0;
   }
@@ -112,7 +115,7 @@ export class Reducer implements SynchronousGradientSink {
     if (this.#averaging) {
       throw new RingrunError(
         'ERR_BACKWARD_UNDER_WAY',
-        'A backward pass began while the gradients of the one before were being averaged: await loss.backward() before the next.',
+        'loss.backward(): a backward pass started while the gradients of the previous one were being averaged. Await loss.backward() before the next pass.',
       );
     }
     const { bucket, position } = this.#placeOf(parameter);
@@ -122,19 +125,20 @@ export class Reducer implements SynchronousGradientSink {
     if (this.#pass === 'averages' && !this.#synchronous) this.#startCompleteBuckets();
   }
 
-  /** Steps whose gradients have been averaged, the same on every rank. */
+  /** Number of steps whose gradients have been averaged; the same on every rank. */
   get steps(): number {
     return this.#steps;
   }
 
-  /** Until it is set to undefined, ranks count by it. Without one, they count equally. */
+  /** Sets the weights of the ranks. Default: undefined, all ranks have equal weight. */
   set weigher(weigher: Weigher | undefined) {
     this.#weigher = weigher;
   }
 
   /**
-   * Takes part, without gradients of its own, in a step of ranks that still train; its parameters get the step's gradients. False, without a step, where no
-   * rank trains any more: all are here then, as the weight of the first bucket says, and nobody goes on to the others.
+   * Takes part in a step of the ranks that still train, without gradients of its own. Its parameters receive
+   * the step's averaged gradients. Resolves with false if no rank trains any more: then the weight of the
+   * first bucket is 0 on all ranks, and the other buckets are skipped.
    */
   async followStep(): Promise<boolean> {
     if (this.#weigher?.anyoneTrains() === false) return false;
@@ -149,25 +153,25 @@ export class Reducer implements SynchronousGradientSink {
     }
   }
 
-  /** @throws RingrunError `ERR_COMM_HOOK` where there is one already, or a backward pass is under way */
+  /** @throws RingrunError `ERR_COMM_HOOK` if a hook is registered already or a backward pass is in progress */
   registerCommHook(hook: CommHook): void {
     if (this.#synchronous && hook.sync === undefined) {
       throw new RingrunError(
         'ERR_COMM_HOOK',
-        "registerCommHook was given a hook without its form `sync`, which a library whose optimizers do not wait for promises needs. All of ringrun's commHooks have it.",
+        "registerCommHook: expected a hook with a `sync` method, because this model's library cannot await promises. All of ringrun's commHooks have it.",
       );
     }
     if (this.#commHook !== undefined || this.#pass !== undefined) {
       const obstacle = this.#commHook === undefined ? 'during a backward pass' : 'a second time';
       throw new RingrunError(
         'ERR_COMM_HOOK',
-        `registerCommHook was called ${obstacle}. Call it once, after wrapping the model and before training.`,
+        `registerCommHook: called ${obstacle}. Call it once, after wrapping the model and before training.`,
       );
     }
     this.#commHook = hook;
   }
 
-  /** Called again before the next backward pass, it has nothing to do. */
+  /** A second call before the next backward pass does nothing. */
   async backwardDone(): Promise<void> {
     try {
       if (this.#pass === 'averages') await this.#averagePass();
@@ -185,7 +189,7 @@ export class Reducer implements SynchronousGradientSink {
     }
   }
 
-  /** Backward passes that begin while `run` is under way leave their gradients where they are. */
+  /** Backward passes that start during `run` accumulate their gradients without averaging. */
   async accumulating<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#accumulators += 1;
     try {
@@ -195,7 +199,7 @@ export class Reducer implements SynchronousGradientSink {
     }
   }
 
-  /** Whether a backward pass that begins now leaves its gradients where they are. */
+  /** Whether a backward pass that starts now would only accumulate its gradients. */
   get isAccumulating(): boolean {
     return this.#accumulators > 0;
   }
@@ -244,14 +248,14 @@ export class Reducer implements SynchronousGradientSink {
     this.#steps += 1;
   }
 
-  /** Parameters for which this rank's loss has no gradient. */
+  /** Returns the parameters for which this rank has no gradient, after filling in their contribution. */
   #contributeUnused(): readonly DistributedParameter[] {
     const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
     for (const parameter of unused) this.#contributeWhatIsThere(parameter);
     return unused;
   }
 
-  /** @param absent parameters for which this rank had no gradient; those that others have used get one */
+  /** @param absent parameters for which this rank had no gradient; those used by other ranks receive one */
   async #endStep(absent: readonly DistributedParameter[]): Promise<void> {
     const step = this.#concludeStep(absent);
     await this.#whileAveraging(async () => this.#afterAverage?.(step));
@@ -267,8 +271,9 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   /**
-   * This rank's loss does not depend on the parameter, another's may. Earlier passes may have left a gradient: averaged, then it is the same on all ranks,
-   * and so is its average; or accumulated on this rank alone, then `uses` says so already.
+   * This rank's loss does not depend on the parameter, but another rank's may. A gradient of earlier passes
+   * is left as it is: if it was averaged, it is the same on all ranks, and so is its average; if it was only
+   * accumulated here, `uses` is set already.
    */
   #contributeWhatIsThere(parameter: DistributedParameter): void {
     const { bucket, position } = this.#placeOf(parameter);
@@ -317,7 +322,10 @@ export class Reducer implements SynchronousGradientSink {
     }
   }
 
-  /** A hook may need several collectives: those of two buckets must not meet in an order that chance decides. */
+  /**
+   * A hook may run several collectives, so buckets are reduced one after the other: the order must be the
+   * same on all ranks.
+   */
   #reduce(bucket: Bucket): Promise<void> {
     const hook = this.#commHook;
     if (hook === undefined) return this.#group.allReduce(bucket.data, { op: ReduceOp.AVG });
@@ -346,7 +354,9 @@ export class Reducer implements SynchronousGradientSink {
   #placeOf(parameter: DistributedParameter): Place {
     const place = this.#places.get(parameter);
     if (place === undefined) {
-      throw new Error('A gradient of a parameter that the wrapped model did not have when it was wrapped.');
+      throw new Error(
+        'DistributedDataParallel: got a gradient of a parameter that was added to the model after wrapping. Wrap the model after adding all parameters.',
+      );
     }
     return place;
   }

@@ -1,8 +1,9 @@
 import { DistributedDataParallel } from './distributed-data-parallel.ts';
 
 /**
- * Where libraries find DistributedDataParallel that wrap models by themselves and import only types of ringrun: `globalThis[Symbol.for('ringrun.distributedDataParallel')]`,
- * once ringrun is loaded. One per process, however many copies of this module it loads, and that of the copy whose groups `ringrun.defaultGroup` holds.
+ * `globalThis[Symbol.for('ringrun.distributedDataParallel')]`, set when ringrun is loaded. Libraries that
+ * wrap models themselves and import only types of ringrun find DistributedDataParallel there. If a process
+ * loads several copies of ringrun, the first one, whose groups `ringrun.defaultGroup` holds, sets it.
  */
 export type DistributedDataParallelRegistry = typeof DistributedDataParallel;
 

@@ -2,32 +2,32 @@ import { InvalidArgumentError, ReduceOp, type ProcessGroup } from '@ringrun/coll
 import type { Weigher } from './reducer.ts';
 
 /**
- * How much each rank's gradients count in a step, by its samples. The samples that count 1 are agreed on in the first step: the most that a rank has in it. So
- * equal batches count exactly 1, and their average has the same bytes as without weights.
+ * Weights each rank's gradients by its number of samples. The unit is the largest number of samples of any
+ * rank in the first step. So equal batches have weight 1 exactly, and their average is bit-identical to the
+ * unweighted one.
  */
 export class SampleWeights implements Weigher {
   readonly divides = true;
   readonly #group: ProcessGroup;
   #samples = 0;
   #fixed: number | undefined;
-  /** 0 where no rank had any. */
+  /** 0 if no rank had any samples. */
   #unit: number | undefined;
 
   constructor(group: ProcessGroup) {
     this.#group = group;
   }
 
-  /** Of one forward call. Several before an average add up. */
+  /** Adds the samples of one forward call. */
   saw(samples: number): void {
     this.#samples += samples;
   }
 
-  /** Of all until the next average, whatever forward calls see. */
+  /** Sets the number of samples until the next average, overriding `saw`. */
   fix(samples: number): void {
     this.#fixed = samples;
   }
 
-  /** Of a rank that trains. */
   weigh(): number {
     const own = this.#fixed ?? (this.#samples > 0 ? this.#samples : 1);
     this.#samples = 0;
@@ -49,16 +49,16 @@ export class SampleWeights implements Weigher {
   }
 }
 
-/** Every rank that trains counts 1, and the sum is divided by the number of all. */
+/** Every rank that trains has weight 1, and the sum is divided by the number of all ranks. */
 export const equalWeights: Weigher = { divides: false, weigh: () => 1, anyoneTrains: () => true };
 
-/** @throws InvalidArgumentError for what is no number of samples */
+/** @throws InvalidArgumentError if `samples` is not a finite number above 0 */
 export function checkedBatchSize(samples: number): number {
   if (samples > 0 && Number.isFinite(samples)) return samples;
-  throw new InvalidArgumentError(`setBatchSize: expected a number of samples above 0, given ${samples}.`);
+  throw new InvalidArgumentError(`setBatchSize: expected a number of samples above 0, got ${samples}.`);
 }
 
-/** The first dimension of forward's first input, where it has one. */
+/** The first dimension of the first input of forward; 0 if it has no shape. */
 export function samplesOf(inputs: readonly unknown[]): number {
   const { shape } = (inputs[0] ?? {}) as { shape?: readonly unknown[] };
   const samples = Array.isArray(shape) ? (shape as unknown[])[0] : undefined;

@@ -1,12 +1,16 @@
 import { getRank, getWorldSize, isInitialized } from '../process-group/index.ts';
 import type { UnaveragedGradientObserver } from './distributed-module.ts';
 
-/** One per process, however many copies of this module it loads; libraries know it by its name. */
+/**
+ * Libraries call the observer under this name. One per process, even if it loads several copies of this
+ * module.
+ */
 const observer = Symbol.for('ringrun.unaveragedGradient');
 
 /**
- * From now on the first gradient that no DistributedDataParallel averages, in a group of several ranks, is told on stderr, once per process: without the wrapper
- * every rank trains a model of its own, and nothing else shows it.
+ * Installs a warning, printed once per process, for a gradient that DistributedDataParallel does not average
+ * in a group of several ranks. Without the wrapper every rank trains a separate model, and nothing else shows
+ * it.
  */
 export function warnOfUnaveragedGradients(): void {
   const registry = globalThis as unknown as Record<symbol, UnaveragedGradientObserver | undefined>;
@@ -16,8 +20,8 @@ export function warnOfUnaveragedGradients(): void {
     if (told || !isInitialized() || getWorldSize() === 1) return;
     told = true;
     process.stderr.write(
-      `ringrun: rank ${getRank()} of ${getWorldSize()} computed gradients that nothing averages over the ranks, so each trains a model of its own. ` +
-        'Wrap the model: const ddp = new DistributedDataParallel(model). (said once per process)\n',
+      `ringrun: rank ${getRank()} of ${getWorldSize()} computed gradients that are not averaged over the ranks, so each rank trains a separate model. ` +
+        'Wrap the model: const ddp = new DistributedDataParallel(model). (Printed once per process.)\n',
     );
   };
 }

@@ -1,8 +1,9 @@
 import type { DistributedParameter } from './distributed-module.ts';
 
 /**
- * Keeps the names of the parameters that no rank used in the last step, and says each name once: often it is a layer that `forward` forgets, and it is
- * left out for good reason as often, so that it is no error (torch: find_unused_parameters, which must be asked for, or gradients are waited for in vain).
+ * Records the parameters that no rank used in the last step, and warns once about each. It is not an error: a
+ * layer may be left out of `forward` on purpose (torch waits for such gradients forever unless
+ * find_unused_parameters is set).
  */
 export class UnusedParameters {
   readonly #names: ReadonlyMap<DistributedParameter, string>;
@@ -10,7 +11,7 @@ export class UnusedParameters {
   readonly #told = new Set<string>();
   #last: readonly string[] = [];
 
-  /** @param warn takes lines, without their end; none on ranks that keep silent */
+  /** @param warn prints a line, given without its newline */
   constructor(
     parameters: Iterable<readonly [name: string, parameter: DistributedParameter]>,
     warn: (line: string) => void,
@@ -19,20 +20,20 @@ export class UnusedParameters {
     this.#warn = warn;
   }
 
-  /** Of the last step, in the order of definition. */
+  /** Names of the unused parameters of the last step, in order of definition. */
   get last(): readonly string[] {
     return this.#last;
   }
 
-  /** @param step the first one is 1 */
+  /** @param step from 1 */
   record(step: number, unused: ReadonlySet<DistributedParameter>): void {
     this.#last = [...this.#names].filter(([parameter]) => unused.has(parameter)).map(([, name]) => name);
     const news = this.#last.filter((name) => !this.#told.has(name));
     if (news.length === 0) return;
     for (const name of news) this.#told.add(name);
     this.#warn(
-      `ringrun: ${news.join(', ')} took no part in the loss of any rank in step ${step}, and got no gradient. ` +
-        'Is something missing in forward? (said once per parameter)',
+      `ringrun: ${news.join(', ')} did not contribute to the loss of any rank in step ${step} and received no gradient. ` +
+        'Is a layer missing in forward? (Printed once per parameter.)',
     );
   }
 }

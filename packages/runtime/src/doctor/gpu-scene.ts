@@ -3,29 +3,29 @@ import type { NcclDescription } from '@ringrun/collectives';
 import { runProbe } from './probe.ts';
 import type { ProbeResult } from './probe.ts';
 
-/** What of NVIDIA's is here. */
+/** NVIDIA devices, driver and libraries of this machine. */
 export interface GpuScene {
-  /** Of the kernel's driver, from /proc/driver/nvidia/version; undefined where it is not loaded. */
+  /** Version of the kernel driver, from /proc/driver/nvidia/version. Undefined if it is not loaded. */
   driver: string | undefined;
   /** Names of the GPUs in /proc/driver/nvidia/gpus. */
   models: readonly string[];
-  /** GPUs in /dev, which this container may use: `nvidia0`. WSL has none of them. */
+  /** GPUs in /dev that this container may use, such as `nvidia0`. WSL has no such files. */
   deviceFiles: readonly string[];
-  /** What the backend nccl finds: it, too, opens libcuda.so.1 and libnccl.so.2, and asks them. */
+  /** Versions and GPUs that libcuda.so.1 and libnccl.so.2 report, opened as the nccl backend opens them. */
   found: ProbeResult<NcclDescription>;
   settings: GpuSettings;
-  /** Bytes that /dev/shm can hold, through which NCCL passes data between processes of one host; undefined where there is none. */
+  /** Capacity of /dev/shm in bytes: NCCL uses it between processes of one host. Undefined if it does not exist. */
   sharedMemoryBytes: number | undefined;
 }
 
-/** Environment variables that decide over what is found; undefined where they are not set. */
+/** Environment variables that change which libraries and GPUs are found. Undefined: not set. */
 export interface GpuSettings {
   RINGRUN_CUDA_LIBRARY?: string | undefined;
   RINGRUN_NCCL_LIBRARY?: string | undefined;
   CUDA_VISIBLE_DEVICES?: string | undefined;
 }
 
-/** Opening is left to a process of its own: a driver that does not fit its kernel module may crash, or wait for ever. */
+/** A separate process opens the libraries: a driver that does not match its kernel module may crash or hang. */
 export async function readGpuScene(timeoutMs: number, settings: GpuSettings): Promise<GpuScene> {
   return {
     driver: parseDriverVersion(read('/proc/driver/nvidia/version')),
@@ -39,16 +39,16 @@ export async function readGpuScene(timeoutMs: number, settings: GpuSettings): Pr
   };
 }
 
-/** Whether there is anything of a GPU, or somebody means it to be there: a library that a variable names. */
+/** True if a driver, a device or the CUDA library was found, or if a variable names a library. */
 export function hasSomethingOfGpus({ driver, deviceFiles, found, settings }: GpuScene): boolean {
   if (driver !== undefined || deviceFiles.length > 0) return true;
   if (settings.RINGRUN_CUDA_LIBRARY || settings.RINGRUN_NCCL_LIBRARY) return true;
   if (found.kind === 'answer') return found.answer.cuda.path !== '';
-  // Without the addon nobody was asked, and that has a finding of its own.
+  // Without the addon no library was opened; the check `addon` reports that.
   return !found.stderr.includes('NativeUnavailableError');
 }
 
-/** `550.54.15` in `NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue …`, or in the words of the open driver. */
+/** `550.54.15` in `NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue …`, or in the open driver's line. */
 export function parseDriverVersion(text: string): string | undefined {
   return /^NVRM version:.*?(\d+\.\d+(?:\.\d+)?)/m.exec(text)?.[1];
 }

@@ -24,13 +24,13 @@ const checks: readonly (readonly [name: string, examine: Examine])[] = [
   ['onnxruntime', examineOnnxruntime],
 ];
 
-/** What this machine alone can tell. What may hang is in processes that are ended in time. */
+/** Checks that need no other machine. Checks that may hang run in child processes with a time limit. */
 export async function* examineMachine(options: DoctorOptions): AsyncGenerator<NamedFinding> {
   for (const [check, examine] of checks) yield { check, ...(await examine(options)) };
   yield* examineGpus(options);
 }
 
-/** NCCL is of interest only where there is something of a GPU, and onnxruntime's CUDA provider where one can be used. */
+/** NCCL is checked only if there are traces of a GPU, onnxruntime's CUDA provider only if a GPU is usable. */
 async function* examineGpus(options: DoctorOptions): AsyncGenerator<NamedFinding> {
   const scene = await readGpuScene(options.timeoutMs, process.env);
   yield { check: 'gpu', ...judgeGpu(scene) };

@@ -11,7 +11,7 @@ import { formatFinding, formatSummary } from './print.ts';
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 /**
- * Runs `ringrun doctor` and resolves with its exit code: 1 when something keeps training from working, else 0.
+ * Runs `ringrun doctor` and resolves with its exit code: 1 if a check reports a problem, otherwise 0.
  *
  * @throws CommanderError for arguments that cannot work.
  */
@@ -36,7 +36,7 @@ async function* examine(options: DoctorOptions): AsyncGenerator<NamedFinding> {
   yield* examineNetwork(options);
 }
 
-/** What `--json` prints. */
+/** The output of `--json`. */
 function reportOf(findings: readonly NamedFinding[]) {
   return {
     ringrun: version,

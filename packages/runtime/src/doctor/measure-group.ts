@@ -1,12 +1,12 @@
 import type { ProcessGroup } from '@ringrun/collectives';
 
-/** How fast a group of two sums arrays. */
+/** Throughput of all-reduces in a group of two. */
 export interface Throughput {
-  /** Of the largest array that was summed. */
+  /** Size of the largest array reduced. */
   bytes: number;
-  /** Milliseconds that one all-reduce of them takes, the fastest of five. */
+  /** Milliseconds of one all-reduce of that array, the fastest of five. */
   milliseconds: number;
-  /** Of the array in one second. In a group of two each side sends, and gets, as many bytes as the array has: 2 (n − 1) / n with n = 2. */
+  /** Array bytes per second. With n = 2 ranks each sends and receives the array's size once: 2 (n − 1) / n. */
   bytesPerSecond: number;
 }
 
@@ -15,7 +15,7 @@ const throughputRounds = 5;
 const smallest = 64 * 1024;
 const largest = 64 * 1024 * 1024;
 
-/** Microseconds of an all-reduce of 4 B, the median of 100: a collective. */
+/** Median latency of 100 all-reduces of 4 B, in microseconds. A collective: every rank calls it. */
 export async function measureLatency(group: ProcessGroup): Promise<number> {
   const one = new Float32Array(1);
   await group.allReduce(one);
@@ -28,11 +28,11 @@ export async function measureLatency(group: ProcessGroup): Promise<number> {
 }
 
 /**
- * Sums arrays of doubling length, until one takes `enoughMs` or has 64 MiB, so that a slow link is not kept busy for minutes: a collective. The ranks agree on each length, and on
- * what they tell, by the longest time of any.
+ * Reduces arrays of doubling length until one takes `enoughMs` or has 64 MiB, so that a slow link is not kept busy for
+ * minutes. A collective: the ranks agree on each length and on the result, because each uses the slowest rank's time.
  *
- * @param onSize is told the bytes that are tried next.
- * @throws as `allReduce`, when an array does not get through within the group's timeout.
+ * @param onSize Called with the size in bytes before each attempt.
+ * @throws the errors of `allReduce` if an array is not transferred within the group's timeout.
  */
 export async function measureThroughput(
   group: ProcessGroup,
@@ -48,7 +48,10 @@ export async function measureThroughput(
   }
 }
 
-/** Milliseconds of the fastest of as many all-reduces: what else runs for a moment makes some of them slow, and says nothing of the link. */
+/**
+ * Milliseconds of the fastest of `rounds` all-reduces: other processes slow some of them, which says nothing about the
+ * link.
+ */
 async function fastestOf(group: ProcessGroup, array: Float32Array, rounds: number): Promise<number> {
   const times = [];
   for (let i = 0; i < rounds; i += 1) times.push(await timedAsync(() => group.allReduce(array)));

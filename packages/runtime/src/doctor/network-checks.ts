@@ -15,17 +15,17 @@ import type { NamedFinding } from './finding.ts';
 import type { DoctorOptions } from './options.ts';
 import { LinkError, describeDoctorKeys, measureLink } from './second-doctor.ts';
 
-/** How long whoever holds the port on this machine may take to say that it is a store. */
+/** Milliseconds within which the listener on this machine's port must answer as a store. */
 const neighbourMs = 2000;
 
-/** What lies between this machine and the master, each step only where the one before it can be taken. */
+/** Checks the path to the master. Each step runs only if the step before it succeeded. */
 export async function* examineNetwork(options: DoctorOptions): AsyncGenerator<NamedFinding> {
   const { master, port, timeoutMs } = options;
   if (master === undefined) {
     yield { check: 'port', ...judgeBinding(port, await examinePort(port), false) };
     yield {
       check: 'network',
-      ...ok('not examined: no --master-addr was given, and the environment has none'),
+      ...ok('skipped: neither --master-addr nor MASTER_ADDR is set'),
     };
     return;
   }
@@ -57,7 +57,7 @@ async function* examineStore(
   }
   try {
     yield { check: 'port', ...judgeBinding(options.port, { kind: 'free' }, true) };
-    // Nobody comes from elsewhere to a loopback address.
+    // No other node can connect to a loopback address.
     if (!isLoopback(address)) yield* hostStore(options, place);
   } finally {
     await server.close();
@@ -96,7 +96,7 @@ async function* visitStore(options: DoctorOptions, place: Place): AsyncGenerator
     yield { check: 'port', ...judgeAttempt({ ...target, state, waitedMs, greeting }) };
     return;
   }
-  yield { check: 'port', ...ok(`a store of ringrun answers at ${place.master}:${port}`) };
+  yield { check: 'port', ...ok(`a ringrun store answers at ${place.master}:${port}`) };
   yield* examineLink(store, options, { hosts: false, ...place });
 }
 
@@ -120,7 +120,7 @@ async function* examineLink(
   }
 }
 
-/** A server there, or what is in its way. */
+/** A store server on the port, or the reason why it could not be bound. */
 async function bindStore(port: number): Promise<StoreServer | Exclude<Binding, { kind: 'free' }>> {
   try {
     return await StoreServer.bind({ host: '*', port });

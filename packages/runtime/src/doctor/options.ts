@@ -1,14 +1,16 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 export interface DoctorOptions {
-  /** Where rank 0 hosts the store; undefined: nobody said, and this machine alone is examined. */
+  /** Host on which rank 0 serves the store. Undefined: not set, so only this machine is checked. */
   master: string | undefined;
   port: number;
-  /** 0 hosts what the second doctor connects to, others connect. Undefined: whoever has the master's address hosts. */
+  /**
+   * The doctor of node 0 serves the store, the others connect. Undefined: the doctor on the master's address serves it.
+   */
   nodeRank: number | undefined;
-  /** Nodes that the job is to have, as far as the environment says. */
+  /** Number of nodes of the job. Undefined if the environment does not set it. */
   nodes: number | undefined;
-  /** Milliseconds that each check may take, and that a name, a port and a second doctor are waited for. */
+  /** Milliseconds: the limit of each check, and of the wait for a name, a port and a second doctor. */
   timeoutMs: number;
   json: boolean;
 }
@@ -23,20 +25,21 @@ interface ParsedOptions {
 
 const help = `
 Examples:
-  ringrun doctor                                  is this machine ready?
-  ringrun doctor --master-addr train-master-0     also: does the way there work? Run the same on another node at the
-                                                  same time (on the master's too), and the link between them is measured
+  ringrun doctor                                  check this machine
+  ringrun doctor --master-addr train-master-0     also check the network path to the master. To measure the link, run the
+                                                  same command on two nodes at the same time, one of them the master
 
-In a pod the master is taken from what the operator has set. A script of this name would be doctor.js: no ambiguity.
-Exit code 1 when there is a problem, 0 when there is none; warnings change nothing.`;
+In a pod, the master is read from the variables that the operator sets.
+Exit code: 1 if a check reports a problem, otherwise 0. Warnings do not change the exit code.`;
 
 const highestPort = 65535;
 const longestTimeoutSeconds = 3600;
 
 /**
- * Reads the arguments behind `ringrun doctor`; what they leave out, from the environment (MASTER_ADDR, MASTER_PORT, then PET_*, as operators set them).
+ * Parses the arguments of `ringrun doctor`. Missing ones are read from the environment: MASTER_ADDR and MASTER_PORT,
+ * then PET_*, as operators set them.
  *
- * @throws CommanderError after it printed the help, or what is wrong; its `exitCode` is 0 for the first.
+ * @throws CommanderError after printing the help (`exitCode` 0) or the mistake (`exitCode` 1).
  */
 export function parseDoctorOptions(argv: readonly string[], env: NodeJS.ProcessEnv): DoctorOptions {
   const command = doctorCommand();
@@ -58,27 +61,29 @@ export function parseDoctorOptions(argv: readonly string[], env: NodeJS.ProcessE
 
 function doctorCommand(): Command {
   return new Command('ringrun doctor')
-    .description('Looks for what would keep a training from working, and says how to mend it.')
-    .option('--master-addr <host>', 'where rank 0 is (default: what the environment says)')
+    .description(
+      'Checks this machine and its network for problems that would stop a training job, and prints the fixes.',
+    )
+    .option('--master-addr <host>', 'host of rank 0 (default: MASTER_ADDR or PET_MASTER_ADDR)')
     .addOption(
-      new Option('--master-port <port>', 'of the store there')
+      new Option('--master-port <port>', "port of rank 0's store")
         .default(29500)
         .argParser((text) => parseInteger(text, 1, highestPort, `a port from 1 to ${highestPort}`)),
     )
     .addOption(
       new Option(
         '--node-rank <n>',
-        '0 hosts, others connect (default: whoever has the address hosts)',
+        'node 0 serves the store, other nodes connect (default: 0 on the host with the master address)',
       ).argParser((text) => parseInteger(text, 0, Number.MAX_SAFE_INTEGER, 'the rank of a node, from 0')),
     )
     .addOption(
-      new Option('--timeout <seconds>', 'that each check may take, and that others are waited for')
+      new Option('--timeout <seconds>', 'limit of each check, and of the wait for another node')
         .default(30)
         .argParser((text) =>
           parseInteger(text, 1, longestTimeoutSeconds, `whole seconds from 1 to ${longestTimeoutSeconds}`),
         ),
     )
-    .option('--json', 'all findings as one JSON object', false)
+    .option('--json', 'print all findings as one JSON object', false)
     .addHelpText('after', help)
     .configureOutput({
       outputError: (text, write) => {
@@ -89,7 +94,7 @@ function doctorCommand(): Command {
     .exitOverride();
 }
 
-/** The host, and the port where one is given with it: PET_RDZV_ENDPOINT is what an elastic PyTorchJob sets instead of a master. */
+/** An elastic PyTorchJob sets PET_RDZV_ENDPOINT (`host:port` or `host`) instead of a master. */
 function endpointOf(env: NodeJS.ProcessEnv): { host: string | undefined; port: number | undefined } {
   const [, host, port] = /^(.+?)(?::(\d+))?$/.exec(given(env['PET_RDZV_ENDPOINT']) ?? '') ?? [];
   return {
@@ -100,12 +105,12 @@ function endpointOf(env: NodeJS.ProcessEnv): { host: string | undefined; port: n
   };
 }
 
-/** `3`, and of `1:3` the most. */
+/** 3 for `3` and for `1:3`. */
 function mostNodes(text: string | undefined): number | undefined {
   return integer(text?.split(':').at(-1), 1);
 }
 
-/** Undefined for what is none: the launcher refuses it by name, here it is only a default. */
+/** Undefined if the text is no integer of at least `least`: the launcher refuses it, here it is only a default. */
 function integer(text: string | undefined, least: number): number | undefined {
   return text !== undefined && /^\d+$/.test(text) && Number(text) >= least ? Number(text) : undefined;
 }
@@ -120,7 +125,7 @@ function parseInteger(text: string, least: number, most: number, expected: strin
   throw new InvalidArgumentError(`Expected ${expected}.`);
 }
 
-/** torchrun takes --master_addr as well as --master-addr. */
+/** torchrun accepts --master_addr as well as --master-addr. */
 function withDashes(argument: string): string {
   const [name, ...value] = argument.split('=');
   return name.startsWith('--') ? [name.replaceAll('_', '-'), ...value].join('=') : argument;

@@ -4,7 +4,7 @@ const levelWidth = 'problem'.length;
 const checkWidth = 'shared memory'.length;
 const indent = ' '.repeat(levelWidth + checkWidth + 4);
 
-/** `ok       threads        2 CPUs`, and below it the fix, where there is one. */
+/** `ok       threads        2 CPUs`, and the fix on the next line if there is one. */
 export function formatFinding(finding: NamedFinding): string {
   const head = `${finding.level.padEnd(levelWidth)}  ${finding.check.padEnd(checkWidth)}  `;
   const found = `${head}${indented(finding.found)}\n`;
@@ -15,7 +15,7 @@ export function formatFinding(finding: NamedFinding): string {
 export function formatSummary(findings: readonly Finding[]): string {
   const count = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length;
   const [problems, warnings] = [count('problem'), count('warning')];
-  if (problems + warnings === 0) return 'nothing stands in the way\n';
+  if (problems + warnings === 0) return 'All checks passed.\n';
   const parts = [plural(problems, 'problem'), plural(warnings, 'warning')].filter((part) => part !== '');
   return `${parts.join(', ')}\n`;
 }

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { formatDuration } from '../store/waiting-lines.ts';
 
-/** What a process said that tried something on our behalf. */
+/** Result of a probe process. */
 export type ProbeResult<Answer> =
   | { kind: 'answer'; answer: Answer; stderr: string }
-  /** `why` is a clause, such as `it was ended by SIGILL`; `stderr` what the process wrote before. */
+  /** `why` is a clause, such as `it was killed by SIGILL`. */
   | { kind: 'failure'; why: string; stderr: string };
 
 export interface ProbeOptions {
@@ -14,8 +14,8 @@ export interface ProbeOptions {
 }
 
 /**
- * Runs `probes/<name>` in a process of its own, which prints one JSON value: a library that crashes, or waits for ever, takes that process with it and not the doctor. Never
- * rejects. In the doctor's process group, so that Ctrl-C ends it too.
+ * Runs `probes/<name>`, which prints one JSON value, in a child process: a library that crashes or hangs does not
+ * affect the doctor. Never rejects. The child is in the doctor's process group, so that Ctrl-C ends it too.
  */
 export function runProbe<Answer>(name: string, options: ProbeOptions): Promise<ProbeResult<Answer>> {
   const entry = fileURLToPath(new URL(`./probes/${name}.js`, import.meta.url));
@@ -38,23 +38,23 @@ export function runProbe<Answer>(name: string, options: ProbeOptions): Promise<P
     }, options.timeoutMs);
     child.once('error', (error) => {
       clearTimeout(timer);
-      fail(`no process could be started: ${error.message}`);
+      fail(`the process could not be started: ${error.message}`);
     });
     child.once('close', (code, signal) => {
       clearTimeout(timer);
-      if (signal) fail(`it was ended by ${signal}`);
+      if (signal) fail(`it was killed by ${signal}`);
       else if (code !== 0) fail(`exit code ${String(code)}`);
       else resolve(answerOf<Answer>(texts));
     });
   });
 }
 
-/** The answer is the last line: libraries may print others before. */
+/** The answer is the last line: libraries may print other lines before it. */
 function answerOf<Answer>({ stdout, stderr }: { stdout: string; stderr: string }): ProbeResult<Answer> {
   try {
     return { kind: 'answer', answer: JSON.parse(lastLine(stdout)) as Answer, stderr: stderr.trim() };
   } catch {
-    return { kind: 'failure', why: `it printed no answer, but '${stdout}'`, stderr: stderr.trim() };
+    return { kind: 'failure', why: `it printed '${stdout}' instead of a JSON answer`, stderr: stderr.trim() };
   }
 }
 
@@ -62,7 +62,10 @@ function lastLine(text: string): string {
   return text.slice(text.lastIndexOf('\n') + 1);
 }
 
-/** The last line that says something of an error: what comes before it is a stack's beginning, behind it are its calls. */
+/**
+ * The first line with an error's name and message, or else the last line. A stack has source lines before it and calls
+ * after it.
+ */
 export function firstErrorLine(stderr: string): string | undefined {
   const lines = stderr.split('\n').map((line) => line.trim());
   return lines.find((line) => /^(\[?\w*Error\b|Error:)/.test(line)) ?? lines.filter(Boolean).at(-1);

@@ -7,7 +7,7 @@ import type { LinkFailure } from './checks/link.ts';
 import { measureLatency, measureThroughput } from './measure-group.ts';
 import type { Throughput } from './measure-group.ts';
 
-/** Who examines the other end. */
+/** A doctor process. */
 export interface Doctor {
   host: string;
   pid: number;
@@ -16,14 +16,14 @@ export interface Doctor {
 export interface LinkMeasurement extends Throughput {
   peer: Doctor;
   transport: ProcessGroup['transport'];
-  /** Of an all-reduce of 4 B, the median. */
+  /** Median of all-reduces of 4 B. */
   latencyUs: number;
-  /** How far the other's clock is ahead of ours; wrong by half a round trip at most. */
+  /** How far the peer's clock is ahead of this host's. The error is at most half a round trip. */
   clockAheadMs: number;
   roundTripMs: number;
 }
 
-/** Why there is no measurement, as `judgeLinkFailure` takes it. */
+/** Why the link could not be measured; see `judgeLinkFailure`. */
 export class LinkError extends Error {
   readonly failure: Omit<LinkFailure, 'command' | 'waitedMs'>;
 
@@ -37,18 +37,18 @@ export class LinkError extends Error {
 const hostKey = 'doctor/host';
 const guestKey = 'doctor/guest';
 
-/** Of a job's store it is known after this time that nobody introduces himself there. */
+/** Milliseconds: a store in which no doctor has registered by then belongs to a training job. */
 const introductionMs = 2000;
 
-/** One array after the other takes a tenth of a second: long enough to see what the link gives, short enough to wait for. */
+/** Milliseconds of one all-reduce: long enough to measure the link's throughput, short enough to wait for. */
 const enoughMs = 100;
 
 /**
- * Waits for the doctor of another node, and measures what lies between: a group of two, as training would form it.
+ * Waits for the doctor of another node, then measures the link in a group of two, formed as for training.
  *
- * @param store The host's, at the job's master address and port.
- * @param hosts Whether it is this process that hosts it.
- * @throws LinkError that says how far it got.
+ * @param store The store at the job's master address and port.
+ * @param hosts True if this process serves the store.
+ * @throws LinkError with the stage that failed.
  */
 export async function measureLink(
   store: Store,
@@ -69,7 +69,7 @@ export async function measureLink(
   return measure(group, peer);
 }
 
-/** For the keys that the host waits for. */
+/** Description of the keys that the store's server waits for. */
 export function describeDoctorKeys(keys: readonly string[]): string | undefined {
   return keys.includes(guestKey) ? 'a second doctor, on another node' : undefined;
 }
@@ -84,22 +84,29 @@ async function awaitGuest(store: Store, own: Doctor, timeoutMs: number): Promise
   }
 }
 
-/** The host's store may be that of a training, which is not disturbed; and it examines one guest at a time. */
+/**
+ * The store may belong to a running training job, which must not be disturbed. A doctor accepts one guest at a time.
+ */
 async function visit(store: Store, own: Doctor): Promise<Doctor> {
   const host = await awaitHost(store);
   const card = JSON.stringify(own);
   const there = Buffer.from(await store.compareSet(guestKey, '', card)).toString();
-  if (there !== card) throw occupied(`the doctor there is busy with ${parseDoctor(Buffer.from(there)).host}`);
+  if (there !== card)
+    throw occupied(
+      `the doctor on the master is busy measuring the link to ${parseDoctor(Buffer.from(there)).host}`,
+    );
   return host;
 }
 
-/** A doctor introduces itself right after it has opened its store; a guest that had waited for the store may be there before. */
+/**
+ * The server's doctor registers right after it has opened its store; a guest that waited for the store may be earlier.
+ */
 async function awaitHost(store: Store): Promise<Doctor> {
   try {
     return parseDoctor(await store.get(hostKey, { timeoutMs: introductionMs }));
   } catch (error) {
     if (!(error instanceof StoreTimeoutError)) throw error;
-    throw occupied('the store there is that of a job, which is under way');
+    throw occupied("the store on the master's port belongs to a running job");
   }
 }
 
@@ -115,12 +122,12 @@ async function measure(group: ProcessGroup, peer: Doctor): Promise<LinkMeasureme
   } catch (error) {
     throw new LinkError({ stage: 'measuring', peer: peer.host, message: messageOf(error), bytes });
   } finally {
-    // Both are done with it, or it has failed already.
+    // Both ranks have finished, or the group has failed already.
     await group.destroy().catch(() => undefined);
   }
 }
 
-/** `measureClock` compares times since the processes began; when that was, each says on its own clock. */
+/** `measureClock` compares times since process start, so the ranks exchange their start times by their own clocks. */
 async function compareClocks(
   group: ProcessGroup,
 ): Promise<Pick<LinkMeasurement, 'clockAheadMs' | 'roundTripMs'>> {

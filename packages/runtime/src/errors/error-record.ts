@@ -4,22 +4,25 @@ import { inspect } from 'node:util';
 import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { sourcePlaceOf, type SourcePlace } from './source-place.ts';
 
-/** What a process leaves behind about the error that ended it, for its launcher. */
+/** The error that ended a process, recorded for its launcher. */
 export interface ErrorRecord {
   message: string;
-  /** JavaScript stack, the error's name and message first, and its causes; for a thrown value that is no Error, that value. */
+  /**
+   * JavaScript stack with the error's name, message and causes. For a thrown value that is no Error: the inspected
+   * value.
+   */
   stack: string;
-  /** The error's `code`, when it has one. */
+  /** The error's `code`, if any. */
   code?: string;
-  /** RANK of the process, when it has one. */
+  /** RANK of the process, if set. */
   rank?: number;
   host: string;
   pid: number;
   /** Milliseconds since the epoch. */
   time: number;
-  /** The collective in which it happened, such as `allReduce #41 (float32, 1,048,576 elements)`, when the error knows it. */
+  /** The collective that failed, such as `allReduce #41 (float32, 1,048,576 elements)`, if known. */
   operation?: string;
-  /** Where in the source it is, when the source could not be read. */
+  /** Location of a syntax error. */
   place?: SourcePlace;
 }
 
@@ -27,15 +30,18 @@ export interface ErrorRecord {
 const installed = Symbol.for('ringrun.errorRecord');
 
 export interface ErrorRecordOptions {
-  /** Whether the launcher shows the record, so that Node need not print the error too, once for every rank; false unless given. */
+  /**
+   * True if the launcher prints the record, so that Node does not print the error again on every rank. Default:
+   * `false`.
+   */
   shownByLauncher?: boolean;
 }
 
 const optionNames: OptionNames<ErrorRecordOptions> = { shownByLauncher: true };
 
 /**
- * From now on an uncaught exception or unhandled rejection writes an `ErrorRecord` as JSON to the file that RINGRUN_ERROR_FILE names,
- * before the process ends as Node would end it. Without the variable nothing is written. Calling it again does nothing.
+ * Writes an `ErrorRecord` as JSON to the file in RINGRUN_ERROR_FILE on an uncaught exception or unhandled rejection;
+ * the process then ends as usual. Writes nothing if the variable is not set. Further calls do nothing.
  */
 export function installErrorRecord(options: ErrorRecordOptions = {}): void {
   requireOptions('installErrorRecord', options, optionNames);
@@ -43,12 +49,12 @@ export function installErrorRecord(options: ErrorRecordOptions = {}): void {
   const marks = process as unknown as Record<symbol, boolean | undefined>;
   if (marks[installed]) return;
   marks[installed] = true;
-  // Unlike a handler of `uncaughtException`, a monitor leaves it to Node to print the error and exit with 1.
+  // With a monitor, unlike a handler of `uncaughtException`, Node still prints the error and exits with 1.
   process.on('uncaughtExceptionMonitor', (error: unknown) => {
     const path = process.env['RINGRUN_ERROR_FILE'];
     if (!path) return;
     const written = writeErrorRecord(path, describeError(error, process.env, Date.now()));
-    // A program that handles the exception itself goes on.
+    // A program with its own handler continues.
     const fatal = process.listenerCount('uncaughtException') === 0;
     if (written && shownByLauncher && fatal) process.exit(1);
   });
@@ -61,7 +67,7 @@ export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: numb
   const rank = Number.parseInt(env['RANK'] ?? '', 10);
   return {
     message: error instanceof Error ? error.message : inspect(error),
-    // With its causes, which a stack alone leaves out.
+    // `inspect` includes the causes, `stack` does not.
     stack: error instanceof Error && error.stack && !error.cause ? error.stack : inspect(error),
     ...(typeof code === 'string' ? { code } : {}),
     ...(Number.isNaN(rank) ? {} : { rank }),
@@ -73,7 +79,7 @@ export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: numb
   };
 }
 
-/** A reader finds a whole record or none. Answers with whether there is one. */
+/** Writes atomically: a reader finds a complete record or none. Returns true if the record was written. */
 function writeErrorRecord(path: string, record: ErrorRecord): boolean {
   const temporary = `${path}.${process.pid}.tmp`;
   try {

@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Where in the source an error is: `/job/train.ts:2:9: ERROR: Unexpected "="` or `file:///job/train.mjs:2:11`, and that line of it. */
+/**
+ * Location of a syntax error, `/job/train.ts:2:9: ERROR: Unexpected "="` or `file:///job/train.mjs:2:11`, and its
+ * source line.
+ */
 export type SourcePlace = readonly [place: string, line: string];
 
 const checkTimeoutMs = 5000;
 
-/** Of an error that says where the source cannot be read: one of syntax, or of esbuild, which tsx has transform TypeScript. */
+/** Location of a syntax error thrown by Node, or by esbuild, with which tsx transforms TypeScript. */
 export function sourcePlaceOf(error: unknown, script = process.argv[1]): SourcePlace | undefined {
   if (!(error instanceof Error)) return undefined;
   const transformed = placeOfTransform(error);
@@ -17,7 +20,9 @@ export function sourcePlaceOf(error: unknown, script = process.argv[1]): SourceP
   );
 }
 
-/** esbuild's message has the place in its second line. tsx's loader runs in a thread of its own, so nothing but the message and the stack arrives. */
+/**
+ * The second line of esbuild's message. tsx's loader runs in another thread, so only message and stack are available.
+ */
 function placeOfTransform({ message }: Error): SourcePlace | undefined {
   const [headline, place = ''] = message.split('\n');
   const found = /^(.+):(\d+):\d+: ERROR: /.exec(place);
@@ -33,20 +38,26 @@ function lineOf(file: string, number: number): string {
   }
 }
 
-/** Node puts `file:///job/train.mjs:2`, that line and a mark below it in front of the stack, for most errors of syntax. */
+/** For most syntax errors, Node prepends `file:///job/train.mjs:2`, the line and a line of `^` to the stack. */
 function placeInStack(stack: string): SourcePlace | undefined {
   const [place, line = '', mark = ''] = stack.split('\n');
   if (!/^\S.*:\d+$/.test(place) || !/^\s*\^+\s*$/.test(mark)) return undefined;
   return [`${place}:${mark.indexOf('^') + 1}`, line.trim()];
 }
 
-/** Thrown by Node's loader, of a module that could not be compiled. An error that a program threw itself, as JSON.parse does, has another first frame. */
+/**
+ * True if Node's loader threw the error. Errors thrown by the program, such as those of JSON.parse, have another first
+ * frame.
+ */
 function isOfModule({ stack = '' }: Error): boolean {
   const frame = stack.split('\n').find((line) => line.startsWith('    at '));
   return frame?.includes('(node:internal/modules/') ?? false;
 }
 
-/** Node keeps the place in a module for the report that it prints itself: asked again, it prints it. Nothing where the error is in a module that the script imports. */
+/**
+ * Node prints the location of an error in a module, but does not expose it: `node --check` prints it again. Only for
+ * the script itself.
+ */
 function placeByCheck(script: string | undefined, message: string): SourcePlace | undefined {
   if (script === undefined) return undefined;
   const { stderr, status } = spawnSync(process.execPath, ['--check', script], {

@@ -1,9 +1,9 @@
 import { RingrunError } from '@ringrun/collectives/errors';
 
-/** Errors whose message is enough for a user: a stack would only show lines of ringrun. */
+/** Errors that are printed without a stack, which would only show ringrun's own lines. */
 const mistakes = new WeakSet<object>();
 
-/** Codes of errors about a place that the user has named, such as `--data`, `--output` or `--resume`. */
+/** Codes of errors about a place that the user named, such as `--data`, `--output` or `--resume`. */
 const codesOfNamedPlaces: ReadonlySet<string> = new Set([
   'ERR_DOWNLOAD',
   'ERR_INVALID_DATA',
@@ -14,15 +14,16 @@ const codesOfNamedPlaces: ReadonlySet<string> = new Set([
 let isInstalled = false;
 
 /**
- * From now on an uncaught error about a place that the user has named, or one of `readingUserInput`, is printed as one line on stderr, and the exit code is 1. With
- * RINGRUN_DEBUG set, Node prints it with its stack. Calling it again does nothing.
+ * From now on an uncaught error about a place that the user named, or an error of `readingUserInput`, is printed
+ * as one line on stderr, and the exit code is 1. With RINGRUN_DEBUG set, Node prints the stack. Calling it again
+ * does nothing.
  */
 export function installMistakePrinter(): void {
   if (!isInstalled) process.on('uncaughtExceptionMonitor', printMistake);
   isInstalled = true;
 }
 
-/** Runs `read`, which reads what a user has set outside of the program: its errors are mistakes of the user. */
+/** Runs `read`, which reads settings from outside the program. Its errors are mistakes of the user. */
 export function readingUserInput<T>(read: () => T): T {
   installMistakePrinter();
   try {
@@ -39,7 +40,7 @@ function isMistake(error: Error): boolean {
 
 function printMistake(error: unknown): void {
   if (!(error instanceof Error) || !isMistake(error) || process.env['RINGRUN_DEBUG']) return;
-  // A program that handles the exception itself goes on.
+  // A program with its own handler continues.
   if (process.listenerCount('uncaughtException') > 0) return;
   process.stderr.write(`ringrun: ${error.message}\n`);
   process.exit(1);

@@ -8,33 +8,35 @@ import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 export interface NodeOutcome {
   /** In the order of the plans. */
   workers: WorkerOutcome[];
-  /** The signal that ended the job, where no worker had failed before. */
+  /** The signal that ended the job; undefined if a worker had failed before. */
   endedBy: NodeJS.Signals | undefined;
 }
 
-/** Milliseconds between two looks at a process group whose leader has ended, and at a worker that is writing a checkpoint. */
+/**
+ * Milliseconds between two checks of a process group without its leader, or of a worker that is writing a checkpoint.
+ */
 const lookAgainMs = 50;
 
-/** Milliseconds until a killed process group is given up: the kernel holds what is left of it (uninterruptible I/O). */
+/** Milliseconds to wait for a killed process group: processes in uninterruptible I/O may stay longer. */
 const afterKillMs = 1000;
 
 /** Workers that were started together. */
 export interface StartedWorkers {
-  /** Resolves as soon as one has failed although nobody had told it to end; may never resolve. */
+  /** Resolves when the first worker fails before the launcher has stopped it; may never resolve. */
   readonly failing: Promise<void>;
-  /** Resolves when all have ended with everything that they had started. Never rejects because of what workers do. */
+  /** Resolves when all workers and their child processes have ended. Does not reject if workers fail. */
   readonly ended: Promise<NodeOutcome>;
-  /** Passes on a signal that asks the launcher to end. */
+  /** Forwards a signal that ends the launcher. */
   onSignal(signal: NodeJS.Signals): void;
-  /** Tells them to end because others go on without them, and kills what is left after `withinMs`; those that are writing a checkpoint after `savingWithinMs`. */
+  /** Sends SIGTERM, and SIGKILL after `withinMs`; to workers that are writing a checkpoint, after `savingWithinMs`. */
   end(withinMs: number, savingWithinMs?: number): void;
 }
 
 /**
- * Starts the workers, and sees to it that nothing which they started is left: when one fails or the launcher is told to end, the process groups of the
- * others are ended too; what a worker leaves behind when it ends well, as well.
+ * Starts the workers, and stops all their processes at the end. If a worker fails or the launcher receives a signal,
+ * the process groups of all workers are stopped. Child processes that a finished worker leaves behind are stopped too.
  *
- * @param gracePeriodMs What they get to end after a signal, and those that are writing a checkpoint after the failure of another, too.
+ * @param gracePeriodMs Time to end after a signal; for workers that are writing a checkpoint, also after a failure.
  */
 export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number): StartedWorkers {
   let state: Supervision = { phase: 'running' };

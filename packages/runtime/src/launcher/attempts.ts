@@ -27,11 +27,11 @@ import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /** The workers of this node in one round. */
 export interface Attempt extends Omit<StartedWorkers, 'ended'> {
-  /** Resolves when all have ended and the console shows what they said. */
+  /** Resolves when all workers have ended and the console shows their output. */
   readonly ended: Promise<{ outcome: NodeOutcome; run: FailedRun }>;
 }
 
-/** Starts the workers of this node, as often as there are rounds. */
+/** Starts the workers of this node, once per round. */
 export class Attempts {
   readonly processesPerNode: number;
   readonly #options: LaunchOptions;
@@ -54,7 +54,7 @@ export class Attempts {
     this.#commandOf = commandOf;
   }
 
-  /** @throws LaunchError when this node cannot run what was asked for. */
+  /** @throws LaunchError if this node cannot run the job with these options. */
   static async prepare(options: LaunchOptions, executable: Executable): Promise<Attempts> {
     const node = {
       processesPerNode: readProcessCount(options.processesPerNode),
@@ -77,7 +77,7 @@ export class Attempts {
     return { ...workers, ended };
   }
 
-  /** Removes what was written for the launcher alone. */
+  /** Removes the launcher's temporary files. */
   dispose(): void {
     if (this.#records !== undefined) rmSync(this.#records, { recursive: true, force: true });
   }
@@ -98,7 +98,7 @@ export class Attempts {
   #openLogs(runId: string): RunLogs {
     const logs = new RunLogs(this.#options.logs, runId, this.processesPerNode);
     if (logs.folder !== undefined)
-      process.stderr.write(`ringrun: output of the workers is in ${logs.folder}\n`);
+      process.stderr.write(`ringrun: writing the output of the workers to ${logs.folder}\n`);
     return logs;
   }
 
@@ -123,7 +123,7 @@ export class Attempts {
     });
   }
 
-  /** Workers find the user's folder for compiled TypeScript themselves. Where there is none, they share one that goes with the launcher. */
+  /** Without a cache folder of the user for compiled TypeScript, the workers share one that ends with the launcher. */
   #typescriptVariables(): NodeJS.ProcessEnv {
     const isTypeScript =
       this.#executable.kind === 'script' && this.#executable.script.language === 'typescript';
@@ -154,8 +154,8 @@ export class Attempts {
   }
 
   /**
-   * A record of another process that inherited the variable, such as one that the script started, says nothing about a script; a program may be a
-   * shell that runs the script.
+   * For a script, ignores records of child processes, which inherit the variable. A program may be a shell that runs
+   * the script, so any record counts.
    */
   #ownRecord(round: Round, { localRank, pid }: WorkerOutcome) {
     const file = this.#recordFile(round, localRank);
@@ -164,7 +164,7 @@ export class Attempts {
   }
 }
 
-/** What each worker is started with, by local rank. */
+/** Returns the command of each worker, by local rank. */
 async function settleCommand(
   { numaBinding }: LaunchOptions,
   executable: Executable,
@@ -177,13 +177,13 @@ async function settleCommand(
   return (localRank) => bind(command, localRank);
 }
 
-/** Where workers leave records of their errors; undefined, with one line that says so, where no temporary file can be written. */
+/** Creates the folder for the workers' error records; prints a warning and returns undefined if that fails. */
 function makeRecordFolder(): string | undefined {
   try {
     return mkdtempSync(join(tmpdir(), 'ringrun-'));
   } catch (error) {
     process.stderr.write(
-      `ringrun: a failure will be reported without its stack: ${(error as Error).message}\n`,
+      `ringrun: failure reports will have no stack, as no temporary folder can be created: ${(error as Error).message}\n`,
     );
     return undefined;
   }

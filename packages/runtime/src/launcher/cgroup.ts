@@ -4,8 +4,8 @@ import { posix } from 'node:path';
 const mount = '/sys/fs/cgroup';
 
 /**
- * Folders that may hold a controller's files for this process, the innermost group first, from the text of /proc/self/cgroup
- * (cgroups(7)). In a container without a cgroup namespace only the last of them exists, so a missing folder means nothing.
+ * Folders that may contain a controller's files for this process, innermost group first, from the text of
+ * /proc/self/cgroup (cgroups(7)). In a container without a cgroup namespace, only the last folder exists.
  */
 export function cgroupFolders(procSelfCgroup: string, controller: 'cpu' | 'memory'): string[] {
   for (const line of procSelfCgroup.split('\n')) {
@@ -25,24 +25,24 @@ function withAncestors(root: string, path: string): string[] {
   return [...folders, root];
 }
 
-/** CPUs that `cpu.max` (v2) grants: `200000 100000` is 2; undefined where it says `max`. */
+/** CPUs allowed by `cpu.max` (v2): `200000 100000` is 2; undefined for `max`. */
 export function parseCpuMax(text: string): number | undefined {
   const [quota, period] = text.trim().split(/\s+/);
   return cpusOf(Number(quota), Number(period));
 }
 
-/** CPUs that cpu.cfs_quota_us over cpu.cfs_period_us (v1) grants; undefined where the quota is -1. */
+/** CPUs allowed by cpu.cfs_quota_us / cpu.cfs_period_us (v1); undefined for a quota of -1. */
 export function cpusOf(quotaUs: number, periodUs: number): number | undefined {
   return quotaUs > 0 && periodUs > 0 ? quotaUs / periodUs : undefined;
 }
 
-/** Processes that the kernel killed because memory ran out, from memory.events (v2) or memory.oom_control (v1). */
+/** Processes ended by the OOM killer, from memory.events (v2) or memory.oom_control (v1). */
 export function parseOomKills(text: string): number | undefined {
   const count = /^oom_kill (\d+)$/m.exec(text)?.[1];
   return count === undefined ? undefined : Number(count);
 }
 
-/** CPUs that this process's cgroups let it use, which need not be whole; undefined without a quota. */
+/** CPUs that the cgroups of this process allow, possibly a fraction; undefined without a quota. */
 export function readCpuQuota(): number | undefined {
   const quotas = ownFolders('cpu').flatMap((folder) => {
     const v2 = parseCpuMax(read(`${folder}/cpu.max`));
@@ -55,7 +55,7 @@ export function readCpuQuota(): number | undefined {
   return quotas.length > 0 ? Math.min(...quotas) : undefined;
 }
 
-/** How often the kernel killed a process of this cgroup for want of memory, ever; undefined where nothing tells. */
+/** Processes of this cgroup that the OOM killer ended since its creation; undefined if the count is not available. */
 export function readOomKills(): number | undefined {
   const counts = ownFolders('memory').map((folder) =>
     parseOomKills(read(`${folder}/memory.events`) + read(`${folder}/memory.oom_control`)),

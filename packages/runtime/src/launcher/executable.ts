@@ -6,20 +6,20 @@ import type { Program } from './options/program.ts';
 import { abbreviated, findScript, problemOf } from './script.ts';
 import type { Script } from './script.ts';
 
-/** What a worker runs, found: it exists, and can be run. */
+/** A script or program that exists and can be executed. */
 export type Executable = { readonly arguments: readonly string[] } & (
   | { readonly kind: 'script'; readonly script: Script }
   | { readonly kind: 'program'; /** Absolute. */ readonly path: string }
 );
 
 /**
- * Finds what `program` names, from the current folder.
+ * Resolves `program` from the current folder.
  *
- * @throws LaunchError with exit code 2 when there is nothing of the kind, or it cannot be run.
+ * @throws LaunchError with exit code 2 if it does not exist or cannot be executed.
  */
 export function findExecutable({ kind, name, arguments: args }: Program): Executable {
   if (kind === 'program') {
-    const remedy = '--no-node runs a program: give its path, or a name that PATH has.';
+    const remedy = '--no-node runs a program: pass its path, or a name that is in PATH.';
     return { kind, path: findProgram(name, process.env, remedy), arguments: args };
   }
   const script = kind === 'module' ? findModule(name) : findScript(name);
@@ -27,9 +27,9 @@ export function findExecutable({ kind, name, arguments: args }: Program): Execut
 }
 
 /**
- * As a shell finds it: a name with a slash is a path, another one is looked for in PATH.
+ * Finds a program as a shell does: a name with a slash is a path; any other name is searched in PATH.
  *
- * @param remedy What to do where there is none.
+ * @param remedy Last sentence of the error: what the user can do.
  */
 export function findProgram(name: string, env: NodeJS.ProcessEnv, remedy: string): string {
   const isPath = name.includes('/');
@@ -37,7 +37,7 @@ export function findProgram(name: string, env: NodeJS.ProcessEnv, remedy: string
   const candidates = folders.map((folder) => resolve(join(folder, name)));
   const found = candidates.find(isExecutableFile);
   if (found !== undefined) return found;
-  const why = isPath ? describeUnusable(candidates[0]) : 'is in no folder of PATH';
+  const why = isPath ? describeUnusable(candidates[0]) : 'is not in PATH';
   throw new LaunchError(2, `The program ${abbreviated(name)} ${why}. ${remedy}`);
 }
 
@@ -51,5 +51,5 @@ function isExecutableFile(path: string): boolean {
 }
 
 function describeUnusable(path: string): string {
-  return problemOf(path) ?? `may not be executed (chmod +x ${path})`;
+  return problemOf(path) ?? `is not executable (chmod +x ${path})`;
 }

@@ -2,38 +2,38 @@ import type { ErrorRecord } from '../errors/error-record.ts';
 import { describeSignal, exitCodeOf } from './signal-words.ts';
 import type { WorkerOutcome } from './worker.ts';
 
-/** A run that did not end well. */
+/** The workers of this node in one attempt, as reported if any of them failed. */
 export interface FailedRun {
   host: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
   workers: readonly WorkerRecord[];
-  /** Processes of the cgroup that the kernel killed during the run because memory ran out; undefined where nothing tells. */
+  /** Processes of the cgroup that the OOM killer ended during the run; undefined if the count is not available. */
   oomKills: number | undefined;
 }
 
-/** How a worker ended, and what it wrote about it. */
+/** How a worker ended, and the error that it recorded. */
 export interface WorkerRecord {
   outcome: WorkerOutcome;
   error: ErrorRecord | undefined;
-  /** The file in which its stderr is, where the console did not show it. */
+  /** The file with its stderr, if the console did not show it. */
   hiddenOutput?: string | undefined;
 }
 
 export interface FailureReport {
-  /** The root cause's own, 128 + its signal, or 1 when it could not be started. */
+  /** Exit code of the root cause, 128 + its signal, or 1 if the process did not start. */
   exitCode: number;
-  /** Lines of text; the last ones name the root cause, and its place in the source if it is one of syntax. */
+  /** Lines of text. The last ones name the root cause and, for a syntax error, its location in the source. */
   text: string;
 }
 
-/** Codes of errors that the end of another process causes. The store ends with the launcher that hosts it. */
+/** Codes of errors that the end of another process causes. The store ends with the launcher that serves it. */
 const consequences: ReadonlySet<string> = new Set(['ERR_PEER_DIED', 'ERR_STORE_LOST']);
 
 const mostOthers = 8;
 const mostStackLines = 16;
 
-/** Says which worker failed first and why, and how the others ended; undefined when none failed by itself. */
+/** Reports which worker failed first and why, and how the others ended; undefined if no worker failed on its own. */
 export function reportFailure(run: FailedRun): FailureReport | undefined {
   const root = findRootCause(run.workers);
   if (!root) return undefined;
@@ -48,10 +48,10 @@ export function reportFailure(run: FailedRun): FailureReport | undefined {
 }
 
 /**
- * The worker that failed first: by the time in its error record, or else when it ended.
+ * The worker that failed first, by the time in its error record, or else by the time of its end.
  *
- * A worker that lost a peer is a consequence, and so is one that ended badly after the launcher had told it to end: they count only
- * where nobody else failed. A worker that ended well, or just as it was told to, has not failed.
+ * Two failures are consequences, and count only if no other worker failed: the loss of a peer, and an error after a
+ * signal from the launcher. A worker that exited with 0, or by the launcher's signal, has not failed.
  */
 export function findRootCause(workers: readonly WorkerRecord[]): WorkerRecord | undefined {
   return workers
@@ -66,7 +66,7 @@ function failedByItself({ exitCode, signal, told, forced }: WorkerOutcome): bool
   return !diedAsTold && !exitedAsTold;
 }
 
-/** Whether another failure must have come before it. */
+/** Whether another failure must have preceded this one. */
 export function isConsequence(worker: WorkerRecord): boolean {
   const { outcome, error } = worker;
   if (consequences.has(error?.code ?? '')) return true;
@@ -104,24 +104,24 @@ function describeEnd({ outcome, error, hiddenOutput }: WorkerRecord, oomKills: n
 function describeExitCode(exitCode: number | null, hiddenOutput: string | undefined): string {
   if (exitCode === 13) return ' (Node: a top-level await never settled)';
   const where = hiddenOutput === undefined ? 'above' : `in ${hiddenOutput}`;
-  return ` and left no record of an error (process.exit, or its own output ${where} tells)`;
+  return ` without an error record (process.exit was called, or see its output ${where})`;
 }
 
 function describeError({ outcome, error }: WorkerRecord): string[] {
   if (!error) return [];
   const stack = error.stack.split('\n');
-  const cut = stack.length > mostStackLines ? [`… ${stack.length - mostStackLines} lines more`] : [];
+  const cut = stack.length > mostStackLines ? [`… ${stack.length - mostStackLines} more lines`] : [];
   return [
-    `ringrun: the error of rank ${outcome.rank}:`,
+    `ringrun: error of rank ${outcome.rank}:`,
     ...[...stack.slice(0, mostStackLines), ...cut].map((line) => `  ${line}`),
     ...(error.operation === undefined ? [] : [`  last operation: ${error.operation}`]),
   ];
 }
 
-/** `TypeError: x is not a function`, on one line. */
+/** Returns one line, such as `TypeError: x is not a function`. */
 function headline({ stack, message }: ErrorRecord): string {
   const first = firstLine(message);
-  // A syntax error's stack begins with the place in the source.
+  // The stack of a syntax error starts with the location in the source.
   return stack.split('\n').find((line) => line.endsWith(first)) ?? first;
 }
 
@@ -129,7 +129,7 @@ function describeOthers(others: readonly WorkerRecord[]): string[] {
   const ended = others.filter(({ outcome }) => outcome.exitCode !== 0);
   if (others.length === 0) return [];
   const lines = others.slice(0, mostOthers).map(describeOther);
-  const more = others.length > mostOthers ? [`  and ${others.length - mostOthers} ranks more`] : [];
+  const more = others.length > mostOthers ? [`  and ${others.length - mostOthers} more ranks`] : [];
   return [
     `ringrun: ${ended.length} of ${others.length} other ranks ended as a consequence:`,
     ...lines,

@@ -1,11 +1,11 @@
 import type { NodeOutcome } from './agent.ts';
 
-/** `ended by SIGTERM; all workers ended`. */
+/** Returns, for example, `ended by SIGTERM; all workers ended`. */
 export function describeForcedEnd({ workers, endedBy }: NodeOutcome): string {
   const killed = workers.filter(({ forced }) => forced).length;
   const how =
     killed > 0
-      ? `${killed} of ${workers.length} workers did not end in time and were killed`
+      ? `${killed} of ${workers.length} workers did not end within the grace period and were killed`
       : 'all workers ended';
   return `ended by ${endedBy ?? 'the launcher'}; ${how}`;
 }

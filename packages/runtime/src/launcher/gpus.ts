@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 
-/** NVIDIA's GPUs that a process started here can use: device files, without a library. */
+/** NVIDIA GPUs that a process on this node can use, counted by device files, without a library. */
 export function readGpus(): number {
   let devices: string[] = [];
   try {
@@ -12,11 +12,11 @@ export function readGpus(): number {
 }
 
 /**
- * GPUs by the names in /dev (`nvidia0`, …) and what the environment leaves of them.
+ * Counts the GPUs in /dev (`nvidia0`, …) that the environment does not hide.
  *
- * CUDA_VISIBLE_DEVICES is CUDA's: a list of numbers or of UUIDs, in which what follows an invalid entry does not count, nor does one that is named twice.
- * NVIDIA_VISIBLE_DEVICES is the container runtime's, which makes the device files by it: it only matters where it says none, in images that run as
- * privileged and see all files.
+ * CUDA_VISIBLE_DEVICES is a list of numbers or UUIDs. CUDA ignores entries after an invalid one, and shows no device if
+ * one occurs twice. NVIDIA_VISIBLE_DEVICES is read by the container runtime, which creates the device files; here only
+ * `none` and `void` matter, for privileged containers, which see all files.
  */
 export function countGpus(devices: readonly string[], env: NodeJS.ProcessEnv): number {
   const present = devices.filter((name) => /^nvidia\d+$/.test(name)).length;
@@ -32,6 +32,6 @@ function countVisible(list: string, present: number): number {
     /^\d+$/.test(entry) ? Number(entry) < present : /^(?:GPU|MIG)-[\w/-]+$/.test(entry);
   const end = entries.findIndex((entry) => !isValid(entry));
   const named = end < 0 ? entries : entries.slice(0, end);
-  // CUDA shows no device at all where one is named twice.
+  // CUDA shows no device if one occurs twice.
   return new Set(named).size === named.length ? named.length : 0;
 }

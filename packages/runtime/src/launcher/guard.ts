@@ -2,17 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Stream } from 'node:stream';
 
-/** Learns a process group on descriptor 3, and kills it unless it is told `over` before its stdin ends. */
+/** Reads a process group from descriptor 3, and kills it unless it reads `over` before its stdin closes. */
 const program = 'read -r group <&3 || exit; read -r word; [ "$word" = over ] || kill -s KILL -- "-$group"';
 
-/** Says its number on descriptor 3, and becomes what its arguments name, under the same number. In a subshell: nobody may listen any more. */
+/** Writes its pid to descriptor 3, then execs its arguments (same pid). In a subshell, as the pipe may be closed. */
 const registering = '(echo $$ >&3) 2>/dev/null; exec 3>&-; exec "$@"';
 
 /**
- * A small process that outlives the launcher, however that ends, and then kills a worker with everything that it started. Node scripts have a thread
- * for that (preload/); other programs do not know what a launcher is.
+ * A small process that kills a worker and its child processes when the launcher ends, even by SIGKILL. Node.js scripts
+ * have a thread for that (preload/); other programs need this process.
  *
- * It is started first, and the worker makes itself known before it becomes the program: at no moment is there a program without a guard.
+ * The guard starts before the worker, and the worker registers before it execs the program, so that a guard always
+ * exists.
  */
 export class Guard {
   /** Descriptor 3 of the worker. */
@@ -21,14 +22,15 @@ export class Guard {
   readonly #ended: Promise<unknown>;
 
   constructor() {
-    // In a session of its own: a Ctrl-C is not meant for it. With an empty environment it holds up nobody who looks for what a job has left.
+    // In its own session, so that Ctrl-C does not end it. Empty environment: tools that search for processes of the job
+    // by their variables do not find it.
     this.#process = spawn('/bin/sh', ['-c', program], {
       env: {},
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
     });
     this.registration = this.#process.stdio[3]!;
-    // Where none can be started, or it was killed, workers are what they are under torchrun.
+    // Without a guard, workers survive a killed launcher, as under torchrun.
     this.#process.on('error', () => undefined);
     this.#process.stdin!.on('error', () => undefined);
     this.registration.on('error', () => undefined);
@@ -37,12 +39,12 @@ export class Guard {
     );
   }
 
-  /** What is to be started in the place of a program, as leader of a process group. */
+  /** Wraps a program so that it registers with the guard; start it as the leader of a process group. */
   static watching(command: string, args: readonly string[]): [string, string[]] {
     return ['/bin/sh', ['-c', registering, 'sh', command, ...args]];
   }
 
-  /** The group has ended: its number may soon be another's. */
+  /** Call after the group has ended: its number may be reused. */
   async release(): Promise<void> {
     this.#process.stdin!.end('over\n');
     this.#process.stdio[3]!.destroy();

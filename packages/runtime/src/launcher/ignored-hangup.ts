@@ -1,22 +1,22 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 
-/** What tells of `nohup`, read from the process, its parent and its environment. */
+/** Traces of `nohup` in the process, its parent and its environment. */
 export interface HangupEvidence {
   /** `_`, which bash, zsh and ksh set to the path of the command that they execute. */
   command: string | undefined;
   /** /proc/<parent>/status. */
   parentStatus: string | undefined;
-  /** Where stdin leads, and /proc/self/fdinfo/0. */
+  /** Target of stdin, and the text of /proc/self/fdinfo/0. */
   stdin: { path: string | undefined; info: string | undefined };
 }
 
 /**
  * Whether this process was started with SIGHUP ignored, as `nohup` does.
  *
- * Node sets every signal back to its default action when it starts, so SigIgn in /proc/self/status no longer shows it. Three traces are left: the shell's
- * name for the command, a parent (a script that runs under nohup) that ignores SIGHUP, and a stdin that GNU nohup opened for writing only, which it does
- * in place of a terminal.
+ * Node.js resets every signal to its default action at start, so SigIgn in /proc/self/status does not show it. Three
+ * traces remain: the shell's variable `_`, a parent that ignores SIGHUP (a script under nohup), and a write-only stdin,
+ * which GNU nohup opens in place of a terminal.
  */
 export function hangupIsIgnored({ command = '', parentStatus, stdin }: HangupEvidence): boolean {
   if (basename(command) === 'nohup') return true;
@@ -26,7 +26,7 @@ export function hangupIsIgnored({ command = '', parentStatus, stdin }: HangupEvi
   return stdin.path === '/dev/null' && /^flags:\s*[0-7]*[15]$/m.test(stdin.info ?? '');
 }
 
-/** The evidence of this process; what cannot be read (outside of Linux) counts as absent. */
+/** Reads the traces of this process. Those that cannot be read, as outside Linux, are undefined. */
 export function readHangupEvidence(): HangupEvidence {
   return {
     command: process.env['_'],

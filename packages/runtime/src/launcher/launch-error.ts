@@ -1,7 +1,7 @@
-/** Why nothing was started; `ringrun` prints the message without a stack. */
+/** The launcher could not start any worker. `ringrun` prints the message without a stack. */
 export class LaunchError extends Error {
   readonly code = 'ERR_LAUNCH';
-  /** 2 when the command line is wrong, as Unix tools have it; 1 when the machine is in the way. */
+  /** 2 if the command line is wrong, as with Unix tools; 1 if the machine cannot run the job. */
   readonly exitCode: 1 | 2;
 
   constructor(exitCode: 1 | 2, message: string, options?: ErrorOptions) {

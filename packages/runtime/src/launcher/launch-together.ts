@@ -18,13 +18,13 @@ import type { EndingSignals } from './signals.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
 
-/** torch's. */
+/** Default ports of torch, by rendezvous backend. */
 const defaultPorts = { static: 29500, c10d: 29400 };
 
 /**
- * This node's part in a job of several nodes, which meet at the endpoint; resolves with the exit code.
+ * Runs this node's part of a job of several nodes. Resolves with the exit code.
  *
- * @throws LaunchError when the nodes cannot meet.
+ * @throws LaunchError if this node cannot reach or serve the store.
  */
 export async function launchTogether(
   options: LaunchOptions,
@@ -94,7 +94,7 @@ function meetingPlaceOf({ rendezvous, masterAddress, masterPort, nodeRank }: Lau
     endpoint: { host, port },
     isHost: backend === 'static' ? nodeRank === 0 : config.isHost,
     joinTimeoutMs: config.joinTimeoutMs,
-    // A node that gets no answer for a lease has lost its place.
+    // A node without an answer for the length of a lease loses its place in the round.
     answerTimeoutMs: Math.min(config.readTimeoutMs, Math.max(1000, config.keepAliveIntervalMs)),
     log,
   });
@@ -118,7 +118,7 @@ async function cardOf(options: LaunchOptions, attempts: Attempts, place: Meeting
   };
 }
 
-/** The master of the static rendezvous keeps the name under which all know it, as MASTER_ADDR under torchrun. */
+/** With the static rendezvous, node 0 keeps the name from --master-addr, as MASTER_ADDR under torchrun. */
 async function addressOf(isMaster: boolean, endpoint: HostPort): Promise<string> {
   return isMaster && !isLoopback(endpoint.host) ? endpoint.host : advertisedAddress(endpoint.host);
 }
@@ -140,7 +140,7 @@ function describePlace(
   return `ringrun: round ${number}: starting ${workers} as node ${groupRank} of ${groupWorldSize}, MASTER_ADDR ${masterAddress}, MASTER_PORT ${masterPort}`;
 }
 
-/** Prints how this node's part has ended. */
+/** Prints how this node's part ended, and returns the exit code. */
 function conclude({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefined): number {
   const history = (state?.events ?? []).map(describeEvent);
   if (leftBy !== undefined) {
@@ -150,7 +150,7 @@ function conclude({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefi
   switch (end.kind) {
     case 'finished':
       if ((state?.roundsBegun ?? 1) > 1 || (state?.round ?? 1) > 1)
-        log(['ringrun: what happened:', ...history].join('\n'));
+        log(['ringrun: events of the job:', ...history].join('\n'));
       return 0;
     case 'failed':
       return concludeFailure(end, history);
@@ -158,20 +158,22 @@ function conclude({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefi
       log(`ringrun: ${end.why}.`);
       return 1;
     case 'timed out':
-      log(`ringrun: this node ${end.why}. Start them, or wait longer: --rdzv-conf join_timeout=<seconds>`);
+      log(
+        `ringrun: this node ${end.why}. Start them, or increase the timeout: --rdzv-conf join_timeout=<seconds>.`,
+      );
       return 1;
     case 'left':
       return 0;
   }
 }
 
-/** Every node ends with the root cause of the whole job. */
+/** Every node prints the root cause of the whole job and exits with its code. */
 function concludeFailure(
   { rootCause }: Extract<Verdict, { kind: 'failed' }>,
   history: readonly string[],
 ): number {
-  const text = ['ringrun: what happened:', ...history].join('\n');
-  const cause = rootCause?.text ?? 'ringrun: no worker told why\n';
+  const text = ['ringrun: events of the job:', ...history].join('\n');
+  const cause = rootCause?.text ?? 'ringrun: root cause: unknown, as no worker reported an error\n';
   process.stderr.write(`${text}\n${cause}`);
   writeTerminationLog(`${text}\n${cause}`);
   return rootCause?.exitCode ?? 1;

@@ -15,16 +15,16 @@ import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
 
 /**
- * Runs this node's part of a job and resolves with the exit code of the launcher.
+ * Runs this node's part of a job. Resolves with the exit code of the launcher.
  *
- * @throws LaunchError before any worker was started.
+ * @throws LaunchError before any worker is started.
  */
 export async function launch(options: LaunchOptions, executable: Executable): Promise<number> {
   const signals = new EndingSignals(options.signalsToHandle);
   const attempts = await Attempts.prepare(options, executable);
   try {
     if (options.nodes.max === 1) return await launchAlone(options, attempts, signals);
-    // A job of one node need not load it.
+    // Loaded only for several nodes.
     const { launchTogether } = await import('./launch-together.ts');
     return await launchTogether(options, attempts, signals);
   } finally {
@@ -32,13 +32,13 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
   }
 }
 
-/** A job of this node alone. */
+/** Runs a job on this node alone. */
 async function launchAlone(
   options: LaunchOptions,
   attempts: Attempts,
   signals: EndingSignals,
 ): Promise<number> {
-  // Workers of one node reach it over loopback, and nobody else should.
+  // Loopback only: no other host may connect.
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const over = new AbortController();
   const runId = options.runId ?? randomUUID();
@@ -53,7 +53,7 @@ async function launchAlone(
   try {
     for (let number = 1; ; number += 1) {
       const round = await settleRound(options, attempts, { number, runId, store });
-      // Told between two attempts, or before the first.
+      // The signal arrived between two attempts, or before the first.
       if (told) return exitCodeOf(told);
       attempt = attempts.start(round);
       const next = conclude(await attempt.ended, budget);
@@ -66,7 +66,7 @@ async function launchAlone(
   }
 }
 
-/** Prints how an attempt has ended, unless well, and says whether there is another. */
+/** Prints how an attempt failed, and decides whether the workers are restarted. */
 function conclude(
   { outcome, run }: Awaited<Attempt['ended']>,
   budget: Budget,
@@ -80,7 +80,7 @@ function conclude(
   const end = { nodesChanged: false, startUpFailure: rootCause.startUpFingerprint };
   const next = afterRound(end, budget);
   if (next.kind === 'restart') {
-    process.stderr.write(`${rootCause.text}ringrun: the workers are started again: ${next.reason}\n`);
+    process.stderr.write(`${rootCause.text}ringrun: restarting the workers: ${next.reason}\n`);
     return next;
   }
   const why = budget.maxRestarts > 0 ? `ringrun: no restart: ${next.reason}\n` : '';
@@ -94,7 +94,7 @@ async function settleRound(
   { processesPerNode }: Attempts,
   { number, runId, store }: { number: number; runId: string; store: StoreServer },
 ): Promise<Round> {
-  // After the store has its port, so that the two are not the same.
+  // After the store has bound its port, so that the two differ.
   const masterPort = await settleMasterPort(options.masterPort);
   return {
     number,

@@ -1,4 +1,4 @@
-// The command `ringrun`: importing this module runs it with the arguments of the process.
+// The command `ringrun`. Importing this module runs it.
 import { CommanderError } from 'commander';
 import { LaunchError } from './launch-error.ts';
 import { findExecutable } from './executable.ts';
@@ -10,12 +10,13 @@ process.exit(await main(process.argv.slice(2)));
 
 async function main(argv: readonly string[]): Promise<number> {
   try {
-    // No script has this name: one ends in .js, .ts or the like.
+    // These names cannot be scripts, which have an extension.
     if (argv[0] === 'doctor') return await (await import('../doctor/main.ts')).runDoctor(argv.slice(1));
+    if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();
     const { options, notes } = parseCommandLine(argv, process.env);
     const executable = findExecutable(options.program);
     for (const note of notes) process.stderr.write(`ringrun: ${note}\n`);
-    // Not before something is to be run: it loads the store.
+    // Imported late, because it loads the store.
     const { launch } = await import('./launch.ts');
     return await launch(options, executable);
   } catch (error) {

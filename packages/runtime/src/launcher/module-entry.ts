@@ -5,15 +5,15 @@ import { abbreviated, findScript } from './script.ts';
 import type { Script } from './script.ts';
 
 /**
- * The entry of a package, or of a part of one (`package/part`), from the current folder as `import` finds it: by the conditions of its `exports`, upwards
- * through the folders node_modules. A process of its own asks, because a module can be resolved only from where it stands (40 ms).
+ * Resolves the entry point of a package, or of a subpath (`package/part`), from the current folder as `import` does.
+ * Runs a separate process (40 ms), because `import.meta.resolve` resolves from the importing module only.
  *
- * @throws LaunchError with exit code 2 when there is none, in Node's words, or when it is no file that Node runs.
+ * @throws LaunchError with exit code 2 and Node's message if it is not found, or if Node.js does not run its file type.
  */
 export function findModule(name: string): Script {
-  // npm's limit is 214; the kernel takes no argument of 128 KiB.
+  // npm allows 214 characters; the kernel rejects arguments of 128 KiB.
   if (name.length > 1000) {
-    throw new LaunchError(2, `-m ${abbreviated(name)}: expected the name of a package.`);
+    throw new LaunchError(2, `-m: expected the name of a package, got ${abbreviated(name)}.`);
   }
   const program = 'process.stdout.write(import.meta.resolve(process.argv[1]))';
   const { status, stdout, stderr } = spawnSync(
@@ -25,11 +25,14 @@ export function findModule(name: string): Script {
     const words = /^(?:\w*Error\b.*?): (.*)$/m.exec(stderr)?.[1] ?? stderr.trim();
     throw new LaunchError(
       2,
-      `No package ${name} is found from ${process.cwd()}: ${words}. Install it there, or give a script.`,
+      `Package ${name} not found from ${process.cwd()}: ${words}. Install it there, or pass a script.`,
     );
   }
   if (!stdout.startsWith('file:')) {
-    throw new LaunchError(2, `-m ${name} is ${stdout}, a part of Node itself: expected a package.`);
+    throw new LaunchError(
+      2,
+      `-m: expected a package, got ${name}, which is a built-in module of Node.js (${stdout}).`,
+    );
   }
   return findScript(fileURLToPath(stdout));
 }

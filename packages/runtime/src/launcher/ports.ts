@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describePortHolder, findPortHolder } from '../store/port-holder.ts';
 import { LaunchError } from './launch-error.ts';
 
-/** A TCP port that was free on all interfaces a moment ago. Nothing holds it: it is for the workers to bind. */
+/** Finds a TCP port that is free on all interfaces. Does not reserve it, so that the workers can bind it. */
 export function findFreePort(): Promise<number> {
   return listenBriefly(0);
 }
@@ -12,7 +12,7 @@ export function findFreePort(): Promise<number> {
 /**
  * Checks that workers can bind `port`.
  *
- * @throws LaunchError that names the process that has it.
+ * @throws LaunchError that names the process that holds it.
  */
 export async function requireFreePort(port: number): Promise<void> {
   try {
@@ -25,7 +25,7 @@ export async function requireFreePort(port: number): Promise<void> {
         : `cannot be bound: ${String(code)}`;
     throw new LaunchError(
       1,
-      `--master-port ${port} ${why}. Give another port, or leave --master-port out to get one that is free.`,
+      `--master-port ${port} ${why}. Pass another port, or omit --master-port to use a free port.`,
       { cause: error },
     );
   }

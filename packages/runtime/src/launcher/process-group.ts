@@ -5,14 +5,14 @@ export function signalProcessGroup(group: number, signal: NodeJS.Signals): void 
   try {
     process.kill(-group, signal);
   } catch {
-    // Nobody is left (ESRCH), or only processes that changed their user (EPERM).
+    // No process is left (ESRCH), or only processes that changed their user (EPERM).
   }
 }
 
 /**
  * Whether any process of the group still runs.
  *
- * Zombies do not count, where /proc shows them: in a container whose first process is the launcher nobody collects orphans.
+ * Zombies do not count if /proc shows them: in a container whose first process is the launcher, orphans are not reaped.
  */
 export function processGroupIsLeft(group: number): boolean {
   try {
@@ -24,7 +24,10 @@ export function processGroupIsLeft(group: number): boolean {
   return members.length === 0 || members.some(({ state }) => state !== 'Z' && state !== 'X');
 }
 
-/** State and process group in the text of /proc/<pid>/stat (proc(5)); the command before them may hold spaces and parentheses. */
+/**
+ * Parses state and process group in /proc/<pid>/stat (proc(5)). The command before them may contain spaces and
+ * parentheses.
+ */
 export function parseProcessStat(stat: string): { state: string; group: number } {
   const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state, group: Number(group) };
@@ -41,7 +44,7 @@ function readProcessStats(): { state: string; group: number }[] {
     try {
       return [parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))];
     } catch {
-      // It ended since the folder was read.
+      // The process ended after /proc was listed.
       return [];
     }
   });

@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { LaunchError } from './launch-error.ts';
 
-/** What a node has of something, and what each process takes of it at the least. */
+/** A resource of this node, and the least that each process uses of it. */
 export interface Limit {
-  /** `memory`, with its unit, for a message. */
+  /** The resource and its unit, for messages: `MiB of memory`. */
   readonly of: string;
   readonly available: number;
   readonly perProcess: number;
 }
 
 /**
- * Refuses more processes than this node can start: beyond that, the launcher would start processes for hours, or until the node breaks down.
+ * Refuses more processes than this node can start; otherwise the launcher would start processes until the node fails.
  *
- * @throws LaunchError with the limit that is reached first.
+ * @throws LaunchError with the tightest limit.
  */
 export function refuseTooMany(count: number, limits: readonly Limit[]): void {
   const tightest = limits
@@ -24,16 +24,16 @@ export function refuseTooMany(count: number, limits: readonly Limit[]): void {
   const { of, available, perProcess, most } = tightest;
   throw new LaunchError(
     2,
-    `--nproc-per-node ${count}: expected at most ${most} processes on this node, which has ${available} ${of}, ` +
-      `of which each process takes at least ${perProcess}. Give a smaller number.`,
+    `--nproc-per-node: expected at most ${most} processes on this node, got ${count}. The node has ${available} ${of}, ` +
+      `and each process needs at least ${perProcess}. Pass a smaller number.`,
   );
 }
 
-/** The limits of this node; those that cannot be read are left out. */
+/** The limits of this node, without those that cannot be read. */
 export function readLimits(kind: 'script' | 'program'): Limit[] {
   const isScript = kind === 'script';
   const numbers: [of: string, available: number | undefined, perProcess: number][] = [
-    // A Node process that does nothing yet has 11 threads, and 20 MiB that it shares with no other.
+    // An idle Node.js process has 11 threads and 20 MiB of private memory.
     ['MiB of memory', Math.floor(totalmem() / 2 ** 20), isScript ? 16 : 1],
     ['processes and threads (ulimit -u)', readOwnLimit('Max processes'), isScript ? 8 : 1],
     ['process numbers (kernel.pid_max)', readNumber('/proc/sys/kernel/pid_max'), isScript ? 8 : 1],
@@ -45,7 +45,7 @@ export function readLimits(kind: 'script' | 'program'): Limit[] {
   );
 }
 
-/** The soft limit of this name; undefined where there is none. */
+/** The soft limit of this name; undefined if there is none. */
 function readOwnLimit(name: string): number | undefined {
   const line = readText('/proc/self/limits')
     .split('\n')

@@ -3,22 +3,22 @@ import { hostname } from 'node:os';
 import type { ErrorRecord } from '../errors/error-record.ts';
 
 /**
- * The record in `path`, ours or that of torch's `@record`; undefined when the worker left none that is whole.
+ * Reads an error record of ringrun or of torch's `@record`; undefined if it does not exist or is incomplete.
  *
- * @param pid The worker's: torch's record has none.
+ * @param pid Pid of the worker, which torch's record does not contain.
  */
 export function readErrorRecord(path: string, pid: number | undefined): ErrorRecord | undefined {
   try {
     const record: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (isErrorRecord(record)) return record;
-    // torch's time is in whole seconds: too coarse to tell who failed first.
+    // torch records whole seconds, too coarse to find the rank that failed first.
     return isTorchRecord(record) ? fromTorch(record, pid ?? 0, statSync(path).mtimeMs) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The worker is another program: what it wrote is looked at before it is believed. */
+/** Validates the record, because any program can write the file. */
 function isErrorRecord(value: unknown): value is ErrorRecord {
   const { message, stack, pid, time, operation } = (value ?? {}) as Partial<
     Record<keyof ErrorRecord, unknown>
@@ -28,7 +28,7 @@ function isErrorRecord(value: unknown): value is ErrorRecord {
   return isComplete && isDated && (operation === undefined || typeof operation === 'string');
 }
 
-/** What torch.distributed.elastic.multiprocessing.errors writes to TORCHELASTIC_ERROR_FILE. */
+/** The record that torch.distributed.elastic.multiprocessing.errors writes to TORCHELASTIC_ERROR_FILE. */
 interface TorchRecord {
   message: { message: string; extraInfo: { py_callstack: string } };
 }
@@ -40,7 +40,7 @@ function isTorchRecord(value: unknown): value is TorchRecord {
   return typeof message?.message === 'string' && typeof message.extraInfo?.py_callstack === 'string';
 }
 
-/** What gloo and NCCL say of a peer that has died. */
+/** Messages of gloo and NCCL about a dead peer. */
 const lostPeer = /Connection (?:closed|reset) by peer|remote process exited/;
 
 function fromTorch({ message: { message, extraInfo } }: TorchRecord, pid: number, time: number): ErrorRecord {

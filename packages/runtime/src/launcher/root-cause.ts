@@ -2,10 +2,10 @@ import type { RootCause } from '../rendezvous/state.ts';
 import { failedAt, findRootCause, isConsequence, reportFailure } from './failure-report.ts';
 import type { FailedRun, FailureReport, WorkerRecord } from './failure-report.ts';
 
-/** Milliseconds after their start in which workers are starting up, rather than at work. */
+/** Milliseconds after the start within which a failure counts as a start-up failure. */
 const startUpMs = 30_000;
 
-/** Why the workers of this node failed, for all nodes to know; undefined when none failed by itself. */
+/** The root cause of this node, to share with all nodes; undefined if no worker failed on its own. */
 export function rootCauseOf(run: FailedRun): RootCause | undefined {
   const root = findRootCause(run.workers);
   const report = reportFailure(run);
@@ -19,14 +19,14 @@ export function rootCauseOf(run: FailedRun): RootCause | undefined {
   };
 }
 
-/** What the report says of the root cause, on one line. */
+/** The line of the report that names the root cause, without its prefix. */
 function headlineOf({ text }: FailureReport): string {
   const beginning = 'ringrun: root cause: ';
   const line = text.split('\n').findLast((one) => one.startsWith(beginning))!;
   return line.slice(beginning.length);
 }
 
-/** Equal for equal failures. A signal, or an exit code alone, may have another reason each time. */
+/** Equal for equal failures. Undefined for a signal or a bare exit code, which may have another cause each time. */
 function fingerprintOf({ outcome, error }: WorkerRecord): string | undefined {
   if (outcome.startError !== undefined) return outcome.startError;
   if (error === undefined || error.code === 'ERR_PEER_DIED') return undefined;

@@ -19,9 +19,9 @@ const languages: Readonly<Record<string, Script['language'] | undefined>> = {
 };
 
 /**
- * The script at `given`, a path from the current folder.
+ * Resolves a script from the current folder.
  *
- * @throws LaunchError with exit code 2 when it is no file, or of a kind that Node does not run.
+ * @throws LaunchError with exit code 2 if it is not a file, or if Node.js does not run its file type.
  */
 export function findScript(given: string): Script {
   const path = resolve(given);
@@ -29,32 +29,32 @@ export function findScript(given: string): Script {
   if (what !== undefined) {
     throw new LaunchError(
       2,
-      `The script ${abbreviated(given)} ${what}. Give its path from ${process.cwd()}, or an absolute one.`,
+      `The script ${abbreviated(given)} ${what}. Pass its path from ${process.cwd()}, or an absolute path.`,
     );
   }
   const language = languages[extname(path)];
   if (!language) {
     throw new LaunchError(
       2,
-      `The script ${abbreviated(given)} is none that Node runs: expected ${Object.keys(languages).join(', ')}.`,
+      `The script ${abbreviated(given)}: expected a file of the type ${Object.keys(languages).join(', ')}. To run another program, pass --no-node.`,
     );
   }
   return { path, language };
 }
 
-/** Why `path` is no file that can be run, behind its name; undefined where it is one. */
+/** Why `path` cannot be run, to complete "The script <path> …"; undefined if it is a file. */
 export function problemOf(path: string): string | undefined {
   try {
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) return 'does not exist';
     return found.isFile() ? undefined : 'is not a file';
   } catch (error) {
-    // A name that is too long, a folder that may not be searched, links in a circle.
+    // A name that is too long, a folder without permission, or a loop of links.
     return `cannot be found (${(error as NodeJS.ErrnoException).code})`;
   }
 }
 
-/** A name as a message shows it: of a long one, the first characters. */
+/** Shortens a long name for a message. */
 export function abbreviated(name: string): string {
   return name.length <= 200 ? name : `${name.slice(0, 200)}… (${name.length} characters)`;
 }

@@ -1,35 +1,35 @@
 import { constants } from 'node:os';
 
-/** What a signal that ended a process usually means. */
+/** The usual cause of a signal that ended a process. */
 const meanings: Readonly<Partial<Record<NodeJS.Signals, string>>> = {
   SIGABRT:
-    'it gave up by itself: a failed assertion in native code, or "JavaScript heap out of memory" (NODE_OPTIONS=--max-old-space-size=<MB>)',
-  SIGBUS: 'mapped memory is not there: a file that was truncated, or a full /dev/shm',
+    'the process aborted: a failed assertion in native code, or "JavaScript heap out of memory" (NODE_OPTIONS=--max-old-space-size=<MB>)',
+  SIGBUS: 'access to mapped memory without storage: a truncated file, or a full /dev/shm',
   SIGFPE: 'an arithmetic error in native code, such as an integer division by zero',
-  SIGHUP: 'its terminal is gone, or somebody sent it',
-  SIGILL: 'native code for another CPU',
-  SIGINT: 'somebody sent it, such as kill -INT',
-  SIGQUIT: 'somebody sent it, such as kill -QUIT',
-  SIGSEGV: 'native code touched memory that is not its own',
-  SIGSYS: 'a system call that a seccomp filter forbids',
-  SIGTERM: 'somebody sent it, such as kill or a container that stops',
+  SIGHUP: 'its terminal closed, or another process sent it',
+  SIGILL: 'native code compiled for another CPU',
+  SIGINT: 'another process sent it, such as kill -INT',
+  SIGQUIT: 'another process sent it, such as kill -QUIT',
+  SIGSEGV: 'native code accessed invalid memory',
+  SIGSYS: 'a system call forbidden by a seccomp filter',
+  SIGTERM: 'another process sent it, such as kill, or its container was stopped',
   SIGTRAP: 'a failed check in native code or V8',
-  SIGXCPU: 'the limit of CPU time (ulimit -t)',
+  SIGXCPU: 'the limit of CPU time was reached (ulimit -t)',
 };
 
 function signalNumber(signal: NodeJS.Signals): number {
   return constants.signals[signal];
 }
 
-/** Exit code that stands for a signal, as in a shell: 137 for SIGKILL. */
+/** Exit code for a signal, as in a shell: 137 for SIGKILL. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + signalNumber(signal);
 }
 
 /**
- * `SIGSEGV (signal 11: native code touched memory that is not its own)`.
+ * Returns, for example, `SIGSEGV (signal 11: native code accessed invalid memory)`.
  *
- * @param oomKills Processes of the cgroup that the kernel killed for want of memory meanwhile; undefined where nothing tells.
+ * @param oomKills Processes of the cgroup that the OOM killer ended during the run; undefined if not available.
  */
 export function describeSignal(signal: NodeJS.Signals, oomKills: number | undefined): string {
   const meaning = signal === 'SIGKILL' ? meaningOfSigkill(oomKills) : meanings[signal];
@@ -38,7 +38,7 @@ export function describeSignal(signal: NodeJS.Signals, oomKills: number | undefi
 
 function meaningOfSigkill(oomKills: number | undefined): string {
   if (oomKills === undefined)
-    return 'somebody sent it, such as kill -9, or the kernel because memory ran out';
-  if (oomKills > 0) return `memory ran out, the cgroup's oom_kill count rose by ${oomKills}`;
-  return "somebody sent it, such as kill -9; the cgroup's oom_kill count did not rise, so memory did not run out";
+    return 'another process sent it, such as kill -9, or the OOM killer of the kernel';
+  if (oomKills > 0) return `out of memory: the cgroup's oom_kill count increased by ${oomKills}`;
+  return "another process sent it, such as kill -9; not the OOM killer, as the cgroup's oom_kill count did not increase";
 }

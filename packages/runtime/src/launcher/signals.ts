@@ -1,14 +1,14 @@
 import { hangupIsIgnored, readHangupEvidence } from './ignored-hangup.ts';
 import { exitCodeOf } from './signal-words.ts';
 
-/** Signals of one key press may come so far apart: from the terminal, and from an npm that passes it on. */
+/** Milliseconds. One Ctrl-C may arrive twice within this time: from the terminal, and forwarded by npm. */
 const sameKeyPressMs = 500;
 
 /**
- * The signals that ask the launcher to end. They are heard for as long as the launcher lives: by whoever runs workers, and when nobody does they end the
- * launcher at once; but not just after the workers have ended, when it is about to say how.
+ * The signals that end the launcher. With a listener, the listener handles them. Without one, they end the launcher at
+ * once, except just after the workers have ended, when the launcher is about to print its report.
  *
- * SIGHUP does nothing under `nohup`.
+ * SIGHUP is ignored under `nohup`.
  */
 export class EndingSignals {
   #listener: ((signal: NodeJS.Signals) => void) | undefined;
@@ -18,7 +18,7 @@ export class EndingSignals {
     const ignored = hangupIsIgnored(readHangupEvidence()) ? 'SIGHUP' : undefined;
     for (const signal of signals) {
       process.on(signal, () => {
-        // A listener that does nothing: without one, the signal would end the launcher.
+        // Without this handler, SIGHUP would end the launcher.
         if (signal === ignored) return;
         if (this.#listener) this.#listener(signal);
         else if (performance.now() - this.#unheardSince >= sameKeyPressMs) process.exit(exitCodeOf(signal));
@@ -26,7 +26,7 @@ export class EndingSignals {
     }
   }
 
-  /** Calls `listener` for each signal until `until` is aborted. There is one listener at a time. */
+  /** Calls `listener` for each signal until `until` is aborted. Only one listener at a time. */
   listen(listener: (signal: NodeJS.Signals) => void, until: AbortSignal): void {
     this.#listener = listener;
     const leave = (): void => {

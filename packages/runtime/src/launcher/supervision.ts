@@ -1,8 +1,8 @@
 /**
- * What the launcher does with its workers as a whole; pure, times are milliseconds of one clock.
+ * How the launcher stops its workers; pure. Times are milliseconds of one clock.
  *
- * `running` until a worker fails or the launcher is told to end; then `ending`: every worker was sent a signal, and what is left of
- * them at `killAt` is killed.
+ * `running` until a worker fails or the launcher receives a signal. Then `ending`: every worker was sent a signal, and
+ * processes that still run at `killAt` are killed.
  */
 export type Supervision =
   | { readonly phase: 'running' }
@@ -11,22 +11,24 @@ export type Supervision =
       readonly because: 'failure' | 'round over' | NodeJS.Signals;
       readonly since: number;
       readonly killAt: number;
-      /** Workers that are writing a checkpoint then are killed at this time; never before `killAt`. */
+      /** Workers that are writing a checkpoint at `killAt` are killed at this time, which is not before `killAt`. */
       readonly savingUntil: number;
     };
 
 export interface Decision {
   state: Supervision;
-  /** To send to the process groups of all workers that are left. */
+  /** Signal for the process groups of all remaining workers. */
   send?: NodeJS.Signals;
-  /** Whether workers that are writing a checkpoint are left out this time. */
+  /** Whether workers that are writing a checkpoint do not receive the signal yet. */
   sparesSaving?: boolean;
 }
 
-/** Milliseconds that the others get when a worker failed: they cannot finish, and whoever waits for the job can start again. */
+/**
+ * Milliseconds from SIGTERM to SIGKILL for the other workers after a failure: they cannot finish without their peer.
+ */
 export const peerGraceMs = 3000;
 
-/** One Ctrl-C may arrive twice: from the terminal, and from an npm that passes it on. */
+/** Milliseconds. One Ctrl-C may arrive twice within this time: from the terminal, and forwarded by npm. */
 const sameKeyPressMs = 500;
 
 export function onWorkerFailed(state: Supervision, now: number, gracePeriodMs: number): Decision {
@@ -37,7 +39,8 @@ export function onWorkerFailed(state: Supervision, now: number, gracePeriodMs: n
 }
 
 /**
- * The nodes have agreed to start all workers anew, or the job is over: these have `withinMs`, and those that are writing a checkpoint `savingWithinMs`, even if they were told to end before.
+ * The nodes have agreed to restart all workers, or the job is over. The workers have `withinMs` to end, those that are
+ * writing a checkpoint `savingWithinMs`, also if they were stopped before.
  */
 export function onRoundOver(
   state: Supervision,

@@ -1,9 +1,9 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 
-/** Kubernetes shows this much of it. */
+/** Bytes that Kubernetes reads. */
 const mostBytes = 4096;
 
-/** Path of the file, for a pod whose `terminationMessagePath` is not Kubernetes' default. */
+/** Path of the file, for pods that set `terminationMessagePath`. */
 const pathVariable = 'RINGRUN_TERMINATION_LOG';
 
 /** Kubernetes' default of `terminationMessagePath`. */
@@ -14,12 +14,12 @@ export function terminationLogPath(env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Writes `text` to the file from which Kubernetes reads the reason of a container's end, if that file exists and is writable; of a long text
- * the end. Does nothing otherwise.
+ * Writes `text` to the file in which Kubernetes expects the termination message, if that file exists and is writable.
+ * Keeps only the end of a long text.
  */
 export function writeTerminationLog(text: string, path = terminationLogPath(process.env)): void {
   try {
-    // Without O_CREAT: outside of a pod there is no such file.
+    // Without O_CREAT: the file exists only in a pod.
     const file = openSync(path, constants.O_WRONLY | constants.O_TRUNC);
     try {
       writeSync(file, Buffer.from(text).subarray(-mostBytes));
@@ -27,6 +27,6 @@ export function writeTerminationLog(text: string, path = terminationLogPath(proc
       closeSync(file);
     }
   } catch {
-    // It is a copy of what stderr shows.
+    // Ignored: stderr shows the same text.
   }
 }

@@ -8,11 +8,11 @@ import type { Script } from './script.ts';
 export interface CommandLine {
   command: string;
   arguments: readonly string[];
-  /** A script ends by itself when the launcher is gone, and records its own errors. */
+  /** Only a script ends by itself when the launcher ends, and records its own errors. */
   kind: Executable['kind'];
 }
 
-/** How `executable` is started as a worker that has `cpus` processors to itself. */
+/** The command that starts `executable` as a worker with `cpus` CPUs of its own. */
 export function workerCommand(executable: Executable, cpus: number): CommandLine {
   if (executable.kind === 'program') {
     return { command: executable.path, arguments: executable.arguments, kind: 'program' };
@@ -22,15 +22,15 @@ export function workerCommand(executable: Executable, cpus: number): CommandLine
   return { command: process.execPath, arguments: args, kind: 'script' };
 }
 
-/** What a worker loads before its script. */
+/** Modules that a worker loads before its script. */
 export interface Preloads {
-  /** tsx, for TypeScript: on every Node, although some strip types themselves. */
+  /** tsx, for TypeScript; also on Node.js versions that strip types themselves. */
   typescript: boolean;
-  /** ringrun's packages from where the launcher finds them, because the script's folder has none. */
+  /** Hooks that resolve ringrun's packages from the launcher's folders, if the script's folder has none. */
   ownPackages: boolean;
 }
 
-/** What `script` needs. */
+/** The preloads that `script` needs. */
 export function preloadsFor(script: Script): Preloads {
   return {
     typescript: script.language === 'typescript',
@@ -39,9 +39,9 @@ export function preloadsFor(script: Script): Preloads {
 }
 
 /**
- * Arguments of `node` for one worker that has `cpus` processors to itself.
+ * Arguments of `node` for one worker with `cpus` CPUs of its own.
  *
- * Module hooks run in the reverse order of their registration: tsx comes after ours, so that it asks them for what it resolves.
+ * Module hooks run in the reverse order of their registration: tsx is registered after ours, so that it calls them.
  */
 export function workerArguments(
   script: Script,
@@ -63,8 +63,8 @@ export function workerArguments(
 }
 
 /**
- * V8 collects garbage on four threads at once. Where a worker has one CPU, they take turns on it with those of the other workers and wait for each
- * other: a step of the MNIST example took 19.7 ms that way, and 15.8 ms with one thread.
+ * V8 collects garbage on four threads. With one CPU per worker, these threads compete with each other and with other
+ * workers: a step of the MNIST example took 19.7 ms, and 15.8 ms with one thread.
  */
 function garbageCollection(cpus: number): string[] {
   return cpus === 1 ? ['--single-threaded-gc'] : [];
@@ -74,7 +74,7 @@ function preload(name: string): string {
   return new URL(`./preload/${name}.js`, import.meta.url).href;
 }
 
-/** Looks where `import` does: unlike `require`, it leaves out NODE_PATH, which package managers set for the commands that they run. */
+/** Searches the same folders as `import`, which, unlike `require`, ignores NODE_PATH (set by package managers). */
 function hasOwnPackages(script: string): boolean {
   const folders = withAncestors(dirname(realpathSync(script)));
   return ownPackages.every((name) =>

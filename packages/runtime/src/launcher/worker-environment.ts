@@ -1,20 +1,20 @@
 import { firstRankOf, worldSizeOf } from '../rendezvous/round.ts';
 import type { Round } from '../rendezvous/round.ts';
 
-/** What the workers of this node have in common when they are started. */
+/** Settings that all workers of this node share. */
 export interface JobSettings {
   round: Round;
   /** ROLE_NAME. */
   role: string;
   maxRestarts: number;
-  /** What workers get to end after a signal. */
+  /** Milliseconds from a signal to SIGKILL. */
   gracePeriodMs: number;
   processesPerNode: number;
   /** CPUs that all workers of this node share. */
   usableCpus: number;
 }
 
-/** CPUs that each worker of this node can keep busy; 1 when there are more workers than CPUs. */
+/** CPUs per worker of this node; 1 if there are more workers than CPUs. */
 export function cpusPerWorker({
   usableCpus,
   processesPerNode,
@@ -23,12 +23,12 @@ export function cpusPerWorker({
 }
 
 /**
- * Environment of the worker `localRank`: the launcher's own, and what torchrun's workers see.
+ * Environment of the worker `localRank`: the launcher's environment, and the variables that torchrun sets.
  *
- * OMP_NUM_THREADS stays as the user set it; otherwise the workers share the CPUs, because libraries that start a thread per
- * CPU in every worker slow each other down.
+ * Default of OMP_NUM_THREADS: an equal share of the CPUs, because libraries with one thread per CPU in every worker
+ * slow each other down.
  *
- * @param errorFile Where the worker leaves the record of an error; undefined: nowhere.
+ * @param errorFile File for the worker's error record; undefined for none.
  */
 export function workerEnvironment(
   job: JobSettings,

@@ -5,22 +5,22 @@ import { Guard } from './guard.ts';
 import { launcherPipeDescriptor, launcherPipeVariable } from './preload/launcher-pipe.ts';
 import { processGroupIsLeft, signalProcessGroup } from './process-group.ts';
 
-/** What one worker is started with. */
+/** The settings with which one worker is started. */
 export interface WorkerPlan {
   rank: number;
   localRank: number;
-  /** The program that is started: Node, or any. */
+  /** Path of Node.js, or of any other program. */
   command: string;
   arguments: readonly string[];
-  /** A script of Node ends by itself when the launcher is gone; beside another program a process sees to that. */
+  /** A Node.js script ends by itself when the launcher ends; another program is stopped by a guard process. */
   kind: 'script' | 'program';
   environment: NodeJS.ProcessEnv;
   output: WorkerOutput;
-  /** A file that exists while the worker is writing a checkpoint; undefined where it cannot tell. */
+  /** A file that exists while the worker is writing a checkpoint; undefined without temporary files. */
   savingMark?: string | undefined;
 }
 
-/** Where each stream goes: to the launcher's own, nowhere, or to an open file, by its descriptor. */
+/** Destination of each stream: the launcher's own stream, nowhere, or an open file by its descriptor. */
 export interface WorkerOutput {
   stdout: 'inherit' | 'ignore' | number;
   stderr: 'inherit' | 'ignore' | number;
@@ -30,29 +30,29 @@ export interface WorkerOutput {
 export interface WorkerOutcome {
   rank: number;
   localRank: number;
-  /** Undefined when it could not be started. */
+  /** Undefined if the process did not start. */
   pid: number | undefined;
-  /** Null when a signal ended it. */
+  /** Null if a signal ended the process. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
-  /** Why it could not be started. */
+  /** Why the process did not start. */
   startError: string | undefined;
-  /** The first signal that the launcher sent it, and when, in milliseconds since the epoch. */
+  /** The first signal from the launcher, and its time in milliseconds since the epoch. */
   told: { signal: NodeJS.Signals; at: number } | undefined;
-  /** Whether the launcher sent it SIGKILL. */
+  /** Whether the launcher sent SIGKILL. */
   forced: boolean;
   /** Milliseconds since the epoch. */
   endedAt: number;
 }
 
 /**
- * One training process, leader of a process group (and session) of its own, so that a signal reaches everything that it started.
+ * One training process. It leads its own process group and session, so that a signal reaches all its child processes.
  *
- * Its stdin is empty, unlike under torchrun: of several processes that share a terminal, which one gets a line is chance.
+ * Its stdin is empty, unlike under torchrun: with a shared terminal, a random worker would receive each line.
  */
 export class Worker {
   readonly pid: number | undefined;
-  /** Resolves when the process itself has ended; others of its group may still run. Never rejects. */
+  /** Resolves when the process itself has ended; its child processes may still run. Never rejects. */
   readonly ended: Promise<WorkerOutcome>;
   #told: WorkerOutcome['told'];
   #forced = false;
@@ -65,7 +65,7 @@ export class Worker {
     const { rank, localRank } = plan;
     this.#guard = plan.kind === 'program' ? new Guard() : undefined;
     const child = this.#guard ? startProgram(plan, this.#guard) : startScript(plan);
-    // Never written to: that it closes is the message. A worker that died may reset it.
+    // Nothing is written: its closing is the message. A worker that dies may reset it.
     if (child.pid !== undefined) child.stdio[launcherPipeDescriptor]?.on('error', () => undefined);
     this.pid = child.pid;
     this.ended = outcomeOf(child).then((outcome) => {
@@ -82,7 +82,7 @@ export class Worker {
     });
   }
 
-  /** Sends `signal` to the worker and everything that it started, except what left its process group. */
+  /** Sends `signal` to the worker and to its child processes that did not leave its process group. */
   signalGroup(signal: NodeJS.Signals): void {
     if (this.pid === undefined) return;
     if (!this.#hasEnded) {
@@ -92,23 +92,23 @@ export class Worker {
     signalProcessGroup(this.pid, signal);
   }
 
-  /** Whether it is writing a checkpoint. */
+  /** Whether the worker is writing a checkpoint. */
   isSaving(): boolean {
     return this.#savingMark !== undefined && existsSync(this.#savingMark);
   }
 
-  /** Nothing of its process group is left to watch over. */
+  /** Stops the guard. Call after the process group has ended. */
   async release(): Promise<void> {
     await this.#guard?.release();
   }
 
-  /** Whether anything of its process group still runs. */
+  /** Whether any process of its group still runs. */
   groupIsLeft(): boolean {
     return this.pid !== undefined && processGroupIsLeft(this.pid);
   }
 }
 
-/** A script is told where the pipe is whose other end the launcher holds. */
+/** Passes the descriptor of the pipe that closes with the launcher. */
 function startScript({ command, arguments: args, environment, output }: WorkerPlan): ChildProcess {
   return spawn(command, args, {
     env: { ...environment, [launcherPipeVariable]: String(launcherPipeDescriptor) },

@@ -15,11 +15,12 @@ import { groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
 
 /*
- * Collectives of the default group, or of `group`. Shapes, defaults and errors are those of the methods of `ProcessGroup`, but for one thing: `src` and
- * `dst` are ranks of the default group whatever the group, as in torch.distributed, and the group's ranks have to include them.
+ * Collectives of the default group, or of the option `group`. Shapes, defaults and errors are the same as for the
+ * methods of `ProcessGroup`, except that `src` and `dst` are always ranks of the default group, as in
+ * torch.distributed. They must be members of the group.
  */
 
-/** Reduces `tensor` over the ranks, in place on each of them (torch.distributed.all_reduce). */
+/** Reduces `tensor` over all ranks, in place on every rank (torch.distributed.all_reduce). */
 export async function allReduce(tensor: Tensor, options: AllReduceOptions & GroupOption = {}): Promise<void> {
   await groupOf(options).allReduce(tensor, options);
 }
@@ -29,7 +30,10 @@ export function allReduceSync(tensor: Tensor, options: AllReduceOptions & GroupO
   groupOf(options).allReduceSync(tensor, options);
 }
 
-/** Reduces each of the tensors over the ranks, in place on each of them, as one operation (torch.distributed.all_reduce_coalesced). */
+/**
+ * Reduces each tensor over all ranks, in place on every rank, in one operation
+ * (torch.distributed.all_reduce_coalesced).
+ */
 export async function allReduceCoalesced(
   tensors: readonly Tensor[],
   options: AllReduceOptions & GroupOption = {},
@@ -45,7 +49,7 @@ export function allReduceCoalescedSync(
   groupOf(options).allReduceCoalescedSync(tensors, options);
 }
 
-/** Reduces `tensor` over the ranks, in place on rank `dst` alone, 0 unless given (torch.distributed.reduce). */
+/** Reduces `tensor` over all ranks, in place on rank `dst` only. Default `dst`: 0 (torch.distributed.reduce). */
 export async function reduce(tensor: Tensor, options: ReduceOptions & GroupOption = {}): Promise<void> {
   requireOptions('reduce', options, collectiveOptions.reduce);
   const group = groupOf(options);
@@ -59,7 +63,10 @@ export function reduceSync(tensor: Tensor, options: ReduceOptions & GroupOption 
   group.reduceSync(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
-/** Reduces everybody's part of `input` for this rank into `output` (torch.distributed.reduce_scatter_tensor, reduce_scatter). */
+/**
+ * Reduces `input` over all ranks and stores this rank's part of the result in `output`
+ * (torch.distributed.reduce_scatter_tensor, reduce_scatter).
+ */
 export async function reduceScatter(
   output: Tensor,
   input: TensorByRank,
@@ -77,7 +84,7 @@ export function reduceScatterSync(
   groupOf(options).reduceScatterSync(output, input, options);
 }
 
-/** Gives `tensor` the values of rank `src`, 0 unless given, on every rank (torch.distributed.broadcast). */
+/** Copies `tensor` from rank `src` to every rank. Default `src`: 0 (torch.distributed.broadcast). */
 export async function broadcast(tensor: Tensor, options: BroadcastOptions & GroupOption = {}): Promise<void> {
   requireOptions('broadcast', options, collectiveOptions.broadcast);
   const group = groupOf(options);
@@ -91,7 +98,9 @@ export function broadcastSync(tensor: Tensor, options: BroadcastOptions & GroupO
   group.broadcastSync(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
 
-/** Everybody's `input` in `output`, on every rank (torch.distributed.all_gather_into_tensor, all_gather). */
+/**
+ * Collects the `input` of every rank in `output`, on every rank (torch.distributed.all_gather_into_tensor, all_gather).
+ */
 export async function allGather(
   output: TensorByRank,
   input: Tensor,
@@ -109,7 +118,9 @@ export function allGatherSync(
   groupOf(options).allGatherSync(output, input, options);
 }
 
-/** Everybody's `input` in the option `output` of rank `dst`, 0 unless given (torch.distributed.gather). */
+/**
+ * Collects the `input` of every rank in the option `output` of rank `dst`. Default `dst`: 0 (torch.distributed.gather).
+ */
 export async function gather(input: Tensor, options: GatherOptions & GroupOption = {}): Promise<void> {
   requireOptions('gather', options, collectiveOptions.gather);
   const group = groupOf(options);
@@ -123,7 +134,10 @@ export function gatherSync(input: Tensor, options: GatherOptions & GroupOption =
   group.gatherSync(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
-/** A part of the option `input` of rank `src`, 0 unless given, in `output` on every rank (torch.distributed.scatter). */
+/**
+ * Distributes the parts of rank `src`'s option `input` to the ranks' `output`. Default `src`: 0
+ * (torch.distributed.scatter).
+ */
 export async function scatter(output: Tensor, options: ScatterOptions & GroupOption = {}): Promise<void> {
   requireOptions('scatter', options, collectiveOptions.scatter);
   const group = groupOf(options);
@@ -137,7 +151,10 @@ export function scatterSync(output: Tensor, options: ScatterOptions & GroupOptio
   group.scatterSync(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
 
-/** A part of every rank's `input` in every rank's `output` (torch.distributed.all_to_all_single, all_to_all). */
+/**
+ * Sends part i of `input` to rank i, and collects the received parts in `output` (torch.distributed.all_to_all_single,
+ * all_to_all).
+ */
 export async function allToAll(
   output: TensorByRank,
   input: TensorByRank,
@@ -155,22 +172,22 @@ export function allToAllSync(
   groupOf(options).allToAllSync(output, input, options);
 }
 
-/** Resolves when every rank has called it (torch.distributed.barrier). */
+/** Resolves after every rank has called it (torch.distributed.barrier). */
 export async function barrier(options: CollectiveOptions & GroupOption = {}): Promise<void> {
   await groupOf(options).barrier(options);
 }
 
-/** `barrier` on the calling thread, which is blocked meanwhile. */
+/** `barrier` that blocks the calling thread. */
 export function barrierSync(options: CollectiveOptions & GroupOption = {}): void {
   groupOf(options).barrierSync(options);
 }
 
-/** A barrier under a name of its own in reports; at the timeout every rank is told all that are missing (torch.distributed.monitored_barrier). */
+/** A barrier whose timeout error names all missing ranks, on every rank (torch.distributed.monitored_barrier). */
 export async function monitoredBarrier(options: CollectiveOptions & GroupOption = {}): Promise<void> {
   await groupOf(options).monitoredBarrier(options);
 }
 
-/** `monitoredBarrier` on the calling thread, which is blocked meanwhile. */
+/** `monitoredBarrier` that blocks the calling thread. */
 export function monitoredBarrierSync(options: CollectiveOptions & GroupOption = {}): void {
   groupOf(options).monitoredBarrierSync(options);
 }

@@ -5,27 +5,30 @@ import { parseEndpoint } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import { highestWorldSize } from './world-size.ts';
 
-/** Where a process stands in its job, as torchrun, Kubeflow's operators and ringrun's launcher say it in the environment. */
+/** Settings of a process, read from the variables that torchrun, Kubeflow's operators and ringrun's launcher set. */
 export interface EnvironmentSettings {
-  /** RANK: this process among all, from 0. */
+  /** RANK: rank of this process, from 0. */
   rank: number;
   /** WORLD_SIZE: number of processes. */
   worldSize: number;
-  /** LOCAL_RANK: this process among those of its host; 0 unless set. */
+  /** LOCAL_RANK: rank among the processes of this host. Default: 0. */
   localRank: number;
-  /** MASTER_ADDR: where rank 0 hosts the store, and the address towards which ranks look for their own; 127.0.0.1 unless set. */
+  /**
+   * MASTER_ADDR: address of rank 0's store. Each rank publishes the address from which it reaches this one.
+   * Default: 127.0.0.1.
+   */
   masterAddress: string;
-  /** MASTER_PORT; 29500 unless set. */
+  /** MASTER_PORT. Default: 29500. */
   masterPort: number;
-  /** RINGRUN_STORE: the launcher's store. Undefined: rank 0 hosts one. */
+  /** RINGRUN_STORE: the launcher's store. Undefined: rank 0 serves the store. */
   store: HostPort | undefined;
-  /** RINGRUN_RUN_ID: the launcher's name for this run; empty unless set. */
+  /** RINGRUN_RUN_ID: the launcher's id of this run. Default: empty. */
   runId: string;
-  /** RINGRUN_RESTART_COUNT: how many times the workers were started again; 0 unless set. */
+  /** RINGRUN_RESTART_COUNT: how many times the workers were restarted. Default: 0. */
   restartCount: number;
 }
 
-/** Values that the program gives itself; they come before the environment's. */
+/** Values set by the program. They override the environment. */
 export interface GivenSettings {
   rank?: number | undefined;
   worldSize?: number | undefined;
@@ -34,10 +37,10 @@ export interface GivenSettings {
 const highestPort = 65535;
 
 /**
- * Reads the environment of a process (init method `env://`). With neither RANK nor WORLD_SIZE set it is a world of one, so that a
- * training script runs by itself. A variable that is set to nothing counts as not set.
+ * Reads the environment of a process (init method `env://`). If neither RANK nor WORLD_SIZE is set, the world is this
+ * process alone, so that a training script runs without a launcher. An empty variable counts as not set.
  *
- * @throws InvalidArgumentError that names the variable, its value, and what was expected.
+ * @throws InvalidArgumentError with the variable, its value and the expected values.
  */
 export function readEnvironment(env: NodeJS.ProcessEnv, given: GivenSettings = {}): EnvironmentSettings {
   return {
@@ -61,12 +64,12 @@ function readRank(env: NodeJS.ProcessEnv, given: GivenSettings): { rank: number;
   if (rank === undefined || worldSize === undefined) {
     const [set, missing] = rank === undefined ? ['WORLD_SIZE', 'RANK'] : ['RANK', 'WORLD_SIZE'];
     throw new InvalidArgumentError(
-      `${set} is ${rank ?? worldSize}, but ${missing} is not set. Set both, or neither to run as a world of one process.`,
+      `${set} is ${rank ?? worldSize}, but ${missing} is not set. Set both, or set neither to run as a single process.`,
     );
   }
   if (rank >= worldSize) {
     throw new InvalidArgumentError(
-      `RANK is ${rank} and WORLD_SIZE is ${worldSize}: ranks count from 0, so expected a RANK from 0 to ${worldSize - 1}.`,
+      `RANK is ${rank} and WORLD_SIZE is ${worldSize}, expected a RANK from 0 to ${worldSize - 1}.`,
     );
   }
   return { rank, worldSize };
@@ -76,7 +79,7 @@ function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = read(env, name);
   if (text === undefined || isHost(text)) return text;
   throw new InvalidArgumentError(
-    `${name} is ${JSON.stringify(text)}, expected the name or address of a host.`,
+    `${name} is ${JSON.stringify(text)}, expected a host name or an IP address.`,
   );
 }
 

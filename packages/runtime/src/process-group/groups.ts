@@ -3,60 +3,73 @@ import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
 import { globalRankAmong, groupRankAmong } from './ranks.ts';
 import { readyState } from './state.ts';
 
-/** Which group an operation runs in. */
+/** The group of an operation. */
 export interface GroupOption {
-  /** The default group unless given. Null, which newGroup returns on ranks that are not in a group, is refused with RingrunError `ERR_NOT_IN_GROUP`. */
+  /**
+   * Default: the default group. Null, which newGroup returns on ranks outside the group, throws RingrunError
+   * `ERR_NOT_IN_GROUP`.
+   */
   group?: ProcessGroup | null;
 }
 
 export interface NewGroupOptions {
-  /** Milliseconds that meeting the group's ranks may take, and each of its operations afterwards; those of the default group unless given. */
+  /**
+   * Timeout in milliseconds of forming the group, and of each of its operations. Default: the default group's timeout.
+   */
   timeoutMs?: number;
 }
 
 const newGroupOptions: OptionNames<NewGroupOptions> = { timeoutMs: true };
 
 /**
- * Makes a group of some ranks (torch.distributed.new_group). Every rank of the default group calls it, in the same order and with the same ranks,
- * also those that are not in the new group. Methods of the group, and errors of its operations, count its ranks; the functions that take it as the option
- * `group` are given ranks of the default group.
+ * Creates a group of some ranks (torch.distributed.new_group). Every rank of the default group must call it, also ranks
+ * outside the new group, in the same order and with the same ranks. The group's methods and errors use ranks of the
+ * group; functions with the option `group` use ranks of the default group.
  *
- * @param ranks of the default group; all unless given. In ascending order they are ranks 0, 1, … of the new group, as in torch.
- * @returns the group, or null on a rank that is not in it (torch: GroupMember.NON_GROUP_MEMBER).
- * @throws InvalidArgumentError for ranks that are none or come twice, and, on every rank, when they differ between ranks; StoreTimeoutError naming
- * the ranks that did not call it; errors of `initProcessGroup` for members that do not meet.
+ * @param ranks Ranks of the default group. Default: all. Sorted, they become ranks 0, 1, … of the new group, as in
+ * torch.
+ * @returns the group, or null on a rank outside it (torch: GroupMember.NON_GROUP_MEMBER).
+ * @throws InvalidArgumentError for invalid or repeated ranks and, on every rank, if ranks were called with different
+ * lists; StoreTimeoutError with the ranks that did not call it; the errors of `initProcessGroup` if members cannot
+ * connect.
  */
 export async function newGroup(
   ranks?: readonly number[],
   options: NewGroupOptions = {},
 ): Promise<ProcessGroup | null> {
   requireOptions('newGroup', options, newGroupOptions);
-  const { session, subgroups } = readyState('A new group');
+  const { session, subgroups } = readyState('newGroup');
   return await subgroups.form(ranks, options.timeoutMs ?? session.timeoutMs);
 }
 
-/** The group of all ranks that `initProcessGroup` made. Throws RingrunError `ERR_NOT_INITIALIZED` before and after. */
+/**
+ * The group of all ranks. Throws RingrunError `ERR_NOT_INITIALIZED` before `initProcessGroup` and after
+ * `destroyProcessGroup`.
+ */
 export function defaultGroup(): ProcessGroup {
-  return readyState('The default process group').session.group;
+  return readyState('The operation').session.group;
 }
 
-/** This process among the group's, from 0; −1 where `group` is null, for a rank that is not in it (torch.distributed.get_rank). */
+/**
+ * Rank of this process in the group, from 0. −1 if `group` is null: this rank is not in it
+ * (torch.distributed.get_rank).
+ */
 export function getRank(group: ProcessGroup | null = defaultGroup()): number {
   return group?.rank ?? -1;
 }
 
-/** Number of processes of the group; −1 where `group` is null (torch.distributed.get_world_size). */
+/** Number of ranks of the group. −1 if `group` is null (torch.distributed.get_world_size). */
 export function getWorldSize(group: ProcessGroup | null = defaultGroup()): number {
   return group?.size ?? -1;
 }
 
-/** What runs the group's collectives (torch.distributed.get_backend). */
+/** Backend of the group (torch.distributed.get_backend). */
 export function getBackend(group: ProcessGroup | null = defaultGroup()): ProcessGroup['backend'] {
   return groupOf({ group }).backend;
 }
 
 /**
- * The group, with what only those of the backend nccl have: tensors on GPUs, and streams.
+ * The group as an `NcclGroup`, for tensors on GPUs and streams.
  *
  * @throws RingrunError `ERR_NOT_ON_GPU` for a group of another backend.
  */
@@ -65,11 +78,14 @@ export function getNcclGroup(group: ProcessGroup | null = defaultGroup()): NcclG
   if (found instanceof NcclGroup) return found;
   throw new RingrunError(
     'ERR_NOT_ON_GPU',
-    `The group's backend is ${found.backend}, which has no GPU: initProcessGroup({ backend: 'nccl' }) makes groups that have.`,
+    `getNcclGroup failed: expected a group of the backend 'nccl', got '${found.backend}'. Call initProcessGroup({ backend: 'nccl' }).`,
   );
 }
 
-/** Ranks of the default group that are in the group: element i is the group's rank i (torch.distributed.get_process_group_ranks). */
+/**
+ * The group's members as ranks of the default group: element i is the group's rank i
+ * (torch.distributed.get_process_group_ranks).
+ */
 export function getProcessGroupRanks(group: ProcessGroup | null = defaultGroup()): number[] {
   return [...ranksOf(groupOf({ group }))];
 }
@@ -77,7 +93,7 @@ export function getProcessGroupRanks(group: ProcessGroup | null = defaultGroup()
 /**
  * The rank in `group` of a rank of the default group (torch.distributed.get_group_rank).
  *
- * @throws InvalidArgumentError when it is not in the group.
+ * @throws InvalidArgumentError if the rank is not in the group.
  */
 export function getGroupRank(group: ProcessGroup | null, globalRank: number): number {
   return groupRankAmong(ranksOf(groupOf({ group })), globalRank, 'globalRank');
@@ -86,29 +102,29 @@ export function getGroupRank(group: ProcessGroup | null, globalRank: number): nu
 /**
  * The rank in the default group of rank `groupRank` of `group` (torch.distributed.get_global_rank).
  *
- * @throws InvalidArgumentError when the group has no such rank.
+ * @throws InvalidArgumentError if `groupRank` is no rank of the group.
  */
 export function getGlobalRank(group: ProcessGroup | null, groupRank: number): number {
   return globalRankAmong(ranksOf(groupOf({ group })), groupRank);
 }
 
-/** The group of an operation, in which this rank is. Its methods refuse options that are none. */
+/** The group of an operation. The group's methods refuse unknown options. */
 export function groupOf(options: GroupOption | null): ProcessGroup {
   const group = options?.group;
   if (group === undefined) return defaultGroup();
   if (group !== null) return group;
   throw new RingrunError(
     'ERR_NOT_IN_GROUP',
-    `The group is null: this rank, ${getRank()} of ${getWorldSize()}, is not in it, and newGroup said so. ` +
-      "Operations of a group are for its members, as in if (group) { … }; which ranks they are was newGroup's first argument.",
+    `The group is null: newGroup was called with ranks that do not include this one, rank ${getRank()} of ${getWorldSize()}. ` +
+      'Call operations of a group on its members only: if (group) { … }.',
   );
 }
 
-/** `src` or `dst` of an operation, a rank of the default group, as a method of `group` takes it. */
+/** Converts `src` or `dst` from a rank of the default group to a rank of `group`. */
 export function rankInGroup(group: ProcessGroup, name: 'src' | 'dst', globalRank: number): number {
   return groupRankAmong(ranksOf(group), globalRank, name);
 }
 
 function ranksOf(group: ProcessGroup): readonly number[] {
-  return readyState('The ranks of a group').subgroups.ranksOf(group);
+  return readyState('The operation').subgroups.ranksOf(group);
 }

@@ -6,19 +6,22 @@ import type { HostPort } from '../store/endpoint.ts';
 import { readEnvironment } from './environment.ts';
 import type { EnvironmentSettings, GivenSettings } from './environment.ts';
 
-/** How ranks find each other: what the environment says, an address at which rank 0 hosts the store, or a file that all of them see. */
+/** How ranks find each other: by environment variables, by the address of rank 0's store, or by a shared file. */
 export type InitMethod = 'env://' | `env://?${string}` | `tcp://${string}` | `file://${string}`;
 
-/** Where the store is that the ranks meet in. */
+/** Location of the rendezvous store. */
 export type MeetingPlace =
   | { kind: 'launcher' | 'rank 0'; at: HostPort }
   | { kind: 'file'; path: string }
   | { kind: 'given'; store: Store };
 
-/** Who this process is in its job, and where it meets the others. */
+/** Identity of this process in its job, and its rendezvous. */
 export interface InitSettings extends Omit<EnvironmentSettings, 'store' | 'masterAddress' | 'masterPort'> {
   place: MeetingPlace;
-  /** Towards which ranks look for their own address; undefined where it is rank 0's, which it then has to say. */
+  /**
+   * Each rank publishes the address from which it reaches this one. Undefined: rank 0 publishes its address in the
+   * store.
+   */
   masterAddress: string | undefined;
 }
 
@@ -28,14 +31,15 @@ export interface InitChoices extends GivenSettings {
 }
 
 const expected =
-  "expected 'env://' (RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment), 'tcp://host:port' (where rank 0 hosts the store) or " +
-  "'file:///path' (a file that all processes see)";
+  "expected 'env://' (RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment), 'tcp://host:port' (address of rank 0's store) or " +
+  "'file:///path' (a file that all processes can open)";
 
 /**
- * What initProcessGroup was asked for, by torch.distributed's rules: `initMethod` and `store` exclude each other; rank and world size are given, or are in the
- * URL (`?rank=0&world_size=2`), not both, and only `env://` finds them in the environment.
+ * Resolves the options of initProcessGroup by torch.distributed's rules: `initMethod` and `store` exclude each other;
+ * rank and world size are options or in the URL (`?rank=0&world_size=2`), not both; only `env://` reads them from the
+ * environment.
  *
- * @throws InvalidArgumentError that names what is missing, contradicts, or cannot work.
+ * @throws InvalidArgumentError for missing, contradictory or invalid settings.
  */
 export function settleInitMethod(choices: InitChoices, env: NodeJS.ProcessEnv): InitSettings {
   const { store, initMethod = 'env://' } = choices;
@@ -57,10 +61,10 @@ export function settleInitMethod(choices: InitChoices, env: NodeJS.ProcessEnv): 
 function meetInGivenStore(store: Store, choices: InitChoices, env: NodeJS.ProcessEnv): InitSettings {
   if (choices.initMethod !== undefined) {
     throw new InvalidArgumentError(
-      `initProcessGroup was given a store and the initMethod "${choices.initMethod}": expected one of them, since each says where the ranks meet.`,
+      `initProcessGroup failed: expected either store or initMethod, got a store and the initMethod "${choices.initMethod}".`,
     );
   }
-  const identity = requireRank('initProcessGroup was given a store, so', choices, env);
+  const identity = requireRank('a store', choices, env);
   return { ...identity, masterAddress: masterIn(env), place: { kind: 'given', store } };
 }
 
@@ -75,39 +79,42 @@ function meetByEnvironment(url: URL, given: GivenSettings, env: NodeJS.ProcessEn
 
 function meetAtAddress(url: URL, given: GivenSettings, env: NodeJS.ProcessEnv): InitSettings {
   const at = parseEndpoint(url.href.replace(/\/?(\?.*)?$/, ''), "initProcessGroup's initMethod");
-  const identity = requireRank(`initMethod is "${url.href}", so`, given, env);
+  const identity = requireRank(`initMethod "${url.href}"`, given, env);
   return { ...identity, masterAddress: at.host, place: { kind: 'rank 0', at } };
 }
 
 function meetInFile(url: URL, given: GivenSettings, env: NodeJS.ProcessEnv): InitSettings {
   if (url.host !== '' || url.pathname.endsWith('/')) {
-    throw refused(url.href, "expected 'file:///path', with three slashes before a path from the root");
+    throw refused(url.href, "expected 'file:///path', with three slashes before an absolute path");
   }
-  const identity = requireRank(`initMethod is "${url.href}", so`, given, env);
+  const identity = requireRank(`initMethod "${url.href}"`, given, env);
   const place: MeetingPlace = { kind: 'file', path: fileURLToPath(`file://${url.pathname}`) };
   return { ...identity, masterAddress: masterIn(env), place };
 }
 
-/** RANK and WORLD_SIZE do not count here: what else the environment says of this process does. */
-function requireRank(why: string, given: GivenSettings, env: NodeJS.ProcessEnv) {
+/** RANK and WORLD_SIZE are ignored here, the other variables are not. */
+function requireRank(rendezvous: string, given: GivenSettings, env: NodeJS.ProcessEnv) {
   const missing = (['rank', 'worldSize'] as const).filter((name) => given[name] === undefined);
   if (missing.length > 0) {
     throw new InvalidArgumentError(
-      `${why} expected rank and worldSize beside it: ${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing. ` +
-        `RANK and WORLD_SIZE in the environment are for 'env://'.`,
+      `initProcessGroup failed: with ${rendezvous}, expected the options rank and worldSize, but ${missing.join(' and ')} ` +
+        `${missing.length > 1 ? 'are' : 'is'} missing. Only 'env://' reads RANK and WORLD_SIZE from the environment.`,
     );
   }
   const { rank, worldSize, localRank, runId, restartCount } = readEnvironment(env, given);
   return { rank, worldSize, localRank, runId, restartCount };
 }
 
-/** `?rank=0&world_size=2`, as torch's URLs. */
+/** `?rank=0&world_size=2`, as in torch. */
 function rankInUrl(url: URL, given: GivenSettings): GivenSettings {
   const names = [...url.searchParams.keys()];
   const unknown = names.find((name) => name !== 'rank' && name !== 'world_size');
   if (unknown !== undefined) throw refused(url.href, `expected ?rank=…&world_size=…, got "${unknown}"`);
   if (names.length > 0 && (given.rank !== undefined || given.worldSize !== undefined)) {
-    throw refused(url.href, 'expected rank and world size once: in it, or as the options rank and worldSize');
+    throw refused(
+      url.href,
+      'expected rank and world size either in it or as the options rank and worldSize, got both',
+    );
   }
   const numberOf = (name: string) => {
     const text = url.searchParams.get(name);

@@ -4,15 +4,15 @@ import type { InitSettings } from './init-method.ts';
 
 const masterKey = 'master';
 
-/** Of a network for documentation (RFC 5737): nobody has it, so the way there is the default route. Nothing is sent. */
+/** An address reserved for documentation (RFC 5737), reached by the default route. No packet is sent. */
 const anywhere = '192.0.2.1';
 const thisHost = '127.0.0.1';
 
 /**
- * Where the other ranks find rank 0's host. A store in a file, or one that the program has brought along, has no address that would tell, so rank 0 says it:
- * its own, from which it goes out of its host, or a loopback one where no way leads out.
+ * The address of rank 0's host. A store in a file, or one that the program passed, does not have it, so rank 0
+ * publishes the source address of its default route, or a loopback address if it has no route.
  *
- * @param store A part that this job has for itself.
+ * @param store Used by this job alone.
  */
 export async function agreeOnMaster(store: Store, settings: InitSettings): Promise<string> {
   if (settings.masterAddress !== undefined) return settings.masterAddress;

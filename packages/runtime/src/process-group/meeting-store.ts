@@ -10,17 +10,17 @@ import type { HostedStore } from '../store/hosted-store.ts';
 import type { InitSettings } from './init-method.ts';
 import { describeMissingMembers } from './membership.ts';
 
-/** The store that the ranks of a job meet in, as this rank has found it. */
+/** The rendezvous store of a job, opened by this rank. */
 export interface MeetingStore {
   store: Store;
   hostedByRank0: boolean;
-  /** Ends the use of it. */
+  /** Closes this rank's use of the store. */
   release(): Promise<void>;
-  /** Ends the use of it when no group was formed: nobody needs what this process hosts, or was to be. */
+  /** Closes the store if no group was formed, also the server in this process. */
   abandon(): Promise<void>;
 }
 
-/** Waits for the store's host where there is one, and says so. */
+/** Opens the store. Waits for its server, and prints what it waits for. */
 export async function openMeetingStore(settings: InitSettings, timeoutMs: number): Promise<MeetingStore> {
   const { place, rank, worldSize } = settings;
   if (place.kind === 'given') {
@@ -50,7 +50,7 @@ async function hostForOthers(at: HostPort, who: Waiting): Promise<MeetingStore> 
   return { ...meeting, abandon };
 }
 
-/** Loaded where it is asked for. */
+/** `FileStore` is loaded on demand. */
 async function openFile(path: string, options: Waiting & { worldSize: number }): Promise<MeetingStore> {
   const { FileStore } = await import('../store/file-store.ts');
   const store = await FileStore.open(path, options);
@@ -69,7 +69,7 @@ async function hostAsRank0(place: HostPort): Promise<HostedStore> {
     if (!(error instanceof RingrunError) || error.code !== 'ERR_PORT_IN_USE') throw error;
     throw new RingrunError(
       error.code,
-      `Rank 0 (process ${process.pid} on ${hostname()}): ${error.message} ` +
+      `Rank 0 (process ${process.pid} on ${hostname()}) failed to start: ${error.message} ` +
         `If that process belongs to this job, two processes were started with RANK=0.`,
     );
   }
@@ -80,8 +80,8 @@ function nothingToDo(): Promise<void> {
 }
 
 /**
- * A job whose master is a loopback address stays on this machine, and its store is nobody else's business. In a Kubernetes pod the
- * master may know itself as `localhost` while the other pods know it by its service's name.
+ * With a loopback master address all ranks are on this machine, so the store must not be reachable from others. In a
+ * Kubernetes pod the master's own MASTER_ADDR may be `localhost`, while the other pods use its service's name.
  */
 function hostToBind(masterAddress: string, env: NodeJS.ProcessEnv): string {
   return isLoopback(masterAddress) && env['KUBERNETES_SERVICE_HOST'] === undefined ? masterAddress : '*';

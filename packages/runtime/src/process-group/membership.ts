@@ -4,16 +4,16 @@ import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { RankIdentity, Store } from '@ringrun/collectives';
 import { formatDuration } from '../store/waiting-lines.ts';
 
-/** What each process says about itself when it joins a job. */
+/** What a process publishes about itself when it joins a job. */
 export interface Member extends RankIdentity {
   worldSize: number;
-  /** Name that the launcher gave to this run; empty without a launcher. */
+  /** The launcher's id of this run. Empty without a launcher. */
   runId: string;
-  /** Tells apart processes of two containers that share host name and process id. */
+  /** Distinguishes processes of two containers with the same host name and process id. */
   token: string;
 }
 
-/** The first member to arrive states what all others have to agree with. */
+/** Written by the first member. All others must agree with its world size and run id. */
 const jobKey = 'job';
 const memberKey = (rank: number) => `member/${rank}`;
 const goodbyeKey = (rank: number) => `goodbye/${rank}`;
@@ -24,11 +24,11 @@ export function describeSelf(rank: number, worldSize: number, runId: string): Me
 }
 
 /**
- * Claims the rank in the store, then waits until every rank of the job has done so.
+ * Claims the rank in the store, then waits until every rank of the job has joined.
  *
- * @param store A store, or a part of one, that this job has for itself.
- * @throws RingrunError `ERR_JOB_MISMATCH` when the store belongs to a job with another world size or run id, `ERR_RANK_TAKEN` when
- * another process has this rank; StoreTimeoutError with the keys of the ranks that did not come.
+ * @param store Used by this job alone.
+ * @throws RingrunError `ERR_JOB_MISMATCH` if the store belongs to a job with another world size or run id,
+ * `ERR_RANK_TAKEN` if another process has this rank; StoreTimeoutError with the keys of the ranks that did not join.
  */
 export async function joinJob(store: Store, self: Member, timeoutMs: number): Promise<void> {
   const first = await claim(store, jobKey, self);
@@ -38,17 +38,19 @@ export async function joinJob(store: Store, self: Member, timeoutMs: number): Pr
   await waitForMembers(store, self, timeoutMs);
 }
 
-/** Says that this rank needs the store no longer. */
+/** Records that this rank no longer needs the store. */
 export async function sayGoodbye(store: Store, rank: number): Promise<void> {
   await store.set(goodbyeKey(rank), '');
 }
 
-/** Resolves when every rank of the job has said goodbye. Throws a StoreTimeoutError with the keys of those that have not. */
+/**
+ * Resolves after every rank has called `sayGoodbye`. Throws a StoreTimeoutError with the keys of those that have not.
+ */
 export async function waitForGoodbyes(store: Store, worldSize: number, timeoutMs: number): Promise<void> {
   await store.wait(ranksBelow(worldSize).map(goodbyeKey), { timeoutMs });
 }
 
-/** Keys of members in words, `ranks 1-3 and 7 to join`; undefined when any of the keys is another. */
+/** Describes keys of members: `ranks 1-3 and 7 to join`. Undefined if there are other keys or both kinds. */
 export function describeMissingMembers(keys: readonly string[]): string | undefined {
   const found = keys.map((key) => /(?:^|\/)(member|goodbye)\/(\d+)$/.exec(key));
   const ranks = found.map((match) => Number(match?.[2]));
@@ -79,14 +81,14 @@ async function waitForMembers(store: Store, self: Member, timeoutMs: number): Pr
     const missing = describeMissingMembers(error.missingKeys) ?? error.missingKeys.join(', ');
     throw new StoreTimeoutError(
       error.missingKeys,
-      `Rank ${self.rank} of ${self.worldSize} waited ${formatDuration(timeoutMs)} for ${missing}. Start one process for each rank with the ` +
-        `same MASTER_ADDR and MASTER_PORT; one that cannot reach the store says so on its stderr. ` +
-        `initProcessGroup({ timeoutMs }) waits longer.`,
+      `Rank ${self.rank} of ${self.worldSize} waited ${formatDuration(timeoutMs)} for ${missing}. ` +
+        `Start one process for each rank with the same MASTER_ADDR and MASTER_PORT, and check the stderr of the missing ones; ` +
+        `initProcessGroup({ timeoutMs }) sets a longer timeout.`,
     );
   }
 }
 
-/** Whoever comes first is written down under the key, and found there by all who come later. */
+/** The first member to call this is stored under the key and returned to all later callers. */
 async function claim(store: Store, key: string, self: Member): Promise<Member> {
   const there = await store.compareSet(key, '', JSON.stringify(self));
   return JSON.parse(Buffer.from(there).toString('utf8')) as Member;
@@ -107,15 +109,15 @@ function mismatch(first: Member, self: Member): RingrunError {
   ].filter((difference) => difference !== '');
   return new RingrunError(
     'ERR_JOB_MISMATCH',
-    `Rank ${self.rank} (${whereabouts(self)}) cannot join the job that rank ${first.rank} (${whereabouts(first)}) has begun: ` +
-      `${differences.join(', ')}. Give all ranks of one job the same values; give another job a MASTER_PORT of its own.`,
+    `Rank ${self.rank} (${whereabouts(self)}) cannot join the job of rank ${first.rank} (${whereabouts(first)}): ` +
+      `${differences.join(', ')}. Set the same values on all ranks of a job, and a different MASTER_PORT for each job.`,
   );
 }
 
 function rankTaken(holder: Member, self: Member): RingrunError {
   return new RingrunError(
     'ERR_RANK_TAKEN',
-    `Rank ${self.rank} is taken: ${whereabouts(holder)} has it, and ${whereabouts(self)} was started with RANK=${self.rank} too. ` +
-      `Give each process a RANK of its own from 0 to ${self.worldSize - 1}. If the first one is gone, start the whole job again.`,
+    `Rank ${self.rank} is taken: ${whereabouts(holder)} and ${whereabouts(self)} were both started with RANK=${self.rank}. ` +
+      `Set a different RANK from 0 to ${self.worldSize - 1} for each process. If the first process has ended, restart the whole job.`,
   );
 }

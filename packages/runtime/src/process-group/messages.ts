@@ -3,11 +3,11 @@ import { getGlobalRank, groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
 
 /*
- * Messages between two ranks of the default group, or of `group`, as the methods of `ProcessGroup` send them. `src`, `dst` and the sender that a receiver
- * is told are ranks of the default group, as in torch.distributed.
+ * Point-to-point messages in the default group, or in the option `group`, as the methods of `ProcessGroup`. `src`,
+ * `dst` and the returned sender are ranks of the default group, as in torch.distributed.
  */
 
-/** Sends `tensor` to rank `dst`; resolves when it may be used again (torch.distributed.send). */
+/** Sends `tensor` to rank `dst`. Resolves when `tensor` may be modified again (torch.distributed.send). */
 export async function send(
   tensor: Tensor,
   dst: number,
@@ -29,7 +29,9 @@ export function isend(tensor: Tensor, dst: number, options: SendOptions & GroupO
   return group.isend(tensor, rankInGroup(group, 'dst', dst), options);
 }
 
-/** Receives into `tensor` from rank `src`, or from whoever sends first; resolves with the sender (torch.distributed.recv). */
+/**
+ * Receives into `tensor` from rank `src`. Default: any rank. Resolves with the sender's rank (torch.distributed.recv).
+ */
 export async function recv(tensor: Tensor, options: RecvOptions & GroupOption = {}): Promise<number> {
   const group = groupOf(options);
   return getGlobalRank(group, await group.recv(tensor, fromRankIn(group, options)));

@@ -9,11 +9,11 @@ import { groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
 
 /*
- * Objects among the ranks of the default group, or of `group`, as the methods of `ProcessGroup` move them. `src` and `dst` are ranks of the default group,
- * as in torch.distributed; lists are in the order of the group's ranks.
+ * Object collectives of the default group, or of the option `group`, as the methods of `ProcessGroup`. `src` and `dst`
+ * are ranks of the default group, as in torch.distributed. Lists are in the order of the group's ranks.
  */
 
-/** The object of rank `src`, 0 unless given, on every rank (torch.distributed.broadcast_object_list). */
+/** Copies the object of rank `src` to every rank. Default `src`: 0 (torch.distributed.broadcast_object_list). */
 export async function broadcastObject<T>(
   object: T,
   options: BroadcastObjectOptions & GroupOption = {},
@@ -36,7 +36,7 @@ export function broadcastObjectSync<T>(object: T, options: BroadcastObjectOption
   });
 }
 
-/** Everybody's objects on every rank (torch.distributed.all_gather_object). */
+/** Collects the objects of all ranks on every rank (torch.distributed.all_gather_object). */
 export async function allGatherObject<T>(
   object: T,
   options: CollectiveOptions & GroupOption = {},
@@ -49,7 +49,10 @@ export function allGatherObjectSync<T>(object: T, options: CollectiveOptions & G
   return groupOf(options).allGatherObjectSync(object, options);
 }
 
-/** Everybody's objects on rank `dst`, 0 unless given; elsewhere undefined (torch.distributed.gather_object). */
+/**
+ * Collects the objects of all ranks on rank `dst`; returns undefined on the others. Default `dst`: 0
+ * (torch.distributed.gather_object).
+ */
 export async function gatherObject<T>(
   object: T,
   options: GatherObjectOptions & GroupOption = {},
@@ -72,7 +75,7 @@ export function gatherObjectSync<T>(
   return group.gatherObjectSync(object, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
-/** One of rank `src`'s objects on each rank, 0 unless given (torch.distributed.scatter_object_list). */
+/** Sends element i of rank `src`'s `objects` to rank i. Default `src`: 0 (torch.distributed.scatter_object_list). */
 export async function scatterObject<T>(
   objects: readonly T[] | undefined,
   options: ScatterObjectOptions & GroupOption = {},

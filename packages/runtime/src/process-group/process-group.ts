@@ -11,25 +11,33 @@ import { Subgroups } from './subgroups.ts';
 
 export interface InitProcessGroupOptions {
   /**
-   * `gloo` unless given: over processors, through shared memory and TCP. `nccl`: over GPUs, one for each rank; arrays of this host are taken through them. Where a rank has no GPU,
-   * no driver or no NCCL, every rank gets RingrunError `ERR_NCCL_UNAVAILABLE` with what was looked for, and where.
+   * `gloo`: on CPUs, over shared memory and TCP. `nccl`: on GPUs, one for each rank; arrays in host memory are copied
+   * through the GPU. If a rank has no GPU, driver or NCCL, every rank throws RingrunError `ERR_NCCL_UNAVAILABLE` with
+   * the paths searched. Default: `gloo`.
    */
   backend?: 'gloo' | 'nccl';
-  /** Of `nccl`: this rank's GPU among those that CUDA_VISIBLE_DEVICES lets it see (torch: device_id); unless given, LOCAL_RANK, counted round. */
+  /**
+   * For `nccl`: index of this rank's GPU among those that CUDA_VISIBLE_DEVICES allows (torch: device_id).
+   * Default: LOCAL_RANK modulo the number of GPUs.
+   */
   device?: number;
   /**
-   * Where the ranks meet. `env://` unless given: the environment says rank, world size and the address. `tcp://host:port`: rank 0 hosts the store there.
-   * `file:///path`: a file that all processes see and may write to; the last of them to leave removes it (see `FileStore`).
-   * The last two need rank and world size, as options or in the URL: `tcp://host:port?rank=0&world_size=2`.
+   * How ranks find each other. `env://`: by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. `tcp://host:port`: at the
+   * address of rank 0's store. `file:///path`: in a file that all processes can write to; the last one to leave removes
+   * it (see `FileStore`). The last two need rank and world size, as options or in the URL:
+   * `tcp://host:port?rank=0&world_size=2`. Default: `env://`.
    */
   initMethod?: InitMethod;
-  /** This process among all, from 0; for `env://` RANK unless given. */
+  /** Rank of this process, from 0. Default for `env://`: RANK. */
   rank?: number;
-  /** Number of processes; for `env://` WORLD_SIZE unless given. */
+  /** Number of processes. Default for `env://`: WORLD_SIZE. */
   worldSize?: number;
-  /** A store that all ranks share already; it is not closed at the end. In place of `initMethod`; needs rank and world size. */
+  /**
+   * A store that all ranks share, instead of `initMethod`. Needs rank and world size. It is not closed by
+   * destroyProcessGroup.
+   */
   store?: Store;
-  /** Milliseconds that meeting the other ranks may take, and each operation of the group afterwards; 30 minutes unless given. */
+  /** Timeout in milliseconds of initialization, and of each operation of the group. Default: 30 minutes. */
   timeoutMs?: number;
 }
 
@@ -48,11 +56,12 @@ const backends: readonly unknown[] = ['gloo', 'nccl'] satisfies InitProcessGroup
 let generation = 0;
 
 /**
- * Meets the other ranks of the job and makes the default group (torch.distributed.init_process_group). Every rank calls it; it resolves
- * on all of them when the last one is there. With neither RANK nor WORLD_SIZE set the group is this process alone, and no port is opened.
+ * Joins the job and creates the default group (torch.distributed.init_process_group). Every rank must call it; it
+ * resolves after the last rank has joined. If neither RANK nor WORLD_SIZE is set, the group is this process alone and
+ * no port is opened.
  *
- * @throws InvalidArgumentError for settings that cannot work; StoreTimeoutError when ranks are missing at the end of the time;
- * RingrunError `ERR_PORT_IN_USE`, `ERR_RANK_TAKEN`, `ERR_JOB_MISMATCH`, … after which it may be called again.
+ * @throws InvalidArgumentError for invalid settings; StoreTimeoutError if ranks are missing at the timeout;
+ * RingrunError `ERR_PORT_IN_USE`, `ERR_RANK_TAKEN`, `ERR_JOB_MISMATCH`, … After an error it may be called again.
  */
 export async function initProcessGroup(options: InitProcessGroupOptions = {}): Promise<void> {
   requireOptions('initProcessGroup', options, optionNames);
@@ -60,7 +69,7 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
   if (before.phase !== 'none' && before.phase !== 'destroyed') {
     throw new RingrunError(
       'ERR_ALREADY_INITIALIZED',
-      'initProcessGroup was called a second time. Call it once per process, or await destroyProcessGroup() in between.',
+      'initProcessGroup failed: the process group is already initialized. Call it once per process, or await destroyProcessGroup() first.',
     );
   }
   checkChoices(options);
@@ -75,17 +84,18 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
     process.once('beforeExit', leaveAtExit);
   } catch (error) {
     enterState(before);
-    // Every rank was told this. They have met, and may meet once more, over gloo: under keys of their own.
+    // Every rank throws this error. They have joined already, so a second attempt over gloo needs new keys.
     if (error instanceof RingrunError && error.code === 'ERR_NCCL_UNAVAILABLE') generation += 1;
     throw error;
   }
 }
 
 /**
- * Ends a group on this rank, after what is in flight in it (torch.distributed.destroy_process_group): each of its members calls it. Without a group,
- * or with the default one, ends all: those of newGroup first, in the order in which they were made. Null, for a group in which this rank is not, is ignored.
+ * Destroys a group after its operations in flight have finished (torch.distributed.destroy_process_group). Every member
+ * must call it. Without `group`, or with the default group, destroys all groups: those of newGroup first, in the order
+ * of their creation. Null (a group that does not include this rank) is ignored.
  *
- * A program that ends without it does the same when it has nothing left to do; one that calls `process.exit` should await it before.
+ * Called automatically when the event loop is empty. Await it before `process.exit`.
  */
 export async function destroyProcessGroup(group?: ProcessGroup | null): Promise<void> {
   const state = currentState();
@@ -109,27 +119,27 @@ async function leave(session: Session, subgroups: Subgroups): Promise<void> {
   }
 }
 
-/** Whether there is a default group now. */
+/** True between `initProcessGroup` and `destroyProcessGroup`. */
 export function isInitialized(): boolean {
   return currentState().phase === 'ready';
 }
 
-/** The event loop is empty: nobody will call destroyProcessGroup any more. */
+/** The event loop is empty, so the program cannot call destroyProcessGroup any more. */
 function leaveAtExit(): void {
   void destroyProcessGroup();
 }
 
-/** JavaScript callers can ask for more than the types allow. */
+/** JavaScript callers can pass values that the types forbid. */
 function checkChoices(options: InitProcessGroupOptions): void {
   const { backend = 'gloo', device, timeoutMs = defaultTimeoutMs } = options;
   if (!backends.includes(backend)) {
     throw new InvalidArgumentError(
-      `There is no backend "${backend}": expected 'gloo', which runs on every machine, or 'nccl', for NVIDIA's GPUs.`,
+      `initProcessGroup failed: expected the backend 'gloo' (CPU) or 'nccl' (NVIDIA GPUs), got "${backend}".`,
     );
   }
   if (device !== undefined && backend !== 'nccl') {
     throw new InvalidArgumentError(
-      `device is ${device} and the backend ${backend}, which has no GPUs: expected it with backend 'nccl' only.`,
+      `initProcessGroup failed: expected device only with the backend 'nccl', got device ${device} with the backend '${backend}'.`,
     );
   }
   if (!(timeoutMs > 0)) {

@@ -3,29 +3,33 @@ import type { Store } from '@ringrun/collectives';
 import { describeMissingMembers, formatRanks } from './membership.ts';
 import { formatDuration } from '../store/waiting-lines.ts';
 
-/** A rank's call of newGroup. */
+/** A call of newGroup on one rank. */
 export interface NewGroupCall {
-  /** This rank, in the default group, and that group's size. */
+  /** Rank in the default group, and its size. */
   rank: number;
   worldSize: number;
-  /** How many calls came before this one, and it: from 1. */
+  /** Number of this call on this rank, from 1. */
   number: number;
-  /** Of the new group, ascending. */
+  /** Members of the new group, ascending. */
   ranks: readonly number[];
 }
 
 type Statement = Pick<NewGroupCall, 'rank' | 'ranks'>;
 
-/** The first to come states the ranks; whoever disagrees leaves a dispute before he says that he is there, so all find it once all are there. */
+/**
+ * The first caller writes its ranks. A rank that disagrees writes the dispute before its member key, so every rank
+ * finds the dispute once all member keys exist.
+ */
 const ranksKey = 'ranks';
 const disputeKey = 'dispute';
 const memberKey = (rank: number) => `member/${rank}`;
 
 /**
- * Returns when all ranks of the default group have called newGroup with the same ranks.
+ * Resolves after all ranks of the default group have called newGroup with the same ranks.
  *
- * @param store A part that this call has for itself on every rank.
- * @throws InvalidArgumentError on every rank, with both sides, when ranks disagree; StoreTimeoutError with the keys of the ranks that did not call it.
+ * @param store Used by this call alone, on every rank.
+ * @throws InvalidArgumentError on every rank, with both lists, if ranks disagree; StoreTimeoutError with the keys of
+ * the ranks that did not call it.
  */
 export async function agreeOnRanks(store: Store, call: NewGroupCall, timeoutMs: number): Promise<void> {
   const own: Statement = { rank: call.rank, ranks: call.ranks };
@@ -51,8 +55,8 @@ async function waitForAll(
     const missing = describeMissingMembers(error.missingKeys) ?? error.missingKeys.join(', ');
     throw new StoreTimeoutError(
       error.missingKeys,
-      `Rank ${rank} of ${worldSize} waited ${formatDuration(timeoutMs)} in call ${number} of newGroup for ${missing}. Every rank of the default group calls ` +
-        'newGroup, those that are not in the new group too. newGroup(ranks, { timeoutMs }) waits longer.',
+      `Rank ${rank} of ${worldSize} waited ${formatDuration(timeoutMs)} in call ${number} of newGroup for ${missing}. Call newGroup on every rank ` +
+        'of the default group, also on ranks outside the new group; newGroup(ranks, { timeoutMs }) sets a longer timeout.',
     );
   }
 }
@@ -62,8 +66,8 @@ function parse(statement: Uint8Array): Statement {
 }
 
 function disagreement({ number }: NewGroupCall, ...sides: Statement[]): InvalidArgumentError {
-  const said = sides.map(({ rank, ranks }) => `with ${formatRanks(ranks)} by rank ${rank}`).join(' and ');
+  const calls = sides.map(({ rank, ranks }) => `${formatRanks(ranks)} on rank ${rank}`).join(' and ');
   return new InvalidArgumentError(
-    `Call ${number} of newGroup was made ${said}: expected the same ranks, in the same order of calls, from every rank of the default group.`,
+    `Call ${number} of newGroup failed: expected the same ranks on every rank of the default group, got ${calls}. Call newGroup in the same order everywhere.`,
   );
 }

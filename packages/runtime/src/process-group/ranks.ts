@@ -2,9 +2,9 @@ import { InvalidArgumentError } from '@ringrun/collectives';
 import { formatRanks } from './membership.ts';
 
 /**
- * Ranks of a new group, in ascending order as torch.distributed.new_group sorts them; all unless given.
+ * Ranks of a new group, sorted as by torch.distributed.new_group. Default: all ranks.
  *
- * @throws InvalidArgumentError for anything but different ranks from 0 to `worldSize` − 1, one at least.
+ * @throws InvalidArgumentError unless `ranks` is a non-empty list of distinct ranks from 0 to `worldSize` − 1.
  */
 export function checkedRanks(ranks: readonly number[] | undefined, worldSize: number): number[] {
   const given: unknown = ranks ?? Array.from({ length: worldSize }, (_, rank) => rank);
@@ -18,7 +18,7 @@ export function checkedRanks(ranks: readonly number[] | undefined, worldSize: nu
   const twice = sorted.find((rank, i) => rank === sorted[i + 1]);
   if (twice === undefined) return sorted;
   throw new InvalidArgumentError(
-    `newGroup's ranks are ${describe(given)}, in which ${twice} is twice: expected each rank once.`,
+    `newGroup's ranks are ${describe(given)}, expected each rank once, got ${twice} twice.`,
   );
 }
 
@@ -26,7 +26,10 @@ function describe(given: unknown): string {
   return Array.isArray(given) ? `[${given.map(String).join(', ')}]` : String(given);
 }
 
-/** The place of a rank of the default group among the `ranks` of a group. */
+/**
+ * Converts a rank of the default group to a rank of the group with these `ranks`. `name` is the argument's name for the
+ * error.
+ */
 export function groupRankAmong(ranks: readonly number[], globalRank: number, name: string): number {
   const rank = ranks.indexOf(globalRank);
   if (rank >= 0) return rank;
@@ -35,7 +38,7 @@ export function groupRankAmong(ranks: readonly number[], globalRank: number, nam
   );
 }
 
-/** The rank in the default group of rank `groupRank` of a group with these `ranks`. */
+/** Converts rank `groupRank` of the group with these `ranks` to a rank of the default group. */
 export function globalRankAmong(ranks: readonly number[], groupRank: number): number {
   if (Number.isInteger(groupRank) && groupRank >= 0 && groupRank < ranks.length) return ranks[groupRank];
   throw new InvalidArgumentError(

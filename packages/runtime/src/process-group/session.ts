@@ -6,39 +6,41 @@ import { agreeOnMaster } from './master-address.ts';
 import { openMeetingStore } from './meeting-store.ts';
 import { describeSelf, joinJob, sayGoodbye, waitForGoodbyes } from './membership.ts';
 
-/** A process's stay in a job: the group of all ranks, what further groups are formed with, and the way out. */
+/**
+ * Membership of this process in a job: the group of all ranks, and what is needed to form further groups and to leave.
+ */
 export interface Session {
   readonly group: ProcessGroup;
-  /** Keys that this job has for itself, until the next `initProcessGroup`. `group/0` is the group of all ranks. */
+  /** Keys of this session, until the next `initProcessGroup`. `group/0` is the group of all ranks. */
   readonly store: Store;
-  /** Keys that outlive the workers: those of the next round find them. Undefined without a launcher. */
+  /** Keys that outlive the workers, also across restarts. Undefined without a launcher. */
   readonly jobStore: Store | undefined;
-  /** Milliseconds for meeting the ranks of a group, and for each of its operations. */
+  /** Timeout of forming a group, and of each of its operations. */
   readonly timeoutMs: number;
   readonly masterAddress: string;
-  /** Makes a group of the session's backend. */
+  /** Creates a group of the session's backend. */
   readonly formGroup: FormGroup;
-  /** Destroys the group; whoever hosts the store stays (some seconds at most) until nobody needs it. */
+  /** Destroys the group. The rank that serves the store waits until the others have left, at most `goodbyeMs`. */
   leave(): Promise<void>;
 }
 
-/** A collective of the ranks of the group to be. Options and errors as of createGlooGroup. */
+/** Every rank of the new group must call it. Options and errors as for createGlooGroup. */
 export type FormGroup = (options: GlooGroupOptions) => Promise<ProcessGroup>;
 
 export interface SessionOptions {
   settings: InitSettings;
   timeoutMs: number;
-  /** How many groups this process has initialised before: all ranks have the same number, so their keys meet. */
+  /** Number of earlier initializations in this process. Equal on all ranks, so that they use the same keys. */
   generation: number;
   backend: ProcessGroup['backend'];
-  /** Of nccl: this rank's GPU, if somebody has said which. */
+  /** The option `device` of initProcessGroup. */
   device: number | undefined;
 }
 
-/** Milliseconds that the host of the store waits for ranks that leave later, or without a word. */
+/** Milliseconds that the rank that serves the store waits for ranks that leave later, or that have died. */
 const goodbyeMs = 5000;
 
-/** Meets the other ranks and forms the group with them. */
+/** Joins the job and forms the group of all ranks. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
   const { rank, worldSize: size } = settings;
@@ -58,7 +60,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const leave = async () => {
       try {
         await group.destroy();
-        // Not after a failure: who is gone says no goodbye.
+        // Not after a failure: a rank that has died never calls sayGoodbye.
         if (found.hostedByRank0) await leaveStore(store, rank, size);
       } finally {
         await found.release();
@@ -72,13 +74,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
-/** All groups of a process use one GPU. */
+/** All groups of a process use the same GPU. */
 function groupFormer({ backend, device }: SessionOptions): FormGroup {
   if (backend === 'gloo') return createGlooGroup;
   return (options) => createNcclGroup(device === undefined ? options : { ...options, device });
 }
 
-/** Leaves the store, and as its host waits for the others to leave it. Ranks that went without a word are no reason to fail. */
+/** Leaves the store; rank 0, which serves it, waits for the others to leave. Ranks that died before are no error. */
 async function leaveStore(store: Store, rank: number, worldSize: number): Promise<void> {
   try {
     await sayGoodbye(store, rank);

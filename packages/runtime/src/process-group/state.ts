@@ -3,7 +3,7 @@ import type { ProcessGroup } from '@ringrun/collectives';
 import type { Session } from './session.ts';
 import type { Subgroups } from './subgroups.ts';
 
-/** Where this process stands between initProcessGroup and destroyProcessGroup. There is one such state in a process. */
+/** State of the process group. One per process. */
 export type State =
   | { phase: 'none' | 'starting' | 'destroyed' }
   | { phase: 'ready'; session: Session; subgroups: Subgroups }
@@ -21,11 +21,13 @@ export function enterState(next: State): void {
 }
 
 /**
- * Where libraries find the default group, which import only types of ringrun: `globalThis[Symbol.for('ringrun.defaultGroup')]`, once ringrun is loaded. One per
- * process, however many copies of this module it loads.
+ * The default group for libraries that import only types of ringrun: `globalThis[Symbol.for('ringrun.defaultGroup')]`,
+ * once ringrun is loaded. One per process, also if several copies of this module are loaded.
  */
 export interface DefaultGroupRegistry {
-  /** Of all ranks; undefined before initProcessGroup has resolved, and from destroyProcessGroup on. */
+  /**
+   * The group of all ranks. Undefined before initProcessGroup has resolved and after destroyProcessGroup was called.
+   */
   group: ProcessGroup | undefined;
 }
 
@@ -33,7 +35,7 @@ const registered = Symbol.for('ringrun.defaultGroup');
 const registry = ((globalThis as unknown as Record<symbol, DefaultGroupRegistry | undefined>)[registered] ??=
   { group: undefined });
 
-/** @param what was asked for, as the beginning of a sentence. */
+/** @param what What needs the process group, as the subject of the error's first sentence, such as `newGroup`. */
 export function readyState(what: string): State & { phase: 'ready' } {
   if (state.phase !== 'ready') throw notInitialized(what);
   return state;
@@ -41,12 +43,12 @@ export function readyState(what: string): State & { phase: 'ready' } {
 
 function notInitialized(what: string): RingrunError {
   const problem = {
-    none: 'there is no process group yet: await initProcessGroup() first',
-    starting: 'the process group is still being initialised: await the promise of initProcessGroup() first',
-    leaving: 'the process group is being destroyed: use it before destroyProcessGroup()',
+    none: 'the process group is not initialized. Await initProcessGroup() first',
+    starting: 'the process group is still being initialized. Await the promise of initProcessGroup() first',
+    leaving: 'the process group is being destroyed. Use it before destroyProcessGroup()',
     destroyed:
-      'the process group was destroyed: use it before, or await initProcessGroup() again on every rank',
+      'the process group was destroyed. Use it before destroyProcessGroup(), or await initProcessGroup() again on every rank',
     ready: 'the process group is ready',
   }[state.phase];
-  return new RingrunError('ERR_NOT_INITIALIZED', `${what} was asked for, but ${problem}.`);
+  return new RingrunError('ERR_NOT_INITIALIZED', `${what} failed: ${problem}.`);
 }

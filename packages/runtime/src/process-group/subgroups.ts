@@ -5,12 +5,12 @@ import { agreeOnRanks } from './ranks-agreement.ts';
 import { checkedRanks } from './ranks.ts';
 import type { Session } from './session.ts';
 
-/** The groups of a session: that of all ranks, and those that newGroup has made, with who is in each. */
+/** The groups of a session and their members: the default group, and the groups created by newGroup. */
 export class Subgroups {
   readonly #session: Session;
-  /** Ranks of the default group, ascending: the order of the ranks of each group. */
+  /** Members of each group as ranks of the default group, ascending. */
   readonly #ranks = new Map<ProcessGroup, readonly number[]>();
-  /** In the order of the calls, which is the same on every rank. */
+  /** In the order of the calls of newGroup, which is the same on every rank. */
   readonly #formations: Promise<ProcessGroup | null>[] = [];
 
   constructor(session: Session) {
@@ -18,7 +18,7 @@ export class Subgroups {
     this.#ranks.set(session.group, checkedRanks(undefined, session.group.size));
   }
 
-  /** See `newGroup`. Arguments are checked before the call counts. */
+  /** See `newGroup`. A call with invalid arguments does not count as one of the ordered calls. */
   async form(ranks: readonly number[] | undefined, timeoutMs: number): Promise<ProcessGroup | null> {
     const members = checkedRanks(ranks, this.#session.group.size);
     if (!(timeoutMs > 0)) {
@@ -40,18 +40,18 @@ export class Subgroups {
     return group;
   }
 
-  /** The default group, and those that have been formed with this rank in them and not been destroyed. */
+  /** The groups that include this rank and were not destroyed, the default group among them. */
   all(): ProcessGroup[] {
     return [...this.#ranks.keys()];
   }
 
-  /** Who is in the group. */
+  /** Members of the group, as ranks of the default group. */
   ranksOf(group: ProcessGroup): readonly number[] {
     const ranks = this.#ranks.get(group);
     if (ranks) return ranks;
     throw new InvalidArgumentError(
-      'The group given is none of this process group: expected one that newGroup made and that was not destroyed. ' +
-        'A group from createGlooGroup has methods of its own, which count its ranks.',
+      'Unknown group: expected the default group or one that newGroup returned and that was not destroyed. ' +
+        'For a group from createGlooGroup, call its methods, which use its own ranks.',
     );
   }
 
@@ -61,7 +61,9 @@ export class Subgroups {
     await group.destroy();
   }
 
-  /** All but the default group, in the order in which they were made; a failure is thrown when all have been tried. */
+  /**
+   * Destroys all groups but the default one, in the order of their creation. Throws the first failure after trying all.
+   */
   async destroyAll(): Promise<void> {
     const failures: unknown[] = [];
     for (const formation of this.#formations) {

@@ -1,2 +1,2 @@
-/** More ranks than any job has. Rank 0 keeps an entry for each rank that is missing, so that a mistyped number would take gigabytes. */
+/** More than any job has. Rank 0 keeps an entry for each missing rank, so a mistyped number would use gigabytes. */
 export const highestWorldSize = 2 ** 20;

@@ -1,11 +1,12 @@
 /**
- * What a rank does with its time.
+ * How a rank spends its time.
  *
  * - `input`: the loop waits for its next batch
- * - `compute`: a program runs
- * - `communication`: a collective is under way, from its call until this rank knows that it has ended
- * - `waiting`: the step cannot go on before a collective has ended; where gradients are averaged while others are computed, less than `communication`
- * - `function`: what `recordFunction` names
+ * - `compute`: a compiled program runs
+ * - `communication`: a collective is in progress, from its call until this rank detects its end
+ * - `waiting`: the step is blocked by a collective; shorter than `communication` if averaging overlaps with
+ * computation
+ * - `function`: a function recorded by `recordFunction`
  * - `step`: from one `step()` of the profiler to the next
  */
 export type Lane = 'step' | 'input' | 'compute' | 'waiting' | 'communication' | 'function';
@@ -13,8 +14,9 @@ export type Lane = 'step' | 'input' | 'compute' | 'waiting' | 'communication' | 
 export type ActivityDetails = Readonly<Record<string, string | number>>;
 
 /**
- * Told of what has happened, in milliseconds of `performance.now()`: `globalThis[Symbol.for('ringrun.activityObserver')]`, which ringrun sets where it is loaded.
- * A registry, because libraries import only types of ringrun.
+ * Receives activities, in milliseconds of `performance.now()`. ringrun sets
+ * `globalThis[Symbol.for('ringrun.activityObserver')]` when it is loaded, because libraries import only types
+ * of ringrun.
  */
 export type ActivityObserver = (
   lane: Lane,
@@ -24,16 +26,19 @@ export type ActivityObserver = (
   details?: ActivityDetails,
 ) => void;
 
-/** Milliseconds that this process has spent on each since it began. Always counted: two readings of the clock and a sum. */
+/**
+ * Milliseconds per lane since the process started. Always measured: two clock readings and an addition per
+ * activity.
+ */
 export type Totals = Record<Lane, number>;
 
 interface Measuring {
   readonly totals: Totals;
-  /** Whoever records single activities now. */
+  /** The recorder of single activities, if any. */
   recorder: ActivityObserver | undefined;
 }
 
-/** One per process, however many copies of this module it loads. */
+/** One per process, even if it loads several copies of this module. */
 const registry = globalThis as unknown as Record<symbol, unknown>;
 const measuring = (registry[Symbol.for('ringrun.measuring')] ??= {
   totals: { step: 0, input: 0, compute: 0, waiting: 0, communication: 0, function: 0 },
@@ -41,7 +46,7 @@ const measuring = (registry[Symbol.for('ringrun.measuring')] ??= {
 }) as Measuring;
 registry[Symbol.for('ringrun.activityObserver')] ??= tell;
 
-/** Something has happened from `startedAt` to `endedAt`. */
+/** Records an activity from `startedAt` to `endedAt`. */
 export function tell(
   lane: Lane,
   name: string,
@@ -53,7 +58,7 @@ export function tell(
   measuring.recorder?.(lane, name, startedAt, endedAt, details);
 }
 
-/** As they are now. */
+/** Returns a copy of the current totals. */
 export function totalsSoFar(): Totals {
   return { ...measuring.totals };
 }
@@ -62,7 +67,7 @@ export function recorder(): ActivityObserver | undefined {
   return measuring.recorder;
 }
 
-/** From now on single activities are told to it; with undefined, to nobody. */
+/** Sets the recorder of single activities; undefined removes it. */
 export function recordWith(next: ActivityObserver | undefined): void {
   measuring.recorder = next;
 }

@@ -1,25 +1,26 @@
 import type { ProcessGroup } from '@ringrun/collectives';
 
-/** How far rank 0's clock is ahead of this rank's, at one time. */
+/** The offset between rank 0's clock and this rank's at one time. */
 export interface ClockOffset {
-  /** On this rank's clock, in ms. */
+  /** Time of the measurement on this rank's clock, in ms. */
   readonly at: number;
-  /** What to add to this rank's clock, in ms. */
+  /** Offset to add to this rank's clock to get rank 0's, in ms. */
   readonly offset: number;
-  /** Of the message that told, in ms: the offset is wrong by half of it at most. */
+  /** Round-trip time of the measurement, in ms. The offset's error is at most half of it. */
   readonly roundTrip: number;
 }
 
 const pings = 16;
-/** Of messages between ranks; high, since those of users' own are low. */
+/** Tag of the messages; high, because users' tags are usually low. */
 const clockTag = 0x636c6b;
 
 /**
- * Compares this rank's clock (`performance.now()`) with rank 0's: a collective. Each rank asks rank 0 for the time again and again; the answer that took the shortest
- * way is believed (Cristian 1989). Ranks of one host have one clock, but processes count from their own beginnings, and hosts differ by what NTP leaves.
+ * Measures the offset of this rank's clock (`performance.now()`) from rank 0's. A collective. Each rank asks
+ * rank 0 for the time repeatedly and uses the answer with the shortest round trip (Cristian 1989). Offsets
+ * exist even on one host, because each process counts from its own start; between hosts NTP's error is added.
  */
 export async function measureClock(group: ProcessGroup): Promise<ClockOffset> {
-  // All are here then, so that nobody blocks its thread for long.
+  // After the barrier all ranks are ready, so no thread blocks for long.
   await group.barrier();
   if (group.rank > 0) return askRank0(group);
   for (let rank = 1; rank < group.size; rank += 1) answer(group, rank);
@@ -46,14 +47,15 @@ function answer(group: ProcessGroup, rank: number): void {
   }
 }
 
-/** Rank 0 has read its clock between the two, so in the middle but for half of the way. */
+/** Rank 0 read its clock between the two times: the midpoint, with an error of at most half the round trip. */
 export function offsetOf(askedAt: number, rank0: number, answeredAt: number): ClockOffset {
   const middle = (askedAt + answeredAt) / 2;
   return { at: middle, offset: rank0 - middle, roundTrip: answeredAt - askedAt };
 }
 
 /**
- * A time of this rank on rank 0's clock. Quartz drifts by some 10 µs in a second, so between two measurements the offset is taken from the line through them.
+ * Converts a time of this rank to rank 0's clock. Clocks drift by about 10 µs per second, so the offset is
+ * interpolated linearly between two measurements.
  */
 export function onClockOfRank0(time: number, first: ClockOffset, last: ClockOffset): number {
   const span = last.at - first.at;

@@ -1,6 +1,6 @@
 import { tell } from './activity.ts';
 
-/** The same batches; how long the loop waits for each is measured as input. */
+/** Yields the same batches and measures the time the loop waits for each as `input`. */
 export async function* timedInput<Batch>(
   loader: Iterable<Batch> | AsyncIterable<Batch>,
 ): AsyncGenerator<Batch, void> {

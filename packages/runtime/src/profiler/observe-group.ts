@@ -23,8 +23,8 @@ const collectives = [
 type Method = (this: ProcessGroup, ...args: unknown[]) => unknown;
 
 /**
- * Tells of every operation of the group until what it returns is called. The group's methods are covered by others for that long; a group that nobody observes
- * has nothing to pay.
+ * Records every operation of the group until the returned function is called. It wraps the group's methods
+ * for that time, so an unobserved group has no overhead.
  */
 export function observeGroup(group: ProcessGroup): () => void {
   const methods = group as unknown as Record<string, Method>;
@@ -33,7 +33,7 @@ export function observeGroup(group: ProcessGroup): () => void {
       cover(methods, name, name, settled),
       cover(methods, `${name}Sync`, name, returned),
     ]),
-    // `send` and `recv` call them.
+    // `send` and `recv` call these.
     cover(methods, 'isend', 'send', workDone),
     cover(methods, 'irecv', 'recv', workDone),
     cover(methods, 'sendSync', 'send', returned),
@@ -44,7 +44,7 @@ export function observeGroup(group: ProcessGroup): () => void {
   };
 }
 
-/** Calls `ended` when what a method has given is over. */
+/** Calls `ended` when the operation of a method's return value is complete. */
 type Ending = (result: unknown, ended: () => void) => void;
 
 const returned: Ending = (_, ended) => {
@@ -59,7 +59,7 @@ const workDone: Ending = (result, ended) => {
   settled((result as Work<unknown>).wait(), ended);
 };
 
-/** The method is its class's, so that deleting what covers it uncovers it. */
+/** The original method is on the prototype, so deleting the wrapper restores it. */
 function cover(methods: Record<string, Method>, method: string, name: string, whenOver: Ending): () => void {
   const original = methods[method];
   methods[method] = function (...args) {
@@ -80,7 +80,7 @@ function detailsOf({ size }: ProcessGroup, args: readonly unknown[]): Record<str
   return bytes > 0 ? { bytes, ranks: size } : { ranks: size };
 }
 
-/** Of a tensor or a list of them; of an exchange the larger side counts. */
+/** Bytes of a tensor or a list of tensors; for an exchange, those of the larger side. */
 function bytesOf(argument: unknown): number {
   if (ArrayBuffer.isView(argument) || argument instanceof DeviceTensor) return argument.byteLength;
   if (!Array.isArray(argument)) return 0;

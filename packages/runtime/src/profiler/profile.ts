@@ -19,10 +19,11 @@ import { schedule, type ProfilerAction } from './schedule.ts';
 import { traceOf, type RankTrace } from './trace.ts';
 
 export interface ProfileOptions {
-  /** The file that rank 0 writes; its folder is made where it is missing. What other ranks give is not looked at. */
+  /** The file that rank 0 writes; its folder is created if missing. Ignored on other ranks. */
   path: string;
   /**
-   * Which steps are recorded; unless given, 50 steps after the first 5, in which programs are compiled: some 40 KB for each rank. See `schedule`.
+   * The steps to record; see `schedule`. Default: 50 steps after the first 5, in which programs are compiled
+   * (about 40 KB per rank).
    */
   schedule?: (step: number) => ProfilerAction;
 }
@@ -32,15 +33,18 @@ const optionNames: OptionNames<ProfileOptions> = { path: true, schedule: true };
 const defaultSchedule = schedule({ skipFirst: 5, wait: 0, active: 50, repeat: 1 });
 
 /**
- * Begins to measure what every rank does, for one trace that browsers' viewers open (torch.profiler.profile): ui.perfetto.dev, chrome://tracing. A collective, with or
- * without a process group. Recorded are the steps that the schedule names, of which `profiler.step()` ends each: input (loops over `timedInput`), compute (programs of
- * @ringrun/nn), communication (operations of the groups that exist now), waiting (for averaged gradients), and what `recordFunction` names.
+ * Starts recording a trace of all ranks (torch.profiler.profile), which ui.perfetto.dev and chrome://tracing
+ * open. A collective; a process group is optional. It records the steps of the schedule, each ended by
+ * `profiler.step()`: input (loops over `timedInput`), compute (programs of @ringrun/nn), communication
+ * (operations of the groups that exist now), waiting (for averaged gradients), and functions of
+ * `recordFunction`.
  *
  *     const profiler = await profile({ path: 'trace.json' });
  *     for await (const batch of timedInput(loader)) { …; await optimizer.step(); profiler.step(); }
  *     await profiler.stop();
  *
- * @throws InvalidArgumentError, on every rank, for a path that rank 0 cannot write to; RingrunError `ERR_PROFILE_UNDER_WAY` where another profiler measures
+ * @throws InvalidArgumentError on every rank if rank 0 cannot write to the path; RingrunError
+ * `ERR_PROFILE_UNDER_WAY` if another profiler is recording
  */
 export async function profile(options: ProfileOptions): Promise<Profiler> {
   requireOptions('profile', options, optionNames);
@@ -48,7 +52,7 @@ export async function profile(options: ProfileOptions): Promise<Profiler> {
   if (recorder() !== undefined || underWay) {
     throw new RingrunError(
       'ERR_PROFILE_UNDER_WAY',
-      'profile was called while another profiler measures: await its stop() first.',
+      'profile: another profiler is recording. Await its stop() first.',
     );
   }
   underWay = true;
@@ -65,13 +69,13 @@ export async function profile(options: ProfileOptions): Promise<Profiler> {
 let underWay = false;
 
 interface Surroundings {
-  /** Of all ranks; undefined for a process without one. */
+  /** The group of all ranks; undefined without one. */
   group: ProcessGroup | undefined;
   groups: readonly ProcessGroup[];
   clock: ClockOffset;
 }
 
-/** What `profile` gives: measures until `stop`. */
+/** A profiler, returned by `profile`. It records until `stop`. */
 export class Profiler {
   readonly #path: string;
   readonly #schedule: (step: number) => ProfilerAction;
@@ -82,7 +86,7 @@ export class Profiler {
   #stepStartedAt = performance.now();
   #stopped = false;
 
-  /** Made by `profile`. */
+  /** Called by `profile`. */
   constructor(options: ProfileOptions, surroundings: Surroundings) {
     this.#path = options.path;
     this.#schedule = options.schedule ?? defaultSchedule;
@@ -91,7 +95,7 @@ export class Profiler {
     this.#recordIfScheduled();
   }
 
-  /** A step is over (torch.profiler.profile.step). */
+  /** Ends a step (torch.profiler.profile.step). */
   step(): void {
     if (this.#stopped) return;
     const now = performance.now();
@@ -102,9 +106,10 @@ export class Profiler {
   }
 
   /**
-   * Ends the measurement and gathers what every rank has recorded; rank 0 writes the file. A collective. Calling it again does nothing.
+   * Stops recording and gathers the activities of all ranks; rank 0 writes the file. A collective. Calling it
+   * again does nothing.
    *
-   * @throws the file system's error on rank 0 where the file cannot be written; the errors of collectives
+   * @throws the file system's error on rank 0 if the file cannot be written; the errors of collectives
    */
   async stop(): Promise<void> {
     if (this.#stopped) return;
@@ -129,8 +134,8 @@ export class Profiler {
 
   #sayThatItIsEmpty(): void {
     process.stderr.write(
-      `ringrun: nothing was recorded in ${this.#path}: the schedule names none of the ${this.#step} steps that there were. ` +
-        'Train longer, or record earlier: schedule({ wait: 0, active: 50 }).\n',
+      `ringrun: the trace ${this.#path} has no steps: the schedule includes none of the ${this.#step} steps of this run. ` +
+        'Train for more steps, or record earlier: schedule({ wait: 0, active: 50 }).\n',
     );
   }
 
@@ -163,17 +168,20 @@ function groupsNow(): Pick<Surroundings, 'group' | 'groups'> {
   return { group: state.session.group, groups: state.subgroups.all() };
 }
 
-/** Before training, rather than after hours of it; on every rank what rank 0 finds, so that none waits for others that have given up. */
+/**
+ * Checks before training that rank 0 can write the file. Throws on every rank, so that no rank waits for one
+ * that has failed.
+ */
 async function requireWritable(path: string, group: ProcessGroup | undefined): Promise<void> {
   const own = group === undefined || group.rank === 0 ? problemOf(path) : undefined;
   const problem = group === undefined ? own : await group.broadcastObject(own);
   if (problem === undefined) return;
   throw new InvalidArgumentError(
-    `profile: rank 0 cannot write the trace to ${path} (${problem}). Give a path in a folder that it can write to.`,
+    `profile: rank 0 cannot write the trace to ${path} (${problem}). Pass a path in a folder that it can write to.`,
   );
 }
 
-/** Why a file could not be written; makes its folder. */
+/** Creates the folder of a file. Returns the reason if the file could not be written. */
 function problemOf(path: string): string | undefined {
   try {
     const folder = dirname(resolve(path));
@@ -187,7 +195,7 @@ function problemOf(path: string): string | undefined {
   }
 }
 
-/** Readers see the file of before or the whole new one. */
+/** Writes atomically: readers see the old file or the complete new one. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const unfinished = `${path}.${process.pid}.tmp`;
   await writeFile(unfinished, text);

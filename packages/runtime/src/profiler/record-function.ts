@@ -1,9 +1,10 @@
 import { tell } from './activity.ts';
 
 /**
- * Runs a function under a name that a trace shows (torch.profiler.record_function); one that gives a promise lasts until that settles.
+ * Runs a function and records it in the trace under a name (torch.profiler.record_function). For an async
+ * function, the recorded time lasts until its promise settles.
  *
- * @returns what the function returns
+ * @returns the function's return value
  */
 export function recordFunction<Result>(name: string, run: () => Result): Result {
   const startedAt = performance.now();

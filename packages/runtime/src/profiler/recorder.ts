@@ -1,6 +1,6 @@
 import { recordWith, recorder, type ActivityDetails, type Lane } from './activity.ts';
 
-/** Something that has happened, in milliseconds of one clock. */
+/** An activity, in milliseconds of one clock. */
 export interface Activity {
   readonly lane: Lane;
   readonly name: string;
@@ -9,13 +9,13 @@ export interface Activity {
   readonly details?: ActivityDetails | undefined;
 }
 
-/** What a rank records at most; what comes later is counted. One is some 100 bytes of the trace. */
+/** Maximum activities per rank; further ones are only counted. Each takes about 100 bytes in the trace. */
 const mostActivities = 200_000;
 
-/** Keeps activities that begin and end while it records. */
+/** Stores activities that start and end during the recording. */
 export class Recorder {
   readonly activities: Activity[] = [];
-  /** Activities for which there was no more room. */
+  /** Number of activities beyond the maximum. */
   dropped = 0;
   #since = Infinity;
 
@@ -23,7 +23,7 @@ export class Recorder {
     return recorder() === this.#record;
   }
 
-  /** @param since what began before is left out; a time of `performance.now()` */
+  /** @param since time of `performance.now()`; activities that started earlier are ignored */
   start(since: number): void {
     this.#since = since;
     recordWith(this.#record);

@@ -1,19 +1,19 @@
 import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
 import { requireInteger } from '../data/require-integer.ts';
 
-/** What a profiler does in a step (torch.profiler.ProfilerAction): nothing, or record. */
+/** The action of a profiler in a step (torch.profiler.ProfilerAction): nothing or record. */
 export type ProfilerAction = 'none' | 'record';
 
 export interface ScheduleOptions {
-  /** Steps that are left out once, at the beginning; 0 unless given. */
+  /** Steps to skip once, at the start. Default: 0. */
   skipFirst?: number;
-  /** Steps that are left out at the beginning of each cycle. */
+  /** Steps to skip at the start of each cycle. */
   wait: number;
-  /** Steps that are left out after that, as torch's are whose figures are discarded; 0 unless given. */
+  /** Further steps to skip in each cycle; torch discards the figures of these. Default: 0. */
   warmup?: number;
-  /** Steps that are recorded in each cycle, at least 1. */
+  /** Steps to record in each cycle, at least 1. */
   active: number;
-  /** Cycles; 0 for as many as there are. 0 unless given. */
+  /** Number of cycles; 0 for no limit. Default: 0. */
   repeat?: number;
 }
 
@@ -26,10 +26,10 @@ const optionNames: OptionNames<ScheduleOptions> = {
 };
 
 /**
- * Which steps, from 0, are recorded (torch.profiler.schedule): after `skipFirst`, cycles of `wait` + `warmup` steps that are not and `active` steps that are. All cycles
- * end up in one trace.
+ * Selects the steps to record, counted from 0 (torch.profiler.schedule): after `skipFirst` steps, each cycle
+ * skips `wait` + `warmup` steps and records `active` steps. All cycles are in one trace.
  *
- * @throws InvalidArgumentError for counts that are no integers from 0 (`active`: from 1)
+ * @throws InvalidArgumentError if a count is not an integer of at least 0 (`active`: at least 1)
  */
 export function schedule(options: ScheduleOptions): (step: number) => ProfilerAction {
   const { skipFirst, wait, warmup, active, repeat } = checked(options);

@@ -1,10 +1,11 @@
 import type { Activity } from './recorder.ts';
 
 /**
- * Who waited for whom. Ranks wait for the same averages, which come when the last rank has given its gradients: in each step of DDP, the rank that begins
- * to wait last is the one for which the others do. Their waits get `waitedForRank` and `lateMs`, how much later than they it came.
+ * Finds the rank that the others waited for. An average is complete when the last rank has contributed its
+ * gradients, so in each step of DDP the rank that starts to wait last is the straggler. The waits of the
+ * others get `waitedForRank` and `lateMs`, the delay of that rank in ms.
  *
- * @param ranks what each rank has done, by rank, on one clock
+ * @param ranks activities by rank, on one clock
  */
 export function withStragglers(ranks: readonly (readonly Activity[])[]): Activity[][] {
   const stragglers = stragglersOf(ranks);
@@ -19,7 +20,7 @@ export function withStragglers(ranks: readonly (readonly Activity[])[]): Activit
 
 interface Straggler {
   readonly rank: number;
-  /** When it began to wait itself. */
+  /** When it started to wait itself. */
   readonly since: number;
 }
 
@@ -28,7 +29,7 @@ function explained(activity: Activity, { rank, since }: Straggler): Activity {
   return { ...activity, details: { ...activity.details, waitedForRank: rank, lateMs } };
 }
 
-/** By the name of the wait; where only one rank has recorded it, it was for nobody that is known. */
+/** The straggler of each wait, by its key. Waits recorded by only one rank have none. */
 function stragglersOf(ranks: readonly (readonly Activity[])[]): ReadonlyMap<string | undefined, Straggler> {
   const candidates = new Map<string, Straggler[]>();
   for (const [rank, activities] of ranks.entries()) {
@@ -48,8 +49,9 @@ function latest(candidates: readonly Straggler[]): Straggler {
 }
 
 /**
- * Gives each wait of one rank the name that it has on every rank: the step of DDP, and the how manieth wait of that step, since a job may train two models. Undefined for
- * what is no wait for gradients.
+ * Returns a key for each wait of one rank that is the same on every rank: the step of DDP and the index of
+ * the wait in that step, since a job may train two models. Undefined for activities other than waits for
+ * gradients.
  */
 function namesOfWaits(): (activity: Activity) => string | undefined {
   const waits = new Map<number, number>();

@@ -1,10 +1,10 @@
 import type { Activity } from './recorder.ts';
 
 /**
- * Divides activities so that, in each part, one is over before the next begins, or holds it: that is what a viewer can draw in one row. Several all-reduces that
- * are under way at once come into rows of their own.
+ * Divides activities into rows for a viewer. In one row, activities must be disjoint or nested, so
+ * overlapping all-reduces are put into different rows.
  *
- * @returns the parts, each in the order of time; as few as the first fit gives
+ * @returns the rows, each sorted by time, assigned by first fit
  */
 export function asThreads(activities: readonly Activity[]): Activity[][] {
   const threads: { activities: Activity[]; open: number[] }[] = [];
@@ -18,7 +18,7 @@ export function asThreads(activities: readonly Activity[]): Activity[][] {
   return threads.map((thread) => thread.activities);
 }
 
-/** @param open ends of what has begun, the outermost first; those that are over are taken away */
+/** @param open end times of the open activities, outermost first; expired ones are removed */
 function fits({ startedAt, endedAt }: Activity, open: number[]): boolean {
   while (open.length > 0 && open.at(-1)! <= startedAt) open.pop();
   return open.length === 0 || endedAt <= open.at(-1)!;

@@ -3,19 +3,19 @@ import type { Activity } from './recorder.ts';
 import { withStragglers } from './stragglers.ts';
 import { asThreads } from './threads.ts';
 
-/** What one rank has recorded, on rank 0's clock. */
+/** The recording of one rank, on rank 0's clock. */
 export interface RankTrace {
   rank: number;
   host: string;
   pid: number;
   activities: readonly Activity[];
-  /** Activities for which there was no room. */
+  /** Number of activities beyond the maximum. */
   dropped: number;
-  /** By how many ms its times may be wrong beside rank 0's, at most. */
+  /** Maximum error of its times relative to rank 0's clock, in ms. */
   clockErrorMs: number;
 }
 
-/** An event of the Trace Event format: `X`, something that took a time, or `M`, a name. Times in µs. */
+/** An event of the Trace Event format: `X`, an activity with a duration, or `M`, metadata. Times in µs. */
 export type TraceEvent =
   | { ph: 'X'; pid: number; tid: number; name: string; cat: Lane; ts: number; dur: number; args?: object }
   | { ph: 'M'; pid: number; tid: number; name: string; args: Record<string, string | number> };
@@ -27,15 +27,17 @@ export interface Trace {
   otherData: Record<string, string | number>;
 }
 
-/** In the order in which a viewer shows them. */
+/** In the order of the viewer's rows. */
 const lanes: readonly Lane[] = ['step', 'input', 'compute', 'waiting', 'communication', 'function'];
-/** Rows that a lane may need beside each other. */
+/** Maximum rows per lane. */
 const threadsPerLane = 100;
 
 /**
- * One trace of all ranks: a process for each, in it a row for each lane (several where activities overlap). 0 is when the first activity began.
+ * Builds one trace of all ranks: one process per rank, one row per lane (several if activities overlap). Time
+ * 0 is the start of the first activity.
  *
- * Format: Duan and Sinclair, "Trace Event Format", https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+ * Format: Duan and Sinclair, "Trace Event Format",
+ * https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
  */
 export function traceOf(ranks: readonly RankTrace[]): Trace {
   const all = withStragglers(ranks.map(({ activities }) => activities));
@@ -62,7 +64,7 @@ function namesOfRank({ rank, host, pid }: RankTrace): TraceEvent[] {
 function eventsOfRank(rank: number, activities: readonly Activity[], zero: number): TraceEvent[] {
   return lanes.flatMap((lane, place) => {
     const threads = asThreads(activities.filter((activity) => activity.lane === lane));
-    // A lane without activities is there all the same, so that ranks look alike.
+    // Empty lanes are included too, so that all ranks have the same rows.
     return (threads.length > 0 ? threads : [[]]).flatMap((thread, number) => {
       const tid = place * threadsPerLane + Math.min(number, threadsPerLane - 1) + 1;
       const name = number === 0 ? lane : `${lane} (${number + 1})`;
@@ -85,7 +87,7 @@ function eventOf(activity: Activity, pid: number, tid: number, zero: number): Tr
   return { ph: 'X', pid, tid, name, cat: lane, ts, dur, ...(details && { args: details }) };
 }
 
-/** To the nanosecond. */
+/** Rounded to nanoseconds. */
 function microseconds(ms: number): number {
   return Math.round(ms * 1e6) / 1e3;
 }

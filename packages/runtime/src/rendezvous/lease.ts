@@ -1,23 +1,23 @@
 /**
- * How long a node may count on its place: from the moment at which it *began* its last renewal that the store has confirmed. Whoever listens
- * saw that renewal later, and gives the place away no sooner than a whole lease after that. So a node that has ended its workers by
- * `mustBeGoneAt`, on its own clock, has ended them before anybody else gets their ranks; clocks may run 10% apart.
+ * How long a node may keep its ranks. A lease starts when the node *sends* a heartbeat that the store then confirms.
+ * The node that checks heartbeats sees it later, and reassigns the ranks a whole lease after that. So a node that has
+ * ended its workers by `mustBeGoneAt`, on its own clock, ended them before that, even if clocks run 10% apart.
  */
 export interface Lease {
   readonly renewedAt: number;
   readonly lengthMs: number;
 }
 
-/** Of its length: two of three renewals may be late before the workers are told to end. */
+/** Fractions of the length. Two of three heartbeats may be late before the workers are stopped. */
 const stopFraction = 0.75;
 const goneFraction = 0.9;
 
-/** When workers are told to end, unless the lease is renewed before. */
+/** When the workers receive SIGTERM if the lease is not renewed. */
 export function mustStopAt({ renewedAt, lengthMs }: Lease): number {
   return renewedAt + stopFraction * lengthMs;
 }
 
-/** When they are killed. */
+/** When the workers are killed. */
 export function mustBeGoneAt({ renewedAt, lengthMs }: Lease): number {
   return renewedAt + goneFraction * lengthMs;
 }

@@ -1,7 +1,7 @@
-/** The signs of life of other nodes, as one node hears them: counters that go up, timed on the listener's own clock. */
+/** Heartbeat counters of other nodes, and when this node, by its own clock, first read the current value. */
 export type Liveness = ReadonlyMap<string, { readonly count: number; readonly since: number }>;
 
-/** What is known after the counters of `counts` were read at `now`. Whoever is not among them is forgotten. */
+/** Updates `liveness` with counters read at `now`. Nodes that are not in `counts` are removed. */
 export function heard(liveness: Liveness, counts: ReadonlyMap<string, number>, now: number): Liveness {
   return new Map(
     [...counts].map(([id, count]) => {
@@ -11,7 +11,7 @@ export function heard(liveness: Liveness, counts: ReadonlyMap<string, number>, n
   );
 }
 
-/** Nodes whose counter has stood still for the length of a lease. */
+/** Nodes whose counter has not changed for the length of a lease. */
 export function silentNodes(liveness: Liveness, now: number, leaseMs: number): ReadonlySet<string> {
   return new Set([...liveness].filter(([, { since }]) => now - since >= leaseMs).map(([id]) => id));
 }

@@ -9,21 +9,24 @@ import { WaitingLines, formatDuration } from '../store/waiting-lines.ts';
 import { isThisHost } from './this-host.ts';
 
 export interface MeetingPlaceOptions {
-  /** Where the job's store is, as all nodes name it. */
+  /** Address of the job's store, the same on all nodes. */
   readonly endpoint: HostPort;
-  /** Whether this node hosts it; undefined: it does where the endpoint's name is one of its own, and no other process is faster. */
+  /**
+   * Whether this node serves the store. Default: true if the endpoint is a name of this host and no other process has
+   * bound the port.
+   */
   readonly isHost: boolean | undefined;
-  /** Milliseconds that a store, or a name, may take to appear. */
+  /** Milliseconds to wait until the name resolves and the store accepts connections. */
   readonly joinTimeoutMs: number;
-  /** Milliseconds for one answer. */
+  /** Milliseconds to wait for one answer of the store. */
   readonly answerTimeoutMs: number;
   readonly log: (line: string) => void;
 }
 
-/** Milliseconds between two tries to resolve the endpoint's name. */
+/** Milliseconds between two attempts to resolve the endpoint's name. */
 const resolveEveryMs = 500;
 
-/** Where the nodes of a job meet: the store at the endpoint, hosted by one of them. */
+/** The store at the endpoint, through which the nodes of a job communicate; one of them serves it. */
 export class MeetingPlace {
   readonly #options: MeetingPlaceOptions;
   #server: StoreServer | undefined;
@@ -36,21 +39,22 @@ export class MeetingPlace {
     return this.#options.endpoint;
   }
 
-  /** Whether this process hosts the store: then nobody else loses it. */
+  /** Whether this process serves the store. */
   get isHosted(): boolean {
     return this.#server !== undefined;
   }
 
-  /** Where this node and its workers reach the store. */
+  /** The address at which this node and its workers reach the store. */
   get reachedAt(): HostPort {
     const { host, port } = this.#options.endpoint;
     return { host: this.#server && !isLoopback(host) ? '127.0.0.1' : host, port };
   }
 
   /**
-   * Resolves when the endpoint's name does, patiently, and hosts the store if that is for this node to do.
+   * Waits until the endpoint's name resolves, and serves the store if this node has to.
    *
-   * @throws StoreTimeoutError when the name never resolves; RingrunError `ERR_PORT_IN_USE` when this node has to host the store and cannot.
+   * @throws StoreTimeoutError if the name does not resolve in time.
+   * @throws RingrunError `ERR_PORT_IN_USE` if this node has to serve the store and cannot bind the port.
    */
   async arrive(): Promise<void> {
     const { isHost } = this.#options;
@@ -61,9 +65,9 @@ export class MeetingPlace {
   }
 
   /**
-   * Connects, and hosts the store again where that is lost and for this node to do; patiently, with a line every few seconds.
+   * Connects to the store; serves it again if it was lost and this node has to. Prints a line every few seconds.
    *
-   * @throws StoreTimeoutError when nobody appears.
+   * @throws StoreTimeoutError if no store accepts the connection in time.
    */
   async connect(): Promise<StoreClient> {
     await this.arrive();
@@ -79,27 +83,27 @@ export class MeetingPlace {
 
   async #host(): Promise<void> {
     const { host, port } = this.#options.endpoint;
-    // In a pod the master may know itself as localhost, while the others know it by its service's name.
+    // In a pod, MASTER_ADDR of the master may be localhost, while the other nodes use its service's name.
     const isForAll = !isLoopback(host) || process.env['KUBERNETES_SERVICE_HOST'] !== undefined;
     try {
       this.#server = await StoreServer.bind({ host: isForAll ? '*' : host, port });
     } catch (error) {
-      // Another node of this machine was faster.
+      // Another node on this machine has bound the port.
       const isTaken = error instanceof RingrunError && error.code === 'ERR_PORT_IN_USE';
       if (!isTaken || this.#options.isHost) throw error;
     }
   }
 
   /**
-   * Whether another host answers at the endpoint already, although this node is to host the store: two were given the rank 0. This one would wait alone in a store of its
-   * own; among the others it is refused by name.
+   * Whether another host already answers at the endpoint, although this node has to serve the store: two nodes have
+   * rank 0. This one joins the other store, where it is refused by name, instead of waiting alone in its own.
    */
   async #isHostedElsewhere(): Promise<boolean> {
     const { endpoint } = this.#options;
     return (await isThisHost(endpoint.host)) === false && (await probe(endpoint)).kind === 'accepted';
   }
 
-  /** Whether the endpoint is on this host: a matter of patience, where its name does not resolve yet. */
+  /** Whether the endpoint is on this host. Waits until its name resolves. */
   async #isHere(): Promise<boolean> {
     const { endpoint, joinTimeoutMs, log } = this.#options;
     const lines = new WaitingLines(undefined, log);

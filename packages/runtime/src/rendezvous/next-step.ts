@@ -14,14 +14,18 @@ import { leave, stop, untilStopped } from './step.ts';
 import type { Clock, Step } from './step.ts';
 
 /**
- * The whole rendezvous, as one node sees it: from what is in the store, what it knows itself, and its clock, to what it does next; pure.
- * `state` is undefined where nobody has begun.
+ * The whole rendezvous of one node; pure. Computes the next step from the state in the store (undefined if no node has
+ * written one), the node's own situation and its clock.
  *
- * That no rank is given twice at one moment rests on three rules. A round begins only when each node of the round before has said that its
- * workers have ended, or has been silent for a lease. A node ends its workers before its lease is over (lease.ts). And a state in a new store waits
- * for a lease before its first round, where nodes that are not here may still run one of a store that was lost: those that the ones here know of, and
- * unknown ones where there are places left. (Nodes that know nothing, and are so many that others are left out, do not wait: a fixed number
- * of nodes would start a lease later each time.)
+ * Three rules ensure that no rank is assigned twice at one moment:
+ *
+ * 1. A round starts only after each node of the previous round has reported the end of its workers, or has sent no
+ *    heartbeat for a lease.
+ * 2. A node stops its workers before its lease expires (lease.ts).
+ * 3. In a new store, the first round waits for a lease if absent nodes may still run a round of a lost store: nodes
+ * that
+ *    the participants know, and unknown ones if there are free places. If the job is full and no participant knows of
+ *    another node, there is no wait; otherwise a job with a fixed number of nodes would always start a lease later.
  */
 export function nextStep(state: RendezvousState | undefined, situation: Situation, clock: Clock): Step {
   const { workers } = situation;
@@ -38,7 +42,7 @@ export function nextStep(state: RendezvousState | undefined, situation: Situatio
   );
 }
 
-/** Workers that have been told to end have no more time than others. */
+/** Whether the lease of the workers is about to expire, also if they are being stopped for another reason. */
 function isToBeCutOff(situation: Situation, { now }: Clock): boolean {
   const { workers } = situation;
   const run = workers.kind === 'running' || (workers.kind === 'stopping' && !workers.cutOff);

@@ -2,13 +2,13 @@ import { isLoopback } from '../store/endpoint.ts';
 import { nameOf } from './state.ts';
 import type { JobTerms, NodeCard, Participant, RendezvousState } from './state.ts';
 
-/** Whether there is a place for this node in the round that gathers: fewer than max nodes, and with the static rendezvous nobody of its rank. */
+/** Whether this node can join the round: fewer than max nodes, and with the static rendezvous no node of its rank. */
 export function hasPlaceFor(card: NodeCard, participants: readonly Participant[], terms: JobTerms): boolean {
   if (participants.length >= terms.max) return false;
   return terms.backend === 'c10d' || participants.every((other) => other.card.nodeRank !== card.nodeRank);
 }
 
-/** Those of the wait list that get a place, in the order of their arrival, and those that do not. */
+/** Splits the wait list into nodes that join, in the order of their arrival, and nodes that continue to wait. */
 export function admit(
   waitList: readonly NodeCard[],
   participants: readonly Participant[],
@@ -27,14 +27,14 @@ export function newParticipant(card: NodeCard, previousRank?: number): Participa
   return { card, previousRank, report: undefined, gone: undefined };
 }
 
-/** The group rank that a node had in a state that was lost. */
+/** The group rank of a node in the lost state. */
 export function previousRankOf(before: RendezvousState | undefined, { id }: NodeCard): number | undefined {
   const rank =
     before?.phase === 'joining' ? -1 : before?.participants.findIndex(({ card }) => card.id === id);
   return rank === undefined || rank < 0 ? undefined : rank;
 }
 
-/** Nodes that may still run a round of a state that was lost. The host of its store ended before that. */
+/** Nodes that may still run a round of the lost state. The node that served its store has ended. */
 export function mayStillRun(before: RendezvousState | undefined): string[] {
   if (!before) return [];
   const participants = before.participants.filter(
@@ -45,8 +45,9 @@ export function mayStillRun(before: RendezvousState | undefined): string[] {
 }
 
 /**
- * Participants in the order of their group ranks. With the static rendezvous each was told its own. Otherwise those of the last round keep
- * their order, so that rank 0 stays on the node that has written the checkpoints, and newcomers follow by name, `worker-2` before `worker-10`.
+ * Participants in the order of their group ranks: by --node-rank with the static rendezvous. With c10d, nodes of the
+ * last round keep their order, so that rank 0 stays on the node that wrote the checkpoints; new nodes follow by name,
+ * `worker-2` before `worker-10`.
  */
 export function inOrderOfRank(participants: readonly Participant[], terms: JobTerms): Participant[] {
   if (terms.backend === 'static') {
@@ -61,32 +62,32 @@ export function inOrderOfRank(participants: readonly Participant[], terms: JobTe
   );
 }
 
-/** Why a node with these terms cannot take part in this job; undefined when it can. */
+/** Why a node with these terms cannot join this job; undefined if it can. */
 export function refusalOf(card: NodeCard, terms: JobTerms, state: RendezvousState): string | undefined {
   const theirs = state.terms;
   const here = `${nameOf(card)} cannot join`;
   if (state.verdict)
     return `${here}: the job ${describeVerdict(state)}. Start a new job, with another --rdzv-id or endpoint`;
   if (terms.id !== theirs.id) {
-    return `${here}: its --rdzv-id is "${terms.id}", and the job at this endpoint is "${theirs.id}". Give all nodes of a job the same one, and each job an endpoint of its own`;
+    return `${here}: its --rdzv-id is "${terms.id}", but the job at this endpoint has "${theirs.id}". Use the same --rdzv-id on all nodes of a job, and one endpoint per job`;
   }
   if (terms.backend !== theirs.backend) {
-    return `${here}: its --rdzv-backend is ${terms.backend}, and that of the job is ${theirs.backend}. Give all nodes the same`;
+    return `${here}: its --rdzv-backend is ${terms.backend}, but the job has ${theirs.backend}. Use the same on all nodes`;
   }
   if (terms.min !== theirs.min || terms.max !== theirs.max) {
-    return `${here}: its --nnodes is ${describeRange(terms)}, and that of the job is ${describeRange(theirs)}. Give all nodes the same`;
+    return `${here}: its --nnodes is ${describeRange(terms)}, but the job has ${describeRange(theirs)}. Use the same on all nodes`;
   }
   return lonelyAddress([card, ...state.participants.map((other) => other.card)]);
 }
 
-/** A loopback address leads every node to itself. */
+/** Refuses a loopback address if there is a node on another machine, which could not reach it. */
 function lonelyAddress(cards: readonly NodeCard[]): string | undefined {
   const lonely = cards.find(({ address }) => isLoopback(address));
   const elsewhere = lonely && cards.find(({ machine }) => machine !== lonely.machine);
   if (!elsewhere) return undefined;
   return (
-    `${nameOf(cards[0])} cannot join: the address of ${nameOf(lonely)} is ${lonely.address}, by which ${nameOf(elsewhere)} on another machine reaches itself. ` +
-    `Name the endpoint by an address or name that all nodes can reach, or give ${nameOf(lonely)} its own with --local-addr`
+    `${nameOf(cards[0])} cannot join: the address of ${nameOf(lonely)} is ${lonely.address}, a loopback address that ${nameOf(elsewhere)} on another machine cannot reach. ` +
+    `Use an endpoint that all nodes can reach, or set the address of ${nameOf(lonely)} with --local-addr`
   );
 }
 
@@ -95,5 +96,5 @@ export function describeRange({ min, max }: Pick<JobTerms, 'min' | 'max'>): stri
 }
 
 function describeVerdict({ verdict }: RendezvousState): string {
-  return verdict?.kind === 'finished' ? 'is finished' : 'has failed';
+  return verdict?.kind === 'finished' ? 'has finished' : 'has failed';
 }

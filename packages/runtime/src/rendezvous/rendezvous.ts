@@ -27,20 +27,20 @@ import type { Seen } from './store-link.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import { WaitingLines } from '../store/waiting-lines.ts';
 
-/** The workers of this node, as the rendezvous needs them. */
+/** The operations of the rendezvous on the workers of this node. */
 export interface WorkersOfNode {
-  /** A port that workers of this host can bind. */
+  /** Returns a port that workers on this host can bind. */
   findFreePort(): Promise<number>;
-  /** Starts those of a round. The ones of the round before have ended. */
+  /** Starts the workers of a round. Those of the previous round must have ended. */
   start(round: Round): RunningWorkers;
 }
 
 export interface RunningWorkers {
-  /** Resolves as soon as one has failed, so that the others are ended; may never resolve. */
+  /** Resolves when the first worker has failed, before the others are stopped; may never resolve. */
   readonly failing: Promise<void>;
-  /** Resolves when all have ended with everything that they started. Never rejects. */
+  /** Resolves when all workers and their child processes have ended. Never rejects. */
   readonly ended: Promise<{ end: WorkersEnd; rootCause: RootCause | undefined }>;
-  /** Tells them to end, and kills what is left of them after `withinMs`; those that are writing a checkpoint after `savingWithinMs`. */
+  /** Sends SIGTERM, and SIGKILL after `withinMs`; to workers that are writing a checkpoint, after `savingWithinMs`. */
   end(withinMs: number, savingWithinMs: number): void;
 }
 
@@ -51,36 +51,36 @@ export interface RendezvousOptions {
   readonly timing: Timing;
   readonly runId: string;
   readonly workers: WorkersOfNode;
-  /** Milliseconds between two looks at the clock. */
+  /** Milliseconds between two checks of timeouts. */
   readonly lookEveryMs: number;
-  /** Milliseconds that workers get to end when a node has come or left. */
+  /** Milliseconds for the workers to end after a node has joined or left. */
   readonly gracePeriodMs: number;
-  /** Milliseconds that the host of the store waits for the others to read how the job ended. */
+  /** Milliseconds that the node with the store waits until the other nodes have read the result of the job. */
   readonly closeTimeoutMs: number;
-  /** Aborted when this node has to leave; its reason says why. */
+  /** Aborted when this node has to leave, with the cause as its reason. */
   readonly leaving: AbortSignal;
-  /** Takes lines for people. */
+  /** Prints a line for the user. */
   readonly log: (line: string) => void;
 }
 
-/** How a node's part has ended, and the last state that it has seen, with all that has happened. */
+/** How this node's part ended, and the last state that it read, with the events of the job. */
 export interface RendezvousEnd {
   readonly end: End;
   readonly state: RendezvousState | undefined;
 }
 
-/** Milliseconds that workers get when their round has failed or lost a node: they cannot finish. */
+/** Milliseconds for the workers to end after a failure or the death of a node: they cannot finish. */
 const failureGraceMs = 3000;
 
-/** Milliseconds until a call is tried again that the store has not answered. */
+/** Milliseconds between two attempts of a call that the store does not answer. */
 const troubleMs = 100;
 
-/** Milliseconds that a node which leaves waits for the store to hear of it. */
+/** Milliseconds that a leaving node waits for the store to confirm it. */
 const farewellMs = 3000;
 
 /**
- * Takes part in a job until that ends, or this node leaves it: the I/O around `nextStep`. Looks and signs of life go on by themselves, and never wait
- * for each other, so that a store that does not answer keeps this node from nothing.
+ * The I/O around `nextStep`: runs this node's part of a job until the job ends or the node leaves. Reads, heartbeats
+ * and timeouts run independently, so that a store without answers blocks none of them.
  */
 export class Rendezvous {
   readonly #options: RendezvousOptions;
@@ -95,7 +95,7 @@ export class Rendezvous {
   #isLookingForPort = false;
   #waitsSince = performance.now();
   #leftAt: number | undefined;
-  /** What has happened, as far as people have been told. */
+  /** The events that were printed. */
   #told: readonly JobEvent[] | undefined;
   #finish!: (end: End) => void;
   #fail!: (error: unknown) => void;
@@ -111,9 +111,9 @@ export class Rendezvous {
   }
 
   /**
-   * Resolves with how this node's part has ended; its workers have ended then.
+   * Resolves after this node's workers have ended, with how its part ended.
    *
-   * @throws RingrunError when the store cannot be reached or hosted.
+   * @throws RingrunError if the store cannot be reached or served.
    */
   async takePart(): Promise<RendezvousEnd> {
     const { leaving, lookEveryMs, place } = this.#options;
@@ -144,7 +144,7 @@ export class Rendezvous {
     }
   }
 
-  // --- What goes on by itself.
+  // --- Background loops.
 
   async #keepLooking(): Promise<void> {
     while (!this.#over.signal.aborted) {
@@ -180,7 +180,7 @@ export class Rendezvous {
     if (isLost(error)) this.#loseStore();
   }
 
-  /** A connection that has been silent for a lease may lead to an address that the store's host has no more. */
+  /** After a lease without answers, reconnect: the store server may have another address now. */
   #isCutOffForLong(): boolean {
     return performance.now() - this.#situation.lease.renewedAt > leaseLength(this.#situation.timing);
   }
@@ -195,7 +195,7 @@ export class Rendezvous {
 
   async #keepRenewing(): Promise<void> {
     await this.#every(this.#options.timing.keepAliveIntervalMs, () => {
-      // Not awaited: the next sign of life does not wait for the answer to this one.
+      // Not awaited, so that the next heartbeat does not wait for this answer.
       if (this.#link) void this.#renew(this.#link);
     });
   }
@@ -205,7 +205,7 @@ export class Rendezvous {
     try {
       await link.renew(this.#options.card.id);
     } catch {
-      // The lease tells, and whoever looks meets the same trouble.
+      // The lease expires, and `#keepLooking` meets and handles the same error.
       return;
     }
     if (link === this.#link || !this.#link) this.#situation = onRenewed(this.#situation, sentAt);
@@ -214,7 +214,7 @@ export class Rendezvous {
   async #keepListening(): Promise<void> {
     await this.#every(this.#options.timing.keepAliveIntervalMs / 2, async () => {
       if (!this.#options.place.isHosted || !this.#link) return;
-      // Whoever looks at the state meets the same trouble.
+      // `#keepLooking` meets and handles the same error.
       await this.#listen(this.#link).catch(() => undefined);
     });
   }
@@ -237,7 +237,7 @@ export class Rendezvous {
     }
   }
 
-  // --- What is seen, and what is done about it.
+  // --- Reading the state and acting on it.
 
   #take(seen: Seen): void {
     const { state } = seen;
@@ -253,7 +253,7 @@ export class Rendezvous {
     this.#act();
   }
 
-  /** Each once, from the time that this node has come. */
+  /** Prints each event once, from the time this node joined. */
   #tellEvents({ events }: RendezvousState): void {
     const told = this.#told ?? events;
     const last = told.at(-1);
@@ -275,12 +275,12 @@ export class Rendezvous {
     try {
       this.#do(nextStep(this.#seen?.state, this.#situation, clock));
     } catch (error) {
-      // Such as no room for the workers' output.
+      // For example, the disk for the workers' output is full.
       this.#fail(error);
     }
   }
 
-  /** A node that leaves does not wait for a store that does not answer. */
+  /** A leaving node does not wait for a store that does not answer. */
   #isGivingUp(): boolean {
     if (this.#situation.leaving === undefined || this.#running) return false;
     this.#leftAt ??= performance.now();
@@ -357,7 +357,7 @@ export class Rendezvous {
 
   #stop({ cutOff, because }: Extract<Step, { kind: 'stop' }>): void {
     if (!this.#running) return;
-    // When the lease is over, others may get their ranks.
+    // After the lease, the ranks may be assigned to other nodes.
     const leaseLeftMs = Math.max(0, mustBeGoneAt(leaseOfWorkers(this.#situation)) - performance.now());
     this.#situation = onStopping(this.#situation, cutOff);
     const { gracePeriodMs } = this.#options;
@@ -375,12 +375,12 @@ export class Rendezvous {
     const { endpoint } = this.#options.place;
     const gathers = this.#seen?.state?.phase === 'joining';
     const isHereOnly = gathers && isLoopback(endpoint.host);
-    const hint = isHereOnly ? ` (nodes on other machines do not get to ${formatHostPort(endpoint)})` : '';
+    const hint = isHereOnly ? ` (nodes on other machines cannot reach ${formatHostPort(endpoint)})` : '';
     const timeoutMs = gathers ? this.#situation.timing.joinTimeoutMs : Infinity;
     this.#lines.say(`${reason}${hint}`, this.#waitsSince, timeoutMs);
   }
 
-  /** The store ends with its host: the others get the time to read how the job has ended. */
+  /** The store ends with this node: wait until the other nodes have read the result of the job. */
   async #untilOthersHaveRead(): Promise<void> {
     const until =
       performance.now() + Math.min(this.#options.closeTimeoutMs, leaseLength(this.#situation.timing));
@@ -396,11 +396,11 @@ export class Rendezvous {
 }
 
 function describeCut(because: Extract<Step, { kind: 'stop' }>['because']): string {
-  if (because === 'lost') return 'the store was lost: ending the workers, until the nodes meet again';
-  return 'the store does not answer: ending the workers before others may get their ranks';
+  if (because === 'lost') return 'the store was lost: stopping the workers until the nodes have joined again';
+  return 'the store does not answer: stopping the workers before their ranks are assigned to other nodes';
 }
 
-/** `ringrun: 06:12:03 node host1 (pid 17) joins`, in UTC, as hosts of one cluster have different zones. */
+/** Returns `ringrun: 06:12:03 node host1 (pid 17) joins`. In UTC, as hosts may have different time zones. */
 export function describeEvent({ at, what }: RendezvousState['events'][number]): string {
   return `ringrun: ${new Date(at).toISOString().slice(11, 19)} ${what}`;
 }

@@ -1,38 +1,42 @@
-/** What a job has left of its restarts. */
+/** The restarts that a job has used and may use. */
 export interface Budget {
-  /** --max-restarts: for the whole job, on whichever nodes. */
+  /** --max-restarts: for the whole job, on all nodes together. */
   readonly maxRestarts: number;
   readonly restartsUsed: number;
-  /** Fingerprint of the failure with which the last round ended at its start. */
+  /** Fingerprint of the last round's failure, if it failed during start-up. */
   readonly lastStartUpFailure: string | undefined;
 }
 
-/** Why a round is over. */
+/** Why a round ended. */
 export interface RoundEnd {
-  /** Whether a node came, left or died: that is nobody's failure. */
+  /** Whether a node joined, left or died, which does not count as a failure. */
   readonly nodesChanged: boolean;
-  /** Equal for equal failures at the start of the workers. */
+  /** Fingerprint of a failure during start-up, equal for equal failures. */
   readonly startUpFailure: string | undefined;
 }
 
-/** `reason` completes the sentence "the job has failed: …", or "the workers are started again: …". */
+/** `reason` completes "the job failed: …" or "restarting the workers: …". */
 export type AfterRound =
   | { readonly kind: 'restart'; readonly budget: Budget; readonly reason: string }
   | { readonly kind: 'fail'; readonly reason: string };
 
 /**
- * Whether workers are started again after a round that did not finish; pure. One failure, on whichever node, uses one restart of the job's
- * (torch counts on each node for itself). A change of the nodes uses none, as in torch: survivors fail because of the one that died.
+ * Decides whether the workers are restarted after a round that did not finish; pure. A failure on any node uses one
+ * restart of the job (torch counts per node). A change of the nodes uses none, as in torch.
  *
- * A failure at the start that repeats itself word for word, with one stack, is no accident: further restarts would only hide it.
+ * If the same start-up failure occurs twice, with the same message and stack, the job fails: restarts would only hide
+ * it.
  */
 export function afterRound({ nodesChanged, startUpFailure }: RoundEnd, budget: Budget): AfterRound {
   const { maxRestarts, restartsUsed, lastStartUpFailure } = budget;
   if (nodesChanged) {
-    return { kind: 'restart', budget, reason: 'the nodes have changed, which uses up no restart' };
+    return { kind: 'restart', budget, reason: 'the nodes changed, which uses no restart' };
   }
   if (startUpFailure !== undefined && startUpFailure === lastStartUpFailure) {
-    return { kind: 'fail', reason: 'its start failed twice in the same way, so further restarts are no use' };
+    return {
+      kind: 'fail',
+      reason: 'the start failed twice in the same way, so another restart would not help',
+    };
   }
   if (restartsUsed >= maxRestarts) return { kind: 'fail', reason: describeSpent(maxRestarts) };
   return {
@@ -43,5 +47,5 @@ export function afterRound({ nodesChanged, startUpFailure }: RoundEnd, budget: B
 }
 
 function describeSpent(maxRestarts: number): string {
-  return maxRestarts === 0 ? 'no restarts were asked for' : `all ${maxRestarts} restarts are used up`;
+  return maxRestarts === 0 ? '--max-restarts is 0' : `all ${maxRestarts} restarts are used`;
 }

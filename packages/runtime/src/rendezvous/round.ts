@@ -2,27 +2,27 @@ import { formatHostPort } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import type { RendezvousState } from './state.ts';
 
-/** What a node has got when it was let in: its place in one start of all workers. */
+/** One start of all workers, as seen by one node. */
 export interface Round {
-  /** From 1; no two rounds of a job have one number. */
+  /** From 1, unique within a job. */
   readonly number: number;
   readonly runId: string;
-  /** RINGRUN_RESTART_COUNT: `number` - 1. Workers put their keys under it, so it differs in every round. */
+  /** RINGRUN_RESTART_COUNT: `number` - 1. Unique per round, because it is the prefix of the workers' store keys. */
   readonly restartCount: number;
-  /** GROUP_RANK: this node among all. */
+  /** GROUP_RANK: rank of this node. */
   readonly groupRank: number;
   /** GROUP_WORLD_SIZE. */
   readonly groupWorldSize: number;
-  /** By group rank; the workers' ranks follow from it. */
+  /** By group rank; determines the ranks of the workers. */
   readonly processesPerNode: readonly number[];
-  /** MASTER_ADDR and MASTER_PORT of the workers: on the host of rank 0. */
+  /** MASTER_ADDR of the workers: the host of rank 0. */
   readonly masterAddress: string;
   readonly masterPort: number;
   /** RINGRUN_STORE of the workers of this node: `tcp://host:port`. */
   readonly storeEndpoint: string;
 }
 
-/** The place of node `id` in the round that runs; undefined while it has none, or while the port of rank 0 is not known. */
+/** The running round for node `id`; undefined if the node has no rank, or while the port of rank 0 is unknown. */
 export function roundOf(state: RendezvousState, id: string, store: HostPort): Round | undefined {
   const groupRank = state.participants.findIndex(({ card, gone }) => card.id === id && gone === undefined);
   if (state.phase !== 'running' || groupRank < 0 || !state.master) return undefined;

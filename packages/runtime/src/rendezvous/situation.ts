@@ -1,23 +1,23 @@
 import type { Lease } from './lease.ts';
 import type { JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './state.ts';
 
-/** Milliseconds, as --rdzv-conf has them. */
+/** Timeouts of --rdzv-conf, in milliseconds. */
 export interface Timing {
-  /** How long a node waits for enough others. */
+  /** How long a node waits for the minimum of nodes. */
   readonly joinTimeoutMs: number;
-  /** How long it waits for more, once there are enough. */
+  /** How long it waits for more nodes than the minimum. */
   readonly lastCallMs: number;
   readonly keepAliveIntervalMs: number;
-  /** Signs of life that may be missed: their time is the length of a lease. */
+  /** Heartbeats that a node may miss; the time of all of them is the length of a lease. */
   readonly keepAliveMaxAttempts: number;
 }
 
-/** The workers of one node, those of round `round`. */
+/** The workers of one node in round `round`. */
 export type Workers =
   | { readonly kind: 'none' }
   | (StartedWorkers & {
       readonly kind: 'running';
-      /** Whether one has failed already, so that the others are about to be ended. */
+      /** Whether a worker has failed, so that the others are about to be stopped. */
       readonly failing: boolean;
     })
   | (StartedWorkers & {
@@ -35,36 +35,36 @@ export type Workers =
 interface StartedWorkers {
   readonly incarnation: string;
   readonly round: number;
-  /** What the lease was when the store was lost: another store renews nothing that this one gave. */
+  /** The lease at the time when the store was lost: heartbeats in a new store do not renew it. */
   readonly lostLease: Lease | undefined;
 }
 
-/** All that one node knows besides the state in the store. Times are readings of its own clock, which only goes forward. */
+/** Everything that one node knows besides the state in the store. Times are readings of its monotonic clock. */
 export interface Situation {
   readonly card: NodeCard;
   readonly terms: JobTerms;
   readonly timing: Timing;
-  /** For the state that this node makes where there is none: a name that no other has. */
+  /** Unique name for the incarnation, if this node creates the state. */
   readonly freshName: string;
-  /** RINGRUN_RUN_ID where this node makes the state. */
+  /** RINGRUN_RUN_ID, if this node creates the state. */
   readonly runId: string;
-  /** Why this node is about to go, such as `SIGTERM`. */
+  /** Why this node leaves, such as `SIGTERM`; undefined if it stays. */
   readonly leaving: string | undefined;
   readonly workers: Workers;
   readonly lease: Lease;
-  /** Nodes without a sign of life; only the host of the store listens for them. */
+  /** Nodes without heartbeats; known only to the node that serves the store. */
   readonly silent: ReadonlySet<string>;
-  /** Since when this node waits to be given a rank. */
+  /** When this node started to wait for a rank. */
   readonly joiningSince: number;
-  /** Since when it sees this incarnation of the state. */
+  /** When it first read this incarnation of the state. */
   readonly incarnationSince: number;
-  /** Since when it sees enough nodes gathered for this round. */
+  /** When it first read that enough nodes have joined this round. */
   readonly enoughSince: number | undefined;
-  /** The state in the store that this node knew before it was lost. */
+  /** The last state of the store that was lost. */
   readonly before: RendezvousState | undefined;
-  /** Free on this host, found for that round. */
+  /** A free port on this host, found for that round. */
   readonly freePort: { readonly round: number; readonly port: number } | undefined;
-  /** Whether this node has ever been among those that wait or take part. */
+  /** Whether this node has ever been a participant or on the wait list. */
   readonly wasThere: boolean;
 }
 
@@ -72,7 +72,7 @@ export function leaseLength({ keepAliveIntervalMs, keepAliveMaxAttempts }: Timin
   return keepAliveIntervalMs * keepAliveMaxAttempts;
 }
 
-/** A node that has just been started. */
+/** The situation of a node that has just started. */
 export function newSituation(
   given: Pick<Situation, 'card' | 'terms' | 'timing' | 'freshName' | 'runId'>,
   now: number,
@@ -92,7 +92,7 @@ export function newSituation(
   };
 }
 
-/** After the state was read: `state` is what is there now, `last` what this node saw before in this store. */
+/** After a read: `state` is the current state, `last` the one that this node read before in this store. */
 export function onState(
   situation: Situation,
   last: RendezvousState | undefined,
@@ -113,7 +113,7 @@ export function onState(
   };
 }
 
-/** After the store was lost with all that was in it. */
+/** After the store was lost with all its data. */
 export function onStoreLost(
   situation: Situation,
   last: RendezvousState | undefined,
@@ -144,7 +144,7 @@ export function onFailing(situation: Situation): Situation {
   return workers.kind === 'running' ? { ...situation, workers: { ...workers, failing: true } } : situation;
 }
 
-/** After the workers were told to end. */
+/** After the workers were sent SIGTERM. */
 export function onStopping(situation: Situation, cutOff: boolean): Situation {
   const { workers } = situation;
   if (workers.kind !== 'running' && workers.kind !== 'stopping') return situation;
@@ -161,7 +161,7 @@ export function onEnded(situation: Situation, end: WorkersEnd, rootCause: RootCa
   return { ...situation, workers: { kind: 'ended', incarnation, round, end, cutOff, rootCause } };
 }
 
-/** After the store has confirmed a sign of life that was sent at `sentAt`. */
+/** After the store has confirmed a heartbeat that was sent at `sentAt`. */
 export function onRenewed(situation: Situation, sentAt: number): Situation {
   const { lease } = situation;
   return sentAt > lease.renewedAt ? { ...situation, lease: { ...lease, renewedAt: sentAt } } : situation;
@@ -172,7 +172,7 @@ function withLostLease({ workers, lease }: Situation): Workers {
   return areStarted ? { ...workers, lostLease: workers.lostLease ?? lease } : workers;
 }
 
-/** The lease by which the workers may run. */
+/** The lease within which the workers may run. */
 export function leaseOfWorkers({ workers, lease }: Situation): Lease {
   const areStarted = workers.kind === 'running' || workers.kind === 'stopping';
   return areStarted ? (workers.lostLease ?? lease) : lease;

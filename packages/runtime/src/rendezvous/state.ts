@@ -1,57 +1,58 @@
 /**
- * What the nodes of a job know together: one value in the store, which each of them changes by `compareSet`. Names are those of torch's dynamic
- * rendezvous (torch.distributed.elastic.rendezvous.dynamic_rendezvous) where the meaning is.
+ * The shared state of a job: one value in the store, which every node changes by `compareSet`. If the meaning is the
+ * same, names are those of torch's dynamic rendezvous (torch.distributed.elastic.rendezvous.dynamic_rendezvous).
  *
- * A node is an agent (a launcher) with its workers; a round is one start of all workers, with one numbering of the ranks.
+ * A node is a launcher with its workers. A round is one start of all workers, with one assignment of ranks.
  */
 export interface RendezvousState {
-  /** Counts the changes, so that no value is there twice. */
+  /** Number of changes, so that no two values are equal. */
   readonly version: number;
-  /** Name of this value's life: a store that was lost begins another. */
+  /** Unique name; a new store after a loss has another one. */
   readonly incarnation: string;
   /** RINGRUN_RUN_ID of the workers. */
   readonly runId: string;
-  /** As the first node said; the others have to agree. */
+  /** Terms of the first node; the other nodes must have the same. */
   readonly terms: JobTerms;
-  /** Number of the round that gathers, runs or ends, from 1. */
+  /** Number of the current round, from 1. */
   readonly round: number;
-  /** Highest number that any node has seen, also in a store that was lost. */
+  /** Highest round number that any node has read, also in a lost store. */
   readonly highestRound: number;
   readonly phase: Phase;
-  /** In the order of their arrival while they gather, from then on in that of their group ranks. */
+  /** In the order of their arrival in the phase `joining`, then in the order of their group ranks. */
   readonly participants: readonly Participant[];
-  /** Nodes that came while a round was running, or when all places were taken. */
+  /** Nodes that arrived while a round was running, or after max nodes had joined. */
   readonly waitList: readonly NodeCard[];
-  /** Whether this round gathers the nodes of the last one, so that nobody else needs to be waited for. */
+  /** Whether all nodes of the last round have joined, so that no last call is needed. */
   readonly sameNodes: boolean;
-  /** Where the workers' rank 0 may bind a port, once the node of rank 0 has looked for one. */
+  /** MASTER_ADDR and MASTER_PORT of the workers; undefined until the node of rank 0 has found a port. */
   readonly master: { readonly address: string; readonly port: number } | undefined;
   /** Why the round ends. */
   readonly because: EndOfRound | undefined;
-  /** The earliest failure of this round that is not the consequence of another, as far as it is known. */
+  /** The earliest known failure of this round that is not a consequence of another one. */
   readonly rootCause: RootCause | undefined;
-  /** Nodes that may still run a round of a store that was lost, as far as those who are here know of it. */
+  /** Ids of nodes that may still run a round of a lost store, as known to the participants. */
   readonly mayStillRun: readonly string[];
-  /** Rounds whose ranks were given since this state began. */
+  /** Number of rounds whose ranks were assigned in this incarnation. */
   readonly roundsBegun: number;
   readonly restartsUsed: number;
-  /** Of the last round, where it failed at its start: see restart-policy.ts. */
+  /** Fingerprint of the last round's failure, if it failed during start-up: see restart-policy.ts. */
   readonly lastStartUpFailure: string | undefined;
   readonly verdict: Verdict | undefined;
-  /** Those that may not take part, until they have read why. */
+  /** Refused nodes, each until it has read the reason. */
   readonly refused: readonly Refusal[];
-  /** What happened, the newest last. */
+  /** The log of the job, newest event last. */
   readonly events: readonly JobEvent[];
 }
 
 /**
- * `joining`: nodes gather. `running`: ranks are given, workers run. `ending`: every node stops its workers, and says so. `closed`: the job is over.
+ * `joining`: nodes join. `running`: ranks are assigned, workers run. `ending`: every node stops its workers and reports
+ * their end. `closed`: the job is over.
  */
 export type Phase = 'joining' | 'running' | 'ending' | 'closed';
 
-/** What the nodes of a job have to agree on. */
+/** The options that must be equal on all nodes of a job. */
 export interface JobTerms {
-  /** --rdzv-id; torch's is `none` unless given. */
+  /** --rdzv-id. Default: `none`, as torch. */
   readonly id: string;
   readonly backend: 'static' | 'c10d';
   readonly min: number;
@@ -59,38 +60,38 @@ export interface JobTerms {
   readonly maxRestarts: number;
 }
 
-/** What a node says about itself. */
+/** The properties that a node publishes about itself. */
 export interface NodeCard {
-  /** No other node has it, nor this one when it is started again. */
+  /** Unique; a restarted node has another one. */
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** What other nodes reach it by. */
+  /** Address at which other nodes reach this one. */
   readonly address: string;
-  /** Workers that it starts. */
+  /** Number of its workers. */
   readonly processesPerNode: number;
-  /** --node-rank; only the static rendezvous looks at it. */
+  /** --node-rank; used by the static rendezvous only. */
   readonly nodeRank: number | undefined;
-  /** The same text for nodes that reach each other by loopback. */
+  /** Identity of the machine: equal for nodes that reach each other over loopback. */
   readonly machine: string;
-  /** Whether the store ends with it. */
+  /** Whether this node serves the store, which ends with it. */
   readonly hostsStore: boolean;
 }
 
 export interface Participant {
   readonly card: NodeCard;
-  /** Its rank in the round before, if it was there. */
+  /** Its rank in the previous round, if it was a participant. */
   readonly previousRank: number | undefined;
   /** How its workers ended; undefined while any may run. */
   readonly report: WorkersEnd | undefined;
-  /** Undefined while it takes part. `died`: for the length of a lease there was no sign of life. */
+  /** Undefined while the node participates. `died`: no heartbeat for the length of a lease. */
   readonly gone: 'died' | 'left' | undefined;
 }
 
-/** `stopped`: because the round ended. */
+/** `stopped`: by the launcher, because the round ended. */
 export type WorkersEnd = 'finished' | 'failed' | 'stopped';
 
-/** `by` is the node's name for people. Only a failure uses up a restart. */
+/** `by`: name of the node, for messages. Only `failed` uses a restart. */
 export interface EndOfRound {
   readonly kind: 'failed' | 'died' | 'left' | 'joined' | 'cut off';
   readonly by: string;
@@ -98,15 +99,15 @@ export interface EndOfRound {
 
 /** Why the workers of a round failed. */
 export interface RootCause {
-  /** Whether another failure must have come before it: the loss of a peer, for one. */
+  /** Whether another failure must have preceded it, as for the loss of a peer. */
   readonly isConsequence: boolean;
   /** Exit code of the launcher. */
   readonly exitCode: number;
-  /** In a few words: the rank, its host, and what became of it. */
+  /** One line with the rank, its host and how it ended. */
   readonly headline: string;
-  /** Lines for people; the last one names rank and host. */
+  /** The failure report; its last line names rank and host. */
   readonly text: string;
-  /** Equal for equal failures at the start of the workers; undefined when it was no start-up, or nothing tells two failures apart. */
+  /** Equal for equal start-up failures; undefined for later failures, and for those without an error record. */
   readonly startUpFingerprint: string | undefined;
 }
 
@@ -125,11 +126,11 @@ export interface JobEvent {
   readonly what: string;
 }
 
-/** More events than this are not kept, nor refusals of nodes that never come back to read them. */
+/** Limits of the lists in the state. Older entries are dropped: a refused node may never read its refusal. */
 const mostEvents = 100;
 const mostRefused = 16;
 
-/** A change of the state, and what people are told of it. */
+/** A change of the state. */
 export type Change = Partial<Omit<RendezvousState, 'version' | 'incarnation' | 'events'>>;
 
 export function changed(
@@ -150,14 +151,14 @@ export function encodeState(state: RendezvousState): string {
   return JSON.stringify(state);
 }
 
-/** Undefined for the empty value that the store has for a missing key. */
+/** Undefined for the empty value that the store returns for a missing key. */
 export function decodeState(bytes: Uint8Array): RendezvousState | undefined {
   return bytes.length === 0
     ? undefined
     : (JSON.parse(Buffer.from(bytes).toString('utf8')) as RendezvousState);
 }
 
-/** The participants, of which the one with this id is changed. */
+/** Returns the participants with `change` applied to the one with this id. */
 export function withChange(
   participants: readonly Participant[],
   id: string,
@@ -166,7 +167,7 @@ export function withChange(
   return participants.map((other) => (other.card.id === id ? { ...other, ...change } : other));
 }
 
-/** `node host1 (pid 17)`, or `node 1 (host1, pid 17)` where it was told its rank. */
+/** Returns `node host1 (pid 17)`, or `node 1 (host1, pid 17)` for a node with --node-rank. */
 export function nameOf({ host, pid, nodeRank }: NodeCard): string {
   return nodeRank === undefined ? `node ${host} (pid ${pid})` : `node ${nodeRank} (${host}, pid ${pid})`;
 }

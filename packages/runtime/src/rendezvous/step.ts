@@ -2,15 +2,15 @@ import type { Situation } from './situation.ts';
 import { changed } from './state.ts';
 import type { Change, EndOfRound, RendezvousState, Verdict } from './state.ts';
 
-/** What a node does next. */
+/** The next action of a node. */
 export type Step =
-  /** Puts `state` in the place of the one that was read, unless another was faster; then it ends, if `end` says so. */
+  /** Replaces the state that was read, unless another node has changed it. Then the node ends if `end` is set. */
   | { readonly kind: 'write'; readonly state: RendezvousState; readonly end?: End }
-  /** Looks for a port that workers of this host can bind. */
+  /** Finds a port that workers on this host can bind. */
   | { readonly kind: 'find-port' }
   /** Starts the workers of this round. */
   | { readonly kind: 'start' }
-  /** Ends its workers, with the time that is left for it. */
+  /** Stops its workers; if `cutOff`, before the lease expires. */
   | {
       readonly kind: 'stop';
       readonly cutOff: boolean;
@@ -27,13 +27,13 @@ export type End =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'timed out'; readonly why: string };
 
-/** Readings of this node's own clock, and milliseconds since the epoch for what people read. */
+/** `now`: monotonic clock of this node. `wall`: milliseconds since the epoch, for messages. */
 export interface Clock {
   readonly now: number;
   readonly wall: number;
 }
 
-/** `what` is told to people, if it is worth it. */
+/** @param what Event for the job's log; undefined for none. */
 export function write(
   state: RendezvousState,
   change: Change,

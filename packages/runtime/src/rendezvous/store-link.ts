@@ -8,23 +8,25 @@ const stateKey = 'rendezvous/state';
 const changedKey = (version: number) => `rendezvous/changed/${version}`;
 const aliveKey = (id: string) => `rendezvous/alive/${id}`;
 
-/** Milliseconds until the state is read again although nobody has said that it changed: whoever changed it may have died before it said so. */
+/**
+ * Milliseconds until the state is read without a notification: a node may die between a change and its notification.
+ */
 const lookAgainMs = 1000;
 
-/** Marks of changes that are left in the store, for nodes that are about to wait for them. */
+/** Notification keys kept in the store, for nodes that are about to wait for them. */
 const marksLeft = 8;
 
-/** A text that the state never is: comparing with it reads. */
+/** Never equal to a state, so that `compareSet` with it only reads. */
 const nothingEqual = '-';
 
-/** What is in the store, as it was read. */
+/** The state as read from the store. */
 export interface Seen {
   readonly bytes: Uint8Array;
-  /** Undefined where nobody has begun. */
+  /** Undefined if no node has written a state. */
   readonly state: RendezvousState | undefined;
 }
 
-/** One connection to the store of the job, and what is said over it. */
+/** One connection to the store of the job, with the operations on the state and the heartbeats. */
 export class StoreLink {
   readonly #client: StoreClient;
 
@@ -40,14 +42,14 @@ export class StoreLink {
     return seen(await this.#client.compareSet(stateKey, nothingEqual, nothingEqual));
   }
 
-  /** Puts `next` in the place of `expected`, if that is still there; resolves with what is there afterwards. */
+  /** Replaces `expected` by `next` if the store still contains `expected`. Resolves with the state in the store. */
   async replace(expected: Uint8Array, next: RendezvousState): Promise<Seen> {
     const there = seen(await this.#client.compareSet(stateKey, expected, encodeState(next)));
     if (isSame(there.state, next)) await this.#tellChange(next.version);
     return there;
   }
 
-  /** Resolves when a state after `version` may be there, after a second at the latest. */
+  /** Resolves when the state may have changed since `version`, or after one second. */
   async changeAfter(version: number): Promise<void> {
     try {
       await this.#client.wait([changedKey(version + 1)], { timeoutMs: lookAgainMs });
@@ -56,12 +58,12 @@ export class StoreLink {
     }
   }
 
-  /** A sign of life. */
+  /** Sends a heartbeat. */
   async renew(id: string): Promise<void> {
     await this.#client.add(aliveKey(id), 1);
   }
 
-  /** The counters of signs of life; of a node that has never given one, 0. */
+  /** Reads the heartbeat counters; 0 for a node without heartbeats. */
   async readSigns(ids: readonly string[]): Promise<Map<string, number>> {
     const counts = await Promise.all(ids.map((id) => this.#client.add(aliveKey(id), 0)));
     return new Map(ids.map((id, place) => [id, counts[place]]));
@@ -77,12 +79,12 @@ export class StoreLink {
   }
 }
 
-/** Whether the store has ended or been replaced, with all that was in it: the others are interruptions. */
+/** Whether the store has ended or was replaced, with all its data. Other errors are interruptions of the connection. */
 export function isLost(error: unknown): boolean {
   return error instanceof RingrunError && error.code === 'ERR_STORE_LOST';
 }
 
-/** Whether it is of no use to try again. */
+/** Whether a retry cannot succeed. */
 export function isFatal(error: unknown): boolean {
   if (error instanceof StoreTimeoutError) return false;
   return (

@@ -3,8 +3,8 @@ import { addressRoutedTowards } from '@ringrun/collectives';
 import { isLoopback, resolveAddresses } from '../store/endpoint.ts';
 
 /**
- * Whether `name` is one of this host's own, as far as can be told now: undefined while it does not resolve. A pod knows its own name before the
- * DNS does.
+ * Whether `name` is a name or address of this host; undefined while it does not resolve. Compares with the host name
+ * first, because a pod's name may not be in the DNS yet.
  */
 export async function isThisHost(name: string): Promise<boolean | undefined> {
   const own = hostname();
@@ -18,8 +18,9 @@ export async function isThisHost(name: string): Promise<boolean | undefined> {
 }
 
 /**
- * What other nodes reach this one by: the address that is routed towards the endpoint. For the host of the endpoint that would be loopback, so it
- * is the endpoint's own address, or else the first that the host has. Loopback only where the endpoint is, or nothing else is there.
+ * The address at which other nodes reach this one: the local address of the route to the endpoint. On the endpoint's
+ * own host that is loopback, so there it is the first other address. Loopback only if the endpoint is, or if there is
+ * no other.
  */
 export async function advertisedAddress(endpoint: string): Promise<string> {
   if (isLoopback(endpoint) && !process.env['KUBERNETES_SERVICE_HOST']) return '127.0.0.1';
@@ -29,7 +30,7 @@ export async function advertisedAddress(endpoint: string): Promise<string> {
   return outer.find((address) => address.includes('.')) ?? outer.at(0) ?? '127.0.0.1';
 }
 
-/** Without those of a link alone, which need a zone to be reached by. */
+/** Without link-local addresses, which need a zone. */
 function localAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

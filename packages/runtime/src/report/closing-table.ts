@@ -1,26 +1,27 @@
-/** What a rank has done in all epochs. */
+/** One rank's totals over all epochs. */
 export interface RankSummary {
   rank: number;
   host: string;
   steps: number;
   samples: number;
-  /** Of the epochs; what lies between them, such as evaluation, does not count. */
+  /** Seconds within epochs. Time between epochs, such as evaluation, is not included. */
   seconds: number;
-  /** Seconds in which the loop waited for its next batch. */
+  /** Seconds that the loop waited for its next batch. */
   input: number;
   /** Seconds in which programs ran. */
   compute: number;
-  /** Seconds in which a step could not go on before a collective had ended. */
+  /** Seconds that steps waited for a collective to end. */
   waiting: number;
 }
 
 const mostRows = 16;
-/** A difference in waiting, as a share of the time, that chance makes. */
+/** Differences in waiting below this share of the time are considered random. */
 const evenUpTo = 0.02;
 
 /**
- * A table of the ranks: time, rate, and the shares of input, compute and waiting; of many ranks the slowest. Below it the slowest: since all have to wait for each
- * other in every step, ranks take equally long, and the slowest is the one that waits least.
+ * Formats a table of the ranks with time, rate, and the shares of input, compute and waiting, followed by the
+ * slowest rank. If there are many ranks, only the slowest are shown. All ranks take equally long, since each
+ * step synchronizes them, so the slowest rank is the one that waits least.
  */
 export function closingTable(ranks: readonly RankSummary[], unit: string): string {
   const shown = slowestFirst(ranks)
@@ -74,7 +75,7 @@ function percent(part: number, whole: number): string {
   return whole > 0 ? `${((100 * part) / whole).toFixed(1)}%` : '-';
 }
 
-/** Columns of equal width, to the right. */
+/** Right-aligned columns of equal width. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   return rows.map((row) => row.map((cell, column) => cell.padStart(widths[column])).join('  '));

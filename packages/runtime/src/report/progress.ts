@@ -6,42 +6,45 @@ const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');
 /** A stream that may be a terminal. */
 export type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
-/** What an epoch is, before it begins. */
+/** An epoch that is about to start. */
 export interface Epoch {
   /** From 1. */
   number: number;
-  /** Epochs that there will be; undefined where nobody knows. */
+  /** Total number of epochs; undefined if unknown. */
   of: number | undefined;
-  /** Batches of this rank. */
+  /** Number of batches of this rank. */
   steps: number;
-  /** Those of them that were made before, where the epoch is resumed in its middle. */
+  /** Number of these batches that were completed before resuming mid-epoch. */
   stepsBefore: number;
-  /** Samples of all ranks. */
+  /** Number of samples of all ranks. */
   samples: number;
 }
 
-/** Where an epoch stands. */
+/** Progress within an epoch. */
 export interface Standing {
-  /** Steps of this rank that are over. */
+  /** Completed steps of this rank. */
   steps: number;
-  /** Samples of all ranks in them. */
+  /** Samples of all ranks in these steps. */
   samples: number;
   /** Of all ranks. */
   samplesPerSecond: number;
 }
 
-/** Shows a person how far an epoch is. */
+/** Displays the progress of an epoch. */
 export interface Progress {
   begin(epoch: Epoch): void;
-  /** Whether step `step` of the epoch, from 0, is to be shown. Seldom: only then the loss is read, and the other steps cost next to nothing. */
+  /**
+   * Whether to show step `step` of the epoch (from 0). The loss is read only for these steps, so the other
+   * steps cost almost nothing.
+   */
   isDue(step: number): boolean;
-  /** @param before where the epoch stood before the step, `now` after it */
+  /** @param before progress before the step; `now`: after it */
   show(before: Standing, now: Standing, loss: number): void;
-  /** The epoch is over, or was left. Without a `begin` before it does nothing. */
+  /** Called when the epoch ends or its loop is left. Does nothing without a preceding `begin`. */
   end(): void;
 }
 
-/** A line that is drawn again and again where `output` is a terminal, plain lines every `logInterval` steps where it is not. */
+/** Returns a progress bar if `output` is a terminal; otherwise it prints a line every `logInterval` steps. */
 export function progressOn(
   output: Output,
   { logInterval, unit }: { logInterval: number; unit: string },
@@ -49,7 +52,7 @@ export function progressOn(
   return output.isTTY === true ? new ProgressBar(output, unit) : new ProgressLines(output, logInterval);
 }
 
-/** For ranks that show nothing. */
+/** For ranks without output. */
 export const noProgress: Progress = {
   begin: () => undefined,
   isDue: () => false,
@@ -57,9 +60,9 @@ export const noProgress: Progress = {
   end: () => undefined,
 };
 
-/** Ten times a second a person sees as moving. */
+/** Ten updates per second look continuous. */
 const msBetweenDrawings = 100;
-/** What the bar may take: the rest of the line is figures. */
+/** Maximum width of the bar; the figures use the rest of the line. */
 const barSize = { least: 5, most: 40 };
 const columnsOfFigures = 66;
 
@@ -85,7 +88,8 @@ class ProgressBar implements Progress {
       barsize: Math.min(Math.max(room, barSize.least), barSize.most),
       barCompleteChar: '=',
       barIncompleteChar: ' ',
-      // Its handler of SIGINT and SIGTERM would make the process outlive the first Ctrl-C; nothing about the terminal is changed that it had to restore.
+      // Its handler of SIGINT and SIGTERM would keep the process alive after the first Ctrl-C. It is not
+      // needed, since the bar does not change terminal settings.
       gracefulExit: false,
       linewrap: true,
     });
@@ -128,7 +132,7 @@ export function duration(seconds: number): string {
   return parts[0] > 0 ? `${text} h` : `${text} min`;
 }
 
-/** The lines of PyTorch's and Kubeflow's MNIST examples, whose format Katib reads. */
+/** Lines in the format of PyTorch's and Kubeflow's MNIST examples, which Katib parses. */
 class ProgressLines implements Progress {
   readonly #output: Output;
   readonly #logInterval: number;

@@ -12,44 +12,47 @@ import type { TrainJobProgress } from './train-job/train-job-progress.ts';
 import { noProgress, progressOn, type Output, type Progress, type Standing } from './progress.ts';
 
 export interface TrainingReportOptions {
-  /** Samples in an epoch, over all ranks. */
+  /** Number of samples per epoch, over all ranks. */
   samples: number;
-  /** Epochs that there will be; shown beside the present one where it is given. */
+  /** Total number of epochs, shown next to the current one. Default: not shown. */
   epochs?: number;
-  /** What samples are called; `'samples'` unless given. */
+  /** Name of a sample in the output. Default: `'samples'`. */
   unit?: string;
-  /** Steps between two lines of a log, and between two points of TensorBoard's curves; 10 unless given. */
+  /** Number of steps between log lines and between points of TensorBoard's curves. Default: 10. */
   logInterval?: number;
-  /** A folder for TensorBoard: `tensorboard --logdir <dir>`. Nothing is written unless given. */
+  /** Folder for TensorBoard (`tensorboard --logdir <dir>`). Default: nothing is written. */
   dir?: string | undefined;
-  /** A file for a trace of every rank, of 50 steps after the first 5; see `profile`. Nothing is recorded unless given. */
+  /**
+   * File for a trace of all ranks, of 50 steps after the first 5; see `profile`. Default: nothing is
+   * recorded.
+   */
   profile?: string | undefined;
-  /** Where lines and the table go; standard output unless given. */
+  /** Stream for progress lines and the table. Default: standard output. */
   output?: Output;
-  /** The ranks that train together; the default group unless given, this process alone without one. */
+  /** The ranks that train together. Default: the default group, or this process alone if there is none. */
   processGroup?: ProcessGroup;
-  /** Steps that a training which is resumed had made, where the curves go on; 0 unless given. */
+  /** Number of steps before resuming, at which the curves continue. Default: 0. */
   stepsBefore?: number;
 }
 
-/** What of an epoch a training had done that is resumed in its middle. */
+/** Progress within the epoch when resuming mid-epoch. */
 export interface DoneBefore {
   steps: number;
   /** Of this rank. */
   samples: number;
 }
 
-/** What a step has to say. */
+/** The results of one step. */
 export interface StepReport {
-  /** A number, or a loss whose `backward` has ended. Read where it is shown, not in every step. */
+  /** A number, or a loss tensor after `backward`. It is read only in steps that are shown. */
   loss: number | { item(): Promise<number> };
   /** Samples in this rank's batch. */
   samples: number;
-  /** The learning rate, for TensorBoard. */
+  /** Learning rate, for TensorBoard. */
   lr?: number;
 }
 
-/** Of a model, to show how its gradients are distributed. */
+/** A model parameter, for gradient histograms. */
 export interface ModelWithGradients {
   namedParameters(): Iterable<[string, { readonly grad: Iterable<number> | undefined }]>;
 }
@@ -68,9 +71,11 @@ const optionNames: OptionNames<TrainingReportOptions> = {
 const stepNames: OptionNames<StepReport> = { loss: true, samples: true, lr: true };
 
 /**
- * What people see of a training: progress, TensorBoard's curves, a trace, and a table at the end. Rank 0 writes; the others measure. A collective where `profile`
- * is given. In the pod of a TrainJob (KUBEFLOW_TRAINER_SERVER_URL, …_CA_CERT and …_TOKEN are set) rank 0 also tells Kubeflow Trainer, every 5 s and at the end:
- * the part that is done and the time left where `epochs` is given, and loss, epoch, rate and learning rate.
+ * Reports on training: progress lines, TensorBoard curves, a trace, and a table at the end. Rank 0 writes;
+ * the other ranks only measure. A collective if `profile` is set. In the pod of a TrainJob
+ * (KUBEFLOW_TRAINER_SERVER_URL, …_CA_CERT and …_TOKEN are set), rank 0 also reports to Kubeflow Trainer every
+ * 5 s and at the end: loss, epoch, rate and learning rate, and, if `epochs` is set, percentage and remaining
+ * time.
  *
  *     const report = await trainingReport({ samples: dataset.length, dir: 'logs' });
  *     for (let epoch = 1; epoch <= epochs; epoch += 1) {
@@ -82,8 +87,8 @@ const stepNames: OptionNames<StepReport> = { loss: true, samples: true, lr: true
  *     }
  *     await report.end();
  *
- * @throws InvalidArgumentError for counts that are none; on rank 0 the file system's error for a folder that cannot be written to; on
- * every rank InvalidArgumentError for such a trace
+ * @throws InvalidArgumentError for invalid counts, and on every rank if rank 0 cannot write the trace; the
+ * file system's error on rank 0 if it cannot write to `dir`
  */
 export async function trainingReport(options: TrainingReportOptions): Promise<TrainingReport> {
   const who = 'trainingReport';
@@ -99,7 +104,7 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
   return new TrainingReport(options, { group, writer, profiler, trainJob });
 }
 
-/** In the pod of a TrainJob whose operator wants to hear of progress. */
+/** Returns the progress reporter if this is the pod of a TrainJob that accepts progress reports. */
 async function openTrainJobProgress(): Promise<TrainJobProgress | undefined> {
   const server = trainerServerIn(process.env);
   if (server === undefined) return undefined;
@@ -115,10 +120,10 @@ interface Parts {
   trainJob: TrainJobProgress | undefined;
 }
 
-/** An epoch that is under way. */
+/** The epoch in progress. */
 interface Running {
   readonly number: number;
-  /** Batches of this rank. */
+  /** Number of batches of this rank. */
   readonly of: number;
   readonly startedAt: number;
   readonly before: DoneBefore;
@@ -128,9 +133,9 @@ interface Running {
   samples: number;
 }
 
-/** What `trainingReport` gives. */
+/** A report on training, returned by `trainingReport`. */
 export class TrainingReport {
-  /** TensorBoard's file, for what else is to be in it; undefined without `dir`, and on ranks other than 0. */
+  /** The TensorBoard writer, for additional values; undefined without `dir`, and on ranks other than 0. */
   readonly writer: SummaryWriter | undefined;
   readonly #options: TrainingReportOptions;
   readonly #group: ProcessGroup | undefined;
@@ -142,11 +147,11 @@ export class TrainingReport {
   readonly #progress: Progress;
   readonly #summary: RankSummary;
   #running: Running | undefined;
-  /** When, and with how many samples of this rank in the epoch, the last point of the curves was. */
+  /** Time of the last point of the curves, and this rank's samples in the epoch at that time. */
   #lastPoint = { at: 0, samples: 0 };
   #ended = false;
 
-  /** Made by `trainingReport`. */
+  /** Called by `trainingReport`. */
   constructor(options: TrainingReportOptions, { group, writer, profiler, trainJob }: Parts) {
     const { output = process.stdout, unit = 'samples', logInterval = 10 } = options;
     this.writer = writer;
@@ -162,18 +167,18 @@ export class TrainingReport {
     this.#summary = { rank: group?.rank ?? 0, host: hostname(), ...nothing };
   }
 
-  /** Steps so far, in all epochs, and in those of a training that is resumed: the x axis of the curves. */
+  /** Number of steps in all epochs, including those before resuming. The x axis of the curves. */
   get steps(): number {
     return (this.#options.stepsBefore ?? 0) + this.#summary.steps + (this.#running?.steps ?? 0);
   }
 
   /**
-   * The batches of one epoch; how long the loop waits for each is measured.
+   * Iterates over the batches of one epoch and measures the time the loop waits for each.
    *
-   * @param number of the epoch, from 1
+   * @param number number of the epoch, from 1
    * @param loader its `length` is the number of batches
-   * @param before what of the epoch was done before, where the loader goes on in its middle
-   * @throws RingrunError `ERR_EPOCH_UNDER_WAY` inside of another epoch
+   * @param before progress within the epoch if the loader resumes mid-epoch
+   * @throws RingrunError `ERR_EPOCH_UNDER_WAY` inside another epoch
    */
   async *epoch<Batch>(
     number: number,
@@ -183,7 +188,7 @@ export class TrainingReport {
     if (this.#running !== undefined) {
       throw new RingrunError(
         'ERR_EPOCH_UNDER_WAY',
-        `epoch ${number} was begun inside of epoch ${this.#running.number}: end the loop over that one first.`,
+        `TrainingReport.epoch: epoch ${number} started inside epoch ${this.#running.number}. End the loop over epoch ${this.#running.number} first.`,
       );
     }
     this.#begin(number, loader.length, before);
@@ -194,7 +199,7 @@ export class TrainingReport {
     }
   }
 
-  /** A step is over. Called by every rank, inside of a loop over `epoch`. */
+  /** Reports a completed step. Call it on every rank, inside a loop over `epoch`. */
   async step(report: StepReport): Promise<void> {
     requireOptions('TrainingReport.step', report, stepNames);
     const { loss, samples, lr } = report;
@@ -202,7 +207,7 @@ export class TrainingReport {
     if (running === undefined) {
       throw new RingrunError(
         'ERR_NO_EPOCH',
-        'step was called outside of an epoch: call it in a loop over report.epoch(number, loader).',
+        'TrainingReport.step: called outside an epoch. Call it in a loop over report.epoch(number, loader).',
       );
     }
     const [before, step] = [running.samples, running.steps];
@@ -222,8 +227,8 @@ export class TrainingReport {
   }
 
   /**
-   * Histograms of the gradients that the last step has left, one for each parameter, under `gradients/<name>`. Does nothing without `dir`, and on ranks other than
-   * 0: those of DistributedDataParallel are the same on all.
+   * Writes a histogram of each parameter's current gradient, under `gradients/<name>`. Does nothing without
+   * `dir`, and on ranks other than 0, because DistributedDataParallel's gradients are the same on all ranks.
    */
   addGradients(model: ModelWithGradients): void {
     if (this.writer === undefined) return;
@@ -233,9 +238,10 @@ export class TrainingReport {
   }
 
   /**
-   * Ends TensorBoard's file and the trace, gathers what each rank has counted, and prints the table on rank 0. A collective. Calling it again does nothing.
+   * Closes TensorBoard's file and the trace, gathers the totals of all ranks, and prints the table on rank 0.
+   * A collective. Calling it again does nothing.
    *
-   * @returns on rank 0 what each rank has counted, by rank; elsewhere undefined
+   * @returns on rank 0, the totals by rank; on other ranks undefined
    */
   async end(): Promise<readonly RankSummary[] | undefined> {
     if (this.#ended) return undefined;
@@ -279,7 +285,7 @@ export class TrainingReport {
     this.#progress.show(this.#standing(running, running.steps - 1, samplesBefore), now, loss);
   }
 
-  /** Ranks have equal shares, as a DistributedSampler gives them. */
+  /** Assumes equal shares of all ranks, as with a DistributedSampler. */
   #standing({ startedAt, before }: Running, steps: number, samples: number): Standing {
     const samplesPerSecond = (1000 * samples * this.#ranks) / (performance.now() - startedAt);
     return {
@@ -289,7 +295,7 @@ export class TrainingReport {
     };
   }
 
-  /** The last step of an epoch is told of too, so that the last status of all has it. */
+  /** Also reports the last step of an epoch, so that the final status includes it. */
   #tell(running: Running, loss: number, lr: number | undefined): void {
     const { steps, samplesPerSecond } = this.#standing(running, running.steps, running.samples);
     const standing = { epoch: running.number, epochs: this.#options.epochs, steps, stepsOfEpoch: running.of };
@@ -302,7 +308,7 @@ export class TrainingReport {
     const rate =
       (1000 * (running.samples - this.#lastPoint.samples) * this.#ranks) / (now - this.#lastPoint.at);
     this.#lastPoint = { at: now, samples: running.samples };
-    // The step that the loss belongs to, from 0: the update that it led to is not in it.
+    // The loss was computed before this step's update, so its x is the step from 0.
     const step = this.steps - 1;
     writer.addScalar('train/loss', loss, step);
     if (lr !== undefined) writer.addScalar('train/learning_rate', lr, step);

@@ -8,10 +8,10 @@ import { byName, checkedName } from './names.ts';
 import { readWhole } from './read-whole.ts';
 import type { Storage, StoredObject } from './storage.ts';
 
-/** What is being written has this ending, and is not listed: it is left behind only by a crash. */
+/** Suffix of files that are being written, which are not listed. Only a crash leaves one behind. */
 const unfinished = '.part';
 
-/** Files below a folder, which is made when first written to. */
+/** Files below a folder, which is created by the first write. */
 export class DirectoryStorage implements Storage {
   readonly location: string;
 
@@ -47,7 +47,7 @@ export class DirectoryStorage implements Storage {
     await this.#try('deleting', path, () => rm(path, { recursive: true, force: true }));
   }
 
-  /** Undefined for what has gone since its name was read, and for a link to nothing. */
+  /** Undefined for a file that was deleted after listing, and for a dangling link. */
   async #objectAt(name: string): Promise<StoredObject | undefined> {
     const found = await stat(this.#path(name)).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -56,7 +56,9 @@ export class DirectoryStorage implements Storage {
     return found && { name, bytes: found.size };
   }
 
-  /** Names in `folder`, which ends in `/` or is empty, and below: no folder is opened that has none that begins with `prefix`. */
+  /**
+   * Names below `folder` (ends with `/` or is empty). Opens only folders that may have names that begin with `prefix`.
+   */
   async #namesIn(folder: string, prefix: string): Promise<string[]> {
     const names: string[] = [];
     for (const entry of await entriesOf(join(this.location, folder))) {
@@ -82,12 +84,12 @@ export class DirectoryStorage implements Storage {
   }
 }
 
-/** Whether a folder may have what begins with `prefix`. */
+/** True if a folder may contain names that begin with `prefix`. */
 function isOnTheWay(folder: string, prefix: string): boolean {
   return folder.startsWith(prefix) || prefix.startsWith(folder);
 }
 
-/** A folder that is not there has nothing, and neither has a file. */
+/** Empty for a missing folder and for a file. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
@@ -98,8 +100,8 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
 }
 
 /**
- * Under another name first, and renamed when all is on the disk: readers, and whoever comes after a crash, see the old file or the whole
- * new one. The folder is synced too, because it is what keeps the new name.
+ * Writes a temporary file, syncs and renames it: readers, also after a crash, find the complete old or new file. The
+ * folder is synced too, because it stores the new name.
  */
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}${unfinished}`;

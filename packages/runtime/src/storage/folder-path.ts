@@ -3,9 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { InvalidArgumentError } from '@ringrun/collectives';
 
 /**
- * Refuses a path that can be no folder, because it or the nearest of its parents that exists is something else. A folder that does not exist may be made later.
+ * Refuses a path that cannot be a folder, because it or its nearest existing parent is a file. Accepts folders that do
+ * not exist.
  *
- * @param who What failed, for the message, such as `Checkpointer: dir`.
+ * @param who Subject of the error, such as `Checkpointer: dir`.
  * @throws InvalidArgumentError
  */
 export function refuseFileAsFolder(path: string, who: string): void {
@@ -14,7 +15,7 @@ export function refuseFileAsFolder(path: string, who: string): void {
   const got =
     existing.path === resolve(path) ? `the file ${path}` : `${path}, in which ${existing.path} is a file`;
   throw new InvalidArgumentError(
-    `${who}: expected a folder, got ${got}. Name a folder, or one that does not exist yet.`,
+    `${who}: expected a folder, got ${got}. Use a folder, or a path that does not exist yet.`,
   );
 }
 
@@ -25,7 +26,7 @@ function nearestExisting(path: string): { path: string; isFolder: boolean } {
   return parent === path ? { path, isFolder: true } : nearestExisting(parent);
 }
 
-/** Undefined also where the path may not be looked at: the first access tells why. */
+/** Undefined also if the path cannot be read: the first access reports the reason. */
 function tryStat(path: string) {
   try {
     return statSync(path, { throwIfNoEntry: false });

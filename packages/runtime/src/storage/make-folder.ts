@@ -3,22 +3,23 @@ import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 /*
- * Folders are made without Node's `recursive` option: where the system answers ENOENT although the folder above is there (`/proc/x`), Node tries again forever.
+ * Without Node's `recursive` option, which retries forever if the system returns ENOENT although the parent exists
+ * (`/proc/x`).
  */
 
 /**
- * Makes a folder and those above it, unless they are there, and syncs each into the one above: files in a folder whose own name is lost are lost too.
+ * Creates a folder and its parents if needed, and syncs each parent: a folder whose name is lost loses its files too.
  *
  * @throws the file system's error
  */
 export async function makeFolder(path: string): Promise<void> {
   if (await makeOne(path)) return;
   if (dirname(path) !== path) await makeFolder(dirname(path));
-  // A second time it is the system's answer, whose error is thrown.
+  // The second attempt throws the system's error.
   if (!(await makeOne(path))) await mkdir(path);
 }
 
-/** False where the folder above it is missing. */
+/** False if the parent is missing. */
 async function makeOne(path: string): Promise<boolean> {
   try {
     await mkdir(path);
@@ -31,7 +32,7 @@ async function makeOne(path: string): Promise<boolean> {
   return true;
 }
 
-/** Makes a folder and those above it, unless they are there. Throws the file system's error. */
+/** Creates a folder and its parents if needed. Throws the file system's error. */
 export function makeFolderSync(path: string): void {
   const folder = resolve(path);
   if (makeOneSync(folder)) return;
@@ -50,7 +51,7 @@ function makeOneSync(path: string): boolean {
   }
 }
 
-/** Some network file systems cannot sync folders (EINVAL), and keep their names at once. */
+/** Ignores EINVAL of network file systems that cannot sync folders; they store names immediately. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -1,16 +1,16 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
 
-/** `name`, when it is one that stays below its storage's place. */
+/** Returns `name` if it stays inside the storage. */
 export function checkedName(name: string): string {
   const parts = name.split('/');
   if (parts.every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0')))
     return name;
   throw new InvalidArgumentError(
-    `Storage: '${name}' is no name; give parts with one '/' between them, none of them '.' or '..', such as 'step-100/rank-0.bin'.`,
+    `Storage: expected a name of parts separated by one '/', without '.' and '..', such as 'step-100/rank-0.bin', got '${name}'.`,
   );
 }
 
-/** In the order of their characters, as buckets list them. */
+/** By UTF-8 bytes, the order in which buckets list names. */
 export function byName(a: { name: string }, b: { name: string }): number {
   return Buffer.compare(Buffer.from(a.name), Buffer.from(b.name));
 }

@@ -4,11 +4,13 @@ import { S3Storage } from './s3-storage.ts';
 import type { Storage } from './storage.ts';
 
 /**
- * The storage at `location`: a folder's path, or `s3://bucket/prefix` for an S3-compatible bucket. Nothing is opened before it is used.
+ * The storage at `location`: a folder's path, or `s3://bucket/prefix` for an S3-compatible bucket. Opens nothing before
+ * its first use.
  *
- * Buckets take what the AWS clients take from the environment: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL (for services other than Amazon, addressed with the
- * bucket in the path), AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or another of its sources (profiles, the roles of a pod or a machine),
- * and AWS_REGION (us-east-1 with an endpoint unless given).
+ * Buckets are configured by the environment, as for AWS clients: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL (services
+ * other than Amazon, with the bucket in the path), AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or
+ * other sources of credentials (profiles, roles of a pod or a machine), and AWS_REGION (default with an endpoint:
+ * us-east-1).
  *
  * Throws `InvalidArgumentError` for another scheme, or a bucket's URL without a bucket.
  */
@@ -16,11 +18,11 @@ export function openStorage(location: string): Storage {
   if (isBucket(location)) return new S3Storage(partsOf(location));
   if (location !== '' && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return new DirectoryStorage(location);
   throw new InvalidArgumentError(
-    `openStorage: '${location}' is no place for data; give a folder's path or s3://bucket/prefix.`,
+    `openStorage: expected a folder's path or s3://bucket/prefix, got '${location}'.`,
   );
 }
 
-/** Whether a location is a bucket's. */
+/** True for `s3://…`. */
 export function isBucket(location: string): boolean {
   return location.startsWith('s3://');
 }
@@ -32,6 +34,6 @@ function partsOf(location: string): { bucket: string; prefix: string } {
     .filter((part) => part !== '');
   if (bucket !== '') return { bucket, prefix: prefix.join('/') };
   throw new InvalidArgumentError(
-    `openStorage: '${location}' names no bucket; give s3://bucket or s3://bucket/prefix.`,
+    `openStorage: expected s3://bucket or s3://bucket/prefix, got '${location}'.`,
   );
 }

@@ -14,11 +14,11 @@ export async function readWhole(path: string, atOnce = readAtOnce): Promise<Uint
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    // What the system makes up as it is read, such as /proc, has no size.
+    // Generated files, such as those in /proc, have size 0.
     if (size === 0) return await file.readFile();
     if (size > constants.MAX_LENGTH)
       throw new Error(
-        `it has ${size} bytes, and an array of this Node.js has at most ${constants.MAX_LENGTH}`,
+        `it has ${size} bytes, but an array of this Node.js has at most ${constants.MAX_LENGTH}`,
       );
     const bytes = new Uint8Array(size);
     let read = 0;

@@ -2,24 +2,24 @@ import { StorageError } from './storage-error.ts';
 import type { StorageProblem } from './storage-error.ts';
 
 const credentialsCure =
-  'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN where they are temporary, to ones that this endpoint knows';
+  'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN for temporary credentials) to valid credentials of this endpoint';
 const endpointCure =
-  'Set AWS_ENDPOINT_URL_S3 (or AWS_ENDPOINT_URL) to the address of the S3-compatible service, such as http://minio:9000; unset, it is Amazon';
+  'Set AWS_ENDPOINT_URL_S3 (or AWS_ENDPOINT_URL) to the address of the S3-compatible service, such as http://minio:9000 (default: Amazon S3)';
 const regionCure = "Set AWS_REGION to the bucket's region";
 
 type Meaning = [problem: StorageProblem, cure: string];
 
 const notAllowed: Meaning = [
   'no permission',
-  'Allow these credentials s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject and s3:DeleteObject on its objects',
+  'Grant s3:ListBucket on the bucket, and s3:GetObject, s3:PutObject and s3:DeleteObject on its objects',
 ];
-const noRoom: Meaning = ['full', 'Make room in the bucket, or raise its quota'];
+const noRoom: Meaning = ['full', 'Free space in the bucket, or raise its quota'];
 
-/** What the names that S3, its client and the system give to failures mean, and what to do about each. */
+/** Problem and fix by error name or code of S3, its client and the system. */
 const meanings: Readonly<Partial<Record<string, Meaning>>> = {
   NoSuchKey: ['not found', 'Check the prefix and the name'],
-  NoSuchBucket: ['no such bucket', 'Create it, or correct the name behind s3://, or the endpoint'],
-  InvalidBucketName: ['no such bucket', 'Correct the name behind s3://'],
+  NoSuchBucket: ['no such bucket', 'Create it, or correct the name after s3:// or the endpoint'],
+  InvalidBucketName: ['no such bucket', 'Correct the name after s3://'],
   AccessDenied: notAllowed,
   InvalidAccessKeyId: ['no valid credentials', credentialsCure],
   SignatureDoesNotMatch: ['no valid credentials', credentialsCure],
@@ -43,7 +43,7 @@ const meanings: Readonly<Partial<Record<string, Meaning>>> = {
   ECONNRESET: ['interrupted', 'Look at the service and the network, and run again'],
   EPIPE: ['interrupted', 'Look at the service and the network, and run again'],
   QuotaExceeded: noRoom,
-  XMinioStorageFull: ['full', "Make room on the service's disks"],
+  XMinioStorageFull: ['full', "Free space on the service's disks"],
 };
 
 interface Failure {
@@ -54,7 +54,9 @@ interface Failure {
   $response?: { statusCode?: number };
 }
 
-/** What a failed request becomes; `attempt` says what was tried, such as `reading s3://bucket/a at http://host:9000`. */
+/**
+ * Converts the error of a request. `attempt` is the failed action, such as `reading s3://bucket/a at http://host:9000`.
+ */
 export function s3Error(attempt: string, cause: unknown): StorageError {
   const failure = cause as Failure;
   const { name = '', message = String(cause), code = '' } = failure;
@@ -65,11 +67,11 @@ export function s3Error(attempt: string, cause: unknown): StorageError {
   return new StorageError(problem, attempt, `${name}: ${message}${answer}`, cure, { cause });
 }
 
-/** For answers that are not S3's. */
+/** For errors without an S3 error name. */
 function meaningOfStatus(status: number | undefined): Meaning {
   if (status === 401 || status === 403) return notAllowed;
   if (status === 507) return noRoom;
   if (status !== undefined && status < 500)
-    return ['wrong endpoint', `What answers does not speak S3. ${endpointCure}`];
-  return ['failed', 'Look at the service, and run again'];
+    return ['wrong endpoint', `The server is no S3-compatible service. ${endpointCure}`];
+  return ['failed', 'Check the service, and run again'];
 }

@@ -6,19 +6,19 @@ import type { Storage, StoredObject } from './storage.ts';
 
 export interface S3StorageOptions {
   bucket: string;
-  /** What all names begin with in the bucket, without `/` at its ends; may be empty. */
+  /** Prefix of all names in the bucket, without leading or trailing `/`. May be empty. */
   prefix: string;
-  /** Bytes of one request, above which an object is sent in several; 64 MiB unless given, at least 5 MiB (S3's limit). */
+  /** Larger objects are sent in parts of this many bytes, at least 5 MiB (S3's limit). Default: 64 MiB. */
   partBytes?: number;
-  /** Milliseconds that the service may send nothing until it counts as gone; 30,000 unless given. */
+  /** Milliseconds without data after which a request fails. Default: 30,000. */
   patienceMs?: number;
 }
 
-/** How often the rest of an object is asked for when its connection breaks. */
+/** Attempts to read an object if its connection breaks. */
 const readAttempts = 3;
 const partsAtOnce = 4;
 
-/** Objects below a prefix of a bucket. Each is written by one request, or by several that take effect together. */
+/** Objects below a prefix of a bucket. Every write is atomic: one request, or a multipart upload. */
 export class S3Storage implements Storage {
   readonly location: string;
   readonly #bucket: string;
@@ -27,7 +27,7 @@ export class S3Storage implements Storage {
   readonly #patienceMs: number;
   #connection: Promise<Connection> | undefined;
 
-  /** Endpoint, region and credentials are the environment's: see `openStorage`. Nothing is sent yet. */
+  /** Endpoint, region and credentials are read from the environment: see `openStorage`. Sends nothing. */
   constructor({ bucket, prefix, partBytes = 64 * 2 ** 20, patienceMs = 30_000 }: S3StorageOptions) {
     this.#bucket = bucket;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
@@ -44,7 +44,7 @@ export class S3Storage implements Storage {
         for (const { Key = '', Size = 0 } of Contents)
           objects.push({ name: Key.slice(this.#prefix.length), bytes: Size });
       }
-      // What consoles make for a folder is an object too, of no bytes and a name that ends in `/`.
+      // Consoles create an empty object with a trailing `/` for a folder.
       return objects.filter(({ name }) => name !== '' && !name.endsWith('/')).sort(byName);
     });
   }
@@ -89,7 +89,7 @@ export class S3Storage implements Storage {
     }
   }
 
-  /** A connection that breaks in the middle is followed by one for the rest, of the same version of the object. */
+  /** If the connection breaks, requests the rest of the same version of the object. */
   async #readAll({ client, s3 }: Connection, name: string): Promise<Uint8Array<ArrayBuffer>> {
     let whole: Uint8Array<ArrayBuffer> | undefined;
     let version: string | undefined;
@@ -119,7 +119,7 @@ export class S3Storage implements Storage {
     }
   }
 
-  /** Nothing of it can be seen before the last request. */
+  /** The object becomes visible with the last request. */
   async #writeInParts({ client, s3 }: Connection, name: string, bytes: Uint8Array): Promise<void> {
     const object = this.#object(name);
     const { UploadId } = await client.send(new s3.CreateMultipartUploadCommand(object));
@@ -135,14 +135,15 @@ export class S3Storage implements Storage {
         new s3.CompleteMultipartUploadCommand({ ...object, UploadId, MultipartUpload: { Parts } }),
       );
     } catch (error) {
-      // Parts that nobody completes are stored, and paid for, until they are aborted. The upload's own error is what matters.
+      // Parts of an incomplete upload are stored and billed until it is aborted. An error of the abort would hide the
+      // upload's error.
       await client.send(new s3.AbortMultipartUploadCommand({ ...object, UploadId })).catch(() => undefined);
       throw error;
     }
   }
 }
 
-/** Results of `act(0)` to `act(count - 1)`, of which a few run at once. */
+/** Results of `act(0)` to `act(count - 1)`, at most `partsAtOnce` at a time. */
 async function inTurn<T>(count: number, act: (place: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;
@@ -158,10 +159,10 @@ async function inTurn<T>(count: number, act: (place: number) => Promise<T>): Pro
 
 type Body = AsyncIterable<Uint8Array> & { destroy(error: Error): void };
 
-/** The chunks of a body, which fails when none comes for so long. */
+/** The chunks of a body. Fails if no chunk arrives within `patienceMs`. */
 async function* withPatience(body: Body, patienceMs: number): AsyncGenerator<Uint8Array, void> {
   const patience = setTimeout(() => {
-    body.destroy(new Error(`nothing came for ${patienceMs / 1000} s`));
+    body.destroy(new Error(`no data was received for ${patienceMs / 1000} s`));
   }, patienceMs);
   try {
     for await (const chunk of body) {
@@ -184,22 +185,23 @@ function brokenOff(received: number, total: number, cause: unknown): Error {
 
 interface Connection {
   client: S3.S3Client;
-  /** The client's module, which takes 0.2 s to load: only where there is a bucket. */
+  /** The client's module, loaded on demand because that takes 0.2 s. */
   s3: typeof S3;
 }
 
 async function connect(patienceMs: number): Promise<Connection> {
-  // It warns users of Node 20 that its later releases will not support it; the release is pinned.
+  // The client warns that its later releases will not support Node 20; its release is pinned.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const s3 = await import('@aws-sdk/client-s3');
   const endpoint = endpointOf(process.env);
   const region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION;
   const client = new s3.S3Client({
-    // Services other than Amazon have one host for all buckets, and regions that nobody set; signatures need one all the same.
+    // Services other than Amazon use one host for all buckets. Signatures need a region, which is usually not set for
+    // them.
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true, region: region ?? 'us-east-1' }),
     followRegionRedirects: true,
     requestHandler: { connectionTimeout: 5000, requestTimeout: patienceMs, throwOnRequestTimeout: true },
-    // Not all services know the checksums that became the client's default in 2025.
+    // Not all services support the checksums that became the client's default in 2025.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });

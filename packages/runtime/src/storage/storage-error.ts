@@ -1,6 +1,6 @@
 import { RingrunError } from '@ringrun/collectives';
 
-/** Codes by what went wrong. */
+/** Error codes by problem. */
 const codes = {
   'not found': 'ERR_STORAGE_NOT_FOUND',
   'no permission': 'ERR_STORAGE_PERMISSION',
@@ -13,10 +13,12 @@ const codes = {
   failed: 'ERR_STORAGE',
 } as const;
 
-/** What went wrong with a storage. */
+/** Kinds of storage failures. */
 export type StorageProblem = keyof typeof codes;
 
-/** A storage did not do what it was asked for. The message says what was tried where, what came of it, and how to mend it. */
+/**
+ * A storage operation failed. The message has the operation, the location, the problem with its reason, and the fix.
+ */
 export class StorageError extends RingrunError {
   readonly problem: StorageProblem;
 

@@ -1,35 +1,35 @@
-/** What is stored under a name. */
+/** An entry of a storage. */
 export interface StoredObject {
-  /** Below the storage's location, with `/` between its parts. */
+  /** Relative to the storage's location, with `/` between its parts. */
   name: string;
   bytes: number;
 }
 
 /**
- * Named bytes below one place: a folder, a mounted volume, or a prefix of a bucket.
+ * Named bytes in a folder, a mounted volume, or a prefix of a bucket.
  *
- * Names have parts with `/` between them, such as `step-100/rank-0.bin`; one that leaves the place is an `InvalidArgumentError`. What fails rejects with a
- * `StorageError` that says what was tried and how to mend it.
+ * Names have parts separated by `/`, such as `step-100/rank-0.bin`. Methods reject with `InvalidArgumentError` for a
+ * name that leaves the storage, and with `StorageError` if the operation fails.
  */
 export interface Storage {
-  /** Where it is, for messages: the folder's path, or `s3://bucket/prefix`. */
+  /** The folder's path, or `s3://bucket/prefix`, for messages. */
   readonly location: string;
 
-  /** Everything whose name begins with `prefix` (any name unless given), in the order of the names' characters. Nothing there is an empty list. */
+  /** All entries whose names begin with `prefix`, sorted by name. Default: all. Empty if there are none. */
   list(prefix?: string): Promise<StoredObject[]>;
 
-  /** All bytes under `name`. Nothing there is a `StorageError` whose problem is `not found`. */
+  /** All bytes of `name`. If it does not exist, rejects with a `StorageError` with the problem `not found`. */
   read(name: string): Promise<Uint8Array<ArrayBuffer>>;
 
   /**
-   * Stores bytes, instead of what was there. Whoever reads meanwhile, and after a crash at any moment, finds all of the old or all of the
-   * new. Once it resolves the bytes are durable.
+   * Writes or replaces `name`, atomically: readers, also after a crash, find the complete old or new bytes. The bytes
+   * are durable when the promise resolves.
    */
   write(name: string, bytes: Uint8Array): Promise<void>;
 
-  /** Removes what is there; nothing there is no error. */
+  /** Removes `name`. No error if it does not exist. */
   delete(name: string): Promise<void>;
 
-  /** Removes everything whose name begins with `folder` and a `/`, also what a crash has left half written there; nothing there is no error. */
+  /** Removes all names that begin with `folder/`, also incomplete files left by a crash. No error if there are none. */
   deleteFolder(folder: string): Promise<void>;
 }

@@ -2,21 +2,23 @@ import { InvalidArgumentError, requireOptions } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import type { Call, Failure, Result } from './wire.ts';
 
-/** What a call that succeeds is answered with. */
+/** Result of a call that succeeded. */
 export type Success = Exclude<Result, Failure>;
 
 const timeoutOption = { timeoutMs: true } as const;
 
-/** A `Store` whose calls are carried out elsewhere: checks the arguments, makes one request of each call, and unwraps the result. */
+/**
+ * Base of stores that execute calls elsewhere: checks the arguments, sends one request per call and unwraps the result.
+ */
 export abstract class CallingStore implements Store {
   readonly timeoutMs: number;
 
-  /** @throws InvalidArgumentError for a time that is none. */
+  /** @throws InvalidArgumentError if `timeoutMs` is negative or NaN. */
   constructor(timeoutMs: number) {
     this.timeoutMs = checkTimeout(timeoutMs);
   }
 
-  /** Carries it out, within that time; where the call waits for keys, the time is that of waiting. */
+  /** Executes the call within `timeoutMs`. For calls that wait for keys, `timeoutMs` limits that wait. */
   protected abstract request(call: Call, timeoutMs: number): Promise<Success>;
 
   abstract close(): Promise<void>;
@@ -35,7 +37,7 @@ export abstract class CallingStore implements Store {
   async add(key: string, amount: number): Promise<number> {
     if (!Number.isSafeInteger(amount)) {
       throw new InvalidArgumentError(
-        `add("${key}", ${amount}): expected an integer between -(2^53 - 1) and 2^53 - 1.`,
+        `add("${key}", ${amount}) failed: expected an integer from -(2^53 - 1) to 2^53 - 1, got ${amount}.`,
       );
     }
     return (await this.#call('count', { op: 'add', key, amount })).number;
@@ -68,7 +70,7 @@ export abstract class CallingStore implements Store {
     return (await this.#call('count', { op: 'numKeys' })).number;
   }
 
-  /** A call and the one kind of result that it is answered with. */
+  /** @param kind The kind of result that a successful call returns. */
   async #call<K extends Success['kind']>(
     kind: K,
     call: Call,
@@ -81,7 +83,7 @@ export abstract class CallingStore implements Store {
   }
 }
 
-/** Returns it when it can be one; 0 means without waiting, Infinity without end. */
+/** Returns `timeoutMs` if it is valid. 0: do not wait. Infinity: no limit. */
 export function checkTimeout(timeoutMs: number): number {
   if (!(timeoutMs >= 0)) {
     throw new InvalidArgumentError(

@@ -11,15 +11,15 @@ import { WaitingLines, formatDuration } from './waiting-lines.ts';
 import type { Call } from './wire.ts';
 
 export interface ConnectStoreOptions extends HostPort {
-  /** Milliseconds until the connection, and each call that names no time of its own, gives up; 30 minutes unless given. */
+  /** Timeout in milliseconds of connecting, and of each call without its own timeout. Default: 30 minutes. */
   timeoutMs?: number | undefined;
-  /** Milliseconds until each call that names no time of its own gives up; `timeoutMs` unless given. */
+  /** Timeout in milliseconds of each call without its own timeout. Default: `timeoutMs`. */
   callTimeoutMs?: number;
-  /** Who waits, for the lines that say so, such as `rank 1`. */
+  /** Name of this process in its log lines, such as `rank 1`. */
   who?: string;
-  /** What a person calls missing keys, such as `ranks 1 and 3 to join`; `key "a"` unless given, or where it returns undefined. */
+  /** Describes missing keys in messages, such as `ranks 1 and 3 to join`. Default, also for undefined: `key "a"`. */
   describeKeys?: (keys: readonly string[]) => string | undefined;
-  /** Takes the lines that say what is waited for; stderr unless given. */
+  /** Receives the log lines about waits. Default: writes to stderr. */
   log?: (line: string) => void;
 }
 
@@ -36,11 +36,11 @@ const optionNames: OptionNames<ConnectStoreOptions> = {
 const resolveEveryMs = 500;
 
 /**
- * Connects to a store, patiently: a name that does not resolve yet and a port on which nothing listens yet are tried again until the
- * time is over, and every few seconds a line says which of the two it is.
+ * Connects to a store. Retries until the timeout if the host name does not resolve yet or nothing listens on the port
+ * yet, and logs the reason every few seconds.
  *
- * @throws StoreTimeoutError that says what was tried; RingrunError `ERR_STORE_PROTOCOL` when something else, or another version,
- * answers; InvalidArgumentError when no store can have this address.
+ * @throws StoreTimeoutError with the last failure; RingrunError `ERR_STORE_PROTOCOL` if the server is no ringrun store
+ * or has another version; InvalidArgumentError for an invalid address.
  */
 export async function connectStore(options: ConnectStoreOptions): Promise<StoreClient> {
   requireOptions('connectStore', options, optionNames);
@@ -49,7 +49,7 @@ export async function connectStore(options: ConnectStoreOptions): Promise<StoreC
   return new StoreClient(connection, options.callTimeoutMs ?? timeoutMs);
 }
 
-/** The connection of `connectStore`, greeted. */
+/** Opens the connection of `connectStore` and waits for the store's first answer. */
 export async function openConnection(
   options: ConnectStoreOptions & { timeoutMs: number },
 ): Promise<StoreConnection> {
@@ -74,11 +74,11 @@ export async function openConnection(
   return connection;
 }
 
-/** A `Store` in another thread or process, here or on another host. Calls under way keep the process alive, an idle client does not. */
+/** A `Store` in another thread, process or host. Pending calls keep the process alive, an idle client does not. */
 export class StoreClient extends CallingStore {
   readonly #connection: StoreConnection;
 
-  /** @param connection One that was greeted: `connectStore` makes them. */
+  /** @param connection Opened by `openConnection`. */
   constructor(connection: StoreConnection, timeoutMs: number) {
     super(timeoutMs);
     this.#connection = connection;
@@ -110,7 +110,7 @@ async function resolvePatiently(
         throw new StoreTimeoutError(
           [],
           `The store at ${formatHostPort(options)} was not reached within ${formatDuration(timeoutMs)}: ${state}. ` +
-            `Set MASTER_ADDR to a name or address of the host of rank 0 that resolves here.`,
+            `Set MASTER_ADDR to a name or address of rank 0's host that resolves on this host.`,
         );
       }
       lines.say(`the store at ${formatHostPort(options)}: ${state}`, startedAt, timeoutMs);

@@ -19,19 +19,19 @@ import type { WaitingLines } from './waiting-lines.ts';
 import { decodeReply, encodeRequest, protocolName } from './wire.ts';
 import type { Call, Failure, Parked, Reply, Result } from './wire.ts';
 
-/** Milliseconds between looks at how the calls under way are doing. */
+/** Milliseconds between checks of the pending calls. */
 const tickMs = 1000;
 
-/** How much longer than the store itself its client waits for the word that the time of a `get` or `wait` is over. */
+/** Milliseconds that the client waits beyond the timeout of a `get` or `wait` for the store to report the timeout. */
 const graceMs = 1000;
 
-/** Calls that change nothing. */
+/** Calls that only read. */
 const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'check', 'numKeys']);
 
 const longestTimerMs = 2 ** 31 - 1;
 
 export interface StoreConnectionOptions extends HostPort {
-  /** Whether the host is reached by IPv6. */
+  /** True if the host has an IPv6 address. */
   ipv6: boolean;
   lines: WaitingLines;
   describeKeys: (keys: readonly string[]) => string;
@@ -47,16 +47,16 @@ interface PendingCall {
 }
 
 /**
- * Requests to a store and their replies, over one DEALER socket that reconnects by itself.
+ * Requests to a store and their replies, over one DEALER socket that reconnects automatically.
  *
- * While calls are under way, the store is asked every second what they wait for. That tells a person which keys are missing, and tells
- * this side when the store was lost: nothing listens there any more, or another run of a store answers. A lost store stays lost.
- * Calls under way keep the process alive; an idle connection does not.
+ * While calls are pending, a ping every second asks the store which keys they wait for. The answer is logged, and shows
+ * when the store is lost: nothing listens any more, or a restarted store answers. A lost store is never used again.
+ * Pending calls keep the process alive; an idle connection does not.
  */
 export class StoreConnection {
   readonly #options: StoreConnectionOptions;
   readonly #where: string;
-  /** Stays the same when ZeroMQ reconnects, so that the store knows who comes back. */
+  /** Unchanged when ZeroMQ reconnects, so that the store recognizes the client. */
   readonly #name = randomUUID();
   readonly #pending = new Map<number, PendingCall>();
   #socket: Dealer;
@@ -65,10 +65,10 @@ export class StoreConnection {
   #receiving = false;
   #ticker: NodeJS.Timeout | undefined;
   #probing = false;
-  /** The run of the store that answered first. */
+  /** Instance id of the store that answered first. */
   #instance: string | undefined;
   #pingUnanswered = false;
-  /** Why no further call can succeed. */
+  /** The error of all further calls, once the connection has ended. */
   #ended: RingrunError | undefined;
 
   constructor(options: StoreConnectionOptions) {
@@ -78,7 +78,7 @@ export class StoreConnection {
     this.#outbox = new Outbox(this.#socket);
   }
 
-  /** Resolves when the store has answered for the first time. The time counts from `startedAt`, a reading of `performance.now()`. */
+  /** Resolves after the store's first answer. The timeout counts from `startedAt`, a value of `performance.now()`. */
   async greet(timeoutMs: number, startedAt: number): Promise<void> {
     this.#pingUnanswered = true;
     await this.request({ op: 'ping' }, timeoutMs, startedAt);
@@ -87,9 +87,9 @@ export class StoreConnection {
   /**
    * Resolves with the store's result.
    *
-   * @throws StoreTimeoutError when the store says so, or has said nothing in time; InvalidArgumentError when it refuses the call;
-   * RingrunError `ERR_STORE_INTERRUPTED` when the connection broke during a call that changes something, `ERR_STORE_LOST`,
-   * `ERR_STORE_PROTOCOL`, `ERR_STORE_CLOSED`.
+   * @throws StoreTimeoutError if the store reports it or does not answer in time; InvalidArgumentError if the store
+   * refuses the call; RingrunError `ERR_STORE_INTERRUPTED` if the connection broke during a writing call,
+   * `ERR_STORE_LOST`, `ERR_STORE_PROTOCOL`, `ERR_STORE_CLOSED`.
    */
   request(call: Call, timeoutMs: number, startedAt = performance.now()): Promise<Exclude<Result, Failure>> {
     if (this.#ended) return Promise.reject(this.#ended);
@@ -108,7 +108,7 @@ export class StoreConnection {
     });
   }
 
-  /** Rejects calls under way and refuses further ones. */
+  /** Rejects pending and further calls. */
   close(): void {
     this.#end(closedError(this.#where));
   }
@@ -118,11 +118,11 @@ export class StoreConnection {
       routingId: this.#name,
       sendHighWaterMark: 0,
       receiveHighWaterMark: 0,
-      // Closing loses nothing: a call is over when its reply is there.
+      // Nothing is lost by closing: a call has ended once its reply has arrived.
       linger: 0,
       reconnectInterval: 20,
       reconnectMaxInterval: 250,
-      // Keeps the way open through firewalls that forget idle connections.
+      // Some firewalls drop idle connections.
       heartbeatInterval: 15_000,
       heartbeatTimeout: 60_000,
       ipv6: this.#options.ipv6,
@@ -137,7 +137,7 @@ export class StoreConnection {
     });
   }
 
-  /** Receives only while there is something to receive: ZeroMQ keeps the process alive meanwhile. */
+  /** Receives only while calls are pending, because ZeroMQ keeps the process alive while receiving. */
   async #receive(): Promise<void> {
     this.#receiving = true;
     while (this.#pending.size > 0) {
@@ -153,7 +153,9 @@ export class StoreConnection {
 
   #take([protocol, bytes]: (Buffer | undefined)[]): void {
     if (protocol?.toString() !== protocolName) {
-      this.#end(protocolError(this.#where, `it speaks ${JSON.stringify(protocol?.toString().slice(0, 40))}`));
+      this.#end(
+        protocolError(this.#where, `its protocol is ${JSON.stringify(protocol?.toString().slice(0, 40))}`),
+      );
       return;
     }
     const { id, result }: Reply = decodeReply(bytes ?? new Uint8Array());
@@ -162,7 +164,7 @@ export class StoreConnection {
     } else if (result.kind !== 'failure') {
       this.#settle(id)?.resolve(result);
     } else if (result.reason === 'PROTOCOL') {
-      this.#end(protocolError(this.#where, `it answers: ${result.message}`));
+      this.#end(protocolError(this.#where, `it answered: ${result.message}`));
     } else {
       this.#takeFailure(id, result);
     }
@@ -185,7 +187,7 @@ export class StoreConnection {
     this.#pingUnanswered = false;
     this.#instance ??= instance;
     if (instance !== this.#instance) {
-      this.#end(lostError(this.#where, 'it was restarted and its keys are gone'));
+      this.#end(lostError(this.#where, 'it was restarted, so its keys are gone'));
       return;
     }
     this.#settleOlderThan(pingId, new Set(parked.map(({ id }) => id)));
@@ -195,8 +197,8 @@ export class StoreConnection {
   }
 
   /**
-   * Replies come in order: a call older than a ping is answered before it, or waits in the store, or was lost with a connection. One that
-   * only looks is asked again; whether another has taken effect nobody knows.
+   * Replies arrive in order: a call older than a ping was answered before it, waits in the store, or was lost with a
+   * connection. A lost call that only reads is sent again. Others are rejected, because they may have taken effect.
    */
   #settleOlderThan(pingId: number, parked: ReadonlySet<number>): void {
     for (const [id, { call }] of this.#pending) {
@@ -207,7 +209,7 @@ export class StoreConnection {
     }
   }
 
-  /** Asks what the calls under way wait for; when the last ping has no answer yet, finds out why. */
+  /** Sends a ping. If the last one is unanswered, finds out why. */
   #tick(): void {
     if (!this.#pingUnanswered) this.#ping();
     else if (!this.#probing) void this.#findOutWhy();
@@ -223,7 +225,10 @@ export class StoreConnection {
   #takeReachability(reachability: Reachability): void {
     if (reachability.kind === 'refused' && this.#instance !== undefined) {
       this.#end(
-        lostError(this.#where, 'nothing listens there any more: the process that hosted it has ended'),
+        lostError(
+          this.#where,
+          'nothing listens on its port any more because the process that served it has ended',
+        ),
       );
       return;
     }
@@ -244,7 +249,7 @@ export class StoreConnection {
   async #giveUp(id: number): Promise<void> {
     const pending = this.#settle(id);
     if (!pending) return;
-    // A `receive` that nothing will end would keep the process alive.
+    // A pending `receive` would keep the process alive.
     if (this.#pending.size === 0) this.#reopenSocket();
     const reason = describeReachability(this.#options.host, await probe(this.#options));
     pending.reject(unansweredError(this.#where, pending.call, pending.timeoutMs, reason));
@@ -256,7 +261,7 @@ export class StoreConnection {
     this.#outbox = new Outbox(this.#socket);
   }
 
-  /** Takes a call out of those under way; undefined when it is over already. */
+  /** Removes a pending call. Undefined if it has ended already. */
   #settle(id: number): PendingCall | undefined {
     const pending = this.#pending.get(id);
     if (!pending) return undefined;

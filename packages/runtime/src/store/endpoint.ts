@@ -2,13 +2,13 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { InvalidArgumentError } from '@ringrun/collectives';
 
-/** Where a store is, or will be. */
+/** Address of a store. */
 export interface HostPort {
   host: string;
   port: number;
 }
 
-/** Reads `tcp://host:port`, with an IPv6 address in brackets. `origin` names the setting in the error. */
+/** Parses `tcp://host:port`, with an IPv6 address in brackets. `origin` is the setting's name for the error. */
 export function parseEndpoint(text: string, origin: string): HostPort {
   const match = /^tcp:\/\/(?:\[([^\]]+)\]|([^:/]+)):(\d+)$/.exec(text);
   const port = Number(match?.[3]);
@@ -22,7 +22,7 @@ export function parseEndpoint(text: string, origin: string): HostPort {
 
 const highestPort = 65535;
 
-/** Refuses what can be no TCP port, before ZeroMQ tries it for ever. `lowest` is 0 where any free port will do. */
+/** Refuses invalid TCP ports, which ZeroMQ would retry forever. `lowest` is 0 if any free port may be chosen. */
 export function checkPort(port: number, lowest: 0 | 1): void {
   if (Number.isInteger(port) && port >= lowest && port <= highestPort) return;
   throw new InvalidArgumentError(
@@ -35,14 +35,14 @@ export function formatHostPort({ host, port }: HostPort): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** A name for this machine alone, which nobody else can connect to. */
+/** True for loopback names and addresses, which other machines cannot connect to. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 /**
- * The addresses of a name, IPv4 before IPv6, so that the side that binds and the side that connects choose the same one.
- * Rejects with the resolver's error (`code` ENOTFOUND, EAI_AGAIN, …) when there is none now.
+ * The addresses of a name, IPv4 before IPv6, so that server and client choose the same one.
+ * Rejects with the resolver's error (`code` ENOTFOUND, EAI_AGAIN, …) if there is none.
  */
 export async function resolveAddresses(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true });

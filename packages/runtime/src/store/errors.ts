@@ -1,10 +1,10 @@
-/** What goes wrong between a store and its client, in words. `where` is the store's `host:port`. */
+/** Errors between a store and its client. `where` is the store's `host:port`. */
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import { formatDuration } from './waiting-lines.ts';
 import { protocolName } from './wire.ts';
 import type { Call } from './wire.ts';
 
-/** The store itself says that keys did not appear in time; `store` is which one, `missing` what a person calls the keys. */
+/** The store reports that keys were not set in time. `store` and `missing` describe the store and the keys. */
 export function missingKeysError(
   store: string,
   call: Call,
@@ -15,11 +15,11 @@ export function missingKeysError(
   return new StoreTimeoutError(
     missingKeys,
     `${describeCall(call)} timed out after ${formatDuration(timeoutMs)} at ${store}: waited for ${missing}. ` +
-      `The store answers, but no process has set ${missingKeys.length === 1 ? 'this key' : 'these keys'}.`,
+      `The store is reachable, but no process has set ${missingKeys.length === 1 ? 'this key' : 'these keys'}.`,
   );
 }
 
-/** The store has said nothing in time; `reason` is what a look at its port tells. */
+/** The store did not answer in time. `reason` describes the state of its port. */
 export function unansweredError(
   where: string,
   call: Call,
@@ -28,12 +28,12 @@ export function unansweredError(
 ): StoreTimeoutError {
   return new StoreTimeoutError(
     keysOf(call),
-    `${describeCall(call)} had no answer from the store at ${where} within ${formatDuration(timeoutMs)}: ${reason}. ` +
-      `Check that the process that hosts the store runs, and that MASTER_ADDR and MASTER_PORT name it on every rank.`,
+    `${describeCall(call)} got no answer from the store at ${where} within ${formatDuration(timeoutMs)}: ${reason}. ` +
+      `Check that the process that serves the store is running, and that MASTER_ADDR and MASTER_PORT are its address on every rank.`,
   );
 }
 
-/** This process has ended the connection itself. */
+/** This process closed the connection. */
 export function closedError(where: string): RingrunError {
   return new RingrunError(
     'ERR_STORE_CLOSED',
@@ -41,24 +41,24 @@ export function closedError(where: string): RingrunError {
   );
 }
 
-/** A call that changes something was under way when the connection broke. */
+/** The connection broke during a writing call. */
 export function interruptedError(where: string, call: Call): RingrunError {
   return new RingrunError(
     'ERR_STORE_INTERRUPTED',
-    `The connection to the store at ${where} broke during ${describeCall(call)}, which may or may not have taken effect.`,
+    `The connection to the store at ${where} broke during ${describeCall(call)}, which may or may not have taken effect. Restart the job.`,
   );
 }
 
-/** The store that this client knew is gone, with its keys. */
+/** The store has ended or was restarted, so its keys are lost. */
 export function lostError(where: string, how: string): RingrunError {
-  return new RingrunError('ERR_STORE_LOST', `The store at ${where} was lost: ${how}. Start the job again.`);
+  return new RingrunError('ERR_STORE_LOST', `The store at ${where} was lost: ${how}. Restart the job.`);
 }
 
-/** Something answers that is no store, or one of another version. */
+/** The server is no ringrun store, or has another version. */
 export function protocolError(where: string, what: string): RingrunError {
   return new RingrunError(
     'ERR_STORE_PROTOCOL',
-    `What listens at ${where} is no store for this version of ringrun, which speaks "${protocolName}": ${what}. ` +
+    `The server at ${where} is no store of this ringrun version: expected the protocol "${protocolName}", but ${what}. ` +
       `Install the same version of ringrun on every host, and check MASTER_ADDR and MASTER_PORT.`,
   );
 }

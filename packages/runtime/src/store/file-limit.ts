@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** What a process has open besides its clients' connections: its own files, onnxruntime's, the group's sockets. */
+/** File descriptors besides the clients' connections: files of Node and onnxruntime, sockets of the group. */
 const besideClients = 200;
 
-/** A line for the host of a store that so many clients will connect to, where it may not open a file descriptor for each; undefined where it may. */
+/**
+ * A warning for the server of a store if the limit of open files is too low for this many clients. Otherwise undefined.
+ */
 export function fileLimitWarning(clients: number): string | undefined {
   try {
     return warningFor(readFileSync('/proc/self/limits', 'utf8'), clients);
@@ -12,13 +14,13 @@ export function fileLimitWarning(clients: number): string | undefined {
   }
 }
 
-/** @param limits Text of /proc/self/limits. Node has raised the soft limit to the hard one. */
+/** @param limits Text of /proc/self/limits. Node raises the soft limit to the hard limit at start. */
 export function warningFor(limits: string, clients: number): string | undefined {
   const limit = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
   const needed = clients + besideClients;
   if (limit >= needed) return undefined;
   return (
-    `ringrun: this process may open ${limit} files, and ${clients} clients of the store it hosts need about ${needed}: those that come last will ` +
-    `wait in vain. Raise the limit where it is started: ulimit -n ${needed}, or LimitNOFILE and --ulimit nofile of systemd and Docker.`
+    `ringrun: the limit of open files is ${limit}, but a store with ${clients} clients needs about ${needed}: the last clients will not be able to connect. ` +
+    `Raise the limit before starting this process: ulimit -n ${needed}, LimitNOFILE= (systemd) or --ulimit nofile (Docker).`
   );
 }

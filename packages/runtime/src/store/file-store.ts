@@ -8,15 +8,18 @@ import { WaitingLines } from './waiting-lines.ts';
 import type { Call } from './wire.ts';
 
 export interface FileStoreOptions {
-  /** Processes that open the file for one run. Without it the file stays until somebody removes it, and whoever opens it finds what is there. */
+  /**
+   * Number of processes of one run. Without it, the file is never removed, and every process that opens it finds its
+   * keys.
+   */
   worldSize?: number | undefined;
-  /** Milliseconds until opening, and each call that names no time of its own, gives up; 5 minutes unless given, as torch's stores. */
+  /** Timeout in milliseconds of opening, and of each call without its own timeout. Default: 5 minutes, as in torch. */
   timeoutMs?: number | undefined;
-  /** Who waits, for the lines that say so, such as `rank 1`. */
+  /** Name of this process in its log lines, such as `rank 1`. */
   who?: string;
-  /** What a person calls missing keys, such as `ranks 1 and 3 to join`; `key "a"` unless given, or where it returns undefined. */
+  /** Describes missing keys in messages, such as `ranks 1 and 3 to join`. Default, also for undefined: `key "a"`. */
   describeKeys?: (keys: readonly string[]) => string | undefined;
-  /** Takes the lines that say what is waited for, and that a run which was killed has left the file; stderr unless given. */
+  /** Receives the log lines about waits, and about a file left by a killed run. Default: writes to stderr. */
   log?: (line: string) => void;
 }
 
@@ -29,13 +32,15 @@ const optionNames: OptionNames<FileStoreOptions> = {
 };
 
 /**
- * A `Store` in a file, between processes of one machine or of several that share a file system (torch.distributed.FileStore): nobody hosts it, and no port
- * is needed. The file system must have locks (`fcntl`), as local ones and NFS do.
+ * A `Store` in a file, for processes of one machine or of several that share a file system
+ * (torch.distributed.FileStore). It needs no server and no port. The file system must support locks (`fcntl`), as local
+ * ones and NFS do.
  *
- * With `worldSize`, the file belongs to one run: the last of its processes to close the store removes it. One that finds a file there knows a run that was
- * killed (no process has it open any more: it starts afresh, and says so) from one that goes on (it waits for its end). Torch's fails there in ways of its own.
+ * With `worldSize`, the file belongs to one run: the last process to close the store removes it. A process that finds
+ * the file of a killed run (no process has it open) clears it and logs that; if the other run is still active, it waits
+ * for its end.
  *
- * Calls under way keep the process alive, an idle store does not. Those that wait look at the file every 10 ms.
+ * Pending calls keep the process alive, an idle store does not. Calls that wait poll the file every 10 ms.
  */
 export class FileStore extends CallingStore {
   readonly path: string;
@@ -48,10 +53,11 @@ export class FileStore extends CallingStore {
   }
 
   /**
-   * Opens the file, which is made when it is not there, and counts this process among those of its run.
+   * Opens the file, creates it if needed, and joins its run.
    *
-   * @throws InvalidArgumentError for a world size or a time that is none; StoreTimeoutError when another run uses the file for longer than `timeoutMs`;
-   * RingrunError `ERR_JOB_MISMATCH` when that run has another world size, `ERR_STORE_FILE` when the file cannot be opened, written or locked, or is none of a store.
+   * @throws InvalidArgumentError for an invalid world size or timeout; StoreTimeoutError if another run uses the file
+   * for longer than `timeoutMs`; RingrunError `ERR_JOB_MISMATCH` if that run has another world size, `ERR_STORE_FILE`
+   * if the file cannot be opened, written or locked, or is no store.
    */
   static async open(path: string, options: FileStoreOptions = {}): Promise<FileStore> {
     requireOptions('FileStore.open', options, optionNames);
@@ -64,12 +70,12 @@ export class FileStore extends CallingStore {
     return new FileStore(opened.log.path, new Replica(opened, { lines, describeKeys }), timeoutMs);
   }
 
-  /** Leaves the file to the others, or removes it when all have come and this is the last one to leave. Calls under way are rejected. */
+  /** Leaves the run; the last process to leave a complete run removes the file. Rejects pending calls. */
   close(): Promise<void> {
     return this.#replica.leave('left');
   }
 
-  /** Leaves as if it had not come, so that another process can take its place: for one that finds that it does not belong to the run. */
+  /** Undoes joining, so that another process can take this one's place in the run. */
   withdraw(): Promise<void> {
     return this.#replica.leave('withdrawn');
   }
@@ -79,7 +85,7 @@ export class FileStore extends CallingStore {
   }
 }
 
-/** 0 where none is given. */
+/** Default: 0, unknown. */
 function checkWorldSize(worldSize: number | undefined): number {
   if (worldSize === undefined) return 0;
   if (Number.isInteger(worldSize) && worldSize >= 1) return worldSize;

@@ -5,25 +5,26 @@ import { formatHostPort } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import type { StoreThreadData, StoreThreadReport } from './server-thread.ts';
 
-/** A store that this process hosts for others. */
+/** A store served by this process. */
 export interface HostedStore {
   readonly port: number;
-  /** Ends it and frees the port. */
+  /** Ends the store and frees its port. */
   close(): Promise<void>;
 }
 
 const hosted = new Map<string, Promise<HostedStore>>();
 
-/** Milliseconds that the end of the process waits for the thread to close its socket, which takes one turn of its event loop. */
+/** Milliseconds that process exit waits for the thread to close its socket, which takes one turn of its event loop. */
 const exitPatienceMs = 2000;
 
 /**
- * Hosts a store in a thread of its own, so that it answers while this thread computes. The thread does not keep the process alive.
+ * Serves a store in a worker thread, so that it answers while this thread computes. The thread does not keep the
+ * process alive.
  *
- * The store lives until it is closed or the process ends, and asking for the same place again gives the same store: when a process group
- * is destroyed and another initialised, ranks that are faster than this one may already have written to it.
+ * The store lives until it is closed or the process ends. A second call with the same address returns the same store:
+ * after a process group was destroyed, faster ranks may already have written the keys of the next one.
  *
- * @throws RingrunError as `StoreServer.bind`.
+ * @throws the errors of `StoreServer.bind`.
  */
 export function hostStore(place: HostPort): Promise<HostedStore> {
   const name = formatHostPort(place);
@@ -38,10 +39,10 @@ export function hostStore(place: HostPort): Promise<HostedStore> {
 async function startThread(place: HostPort, onClose: () => void): Promise<HostedStore> {
   const closed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const workerData: StoreThreadData = { place, closed };
-  // The neighbour of this file, built or not.
+  // The file next to this one: compiled or TypeScript source.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const entry = new URL(`./server-thread.${extension}`, import.meta.url);
-  // Built, it needs none of the loaders that the program may run under.
+  // The compiled file needs no loader of the program.
   const worker = new Worker(entry, { workerData, ...(extension === 'js' ? { execArgv: [] } : {}) });
   const [report] = (await once(worker, 'message')) as [StoreThreadReport];
   if ('code' in report) {
@@ -49,7 +50,7 @@ async function startThread(place: HostPort, onClose: () => void): Promise<Hosted
     throw new RingrunError(report.code, report.message);
   }
 
-  // ZeroMQ aborts the process when a thread ends while it receives, so the socket is closed first, also at the end of the process.
+  // ZeroMQ aborts the process if a thread ends while receiving, so the socket is closed first, also at process exit.
   const closeBeforeExit = () => {
     worker.postMessage('end');
     Atomics.wait(closed, 0, 0, exitPatienceMs);

@@ -1,12 +1,12 @@
 import type { MessageLike } from 'zeromq';
 
-/** The part of a ZeroMQ socket that sends. */
+/** The sending part of a ZeroMQ socket. */
 interface SendingSocket {
   readonly closed: boolean;
   send(frames: MessageLike[]): Promise<void>;
 }
 
-/** Sends messages one after the other, as a ZeroMQ socket has to: a second `send` while one is pending fails with EBUSY. */
+/** Queues messages: a second `send` of a ZeroMQ socket while one is pending fails with EBUSY. */
 export class Outbox {
   readonly #socket: SendingSocket;
   #last: Promise<void> = Promise.resolve();
@@ -15,7 +15,7 @@ export class Outbox {
     this.#socket = socket;
   }
 
-  /** Resolves when ZeroMQ has the message. What is still queued when the socket closes is dropped. */
+  /** Resolves when ZeroMQ has accepted the message. Closing the socket drops queued messages. */
   send(frames: MessageLike[]): Promise<void> {
     this.#last = this.#last.then(async () => {
       try {

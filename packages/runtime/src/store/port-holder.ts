@@ -1,10 +1,10 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
-/** A process that listens on a TCP port, as far as /proc shows it. */
+/** A process that listens on a TCP port, as shown by /proc. */
 export interface PortHolder {
-  /** Undefined when the process belongs to another user or another container. */
+  /** Undefined if the process belongs to another user or container. */
   process: { pid: number; command: string } | undefined;
-  /** User id that the socket belongs to. */
+  /** User id of the socket's owner. */
   uid: number;
 }
 
@@ -17,7 +17,10 @@ export interface ListeningSocket {
 
 const stateListen = '0A';
 
-/** The listening sockets in the text of /proc/net/tcp or /proc/net/tcp6 (Linux, Documentation/networking/proc_net_tcp.rst). */
+/**
+ * The listening sockets in the text of /proc/net/tcp or /proc/net/tcp6 (Linux,
+ * Documentation/networking/proc_net_tcp.rst).
+ */
 export function parseListeningSockets(table: string): ListeningSocket[] {
   return table
     .split('\n')
@@ -31,13 +34,13 @@ export function parseListeningSockets(table: string): ListeningSocket[] {
     }));
 }
 
-/** Command line of /proc/<pid>/cmdline, whose arguments end with NUL, cut to what fits into a message. */
+/** Command line in /proc/<pid>/cmdline, whose arguments end with NUL. At most 200 characters. */
 export function parseCommandLine(cmdline: string): string {
   const command = cmdline.replace(/\0+$/, '').replaceAll('\0', ' ');
   return command.length > 200 ? `${command.slice(0, 200)}…` : command;
 }
 
-/** Who listens on `port` on this host; undefined when nobody does, or where there is no /proc. */
+/** The process that listens on `port` of this host. Undefined if there is none, or no /proc. */
 export async function findPortHolder(port: number): Promise<PortHolder | undefined> {
   const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(readOrEmpty));
   const socket = tables.flatMap(parseListeningSockets).find((candidate) => candidate.port === port);
@@ -45,7 +48,7 @@ export async function findPortHolder(port: number): Promise<PortHolder | undefin
   return { uid: socket.uid, process: await findSocketOwner(socket.inode) };
 }
 
-/** One clause for a message: `process 4711 (node train.js)`. */
+/** `process 4711 (node train.js)` */
 export function describePortHolder(holder: PortHolder | undefined): string {
   if (!holder) return 'another process';
   if (!holder.process) return `a process of user id ${holder.uid} that is not visible from here`;

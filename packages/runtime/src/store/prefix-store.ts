@@ -1,15 +1,15 @@
 import { StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 
-/** A part of another store, in which every key begins with `prefix/`, as torch.distributed.PrefixStore. */
+/** A part of another store in which every key begins with `prefix/` (torch.distributed.PrefixStore). */
 export class PrefixStore implements Store {
   readonly timeoutMs: number;
   readonly #store: Store;
   readonly #prefix: string;
 
   /**
-   * @param prefix The part's name, the same on every rank.
-   * @param store Where the keys really are. Stays usable by itself; closing either closes both.
+   * @param prefix Equal on every rank.
+   * @param store Stores the keys. It stays usable; closing either closes both.
    */
   constructor(prefix: string, store: Store) {
     this.timeoutMs = store.timeoutMs;
@@ -45,7 +45,7 @@ export class PrefixStore implements Store {
     return this.#store.deleteKey(this.#full(key));
   }
 
-  /** Keys of the whole store, as torch counts them. */
+  /** Number of keys of the whole store, as in torch. */
   numKeys(): Promise<number> {
     return this.#store.numKeys();
   }
@@ -56,7 +56,7 @@ export class PrefixStore implements Store {
 
   readonly #full = (key: string): string => `${this.#prefix}/${key}`;
 
-  /** Whoever asked for a key of this part is told its name in this part. */
+  /** Removes the prefix from the missing keys of errors. */
   async #named<T>(result: Promise<T>): Promise<T> {
     try {
       return await result;

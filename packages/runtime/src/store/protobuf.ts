@@ -1,18 +1,18 @@
 import protobuf from 'protobufjs/minimal.js';
 
 /**
- * Messages of proto3, by tables of their fields. Parsing the schema's text at run time, as protobufjs offers, takes 40 ms of every process's start; the tests
- * compare the tables with the text (`storeProto` in wire.ts).
+ * Encodes and decodes proto3 messages by tables of their fields. Parsing the schema at run time with protobufjs would
+ * add 40 ms to the start of every process; a test compares the tables with the schema (`storeProto` in wire.ts).
  */
 export type FieldType =
   | { scalar: Scalar }
-  /** Values by their number. */
+  /** Enum values by number. */
   | { values: readonly string[] }
   | { fields: Fields };
 
 export type Field = FieldType & { number: number; repeated?: true };
 
-/** A message's fields, by the names that they have in JavaScript. */
+/** A message's fields by their JavaScript names. */
 export type Fields = Readonly<Record<string, Field>>;
 
 export type Message = Record<string, unknown>;
@@ -23,12 +23,14 @@ const defaults = { string: '', bytes: Buffer.alloc(0), uint32: 0, sint64: 0, dou
 
 const lengthDelimited = 2;
 
-/** Fields that the message does not have are left out; those with their type's default value too, as proto3 wants it. */
+/** Omits absent fields and fields with their type's default value, as proto3 requires. */
 export function encodeMessage(fields: Fields, message: Message): Uint8Array {
   return write(protobuf.Writer.create(), fields, message).finish();
 }
 
-/** Repeated fields and scalars that are absent have their default; messages that are absent are so in the result. Throws for bytes that are no such message. */
+/**
+ * Absent repeated fields and scalars have their default value; absent messages stay absent. Throws for malformed bytes.
+ */
 export function decodeMessage(fields: Fields, bytes: Uint8Array): Message {
   const reader = protobuf.Reader.create(bytes);
   return read(reader, fields, reader.len);
@@ -112,7 +114,7 @@ function readValue(reader: protobuf.Reader, field: Field): unknown {
   return reader[field.scalar]();
 }
 
-/** protobufjs makes objects of 64 bits; what is sent fits into a number. */
+/** protobufjs returns objects for 64-bit integers. Every integer sent is a safe integer. */
 function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : (value as { toNumber(): number }).toNumber();
 }

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 
-/** Why a host that should answer does not, as far as its name and its TCP port tell. */
+/** State of a host's name and TCP port. */
 export type Reachability =
   | { kind: 'unresolved'; code: string }
   | { kind: 'refused'; addresses: readonly string[] }
@@ -11,7 +11,7 @@ export type Reachability =
 
 const probeTimeoutMs = 1500;
 
-/** Resolves the name and tries to open a TCP connection to its first address. Takes 1.5 s at most after the name is resolved. */
+/** Resolves the name and opens a TCP connection to its first address, within 1.5 s after the name was resolved. */
 export async function probe(target: HostPort): Promise<Reachability> {
   let addresses: string[];
   try {
@@ -25,7 +25,7 @@ export async function probe(target: HostPort): Promise<Reachability> {
   return { kind: 'unreachable', addresses, code: failure };
 }
 
-/** One clause for a person: what was tried, and what came of it. */
+/** One clause for a message: the address and the result. */
 export function describeReachability(host: string, state: Reachability): string {
   if (state.kind === 'unresolved') return `the name ${host} does not resolve (${state.code})`;
   const first = state.addresses[0];
@@ -39,11 +39,11 @@ export function describeReachability(host: string, state: Reachability): string 
     case 'unreachable':
       return `${resolved}${first} cannot be reached (${state.code})`;
     case 'accepted':
-      return `${resolved}${first} accepts the connection, but what listens there does not answer as a ringrun store`;
+      return `${resolved}${first} accepts the connection, but does not answer as a ringrun store`;
   }
 }
 
-/** Undefined when the connection opened, otherwise the code of the error. */
+/** Resolves with undefined if the connection was opened, otherwise with the error's code. */
 function tryToConnect(address: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port, timeout: probeTimeoutMs });

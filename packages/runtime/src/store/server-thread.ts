@@ -1,6 +1,6 @@
 /**
- * The thread in which `hostStore` runs its `StoreServer`. It says once how the binding went, and answers clients until it is told to
- * end, in a message of any content. That the socket is closed it says in shared memory, for a main thread that cannot take messages.
+ * The worker thread of `hostStore`. It posts one `StoreThreadReport`, then answers clients until it receives a message.
+ * It reports the closed socket in shared memory, because the main thread cannot receive messages at process exit.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { RingrunError } from '@ringrun/collectives';
@@ -13,7 +13,7 @@ export interface StoreThreadData {
   closed: Int32Array;
 }
 
-/** The port that the thread got, or why it got none. */
+/** The bound port, or the error. */
 export type StoreThreadReport = { port: number } | { code: string; message: string };
 
 const { place, closed } = workerData as StoreThreadData;

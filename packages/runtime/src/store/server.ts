@@ -12,22 +12,22 @@ import type { Outgoing } from './state.ts';
 import { decodeRequest, encodeReply, protocolName } from './wire.ts';
 import type { Reply, Request } from './wire.ts';
 
-/** Milliseconds that replies on their way get when the server closes. */
+/** Milliseconds for sending queued replies when the server closes. */
 const lingerMs = 1000;
 
-/** Ranks that may be connecting at the same moment before the kernel makes them retry. */
+/** Number of simultaneous connection attempts before the kernel makes clients retry. */
 const backlog = 4096;
 
-/** Milliseconds that the port may take to be free again after that; microseconds are seen. */
+/** Upper bound in milliseconds for freeing the port after closing; usually microseconds. */
 const mostToStopMs = 1000;
 
-/** The host of a store: one ROUTER socket in front of a `StoreState`. It keeps the process alive until it is closed. */
+/** The store server: a ROUTER socket in front of a `StoreState`. It keeps the process alive until it is closed. */
 export class StoreServer {
-  /** `tcp://host:port` to connect to; the host is the one given to `bind`, the port the real one. */
+  /** `tcp://host:port`, with the host passed to `bind` and the bound port. */
   readonly endpoint: string;
   readonly port: number;
   readonly #socket: Router;
-  /** Where this process reaches it. */
+  /** Address at which this process reaches the server. */
   readonly #place: HostPort;
   readonly #outbox: Outbox;
   readonly #state = new StoreState(randomUUID());
@@ -45,20 +45,20 @@ export class StoreServer {
   }
 
   /**
-   * Binds and starts to answer.
+   * Binds the port and starts to answer.
    *
-   * @param options.host An address or name of this machine; `*` for all its interfaces, IPv4 and IPv6.
-   * @param options.port 0 for any that is free.
-   * @throws RingrunError `ERR_PORT_IN_USE` with the process that holds the port, where /proc tells; `ERR_STORE_BIND` when the host is not of
-   * this machine; InvalidArgumentError for a port that is none.
+   * @param options.host An address or name of this machine; `*` for all interfaces, IPv4 and IPv6.
+   * @param options.port 0 for any free port.
+   * @throws RingrunError `ERR_PORT_IN_USE` with the process that uses the port (from /proc); `ERR_STORE_BIND` if the
+   * host is no address of this machine; InvalidArgumentError for an invalid port.
    */
   static async bind({ host, port }: HostPort): Promise<StoreServer> {
     checkPort(port, 0);
     const address = host === '*' ? '*' : await addressToBind(host, port);
     const socket = new Router({
-      // A client that lost its connection comes back under its name and gets what it still waits for.
+      // A client that reconnects under its name receives the replies that it still waits for.
       handover: true,
-      // Without a limit: a router drops replies that exceed it.
+      // 0: no limit. A router drops replies beyond the limit.
       sendHighWaterMark: 0,
       receiveHighWaterMark: 0,
       linger: lingerMs,
@@ -74,7 +74,10 @@ export class StoreServer {
     return new StoreServer(socket, host, Number(/\d+$/.exec(socket.lastEndpoint!)![0]));
   }
 
-  /** Stops answering and frees the port. What clients still wait for stays unanswered: they find out that the store is gone. */
+  /**
+   * Stops answering and frees the port. Pending calls of clients stay unanswered; the clients detect that the store is
+   * gone.
+   */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     this.#socket.close();
@@ -111,7 +114,7 @@ export class StoreServer {
   }
 
   async #send(replies: readonly Outgoing[]): Promise<void> {
-    // All of them are queued before anything else happens: clients count on replies in the order of the state's decisions.
+    // All replies are queued at once: clients rely on replies in the order of the state's decisions.
     await Promise.all(
       replies.map(({ client, reply }) =>
         this.#outbox.send([Buffer.from(client, 'latin1'), protocolName, encodeReply(reply)]),
@@ -156,20 +159,20 @@ async function bindError(host: string, port: number, cause: unknown): Promise<Ri
   if (code !== 'EADDRINUSE') {
     return new RingrunError(
       'ERR_STORE_BIND',
-      `The store cannot listen at ${where}: ${code}. The host must be an address or name of this machine, or * for all of them; ` +
-        `check MASTER_ADDR and MASTER_PORT.`,
+      `The store cannot listen at ${where}: ${code}. Expected an address or name of this machine, or * for all its addresses. ` +
+        `Check MASTER_ADDR and MASTER_PORT.`,
       { cause },
     );
   }
   return new RingrunError(
     'ERR_PORT_IN_USE',
     `The store cannot listen at ${where}: port ${port} is in use by ${describePortHolder(await findPortHolder(port))}. ` +
-      `End that process, or give this job a port of its own: MASTER_PORT=<a free port> on every rank.`,
+      `End that process, or set MASTER_PORT to a free port on every rank.`,
     { cause },
   );
 }
 
-/** ZeroMQ closes on a thread of its own, some time after it was told to; whoever binds the port next must not meet the one that goes. */
+/** ZeroMQ closes sockets later, on its own thread: waits until the port is free, so that it can be bound again. */
 async function stopsListening(place: HostPort): Promise<void> {
   const deadline = performance.now() + mostToStopMs;
   while (performance.now() < deadline && (await probe(place)).kind === 'accepted');

@@ -1,12 +1,12 @@
 import type { Call, Reply, Request, Result } from './wire.ts';
 
-/** A reply, and the client that it goes to. */
+/** A reply and the client that receives it. */
 export interface Outgoing {
   client: string;
   reply: Reply;
 }
 
-/** A `get` or `wait` whose keys are not all there. */
+/** A `get` or `wait` with missing keys. */
 interface Waiter {
   client: string;
   id: number;
@@ -16,25 +16,25 @@ interface Waiter {
 }
 
 /**
- * What the store knows and whom it keeps waiting. It has no sockets and no clock: requests go in with the time at which they came
- * (milliseconds of any clock that only goes forward), replies come out. Requests take effect in the order in which they are handled,
- * which is the one order that every rank sees.
+ * Keys and waiting clients of a store, without sockets and clocks: takes requests with their time of arrival
+ * (milliseconds of a monotonic clock) and returns replies. Requests take effect in the order in which they are handled,
+ * the same for every rank.
  */
 export class StoreState {
   readonly #instance: string;
   readonly #values = new Map<string, Uint8Array>();
   readonly #waiters = new Set<Waiter>();
-  /** The waiters that a key concerns, whether the key is there or not: one that is deleted again has to be waited for again. */
+  /** Waiters by key, also for keys that exist: a key that is deleted is missing again. */
   readonly #waitersByKey = new Map<string, Set<Waiter>>();
-  /** Every client asks each second what it waits for. */
+  /** For pings, which every waiting client sends each second. */
   readonly #waitersByClient = new Map<string, Set<Waiter>>();
 
-  /** @param instance A name that no other run of a store has. */
+  /** @param instance Unique id of this run of the store. */
   constructor(instance: string) {
     this.#instance = instance;
   }
 
-  /** Replies that the request causes: its own unless it has to wait, and those of the waiters that it wakes. */
+  /** Returns the reply to the request, unless it has to wait, and the replies to waiters that it wakes. */
   handle(client: string, request: Request, now: number): Outgoing[] {
     const { id, call } = request;
     switch (call.op) {
@@ -61,14 +61,14 @@ export class StoreState {
     }
   }
 
-  /** Time at which `expire` has something to do, `Infinity` when nobody waits. */
+  /** Time of the next timeout. `Infinity` without waiters. */
   nextDeadline(): number {
     let earliest = Infinity;
     for (const waiter of this.#waiters) earliest = Math.min(earliest, waiter.deadline);
     return earliest;
   }
 
-  /** Replies to those whose time is over. */
+  /** Replies to the waiters whose timeout is over. */
   expire(now: number): Outgoing[] {
     return [...this.#waiters]
       .filter((waiter) => waiter.deadline <= now)
@@ -102,8 +102,8 @@ export class StoreState {
     const number = /^-?\d+$/.test(text) ? Number(text) + amount : NaN;
     if (!Number.isSafeInteger(number)) {
       const message =
-        `key "${key}" holds ${JSON.stringify(text.slice(0, 80))}, to which ${amount} cannot be added: ` +
-        `a counter is decimal text, of at most 2^53 - 1. Use another key, or deleteKey("${key}") first.`;
+        `add("${key}", ${amount}) failed: expected the key to hold an integer of at most 2^53 - 1 as decimal text, ` +
+        `got ${JSON.stringify(text.slice(0, 80))}. Use another key, or call deleteKey("${key}") first.`;
       return [answer(client, id, { kind: 'failure', reason: 'INVALID', message, missingKeys: [] })];
     }
     const woken = this.#put(key, Buffer.from(String(number)));

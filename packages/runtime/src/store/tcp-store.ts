@@ -12,13 +12,13 @@ import type { HostedStore } from './hosted-store.ts';
 import { formatDuration } from './waiting-lines.ts';
 
 export interface TCPStoreOptions extends HostPort {
-  /** Processes that use the store, the host among them; any number unless given. */
+  /** Number of processes that use the store, including the server. Default: any number. */
   worldSize?: number;
-  /** Whether this process hosts the store, at `host:port`; false unless given. With port 0 at any that is free. */
+  /** True if this process serves the store, at `host:port` (port 0: any free port). Default: `false`. */
   isMaster?: boolean;
-  /** Milliseconds until opening, and each call that names no time of its own, gives up; 5 minutes unless given. */
+  /** Timeout in milliseconds of opening, and of each call without its own timeout. Default: 5 minutes. */
   timeoutMs?: number;
-  /** Whether the host waits until `worldSize` processes are there; true unless given. */
+  /** True if the server waits until `worldSize` processes have connected. Default: `true`. */
   waitForWorkers?: boolean;
 }
 
@@ -35,7 +35,7 @@ const countKey = 'ringrun/workers';
 const completeKey = 'ringrun/workers/complete';
 
 /**
- * A `Store` that one process hosts for all, in a thread of its own (torch.distributed.TCPStore). It ends when its host closes it.
+ * A `Store` served by one process in a worker thread (torch.distributed.TCPStore). It ends when that process closes it.
  *
  *     const store = await TCPStore.open({ host: '10.0.0.1', port: 29500, worldSize: 2, isMaster: rank === 0 });
  */
@@ -56,10 +56,10 @@ export class TCPStore extends StoreClient {
   }
 
   /**
-   * Hosts the store, or connects to it, patiently; the host waits for the others.
+   * Serves the store or connects to it, with retries until the timeout. The server waits for the other processes.
    *
-   * @throws errors of `StoreServer.bind` on the host; of `connectStore`; StoreTimeoutError on the host when workers are missing at the end of the time;
-   * InvalidArgumentError for a world size that is none.
+   * @throws the errors of `StoreServer.bind` on the server and of `connectStore`; StoreTimeoutError on the server if
+   * processes are missing at the timeout; InvalidArgumentError for an invalid world size.
    */
   static async open(options: TCPStoreOptions): Promise<TCPStore> {
     requireOptions('TCPStore.open', options, optionNames);
@@ -79,7 +79,7 @@ export class TCPStore extends StoreClient {
     }
   }
 
-  /** Ends this client's connection, and on the host the store. */
+  /** Closes this client's connection. The server also ends the store. */
   override async close(): Promise<void> {
     await super.close();
     await this.#hosted?.close();
@@ -102,8 +102,8 @@ export class TCPStore extends StoreClient {
     await super.close();
     return new StoreTimeoutError(
       [completeKey],
-      `TCPStore waited ${formatDuration(this.timeoutMs)} for ${worldSize} processes, the host among them: ${there} came. Give all of them the same host, ` +
-        `port and worldSize, or more time with timeoutMs; waitForWorkers: false does not wait.`,
+      `TCPStore waited ${formatDuration(this.timeoutMs)} for ${worldSize} processes, including the server, but only ${there} connected. Set the same host, ` +
+        `port and worldSize on all of them, or a longer timeoutMs; waitForWorkers: false disables the wait.`,
     );
   }
 }

@@ -1,23 +1,23 @@
-/** A wait that takes longer than this is worth a line. */
+/** Milliseconds of waiting before the first line. */
 const firstLineAfterMs = 2000;
 const linesEveryMs = 5000;
 
-/** One line every few seconds on what a person may be wondering about: `ringrun: rank 0: waiting for rank 1 (5 s of 30 min)`. */
+/** Writes one line every few seconds of a wait: `ringrun: rank 0: waiting for rank 1 (5 s of 30 min)`. */
 export class WaitingLines {
   readonly #who: string | undefined;
   readonly #write: (line: string) => void;
   #lastAt = -Infinity;
 
   /**
-   * @param who Who waits, such as `rank 1`.
-   * @param write Takes each line; stderr unless given.
+   * @param who Name of this process in the lines, such as `rank 1`.
+   * @param write Receives each line. Default: writes to stderr.
    */
   constructor(who: string | undefined, write?: (line: string) => void) {
     this.#who = who;
     this.#write = write ?? ((line) => process.stderr.write(`${line}\n`));
   }
 
-  /** Says it, unless the wait is young or something was said a moment ago. */
+  /** Writes a line, unless the wait has just begun or the last line was written a moment ago. */
   say(what: string, startedAt: number, timeoutMs: number): void {
     const now = performance.now();
     if (now - startedAt < firstLineAfterMs || now - this.#lastAt < linesEveryMs) return;
@@ -29,7 +29,7 @@ export class WaitingLines {
   }
 }
 
-/** `300 ms`, `5 s`, `30 min`: what a person would say. */
+/** `300 ms`, `5 s`, `30 min`. */
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms)) return 'unlimited time';
   if (ms < 1000) return `${Math.round(ms)} ms`;

@@ -2,14 +2,14 @@ import { decodeMessage, encodeMessage } from './protobuf.ts';
 import type { Fields, Message } from './protobuf.ts';
 
 /**
- * First frame of every message between client and store, in both directions. It changes when the schema below does in a way that
- * an older program would misread, so that two versions tell each other instead of guessing.
+ * First frame of every message between client and store, in both directions. It must change with every incompatible
+ * change of the schema below, so that two versions detect each other.
  */
 export const protocolName = 'ringrun-store/1';
 
 /**
- * What travels, as ZeroMQ multipart messages: `[protocolName, Request]` from a client's DEALER socket to the store's ROUTER, and
- * `[protocolName, Reply]` back.
+ * Schema of the ZeroMQ multipart messages: `[protocolName, Request]` from a client's DEALER socket to the store's
+ * ROUTER socket, `[protocolName, Reply]` back.
  */
 export const storeProto = `
   syntax = "proto3";
@@ -91,7 +91,7 @@ export interface Request {
   call: Call;
 }
 
-/** A request that waits, and the keys that it waits for. */
+/** A waiting request and its missing keys. */
 export interface Parked {
   id: number;
   missingKeys: readonly string[];
@@ -123,7 +123,7 @@ const key = { number: 1, scalar: 'string' } as const;
 const timeoutMs = { number: 2, scalar: 'double' } as const;
 const keys = { number: 1, scalar: 'string', repeated: true } as const;
 
-/** The tables of `storeProto`, from which `protobuf.ts` reads and writes. */
+/** Tables of `storeProto` for `protobuf.ts`. */
 const callFields = {
   ping: { number: 2, fields: {} },
   set: { number: 3, fields: { key, value: { number: 2, scalar: 'bytes' } } },
@@ -171,7 +171,7 @@ export function encodeRequest({ id, call: { op, ...fields } }: Request): Uint8Ar
   return encodeMessage(requestFields, { id, [op]: fields });
 }
 
-/** Throws when the bytes are no request of this schema. */
+/** Throws if the bytes are no request of this schema. */
 export function decodeRequest(bytes: Uint8Array): Request {
   const { id, ...message } = decodeMessage(requestFields, bytes);
   const [op, fields] = onlyChoice(message, 'a request without a call');
@@ -182,14 +182,14 @@ export function encodeReply({ id, result: { kind, ...fields } }: Reply): Uint8Ar
   return encodeMessage(replyFields, { id, [kind]: fields });
 }
 
-/** Throws when the bytes are no reply of this schema. */
+/** Throws if the bytes are no reply of this schema. */
 export function decodeReply(bytes: Uint8Array): Reply {
   const { id, ...message } = decodeMessage(replyFields, bytes);
   const [kind, fields] = onlyChoice(message, 'a reply without a result');
   return { id: id as number, result: { kind, ...fields } as Result };
 }
 
-/** The member of the oneof that is there. */
+/** The member of the oneof that is set. */
 function onlyChoice(message: Message, problem: string): [name: string, fields: object] {
   const choice = Object.entries(message).at(0);
   if (choice === undefined) throw new Error(problem);

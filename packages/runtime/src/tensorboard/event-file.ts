@@ -6,7 +6,10 @@ import { recordOf } from './record.ts';
 
 let filesOfThisProcess = 0;
 
-/** A name that no other process, host or file of this process has, and that sorts by time: `events.out.tfevents.<seconds>.<host>.<pid>.<n>`. */
+/**
+ * A name that is unique across hosts, processes and files, and sorts by time:
+ * `events.out.tfevents.<seconds>.<host>.<pid>.<n>`.
+ */
 export function nextEventFileName(seconds: number, suffix: string): string {
   const time = Math.floor(seconds).toString().padStart(10, '0');
   const number = filesOfThisProcess++;
@@ -14,25 +17,26 @@ export function nextEventFileName(seconds: number, suffix: string): string {
 }
 
 /**
- * A file of records that grows. It is opened at once, so that a folder that cannot be written to is an error before training begins. Records are written behind the
- * caller's back. The first that cannot be written (a full disk) is told on stderr, once, and ends the file: a training run is worth more than its log. What was
- * written before stays readable.
+ * An append-only file of records. It is opened at once, so an unwritable folder is an error before training
+ * starts. Records are written asynchronously. The first failed write (such as on a full disk) is logged once
+ * and ends the file, but not training. Earlier records stay readable.
  */
 export class EventFile {
   readonly path: string;
   readonly #stream: WriteStream;
   #failure: Error | undefined;
 
-  /** @throws the file system's error where the folder cannot be made or the file not be opened */
+  /** @throws the file system's error if the folder cannot be created or the file cannot be opened */
   constructor(path: string) {
     this.path = path;
     makeFolderSync(dirname(path));
     this.#stream = createWriteStream(path, { fd: openSync(path, 'a') });
-    // An error comes to the callbacks of the writes first, and as an event; without a listener that would end the process.
+    // Callbacks of writes receive the error first. The event needs a listener too, or it would end the
+    // process.
     this.#stream.on('error', this.#noteFailure);
   }
 
-  /** Why nothing is written any more; undefined while all is well. */
+  /** The error that ended the file; undefined while it works. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -41,7 +45,7 @@ export class EventFile {
     if (this.#failure === undefined) this.#stream.write(recordOf(bytes), this.#noteFailure);
   }
 
-  /** Resolves when the operating system has everything, or the file has failed. */
+  /** Resolves when all records have been written to the operating system, or the file has failed. */
   async flush(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#stream.write(new Uint8Array(0), () => {
@@ -62,7 +66,7 @@ export class EventFile {
     if (!error || this.#failure) return;
     this.#failure = error;
     process.stderr.write(
-      `ringrun: ${this.path} could not be written to (${error.message}). Training goes on; what is logged from now on is lost. (said once per file)\n`,
+      `ringrun: writing ${this.path} failed (${error.message}). Training continues; further TensorBoard values are lost. (Printed once per file.)\n`,
     );
   };
 }

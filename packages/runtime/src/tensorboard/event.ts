@@ -4,7 +4,8 @@ import type { Histogram } from './histogram.ts';
 
 const protobuf = whenUsed('protobufjs/light.js') as () => typeof import('protobufjs/light.js');
 
-// The part of TensorFlow's event.proto, summary.proto, histogram.proto and tensor.proto that is written here. Field numbers are the format's.
+// The subset of TensorFlow's event.proto, summary.proto, histogram.proto and tensor.proto that ringrun
+// writes.
 const schema: INamespace = {
   nested: {
     Event: {
@@ -64,7 +65,7 @@ export type SummaryValue = { tag: string } & (
   | { metadata: { pluginData: { pluginName: string } }; tensor: object }
 );
 
-/** What an event says. `wallTime` is in seconds since 1970. */
+/** The content of an event. `wallTime` is in seconds since 1970. */
 export type Event = { wallTime: number } & (
   { fileVersion: string } | { step?: number | undefined; summary: { value: readonly SummaryValue[] } }
 );
@@ -74,7 +75,7 @@ export function encodeEvent(event: Event): Uint8Array {
   return eventType.encode(eventType.fromObject(event)).finish();
 }
 
-/** What the text dashboard shows, Markdown included: a tensor of one string. */
+/** A text, which may be Markdown, for the text dashboard: a tensor of one string. */
 export function textValue(tag: string, text: string): SummaryValue {
   return {
     tag: `${tag}/text_summary`,

@@ -5,13 +5,13 @@ export interface Histogram {
   num: number;
   sum: number;
   sumSquares: number;
-  /** Upper edges of the buckets; the first bucket's own lower edge is the limit of an empty one before it. */
+  /** Upper edges of the buckets. The first bucket is empty: its limit is the lower edge of the next one. */
   bucketLimit: number[];
-  /** Values in each. */
+  /** Number of values in each bucket. */
   bucket: number[];
 }
 
-/** TensorBoard's edges: 0, and on either side 1e-12 and every number that is 1.1 times the last, below 1e20 (torch's `bins='tensorflow'`). */
+/** TensorBoard's edges: 0, and ±1e-12 times powers of 1.1, up to ±1e20 (torch's `bins='tensorflow'`). */
 const edges = tensorboardEdges();
 
 function tensorboardEdges(): number[] {
@@ -21,8 +21,9 @@ function tensorboardEdges(): number[] {
 }
 
 /**
- * The distribution of `values` over TensorBoard's buckets (torch.utils.tensorboard.summary.make_histogram). Values that are not finite are left out; undefined
- * where none is left.
+ * Computes the histogram of `values` over TensorBoard's buckets
+ * (torch.utils.tensorboard.summary.make_histogram). Ignores values that are not finite. Returns undefined if
+ * no value is left.
  */
 export function histogramOf(values: Iterable<number>): Histogram | undefined {
   const counts = new Float64Array(edges.length - 1);
@@ -39,7 +40,10 @@ export function histogramOf(values: Iterable<number>): Histogram | undefined {
   return histogram.num === 0 ? undefined : { ...histogram, ...trimmed(counts) };
 }
 
-/** Bucket i has the values from edge i on and below edge i + 1; the outermost have what lies beyond, too. */
+/**
+ * Bucket i counts values from edge i (inclusive) to edge i + 1 (exclusive). The outermost buckets also count
+ * values beyond.
+ */
 function bucketOf(value: number): number {
   let [low, high] = [0, edges.length - 1];
   while (high - low > 1) {
@@ -51,7 +55,8 @@ function bucketOf(value: number): number {
 }
 
 /**
- * The buckets from the first to the last that is not empty. Limits are upper edges, so an empty bucket goes in front, whose limit is the lower edge of the first.
+ * Removes empty buckets at both ends. Limits are upper edges, so one empty bucket is kept in front: its limit
+ * is the lower edge of the first nonempty one.
  */
 function trimmed(counts: Float64Array): Pick<Histogram, 'bucketLimit' | 'bucket'> {
   const first = counts.findIndex((count) => count > 0);

@@ -4,7 +4,7 @@ const headerBytes = 12;
 const footerBytes = 4;
 
 /**
- * Bytes as one record of a TFRecord file, which event files are:
+ * Encodes bytes as one record of a TFRecord file, the format of event files:
  *
  *     uint64 length, uint32 masked CRC32C of those 8 bytes, length bytes, uint32 masked CRC32C of the bytes      (little-endian)
  *
@@ -20,7 +20,8 @@ export function recordOf(bytes: Uint8Array): Buffer {
 }
 
 /**
- * CRC32C, turned right by 15 bits, plus a constant: the checksum of bytes that hold checksums themselves would otherwise be weak.
+ * CRC32C, rotated right by 15 bits, plus a constant. Masking avoids weak checksums of data that itself
+ * contains checksums.
  */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c.buf(bytes) >>> 0;

@@ -6,19 +6,24 @@ import { encodeEvent, textValue, type SummaryValue } from './event.ts';
 import { histogramOf } from './histogram.ts';
 
 export interface SummaryWriterOptions {
-  /** The folder of this run, made where it is missing; `runs/<time>_<host>` unless given. Runs that shall be compared have folders side by side. */
+  /**
+   * Folder of this run, created if missing. Default: `runs/<time>_<host>`. To compare runs, put their folders
+   * into one parent folder.
+   */
   logDir?: string;
-  /** What the file's name ends with; nothing unless given. */
+  /** Suffix of the file's name. Default: none. */
   filenameSuffix?: string;
 }
 
 const optionNames: OptionNames<SummaryWriterOptions> = { logDir: true, filenameSuffix: true };
 
 /**
- * Writes what TensorBoard shows (torch.utils.tensorboard.SummaryWriter): `tensorboard --logdir <logDir>`. In a job, rank 0 alone makes one.
+ * Writes event files for TensorBoard (torch.utils.tensorboard.SummaryWriter). View them with `tensorboard
+ * --logdir <logDir>`. In a job, create one on rank 0 only.
  *
- * Values are written as they are added, without making the caller wait. A write that fails is said once on stderr and ends the file; training goes on
- * (`failure` says why). The folder and the file are opened by the constructor, which throws the file system's error.
+ * Values are written in the background. A failed write is logged once on stderr and ends the file, but not
+ * training; `failure` has the error. The constructor creates the folder and the file, and throws the file
+ * system's error if it cannot.
  */
 export class SummaryWriter {
   readonly logDir: string;
@@ -38,16 +43,18 @@ export class SummaryWriter {
     return this.#file.path;
   }
 
-  /** Why nothing is written any more, such as a full disk; undefined while all is well. */
+  /** The error that ended the file, such as a full disk; undefined while it works. */
   get failure(): Error | undefined {
     return this.#file.failure;
   }
 
   /**
-   * A number at a step, of the curve `tag`; tags with a common beginning, `train/loss` and `train/lr`, are shown together (torch: add_scalar).
+   * Adds a point to the curve `tag` (torch: add_scalar). Tags with a common prefix, such as `train/loss` and
+   * `train/lr`, are shown together.
    *
-   * @param step an integer; TensorBoard's x axis. Unless given, 0
-   * @throws InvalidArgumentError for a tag that is no text, a value that is no number, a step that is no integer. NaN and infinities are shown as such
+   * @param step an integer, TensorBoard's x axis. Default: 0.
+   * @throws InvalidArgumentError if the tag is not a string, the value is not a number, or the step is not an
+   * integer. NaN and infinities are allowed.
    */
   addScalar(tag: string, value: number, step?: number): void {
     if (typeof value !== 'number') throw wrong('addScalar', `value of ${tag}`, 'a number', value);
@@ -55,8 +62,8 @@ export class SummaryWriter {
   }
 
   /**
-   * The distribution of numbers at a step, over TensorBoard's own buckets (torch: add_histogram with bins='tensorflow'). NaN and infinities are left out; where
-   * nothing is left, nothing is written.
+   * Adds a histogram over TensorBoard's buckets (torch: add_histogram with bins='tensorflow'). NaN and
+   * infinities are ignored. Writes nothing if no value is left.
    *
    * @throws InvalidArgumentError as `addScalar`
    */
@@ -69,17 +76,17 @@ export class SummaryWriter {
     if (histo !== undefined) this.#add('addHistogram', { tag, histo }, step);
   }
 
-  /** A text at a step, shown as Markdown (torch: add_text). */
+  /** Adds a text, shown as Markdown (torch: add_text). */
   addText(tag: string, text: string, step?: number): void {
     this.#add('addText', textValue(tag, text), step);
   }
 
-  /** Resolves when what was added is in the file, or the file has failed. */
+  /** Resolves when all added values are in the file, or the file has failed. */
   async flush(): Promise<void> {
     await this.#file.flush();
   }
 
-  /** `flush`, then the end of the file. Calling it again does nothing. */
+  /** Calls `flush` and closes the file. Calling it again does nothing. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -88,10 +95,13 @@ export class SummaryWriter {
 
   #add(who: string, value: SummaryValue, step: number | undefined): void {
     if (this.#closed) {
-      throw new RingrunError('ERR_WRITER_CLOSED', `${who}: the writer of ${this.path} was closed.`);
+      throw new RingrunError(
+        'ERR_WRITER_CLOSED',
+        `SummaryWriter.${who}: the writer of ${this.path} is closed. Add values before calling close().`,
+      );
     }
     if (typeof value.tag !== 'string' || value.tag === '') {
-      throw wrong(who, 'tag', "a text such as 'train/loss'", value.tag);
+      throw wrong(who, 'tag', "a string such as 'train/loss'", value.tag);
     }
     if (step !== undefined && !Number.isSafeInteger(step)) throw wrong(who, 'step', 'an integer', step);
     this.#file.append(encodeEvent({ wallTime: secondsNow(), step, summary: { value: [value] } }));
@@ -100,7 +110,7 @@ export class SummaryWriter {
 
 function wrong(who: string, what: string, expected: string, given: unknown): InvalidArgumentError {
   return new InvalidArgumentError(
-    `SummaryWriter.${who}: ${what} is ${String(given)}, expected ${expected}. Nothing was written.`,
+    `SummaryWriter.${who}: ${what}: expected ${expected}, got ${String(given)}. Nothing was written.`,
   );
 }
 
@@ -108,7 +118,7 @@ function secondsNow(): number {
   return Date.now() / 1000;
 }
 
-/** As torch names runs, but sorting by time: `2026-01-31T23-59-59`. */
+/** Like torch's run names, but sorted by time: `2026-01-31T23-59-59`. */
 function timeInWords(time: Date): string {
   return time.toISOString().slice(0, 19).replaceAll(':', '-');
 }

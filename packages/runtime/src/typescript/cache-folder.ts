@@ -3,17 +3,18 @@ import type { Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
-/** Names the folder in which this launcher's workers keep compiled TypeScript; set by the launcher. */
+/** Path of the folder in which the launcher's workers cache compiled TypeScript. Set by the launcher. */
 export const cacheVariable = 'RINGRUN_TYPESCRIPT_CACHE';
 
 /**
- * The user's folder for compiled TypeScript, `$XDG_CACHE_HOME/ringrun/typescript` or `~/.cache/ringrun/typescript`, made with mode 0700 if it does not
- * exist; undefined if it cannot be made, or if another user could write to it or replace it: what lies there is executed.
+ * The user's folder for compiled TypeScript: `$XDG_CACHE_HOME/ringrun/typescript` or `~/.cache/ringrun/typescript`.
+ * Created with mode 0700. Undefined if it cannot be created, or if another user could write to it or replace it,
+ * because its files are executed.
  */
 export function userCacheFolder(env: NodeJS.ProcessEnv): string | undefined {
   const cache = env['XDG_CACHE_HOME'];
   try {
-    // The XDG specification says to ignore a relative path.
+    // Relative paths are ignored, as the XDG specification requires.
     const base = cache && isAbsolute(cache) ? cache : join(homedir(), '.cache');
     const folder = join(base, 'ringrun', 'typescript');
     for (const each of [base, dirname(folder), folder]) makeFolder(each);
@@ -23,7 +24,7 @@ export function userCacheFolder(env: NodeJS.ProcessEnv): string | undefined {
   }
 }
 
-/** Not `recursive`, which never returns where mkdir answers ENOENT, as in /proc. */
+/** Without `recursive`, which never returns if mkdir fails with ENOENT, as in /proc. */
 function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -32,7 +33,9 @@ function makeFolder(path: string): void {
   }
 }
 
-/** Whether `folder` is this user's, with mode 0700, and no other user can replace it or a folder above it. False if it does not exist. */
+/**
+ * Whether `folder` exists, belongs to this user, has mode 0700, and no other user can replace it or a parent folder.
+ */
 export function isPrivate(folder: string): boolean {
   try {
     const path = realpathSync(folder);
@@ -43,7 +46,7 @@ export function isPrivate(folder: string): boolean {
   }
 }
 
-/** Entries of a folder are safe if the folder belongs to this user or to root, and others cannot write to it, or not rename what is not theirs (sticky). */
+/** A parent folder is safe if it belongs to this user or root, and other users cannot write to it or it is sticky. */
 function parentsAreSafe(folder: string): boolean {
   const stats = lstatSync(folder);
   const isSafe = (isOwn(stats) || stats.uid === 0) && (!isWritableByOthers(stats) || isSticky(stats));

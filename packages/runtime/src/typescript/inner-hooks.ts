@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hasModuleSyntax } from './module-syntax-detection.ts';
 
-/** The thread of the hooks has an environment of its own. tsx, which is loaded there next, reads it once. */
+/** The hooks' thread has its own environment, which tsx reads when it is loaded there, after this hook. */
 export const initialize: InitializeHook<NodeJS.ProcessEnv> = (variables) => {
   Object.assign(process.env, variables);
 };
 
 /**
- * Says `module` for a .ts or .js file that is one by its syntax and whose package.json names no type, as Node itself does. tsx takes
- * such a file for CommonJS, where a top-level await is an error.
+ * Returns the format `module` for a .ts or .js file with module syntax whose package.json has no `type`, as Node.js
+ * does. tsx treats such a file as CommonJS, where a top-level await is an error.
  */
 export const resolve: ResolveHook = async (specifier, context, next) => {
   const resolved = await next(specifier, context);
@@ -21,7 +21,7 @@ export const resolve: ResolveHook = async (specifier, context, next) => {
   return isModule ? { ...resolved, format: 'module' } : resolved;
 };
 
-/** `type` in the package.json that rules `folder`. */
+/** `type` in the package.json that applies to `folder`. */
 function packageType(folder: string): unknown {
   const manifest = readManifest(folder);
   if (manifest) return manifest.type;

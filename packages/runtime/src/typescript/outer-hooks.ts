@@ -8,15 +8,16 @@ export const initialize: InitializeHook<{ mainUrl: string | undefined }> = (data
 };
 
 /**
- * Gives a .cts file the `require` of a CommonJS file. tsx returns its compiled source, so that Node finds its named exports; Node before 22.22.3 and
- * 24.11.1 then gives it a `require` that resolves as `import` does, and that fails for TypeScript.
+ * Gives a .cts file the `require` of a CommonJS file. tsx returns the compiled source, so that Node.js finds its named
+ * exports. Node.js before 22.22.3 and 24.11.1 then passes it a `require` that resolves like `import` and fails for
+ * TypeScript.
  *
- * The main script exports nothing to anybody: without a source, Node's CommonJS loader runs it, and `require.main` is the script.
+ * The main script needs no named exports. Without a source, Node's CommonJS loader runs it, so `require.main` is set.
  */
 export const load: LoadHook = async (url, context, next) => {
   const loaded = await next(url, context);
   if (loaded.format !== 'commonjs' || !loaded.source || !/^file:[^?#]*\.cts$/.test(url)) return loaded;
-  // Node takes null, which its types do not know.
+  // Node.js accepts null, but its types do not.
   if (url === mainUrl) return { ...loaded, source: null as unknown as string };
   const banner = `require = require('node:module').createRequire(${JSON.stringify(fileURLToPath(url))});`;
   const source = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source);

@@ -8,14 +8,14 @@ import { cacheVariable, isPrivate, userCacheFolder } from './cache-folder.ts';
 
 let running: Promise<void> | undefined;
 
-/** Whether Node needs help to run the module of this name or URL. */
+/** Whether the module with this name or URL is TypeScript. */
 export function isTypeScript(module: string): boolean {
   return /\.[cm]?tsx?$/.test(module);
 }
 
 /**
- * From now on, `import` and `require` of this thread run TypeScript through tsx, alike on every version of Node: Node's own type stripping refuses enums,
- * namespaces, parameter properties, imports without extension and `./x.js` for x.ts.
+ * Registers tsx for `import` and `require` in this thread, on all versions of Node.js: its own type stripping refuses
+ * enums, namespaces, parameter properties, imports without extension and `./x.js` for x.ts.
  */
 export function runTypeScript(): Promise<void> {
   return (running ??= registerHooks());
@@ -30,7 +30,7 @@ async function registerHooks(): Promise<void> {
   register(`./outer-hooks.${extension}`, import.meta.url, { data: { mainUrl: urlOfMainScript() } });
 }
 
-/** Undefined in threads, and where there is none (`node --eval`). */
+/** Undefined in threads, and without a main script (`node --eval`). */
 function urlOfMainScript(): string | undefined {
   const path = process.argv[1];
   return isMainThread && path && existsSync(path) ? pathToFileURL(realpathSync(path)).href : undefined;
@@ -43,12 +43,12 @@ async function registerTsx(): Promise<void> {
 }
 
 /**
- * Where tsx keeps what it has compiled, and a socket. Its default is a predictable name in /tmp, where another user of the host can plant both: code that
- * runs as this user.
+ * Variables that set tsx's folder for compiled code and its socket. tsx's default is a predictable name in /tmp, where
+ * another user could plant code that then runs as this user.
  */
 function tsxVariables(): NodeJS.ProcessEnv {
   const folder = launchersFolder() ?? userCacheFolder(process.env) ?? temporaryFolder();
-  // Where nothing can be written, nothing is kept, and no name below a file exists.
+  // Without a writable folder, disable the cache; no path below /dev/null can exist.
   return folder === undefined ? { TMPDIR: '/dev/null', TSX_DISABLE_CACHE: '1' } : { TMPDIR: folder };
 }
 
@@ -57,7 +57,7 @@ function launchersFolder(): string | undefined {
   return folder !== undefined && isPrivate(folder) ? folder : undefined;
 }
 
-/** For this process, whose threads share it: made by the first of them that needs it. */
+/** A temporary folder for this process. The first thread creates it, and all threads share it. */
 function temporaryFolder(): string | undefined {
   const shared = getEnvironmentData(cacheVariable);
   if (typeof shared === 'string') return shared;
@@ -73,7 +73,7 @@ function temporaryFolder(): string | undefined {
   }
 }
 
-/** tsx reads its variables when it is loaded; the script shall not see them. */
+/** Sets variables only while tsx is loaded, which reads them then, so that the script does not see them. */
 async function withEnvironment(variables: NodeJS.ProcessEnv, run: () => Promise<void>): Promise<void> {
   const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, variables);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkpointName, checkpointsAmong, nextNumber, superseded } from '../../src/checkpoint/catalogue.ts';
 
-/** `C`: complete, `i`: incomplete; in the order of their numbers. */
+/** Checkpoints in the order of their numbers. `C`: complete, `i`: incomplete. */
 function catalogue(kinds: string) {
   const objects = Array.from(kinds).flatMap((kind, i) => {
     const folder = `checkpoint-${String(i + 1).padStart(6, '0')}-step-${10 * (i + 1)}`;
@@ -17,15 +17,15 @@ test.each([
   ['CCCC', 3, [1]],
   ['CCCC', 1, [1, 2, 3]],
   ['iCiCC', 2, [1, 2, 3]],
-  // Nothing that came after the newest complete one is touched: it may be under way.
+  // Checkpoints after the newest complete one are kept: they may be in progress.
   ['CCi', 2, []],
   ['ii', 1, []],
-])('of %s with %i kept go %j', (kinds, keep, expected) => {
+])('of %s, keeping %i, deletes %j', (kinds, keep, expected) => {
   const numbers = superseded(catalogue(kinds), keep).map((name) => Number(name.split('-')[1]));
   expect(numbers).toEqual(expected);
 });
 
-test('numbers go on behind the highest, whatever the steps are', () => {
+test('the next number is above the highest one, regardless of steps', () => {
   expect(checkpointName(nextNumber([]), 7)).toBe('checkpoint-000001-step-7');
   expect(checkpointName(nextNumber(catalogue('CCi')), 5)).toBe('checkpoint-000004-step-5');
   expect(nextNumber(catalogue('CCi'), 7)).toBe(8);
@@ -36,7 +36,7 @@ test('numbers go on behind the highest, whatever the steps are', () => {
   expect([a.step, b.step]).toEqual([2, 1]);
 });
 
-test('what is not a checkpoint is none of ours', () => {
+test('ignores names that are not checkpoints', () => {
   const names = [
     'checkpoint-x-step-1/manifest.json',
     'checkpoint-1-step-1',

@@ -49,7 +49,7 @@ test.each<[what: string, state: unknown]>([
   expect(andBack(state)).toStrictEqual(state);
 });
 
-test('tensors are kept under their paths, each under one of its own', () => {
+test('stores tensors under their paths, with unique keys', () => {
   const state = { 'a.b': tensor(1), a: { b: tensor(2) } };
   const { tensors } = there(state);
   expect([...tensors.keys()]).toEqual(['a.b', 'a.b_']);
@@ -68,8 +68,8 @@ test.each<[what: string, state: unknown, message: string]>([
   ['a symbol', Symbol('x'), 'state is a symbol'],
   ['an instance', new Map([['of', new Own()]]), 'state.of is an object of class Own'],
   ['a hole', { list: Object.assign([1], { 2: 3 }) }, 'state.list.1 is a hole in an array'],
-  ['a cycle', cycle, 'state.self is an object that lies in itself'],
-])('%s is refused by its path', (_, state, message) => {
+  ['a cycle', cycle, 'state.self is an object that contains itself'],
+])('rejects %s and names its path', (_, state, message) => {
   expect(() => there(state)).toThrow(InvalidArgumentError);
   expect(() => there(state)).toThrow(message);
 });

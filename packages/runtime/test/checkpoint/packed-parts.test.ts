@@ -41,20 +41,20 @@ test.each([
   const files = encodeParts(parts, fresh, mostBytes) as Map<string, Uint8Array<ArrayBuffer>>;
   const names = [...files.keys()];
   expect(names.filter((name) => name.startsWith('model'))).toEqual(expected);
-  // What has no tensors has no file.
+  // A part without tensors has no file.
   expect(names.filter((name) => name.startsWith('scheduler'))).toEqual([]);
   const back = decodeParts(files);
   expect(Object.fromEntries(back)).toEqual(states);
   expect(back.get('random')!.states[2]).toStrictEqual({ words: Int32Array.of(2), spare: undefined });
 });
 
-test('ranks’ tensors lie in one file, by rank', () => {
+test('the tensors of all ranks are in one file, with the rank in the key', () => {
   const files = encodeParts(parts, fresh, 2 ** 20) as Map<string, Uint8Array<ArrayBuffer>>;
   const keys = [...decodeSafetensors(files.get('random.safetensors')!).keys()];
   expect(keys).toEqual(['rank-0.words', 'rank-1.words', 'rank-2.words']);
 });
 
-test('files are copies, in the memory that is offered for them', () => {
+test('files are copies in the allocated memory', () => {
   const data = Float32Array.of(1, 2);
   const part = { perRank: false, states: [flatten({ weight: { shape: [2], data } }, 'net')] };
   const offered: string[] = [];

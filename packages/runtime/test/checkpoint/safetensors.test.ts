@@ -7,7 +7,7 @@ import { loadSafetensors } from '../../src/checkpoint/load-safetensors.ts';
 import { decodeSafetensors, encodeSafetensors } from '../../src/checkpoint/safetensors.ts';
 import type { ArrayWithShape } from '../../src/checkpoint/safetensors.ts';
 
-/** A file by the format's definition, from its header's text. */
+/** Builds a file from the text of its header and its data. */
 function fileOf(header: string, data: readonly number[] = []): Uint8Array<ArrayBuffer> {
   const text = Buffer.from(header);
   const length = Buffer.alloc(8);
@@ -15,12 +15,12 @@ function fileOf(header: string, data: readonly number[] = []): Uint8Array<ArrayB
   return Uint8Array.from([...length, ...text, ...data]);
 }
 
-test('is byte for byte what the format says: length, padded header, elements', () => {
+test('encodes length, padded header and elements as the format specifies', () => {
   const tensors = new Map<string, ArrayWithShape>([
     ['a', { shape: [3], data: Uint8Array.of(7, 8, 9) }],
     ['b', { shape: [1, 2], data: Float32Array.of(1, -2) }],
   ]);
-  // The wider elements come first. 1 is 3f800000, −2 is c0000000, both little-endian.
+  // Wider elements are first. 1 is 3f800000, −2 is c0000000, both little-endian.
   const header =
     '{"b":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"a":{"dtype":"U8","shape":[3],"data_offsets":[8,11]}}';
   const padding = ' '.repeat((8 - (header.length % 8)) % 8);
@@ -44,7 +44,7 @@ const everyDtype: [dtype: string, tensor: ArrayWithShape][] = [
   ['U32', { shape: [1], data: Uint32Array.of(2 ** 32 - 1) }],
 ];
 
-test('gives back every dtype, with each tensor at a multiple of its element’s size', () => {
+test('round-trips every dtype; each tensor starts at a multiple of its element size', () => {
   const tensors = new Map(everyDtype);
   const file = encodeSafetensors(tensors);
   const header = JSON.parse(Buffer.from(file.subarray(8)).toString().split('}}')[0] + '}}') as Record<
@@ -63,7 +63,7 @@ test('gives back every dtype, with each tensor at a multiple of its element’s 
   expect(found.size).toBe(tensors.size);
 });
 
-test('reads what others write: metadata, an odd header, tensors in any order, booleans', () => {
+test('reads metadata, an unpadded header, tensors in any order, and booleans', () => {
   const header =
     '{"__metadata__":{"format":"pt"},"late":{"dtype":"BOOL","shape":[2],"data_offsets":[4,6]},"early":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}';
   expect((8 + header.length) % 4).not.toBe(0);
@@ -74,7 +74,7 @@ test('reads what others write: metadata, an odd header, tensors in any order, bo
   });
 });
 
-test('reads empty tensors in front of others, whichever the header lists first', () => {
+test('reads empty tensors before others, in any order of the header', () => {
   const header =
     '{"full":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"empty":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}';
   expect([...decodeSafetensors(fileOf(header, [7])).keys()]).toEqual(['empty', 'full']);
@@ -91,7 +91,7 @@ describe('loadSafetensors', () => {
     return path;
   };
 
-  test('gives every dtype, each tensor in memory of its own', async () => {
+  test('loads every dtype, each tensor in its own memory', async () => {
     const tensors = new Map(everyDtype);
     const found = await loadSafetensors(stored(encodeSafetensors(tensors)));
     for (const [name, { shape, data }] of tensors) {
@@ -102,7 +102,7 @@ describe('loadSafetensors', () => {
     expect(found.size).toBe(tensors.size);
   });
 
-  test('names a file that is not there, and a folder', async () => {
+  test('names a missing file and a folder', async () => {
     await expect(loadSafetensors(join(folder, 'none'))).rejects.toMatchObject({
       code: 'ERR_CHECKPOINT_NOT_FOUND',
     });
@@ -114,26 +114,26 @@ describe('loadSafetensors', () => {
   huge.writeBigUInt64LE(2n ** 62n);
   test.each([
     ['a pickle', Buffer.from('PK\u0003\u0004 and so on'), 'its header has '],
-    ['a header of 4 EiB', huge, 'its header has 4611686018427388000 bytes, and the file 10'],
+    ['a header of 4 EiB', huge, 'its header has 4611686018427388000 bytes, but the file has 10'],
     ['no JSON', fileOf('{"x":'), 'its header is not JSON'],
     ['a list', fileOf('[1]'), 'its header is not a JSON object'],
     [
       'a tensor without offsets',
       entry('"dtype":"F32","shape":[1]'),
-      'x has no dtype, shape and data_offsets',
+      'x has no valid dtype, shape and data_offsets',
     ],
-    ['null', fileOf('{"x":null}'), 'x has no dtype, shape and data_offsets'],
+    ['null', fileOf('{"x":null}'), 'x has no valid dtype, shape and data_offsets'],
     [
       'a negative offset',
       entry('"dtype":"U8","shape":[1],"data_offsets":[-1,0]'),
-      'x has no dtype, shape and data_offsets',
+      'x has no valid dtype, shape and data_offsets',
     ],
     [
       'a tensor beyond the end',
       entry('"dtype":"U8","shape":[8589934592],"data_offsets":[0,8589934592]'),
-      'is at 0 to 8589934592 of 0 bytes',
+      'got 0 to 8589934592 of 0',
     ],
-  ])('refuses %s before memory is taken for it', async (_, bytes, message) => {
+  ])('rejects %s before allocating memory for it', async (_, bytes, message) => {
     await expect(loadSafetensors(stored(bytes))).rejects.toMatchObject({
       code: 'ERR_CHECKPOINT_DAMAGED',
       message: expect.stringContaining(message) as unknown,
@@ -141,7 +141,7 @@ describe('loadSafetensors', () => {
   });
 });
 
-test('writes into memory that it is given, over all of what was there', () => {
+test('overwrites all of the memory it receives', () => {
   const tensors = new Map([['x', { shape: [2], data: Float32Array.of(1, 2) }]]);
   const expected = encodeSafetensors(tensors);
   const memory = new Uint8Array(expected.length).fill(0xff);
@@ -149,24 +149,36 @@ test('writes into memory that it is given, over all of what was there', () => {
   expect(memory).toEqual(expected);
 });
 
-describe('refuses', () => {
+describe('rejects', () => {
   const f32 = (offsets: string, shape = '[1]') =>
     `{"x":{"dtype":"F32","shape":${shape},"data_offsets":${offsets}}}`;
   test.each([
-    ['what is too short', Uint8Array.of(1, 0, 0), 'it has 3 bytes, expected 10 or more'],
+    ['a file that is too short', Uint8Array.of(1, 0, 0), 'it has 3 bytes, expected 10 or more'],
     [
       'a header that is longer than the file',
       fileOf('{}').map((byte, i) => (i === 1 ? 1 : byte)),
-      'its header has 258 bytes, and the file 10',
+      'its header has 258 bytes, but the file has 10',
     ],
-    ['a truncated file', fileOf(f32('[0,4]'), [1, 2, 3]), 'x, F32 [1], is at 0 to 4 of 3 bytes'],
-    ['a gap', fileOf(f32('[4,8]'), [1, 2, 3, 4, 5, 6, 7, 8]), 'expected 0 to 4'],
-    ['bytes that belong to nobody', fileOf(f32('[0,4]'), [1, 2, 3, 4, 5]), '1 bytes belong to no tensor'],
-    ['a shape that is not filled', fileOf(f32('[0,4]', '[2]'), [1, 2, 3, 4]), 'expected 0 to 8'],
     [
-      'a dtype that it does not know',
+      'a truncated file',
+      fileOf(f32('[0,4]'), [1, 2, 3]),
+      'x (F32 [1]): expected bytes 0 to 4, got 0 to 4 of 3',
+    ],
+    ['a gap', fileOf(f32('[4,8]'), [1, 2, 3, 4, 5, 6, 7, 8]), 'expected bytes 0 to 4'],
+    [
+      'bytes after the last tensor',
+      fileOf(f32('[0,4]'), [1, 2, 3, 4, 5]),
+      '1 bytes do not belong to any tensor',
+    ],
+    [
+      'a shape with more elements than the data',
+      fileOf(f32('[0,4]', '[2]'), [1, 2, 3, 4]),
+      'expected bytes 0 to 8',
+    ],
+    [
+      'an unknown dtype',
       fileOf('{"x":{"dtype":"F4","shape":[],"data_offsets":[0,0]}}'),
-      'x has dtype F4',
+      'x has the unknown dtype F4',
     ],
   ])('%s', (_, file, message) => {
     expect(() => decodeSafetensors(file)).toThrow(message);
@@ -174,19 +186,24 @@ describe('refuses', () => {
 
   test.each([
     [
-      'another count than the shape',
+      'a length that does not match the shape',
       'x',
       { shape: [3], data: new Float32Array(2) },
-      'has 2 elements, and the shape [3] 3',
+      'expected 3 elements for shape [3], got 2',
     ],
     [
-      'the name of the comment',
+      'the reserved name',
       '__metadata__',
       { shape: [], data: new Float32Array(1) },
-      'is no name for a tensor',
+      'is reserved by the format',
     ],
-    ['clamped bytes', 'x', { shape: [1], data: new Uint8ClampedArray(1) }, 'no dtype'],
-  ])('to write %s', (_, name, tensor, message) => {
+    [
+      'clamped bytes',
+      'x',
+      { shape: [1], data: new Uint8ClampedArray(1) },
+      'expected a typed array with a dtype',
+    ],
+  ])('encoding %s', (_, name, tensor, message) => {
     const write = () => encodeSafetensors(new Map([[name, tensor as unknown as ArrayWithShape]]));
     expect(write).toThrow(InvalidArgumentError);
     expect(write).toThrow(message);

@@ -51,7 +51,7 @@ async function failureOf(act: Promise<unknown>): Promise<{ code: string; message
   return outcome as { code: string; message: string };
 }
 
-/** What is read, and the lines that are told. */
+/** The checkpoint that is read, and the lines that are reported. */
 async function newestIn(storage: Storage) {
   const told: string[] = [];
   const candidates = newestFirst(checkpointsAmong(await storage.list('checkpoint-')));
@@ -61,11 +61,11 @@ async function newestIn(storage: Storage) {
 }
 
 describe.each(kinds)('in %s', (_, open) => {
-  test('the newest is found, and as many are kept as should be', async () => {
+  test('finds the newest checkpoint and keeps the requested number', async () => {
     const storage = await open();
     expect(await newestIn(storage)).toEqual({ step: undefined, name: undefined, told: [] });
     for (const step of [5, 10, 15]) await write(storage, step, 2);
-    // Back at an earlier step: what was written last is the newest.
+    // Back at an earlier step: the last one written is the newest.
     await write(storage, 7, 2);
     expect(await newestIn(storage)).toEqual({ step: 7, name: 'checkpoint-000004-step-7', told: [] });
     const names = (await storage.list()).map(({ name }) => name);
@@ -81,7 +81,7 @@ describe.each(kinds)('in %s', (_, open) => {
   });
 
   test.each(['altered', 'truncated', 'missing'])(
-    'one with an %s file is named with both hashes, and the one before it is taken',
+    'reports one with an %s file with both hashes and reads the previous one',
     async (how) => {
       const storage = await open();
       for (const step of [5, 10]) await write(storage, step);
@@ -108,7 +108,7 @@ describe.each(kinds)('in %s', (_, open) => {
     },
   );
 
-  test('one whose writing was cut off before the manifest does not count, and goes with the next', async () => {
+  test('ignores one without a manifest and deletes it at the next save', async () => {
     const storage = await open();
     await write(storage, 5);
     await storage.write('checkpoint-000002-step-10/model.safetensors', Buffer.from('half'));
@@ -128,10 +128,10 @@ describe('a manifest', () => {
       (text: string) => text.replace('"step": 10', '"step": 11'),
       'its content has SHA-256 ',
     ],
-    ['that is truncated', (text: string) => text.slice(0, 100), 'its 100 bytes are no JSON'],
-    ['that is empty', () => '', 'its 0 bytes are no JSON'],
-    ['of something else', () => '{"name":"x"}', 'it is no manifest of a ringrun checkpoint'],
-    ['that is null', () => 'null', 'it is no manifest of a ringrun checkpoint'],
+    ['that is truncated', (text: string) => text.slice(0, 100), 'its 100 bytes are not valid JSON'],
+    ['that is empty', () => '', 'its 0 bytes are not valid JSON'],
+    ['of something else', () => '{"name":"x"}', 'it is not a manifest of a ringrun checkpoint'],
+    ['that is null', () => 'null', 'it is not a manifest of a ringrun checkpoint'],
   ])('%s is damaged', async (_, spoil, message) => {
     const storage = openStorage(temporaryFolder());
     await write(storage, 5);
@@ -145,10 +145,14 @@ describe('a manifest', () => {
 
   const record = { bytes: 1000, sha256: '0'.repeat(64) };
 
-  // Their own hash is right: somebody else's program wrote them.
+  // The hash is valid: another program wrote them.
   test.each<[string, object, string]>([
-    ['files', { files: { '../../secret': record } }, '"../../secret"] is no name of a checkpoint\'s file'],
-    ['files', { files: { 'manifest.json': record } }, '"manifest.json"] is no name'],
+    [
+      'files',
+      { files: { '../../secret': record } },
+      '"../../secret"] is not a valid file name in a checkpoint',
+    ],
+    ['files', { files: { 'manifest.json': record } }, '"manifest.json"] is not a valid file name'],
     ['files', { files: { 'state.json': null } }, '"state.json"] is null, expected an object'],
     ['files', { files: { 'state.json': { ...record, bytes: '1' } } }, '.bytes is "1", expected an integer'],
     [
@@ -181,7 +185,7 @@ describe('a manifest', () => {
     expect(told[0]).toContain(message);
   });
 
-  test('of a newer format is refused by its version, and nothing older is taken instead', async () => {
+  test('rejects a newer format by its version and does not read an older checkpoint instead', async () => {
     const storage = openStorage(temporaryFolder());
     await write(storage, 5);
     const name = await write(storage, 10);
@@ -189,12 +193,10 @@ describe('a manifest', () => {
     await storage.write(manifestOf(name), Buffer.from(text.replace('"version": 1', '"version": 2')));
     const failure = await failureOf(newestIn(storage));
     expect(failure.code).toBe('ERR_CHECKPOINT_VERSION');
-    expect(failure.message).toContain(
-      `${name} has format version 2, and this ringrun reads versions up to 1`,
-    );
+    expect(failure.message).toContain(`${name}: expected a format version of at most 1, got 2`);
   });
 
-  test('says what anybody can check', () => {
+  test('has hashes that sha256sum can verify', () => {
     const files = { 'model.safetensors': { bytes: 3, sha256: sha256(Uint8Array.of(1, 2, 3)) } };
     const occasion = { step: 1, epoch: 0, worldSize: 4, time: '2020-01-01T00:00:00.000Z' };
     const { sha256: own, ...rest } = JSON.parse(
@@ -205,7 +207,7 @@ describe('a manifest', () => {
   });
 });
 
-test('a folder with 200 digits is left alone, and disturbs neither reading nor writing', async () => {
+test('ignores a folder whose name has 200 digits', async () => {
   const storage = openStorage(temporaryFolder());
   const foreign = `checkpoint-${'9'.repeat(200)}-step-3/manifest.json`;
   await storage.write(foreign, Buffer.from('{}'));
@@ -214,7 +216,7 @@ test('a folder with 200 digits is left alone, and disturbs neither reading nor w
   expect((await storage.list()).map(({ name }) => name)).toContain(foreign);
 });
 
-test('a file is hashed and read in pieces, whose size does not matter', async () => {
+test('hashes and reads a file in pieces of any size', async () => {
   const bytes = Uint8Array.from({ length: 1000 }, (_, i) => i);
   const path = join(temporaryFolder(), 'file');
   writeFileSync(path, bytes);
@@ -224,7 +226,7 @@ test('a file is hashed and read in pieces, whose size does not matter', async ()
   }
 });
 
-test('of two jobs in one bucket the one that came first stops, and deletes nothing of the other', async () => {
+test('the older of two jobs in one bucket stops and deletes nothing of the other', async () => {
   const storage = await kinds[1][1]();
   const claims = ['a', 'b'].map(
     (host) => new BucketClaim(storage, { id: host, host, pid: 7, runId: `run-${host}`, since: '2020-01-01' }),
@@ -236,20 +238,20 @@ test('of two jobs in one bucket the one that came first stops, and deletes nothi
   const failure = await failureOf(save(claims[0], 10));
   expect(failure.code).toBe('ERR_CHECKPOINT_IN_USE');
   expect(failure.message).toContain(
-    'another one writes there: process 7 on host b, run run-b, since 2020-01-01.',
+    'in use by another writer of checkpoints: process 7 on host b, run run-b, since 2020-01-01.',
   );
   expect(await newestIn(storage)).toMatchObject({ step: 6, told: [] });
   await save(claims[1], 7);
   expect(await newestIn(storage)).toMatchObject({ step: 7, told: [] });
 });
 
-test('where all are damaged nothing begins anew in silence', async () => {
+test('throws if all checkpoints are damaged', async () => {
   const storage = openStorage(temporaryFolder());
   for (const step of [5, 10])
     await storage.write(`${await write(storage, step)}/state.json`, Buffer.from('x'));
   const { code, message } = await failureOf(newestIn(storage));
   expect(code).toBe('ERR_CHECKPOINT_DAMAGED');
   expect(message).toMatch(
-    /All checkpoints in .* are damaged.*step-10 is damaged: state.json.*step-5 is damaged.*move them away/,
+    /all checkpoints in .* are damaged.*step-10 is damaged: state.json.*step-5 is damaged.*move them away/,
   );
 });

@@ -172,12 +172,12 @@ describe('refuses, and changes nothing:', () => {
     [
       'another dataset',
       { datasetLength: 21 },
-      'the state belongs to a dataset of 21 samples, and this one has 20',
+      'expected the state of a dataset of 20 samples, got one of 21',
     ],
     [
       'another order',
       { shuffle: false },
-      "belongs to the dataset's own order, and this sampler has a shuffled order",
+      "expected the state of a shuffled order, got the state of the dataset's own order",
     ],
     ['more than all', { samplesSeen: 21 }, 'samplesSeen must be an integer from 0 to 20, got 21'],
     ['half an epoch', { epoch: 0.5 }, 'epoch must be an integer of at least 0, got 0.5'],
@@ -221,7 +221,7 @@ describe('evenDivisible: false', () => {
 
   test('contradicts dropLast', () => {
     expect(() => new DistributedSampler(7, { dropLast: true, evenDivisible: false })).toThrow(
-      'got dropLast: true and evenDivisible: false',
+      'got both dropLast: true',
     );
   });
 });

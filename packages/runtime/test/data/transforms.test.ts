@@ -142,14 +142,14 @@ describe('refuses', () => {
     () =>
       new Pipeline(transforms, shape);
   test.each<[string, () => unknown, string]>([
-    ['no ToTensor', make(), 'there is no ToTensor'],
-    ['Normalize before it', make(new Normalize(mean, std), new ToTensor()), 'Put ToTensor before it'],
-    ['it twice', make(new ToTensor(), new ToTensor()), 'got ToTensor twice'],
-    ['other channels', make(new ToTensor(), new Normalize([0.5], [0.5])), 'of 1 channels for images of 3'],
+    ['no ToTensor', make(), 'expected a ToTensor'],
+    ['Normalize before it', make(new Normalize(mean, std), new ToTensor()), 'Put ToTensor first'],
+    ['it twice', make(new ToTensor(), new ToTensor()), 'expected one ToTensor, got two'],
+    ['other channels', make(new ToTensor(), new Normalize([0.5], [0.5])), 'of 3 channels, got 1'],
     [
       'a crop that does not fit',
       make(new RandomCrop([9, 5], { padding: 1 }), new ToTensor()),
-      'a part of 9 x 5 does not fit in images of 6 x 5',
+      'a crop of 9 x 5 does not fit in images of 6 x 5',
     ],
     [
       'two paddings',

@@ -235,7 +235,7 @@ describe('refuses, with the way out,', () => {
   test('arguments that cannot be cloned', async () => {
     const dataset = await squares({ length: 3, transform: () => 1 });
     await expect(all(new DataLoader(dataset, { numWorkers: 1 }))).rejects.toThrow(
-      /numWorkers needs a dataset whose arguments can be cloned, and these cannot: .*Give datasetFromModule data only/,
+      /numWorkers: expected a dataset whose arguments can be cloned, got others: .*Pass only data to datasetFromModule/,
     );
   });
 
@@ -246,9 +246,11 @@ describe('refuses, with the way out,', () => {
 
   test('modules that make no dataset', async () => {
     await expect(datasetFromModule(fixture('loops.mjs').href.replace('loops', 'no-dataset'))).rejects.toThrow(
-      'returned no dataset. Return an object with a length and a method at(index)',
+      'did not return a dataset. Return an object with a length and a method at(index)',
     );
-    await expect(datasetFromModule('node:os')).rejects.toThrow('node:os exports no function createDataset');
+    await expect(datasetFromModule('node:os')).rejects.toThrow(
+      'node:os does not export a function createDataset',
+    );
   });
 
   test.each([

@@ -6,7 +6,7 @@ test.each([
   { bytes: [400, 800, 400, 200], firstCap: 400, cap: 400, buckets: [[0], [1], [2], [3]] },
   { bytes: [40, 40, 40, 40], firstCap: 40, cap: 80, buckets: [[0], [1, 2], [3]] },
   { bytes: [], firstCap: 10, cap: 10, buckets: [] },
-  // Closed when it has reached the cap, not before it would pass it.
+  // A bucket is closed after it has reached the cap, not before it would exceed it.
   {
     bytes: [9, 9, 9, 9],
     firstCap: 10,
@@ -17,7 +17,7 @@ test.each([
     ],
   },
   { bytes: [10, 9, 1, 10], firstCap: 10, cap: 10, buckets: [[0], [1, 2], [3]] },
-  // The first cap is for the first bucket alone, however large its last gradient is.
+  // The first cap applies to the first bucket only, even if its last gradient is large.
   {
     bytes: [1, 1000, 1, 1, 1],
     firstCap: 2,
@@ -28,7 +28,7 @@ test.each([
     ],
   },
   { bytes: [5, 5, 5], firstCap: 100, cap: 1, buckets: [[0, 1, 2]] },
-  // A gradient without elements takes no room, and still has a bucket.
+  // An empty gradient has a bucket too.
   { bytes: [0, 0], firstCap: 1, cap: 1, buckets: [[0, 1]] },
 ])('$bytes bytes with caps $firstCap and $cap: $buckets', ({ bytes, firstCap, cap, buckets }) => {
   expect(assignBuckets(bytes, firstCap, cap)).toEqual(buckets);

@@ -4,7 +4,7 @@ import { findDivergence } from '../../src/ddp/consistency.ts';
 const tensors = (digests: string) => Array.from(digests, (digest, i) => ({ name: `layer${i}`, digest }));
 
 test.each([
-  // Rank 0 does not count: rank 1 is the reference.
+  // Rank 0 is not compared, so rank 1 is the reference.
   {
     digests: [undefined, 'aa', 'ba', 'bb'],
     each: ['cc', 'aa', 'ab', 'bb'],
@@ -15,7 +15,7 @@ test.each([
     each: ['ab', 'aa', 'aa'],
     divergence: { reference: 0, digest: 'ab', ranks: [1], tensor: 'layer1', ranksOfTensor: [1] },
   },
-  // A tensor that the reference does not have is named by another rank.
+  // The reference lacks the tensor, so its name is that of another rank.
   {
     digests: ['a', 'ab'],
     each: ['a', 'ab'],

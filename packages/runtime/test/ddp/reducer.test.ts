@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import type { DistributedParameter, GradientSink } from '../../src/ddp/distributed-module.ts';
 import { Reducer, type AveragedStep } from '../../src/ddp/reducer.ts';
 
-/** A parameter of `length` elements, as a library has it. */
+/** A parameter of `length` elements. */
 class PlainParameter implements DistributedParameter {
   readonly data: Float32Array;
   readonly shape: readonly number[];
@@ -21,7 +21,10 @@ class PlainParameter implements DistributedParameter {
   }
 }
 
-/** Four parameters of 2, 3, 4 and 5 elements, two of which share each bucket; and the all-reduces that were started, which end when told, or at once where they are synchronous. */
+/**
+ * Four parameters of 2, 3, 4 and 5 elements, two per bucket, and the all-reduces that were started. An asynchronous
+ * all-reduce ends when the test ends it, a synchronous one at once.
+ */
 function fourParameters(
   afterAverage?: (step: AveragedStep) => Promise<void> | void,
   { synchronous = false } = {},
@@ -56,11 +59,11 @@ function fourParameters(
   };
 }
 
-// Behind the gradients of a bucket lie as many numbers as it has parameters, and the rank's weight.
+// The gradients of a bucket are followed by one number per parameter and the rank's weight.
 const first = 5 + 4 + 2 + 1;
 const second = 3 + 2 + 2 + 1;
 
-test('a bucket is reduced when its last gradient is there, and not before those that come first', () => {
+test('reduces a bucket once it is complete and all earlier buckets have started', () => {
   const { parameters, lengths } = fourParameters();
   const [a, b, c, d] = parameters;
   a.gradientWritten();
@@ -71,7 +74,7 @@ test('a bucket is reduced when its last gradient is there, and not before those 
   expect(lengths()).toEqual([first, second]);
 });
 
-test('gradients of one bucket lie side by side, the last parameter first', () => {
+test('gradients of a bucket are contiguous, the last parameter first', () => {
   const { reducer, parameters } = fourParameters();
   const places = parameters.map((parameter) => reducer.placeOf(parameter));
   expect(places.map(({ length }) => length)).toEqual([2, 3, 4, 5]);
@@ -81,7 +84,7 @@ test('gradients of one bucket lie side by side, the last parameter first', () =>
   expect(places[1].buffer).not.toBe(places[2].buffer);
 });
 
-test('the end of a pass reduces what it did not reach as well, waits, and makes ready for the next', async () => {
+test('the end of a pass also reduces unused gradients, waits, and resets for the next pass', async () => {
   const { reducer, parameters, lengths, endAll } = fourParameters();
   for (const pass of [1, 2]) {
     parameters[0].gradientWritten();
@@ -94,7 +97,7 @@ test('the end of a pass reduces what it did not reach as well, waits, and makes 
   expect(lengths()).toEqual([first, second, first, second]);
 });
 
-test('a pass that begins before the gradients of the one before are averaged is refused', async () => {
+test('throws if a pass starts while the previous gradients are being averaged', async () => {
   const { reducer, parameters, endAll } = fourParameters();
   for (const parameter of parameters) parameter.gradientWritten();
   const done = reducer.backwardDone();
@@ -106,7 +109,7 @@ test('a pass that begins before the gradients of the one before are averaged is 
   parameters[0].gradientWritten();
 });
 
-test('passes that accumulate reduce nothing; what they used counts as used in the next that averages', async () => {
+test('accumulating passes reduce nothing; their parameters count as used in the next average', async () => {
   const { reducer, parameters, lengths, endAll, uses } = fourParameters();
   const [a, b] = parameters;
   await reducer.accumulating(async () => {
@@ -121,7 +124,7 @@ test('passes that accumulate reduce nothing; what they used counts as used in th
   b.grad = undefined;
   parameters[3].gradientWritten();
   const done = reducer.backwardDone();
-  // Of d and c, then of b, whose gradient has been forgotten, and a.
+  // d and c, then b, whose gradient was cleared, and a.
   expect(uses()).toEqual([
     [1, 0, 1],
     [0, 1, 1],
@@ -132,7 +135,7 @@ test('passes that accumulate reduce nothing; what they used counts as used in th
   expect(lengths()).toEqual([first, second, first, second]);
 });
 
-test('what follows an average belongs to the pass; when it fails, the next pass averages again', async () => {
+test('a pass awaits afterAverage; if that fails, the next pass averages again', async () => {
   const numbers: number[] = [];
   let fail: (reason: Error) => void = () => undefined;
   const { reducer, parameters, lengths, endAll } = fourParameters(({ step }) => {
@@ -157,7 +160,7 @@ test('what follows an average belongs to the pass; when it fails, the next pass 
   }
 });
 
-test('a synchronous pass reduces at its end, in the order of the buckets, also where this rank has no gradient', () => {
+test('a synchronous pass reduces all buckets at its end, in order, even without gradients', () => {
   const steps: number[] = [];
   const record = ({ step }: AveragedStep) => {
     steps.push(step);
@@ -176,7 +179,7 @@ test('a synchronous pass reduces at its end, in the order of the buckets, also w
   expect(steps).toEqual([1, 2]);
 });
 
-test('a synchronous pass takes only hooks that have their synchronous form', () => {
+test('a synchronous reducer rejects hooks without a sync method', () => {
   const { reducer } = fourParameters(undefined, { synchronous: true });
   expect(() => {
     reducer.registerCommHook(() => Promise.resolve());

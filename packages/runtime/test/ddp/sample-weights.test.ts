@@ -7,7 +7,7 @@ async function weightsAlone(): Promise<SampleWeights> {
   return new SampleWeights(group);
 }
 
-test('samples add up until they are weighed; those of the first step count 1', async () => {
+test('samples accumulate until the next average; the first step defines the unit', async () => {
   const weights = await weightsAlone();
   weights.saw(4);
   weights.saw(4);
@@ -15,7 +15,7 @@ test('samples add up until they are weighed; those of the first step count 1', a
   weights.saw(2);
   expect(weights.weigh()).toBe(2 / 8);
   expect(weights.anyoneTrains()).toBe(true);
-  // A rank that does not say counts as one sample.
+  // A rank that reports no samples counts as one.
   expect(weights.weigh()).toBe(1 / 8);
   weights.saw(4);
   weights.fix(16);
@@ -24,7 +24,7 @@ test('samples add up until they are weighed; those of the first step count 1', a
   expect(weights.weigh()).toBe(1 / 8);
 });
 
-test('when all have run out in the first step, nobody trains', async () => {
+test('no rank trains if all ranks run out of batches in the first step', async () => {
   expect((await weightsAlone()).anyoneTrains()).toBe(false);
   expect(equalWeights.anyoneTrains()).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseDoctorOptions } from '../../src/doctor/options.ts';
 
-test('without anything: this machine alone, 30 s for each check', () => {
+test('default: no master, port 29500, 30 s for each check', () => {
   expect(parseDoctorOptions([], {})).toEqual({
     master: undefined,
     port: 29500,
@@ -26,11 +26,11 @@ test.each([
     { PET_MASTER_ADDR: 'job-node-0-0.job', PET_MASTER_PORT: '29500', PET_NODE_RANK: '0', PET_NNODES: '2' },
     { master: 'job-node-0-0.job', port: 29500, nodeRank: 0, nodes: 2 },
   ],
-])('an operator has said it: %j', (env, expected) => {
+])('reads the variables of operators: %j', (env, expected) => {
   expect(parseDoctorOptions([], env)).toMatchObject(expected);
 });
 
-test('what is given comes before the environment, with dashes or underscores', () => {
+test('arguments, with dashes or underscores, override the environment', () => {
   const env = { MASTER_ADDR: 'other', MASTER_PORT: '1', PET_NODE_RANK: '3' };
   const given = [
     '--master_addr',

@@ -5,16 +5,16 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
 
-describe('a command line that cannot work', () => {
+describe('an invalid command line', () => {
   const script = '<script>';
   test.each<[args: string[], says: string[]]>([
     [
       ['--nproc', '0', script],
-      ['--nproc', "'0'", 'a number of processes from 1, auto, cpu or gpu'],
+      ['--nproc', "'0'", 'a number of processes of at least 1, auto, cpu or gpu'],
     ],
     [
       ['--nproc', 'x', script],
-      ['--nproc', "'x'", 'a number of processes from 1, auto, cpu or gpu'],
+      ['--nproc', "'x'", 'a number of processes of at least 1, auto, cpu or gpu'],
     ],
     [['--nproc', '1.5', script], ["'1.5'"]],
     [['--nproc', '-1', script], ["'-1'"]],
@@ -33,7 +33,7 @@ describe('a command line that cannot work', () => {
     [['no-such-script.ts'], ['no-such-script.ts does not exist']],
     [['/'], ['/ is not a file']],
     [[], ["missing required argument 'script'"]],
-  ])('%j is refused with exit code 2 on a few lines', async (args, says) => {
+  ])('%j: exit code 2 and at most 5 lines', async (args, says) => {
     const path = temporaryScript('never-run.mjs', 'console.log("RAN");');
     const { code, stdout, stderr } = await launch(args.map((arg) => (arg === script ? path : arg))).ended;
     expect(code).toBe(2);
@@ -42,13 +42,13 @@ describe('a command line that cannot work', () => {
     expect(stderr.split('\n').length).toBeLessThan(6);
   });
 
-  test('a script in another language is refused with what Node runs', async () => {
+  test('refuses a script in another language and lists the known extensions', async () => {
     const { code, stderr } = await launch([temporaryScript('train.py', 'print("hello")')]).ended;
     expect(code).toBe(2);
     expect(stderr).toContain('expected .ts, .mts, .cts, .js, .mjs, .cjs');
   });
 
-  test('a master port that is taken is refused with the process that has it', async () => {
+  test('refuses a master port in use and names the process that holds it', async () => {
     const server = createServer().listen(0);
     await once(server, 'listening');
     onTestFinished(() => void server.close());
@@ -61,7 +61,7 @@ describe('a command line that cannot work', () => {
   });
 });
 
-test('--help and --version go to stdout with exit code 0', async () => {
+test('--help and --version print to stdout with exit code 0', async () => {
   const [help, version] = await Promise.all([launch(['--help']).ended, launch(['--version']).ended]);
   expect(help.code).toBe(0);
   expect(help.stdout).toContain('Usage: ringrun [options] <script> [arguments of the script]');
@@ -69,7 +69,7 @@ test('--help and --version go to stdout with exit code 0', async () => {
   expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test('a path is taken from the current folder', async () => {
+test('resolves a path from the current folder', async () => {
   const cwd = temporaryFolder();
   writeFileSync(`${cwd}/here.mjs`, 'console.log(process.cwd());');
   const { code, stdout } = await launch(['here.mjs'], { cwd }).ended;

@@ -21,7 +21,7 @@ test.each([
   expect(parseCpuMax(text)).toBe(expected);
 });
 
-test('a quota of -1 in cgroup v1 is none', () => {
+test('a quota of -1 in cgroup v1 means no quota', () => {
   expect([cpusOf(-1, 100_000), cpusOf(150_000, 100_000)]).toEqual([undefined, 1.5]);
 });
 

@@ -47,11 +47,11 @@ const lostPeer = (rank: number, time: number) =>
     },
   );
 
-describe('the root cause', () => {
+describe('the root cause is', () => {
   test.each<[string, WorkerRecord[], number | undefined]>([
-    ['nobody, when all ended well', [finished(0), finished(1)], undefined],
+    ['no rank, if all ended well', [finished(0), finished(1)], undefined],
     [
-      'nobody, when all ended as they were told',
+      'no rank, if all ended by the signal of the launcher',
       [terminated(0), worker(1, { exitCode: 143, told })],
       undefined,
     ],
@@ -79,7 +79,7 @@ describe('the root cause', () => {
       2,
     ],
     [
-      'a death by signal that the launcher saw only after it had told everybody to end',
+      'a death by signal that the launcher detected after it had stopped all workers',
       [lostPeer(0, start + 900), worker(1, { signal: 'SIGSEGV', told, endedAt: start + 1001 })],
       1,
     ],
@@ -89,12 +89,12 @@ describe('the root cause', () => {
       1,
     ],
     [
-      'the first that lost a peer, when the peer ended well',
+      'the first rank that lost a peer, if the peer ended well',
       [lostPeer(0, start + 120), lostPeer(1, start + 110), finished(2)],
       1,
     ],
     [
-      'not a worker that failed while it was ending',
+      'not a worker that failed while it was stopped',
       [
         worker(0, { exitCode: 1, told, endedAt: start + 1200 }, { time: start + 1100 }),
         worker(1, { exitCode: 9, endedAt: start + 1300 }),
@@ -102,7 +102,7 @@ describe('the root cause', () => {
       1,
     ],
     [
-      'not a worker that had to be killed',
+      'not a worker that the launcher killed',
       [
         worker(0, { signal: 'SIGKILL', told, forced: true, endedAt: start + 10 }),
         worker(1, { exitCode: 5, endedAt: start + 20 }),
@@ -120,7 +120,7 @@ describe('the root cause', () => {
 });
 
 describe('the report', () => {
-  test('ends with the root cause, after how the others ended', () => {
+  test('ends with the root cause, after the other ranks', () => {
     const report = reportFailure({
       host: 'node-7',
       startedAt: start,
@@ -141,7 +141,7 @@ ringrun: 3 of 4 other ranks ended as a consequence:
   rank 1 (pid 101) ended by SIGTERM from the launcher
   rank 3 (pid 103) did not end on SIGTERM and was killed by the launcher
   rank 4 (pid 104) finished with exit code 0
-ringrun: root cause: rank 2 on host node-7 (pid 102, local rank 2), 1.0 s after the start: killed by SIGKILL (signal 9: somebody sent it, such as kill -9; the cgroup's oom_kill count did not rise, so memory did not run out)
+ringrun: root cause: rank 2 on host node-7 (pid 102, local rank 2), 1.0 s after the start: killed by SIGKILL (signal 9: another process sent it, such as kill -9; not the OOM killer, as the cgroup's oom_kill count did not increase)
 `,
     });
   });
@@ -161,7 +161,7 @@ ringrun: root cause: rank 2 on host node-7 (pid 102, local rank 2), 1.0 s after 
     expect(reportFailure(run)).toEqual({
       exitCode: 7,
       text: `\
-ringrun: the error of rank 0:
+ringrun: error of rank 0:
   TypeError: bad
   thing
       at train (train.ts:1:1)
@@ -173,30 +173,30 @@ ringrun: root cause: rank 0 on host node-7 (pid 100, local rank 0), 0.9 s after 
 
   test.each<[string, Partial<WorkerOutcome>, number | undefined, number, string]>([
     [
-      'memory that ran out',
+      'the OOM killer',
       { signal: 'SIGKILL' },
       2,
       137,
-      "memory ran out, the cgroup's oom_kill count rose by 2",
+      "out of memory: the cgroup's oom_kill count increased by 2",
     ],
     [
-      'SIGKILL where nothing counts',
+      'SIGKILL without an oom_kill count',
       { signal: 'SIGKILL' },
       undefined,
       137,
-      'or the kernel because memory ran out',
+      'or the OOM killer of the kernel',
     ],
     [
       'a crash of native code',
       { signal: 'SIGSEGV' },
       0,
       139,
-      'SIGSEGV (signal 11: native code touched memory',
+      'SIGSEGV (signal 11: native code accessed invalid memory',
     ],
     ['an abort', { signal: 'SIGABRT' }, 0, 134, 'JavaScript heap out of memory'],
     ['a full /dev/shm', { signal: 'SIGBUS' }, 0, 135, '/dev/shm'],
     ['a top-level await that never settled', { exitCode: 13 }, 0, 13, 'a top-level await never settled'],
-    ['an exit without an error', { exitCode: 4 }, 0, 4, 'exit code 4 and left no record'],
+    ['an exit without an error', { exitCode: 4 }, 0, 4, 'exit code 4 without an error record'],
     [
       'a process that did not start',
       { pid: undefined, startError: 'spawn EAGAIN' },
@@ -204,17 +204,17 @@ ringrun: root cause: rank 0 on host node-7 (pid 100, local rank 0), 0.9 s after 
       1,
       'could not be started: spawn EAGAIN',
     ],
-  ])('says what %s means', (_, outcome, oomKills, exitCode, words) => {
+  ])('explains %s', (_, outcome, oomKills, exitCode, words) => {
     const report = reportFailure({ host: 'h', startedAt: start, oomKills, workers: [worker(0, outcome)] });
     expect(report?.exitCode).toBe(exitCode);
     expect(report?.text.trimEnd().split('\n').at(-1)).toContain(words);
   });
 
-  test('of a job with many ranks stays on a screen', () => {
+  test('of 256 ranks has fewer than 15 lines', () => {
     const workers = [worker(0, { exitCode: 1 }), ...Array.from({ length: 255 }, (_, i) => terminated(i + 1))];
     const report = reportFailure({ host: 'h', startedAt: start, oomKills: 0, workers });
     expect(report?.text).toContain('255 of 255 other ranks ended as a consequence');
-    expect(report?.text).toContain('and 247 ranks more');
+    expect(report?.text).toContain('and 247 more ranks');
     expect(report?.text.split('\n').length).toBeLessThan(15);
   });
 });

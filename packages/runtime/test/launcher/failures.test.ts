@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isRunning, launch, temporaryFolder, temporaryScript, untilGone } from './fixtures/launched.ts';
 
-/** Starts a process that ignores SIGTERM, ignores SIGTERM itself, and says who they are; stays until it is killed. */
+/** A worker that ignores SIGTERM, starts a child process that ignores it too, and prints both pids. */
 const stubborn = `
 import { spawn } from 'node:child_process';
 process.on('SIGTERM', () => {});
@@ -14,7 +14,7 @@ helper.stdout.once('data', () => console.log('READY', process.env.RANK, process.
 setInterval(() => {}, 1e6);
 `;
 
-/** Ranks' own processes in the order of the ranks, then the helpers. */
+/** Pids of the workers in the order of their ranks, then of their child processes. */
 async function readyPids(
   launched: ReturnType<typeof launch>,
   count: number,
@@ -29,7 +29,7 @@ function lastLine(text: string): string {
 }
 
 describe('a worker that fails', () => {
-  test('kill -9: everything is gone within 5 s, and the last line names rank, signal and host', async () => {
+  test('kill -9: all processes end within 5 s; the last line names rank, signal and host', async () => {
     const launched = launch(['--nproc', '3', temporaryScript('train.mjs', stubborn)]);
     const { workers, all } = await readyPids(launched, 3);
     expect(all.filter(isRunning)).toHaveLength(6);
@@ -48,7 +48,7 @@ describe('a worker that fails', () => {
     );
   });
 
-  test('an error: code, message, stack and operation are reported, also to the termination log', async () => {
+  test('an error: reports code, message, stack and operation, also to the termination log', async () => {
     const source = `
       if (process.env.RANK !== '2') { console.log('READY', process.env.RANK, process.pid); setInterval(() => {}, 1e6); }
       else setTimeout(() => { throw Object.assign(new RangeError('loss is NaN'), { operation: 'allReduce #41' }); }, 100);`;
@@ -60,7 +60,7 @@ describe('a worker that fails', () => {
     }).ended;
     expect(performance.now() - started).toBeLessThan(10_000);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/the error of rank 2:\n {2}RangeError: loss is NaN\n {6}at .*train\.mjs:3/);
+    expect(stderr).toMatch(/error of rank 2:\n {2}RangeError: loss is NaN\n {6}at .*train\.mjs:3/);
     expect(stderr).toContain('last operation: allReduce #41');
     expect(lastLine(stderr)).toMatch(/root cause: rank 2 .*exit code 1, RangeError: loss is NaN$/);
     const left = readFileSync(terminationLog, 'utf8');
@@ -85,7 +85,7 @@ describe('a worker that fails', () => {
     expect(stderr).toMatch(/rank 0 \(pid \d+\) exited with code 1: Error: rank 1 died/);
   });
 
-  test.each([3, 77, 255])("exit code %d is the launcher's too", async (exitCode) => {
+  test.each([3, 77, 255])("exit code %d is the launcher's exit code", async (exitCode) => {
     const source = `process.exit(process.env.RANK === '1' ? ${exitCode} : 0);`;
     const { code } = await launch(['--nproc', '2', temporaryScript('train.mjs', source)]).ended;
     expect(code).toBe(exitCode);
@@ -130,8 +130,8 @@ test.each([
   },
 );
 
-describe('a worker that ends well', () => {
-  test('is no failure: the others are awaited', async () => {
+describe('a worker that exits with 0', () => {
+  test('does not stop the other workers', async () => {
     const source = `
       if (process.env.RANK === '1') process.exit(0);
       setTimeout(() => console.log('DONE'), 500);`;
@@ -140,7 +140,7 @@ describe('a worker that ends well', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'DONE\nDONE\n', stderr: '' });
   });
 
-  test('takes along what it started', async () => {
+  test('ends together with its child processes', async () => {
     const source = `
       import { spawn } from 'node:child_process';
       const helper = spawn('sleep', ['1000'], { stdio: 'ignore' });
@@ -154,7 +154,7 @@ describe('a worker that ends well', () => {
 });
 
 describe('a launcher that is killed', () => {
-  test('workers end with it, although they compute without a pause, and so does what they started', async () => {
+  test('ends its workers, even if they block the event loop, and their child processes', async () => {
     const source = stubborn.replace(
       'setInterval(() => {}, 1e6);\n',
       "helper.stdout.once('data', () => setImmediate(() => { for (;;); }));\n",
@@ -166,6 +166,6 @@ describe('a launcher that is killed', () => {
     process.kill(launched.pid, 'SIGKILL');
     await untilGone([launched.pid, ...all], 5000);
     const { stderr } = await launched.ended;
-    expect(stderr).toContain(`ends because its launcher (pid ${launched.pid}) is gone`);
+    expect(stderr).toContain(`ends because its launcher (pid ${launched.pid}) has ended`);
   });
 });

@@ -9,7 +9,8 @@ import { numaBindings } from '../../src/launcher/options/launch-options.ts';
 import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
 
 /**
- * Two sockets of two NUMA nodes of four cores of two threads: thread t of core c is CPU c + 16 t, and two cores share their last cache.
+ * 2 sockets × 2 NUMA nodes × 4 cores × 2 threads. Thread t of core c is CPU c + 16 t; two cores share a last-level
+ * cache.
  */
 const machine: Cpu[] = Array.from({ length: 32 }, (_, id) => {
   const core = id % 16;
@@ -74,15 +75,15 @@ describe('CPUs of workers', () => {
     expect(bound(...args)).toEqual(expected);
   });
 
-  test('exclusive is refused where cores do not suffice', () => {
+  test('refuses exclusive with fewer cores than workers', () => {
     expect(() => bound('exclusive', 5, [0, 0, 0, 0, 0])).toThrow(
-      /5 workers share the 4 cores of NUMA node 0.*Start fewer workers/,
+      /got 4 cores for the 5 workers on NUMA node 0.*Start fewer workers/,
     );
   });
 });
 
 describe("the kernel's files", () => {
-  /** Files of another machine. */
+  /** Creates the kernel's files of another machine. */
   function machineOf(files: Record<string, string>): { sys: string; proc: string } {
     const folder = temporaryFolder();
     for (const [path, text] of Object.entries(files)) {
@@ -92,7 +93,7 @@ describe("the kernel's files", () => {
     return { sys: join(folder, 'sys'), proc: join(folder, 'proc') };
   }
 
-  test('say what CPUs share', () => {
+  test('contain the topology of the CPUs', () => {
     const cpu = 'sys/devices/system/cpu/cpu5';
     const roots = machineOf({
       'proc/self/status': 'Name:\tnode\nCpus_allowed:\t20\nCpus_allowed_list:\t5',
@@ -109,7 +110,7 @@ describe("the kernel's files", () => {
     expect(readCpus(roots)).toEqual([{ id: 5, node: 1, core: 4, socket: 1, complex: 2 }]);
   });
 
-  test('say the nodes of GPUs, or that they do not know', () => {
+  test('contain the NUMA nodes of the GPUs, unless the firmware does not know them', () => {
     const gpus = {
       'proc/driver/nvidia/gpus/0000:81:00.0/information': 'Model: GPU',
       'proc/driver/nvidia/gpus/0000:0A:00.0/information': 'Model: GPU',
@@ -124,10 +125,10 @@ describe("the kernel's files", () => {
     expect(readGpuNodes(machineOf({ 'sys/x': '' }))).toEqual([]);
   });
 
-  test('that show no nodes are a reason to refuse', () => {
+  test('without NUMA nodes cause a refusal', () => {
     const roots = machineOf({ 'proc/self/status': 'Cpus_allowed_list:\t0-1' });
     expect(() => readCpus(roots)).toThrow(
-      /shows no NUMA nodes \(.*sys\/devices\/system\/node\)\. Leave it out/,
+      /expected NUMA nodes in .*sys\/devices\/system\/node, got none\. Remove the option/,
     );
   });
 
@@ -157,12 +158,12 @@ test.each(numaBindings)(
   },
 );
 
-test('without taskset it is refused', async () => {
+test('refuses --numa-binding without taskset', async () => {
   const { code, stderr } = await launch(['--numa-binding', 'node', temporaryScript('a.mjs', show)], {
     env: { PATH: temporaryFolder() },
   }).ended;
   expect(code).toBe(2);
   expect(stderr).toContain(
-    'The program taskset is in no folder of PATH. --numa-binding needs it: it is in the package util-linux.',
+    'The program taskset is not in PATH. --numa-binding needs it. Install the package util-linux.',
   );
 });

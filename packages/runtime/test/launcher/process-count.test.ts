@@ -31,7 +31,7 @@ test.each<[env: Record<string, string>, gpus: number]>([
   expect(countGpus(devices, env)).toBe(gpus);
 });
 
-test('without device files there is no GPU, whatever the environment says', () => {
+test('counts no GPU without device files, whatever CUDA_VISIBLE_DEVICES contains', () => {
   expect(countGpus(['null', 'nvidia-modeset'], { CUDA_VISIBLE_DEVICES: '0,1' })).toBe(0);
 });
 
@@ -45,13 +45,13 @@ test.each([
   expect(countProcesses(asked, cpus, gpus)).toBe(expected);
 });
 
-test('gpu is refused where there is none, with where it was looked for', () => {
+test('refuses gpu on a node without GPUs and names the files and variables checked', () => {
   expect(() => countProcesses('gpu', 8, 0)).toThrow(
-    /no \/dev\/nvidia0.*CUDA_VISIBLE_DEVICES.*Give a number, cpu, or auto/,
+    /got none: \/dev\/nvidia0.*CUDA_VISIBLE_DEVICES.*Pass a number, cpu, or auto/,
   );
 });
 
-test('more processes than the tightest limit allows are refused with that limit', () => {
+test('refuses more processes than the tightest limit and names that limit', () => {
   const limits = [
     { of: 'MiB of memory', available: 1600, perProcess: 16 },
     { of: 'open files (ulimit -n)', available: 1024, perProcess: 1 },
@@ -62,14 +62,14 @@ test('more processes than the tightest limit allows are refused with that limit'
   expect(() => {
     refuseTooMany(101, limits);
   }).toThrow(
-    '--nproc-per-node 101: expected at most 100 processes on this node, which has 1600 MiB of memory, of which each process takes at least 16.',
+    '--nproc-per-node: expected at most 100 processes on this node, got 101. The node has 1600 MiB of memory, and each process needs at least 16.',
   );
   expect(() => {
     refuseTooMany(1, [{ of: 'MiB of memory', available: 10, perProcess: 16 }]);
   }).not.toThrow();
 });
 
-test('this node has limits that can be read, and more room for small programs than for scripts', () => {
+test("reads this node's limits, which allow more programs than scripts", () => {
   const [script, program] = [readLimits('script'), readLimits('program')];
   expect(script.map(({ of }) => of)).toContain('open files (ulimit -n)');
   for (const { available, perProcess } of script) expect(available).toBeGreaterThan(perProcess);

@@ -7,14 +7,14 @@ import {
   signalProcessGroup,
 } from '../../src/launcher/process-group.ts';
 
-test('the state and the group behind a command with spaces and parentheses', () => {
+test('parses state and group after a command with spaces and parentheses', () => {
   expect(parseProcessStat('4711 (a) b (c)) S 1 4700 4600 0 -1 4194560 103')).toEqual({
     state: 'S',
     group: 4700,
   });
 });
 
-test('a group is left until its last process has ended', async () => {
+test('a process group exists until its last process has ended', async () => {
   const leader = spawn('sh', ['-c', 'sleep 1000 & echo up'], {
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],

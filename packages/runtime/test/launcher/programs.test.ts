@@ -11,7 +11,7 @@ import {
 } from './fixtures/launched.ts';
 
 describe('--no-node', () => {
-  test.each(['--no-node', '--no-python'])('%s runs a program of PATH, with its arguments', async (flag) => {
+  test.each(['--no-node', '--no-python'])('%s runs a program in PATH with its arguments', async (flag) => {
     const show = 'echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR: $0 $1';
     const { code, stdout, stderr } = await launch(['--nproc', '2', flag, 'sh', '-c', show, 'a', '--b']).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -22,7 +22,7 @@ describe('--no-node', () => {
     ]);
   });
 
-  test('a path is taken from the current folder, and its exit code is that of the job', async () => {
+  test('resolves a path from the current folder and returns its exit code', async () => {
     const path = temporaryScript('train', '#!/bin/sh\necho ran; exit 7\n');
     chmodSync(path, 0o755);
     const { code, stdout, stderr } = await launch(['--no-node', './train'], { cwd: dirname(path) }).ended;
@@ -31,10 +31,10 @@ describe('--no-node', () => {
   });
 
   test.each([
-    ['no-such-program', 'is in no folder of PATH'],
+    ['no-such-program', 'is not in PATH'],
     ['./no-such-program', 'does not exist'],
     ['/', 'is not a file'],
-    ['./train', 'may not be executed (chmod +x'],
+    ['./train', 'is not executable (chmod +x'],
   ])('%s is refused: it %s', async (name, says) => {
     const cwd = dirname(temporaryScript('train', '#!/bin/sh\necho RAN\n'));
     const { code, stdout, stderr } = await launch(['--no-node', name], { cwd }).ended;
@@ -44,14 +44,14 @@ describe('--no-node', () => {
 });
 
 describe('a program', () => {
-  test("sees torchrun's own variables", async () => {
+  test("receives torchrun's TORCHELASTIC_* variables", async () => {
     const show =
       'echo $TORCHELASTIC_RESTART_COUNT $TORCHELASTIC_MAX_RESTARTS $TORCHELASTIC_RUN_ID $TORCHELASTIC_USE_AGENT_STORE';
     const { stdout } = await launch(['--rdzv-id', 'job-7', '--no-node', 'sh', '-c', show]).ended;
     expect(stdout).toBe('0 0 job-7 False\n');
   });
 
-  test('of which a launcher is killed ends with everything that it started', async () => {
+  test('ends with all its processes when the launcher is killed', async () => {
     const stubborn = 'trap "" TERM; sleep 1000 & echo READY $$ $!; wait; wait';
     const launched = launch(['--nproc', '2', '--no-node', 'sh', '-c', stubborn]);
     const pids = (await launched.marked('READY', 2)).flat().map(Number);
@@ -59,7 +59,7 @@ describe('a program', () => {
     await untilGone(pids, 5000);
   });
 
-  test('that ends leaves no guard behind', async () => {
+  test('leaves no guard process behind when it ends', async () => {
     const launched = launch(['--no-node', 'sh', '-c', 'echo READY $$; exec sleep 1000']);
     const [[worker]] = await launched.marked('READY', 1);
     const started = childrenOf(launched.pid);
@@ -70,14 +70,14 @@ describe('a program', () => {
     expect(started.filter(isRunning)).toEqual([]);
   });
 
-  test("that records its error as torch's @record does is the root cause, with its traceback", async () => {
+  test("is reported with its traceback if it records the error as torch's @record does", async () => {
     const traceback = 'Traceback (most recent call last):\n  File "train.py", line 3\nValueError: no data\n';
     const record = (message: string, callstack: string) =>
       temporaryScript(
         'error.json',
         JSON.stringify({ message: { message, extraInfo: { py_callstack: callstack, timestamp: '1' } } }),
       );
-    // Rank 0 loses its peer when rank 1 has failed, and not before.
+    // Rank 0 loses its peer only after rank 1 has failed.
     const failed = join(temporaryFolder(), 'failed');
     const script = `
       if [ $RANK = 1 ]; then cp ${record('ValueError: no data', traceback)} $TORCHELASTIC_ERROR_FILE; touch ${failed}; exit 1; fi
@@ -93,7 +93,7 @@ describe('a program', () => {
     );
   });
 
-  test('that is a shell around a script of ringrun: the error of the script is reported', async () => {
+  test('is reported with the error of a script that it runs, if it is a shell', async () => {
     const path = temporaryScript(
       'train.mjs',
       "import { installErrorRecord } from 'ringrun'; installErrorRecord(); throw new TypeError('bad');",
@@ -106,7 +106,7 @@ describe('a program', () => {
 });
 
 describe('-m', () => {
-  /** A folder in which the package `trainer` is installed, whose entry `import` alone finds. */
+  /** Creates a folder with the package `trainer`, whose entry point is for `import` only. */
   function projectWithTrainer(): string {
     const folder = temporaryFolder();
     const home = join(folder, 'node_modules/trainer');
@@ -122,7 +122,7 @@ describe('-m', () => {
     return folder;
   }
 
-  test("runs a package's entry, from the current folder upwards", async () => {
+  test("runs a package's entry point, found from the current folder upwards", async () => {
     const cwd = join(projectWithTrainer(), 'below');
     expect(await launch(['-m', 'trainer', '--epochs', '3'], { cwd }).ended).toMatchObject({
       code: 0,
@@ -131,15 +131,15 @@ describe('-m', () => {
     });
   });
 
-  test('and a part of a package', async () => {
+  test('runs a subpath of a package', async () => {
     const { stdout } = await launch(['--module', 'trainer/part'], { cwd: projectWithTrainer() }).ended;
     expect(stdout).toBe('part\n');
   });
 
   test.each([
-    ['no-trainer', 'No package no-trainer is found from', "Cannot find package 'no-trainer'"],
-    ['trainer/secret', 'No package trainer/secret is found from', '\'./secret\' is not defined by "exports"'],
-    ['node:fs', '-m node:fs is node:fs, a part of Node itself', 'expected a package'],
+    ['no-trainer', 'Package no-trainer not found from', "Cannot find package 'no-trainer'"],
+    ['trainer/secret', 'Package trainer/secret not found from', '\'./secret\' is not defined by "exports"'],
+    ['node:fs', '-m: expected a package, got node:fs', 'a built-in module'],
   ])('%s is refused', async (name, ...says) => {
     const { code, stdout, stderr } = await launch(['-m', name], { cwd: projectWithTrainer() }).ended;
     expect([code, stdout]).toEqual([2, '']);
@@ -147,22 +147,22 @@ describe('-m', () => {
   });
 });
 
-describe('a launcher that a worker starts', () => {
+describe('a launcher started by a worker', () => {
   const nested = (args: string) => `
     import { spawnSync } from 'node:child_process';
     if (process.argv[2] === 'inner') console.log('INNER', process.env.RANK, process.env.WORLD_SIZE);
     else process.exitCode = spawnSync(process.execPath, [process.env.COMMAND, ${args} process.argv[1], 'inner'], { stdio: 'inherit' }).status;`;
 
-  test('is refused, before it starts a world per worker', async () => {
+  test('is refused', async () => {
     const path = temporaryScript('train.mjs', nested(''));
     const { code, stdout, stderr } = await launch(['--nproc', '2', path], { env: { COMMAND: command } })
       .ended;
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('This launcher is started by a worker of another one (RINGRUN_RUN_ID is ');
-    expect(stderr).toContain('say --standalone');
+    expect(stderr).toContain("Another launcher's worker started this launcher (RINGRUN_RUN_ID is ");
+    expect(stderr).toContain('pass --standalone');
   });
 
-  test('runs where --standalone says that it is meant', async () => {
+  test('runs with --standalone', async () => {
     const path = temporaryScript('train.mjs', nested("'--standalone',"));
     const { code, stdout } = await launch([path], { env: { COMMAND: command } }).ended;
     expect([code, stdout]).toEqual([0, 'INNER 0 1\n']);
@@ -178,7 +178,7 @@ function parentOf(pid: string): number | undefined {
   try {
     return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
   } catch {
-    // It ended since the folder was read.
+    // The process ended after /proc was listed.
     return undefined;
   }
 }

@@ -34,10 +34,10 @@ const scripts: Readonly<Record<string, string>> = {
 };
 
 test.each(Object.entries(scripts))(
-  '%s outside of the repository runs and imports ringrun',
+  '%s outside the repository runs and imports ringrun',
   async (name, source) => {
     const path = temporaryScript(name, source);
-    // A module by its syntax, in a folder without package.json.
+    // Module syntax, in a folder without package.json.
     writeFileSync(
       join(dirname(path), 'triple.ts'),
       'export const triple = (x: number): number => 3 * x;\nawait 1;\n',
@@ -51,7 +51,7 @@ test.each(Object.entries(scripts))(
   },
 );
 
-/** What Node's own type stripping refuses, and what its oldest releases get wrong with tsx alone. */
+/** Code that Node's type stripping refuses, or that fails with tsx alone on the oldest supported releases. */
 const typescript: Readonly<Record<string, string>> = {
   'dep.ts': `
     export enum Kind { A = 1, B }
@@ -92,7 +92,7 @@ test.each(nodes())(
   async (node) => {
     const folder = temporaryFolder();
     for (const [name, source] of Object.entries(typescript)) writeFileSync(join(folder, name), source);
-    // Nothing may lie in TMPDIR under a name that another user could have taken before.
+    // TMPDIR must contain no predictable name, which another user could have created before.
     const [TMPDIR, XDG_CACHE_HOME] = ['tmp', 'cache'].map((name) => join(folder, name));
     for (const path of [TMPDIR, XDG_CACHE_HOME]) mkdirSync(path);
     const run = (script: string, cache = XDG_CACHE_HOME) =>
@@ -103,14 +103,14 @@ test.each(nodes())(
     expect(ends).toEqual([good(printed), good('true 5 2 b\n'), good('2 3 4 5\n2 3 4 5\n')]);
     expect(readdirSync(join(XDG_CACHE_HOME, 'ringrun', 'typescript'))).not.toEqual([]);
     expect(readdirSync(TMPDIR)).toEqual([]);
-    // Without a folder of the user, the cache goes with the launcher, or with the process.
+    // Without a cache folder of the user, the cache ends with the launcher or the process.
     expect(await run('train.ts', '/proc')).toEqual(good(printed));
     expect(await run('train.mjs', '/proc')).toEqual(good('2 3 4 5\n2 3 4 5\n'));
     expect(readdirSync(TMPDIR)).toEqual([]);
   },
 );
 
-/** Files of Node: the one that runs the tests; for `npm run test:full` others too, the oldest of `engines` first. */
+/** Paths of Node.js: the one that runs the tests; with `npm run test:full` also others, oldest of `engines` first. */
 function nodes(): readonly string[] {
   const fetched = (version: string) =>
     execFileSync('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], {
@@ -119,20 +119,20 @@ function nodes(): readonly string[] {
   return [process.execPath, ...(isFull ? ['20.19.0', '22.12.0', '22', '24'].map(fetched) : [])];
 }
 
-test('ringrun is found where NODE_PATH has it for require alone, as under package managers', async () => {
+test('resolves ringrun if NODE_PATH contains it for require only, as under package managers', async () => {
   const path = temporaryScript('train.mjs', "import { ReduceOp } from 'ringrun'; console.log(ReduceOp.SUM);");
   const { stdout } = await launch([path], { env: { NODE_PATH: join(workspace, 'node_modules') } }).ended;
   expect(stdout).toBe('SUM\n');
 });
 
-test('@ringrun/nn is found as well', async () => {
+test('resolves @ringrun/nn', async () => {
   const path = temporaryScript('train.mjs', "console.log(import.meta.resolve('@ringrun/nn'));");
   const { code, stdout } = await launch([path]).ended;
   expect(code).toBe(0);
   expect(stdout).toMatch(/^file:.*packages\/nn\/dist\/index\.js\n$/);
 });
 
-test("a package of the script's own folder comes first", async () => {
+test("prefers a package in the script's own folder", async () => {
   const path = temporaryScript('train.mjs', "import { origin } from '@ringrun/nn'; console.log(origin);");
   const own = join(dirname(path), 'node_modules/@ringrun/nn');
   mkdirSync(own, { recursive: true });
@@ -141,14 +141,14 @@ test("a package of the script's own folder comes first", async () => {
   expect((await launch([path]).ended).stdout).toBe('own\n');
 });
 
-test('other packages that are missing stay missing', async () => {
+test('does not resolve other missing packages', async () => {
   const path = temporaryScript('train.mjs', "import 'commander';");
   const { code, stderr } = await launch([path]).ended;
   expect(code).toBe(1);
   expect(stderr.trimEnd().split('\n').at(-1)).toContain("Cannot find package 'commander'");
 });
 
-test('Node processes that a script starts do not take themselves for workers', async () => {
+test('child processes of a script do not act as workers', async () => {
   const path = temporaryScript(
     'parent.mjs',
     `import { fork } from 'node:child_process';
@@ -162,10 +162,10 @@ test('Node processes that a script starts do not take themselves for workers', a
   );
   const { code, stdout, stderr } = await launch([path]).ended;
   expect([code, stdout]).toEqual([6, 'there and back\n1\n']);
-  expect(stderr).toContain('exit code 6 and left no record');
+  expect(stderr).toContain('exit code 6 without an error record');
 });
 
-test('a symbolic link to a script runs', async () => {
+test('runs a symbolic link to a script', async () => {
   const path = temporaryScript('train.mjs', "console.log('RAN');");
   const link = join(dirname(path), 'link.mjs');
   symlinkSync(path, link);

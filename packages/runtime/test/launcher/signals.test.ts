@@ -47,7 +47,7 @@ const deaf = `
   console.log('READY', process.pid);
   setInterval(() => {}, 1e6);`;
 
-test('after the grace period what is left is killed', async () => {
+test('kills remaining workers after the grace period', async () => {
   const launched = launch(['--nproc', '2', '--grace-period', '1', temporaryScript('train.mjs', deaf)]);
   const pids = (await launched.marked('READY', 2)).map(([pid]) => Number(pid));
   const told = performance.now();
@@ -55,16 +55,18 @@ test('after the grace period what is left is killed', async () => {
   const { code, stderr } = await launched.ended;
   expect(performance.now() - told).toBeGreaterThan(990);
   expect(code).toBe(143);
-  expect(stderr).toBe('ringrun: ended by SIGTERM; 2 of 2 workers did not end in time and were killed\n');
+  expect(stderr).toBe(
+    'ringrun: ended by SIGTERM; 2 of 2 workers did not end within the grace period and were killed\n',
+  );
   expect(pids.filter(isRunning)).toEqual([]);
 });
 
-test('a second Ctrl-C does not wait for the grace period, which RINGRUN_GRACE sets', async () => {
+test('a second Ctrl-C does not wait for the grace period of RINGRUN_GRACE', async () => {
   const launched = launch(['--nproc', '2', temporaryScript('train.mjs', deaf)], {
     env: { RINGRUN_GRACE: '1000' },
   });
   await launched.marked('READY', 2);
-  // Pressed until it is heard as a second one: the launcher takes two within half a second for one.
+  // Repeated until it counts as the second one: the launcher counts two within 500 ms as one.
   const pressing = setInterval(() => process.kill(launched.pid, 'SIGINT'), 100);
   const { code } = await launched.ended.finally(() => {
     clearInterval(pressing);
@@ -73,7 +75,7 @@ test('a second Ctrl-C does not wait for the grace period, which RINGRUN_GRACE se
   expect(launched.output().match(/^HEARD SIGINT$/gm)).toHaveLength(2);
 });
 
-/** Whether SIGHUP, the lowest bit of the mask, has not reached a handler yet. */
+/** Whether SIGHUP, the lowest bit of the mask, is pending. */
 function isPending(pid: number): boolean {
   return /^ShdPnd:\s*[\da-f]*[13579bdf]$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 }
@@ -104,7 +106,7 @@ test.each<[how: string, before: string[], stdin: string, endedBy: string]>([
   const [ready] = (await once(child.stdout, 'data')) as [Buffer];
   const launcher = Number(/^READY (\d+)$/m.exec(ready.toString())![1]);
   process.kill(launcher, 'SIGHUP');
-  // Of two signals that are pending, the kernel may run the handler of the second first.
+  // The kernel may handle two pending signals in any order.
   while (isPending(launcher)) await new Promise(setImmediate);
   process.kill(launcher, 'SIGTERM');
   await ended;

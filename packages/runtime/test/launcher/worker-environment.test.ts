@@ -27,7 +27,7 @@ const job: JobSettings = {
   usableCpus: 8,
 };
 
-test("a worker sees what torchrun's workers see", () => {
+test("a worker receives torchrun's variables", () => {
   expect(workerEnvironment(job, 2, '/tmp/errors/rank-2.json', { HOME: '/root', RANK: '77' })).toEqual({
     HOME: '/root',
     OMP_NUM_THREADS: '2',
@@ -59,7 +59,7 @@ test.each([
   expect(workerEnvironment(settings, 0, undefined, inherited)['OMP_NUM_THREADS']).toBe(expected);
 });
 
-test('processes get it: ranks, one master port that they can bind, one store that answers, and files that are gone afterwards', async () => {
+test('workers receive ranks, a free master port, a store that answers, and temporary files', async () => {
   const script = temporaryScript(
     'show.mjs',
     `console.log('ENV', encodeURIComponent(JSON.stringify(process.env)));

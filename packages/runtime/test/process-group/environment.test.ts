@@ -4,8 +4,8 @@ import { readEnvironment } from '../../src/process-group/environment.ts';
 
 const two = { RANK: '1', WORLD_SIZE: '2' };
 
-describe('what is read', () => {
-  test('nothing set is a world of one', () => {
+describe('reads', () => {
+  test('an empty environment as a world of one process', () => {
     expect(readEnvironment({})).toEqual({
       rank: 0,
       worldSize: 1,
@@ -18,7 +18,7 @@ describe('what is read', () => {
     });
   });
 
-  test('everything set', () => {
+  test('every variable', () => {
     const env = {
       RANK: '5',
       WORLD_SIZE: '8',
@@ -41,17 +41,17 @@ describe('what is read', () => {
     });
   });
 
-  test('what is set to nothing is not set', () => {
+  test('an empty variable as not set', () => {
     expect(readEnvironment({ RANK: '', WORLD_SIZE: ' ', MASTER_PORT: '' })).toEqual(readEnvironment({}));
   });
 
-  test('what the program gives comes first', () => {
+  test('the environment only if the program sets nothing', () => {
     expect(readEnvironment(two, { rank: 3, worldSize: 4 })).toMatchObject({ rank: 3, worldSize: 4 });
     expect(readEnvironment(two, { rank: 0 })).toMatchObject({ rank: 0, worldSize: 2 });
   });
 });
 
-describe('what is refused, with the variable and its value', () => {
+describe('refuses, with the variable and its value', () => {
   const cases: [env: Record<string, string>, message: RegExp][] = [
     [{ RANK: '1' }, /RANK is 1, but WORLD_SIZE is not set/],
     [{ WORLD_SIZE: '2' }, /WORLD_SIZE is 2, but RANK is not set/],
@@ -59,9 +59,12 @@ describe('what is refused, with the variable and its value', () => {
     [{ RANK: '0', WORLD_SIZE: '2.5' }, /WORLD_SIZE is "2\.5"/],
     [{ RANK: '0', WORLD_SIZE: '0' }, /WORLD_SIZE is "0", expected an integer from 1 to 1048576/],
     [{ RANK: '0', WORLD_SIZE: '1048577' }, /WORLD_SIZE is "1048577", expected an integer from 1 to 1048576/],
-    [{ RANK: '1', WORLD_SIZE: '2', MASTER_ADDR: '-x' }, /MASTER_ADDR is "-x", expected the name or address/],
+    [
+      { RANK: '1', WORLD_SIZE: '2', MASTER_ADDR: '-x' },
+      /MASTER_ADDR is "-x", expected a host name or an IP address/,
+    ],
     [{ RANK: '-1', WORLD_SIZE: '2' }, /RANK is "-1", expected an integer of at least 0/],
-    [{ RANK: '2', WORLD_SIZE: '2' }, /RANK is 2 and WORLD_SIZE is 2: .*from 0 to 1/],
+    [{ RANK: '2', WORLD_SIZE: '2' }, /RANK is 2 and WORLD_SIZE is 2, .*from 0 to 1/],
     [{ ...two, MASTER_PORT: '65536' }, /MASTER_PORT is "65536", expected an integer from 1 to 65535/],
     [{ ...two, MASTER_PORT: '0' }, /MASTER_PORT is "0"/],
     [{ ...two, MASTER_PORT: '0x10' }, /MASTER_PORT is "0x10"/],
@@ -81,7 +84,7 @@ describe('what is refused, with the variable and its value', () => {
     expect((error as Error).message).toMatch(message);
   });
 
-  test('a rank that the program gives', () => {
+  test('an invalid rank or world size of the program', () => {
     expect(() => readEnvironment(two, { rank: 1.5 })).toThrow(
       /rank is "1.5", expected an integer of at least 0/,
     );

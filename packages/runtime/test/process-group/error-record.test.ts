@@ -24,7 +24,7 @@ async function fail(how: string, env: Record<string, string> = {}) {
   return { code, files, record, pid: child.pid, stderr: child.output().stderr, startedAt };
 }
 
-test('an uncaught exception leaves a record, and ends the process as it would have ended', async () => {
+test('an uncaught exception writes a record, and exits as without one', async () => {
   const { code, files, record, pid, stderr, startedAt } = await fail('throw', { RANK: '3' });
   expect(code).toBe(1);
   expect(files).toEqual(['error.json']);
@@ -42,7 +42,7 @@ test('an uncaught exception leaves a record, and ends the process as it would ha
   expect(stderr).toContain('TypeError: gradient of conv1 is NaN');
 });
 
-test('so does a rejection that nobody handles', async () => {
+test('an unhandled rejection writes a record', async () => {
   const { code, record, stderr } = await fail('reject');
   expect(code).toBe(1);
   expect(record).toMatchObject({ message: 'nobody awaits this' });
@@ -50,20 +50,20 @@ test('so does a rejection that nobody handles', async () => {
   expect(stderr).toContain('nobody awaits this');
 });
 
-test('what is thrown need not be an error', async () => {
+test('a thrown value that is no Error is recorded', async () => {
   const { code, record } = await fail('string');
   expect(code).toBe(1);
   expect(record).toMatchObject({ message: "'just a string'", stack: "'just a string'" });
 });
 
-test('a file that cannot be written is said, and hides nothing', async () => {
+test('a record that cannot be written is reported, beside the original error', async () => {
   const { code, stderr } = await fail('throw', { RINGRUN_ERROR_FILE: '/nonexistent/folder/error.json' });
   expect(code).toBe(1);
   expect(stderr).toContain('could not be recorded in /nonexistent/folder/error.json');
   expect(stderr).toContain('TypeError: gradient of conv1 is NaN');
 });
 
-test('without an error, and without the variable, nothing is written', async () => {
+test('writes nothing without an error or without RINGRUN_ERROR_FILE', async () => {
   expect(await fail('not at all')).toMatchObject({ code: 0, files: [] });
   expect(await fail('throw', { RINGRUN_ERROR_FILE: '' })).toMatchObject({ code: 1, files: [] });
 });

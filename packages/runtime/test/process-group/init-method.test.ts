@@ -6,7 +6,7 @@ const store = new HashStore();
 const one = { rank: 1, worldSize: 2 };
 const common = { ...one, localRank: 0, runId: '', restartCount: 0 };
 
-describe('where ranks meet', () => {
+describe('resolves', () => {
   const cases: [what: string, choices: object, env: Record<string, string>, expected: object][] = [
     [
       'nothing said, nothing set: a world of one',
@@ -84,18 +84,24 @@ describe('where ranks meet', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refuses', () => {
   const cases: [choices: object, message: RegExp][] = [
-    [{ initMethod: 'env://', store, ...one }, /given a store and the initMethod "env:\/\/": expected one of/],
-    [{ store, rank: 0 }, /given a store, so expected rank and worldSize beside it: worldSize is missing/],
+    [
+      { initMethod: 'env://', store, ...one },
+      /expected either store or initMethod, got a store and the initMethod "env:\/\/"/,
+    ],
+    [{ store, rank: 0 }, /with a store, expected the options rank and worldSize, but worldSize is missing/],
     [
       { initMethod: 'tcp://h:1' },
-      /"tcp:\/\/h:1", so expected .*: rank and worldSize are missing.*'env:\/\/'/,
+      /"tcp:\/\/h:1", expected .*, but rank and worldSize are missing.*'env:\/\/'/,
     ],
     [{ initMethod: 'tcp://h:1', worldSize: 2 }, /rank is missing/],
     [{ initMethod: 'tcp://h:1?rank=0' }, /worldSize is missing/],
     [{ initMethod: 'file:///f', rank: 0 }, /worldSize is missing/],
-    [{ initMethod: 'tcp://h:1?rank=0&world_size=2', rank: 0 }, /expected rank and world size once/],
+    [
+      { initMethod: 'tcp://h:1?rank=0&world_size=2', rank: 0 },
+      /expected rank and world size either .* got both/,
+    ],
     [{ initMethod: 'tcp://h:1?rank=x&world_size=2' }, /rank is "NaN", expected an integer of at least 0/],
     [{ initMethod: 'tcp://h:1?rank=2&world_size=2' }, /RANK is 2 and WORLD_SIZE is 2/],
     [{ initMethod: 'tcp://h:1?node=0' }, /expected \?rank=…&world_size=…, got "node"/],

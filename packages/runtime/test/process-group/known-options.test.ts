@@ -3,7 +3,7 @@ import type { ProcessGroup } from '@ringrun/collectives';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as ringrun from '../../src/index.ts';
 
-/** A call as JavaScript makes it, which no type checks; a function that throws and a promise that rejects are alike. */
+/** An untyped call, as from JavaScript. A function that throws counts as a promise that rejects. */
 type Callee = (...inputs: unknown[]) => unknown;
 const call =
   (callee: unknown, ...inputs: unknown[]) =>
@@ -22,7 +22,7 @@ async function refuses(act: () => Promise<unknown>, message: string): Promise<vo
 
 const x = new Float32Array(2);
 
-/** What each takes before its options, and the option that torch has at their position. */
+/** Arguments before the options, and torch's positional argument in place of the options. */
 const collectives = {
   allReduce: [[x], 'op'],
   allReduceCoalesced: [[[x]], 'op'],
@@ -79,7 +79,7 @@ describe.each(['the function', 'the method'])('%s', (kind) => {
     },
   );
 
-  test('a group is not taken for options, nor another group for the one of a method', async () => {
+  test('refuses a group as options, and the option group of a method', async () => {
     await refuses(
       call(ringrun.barrier, group),
       'barrier: expected an object of options, got an object of class GlooGroup.',

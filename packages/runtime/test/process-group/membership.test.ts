@@ -22,12 +22,12 @@ async function openStore() {
   return store;
 }
 
-test('members that agree all join, in any order', async () => {
+test('members with the same settings join in any order', async () => {
   const store = await openStore();
   await Promise.all([2, 0, 1].map((rank) => joinJob(store, describeSelf(rank, 3, 'run'), 5000)));
 });
 
-test('a second process with the same rank is refused, and the first keeps it', async () => {
+test('refuses a second process with the same rank, the first keeps it', async () => {
   const store = await openStore();
   const first = joinJob(store, { ...describeSelf(1, 2, ''), host: 'node-a', pid: 11 }, 5000);
   const second = { ...describeSelf(1, 2, ''), host: 'node-b', pid: 22 };
@@ -39,7 +39,7 @@ test('a second process with the same rank is refused, and the first keeps it', a
   await first;
 });
 
-test('a member of another job claims nothing', async () => {
+test('a member of another job claims no rank', async () => {
   const store = await openStore();
   const joining = joinJob(store, describeSelf(0, 2, 'a'), 5000);
   await expect(joinJob(store, describeSelf(1, 4, 'a'), 5000)).rejects.toMatchObject({
@@ -50,14 +50,14 @@ test('a member of another job claims nothing', async () => {
   await joining;
 });
 
-test('members that do not come are named', async () => {
+test('names the missing members at the timeout', async () => {
   const store = await openStore();
   const error = await joinJob(store, describeSelf(1, 4, ''), 50).catch((e: unknown) => e);
   expect(error).toBeInstanceOf(StoreTimeoutError);
   expect((error as Error).message).toContain('Rank 1 of 4 waited 50 ms for ranks 0 and 2-3 to join');
 });
 
-test('goodbyes are complete when every rank has said one', async () => {
+test('waitForGoodbyes resolves after every rank has called sayGoodbye', async () => {
   const store = await openStore();
   await sayGoodbye(store, 0);
   await expect(waitForGoodbyes(store, 2, 30)).rejects.toMatchObject({ missingKeys: ['goodbye/1'] });
@@ -65,7 +65,7 @@ test('goodbyes are complete when every rank has said one', async () => {
   await waitForGoodbyes(store, 2, 1000);
 });
 
-test('ranks in words', () => {
+test('formats lists of ranks', () => {
   expect(formatRanks([3])).toBe('rank 3');
   expect(formatRanks([7, 1, 2, 3])).toBe('ranks 1-3 and 7');
   expect(formatRanks([0, 2, 4])).toBe('ranks 0, 2 and 4');
@@ -77,7 +77,7 @@ test('ranks in words', () => {
   expect(describeMissingMembers([])).toBeUndefined();
 });
 
-test('endpoints are read and written', () => {
+test('parses and formats endpoints', () => {
   for (const text of ['tcp://127.0.0.1:29500', 'tcp://mnist-master-0.ns.svc:1', 'tcp://[fd00::7]:65535']) {
     expect(`tcp://${formatHostPort(parseEndpoint(text, 'X'))}`).toBe(text);
   }

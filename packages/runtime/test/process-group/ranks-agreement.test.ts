@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { agreeOnRanks } from '../../src/process-group/ranks-agreement.ts';
 import { PrefixStore } from '../../src/store/prefix-store.ts';
 
-/** What each rank ends with: undefined, or an error. `said[rank]`: the ranks that it names. */
+/** The result of each rank: undefined or an error. `said[rank]`: the ranks that it passes. */
 function outcomes(said: readonly (readonly number[])[], worldSize = said.length, timeoutMs = 5000) {
   const store = new PrefixStore('group/2', new HashStore());
   return Promise.all(
@@ -13,12 +13,12 @@ function outcomes(said: readonly (readonly number[])[], worldSize = said.length,
   );
 }
 
-test('ranks that say the same agree, those that are not in the group too', async () => {
+test('resolves if all ranks pass the same list, also on ranks outside the group', async () => {
   const ranks = [0, 2];
   expect(await outcomes([ranks, ranks, ranks])).toEqual([undefined, undefined, undefined]);
 });
 
-test('nobody goes on before everybody has come', async () => {
+test('no rank continues before every rank has called it', async () => {
   const store = new HashStore();
   const order: string[] = [];
   const call = async (rank: number) => {
@@ -33,7 +33,7 @@ test('nobody goes on before everybody has come', async () => {
   expect(order.slice(1).sort()).toEqual(['rank 0 goes on', 'rank 1 goes on']);
 });
 
-test('where one says something else all are told both sides', async () => {
+test('a disagreement is thrown on every rank, with both lists', async () => {
   const errors = await outcomes([
     [0, 1],
     [0, 1],
@@ -42,12 +42,12 @@ test('where one says something else all are told both sides', async () => {
   for (const error of errors) {
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect((error as Error).message).toMatch(
-      /^Call 2 of newGroup was made with ranks 0-1 by rank 0 and with ranks 1-2 by rank 2: expected the same ranks/,
+      /^Call 2 of newGroup failed: expected the same ranks .*, got ranks 0-1 on rank 0 and ranks 1-2 on rank 2\./,
     );
   }
 });
 
-test('ranks that never call it are named', async () => {
+test('names the ranks that never call it', async () => {
   const [zero, one] = await outcomes([[0], [0]], 4, 100);
   for (const error of [zero, one]) {
     expect(error).toBeInstanceOf(StoreTimeoutError);

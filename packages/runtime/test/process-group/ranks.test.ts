@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@ringrun/collectives';
 import { expect, test } from 'vitest';
 import { checkedRanks, globalRankAmong, groupRankAmong } from '../../src/process-group/ranks.ts';
 
-test('the ranks of a group are ascending, and all unless given', () => {
+test('ranks of a group are sorted, default: all', () => {
   const given = [3, 0, 2];
   expect(checkedRanks(given, 4)).toEqual([0, 2, 3]);
   expect(given).toEqual([3, 0, 2]);
@@ -15,15 +15,15 @@ test.each<[unknown, RegExp]>([
   [[-1], /ranks are \[-1\]/],
   [[0.5], /ranks are \[0\.5\]/],
   [['1'], /ranks are \[1\]/],
-  [[1, 0, 1], /ranks are \[1, 0, 1\], in which 1 is twice: expected each rank once/],
+  [[1, 0, 1], /ranks are \[1, 0, 1\], expected each rank once, got 1 twice/],
   [2, /ranks are 2, expected a list/],
-])('%j are refused', (ranks, message) => {
+])('refuses %j', (ranks, message) => {
   const call = () => checkedRanks(ranks as number[], 4);
   expect(call).toThrow(InvalidArgumentError);
   expect(call).toThrow(message);
 });
 
-test('a rank of the default group has a place in the group, and back', () => {
+test('converts between ranks of the group and of the default group', () => {
   const ranks = [1, 4, 6];
   expect(ranks.map((rank) => groupRankAmong(ranks, rank, 'src'))).toEqual([0, 1, 2]);
   expect([0, 1, 2].map((rank) => globalRankAmong(ranks, rank))).toEqual(ranks);

@@ -11,7 +11,7 @@ async function job(worldSize: number) {
     start(new URL('./fixtures/worker.mjs', import.meta.url), { ...env, RANK: rank, ...more }, args);
 }
 
-test('rank 1 first: it says that nothing listens yet, and joins when rank 0 comes', async () => {
+test('rank 1 first: reports that nothing listens yet, and joins after rank 0 starts', async () => {
   const rank = await job(2);
   const one = rank(1);
   await one.sees(
@@ -23,7 +23,7 @@ test('rank 1 first: it says that nothing listens yet, and joins when rank 0 come
   expect(await one.ended).toEqual({ code: 0, signal: null });
 });
 
-test('rank 0 first: it names the ranks that are missing, and all join when they come', async () => {
+test('rank 0 first: names the missing ranks, and all join after they start', async () => {
   const rank = await job(3);
   const zero = rank(0);
   await zero.sees(/ringrun: rank 0: waiting for ranks 1-2 to join/);
@@ -34,7 +34,7 @@ test('rank 0 first: it names the ranks that are missing, and all join when they 
   }
 });
 
-test('a rank may forget to leave, and groups may follow each other', async () => {
+test('a rank may end without destroyProcessGroup; groups may follow each other', async () => {
   const rank = await job(2);
   const children = [rank(0, {}, ['again', 'forget']), rank(1, {}, ['again', 'forget'])];
   for (const child of children) {
@@ -44,7 +44,7 @@ test('a rank may forget to leave, and groups may follow each other', async () =>
   }
 });
 
-test('with the store of a launcher nobody hosts another, and restarted ranks meet on keys of their own', async () => {
+test('uses the store of a launcher; restarted ranks use new keys', async () => {
   const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => server.close());
   const rank = await job(2);
@@ -58,11 +58,11 @@ test('with the store of a launcher nobody hosts another, and restarted ranks mee
   expect(await store.check(['restart/0/init/0/member/1', 'restart/1/init/0/member/1'])).toBe(true);
 });
 
-test('a rank that is taken is refused to the second, with both processes', async () => {
+test('refuses a rank that is taken, with both processes', async () => {
   const rank = await job(3);
   const zero = rank(0);
   const one = rank(1);
-  // Rank 0 misses rank 2 alone, so rank 1 has been claimed.
+  // Rank 0 waits only for rank 2, so rank 1 has been claimed.
   await zero.sees(/waiting for rank 2 to join/);
   const second = rank(1);
   expect((await second.ended).code).toBe(1);
@@ -72,7 +72,7 @@ test('a rank that is taken is refused to the second, with both processes', async
   expect(stderr).toContain(`process ${second.pid} on ${hostname()}`);
 });
 
-test('the second rank 0 on a port is told who holds it', async () => {
+test('the second rank 0 on a port reports the process that uses the port', async () => {
   const rank = await job(2);
   const first = rank(0);
   await first.sees(/waiting for rank 1/);
@@ -85,7 +85,7 @@ test('the second rank 0 on a port is told who holds it', async () => {
   expect(stderr).toContain('MASTER_PORT=');
 });
 
-test('ranks that disagree about the world size or the run are refused, with both values', async () => {
+test('refuses ranks with another world size or run id, with both values', async () => {
   const rank = await job(2);
   const zero = rank(0, { RINGRUN_RUN_ID: 'a' });
   await zero.sees(/waiting for rank 1/);
@@ -98,14 +98,14 @@ test('ranks that disagree about the world size or the run are refused, with both
   expect(stderr).toContain(`process ${zero.pid} on ${hostname()}`);
 });
 
-test('a rank that never comes is named when the time is over', async () => {
+test('names the missing rank at the timeout', async () => {
   const rank = await job(2);
   const zero = rank(0, { TEST_TIMEOUT_MS: 600 });
   expect((await zero.ended).code).toBe(1);
   expect(zero.output().stderr).toContain('Rank 0 of 2 waited 600 ms for rank 1 to join');
 });
 
-test('when rank 0 is killed while others wait, they end within seconds and say why', async () => {
+test('ranks that wait fail within seconds after rank 0 is killed, with the reason', async () => {
   const rank = await job(3);
   const zero = rank(0);
   const one = rank(1);
@@ -117,7 +117,7 @@ test('when rank 0 is killed while others wait, they end within seconds and say w
   expect(one.output().stderr).toContain('ERR_STORE_LOST');
 });
 
-test('a rank that goes without leaving is named to those who leave, at once', async () => {
+test('a rank that died is named at once when the others leave', async () => {
   const rank = await job(2);
   const [zero, one] = [rank(0), rank(1, {}, ['vanish'])];
   expect((await one.ended).code).toBe(0);
@@ -128,7 +128,7 @@ test('a rank that goes without leaving is named to those who leave, at once', as
   expect(zero.output().stderr).toContain(`pid ${one.pid}`);
 });
 
-test('a script that is started plainly is a world of one that opens no socket', async () => {
+test('a script without a launcher is a world of one and opens no socket', async () => {
   const child = start(new URL('./fixtures/alone.mjs', import.meta.url), {});
   expect(await child.ended).toEqual({ code: 0, signal: null });
   expect(child.output().stdout).toBe('rank 0 of 1, 0 sockets, values 1 2 3\n');

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { start } from '../store/processes.ts';
 import type { TestProcess } from '../store/processes.ts';
 
-/** Starts ranks as a person does in terminals: one script, who it is and where to meet said in it. */
+/** Starts ranks as a user does in terminals: the script sets rank, world size and init method. */
 function terminals(initMethod: string, worldSize: number) {
   return (rank: number, args: string[] = [], more: Record<string, string | number> = {}) =>
     start(
@@ -33,14 +33,14 @@ async function haveMet(children: readonly TestProcess[]): Promise<void> {
 }
 
 describe('tcp://', () => {
-  test('rank 1 first, then rank 0, who hosts the store', async () => {
+  test('rank 1 first, then rank 0, which serves the store', async () => {
     const rank = terminals(`tcp://127.0.0.1:${await freePort()}`, 2);
     const one = rank(1);
     await one.sees(/waiting for the store at .* refuses the connection/);
     await haveMet([rank(0), one]);
   });
 
-  test('rank and size in the URL', async () => {
+  test('rank and world size in the URL', async () => {
     const port = await freePort();
     const children = [0, 1].map((rank) =>
       start(new URL('./fixtures/terminal.mjs', import.meta.url), {
@@ -66,7 +66,7 @@ describe('file://', () => {
     },
   );
 
-  test('a second run of the same path right after the first, and groups one after the other', async () => {
+  test('a second run with the same path right after the first; several groups in one run', async () => {
     const { path, rank } = inFile(2);
     const first = [rank(0, ['again']), rank(1, ['again'])];
     await Promise.race(first.map((child) => child.sees(/met again/)));
@@ -76,7 +76,7 @@ describe('file://', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('a run that was killed before harms the next one no more than a line', async () => {
+  test('a run after a killed one works, and prints one line about it', async () => {
     const { path, rank } = inFile(2);
     const killed = rank(0);
     await killed.sees(/waiting for rank 1 to join/);
@@ -86,17 +86,17 @@ describe('file://', () => {
     await haveMet(next);
     const said = next.map((child) => child.output().stderr).join('');
     expect(said).toBe(
-      `ringrun: the file ${path} was left by a run that is gone (process ${killed.pid} on ${hostname()}): starting afresh\n`,
+      `ringrun: clearing the file ${path}, which was left by a killed run (process ${killed.pid} on ${hostname()})\n`,
     );
   });
 
-  test('a run whose processes ended without leaving is one that is gone', async () => {
+  test('a run whose processes ended without leaving counts as killed', async () => {
     const { rank } = inFile(2);
     await haveMet([rank(0, ['exit']), rank(1, ['exit'])]);
     await haveMet([rank(0), rank(1)]);
   });
 
-  test('a rank that is taken is refused, and the right one takes its place', async () => {
+  test('refuses a rank that is taken; the right rank can still join', async () => {
     const { rank } = inFile(2);
     const zero = rank(0);
     await zero.sees(/waiting for rank 1 to join/);
@@ -106,7 +106,7 @@ describe('file://', () => {
     await haveMet([zero, rank(1)]);
   });
 
-  test('a rank that never comes is named, and nothing is left', async () => {
+  test('names the missing rank at the timeout, and leaves no file', async () => {
     const { path, rank } = inFile(2);
     const zero = rank(0, [], { TEST_TIMEOUT_MS: 600 });
     expect((await zero.ended).code).toBe(1);
@@ -114,14 +114,14 @@ describe('file://', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('between ranks that are told to use TCP, which need an address of rank 0', async () => {
+  test('works with RINGRUN_TRANSPORT=tcp, which needs the address of rank 0', async () => {
     const { rank } = inFile(2);
     const env = { RINGRUN_TRANSPORT: 'tcp' };
     await haveMet([rank(0, [], env), rank(1, [], env)]);
   });
 });
 
-test('a store that the program brings along is used, and left open', async () => {
+test('uses a store that the program passed, and leaves it open', async () => {
   const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => server.close());
   const rank = terminals('', 2);

@@ -24,7 +24,7 @@ describe('schedule', () => {
   const recorded = (steps: number, options: Parameters<typeof schedule>[0]) =>
     Array.from({ length: steps }, (_, step) => step).filter((step) => schedule(options)(step) === 'record');
 
-  test('is torch.profiler.schedule', () => {
+  test('equals torch.profiler.schedule', () => {
     expect(recorded(20, { skipFirst: 2, wait: 1, warmup: 1, active: 3, repeat: 2 })).toEqual([
       4, 5, 6, 9, 10, 11,
     ]);
@@ -36,17 +36,17 @@ describe('schedule', () => {
     { wait: -1, active: 1 },
     { wait: 0, active: 0 },
     { wait: 0, active: 1.5 },
-  ])('refuses %o', (options) => {
+  ])('rejects %o', (options) => {
     expect(() => schedule(options)).toThrow('must be an integer of at least');
   });
 });
 
 describe('clocks', () => {
-  test('differ by what rank 0 said in the middle of the way', () => {
+  test('the time of rank 0 is assumed at the midpoint of the round trip', () => {
     expect(offsetOf(100, 5052, 104)).toEqual({ at: 102, offset: 4950, roundTrip: 4 });
   });
 
-  test('drift between two measurements', () => {
+  test('the offset is interpolated between two measurements', () => {
     const [first, last] = [
       { at: 1000, offset: 50, roundTrip: 0 },
       { at: 2000, offset: 51, roundTrip: 0 },
@@ -56,7 +56,7 @@ describe('clocks', () => {
   });
 });
 
-test('rows hold what is nested or apart; what overlaps comes into another', () => {
+test('rows hold nested or disjoint activities; overlapping ones use further rows', () => {
   const [outer, inner, after, across] = [
     activity('communication', 0, 10),
     activity('communication', 2, 5),
@@ -66,7 +66,7 @@ test('rows hold what is nested or apart; what overlaps comes into another', () =
   expect(asThreads([after, across, inner, outer])).toEqual([[outer, inner, after], [across]]);
 });
 
-test('a trace has a process for each rank, a row for each lane, and µs from the first activity on', () => {
+test('a trace has a process per rank, a row per lane, and µs from the first activity', () => {
   const { traceEvents, otherData } = traceOf([
     rank(0, [activity('compute', 1000.5, 1002), activity('communication', 1001, 1004, { bytes: 8 })]),
     rank(1, [activity('input', 1000, 1000.25)]),
@@ -97,7 +97,7 @@ test('a trace has a process for each rank, a row for each lane, and µs from the
   expect(otherData).toEqual({ 'rank 0 clock error at most, µs': 10, 'rank 1 clock error at most, µs': 10 });
 });
 
-test('who waits is told for whom: the rank that begins to wait last, in each step of each model', () => {
+test('waits name the straggler: the rank that starts to wait last, per step and model', () => {
   const wait = (startedAt: number, step: number) => activity('waiting', startedAt, 100, { step });
   const { traceEvents } = traceOf([
     rank(0, [wait(0, 1), wait(10, 2), wait(30, 2), wait(50, 3)]),
@@ -108,7 +108,7 @@ test('who waits is told for whom: the rank that begins to wait last, in each ste
     [0, { step: 1, waitedForRank: 1, lateMs: 5 }],
     [0, { step: 2 }],
     [0, { step: 2, waitedForRank: 1, lateMs: 2.5 }],
-    // Rank 1 has not recorded it.
+    // Rank 1 has not recorded this wait.
     [0, { step: 3 }],
     [1, { step: 1 }],
     [1, { step: 2, waitedForRank: 0, lateMs: 2 }],

@@ -19,14 +19,14 @@ function card(host: string, nodeRank?: number): NodeCard {
   return { id: host, host, nodeRank, ...rest };
 }
 
-/** A node that is started at time 0. */
+/** A node started at time 0. */
 function node(host: string, terms: JobTerms, nodeRank?: number): Situation {
   return newSituation({ card: card(host, nodeRank), terms, timing, freshName: host, runId: 'run' }, 0);
 }
 
 const at = (now: number) => ({ now, wall: now });
 
-/** What is there after these nodes have come, one after the other, at time 0; fails when one does anything but write. */
+/** The state after these nodes have joined one after the other at time 0. Throws if a step is not a write. */
 function gathered(nodes: readonly Situation[]): RendezvousState {
   return nodes.reduce<RendezvousState | undefined>(
     (state, situation) => written(nextStep(state, situation, at(0))),
@@ -42,16 +42,16 @@ function written(step: ReturnType<typeof nextStep>): RendezvousState {
 describe('gathering', () => {
   const [a, b, c] = ['a', 'b', 'c'].map((host) => node(host, elastic));
 
-  test('names who is here while there are too few', () => {
+  test('names the nodes that have joined while too few have', () => {
     const state = gathered([a]);
-    const reason = '1 more node; here are node a (pid 1)';
+    const reason = '1 more node; joined: node a (pid 1)';
     expect(nextStep(state, onState(a, undefined, state, 0), at(599_999))).toEqual({ kind: 'wait', reason });
   });
 
-  test('gives up when the time to join is over, and takes itself off the list', () => {
+  test('ends after the join timeout and removes itself', () => {
     const state = gathered([a]);
     const step = nextStep(state, onState(a, undefined, state, 0), at(600_000));
-    const why = 'waited 600 s for 1 more node; here are node a (pid 1)';
+    const why = 'waited 600 s for 1 more node; joined: node a (pid 1)';
     expect(step).toMatchObject({
       kind: 'write',
       state: { participants: [] },
@@ -59,42 +59,42 @@ describe('gathering', () => {
     });
   });
 
-  test('waits a last call for more, counted from when there were enough', () => {
+  test('waits for the last call, counted from the time when enough nodes had joined', () => {
     const state = gathered([a, b]);
     const b1 = onState(b, undefined, state, 1000);
-    const reason = 'more nodes: 2 of 2:4 are here, and the last call ends in 1 s';
+    const reason = 'more nodes: 2 of 2:4 have joined, and the last call ends in 1 s';
     expect(nextStep(state, b1, at(30_000))).toEqual({ kind: 'wait', reason });
     expect(written(nextStep(state, b1, at(31_000)))).toMatchObject({ phase: 'running', round: 1 });
   });
 
-  test('gives ranks at once when all are here, by name', () => {
+  test('assigns ranks by name as soon as all nodes have joined', () => {
     const nodes = ['w-10', 'w-9', 'w-2', 'w-1'].map((host) => node(host, elastic));
     const state = gathered(nodes);
     const { participants } = written(nextStep(state, onState(nodes[0], undefined, state, 0), at(0)));
     expect(participants.map((other) => other.card.host)).toEqual(['w-1', 'w-2', 'w-9', 'w-10']);
   });
 
-  test('lets in no more than max nodes', () => {
+  test('accepts at most max nodes', () => {
     const state = gathered([a, b, c, node('d', elastic)]);
     const spare = node('e', elastic);
     const waiting = written(nextStep(state, spare, at(0)));
     expect(waiting).toMatchObject({ participants: { length: 4 }, waitList: [{ id: 'e' }] });
     expect(nextStep(waiting, onState(spare, undefined, waiting, 0), at(0))).toEqual({
       kind: 'wait',
-      reason: 'a place: 4 of at most 4 nodes take part',
+      reason: 'a free place: 4 of at most 4 nodes have joined',
     });
   });
 });
 
 describe('static', () => {
-  test('names the node ranks that are missing', () => {
+  test('names the missing node ranks', () => {
     const [first] = [node('a', { ...fixed, min: 3, max: 3 }, 1)];
     const state = gathered([first]);
-    const reason = '2 more nodes with --node-rank 0, 2; here are node 1 (a, pid 1)';
+    const reason = '2 more nodes with --node-rank 0, 2; joined: node 1 (a, pid 1)';
     expect(nextStep(state, onState(first, undefined, state, 0), at(0))).toEqual({ kind: 'wait', reason });
   });
 
-  test('nodes have the ranks that they were told, whoever came first', () => {
+  test('nodes keep their --node-rank in any order of arrival', () => {
     const [second, first] = [node('a', fixed, 1), node('b', fixed, 0)];
     const state = gathered([second, first]);
     const { participants } = written(nextStep(state, onState(first, undefined, state, 0), at(0)));
@@ -118,7 +118,7 @@ describe('a lease', () => {
     master: { address: '10.0.0.1', port: 1 },
   };
 
-  test('ends the workers after three quarters of it', () => {
+  test('stops the workers after three quarters of its length', () => {
     const situation = { ...onState(node('a', alone), undefined, running, 0), workers };
     expect(nextStep(running, situation, at(11_249)).kind).toBe('wait');
     expect(nextStep(running, situation, at(11_250))).toEqual({
@@ -128,12 +128,12 @@ describe('a lease', () => {
     });
   });
 
-  test('starts none that it would have to end', () => {
+  test('does not start workers after that time', () => {
     const situation = onState(node('a', alone), undefined, running, 0);
     expect(nextStep(running, situation, at(11_249)).kind).toBe('start');
     expect(nextStep(running, situation, at(11_250))).toEqual({
       kind: 'wait',
-      reason: 'the store to confirm that this node is alive',
+      reason: "the store to confirm this node's heartbeat",
     });
   });
 });

@@ -10,11 +10,11 @@ import { StoreServer, connectStore } from '../../src/store/index.ts';
 import { launch, temporaryFolder, temporaryScript, untilGone } from '../launcher/fixtures/launched.ts';
 import type { Launched } from '../launcher/fixtures/launched.ts';
 
-/** Agents of several nodes on this machine, as people try them out, and the real store between them. */
+/** Launchers of several nodes on this machine, with the real store. */
 
 const patience = 'keep_alive_interval=0.5,keep_alive_max_attempt=4,last_call_timeout=1';
 
-/** Says who it is, and works until it is told to end, or until the file named by its argument's round says otherwise. */
+/** A worker that prints its ranks and runs until it is stopped. */
 const worker = temporaryScriptText(`
   const { RANK, WORLD_SIZE, RINGRUN_RESTART_COUNT, GROUP_RANK } = process.env;
   console.log('WORKS', RANK, WORLD_SIZE, RINGRUN_RESTART_COUNT, process.pid, GROUP_RANK);
@@ -24,7 +24,7 @@ function temporaryScriptText(source: string): () => string {
   return () => temporaryScript('worker.mjs', source);
 }
 
-/** Of a job whose nodes have all gone. */
+/** State of a finished job without nodes. */
 const finished: RendezvousState = {
   version: 7,
   incarnation: 'a',
@@ -74,7 +74,7 @@ function agent({ port, nodes, script, nodeRank, more = [], env = {} }: AgentOpti
   return launch(['--nnodes', nodes, ...where, '--rdzv-conf', patience, ...more, script], { env });
 }
 
-/** Resolves with the words of line number `count` of those that begin with WORKS. */
+/** Resolves with the values in line number `count` of the lines that start with WORKS. */
 async function works(launched: Launched, count: number) {
   const lines = await launched.marked('WORKS', count);
   const [rank, worldSize, restartCount, pid, groupRank] = lines[count - 1].map(Number);
@@ -85,7 +85,7 @@ async function sees(launched: Launched, pattern: RegExp): Promise<void> {
   await expect.poll(() => launched.output(), { timeout: 20_000, interval: 20 }).toMatch(pattern);
 }
 
-test('a node that comes to a finished job is told so', async () => {
+test('a node cannot join a finished job', async () => {
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const client = await connectStore({ host: '127.0.0.1', port: store.port });
   onTestFinished(async () => {
@@ -95,7 +95,7 @@ test('a node that comes to a finished job is told so', async () => {
   await client.set('rendezvous/state', encodeState(finished));
   const job = { port: store.port, nodes: '2', script: worker(), nodeRank: 1 };
   const { code, stderr } = await agent(job).ended;
-  const why = /node 1 \(.*\) cannot join: the job is finished\. Start a new job/;
+  const why = /node 1 \(.*\) cannot join: the job has finished\. Start a new job/;
   expect(code).toBe(1);
   expect(stderr).toMatch(why);
   const { events } = decodeState(await client.get('rendezvous/state'))!;
@@ -103,17 +103,17 @@ test('a node that comes to a finished job is told so', async () => {
 });
 
 describe('static', () => {
-  test('a second node with one rank is refused at once, by name, on both sides, and the others go on', async () => {
+  test('a second node with the same rank is refused by name on both nodes; the others continue', async () => {
     const [port, script] = [await freePort(), worker()];
     const job = { port, nodes: '2', script };
     const [first, second] = [agent({ ...job, nodeRank: 0 }), agent({ ...job, nodeRank: 1 })];
     await Promise.all([works(first, 1), works(second, 1)]);
     const rival = agent({ ...job, nodeRank: 1 });
-    await sees(first, /waits to be let in/);
+    await sees(first, /waits for the next round/);
     const cameAt = performance.now();
     const { code, stderr } = await rival.ended;
     const why =
-      /node 1 \(.*pid \d+\) cannot join: node 1 \(.*, pid \d+\) has --node-rank 1 already\. Give each node a rank of its own, from 0 to 1/;
+      /node 1 \(.*pid \d+\) cannot join: node 1 \(.*, pid \d+\) already has --node-rank 1\. Give each node its own rank, from 0 to 1/;
     expect(code).toBe(1);
     expect(stderr).toMatch(why);
     await sees(first, why);
@@ -125,22 +125,22 @@ describe('static', () => {
   test.each([
     {
       option: ['--rdzv-id', 'other'],
-      why: /its --rdzv-id is "other", and the job at this endpoint is "none"/,
+      why: /its --rdzv-id is "other", but the job at this endpoint has "none"/,
     },
-    { option: ['--rdzv-backend', 'c10d'], why: /its --rdzv-backend is c10d, and that of the job is static/ },
-    { option: ['--nnodes', '3'], why: /its --nnodes is 3, and that of the job is 2/ },
-  ])('a node with $option is refused by name, on both sides', async ({ option, why }) => {
+    { option: ['--rdzv-backend', 'c10d'], why: /its --rdzv-backend is c10d, but the job has static/ },
+    { option: ['--nnodes', '3'], why: /its --nnodes is 3, but the job has 2/ },
+  ])('a node with $option is refused by name on both nodes', async ({ option, why }) => {
     const [port, script] = [await freePort(), worker()];
     const first = agent({ port, nodes: '2', script, nodeRank: 0 });
-    await sees(first, /waiting for 1 more node with --node-rank 1; here are node 0/);
+    await sees(first, /waiting for 1 more node with --node-rank 1; joined: node 0/);
     const { code, stderr } = await agent({ port, nodes: '2', script, nodeRank: 1, more: option }).ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(why);
     await sees(first, why);
-    expect(first.output()).not.toMatch(/round 1 begins/);
+    expect(first.output()).not.toMatch(/round 1 starts/);
   });
 
-  test('every node ends with the root cause and its exit code, and none is started again', async () => {
+  test('every node prints the root cause and exits with its code, without a restart', async () => {
     const script = temporaryScript(
       'fails.mjs',
       `console.log('WORKS', process.env.RANK);
@@ -153,12 +153,12 @@ describe('static', () => {
     const second = agent({ ...job, nodeRank: 1, env: { RINGRUN_TERMINATION_LOG: terminationLog } });
     const ends = await Promise.all([agent({ ...job, nodeRank: 0 }).ended, second.ended]);
     const left = readFileSync(terminationLog, 'utf8');
-    expect(left).toMatch(/^ringrun: what happened:\n/);
+    expect(left).toMatch(/^ringrun: events of the job:\n/);
     expect(ends[1].stderr.endsWith(left)).toBe(true);
     for (const { code, stderr } of ends) {
       expect(code).toBe(42);
       expect(stderr).toMatch(
-        /what happened:[^]*round 1 begins with 2 nodes[^]*the job has failed: no restarts were asked for/,
+        /events of the job:[^]*round 1 starts with 2 nodes[^]*the job failed: --max-restarts is 0/,
       );
       expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
         /^ringrun: root cause: rank 2 on host .*: exit code 42/,
@@ -166,14 +166,14 @@ describe('static', () => {
     }
   });
 
-  test('a start-up that fails twice in the same way is not tried again', async () => {
+  test('does not restart after the same start-up failure twice', async () => {
     const script = temporaryScript('fails.mjs', `throw new Error('no such setting');`);
     const job = { port: await freePort(), nodes: '2', script, more: ['--max-restarts', '5'] };
     const ends = await Promise.all([0, 1].map((nodeRank) => agent({ ...job, nodeRank }).ended));
     for (const { code, stderr } of ends) {
       expect(code).toBe(1);
       expect(stderr).toMatch(/restart 1 of 5/);
-      expect(stderr).toMatch(/the job has failed: its start failed twice in the same way/);
+      expect(stderr).toMatch(/the job failed: the start failed twice in the same way/);
       expect(stderr).not.toMatch(/restart 2 of 5/);
       expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
         /^ringrun: root cause: rank \d .*Error: no such setting/,
@@ -183,10 +183,10 @@ describe('static', () => {
 });
 
 describe('c10d', () => {
-  test('a node that is told to end leaves at once; the others go on with new ranks, and let it in again', async () => {
+  test('a node leaves on SIGTERM; the others continue with new ranks, and it can join again', async () => {
     const job = { port: await freePort(), nodes: '1:2', script: worker() };
     const first = agent(job);
-    await sees(first, /last call ends in|round 1 begins/);
+    await sees(first, /last call ends in|round 1 starts/);
     const second = agent(job);
     const before = await Promise.all([works(first, 1), works(second, 1)]);
     const told = performance.now();
@@ -198,7 +198,7 @@ describe('c10d', () => {
     expect(before.map(({ worldSize }) => worldSize)).toContain(2);
     const alone = await sinceWorldSize(first, 1);
     expect(alone).toMatchObject({ rank: 0, worldSize: 1 });
-    await sees(first, /round \d has ended: node .* left; the nodes have changed, which uses up no restart/);
+    await sees(first, /round \d ended: node .* left; the nodes changed, which uses no restart/);
 
     const third = agent(job);
     const [again, came] = await Promise.all([sinceWorldSize(first, 2), sinceWorldSize(third, 2)]);
@@ -207,7 +207,7 @@ describe('c10d', () => {
     expect(again.restartCount).toBeGreaterThan(alone.restartCount);
   });
 
-  test('the host of the store is killed and comes back in its place: the job goes on, with another number of its rounds', async () => {
+  test('continues with a new round after the node with the store is killed and restarted', async () => {
     const job = { port: await freePort(), nodes: '2', script: worker() };
     const host = agent(job);
     await sees(host, /waiting for 1 more node/);
@@ -224,7 +224,7 @@ describe('c10d', () => {
   });
 });
 
-/** The first workers of a launcher that are among `worldSize`, after all that came before. */
+/** The first worker of a launcher with this `worldSize`, after those of earlier rounds. */
 async function sinceWorldSize(launched: Launched, worldSize: number) {
   for (let count = 1; ; count += 1) {
     const one = await works(launched, count);

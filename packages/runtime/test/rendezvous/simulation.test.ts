@@ -6,7 +6,9 @@ import { runSchedule } from './simulation/schedule.ts';
 const count = Number(process.env['RINGRUN_SCHEDULES'] ?? 150);
 const limitMs = 60_000 + 60 * count;
 
-/** What goes wrong in the first schedule that fails as `isMeant` says, from seed `from` on; undefined when none of so many does. */
+/**
+ * The error of the first schedule, from seed `from` on, whose message matches `isMeant`; undefined if none does.
+ */
 function firstFailure(seeds: number, isMeant: RegExp, step = nextStep, from = 0): string | undefined {
   for (let seed = from; seed < from + seeds; seed += 1) {
     try {
@@ -27,11 +29,11 @@ test(
   limitMs,
 );
 
-/** A mistake in the machine is found, so its absence means something. */
+/** Each test breaks one rule of the rendezvous, and the simulation must detect it. */
 describe('finds', () => {
   const twice = /rank \d was given to .* while .* has it/;
 
-  test('nodes that keep their workers although they do not reach the store', () => {
+  test('nodes that keep their workers without contact to the store', () => {
     const failure = firstFailure(2000, twice, (state, situation, clock) => {
       const step = nextStep(state, situation, clock);
       return step.kind === 'stop' && step.because === 'cut off' ? { kind: 'wait', reason: 'nothing' } : step;
@@ -39,7 +41,7 @@ describe('finds', () => {
     expect(failure).toBeDefined();
   });
 
-  test('a round that begins before the workers of the last one have ended', () => {
+  test('a round that starts before the workers of the last one have ended', () => {
     const failure = firstFailure(2000, twice, (state, situation, clock) => {
       if (state?.phase !== 'ending') return nextStep(state, situation, clock);
       const participants = state.participants.map((other) => ({ ...other, report: 'stopped' as const }));
@@ -48,15 +50,15 @@ describe('finds', () => {
     expect(failure).toBeDefined();
   });
 
-  test('a new store that does not wait for those that may still run', () => {
+  test('a new store that does not wait for nodes that may still run', () => {
     const step: typeof nextStep = (state, situation, clock) =>
       nextStep(state && { ...state, roundsBegun: 1 }, situation, clock);
-    // It takes a rare schedule; the first is number 448.
+    // Rare: the first such schedule has seed 448.
     const failure = firstFailure(2000, twice, step, 400);
     expect(failure).toBeDefined();
   });
 
-  test('deaths that nobody notices', () => {
+  test('deaths that are not detected', () => {
     const failure = firstFailure(2000, /the job has not ended/, (state, situation, clock) =>
       nextStep(state, { ...situation, silent: new Set() }, clock),
     );

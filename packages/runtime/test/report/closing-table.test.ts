@@ -15,7 +15,7 @@ const rank = (number: number, waiting: number, part: Partial<RankSummary> = {}):
   ...part,
 });
 
-test('has a row for each rank and one for all, and names the rank that waits least as the slowest', () => {
+test('has a row per rank and a total, and names the rank that waits least as slowest', () => {
   expect(closingTable([rank(0, 3), rank(1, 0.5, { input: 3.5 })], 'images').split('\n')).toEqual([
     'rank     time  images/s  input  compute  waiting',
     '   0  10.00 s       640  10.0%    60.0%    30.0%',
@@ -25,21 +25,21 @@ test('has a row for each rank and one for all, and names the rank that waits lea
   ]);
 });
 
-test('calls no rank slow where they wait equally long, but for chance', () => {
+test('names no slow rank if the ranks wait about equally long', () => {
   const [, , , , last] = closingTable([rank(0, 1.1), rank(1, 1)], 'images').split('\n');
   expect(last).toBe('no rank is slow: rank 1 waited least, 1.00 s, the others 1.10 s on average');
 });
 
-test('of one rank has one row, and nothing to compare', () => {
+test('has one row and no comparison for one rank', () => {
   expect(closingTable([rank(0, 0)], 'samples').split('\n')).toHaveLength(2);
 });
 
-test('without an epoch has no rates', () => {
+test('has no rates without an epoch', () => {
   const nothing = { steps: 0, samples: 0, seconds: 0, input: 0, compute: 0, waiting: 0 };
   expect(closingTable([rank(0, 0, nothing)], 'images')).toMatch(/0 +0\.00 s +- +- +- +-$/);
 });
 
-test('of many ranks has the slowest', () => {
+test('shows the slowest of many ranks', () => {
   // The higher the rank, the less it waits.
   const lines = closingTable(
     Array.from({ length: 64 }, (_, i) => rank(i, 64 - i)),

@@ -16,7 +16,7 @@ import { launch } from '../launcher/fixtures/launched.ts';
 import { withoutWaiting } from '../../../../test/support/without-waiting.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-describe('how far a training is', () => {
+describe('the progress of training', () => {
   const at = (epoch: number, steps: number, epochs: number | undefined = 4): Standing => ({
     epoch,
     epochs,
@@ -24,7 +24,7 @@ describe('how far a training is', () => {
     stepsOfEpoch: 10,
   });
 
-  test('is the part of its steps that are over', () => {
+  test('is the fraction of completed steps', () => {
     expect(fractionDone(at(1, 0))).toBe(0);
     expect(fractionDone(at(2, 5))).toBe(0.375);
     expect(fractionDone(at(4, 10))).toBe(1);
@@ -32,14 +32,14 @@ describe('how far a training is', () => {
     expect(fractionDone({ ...at(2, 5), epochs: undefined })).toBeUndefined();
   });
 
-  test('what is left takes as long, for each part, as what was done since this process began', () => {
+  test('the remaining time follows from the rate since this process started', () => {
     expect(secondsLeft(0, 0.25, 10)).toBe(30);
     expect(secondsLeft(0.5, 0.75, 10)).toBe(10);
     expect(secondsLeft(0.5, 0.5, 10)).toBeUndefined();
     expect(secondsLeft(0, 1, 10)).toBe(0);
   });
 
-  test('is whole percent and seconds, and strings for metrics; what nobody knows is absent', () => {
+  test('has whole percent and seconds, and metrics as strings; unknown values are absent', () => {
     expect(statusOf(0.999, 0.1, { loss: 0.12345678, epoch: 3, lr: undefined, nan: NaN })).toEqual({
       progressPercentage: 99,
       estimatedRemainingSeconds: 1,
@@ -68,7 +68,7 @@ interface Received {
   };
 }
 
-/** A trainer's server with a certificate of its own, as the operator's: what it receives, and what it answers. */
+/** A fake of the trainer's server with its own certificate: records requests, and answers as told. */
 async function trainerServer() {
   const folder = temporaryFolder();
   const [key, certificateFile, tokenFile] = ['key.pem', 'ca.crt', 'token'].map((name) => join(folder, name));
@@ -98,7 +98,7 @@ async function trainerServer() {
   return { url, certificateFile, tokenFile, received, answer, server };
 }
 
-/** What the operator puts into the environment of a pod. */
+/** The variables that the operator sets in a pod. */
 function variablesOf({ url, certificateFile, tokenFile }: Awaited<ReturnType<typeof trainerServer>>) {
   return {
     KUBEFLOW_TRAINER_SERVER_URL: url,
@@ -119,11 +119,11 @@ async function close(server: Server): Promise<void> {
 
 const half: Standing = { epoch: 1, epochs: 1, steps: 5, stepsOfEpoch: 10 };
 
-describe('what the server gets', () => {
-  test('a status with the token of the moment, seldom, and the last one at the end', async () => {
+describe('the server receives', () => {
+  test('a status with the current token, at most once per interval, and a final one', async () => {
     const { received, tokenFile, ...server } = await trainerServer();
     const lines: string[] = [];
-    // Time stands still, unless somebody sleeps.
+    // The clock advances only when the code sleeps.
     const slept: number[] = [];
     let now = 1000;
     const sleep = (ms: number) => {
@@ -162,7 +162,7 @@ describe('what the server gets', () => {
   });
 
   test.each(['asynchronous', 'synchronous'])(
-    'where no report is made, the %s steps of DistributedDataParallel, by rank 0, without a percentage',
+    'without a report: the number of %s DDP steps from rank 0, without a percentage',
     async (kind) => {
       const server = await trainerServer();
       const stop = join(temporaryFolder(), 'stop');
@@ -187,7 +187,7 @@ describe('what the server gets', () => {
     },
   );
 
-  test('a report of the training, without a word of the user', async () => {
+  test('the status of a training report, without further code', async () => {
     const server = await trainerServer();
     const { received } = server;
     stubVariables(server);
@@ -213,7 +213,7 @@ describe('what the server gets', () => {
   });
 });
 
-describe('what goes wrong is said once for each kind, and disturbs nothing', () => {
+describe('logs each kind of failure once and does not disturb training', () => {
   async function failures(server: Awaited<ReturnType<typeof trainerServer>>, causes: (() => unknown)[]) {
     const lines: string[] = [];
     const progress = new TrainJobProgress(server, { intervalMs: 0, log: (line) => lines.push(line) });
@@ -230,7 +230,7 @@ describe('what goes wrong is said once for each kind, and disturbs nothing', () 
     return lines;
   }
 
-  test('answers, files and certificates', async () => {
+  test('error responses, missing files and bad certificates', async () => {
     const server = await trainerServer();
     const other = await trainerServer();
     const { answer } = server;
@@ -243,7 +243,7 @@ describe('what goes wrong is said once for each kind, and disturbs nothing', () 
     ]);
     expect(lines).toEqual([
       expect.stringMatching(
-        /^ringrun: the progress of this TrainJob was not taken by https:.* \(HTTP 401: .*Training goes on/,
+        /^ringrun: https:.* did not accept the progress of this TrainJob \(HTTP 401: .*Training continues/,
       ),
       expect.stringMatching(/\(HTTP 503: /),
       expect.stringMatching(/\(DEPTH_ZERO_SELF_SIGNED_CERT|\(SELF_SIGNED_CERT|\(UNABLE_TO_VERIFY/),
@@ -251,13 +251,13 @@ describe('what goes wrong is said once for each kind, and disturbs nothing', () 
     ]);
   });
 
-  test('a server that is gone', async () => {
+  test('a server that is unreachable', async () => {
     const server = await trainerServer();
     await close(server.server);
     expect(await failures(server, [() => undefined])).toEqual([expect.stringMatching(/\(ECONNREFUSED: /)]);
   });
 
-  test('an address that is no HTTPS', async () => {
+  test('an address without HTTPS', async () => {
     const server = await trainerServer();
     server.url = 'http://localhost:1';
     expect(await failures(server, [() => undefined])).toEqual([

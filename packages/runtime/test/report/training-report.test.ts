@@ -15,11 +15,11 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** Loaders' batches: their sizes. */
+/** The loaders' batches, as their sizes. */
 const batches = [64, 64, 64, 64, 44];
 const samples = 300;
 
-/** Trains nothing, twice, and says what was written where. `items` counts how often a loss was read. */
+/** Runs two epochs without training and returns the output. `items` counts how often a loss was read. */
 async function watch(options: Partial<TrainingReportOptions> & { isTTY?: boolean; columns?: number } = {}) {
   const { isTTY = false, columns = 80, ...rest } = options;
   const output = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY, columns });
@@ -35,8 +35,8 @@ async function watch(options: Partial<TrainingReportOptions> & { isTTY?: boolean
   return { printed: String(output.read()), items, summary, report };
 }
 
-describe('in a log', () => {
-  test('there are the lines of the MNIST example every logInterval steps, and a table', async () => {
+describe('without a terminal', () => {
+  test('prints the lines of the MNIST example every logInterval steps, and a table', async () => {
     const { printed, items, summary } = await watch({ logInterval: 2 });
     const [table, ...rest] = printed.split('\n').slice(6);
     expect(printed.split('\n').slice(0, 6)).toEqual([
@@ -49,12 +49,12 @@ describe('in a log', () => {
     ]);
     expect(table).toMatch(/^rank +time +images\/s +input +compute +waiting$/);
     expect(rest).toEqual([expect.stringMatching(/^ +0 .*%$/), '']);
-    // The loss is read where it is shown.
+    // The loss is read only in steps that are shown.
     expect(items).toBe(6);
     expect(summary).toMatchObject([{ rank: 0, steps: 10, samples: 600 }]);
   });
 
-  test('an epoch that is resumed in its middle goes on with its numbers, and the curves with their steps', async () => {
+  test('an epoch resumed midway continues its counts, and the curves their steps', async () => {
     const output = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: false, columns: 80 });
     const report = await trainingReport({ samples, unit: 'images', logInterval: 2, output, stepsBefore: 8 });
     const rest = { length: batches.length, [Symbol.iterator]: () => batches.slice(3).values() };
@@ -68,7 +68,7 @@ describe('in a log', () => {
     expect(table).toMatch(/^rank /);
   });
 
-  test('what loads is measured as input', async () => {
+  test('loading is measured as input', async () => {
     async function* slow() {
       await new Promise((resolve) => setTimeout(resolve, 50));
       yield 1;
@@ -100,7 +100,7 @@ describe('on a terminal', () => {
       .filter((line) => line.includes('Epoch '))
       .map((line) => line.slice(line.lastIndexOf('Epoch ')));
 
-  test('a line is drawn again and again, and ends at 100 %', async () => {
+  test('redraws one line, which ends at 100 %', async () => {
     const { printed } = await watch({ isTTY: true });
     expect(lastLines(printed)).toEqual([
       expect.stringMatching(/^Epoch 1\/2 \[=+\] 100% {2}loss \d\.\d{4} {2}\d+ images\/s {2}0 s left/),
@@ -109,7 +109,7 @@ describe('on a terminal', () => {
     expect(printed).not.toContain('Train Epoch');
   });
 
-  test('a line is no wider than a narrow terminal', async () => {
+  test('fits the line into a narrow terminal', async () => {
     const { printed } = await watch({ isTTY: true, columns: 50 });
     for (const line of lastLines(printed)) {
       // eslint-disable-next-line no-control-regex
@@ -118,7 +118,7 @@ describe('on a terminal', () => {
   });
 });
 
-test('with a folder and a file, TensorBoard has its curves and viewers their trace', async () => {
+test('writes TensorBoard curves to `dir` and a trace to `profile`', async () => {
   const folder = temporaryFolder();
   const profile = join(folder, 'trace.json');
   const { report } = await watch({ logInterval: 5, dir: join(folder, 'logs'), profile });
@@ -136,7 +136,7 @@ test('with a folder and a file, TensorBoard has its curves and viewers their tra
   expect(steps).toEqual(['step 5', 'step 6', 'step 7', 'step 8', 'step 9']);
 });
 
-test('gradients are drawn where there are any', async () => {
+test('writes histograms of the gradients that exist', async () => {
   const folder = temporaryFolder();
   const report = await trainingReport({ samples, dir: folder, output: new PassThrough() });
   const namedParameters = () =>
@@ -148,8 +148,8 @@ test('gradients are drawn where there are any', async () => {
   expect(events).not.toContain('gradients/bias');
 });
 
-describe('refuses', () => {
-  test('a trace that cannot be written, before training begins', async () => {
+describe('rejects', () => {
+  test('a trace that cannot be written, before training', async () => {
     const file = join(temporaryFolder(), 'file');
     writeFileSync(file, '');
     await expect(trainingReport({ samples, profile: join(file, 'trace.json') })).rejects.toThrow(
@@ -161,12 +161,12 @@ describe('refuses', () => {
     await expect(trainingReport(options)).rejects.toThrow('must be an integer of at least');
   });
 
-  test('a step outside of an epoch, and an epoch inside of another', async () => {
+  test('a step outside an epoch, and an epoch inside another', async () => {
     const report = await trainingReport({ samples, output: new PassThrough() });
     await expect(report.step({ loss: 1, samples: 1 })).rejects.toMatchObject({ code: 'ERR_NO_EPOCH' });
     const outer = report.epoch(1, [1]);
     await outer.next();
-    await expect(report.epoch(2, [1]).next()).rejects.toThrow('epoch 2 was begun inside of epoch 1');
+    await expect(report.epoch(2, [1]).next()).rejects.toThrow('epoch 2 started inside epoch 1');
     await outer.return();
   });
 });

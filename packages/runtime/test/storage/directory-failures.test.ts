@@ -53,7 +53,7 @@ test('a folder that is another user’s', async () => {
       () => storage.list(),
     ]) {
       await expect(act()).rejects.toMatchObject({ code: 'ERR_STORAGE_PERMISSION' });
-      await expect(act()).rejects.toThrow('Give the user that this process runs as access');
+      await expect(act()).rejects.toThrow("Allow this process's user to access it");
     }
   } finally {
     if (isRoot) process.seteuid!(0);

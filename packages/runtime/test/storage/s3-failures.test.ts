@@ -84,7 +84,7 @@ describe('says what is wrong and how to mend it:', () => {
     });
     useS3((web.address() as AddressInfo).port);
     const { code, message } = await failureOf(openStorage('s3://data').read('x'));
-    expect(message).toContain('What answers does not speak S3');
+    expect(message).toContain('The server is no S3-compatible service');
     expect(code).toBe('ERR_STORAGE_ENDPOINT');
   });
 });

@@ -126,7 +126,7 @@ test('with a folder goes what a crash has left half written in it', async () => 
 
 test.each(['', 'http://host/x', 'gs://bucket', 's3://', 's3:///'])('%j is no location', (location) => {
   expect(() => openStorage(location)).toThrow(InvalidArgumentError);
-  expect(() => openStorage(location)).toThrow(`openStorage: '${location}'`);
+  expect(() => openStorage(location)).toThrow(`got '${location}'`);
 });
 
 test('an error is one of ringrun’s, with the system’s as its cause', async () => {

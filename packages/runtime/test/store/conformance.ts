@@ -21,7 +21,7 @@ export function describeStore(
   }
 
   describe(name, () => {
-    test('a value set by one is read by another, byte for byte', async () => {
+    test('returns the bytes that another client has set', async () => {
       const [a, b] = await opened(2);
       const bytes = Uint8Array.from({ length: 256 }, (_, i) => i);
       await a.set('bytes', bytes);
@@ -32,7 +32,7 @@ export function describeStore(
       expect((await b.get('empty')).length).toBe(0);
     });
 
-    test('a value given does not change when its array changes later', async () => {
+    test('copies the value before set resolves', async () => {
       const [a] = await opened(1);
       const bytes = Uint8Array.of(1, 2, 3);
       await a.set('k', bytes);
@@ -42,14 +42,14 @@ export function describeStore(
       expect([...(await a.get('k'))]).toEqual([1, 2, 3]);
     });
 
-    test('set replaces what was there', async () => {
+    test('set replaces the old value', async () => {
       const [a] = await opened(1);
       await a.set('k', 'one');
       await a.set('k', 'two');
       expect(text(await a.get('k'))).toBe('two');
     });
 
-    test('get waits for a key that is missing', async () => {
+    test('get waits for a missing key', async () => {
       const [a, b] = await opened(2);
       let answered = false;
       const value = a.get('late').finally(() => (answered = true));
@@ -60,7 +60,7 @@ export function describeStore(
       expect(text(await value)).toBe('now');
     });
 
-    test('get of a key that never comes ends at its own time with the name of the key', async () => {
+    test('get of a key that is never set times out with the key', async () => {
       const [a] = await opened(1);
       const startedAt = performance.now();
       const error = await a.get('never', { timeoutMs: 120 }).catch((e: unknown) => e);
@@ -70,7 +70,7 @@ export function describeStore(
       expect(performance.now() - startedAt).toBeGreaterThanOrEqual(115);
     });
 
-    test('no time at all means: now or not', async () => {
+    test('timeout 0 does not wait', async () => {
       const [a] = await opened(1);
       await a.set('there', 'x');
       expect(text(await a.get('there', { timeoutMs: 0 }))).toBe('x');
@@ -78,7 +78,7 @@ export function describeStore(
       await expect(a.wait(['missing'], { timeoutMs: 0 })).rejects.toBeInstanceOf(StoreTimeoutError);
     });
 
-    test('wait resolves when the last of its keys is there', async () => {
+    test('wait resolves after the last of its keys was set', async () => {
       const [a, b] = await opened(2);
       let resolved = false;
       await b.set('one', '1');
@@ -90,7 +90,7 @@ export function describeStore(
       await waiting;
     });
 
-    test('wait names exactly the keys that are missing at the end', async () => {
+    test('wait times out with exactly the missing keys', async () => {
       const [a] = await opened(1);
       await a.set('here', '');
       const error = await a.wait(['here', 'gone', 'lost'], { timeoutMs: 60 }).catch((e: unknown) => e);
@@ -98,7 +98,7 @@ export function describeStore(
       expect([...(error as StoreTimeoutError).missingKeys].sort()).toEqual(['gone', 'lost']);
     });
 
-    test('a key that was deleted while others were missing is waited for again', async () => {
+    test('wait waits again for a key that was deleted meanwhile', async () => {
       const [a, b] = await opened(2);
       await b.set('first', '1');
       let resolved = false;
@@ -112,7 +112,7 @@ export function describeStore(
       await waiting;
     });
 
-    test('waiting for nothing is over at once', async () => {
+    test('wait without keys resolves at once', async () => {
       const [a] = await opened(1);
       await a.wait([]);
       expect(await a.check([])).toBe(true);
@@ -128,14 +128,14 @@ export function describeStore(
       expect(await b.add('n', 2)).toBe(42);
     });
 
-    test('add wakes those who wait for the counter', async () => {
+    test('add wakes clients that wait for the counter', async () => {
       const [a, b] = await opened(2);
       const waiting = a.get('n');
       await b.add('n', 1);
       expect(text(await waiting)).toBe('1');
     });
 
-    test('add refuses what is no counter and changes nothing', async () => {
+    test('add refuses a value that is no counter, and keeps it', async () => {
       const [a] = await opened(1);
       await a.set('word', 'seven');
       await expect(a.add('word', 1)).rejects.toBeInstanceOf(InvalidArgumentError);
@@ -145,7 +145,7 @@ export function describeStore(
       expect(await a.check(['n'])).toBe(false);
     });
 
-    test('counts of clients that add at the same time are all different', async () => {
+    test('add returns different counts to concurrent clients', async () => {
       const stores = await opened(4);
       const counts = await Promise.all(
         stores.flatMap((store) => Array.from({ length: 25 }, () => store.add('n', 1))),
@@ -153,19 +153,19 @@ export function describeStore(
       expect(counts.sort((x, y) => x - y)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
     });
 
-    test('compareSet sets a missing key when nothing is expected', async () => {
+    test('compareSet sets a missing key if expected is empty', async () => {
       const [a] = await opened(1);
       expect(text(await a.compareSet('k', '', 'mine'))).toBe('mine');
       expect(text(await a.get('k'))).toBe('mine');
     });
 
-    test('compareSet leaves a missing key missing when something is expected', async () => {
+    test('compareSet does not set a missing key if expected is not empty', async () => {
       const [a] = await opened(1);
       expect(text(await a.compareSet('k', 'old', 'mine'))).toBe('');
       expect(await a.check(['k'])).toBe(false);
     });
 
-    test('compareSet replaces only what was expected', async () => {
+    test('compareSet replaces only the expected value', async () => {
       const [a] = await opened(1);
       await a.set('k', 'old');
       expect(text(await a.compareSet('k', 'other', 'mine'))).toBe('old');
@@ -174,14 +174,14 @@ export function describeStore(
       expect(text(await a.get('k'))).toBe('mine');
     });
 
-    test('of many that claim one key with compareSet, one wins and all see it', async () => {
+    test('one of many concurrent compareSet calls wins, and all return its value', async () => {
       const stores = await opened(4);
       const seen = await Promise.all(stores.map((store, i) => store.compareSet('leader', '', `client ${i}`)));
       expect(new Set(seen.map(text)).size).toBe(1);
       expect(text(seen[0])).toMatch(/^client [0-3]$/);
     });
 
-    test('deleteKey says whether there was something to delete', async () => {
+    test('deleteKey returns true if the key existed', async () => {
       const [a, b] = await opened(2);
       await a.set('k', 'x');
       expect(await b.deleteKey('k')).toBe(true);
@@ -189,7 +189,7 @@ export function describeStore(
       expect(await a.check(['k'])).toBe(false);
     });
 
-    test('numKeys counts keys of every client', async () => {
+    test('numKeys counts the keys of all clients', async () => {
       const [a, b] = await opened(2);
       const before = await a.numKeys();
       await a.set('x', '1');
@@ -198,7 +198,7 @@ export function describeStore(
       expect((await b.numKeys()) - before).toBe(2);
     });
 
-    test('keys are any strings, values of any size', async () => {
+    test('keys can be any strings, values can have any size', async () => {
       const [a, b] = await opened(2);
       const keys = ['', ' ', 'größer/als 0', 'line\nbreak', '../..', '__proto__', 'k'.repeat(100_000)];
       for (const key of keys) await a.set(key, `value of ${key}`);
@@ -209,7 +209,7 @@ export function describeStore(
       expect(Buffer.compare(await a.get('large'), large)).toBe(0);
     });
 
-    test('a key with an empty value is there, and is what compareSet takes for nothing', async () => {
+    test('a key with an empty value exists, and compareSet treats it as missing', async () => {
       const [a] = await opened(1);
       await a.set('k', '');
       expect(await a.check(['k'])).toBe(true);
@@ -220,7 +220,7 @@ export function describeStore(
       await expect(a.add('k', 1)).rejects.toBeInstanceOf(InvalidArgumentError);
     });
 
-    test('calls that are not awaited take effect in their order', async () => {
+    test('calls that are not awaited take effect in order', async () => {
       const [a] = await opened(1);
       const calls = [
         a.set('k', '1'),
@@ -238,7 +238,7 @@ export function describeStore(
       expect(results).toEqual([undefined, 2, '2', true, false, undefined, '8', '8']);
     });
 
-    test('one who waits gets the value that was set, though the key is deleted at once', async () => {
+    test('a waiting get returns the value even if the key is deleted at once', async () => {
       const [a, b] = await opened(2);
       await a.set('ready', '');
       const waiting = a.get('k');
@@ -248,7 +248,7 @@ export function describeStore(
       expect(await a.check(['k'])).toBe(false);
     });
 
-    test('time without end, and more of it than a timer holds', async () => {
+    test('accepts an infinite timeout, and one longer than a timer can be', async () => {
       const [a, b] = await opened(2);
       let answered = false;
       const waiting = Promise.all([
@@ -261,13 +261,13 @@ export function describeStore(
       expect(text((await waiting)[0])).toBe('v');
     });
 
-    test('a time that is none is refused', async () => {
+    test('refuses an invalid timeout', async () => {
       const [a] = await opened(1);
       await expect(a.get('k', { timeoutMs: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
       await expect(a.wait(['k'], { timeoutMs: NaN })).rejects.toBeInstanceOf(InvalidArgumentError);
     });
 
-    test('a counter goes as far as numbers are exact, and no further', async () => {
+    test('a counter is limited to safe integers', async () => {
       const [a] = await opened(1);
       const most = Number.MAX_SAFE_INTEGER;
       expect(await a.add('n', most)).toBe(most);
@@ -276,7 +276,7 @@ export function describeStore(
       expect(await a.add('n', -most)).toBe(-most);
     });
 
-    test('close rejects what is under way and what comes later, as often as it is called', async () => {
+    test('close rejects pending and later calls, and can be called twice', async () => {
       const [a] = await opened(1);
       const waiting = a.get('never').catch((e: unknown) => e);
       await a.close();

@@ -67,7 +67,7 @@ async function relay(port: number) {
   return { port: (server.address() as AddressInfo).port, swallow, cut };
 }
 
-test('64 clients that wait for one key get it at once, each by its own connection', async () => {
+test('64 clients that wait for one key receive it at once', async () => {
   const { port } = await serve();
   const clients = await Promise.all(Array.from({ length: 64 }, () => open(port)));
   const waiting = clients.map((client) => client.get('start'));
@@ -81,13 +81,13 @@ test('64 clients that wait for one key get it at once, each by its own connectio
   expect(performance.now() - setAt).toBeLessThan(2000);
 });
 
-test('thousands of calls at once all arrive', async () => {
+test('thousands of concurrent calls all succeed', async () => {
   const store = await open((await serve()).port);
   await Promise.all(Array.from({ length: 3000 }, (_, i) => store.set(`k${i}`, String(i))));
   expect(await store.numKeys()).toBe(3000);
 });
 
-test('a client that comes before the store waits for it', async () => {
+test('a client that starts before the store waits for it', async () => {
   const port = await freePort();
   const opening = open(port);
   const early = await Promise.race([
@@ -100,7 +100,7 @@ test('a client that comes before the store waits for it', async () => {
   await (await opening).set('k', 'v');
 });
 
-test('a name that does not resolve is tried until the time is over, with a line that says so', async () => {
+test('retries an unresolved name until the timeout, and logs it', async () => {
   const lines: string[] = [];
   const opening = connectStore({
     host: 'no-such-host.invalid',
@@ -120,7 +120,7 @@ test('a name that does not resolve is tried until the time is over, with a line 
   );
 });
 
-test('whoever waits long is told for which keys', async () => {
+test('logs the missing keys of a long wait', async () => {
   const { port } = await serve();
   let say: (line: string) => void = () => undefined;
   const line = new Promise<string>((resolve) => (say = resolve));
@@ -138,7 +138,7 @@ test('whoever waits long is told for which keys', async () => {
   await waiting;
 });
 
-test('something else on the port is said', async () => {
+test('reports a server that is no store', async () => {
   const other = createServer(() => undefined);
   onTestFinished(() => void other.close());
   await new Promise<void>((resolve) => other.listen(0, host, resolve));
@@ -148,7 +148,7 @@ test('something else on the port is said', async () => {
   );
 });
 
-test('a client of another version is told by the store', async () => {
+test('the store refuses a client of another version', async () => {
   const { port } = await serve();
   const old = new Dealer({ linger: 0 });
   onTestFinished(() => {
@@ -167,7 +167,7 @@ test('a client of another version is told by the store', async () => {
   });
 });
 
-test('a store of another version is told by the client, at once', async () => {
+test('the client refuses a store of another version at once', async () => {
   const future = new Router({ linger: 0 });
   await future.bind(`tcp://${host}:0`);
   onTestFinished(() => {
@@ -178,10 +178,10 @@ test('a store of another version is told by the client, at once', async () => {
   const [client] = await future.receive();
   await future.send([client, 'ringrun-store/2', '?']);
   expect(await opening).toMatchObject({ code: 'ERR_STORE_PROTOCOL' });
-  expect(((await opening) as Error).message).toContain('it speaks "ringrun-store/2"');
+  expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/2"');
 });
 
-test('nonsense behind the right first frame is refused and harms nobody', async () => {
+test('the store refuses malformed requests and keeps serving', async () => {
   const { port } = await serve();
   const vandal = new Dealer({ linger: 0 });
   onTestFinished(() => {
@@ -197,7 +197,7 @@ test('nonsense behind the right first frame is refused and harms nobody', async 
   expect(await store.numKeys()).toBe(0);
 });
 
-test('a client that closes leaves others alone', async () => {
+test('closing a client does not affect others', async () => {
   const { port } = await serve();
   const [one, other] = [await open(port), await open(port)];
   const waiting = other.get('k');
@@ -206,13 +206,13 @@ test('a client that closes leaves others alone', async () => {
   expect(text(await waiting)).toBe('v');
 });
 
-test('a time that is none is refused', async () => {
+test('refuses an invalid timeout', async () => {
   const store = await open((await serve()).port);
   await expect(store.get('k', { timeoutMs: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
   await expect(store.wait(['k'], { timeoutMs: NaN })).rejects.toBeInstanceOf(InvalidArgumentError);
 });
 
-test('a wait survives the loss of its connection, also when the store never heard of it', async () => {
+test('a wait survives the loss of its connection, also before the store received it', async () => {
   const { port } = await serve();
   const near = await open(port);
   const way = await relay(port);
@@ -232,7 +232,7 @@ test('a wait survives the loss of its connection, also when the store never hear
   expect((await Promise.all(waits)).map(text)).toEqual(['v', 'v']);
 });
 
-test('a store that ends is noticed by those who wait, within seconds, and by those who come later', async () => {
+test('the end of a store fails waiting and later calls within seconds', async () => {
   const server = await StoreServer.bind({ host, port: 0 });
   const store = await open(server.port);
   const startedAt = performance.now();
@@ -244,7 +244,7 @@ test('a store that ends is noticed by those who wait, within seconds, and by tho
   await expect(store.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_STORE_LOST' });
 });
 
-test('another store in the place of the first is not taken for it', async () => {
+test('detects that the store was replaced by another one', async () => {
   const first = await StoreServer.bind({ host, port: await freePort() });
   const store = await open(first.port);
   const waiting = store.get('never').catch((e: unknown) => e);
@@ -255,7 +255,7 @@ test('another store in the place of the first is not taken for it', async () => 
   expect(((await waiting) as Error).message).toContain('restarted');
 });
 
-test('a port that is taken names the process that has it', async () => {
+test('a port in use is reported with its process', async () => {
   const { port } = await serve();
   const error = await StoreServer.bind({ host, port }).catch((e: unknown) => e);
   expect(error).toMatchObject({ code: 'ERR_PORT_IN_USE' });
@@ -263,7 +263,7 @@ test('a port that is taken names the process that has it', async () => {
   await expect(StoreServer.bind({ host: '*', port })).rejects.toMatchObject({ code: 'ERR_PORT_IN_USE' });
 });
 
-test('an address that is not of this machine cannot be bound', async () => {
+test('refuses to bind an address of another machine', async () => {
   await expect(StoreServer.bind({ host: '192.0.2.1', port: 0 })).rejects.toMatchObject({
     code: 'ERR_STORE_BIND',
   });
@@ -272,7 +272,7 @@ test('an address that is not of this machine cannot be bound', async () => {
   });
 });
 
-test('all interfaces means IPv4 and IPv6', async () => {
+test('* binds IPv4 and IPv6', async () => {
   const server = await StoreServer.bind({ host: '*', port: 0 });
   onTestFinished(() => server.close());
   await (await open(server.port, { host: '127.0.0.1' })).set('k', 'v');
@@ -283,13 +283,13 @@ test('all interfaces means IPv4 and IPv6', async () => {
   if (hasIPv6) expect(text(await (await open(server.port, { host: '::1' })).get('k'))).toBe('v');
 });
 
-test('an address that can be none is refused', async () => {
+test('refuses an invalid address', async () => {
   await expect(connectStore({ host, port: 65536 })).rejects.toBeInstanceOf(InvalidArgumentError);
   await expect(StoreServer.bind({ host, port: -1 })).rejects.toBeInstanceOf(InvalidArgumentError);
   await expect(connectStore({ host, port: 1, timeoutMs: NaN })).rejects.toBeInstanceOf(InvalidArgumentError);
 });
 
-test('a process with an idle client ends, one that waits does not', async () => {
+test('an idle client does not keep the process alive, a waiting one does', async () => {
   const { port } = await serve();
   const idle = start(new URL('./fixtures/client.mjs', import.meta.url), { PORT: port }, ['idle']);
   expect(await idle.ended).toEqual({ code: 0, signal: null });

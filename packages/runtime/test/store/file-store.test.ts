@@ -26,7 +26,7 @@ async function livingMember(path: string, worldSize: number) {
 }
 
 describe('the file', () => {
-  test('is removed by the last of so many processes, and not before', async () => {
+  test('is removed by the last of worldSize processes', async () => {
     const path = newPath();
     const [a, b] = [await open(path, { worldSize: 2 }), await open(path, { worldSize: 2 })];
     await a.set('k', 'v');
@@ -37,7 +37,7 @@ describe('the file', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('waits for those who come after others have left, as torch’s', async () => {
+  test('stays for processes that join after others have left, as in torch', async () => {
     const path = newPath();
     const first = await open(path, { worldSize: 2 });
     await first.set('k', 'left behind');
@@ -48,7 +48,7 @@ describe('the file', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('without a number of processes stays, with what is in it', async () => {
+  test('stays if worldSize is not set', async () => {
     const path = newPath();
     const first = await open(path);
     await first.set('k', 'v');
@@ -56,7 +56,7 @@ describe('the file', () => {
     expect(text(await (await open(path)).get('k'))).toBe('v');
   });
 
-  test('is read and written by its user alone', async () => {
+  test('is readable and writable only by its user', async () => {
     const path = newPath();
     await open(path);
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -64,7 +64,7 @@ describe('the file', () => {
 });
 
 describe('processes', () => {
-  test('count together, and wait for each other', async () => {
+  test('share a counter, and wait for each other', async () => {
     const path = newPath();
     const children = Array.from({ length: 3 }, () =>
       start(member, { STORE: path, WORLD_SIZE: 4, ADDS: 50 }, ['count']),
@@ -78,7 +78,7 @@ describe('processes', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('that are killed while they write harm nobody', async () => {
+  test('that are killed during a write do not affect others', async () => {
     const path = newPath();
     const store = await open(path);
     for (let round = 0; round < 5; round += 1) {
@@ -94,14 +94,14 @@ describe('processes', () => {
     expect(await (await open(path)).add('n', 0)).toBe(await store.add('n', 0));
   });
 
-  test('that stop in the middle of a write are waited for, and named as what they are', async () => {
+  test('that stop during a write make others wait, and then time out with the reason', async () => {
     const path = newPath();
     const lines: string[] = [];
     const store = await open(path, { timeoutMs: 2500, log: (line) => lines.push(line) });
     const child = start(member, { STORE: path, WORLD_SIZE: 0 }, ['keep the pen']);
     await child.sees(/has the pen/);
     await expect(store.set('k', 'v')).rejects.toThrow(
-      /^set\("k"\) was not carried out within 3 s: another process keeps the file .* locked/,
+      /^set\("k"\) timed out after 3 s: another process keeps the file .* locked/,
     );
     expect(lines).toEqual([expect.stringMatching(/waiting for another process to finish writing/)]);
     child.kill('SIGKILL');
@@ -111,8 +111,8 @@ describe('processes', () => {
   });
 });
 
-describe('what an earlier run has left', () => {
-  test('killed: the next one says so and starts afresh', async () => {
+describe('the file of an earlier run', () => {
+  test('killed: the next run logs that and clears the file', async () => {
     const path = newPath();
     const child = await livingMember(path, 2);
     child.kill('SIGKILL');
@@ -121,11 +121,11 @@ describe('what an earlier run has left', () => {
     const store = await open(path, { worldSize: 2, log: (line) => lines.push(line) });
     expect(await store.check(['here'])).toBe(false);
     expect(lines).toEqual([
-      `ringrun: the file ${path} was left by a run that is gone (process ${child.pid} on ${hostname()}): starting afresh`,
+      `ringrun: clearing the file ${path}, which was left by a killed run (process ${child.pid} on ${hostname()})`,
     ]);
   });
 
-  test('still going on and complete: the next one waits for its end', async () => {
+  test('active and complete: the next run waits for its end', async () => {
     const path = newPath();
     const [a, b] = [await open(path, { worldSize: 2 }), await open(path, { worldSize: 2 })];
     await a.set('k', 'of the first run');
@@ -136,17 +136,17 @@ describe('what an earlier run has left', () => {
     expect(await (await next).check(['k'])).toBe(false);
   });
 
-  test('… and when it does not end, names its processes', async () => {
+  test('active and complete: the next run times out with its processes', async () => {
     const path = newPath();
     const child = await livingMember(path, 1);
     const error = await FileStore.open(path, { worldSize: 1, timeoutMs: 100 }).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(StoreTimeoutError);
     expect((error as Error).message).toContain(
-      `it belongs to a run of 1 processes that still goes on (process ${child.pid} on ${hostname()})`,
+      `it belongs to a run of 1 processes that is still active (process ${child.pid} on ${hostname()})`,
     );
   });
 
-  test('one that was not part of the run gives its place to another', async () => {
+  test('withdraw lets another process join', async () => {
     const path = newPath();
     const [a, wrong] = [await open(path, { worldSize: 2 }), await open(path, { worldSize: 2 })];
     await wrong.withdraw();
@@ -155,7 +155,7 @@ describe('what an earlier run has left', () => {
     expect(text(await right.get('k'))).toBe('v');
   });
 
-  test('one whose run has failed leaves nothing', async () => {
+  test('withdraw of the only process removes the file', async () => {
     const path = newPath();
     const store = await open(path, { worldSize: 2 });
     await store.set('k', 'v');
@@ -163,13 +163,15 @@ describe('what an earlier run has left', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('a run of another size is refused while it lasts, with both sizes', async () => {
+  test('refuses another world size while the run is active, with both sizes', async () => {
     const path = newPath();
     const child = await livingMember(path, 3);
     const opening = FileStore.open(path, { worldSize: 2 });
     await expect(opening).rejects.toMatchObject({ code: 'ERR_JOB_MISMATCH' });
     await expect(opening).rejects.toThrow(
-      new RegExp(`store of 3 processes, which process ${child.pid} on .* expects 2 processes`),
+      new RegExp(
+        `expected a store of 2 processes, got one of 3 processes, opened by process ${child.pid} on `,
+      ),
     );
     child.kill('SIGKILL');
     await child.ended;
@@ -177,8 +179,8 @@ describe('what an earlier run has left', () => {
   });
 });
 
-describe('files that are none', () => {
-  test('the beginning of a record is cut off by the next writer, and nothing else', async () => {
+describe('damaged and foreign files', () => {
+  test('the next writer cuts off an incomplete record, and nothing else', async () => {
     const path = newPath();
     const first = await open(path);
     await first.set('k', 'v');
@@ -192,7 +194,7 @@ describe('files that are none', () => {
     expect(readFileSync(path).includes(Buffer.concat([whole.subarray(-20), half]))).toBe(false);
   });
 
-  test('zeros, as a crashed file system leaves them, are no records, and are cut off', async () => {
+  test('zeros of a crashed file system are cut off', async () => {
     const path = newPath();
     const first = await open(path);
     await first.set('k', 'v');
@@ -204,20 +206,20 @@ describe('files that are none', () => {
     expect(readFileSync(path).includes(Buffer.alloc(20))).toBe(false);
   });
 
-  test('another program’s file is refused and not touched', async () => {
+  test('refuses the file of another program, without changing it', async () => {
     const path = newPath();
     writeFileSync(path, 'a thesis');
     await expect(FileStore.open(path, { worldSize: 1 })).rejects.toMatchObject({ code: 'ERR_STORE_FILE' });
     expect(readFileSync(path, 'utf8')).toBe('a thesis');
   });
 
-  test('an empty file is as good as none', async () => {
+  test('accepts an empty file', async () => {
     const path = newPath();
     writeFileSync(path, '');
     await (await open(path, { worldSize: 1 })).set('k', 'v');
   });
 
-  test('a folder that is not there is named', async () => {
+  test('names a missing folder', async () => {
     const path = join(newPath(), 'store');
     await expect(FileStore.open(path)).rejects.toThrow(`The store's file ${path} cannot be opened (ENOENT`);
   });
@@ -236,7 +238,7 @@ describe('files that are none', () => {
     },
   );
 
-  test.each([0, -1, 1.5, NaN])('a world size of %d is refused', async (worldSize) => {
+  test.each([0, -1, 1.5, NaN])('refuses a world size of %d', async (worldSize) => {
     const path = newPath();
     await expect(FileStore.open(path, { worldSize })).rejects.toBeInstanceOf(InvalidArgumentError);
     expect(existsSync(path)).toBe(false);

@@ -16,18 +16,18 @@ const tcp6 = `  sl  local_address                         remote_address        
    0: 00000000000000000000000000000000:0016 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 17001 1 0000000000000000 100 0 0 10 0
 `;
 
-test('listening sockets of both families are read, connections are not', () => {
+test('parses listening sockets of both families, ignores connections', () => {
   expect(parseListeningSockets(tcp)).toEqual([{ port: 29500, uid: 1000, inode: '40217' }]);
   expect(parseListeningSockets(tcp6)).toEqual([{ port: 22, uid: 0, inode: '17001' }]);
   expect(parseListeningSockets('')).toEqual([]);
 });
 
-test('a command line is words, and not too many', () => {
+test('shortens long command lines', () => {
   expect(parseCommandLine('node\0train.js\0--epochs\x003\0')).toBe('node train.js --epochs 3');
   expect(parseCommandLine(`node\0${'x'.repeat(500)}`).length).toBe(201);
 });
 
-test.each(['127.0.0.1', '::'])('this process is found as the holder of a port on %s', async (host) => {
+test.each(['127.0.0.1', '::'])('finds this process as the holder of a port on %s', async (host) => {
   const server = createServer();
   onTestFinished(() => void server.close());
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
@@ -37,7 +37,7 @@ test.each(['127.0.0.1', '::'])('this process is found as the holder of a port on
   expect(describePortHolder(holder)).toMatch(new RegExp(`^process ${process.pid} \\(.+\\)$`));
 });
 
-test('what cannot be seen is said', () => {
+test('describes holders that are not visible', () => {
   expect(describePortHolder(undefined)).toBe('another process');
   expect(describePortHolder({ uid: 0, process: undefined })).toBe(
     'a process of user id 0 that is not visible from here',

@@ -26,7 +26,7 @@ function begin() {
 }
 
 describe('waiting', () => {
-  test('one set answers its caller first, then all who wait, in the order in which they came', () => {
+  test('set replies to its caller first, then to the waiters in their order', () => {
     const { give } = begin();
     expect(give('b', { op: 'get', key: 'k', timeoutMs: 100 })).toEqual([]);
     expect(give('a', { op: 'wait', keys: ['k'], timeoutMs: 100 })).toEqual([]);
@@ -38,7 +38,7 @@ describe('waiting', () => {
     expect(give('c', { op: 'set', key: 'k', value: bytes('w') })).toEqual([['c/2', { kind: 'done' }]]);
   });
 
-  test('an hour passes by moving the clock, and only those whose time is over are told', () => {
+  test('expire replies only to waiters whose timeout is over', () => {
     const { state, give, expire } = begin();
     const hour = 3_600_000;
     give('a', { op: 'get', key: 'x', timeoutMs: hour }, 1000);
@@ -53,14 +53,14 @@ describe('waiting', () => {
     expect(give('c', { op: 'set', key: 'y', value: bytes('') })).toEqual([['c/2', { kind: 'done' }]]);
   });
 
-  test('without end means without end', () => {
+  test('an infinite timeout never expires', () => {
     const { state, give, expire } = begin();
     give('a', { op: 'get', key: 'x', timeoutMs: Infinity });
     expect(state.nextDeadline()).toBe(Infinity);
     expect(expire(Number.MAX_SAFE_INTEGER)).toEqual([]);
   });
 
-  test('a ping tells a client what it waits for, and which run of the store this is', () => {
+  test('a ping returns the missing keys of the client and the instance of the store', () => {
     const { give } = begin();
     give('a', { op: 'wait', keys: ['x', 'y'], timeoutMs: 100 });
     give('b', { op: 'get', key: 'z', timeoutMs: 100 });
@@ -71,7 +71,7 @@ describe('waiting', () => {
 });
 
 describe('counting', () => {
-  test('a counter cannot leave the integers that a number holds exactly', () => {
+  test('a counter is limited to safe integers', () => {
     const { give } = begin();
     give('a', { op: 'add', key: 'n', amount: Number.MAX_SAFE_INTEGER });
     expect(give('a', { op: 'add', key: 'n', amount: 1 })).toMatchObject([['a/2', { reason: 'INVALID' }]]);

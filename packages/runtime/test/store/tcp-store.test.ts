@@ -6,7 +6,7 @@ import { start } from './processes.ts';
 
 const script = new URL('./fixtures/tcp-store.mjs', import.meta.url);
 
-test('the host waits for the workers, serves them, and ends the store', async () => {
+test('the server waits for the workers, serves them and ends the store', async () => {
   const env = { PORT: await freePort(), WORLD: 3 };
   const worker = start(script, env, ['worker']);
   const host = start(script, env, ['host']);
@@ -17,15 +17,15 @@ test('the host waits for the workers, serves them, and ends the store', async ()
   expect(host.output().stdout).toContain('all are here\nworkers said 2\n');
 });
 
-test('a host without its workers says how many came', async () => {
+test('the server times out with the number of connected workers', async () => {
   const host = start(script, { PORT: await freePort(), WORLD: 3, TIMEOUT: 300 }, ['host']);
   expect((await host.ended).code).toBe(1);
   expect(host.output().stderr).toContain(
-    'TCPStore waited 300 ms for 3 processes, the host among them: 1 came',
+    'TCPStore waited 300 ms for 3 processes, including the server, but only 1 connected',
   );
 });
 
-test('a world size that is none is refused', async () => {
+test('refuses an invalid world size', async () => {
   const opening = TCPStore.open({ host: '127.0.0.1', port: 1, worldSize: 0 });
   await expect(opening).rejects.toBeInstanceOf(InvalidArgumentError);
 });

@@ -41,7 +41,7 @@ test.each(results)('reply $kind', (result) => {
 });
 
 /** What protobufjs makes of the schema's text, beside our tables of its fields. */
-describe('the schema’s text and the tables agree', () => {
+describe('the schema and the tables agree', () => {
   const conversion = { defaults: true, longs: Number, enums: String, oneofs: true };
   const typeIn = (proto: string, name: string) => protobuf.parse(proto).root.lookupType(`ringrun.${name}`);
   const requests = typeIn(storeProto, 'Request');
@@ -83,14 +83,14 @@ describe('the schema’s text and the tables agree', () => {
   });
 });
 
-describe('what follows no schema is refused', () => {
+describe('malformed messages are refused', () => {
   test.each([Uint8Array.of(), Uint8Array.of(255, 255, 255), Buffer.from('GET / HTTP/1.1')])('%o', (bytes) => {
     expect(() => decodeRequest(bytes)).toThrow();
     expect(() => decodeReply(bytes)).toThrow();
   });
 });
 
-test('the bytes of a request are those of the schema, for other languages to read', () => {
+test('encodes a request to the bytes of the schema', () => {
   const request = encodeRequest({ id: 1, call: { op: 'set', key: 'k', value: Buffer.from('v') } });
   // id = 1; set (field 3) of 6 bytes: key (field 1) "k", value (field 2) "v".
   expect([...request]).toEqual([0x08, 1, 0x1a, 6, 0x0a, 1, 0x6b, 0x12, 1, 0x76]);

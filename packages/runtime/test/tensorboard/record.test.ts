@@ -19,18 +19,18 @@ const published: [string, Uint8Array, number][] = [
 ];
 
 describe('the checksum', () => {
-  test.each(published)('of %s is that of RFC 3720', (_, bytes, expected) => {
+  test.each(published)('of %s equals that of RFC 3720', (_, bytes, expected) => {
     expect(crc32c.buf(bytes) >>> 0).toBe(expected);
   });
 
-  test.each(published)('of %s is masked so that it can be unmasked', (_, bytes, expected) => {
-    // The inverse, from TensorFlow's crc32c.h: turn what is left without the constant by 17 bits.
+  test.each(published)('of %s can be unmasked', (_, bytes, expected) => {
+    // The inverse, from TensorFlow's crc32c.h: subtract the constant and rotate by 17 bits.
     const rest = (maskedCrc32c(bytes) - 0xa282ead8) >>> 0;
     expect(((rest >>> 17) | (rest << 15)) >>> 0).toBe(expected);
   });
 });
 
-test('a record is length, its checksum, bytes and theirs: to the byte what TensorBoard 2.21 writes', () => {
+test('encodes a record byte for byte as TensorBoard 2.21 does', () => {
   expect(recordOf(Buffer.from('ringrun')).toString('hex')).toBe(
     '0700000000000000bbd79f1172696e6772756ef8267664',
   );

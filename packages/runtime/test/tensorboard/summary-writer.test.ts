@@ -8,7 +8,7 @@ import { EventFile } from '../../src/tensorboard/event-file.ts';
 import { histogramOf } from '../../src/tensorboard/histogram.ts';
 import { SummaryWriter } from '../../src/tensorboard/summary-writer.ts';
 
-/** Set it to a python that has tensorboard, where the system's has not. */
+/** A Python with tensorboard, if the system's does not have it. */
 const python = process.env['RINGRUN_TENSORBOARD_PYTHON'] ?? 'python3';
 const hasTensorBoard = spawnSync(python, ['-c', 'import tensorboard']).status === 0;
 
@@ -20,7 +20,7 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** What records of a file hold. Their checksums are the matter of record.test.ts. */
+/** The contents of a file's records; record.test.ts tests their checksums. */
 function recordsOf(path: string): Buffer[] {
   const file = readFileSync(path);
   const records: Buffer[] = [];
@@ -32,7 +32,7 @@ function recordsOf(path: string): Buffer[] {
   return records;
 }
 
-test('a file begins with brain.Event:2, and has a name of its own', async () => {
+test('a file has a unique name and starts with brain.Event:2', async () => {
   const logDir = join(temporaryFolder(), 'a', 'b');
   const writers = [new SummaryWriter({ logDir }), new SummaryWriter({ logDir, filenameSuffix: '.x' })];
   for (const writer of writers) await writer.close();
@@ -52,7 +52,7 @@ test('a file begins with brain.Event:2, and has a name of its own', async () => 
   }
 });
 
-test('a scalar is tag, step and value, to the byte', async () => {
+test('encodes a scalar byte for byte: tag, step and value', async () => {
   const writer = new SummaryWriter({ logDir: temporaryFolder() });
   writer.addScalar('loss', 0.5, 300);
   await writer.flush();
@@ -62,8 +62,8 @@ test('a scalar is tag, step and value, to the byte', async () => {
   await writer.close();
 });
 
-describe('histograms are those of torch.utils.tensorboard', () => {
-  test('of values in some buckets, from the first to the last', () => {
+describe('histograms equal those of torch.utils.tensorboard', () => {
+  test('for positive values, trimmed to nonempty buckets', () => {
     // numpy.histogram with torch's default_bins, as its make_histogram trims it.
     expect(histogramOf([1, 1.05, 1.2, 1.3])).toEqual({
       ...{ min: 1, max: 1.3, num: 4, sum: 4.55 },
@@ -75,16 +75,16 @@ describe('histograms are those of torch.utils.tensorboard', () => {
     });
   });
 
-  test('on both sides of 0, and at 0', () => {
+  test('for values below, at and above 0', () => {
     const { bucket, bucketLimit } = histogramOf(new Float32Array([-0.5, 0, 0, 1e-13, 0.5]))!;
     expect(bucket.filter((count) => count > 0)).toEqual([1, 3, 1]);
-    // 0 is an edge: 0 itself and 1e-13 lie between it and 1e-12.
+    // 0 is an edge: 0 and 1e-13 are in the bucket from 0 to 1e-12.
     expect(bucketLimit[bucket.indexOf(3)]).toBe(1e-12);
     expect(bucketLimit[bucket.indexOf(1)]).toBeGreaterThan(-0.5);
     expect(bucketLimit[bucket.indexOf(1) - 1]).toBeLessThanOrEqual(-0.5);
   });
 
-  test('without what is not finite', () => {
+  test('without values that are not finite', () => {
     expect(histogramOf([NaN, 1, Infinity])).toEqual(histogramOf([1]));
     expect(histogramOf([NaN])).toBeUndefined();
   });
@@ -119,35 +119,35 @@ test.skipIf(!hasTensorBoard)(
   },
 );
 
-describe('refuses, and writes nothing,', () => {
+describe('rejects, and writes nothing for,', () => {
   test.each<[string, (writer: SummaryWriter) => void, string]>([
     [
-      'no tag',
+      'an empty tag',
       (writer) => {
         writer.addScalar('', 1);
       },
-      "tag is , expected a text such as 'train/loss'",
+      "tag: expected a string such as 'train/loss', got .",
     ],
     [
-      'half a step',
+      'a fractional step',
       (writer) => {
         writer.addScalar('a', 1, 0.5);
       },
-      'step is 0.5, expected an integer',
+      'step: expected an integer, got 0.5',
     ],
     [
-      'a value that is no number',
+      'a value that is not a number',
       (writer) => {
         writer.addScalar('a', '1' as unknown as number);
       },
-      'value of a is 1, expected a number',
+      'value of a: expected a number, got 1',
     ],
     [
       'one number for a histogram',
       (writer) => {
         writer.addHistogram('a', 1 as unknown as number[]);
       },
-      'values of a is 1, expected an array',
+      'values of a: expected an array of numbers, got 1',
     ],
   ])('%s', async (_, add, problem) => {
     const writer = new SummaryWriter({ logDir: temporaryFolder() });
@@ -158,23 +158,23 @@ describe('refuses, and writes nothing,', () => {
     expect(recordsOf(writer.path)).toHaveLength(1);
   });
 
-  test('what comes after close', async () => {
+  test('values after close', async () => {
     const writer = new SummaryWriter({ logDir: temporaryFolder() });
     await writer.close();
     await writer.close();
     expect(() => {
       writer.addScalar('a', 1);
-    }).toThrow(`addScalar: the writer of ${writer.path} was closed.`);
+    }).toThrow(`addScalar: the writer of ${writer.path} is closed.`);
   });
 
-  test('a folder that cannot be, before training begins', () => {
+  test('a folder that cannot be created, before training', () => {
     const file = join(temporaryFolder(), 'file');
     writeFileSync(file, '');
     expect(() => new SummaryWriter({ logDir: file })).toThrow('EEXIST');
   });
 });
 
-test('a full disk is said once, and nobody who goes on writing is held up', async () => {
+test('logs a full disk once and does not block further writes', async () => {
   const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   onTestFinished(() => {
     said.mockRestore();
@@ -187,6 +187,6 @@ test('a full disk is said once, and nobody who goes on writing is held up', asyn
   await file.close();
   expect(file.failure).toMatchObject({ code: 'ENOSPC' });
   expect(said.mock.calls.map(([line]) => line)).toEqual([
-    expect.stringMatching(/^ringrun: \/dev\/full could not be written to \(ENOSPC.*Training goes on.*\n$/),
+    expect.stringMatching(/^ringrun: writing \/dev\/full failed \(ENOSPC.*Training continues.*\n$/),
   ]);
 });

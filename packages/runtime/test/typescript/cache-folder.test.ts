@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { userCacheFolder } from '../../src/typescript/cache-folder.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** The cache folder below a base, which is made with this mode. */
+/** A cache folder below a new base folder with this mode. */
 function cacheIn(mode = 0o755): { base: string; folder: string; find: () => string | undefined } {
   const base = join(temporaryFolder(), 'cache');
   mkdirSync(base);
@@ -13,14 +13,14 @@ function cacheIn(mode = 0o755): { base: string; folder: string; find: () => stri
   return { base, folder: join(base, 'ringrun', 'typescript'), find };
 }
 
-test('the folder is made with mode 0700 and found again', () => {
+test('creates the folder with mode 0700 and finds it again', () => {
   const { base, folder, find } = cacheIn();
   expect(find()).toBe(folder);
   for (const path of [folder, join(base, 'ringrun')]) expect(statSync(path).mode & 0o777).toBe(0o700);
   expect(find()).toBe(folder);
 });
 
-test('without XDG_CACHE_HOME, or with a relative one, it is below ~/.cache', () => {
+test('uses ~/.cache without XDG_CACHE_HOME, or if that is relative', () => {
   const home = temporaryFolder();
   vi.stubEnv('HOME', home);
   const folder = join(home, '.cache', 'ringrun', 'typescript');
@@ -29,7 +29,7 @@ test('without XDG_CACHE_HOME, or with a relative one, it is below ~/.cache', () 
   vi.unstubAllEnvs();
 });
 
-test('a folder that others may enter, or could replace, is not used', () => {
+test('refuses a folder that other users can enter or replace', () => {
   const open = cacheIn();
   expect(open.find()).toBe(open.folder);
   chmodSync(open.folder, 0o750);
@@ -37,12 +37,12 @@ test('a folder that others may enter, or could replace, is not used', () => {
 
   expect(cacheIn(0o777).find()).toBeUndefined();
   expect(cacheIn(0o770).find()).toBeUndefined();
-  // As in /tmp, nobody renames there what is somebody else's.
+  // As in /tmp, users cannot rename each other's files.
   const sticky = cacheIn(0o1777);
   expect(sticky.find()).toBe(sticky.folder);
 });
 
-test('a link that another user could plant leads nowhere', () => {
+test('refuses a link that another user could plant', () => {
   const { base, folder, find } = cacheIn();
   const planted = join(temporaryFolder(), 'planted');
   mkdirSync(join(base, 'ringrun'));
@@ -51,7 +51,7 @@ test('a link that another user could plant leads nowhere', () => {
   expect(find()).toBeUndefined();
 });
 
-test.runIf(process.geteuid?.() === 0)('a folder of another user is not used', () => {
+test.runIf(process.geteuid?.() === 0)('refuses a folder of another user', () => {
   const nobody = 65534;
   const { base, folder, find } = cacheIn();
   expect(find()).toBe(folder);
@@ -63,7 +63,7 @@ test.runIf(process.geteuid?.() === 0)('a folder of another user is not used', ()
 });
 
 test.each(['/proc', '/dev/null', '/proc/self/nowhere'])(
-  'where none can be made, as in %s, there is none',
+  'returns undefined if the folder cannot be created, as in %s',
   (base) => {
     expect(userCacheFolder({ XDG_CACHE_HOME: base })).toBeUndefined();
   },

@@ -5,10 +5,11 @@ import { callback, type FitCallback, type Logs } from './callback.ts';
 import { requireOptions } from '../require-options.ts';
 
 /**
- * At the end of each epoch, losses and metrics become their means over the ranks, `val_loss` and the like included (Horovod: MetricAverageCallback). What follows in the list, and
- * the history that `fit` resolves with, have the means, the same on every rank: put it first, so that early stopping stops all ranks together.
+ * Averages losses and metrics, including `val_loss`, over all ranks at the end of each epoch (Horovod:
+ * MetricAverageCallback). Put it first: later callbacks and the history of `fit` then have the same values on every rank,
+ * and early stopping stops all ranks together.
  *
- * @throws TfjsError `ERR_NOT_INITIALIZED` outside of a group
+ * @throws TfjsError `ERR_NOT_INITIALIZED` without a process group
  */
 export function averageMetrics(options: { processGroup?: ProcessGroup } = {}): FitCallback {
   requireOptions('averageMetrics', options, { processGroup: true });
@@ -23,7 +24,7 @@ export function averageMetrics(options: { processGroup?: ProcessGroup } = {}): F
   });
 }
 
-/** tf gives scalars to callbacks of its own class. Nobody disposes of those that are replaced. */
+/** Converts logs to numbers. tf passes scalars to callbacks of its own class and does not dispose replaced ones. */
 async function numbersIn(logs: Logs): Promise<Record<string, number>> {
   const numbers: Record<string, number> = {};
   for (const [name, value] of Object.entries(logs)) {

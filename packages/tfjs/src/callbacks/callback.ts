@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Of a batch or an epoch, by name: numbers, or scalars that hold them. */
+/** Logs of a batch or an epoch by name: numbers, or tf scalars. */
 export type Logs = Record<string, unknown>;
 
 /** A callback for `model.fit` and `model.fitDataset` (tf.CustomCallbackArgs). */
@@ -13,8 +13,8 @@ export interface FitCallback {
 }
 
 /**
- * Makes a callback that may stand anywhere in a list, also before tf.callbacks.earlyStopping(). tf takes a list as it is only where the first is of its own class, and otherwise
- * wraps each, which its own do not survive; so this is of its class, wherever that is found.
+ * Creates a callback that works anywhere in a list, also before tf.callbacks.earlyStopping(). tf wraps every callback
+ * (which breaks its own) unless the first is an instance of tf.Callback, so this one extends that class if it is loaded.
  */
 export function callback(methods: FitCallback): FitCallback {
   const base = callbackClass();
@@ -25,7 +25,7 @@ type CallbackClass = new () => object;
 
 const require = createRequire(import.meta.url);
 
-/** tf.Callback of the package that is loaded: the three share one @tensorflow/tfjs-layers. */
+/** tf.Callback of the loaded package: all three packages share one @tensorflow/tfjs-layers. */
 function callbackClass(): CallbackClass | undefined {
   for (const name of ['@tensorflow/tfjs', '@tensorflow/tfjs-node', '@tensorflow/tfjs-node-gpu']) {
     const loaded = require.cache[pathOf(name) ?? '']?.exports as { Callback?: CallbackClass } | undefined;

@@ -5,9 +5,9 @@ import { callback, type FitCallback } from './callback.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface LearningRateScalingOptions {
-  /** How many times the rate becomes; the number of ranks unless given. */
+  /** Factor of the learning rate. Default: the number of ranks. */
   factor?: number;
-  /** Steps over which the rate rises to that in a straight line; 0 unless given. */
+  /** Steps of linear warmup to the scaled rate. Default: 0. */
   warmupSteps?: number;
   processGroup?: ProcessGroup;
 }
@@ -18,15 +18,16 @@ const optionNames: OptionNames<LearningRateScalingOptions> = {
   processGroup: true,
 };
 
-/** The rate before it was scaled, and steps since: an optimizer is scaled once, however often it is trained, and whatever sets its rate after the warmup has the last word. */
+/** Base rate and steps so far. An optimizer is scaled only once; after the warmup its rate is not touched. */
 const scaled = new WeakMap<object, { base: number; step: number }>();
 
 /**
- * Multiplies the learning rate by the number of ranks: batches of k ranks together go as far as k steps would have gone (the linear rule, with its gradual warmup: Goyal et al.,
- * "Accurate, Large Minibatch SGD", 2017; Horovod: LearningRateWarmupCallback). The optimizer keeps the rate when training has ended.
+ * Multiplies the learning rate by the number of ranks: the linear scaling rule with gradual warmup (Goyal et al., "Accurate,
+ * Large Minibatch SGD", 2017; Horovod: LearningRateWarmupCallback). The optimizer keeps the scaled rate after training.
  *
- * @param optimizer whose rate `optimizer.learningRate` is, as those of tf.train
- * @throws TfjsError `ERR_ARGUMENT` for an optimizer without such a rate, and for numbers that cannot work; `ERR_NOT_INITIALIZED` outside of a group
+ * @param optimizer an optimizer with a number `learningRate`, as those of tf.train
+ * @throws TfjsError `ERR_ARGUMENT` for an optimizer without a number `learningRate` and for invalid options;
+ *   `ERR_NOT_INITIALIZED` without a process group
  */
 export function learningRateScaling(
   optimizer: object,
@@ -68,11 +69,11 @@ function requireRate(optimizer: object): number {
   if (typeof learningRate === 'number') return learningRate;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    'learningRateScaling: expected an optimizer with a number `learningRate`, as those of tf.train have; set the rate of another yourself.',
+    'learningRateScaling: expected an optimizer with a number `learningRate`, such as those of tf.train. For other optimizers, set the rate yourself.',
   );
 }
 
-/** SGD and momentum keep a tensor of the rate too, which their method renews. */
+/** SGD and momentum also keep the rate as a tensor, which setLearningRate updates. */
 function setRate(optimizer: WithRate, rate: number): void {
   if (optimizer.setLearningRate === undefined) optimizer.learningRate = rate;
   else optimizer.setLearningRate(rate);
@@ -82,6 +83,6 @@ function requireNumbers({ factor, warmupSteps }: { factor: number; warmupSteps: 
   if (factor > 0 && Number.isFinite(factor) && Number.isSafeInteger(warmupSteps) && warmupSteps >= 0) return;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `learningRateScaling: expected a factor above 0 and warmupSteps from 0, given ${factor} and ${warmupSteps}.`,
+    `learningRateScaling: expected a factor above 0 and warmupSteps from 0, got ${factor} and ${warmupSteps}.`,
   );
 }

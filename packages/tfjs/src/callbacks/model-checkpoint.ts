@@ -4,15 +4,15 @@ import { requireGroup } from '../ringrun.ts';
 import { callback, type FitCallback } from './callback.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
-/** tf.LayersModel, as far as it is saved. */
+/** The part of tf.LayersModel that saving needs. */
 export interface SavableModel {
   save(target: never, config?: { includeOptimizer?: boolean }): Promise<unknown>;
 }
 
 export interface ModelCheckpointOptions {
-  /** Epochs between two checkpoints; 1 unless given. */
+  /** Epochs between checkpoints. Default: 1. */
   every?: number;
-  /** Whether the optimizer's state is saved too, so that training can go on; true unless given. */
+  /** If true, saves the optimizer's state too, which resuming needs. Default: true. */
   includeOptimizer?: boolean;
   processGroup?: ProcessGroup;
 }
@@ -24,11 +24,12 @@ const optionNames: OptionNames<ModelCheckpointOptions> = {
 };
 
 /**
- * Saves the model at the end of epochs, on rank 0 alone: all ranks have the same one. The others wait, and when it fails, all ranks fail.
+ * Saves the model at the end of epochs, on rank 0. The other ranks wait; if saving fails, all ranks throw.
  *
- * @param target what `model.save` takes, such as `folder('runs/1')` or, with tfjs-node, `'file://runs/1'`; or a function of the epoch, from 0, that gives one
- * @throws TfjsError `ERR_ARGUMENT` for an `every` that is no number of epochs; `ERR_NOT_INITIALIZED` outside of a group; in `fit`, on every rank, `ERR_CHECKPOINT` for a model that
- * could not be saved
+ * @param target an argument of `model.save`, such as `folder('runs/1')` or, with tfjs-node, `'file://runs/1'`; or a
+ *   function that returns one for an epoch (from 0)
+ * @throws TfjsError `ERR_ARGUMENT` for an invalid `every`; `ERR_NOT_INITIALIZED` without a process group; in `fit`, on
+ *   every rank, `ERR_CHECKPOINT` if the model could not be saved
  */
 export function modelCheckpoint(
   model: SavableModel,
@@ -41,7 +42,7 @@ export function modelCheckpoint(
   if (!Number.isSafeInteger(every) || every < 1) {
     throw new TfjsError(
       'ERR_ARGUMENT',
-      `modelCheckpoint: every must be a number of epochs from 1, given ${every}.`,
+      `modelCheckpoint: every must be a number of epochs from 1, got ${every}.`,
     );
   }
   return callback({
@@ -59,7 +60,7 @@ export function modelCheckpoint(
   });
 }
 
-/** In words; none where it goes well. */
+/** The error's message, if saving fails. */
 async function problemOf(save: () => Promise<unknown>): Promise<[] | [string]> {
   try {
     await save();

@@ -2,30 +2,32 @@ import { TfjsError } from '../errors.ts';
 import { engine, tensorOf, type TfTensor } from '../tensorflow.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
-/** Tensors whose first dimension counts samples, as `model.fit` takes them: `{ xs, ys }`, lists, or records by name. */
+/** Tensors whose first dimension counts samples, as in `model.fit`: `{ xs, ys }`, lists, or objects by name. */
 export type SampleTensors = object;
 
 export interface SampledBatchesOptions {
-  /** Gives this rank's indices, in the order of one epoch, each time it is iterated: ringrun's DistributedSampler. */
+  /** Yields this rank's indices of one epoch per iteration, such as ringrun's DistributedSampler. */
   sampler: Iterable<number>;
-  /** Samples in a batch of this rank. */
+  /** Samples per batch and rank. */
   batchSize: number;
-  /** Leave out a last batch that is not full; false unless given. */
+  /** If true, drops the last batch if it is not full. Default: false. */
   dropLast?: boolean;
 }
 
 const optionNames: OptionNames<SampledBatchesOptions> = { sampler: true, batchSize: true, dropLast: true };
 
 /**
- * The batches of one epoch out of tensors that every rank has whole, by a DistributedSampler: torch's permutations, another in each epoch.
+ * Yields this rank's batches of one epoch from tensors that every rank holds entirely, in the order of a
+ * DistributedSampler (torch's permutations, a new one per epoch).
  *
  *     const sampler = new DistributedSampler(xs.shape[0]);
  *     const data = tf.data.generator(() => sampledBatches({ xs, ys }, { sampler, batchSize: 32 }));
  *     await model.fitDataset(data, { epochs: 3 });
  *
- * Batches belong to whoever takes them: `fitDataset` disposes of them, in a loop of your own call `tf.dispose(batch)`. The tensors stay.
+ * The caller owns the batches: `fitDataset` disposes them; in your own loop, call `tf.dispose(batch)`.
  *
- * @throws TfjsError `ERR_ARGUMENT`, at the first batch, for a batch size that is none, tensors of different numbers of samples, or an index outside of them
+ * @throws TfjsError `ERR_ARGUMENT`, at the first batch, for an invalid batch size, tensors with different numbers of
+ *   samples, or an index out of range
  */
 export function* sampledBatches<Tensors extends SampleTensors>(
   tensors: Tensors,
@@ -36,7 +38,7 @@ export function* sampledBatches<Tensors extends SampleTensors>(
   if (!Number.isSafeInteger(batchSize) || batchSize < 1) {
     throw new TfjsError(
       'ERR_ARGUMENT',
-      `sampledBatches: batchSize must be a whole number from 1, given ${batchSize}.`,
+      `sampledBatches: batchSize must be a whole number from 1, got ${batchSize}.`,
     );
   }
   const samples = samplesIn(tensors);
@@ -78,7 +80,7 @@ function samplesIn(tensors: SampleTensors): number {
   if (counts.size === 1) return count;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `sampledBatches: expected tensors of one number of samples, given ${[...counts].join(', ') || 'none'}.`,
+    `sampledBatches: expected tensors with the same number of samples, got ${[...counts].join(', ') || 'none'}.`,
   );
 }
 
@@ -86,6 +88,6 @@ function requireIndex(index: number, samples: number): void {
   if (Number.isSafeInteger(index) && index >= 0 && index < samples) return;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `sampledBatches: the sampler gave index ${index}, and there are ${samples} samples. Make it for as many: new DistributedSampler(${samples}).`,
+    `sampledBatches: expected indices below ${samples}, the number of samples, got ${index} from the sampler. Use new DistributedSampler(${samples}).`,
   );
 }

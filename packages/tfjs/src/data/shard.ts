@@ -4,13 +4,13 @@ import { groupNow } from '../ringrun.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface ShardOptions {
-  /** Number of ranks that share the dataset; the initialised group's unless given, 1 without a group. */
+  /** Number of ranks that share the dataset. Default: the world size, or 1 without a process group. */
   numReplicas?: number;
-  /** This process among them; the initialised group's unless given, 0 without a group. */
+  /** Rank of this process. Default: its rank in the default group, or 0 without a process group. */
   rank?: number;
   /**
-   * Whether elements at the end that do not divide evenly are left out, so that all ranks have as many batches; true unless given. With false each is visited once, as an
-   * evaluation needs, and ranks differ by one element.
+   * If true, drops elements at the end that do not divide evenly, so that all ranks have equally many. If false, every
+   * element is visited once, as evaluation needs, and ranks may differ by one element. Default: true.
    */
   dropRemainder?: boolean;
   processGroup?: ProcessGroup;
@@ -37,10 +37,10 @@ interface LazyIterator {
 }
 
 /**
- * This rank's share of a tf.data.Dataset (tf.data's `shard`, of Python): of every `numReplicas` elements the `rank`-th. Elements are those of the dataset as it is given: shard before
- * `batch`, before `shuffle` (or give it a seed, the same on all ranks) and before a `map` that computes, which otherwise every rank does for all.
+ * This rank's share of a tf.data.Dataset: the `rank`-th of every `numReplicas` elements (Python's tf.data `shard`). Call it
+ * before `batch`, before `shuffle` (or use the same seed on all ranks), and before an expensive `map`.
  *
- * @throws TfjsError `ERR_ARGUMENT` for a rank outside of `numReplicas`
+ * @throws TfjsError `ERR_ARGUMENT` for a rank outside 0 to `numReplicas` − 1
  */
 export function shard<Dataset extends AnyDataset>(dataset: Dataset, options: ShardOptions = {}): Dataset {
   requireOptions('shard', options, optionNames);
@@ -49,20 +49,20 @@ export function shard<Dataset extends AnyDataset>(dataset: Dataset, options: Sha
   requireRank(rank, numReplicas);
   const own = (round: unknown[]) =>
     round.length < numReplicas && dropRemainder ? null : (round[rank] ?? null);
-  // tf disposes of the tensors of a round that `map` does not give on.
+  // tf disposes tensors that `map` does not return.
   const iterator = async () =>
     ((await dataset.iterator()) as LazyIterator)
       .rowMajorBatch(numReplicas, true)
       .map(own)
       .filter((element) => element !== null);
-  // Another dataset of the same class: what is made of it begins with this iterator.
+  // A dataset of the same class, whose derived datasets start from this iterator.
   return Object.create(dataset, {
     iterator: { value: iterator },
     size: { value: shareOf(dataset.size, { numReplicas, rank, dropRemainder }) },
   }) as Dataset;
 }
 
-/** Of a number of elements, which tf has as null where it is not known. */
+/** This rank's number of elements; null if the total is unknown, as in tf. */
 function shareOf(
   size: number | null,
   { numReplicas, rank, dropRemainder }: { numReplicas: number; rank: number; dropRemainder: boolean },
@@ -76,6 +76,6 @@ function requireRank(rank: number, numReplicas: number): void {
     return;
   throw new TfjsError(
     'ERR_ARGUMENT',
-    `shard: rank must be a whole number from 0 to numReplicas - 1, given rank ${rank} of ${numReplicas}.`,
+    `shard: rank must be a whole number from 0 to numReplicas - 1, got rank ${rank} of ${numReplicas}.`,
   );
 }

@@ -2,12 +2,12 @@ import util from 'node:util';
 import { ownDevice } from './devices.ts';
 
 /**
- * What a process needs before TensorFlow.js is loaded. Importing @ringrun/tfjs does it, so import it first: TensorFlow looks at CUDA_VISIBLE_DEVICES once, when its package is
- * loaded.
+ * Prepares the process for TensorFlow.js; runs when @ringrun/tfjs is imported. Import @ringrun/tfjs first, because
+ * TensorFlow reads CUDA_VISIBLE_DEVICES only when its package is loaded.
  */
 export function prepareProcess(): void {
   const device = ownDevice(process.env);
-  // Where it is too late, the environment goes on saying what is shown: `distribute` refuses that.
+  // If TensorFlow is already loaded, the variable is unchanged, and `distribute` throws ERR_DEVICES.
   if (device !== undefined && !isTensorFlowLoaded()) process.env.CUDA_VISIBLE_DEVICES = device;
   restoreRemovedUtil();
 }
@@ -17,8 +17,9 @@ function isTensorFlowLoaded(): boolean {
 }
 
 /**
- * Node 23 took away what it had deprecated in Node 4. tfjs-node 4.22, the last release, calls it in nearly every operation and fails with `util_1.isNullOrUndefined is not a
- * function`; its source was mended in April 2025 (tensorflow/tfjs#8425). It reads the function from the module at each call, so that it may come back at any time.
+ * Restores util.isNullOrUndefined and util.isArray, which Node 23 removed. tfjs-node 4.22, the latest release, calls them
+ * in nearly every operation and fails with `util_1.isNullOrUndefined is not a function` (fixed on its main branch in
+ * April 2025, tensorflow/tfjs#8425). It looks the functions up at each call, so restoring them at any time works.
  */
 function restoreRemovedUtil(): void {
   const functions = util as unknown as Record<string, unknown>;

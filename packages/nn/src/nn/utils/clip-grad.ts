@@ -4,22 +4,24 @@ import { requireOptions, type OptionNames } from '../../require-options.ts';
 import { requireNothingPending } from '../../turns.ts';
 
 export interface ClipGradNormOptions {
-  /** p of the norm (Σ|g|ᵖ)^(1/p), above 0; Infinity: the largest |g|. 2 unless given. */
+  /** p of the norm (Σ|g|ᵖ)^(1/p), above 0; Infinity: the largest |g|. Default: 2. */
   normType?: number;
-  /** Whether a norm that is NaN or infinite is an error; else gradients are scaled by it and are lost. False unless given. */
+  /** If true, throws if the norm is NaN or infinite. If false, such a norm destroys the gradients. Default: false. */
   errorIfNonfinite?: boolean;
 }
 
 const optionNames: OptionNames<ClipGradNormOptions> = { normType: true, errorIfNonfinite: true };
 
 /**
- * Scales all gradients by one factor so that their norm, as of one vector, is at most `maxNorm` (torch.nn.utils.clip_grad_norm_). Comes between
- * `await loss.backward()` and `await optimizer.step()`. Gradients are changed where they lie, in the buckets of DistributedDataParallel too,
- * where they are averaged already: every rank finds the same norm. Parameters without a gradient are left out.
+ * Scales all gradients by one factor so that their joint norm is at most `maxNorm` (torch.nn.utils.clip_grad_norm_).
+ * Call it between `await loss.backward()` and `await optimizer.step()`. Gradients are changed in place. With
+ * DistributedDataParallel they are already averaged, so every rank computes the same norm. Parameters without a gradient
+ * are skipped.
  *
- * @returns the norm before, summed in double; 0 without any gradient
- * @throws ArgumentError for a maxNorm below 0 or a normType that is not above 0
- * @throws NnError (ERR_NONFINITE) when asked for; (ERR_NOT_AWAITED) if a backward pass or an optimizer step on one of the parameters is pending; nothing is changed then
+ * @returns the norm before clipping, summed in double precision; 0 if no parameter has a gradient
+ * @throws ArgumentError if maxNorm is below 0 or normType is not above 0
+ * @throws NnError `ERR_NONFINITE` with `errorIfNonfinite`, or `ERR_NOT_AWAITED` if a backward pass or an optimizer step
+ *   on one of the parameters is pending. Nothing is changed in either case.
  */
 export function clipGradNorm(
   parameters: Parameter | Iterable<Parameter>,
@@ -28,18 +30,18 @@ export function clipGradNorm(
 ): number {
   requireOptions('clipGradNorm', options, optionNames);
   const { normType = 2, errorIfNonfinite = false } = options;
-  if (!(maxNorm >= 0)) throw new ArgumentError(`clipGradNorm: maxNorm must be at least 0, given ${maxNorm}.`);
-  if (!(normType > 0)) throw new ArgumentError(`clipGradNorm: normType must be above 0, given ${normType}.`);
+  if (!(maxNorm >= 0)) throw new ArgumentError(`clipGradNorm: maxNorm must be at least 0, got ${maxNorm}.`);
+  if (!(normType > 0)) throw new ArgumentError(`clipGradNorm: normType must be above 0, got ${normType}.`);
   const gradients = gradientsOf('clipGradNorm', parameters);
   const norm = normOf(gradients, normType);
   if (errorIfNonfinite && !Number.isFinite(norm)) {
     throw new NnError(
       'ERR_NONFINITE',
-      `clipGradNorm: the norm of all gradients is ${norm}, so they cannot be scaled; ` +
-        'loss.backward({ detectAnomaly: true }) says where that began.',
+      `clipGradNorm: expected a finite norm of all gradients, got ${norm}. ` +
+        'Call loss.backward({ detectAnomaly: true }) to find the operator that produced it.',
     );
   }
-  // torch's guard against a norm of 0.
+  // torch's guard against division by 0.
   const factor = maxNorm / (norm + 1e-6);
   if (factor >= 1) return norm;
   for (const gradient of gradients) {
@@ -48,10 +50,10 @@ export function clipGradNorm(
   return norm;
 }
 
-/** Cuts every element of all gradients to [−clipValue, clipValue], in place (torch.nn.utils.clip_grad_value_). NaN stays. */
+/** Clamps all gradients to [−clipValue, clipValue], in place (torch.nn.utils.clip_grad_value_). NaN is kept. */
 export function clipGradValue(parameters: Parameter | Iterable<Parameter>, clipValue: number): void {
   if (!(clipValue >= 0)) {
-    throw new ArgumentError(`clipGradValue: clipValue must be at least 0, given ${clipValue}.`);
+    throw new ArgumentError(`clipGradValue: clipValue must be at least 0, got ${clipValue}.`);
   }
   for (const gradient of gradientsOf('clipGradValue', parameters)) {
     for (let place = 0; place < gradient.length; place += 1) {
@@ -60,7 +62,7 @@ export function clipGradValue(parameters: Parameter | Iterable<Parameter>, clipV
   }
 }
 
-/** A parameter that is named twice has one gradient. */
+/** The gradients of the parameters, without duplicates. */
 function gradientsOf(where: string, parameters: Parameter | Iterable<Parameter>): Float32Array[] {
   const all = Symbol.iterator in parameters ? [...new Set(parameters)] : [parameters];
   requireNothingPending(where, all, { besideReads: true });
@@ -81,7 +83,7 @@ function normOf(gradients: readonly Float32Array[], p: number): number {
 
 function sumOfPowers(gradient: Float32Array, p: number): number {
   let sum = 0;
-  // The common case apart: ** costs ten times as much as the product.
+  // Fast path of the common case: ** is ten times as slow as a product.
   if (p === 2)
     for (let place = 0; place < gradient.length; place += 1) sum += gradient[place] * gradient[place];
   else for (let place = 0; place < gradient.length; place += 1) sum += Math.abs(gradient[place]) ** p;

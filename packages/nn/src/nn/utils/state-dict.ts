@@ -1,12 +1,12 @@
 import { ArgumentError } from '../../errors.ts';
 
 /**
- * A state dict without a prefix of its keys (torch.nn.modules.utils.consume_prefix_in_state_dict_if_present, which changes the dict that it is given). PyTorch's
- * DistributedDataParallel saves keys with the prefix `module.`.
+ * Removes a prefix from the keys of a state dict, such as `module.` of PyTorch's DistributedDataParallel. Returns a copy,
+ * unlike torch.nn.modules.utils.consume_prefix_in_state_dict_if_present, which changes its argument.
  *
- * @param state a Map or a record by key; not changed
- * @returns a Map in which keys that had the prefix have it no more, and all others are as they were
- * @throws ArgumentError when a key is there with and without the prefix
+ * @param state a Map or an object by key; not changed
+ * @returns a Map in which the prefix is removed from all keys that have it
+ * @throws ArgumentError if a key exists with and without the prefix
  */
 export function consumePrefixInStateDictIfPresent<Value>(
   state: ReadonlyMap<string, Value> | Readonly<Record<string, Value>>,
@@ -18,7 +18,7 @@ export function consumePrefixInStateDictIfPresent<Value>(
     const name = key.startsWith(prefix) ? key.slice(prefix.length) : key;
     if (stripped.has(name)) {
       throw new ArgumentError(
-        `consumePrefixInStateDictIfPresent: the keys ${name} and ${prefix}${name} are both there; remove one.`,
+        `consumePrefixInStateDictIfPresent: expected unique keys, got both ${name} and ${prefix}${name}. Remove one.`,
       );
     }
     stripped.set(name, value);

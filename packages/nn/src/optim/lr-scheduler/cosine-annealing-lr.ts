@@ -5,15 +5,15 @@ import { LRScheduler } from './lr-scheduler.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 export interface CosineAnnealingLROptions {
-  /** Rate after `tMax` epochs; 0 unless given. */
+  /** Learning rate after `tMax` epochs. Default: 0. */
   etaMin?: number;
 }
 
 const optionNames: OptionNames<CosineAnnealingLROptions> = { etaMin: true };
 
 /**
- * Half a cosine from the base rate down to etaMin in `tMax` epochs, then up again, and so on (torch.optim.lr_scheduler.CosineAnnealingLR), in the
- * recursive form: each rate follows from the one before.
+ * Anneals the rate along half a cosine to etaMin in `tMax` epochs, then back up, periodically
+ * (torch.optim.lr_scheduler.CosineAnnealingLR, in its recursive form).
  */
 export class CosineAnnealingLR extends LRScheduler {
   constructor(optimizer: Optimizer, tMax: number, options: CosineAnnealingLROptions = {}) {
@@ -24,7 +24,7 @@ export class CosineAnnealingLR extends LRScheduler {
     const height = (epoch: number) => 1 + Math.cos((Math.PI * epoch) / tMax);
     super(optimizer, ({ epoch, lr, baseLr }) => {
       if (epoch === 0) return lr;
-      // The epoch before was at the bottom, where there is nothing to multiply.
+      // The previous epoch was at etaMin, where the recursion would divide by 0.
       if ((epoch - 1 - tMax) % (2 * tMax) === 0) {
         return lr + ((baseLr - etaMin) * (1 - Math.cos(Math.PI / tMax))) / 2;
       }

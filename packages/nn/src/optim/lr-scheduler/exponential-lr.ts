@@ -2,7 +2,7 @@ import type { Optimizer } from '../optimizer.ts';
 import { requireAtLeastZero } from '../require.ts';
 import { LRScheduler } from './lr-scheduler.ts';
 
-/** The rate times gamma at every epoch (torch.optim.lr_scheduler.ExponentialLR). */
+/** Multiplies the rate by gamma at every epoch (torch.optim.lr_scheduler.ExponentialLR). */
 export class ExponentialLR extends LRScheduler {
   constructor(optimizer: Optimizer, gamma: number) {
     requireAtLeastZero('ExponentialLR', { gamma });

@@ -1,9 +1,9 @@
 import type { Optimizer } from '../optimizer.ts';
 import { forEachGroup, LRScheduler } from './lr-scheduler.ts';
 
-/** baseLr · lrLambda(epoch) (torch.optim.lr_scheduler.LambdaLR). */
+/** Sets the rate to baseLr · lrLambda(epoch) (torch.optim.lr_scheduler.LambdaLR). */
 export class LambdaLR extends LRScheduler {
-  /** @param lrLambda the factor at an epoch; one function for all groups, or one for each */
+  /** @param lrLambda returns the factor of an epoch; one function for all groups, or one per group */
   constructor(
     optimizer: Optimizer,
     lrLambda: ((epoch: number) => number) | readonly ((epoch: number) => number)[],

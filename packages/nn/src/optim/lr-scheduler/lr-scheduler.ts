@@ -1,22 +1,22 @@
 import { ArgumentError } from '../../errors.ts';
 import { Optimizer } from '../optimizer.ts';
 
-/** A group of the optimizer when its next learning rate is asked for. */
+/** Input of a schedule: one parameter group at one epoch. */
 export interface Point {
-  /** 0 when the scheduler is made, one more after each `step`. */
+  /** 0 when the scheduler is created; incremented by each `step`. */
   readonly epoch: number;
-  /** The rate that the group has now. */
+  /** Current learning rate of the group. */
   readonly lr: number;
-  /** The rate that the group had before any scheduler. */
+  /** Learning rate of the group before any scheduler. */
   readonly baseLr: number;
-  /** Position of the group. */
+  /** Index of the group. */
   readonly group: number;
 }
 
-/** A number of a group at a point. A schedule that goes on from `lr` works together with others on one optimizer. */
+/** Returns a group's value at a point. Schedules derived from `lr` (not `baseLr`) can be chained on one optimizer. */
 export type Schedule = (point: Point) => number;
 
-/** Where a scheduler is; its settings are not part of it. */
+/** Progress of a scheduler, without its settings. */
 export interface LRSchedulerState {
   lastEpoch: number;
   baseLrs: number[];
@@ -24,10 +24,10 @@ export interface LRSchedulerState {
 }
 
 /**
- * Sets the learning rates of an optimizer's groups (torch.optim.lr_scheduler._LRScheduler): the first ones at once, the next ones at each
- * `step`, which follows `optimizer.step()`.
+ * Sets the learning rates of an optimizer's groups (torch.optim.lr_scheduler._LRScheduler): in the constructor, and at
+ * each `step`, which is called after `optimizer.step()`.
  *
- * To resume, make optimizer and scheduler as before and then load the state dicts of both: the rates are in the optimizer's.
+ * To resume, create optimizer and scheduler as before, then load the state dicts of both: the optimizer's has the rates.
  */
 export abstract class LRScheduler {
   readonly optimizer: Optimizer;
@@ -37,7 +37,7 @@ export abstract class LRScheduler {
   #lastEpoch = -1;
   #lastLr: readonly number[] = [];
 
-  /** @param momentum the momentum of a group, or the first of its betas, where that is scheduled too */
+  /** @param momentum schedule of the momentum, or of the first beta, if it is scheduled too */
   constructor(optimizer: Optimizer, schedule: Schedule, momentum?: Schedule) {
     requireOptimizer(new.target.name, optimizer);
     this.optimizer = optimizer;
@@ -48,7 +48,7 @@ export abstract class LRScheduler {
     this.step();
   }
 
-  /** Goes on to the next epoch, or batch, whichever the schedule counts. */
+  /** Advances to the next epoch, or to the next batch if the schedule counts batches. */
   step(): void {
     const { paramGroups } = this.optimizer;
     this.#goTo(
@@ -57,12 +57,12 @@ export abstract class LRScheduler {
     );
   }
 
-  /** Begins again, as if the groups still had the rates that they had before any scheduler. */
+  /** Restarts the schedule from the rates that the groups had before any scheduler. */
   startOver(): void {
     this.#goTo(0, this.#baseLrs);
   }
 
-  /** The rate that the last `step` gave each group. */
+  /** Learning rates set by the last `step`, one per group. */
   getLastLr(): number[] {
     return [...this.#lastLr];
   }
@@ -72,9 +72,9 @@ export abstract class LRScheduler {
   }
 
   /**
-   * Goes on where `stateDict` was taken. The optimizer's rates stay as they are.
+   * Restores a state from `stateDict`. Does not change the optimizer's rates.
    *
-   * @throws ArgumentError when it is of another number of groups; nothing is changed then
+   * @throws ArgumentError if the number of groups differs; nothing is changed
    */
   loadStateDict(state: LRSchedulerState): void {
     requireState(this.constructor.name, state, this.#baseLrs.length);
@@ -90,7 +90,7 @@ export abstract class LRScheduler {
     const wrong = next.findIndex((lr) => !Number.isFinite(lr));
     if (wrong !== -1) {
       throw new ArgumentError(
-        `${this.constructor.name}: gives group ${wrong} a learning rate of ${next[wrong]} at step ${epoch}.`,
+        `${this.constructor.name}: learning rates must be finite, got ${next[wrong]} for group ${wrong} at step ${epoch}.`,
       );
     }
     for (const [group, lr] of next.entries()) this.optimizer.paramGroups[group].lr = lr;
@@ -102,23 +102,23 @@ export abstract class LRScheduler {
 
 export function requireOptimizer(where: string, optimizer: unknown): void {
   if (!(optimizer instanceof Optimizer))
-    throw new ArgumentError(`${where}: its first argument is an Optimizer.`);
+    throw new ArgumentError(`${where}: expected an Optimizer as the first argument.`);
 }
 
-/** One value for each group: a list of that length, or one for all. */
+/** Expands one value for all groups, or checks a list of one value per group. */
 export function forEachGroup<T>(where: string, optimizer: Optimizer, given: T | readonly T[]): readonly T[] {
   requireOptimizer(where, optimizer);
   const groups = optimizer.paramGroups.length;
   if (!Array.isArray(given)) return Array<T>(groups).fill(given as T);
   if (given.length !== groups) {
     throw new ArgumentError(
-      `${where}: takes one value or ${groups}, one for each group, given ${given.length}.`,
+      `${where}: expected one value or one for each of the ${groups} groups, got ${given.length}.`,
     );
   }
   return given as readonly T[];
 }
 
-/** Whether an optimizer has a momentum, or betas whose first is one. */
+/** True if an optimizer has a momentum or betas. */
 export function hasMomentum({ defaults }: Optimizer): boolean {
   return 'momentum' in defaults || 'betas' in defaults;
 }
@@ -135,8 +135,8 @@ function requireState(name: string, state: LRSchedulerState | null | undefined, 
   const fits = lists.every((list) => Array.isArray(list) && list.length === groups);
   if (!fits || !Number.isInteger(state?.lastEpoch)) {
     throw new ArgumentError(
-      `${name}: its state is { lastEpoch, baseLrs, lastLr } with ${groups} rates in each list, one for each group of the optimizer; ` +
-        `given ${JSON.stringify(state)}.`,
+      `${name}: expected a state { lastEpoch, baseLrs, lastLr } with a rate for each of the ${groups} groups, ` +
+        `got ${JSON.stringify(state)}.`,
     );
   }
 }

@@ -5,9 +5,9 @@ import { LRScheduler } from './lr-scheduler.ts';
 import { gammaOption, type StepLROptions } from './step-lr.ts';
 import { requireOptions } from '../../require-options.ts';
 
-/** The rate times gamma at each of some epochs (torch.optim.lr_scheduler.MultiStepLR). */
+/** Multiplies the rate by gamma at each milestone (torch.optim.lr_scheduler.MultiStepLR). */
 export class MultiStepLR extends LRScheduler {
-  /** @param milestones the epochs; one that is named twice counts twice */
+  /** @param milestones epochs; a repeated epoch counts twice */
   constructor(optimizer: Optimizer, milestones: readonly number[], options: StepLROptions = {}) {
     requireOptions('MultiStepLR', options, gammaOption);
     const { gamma = 0.1 } = options;
@@ -17,14 +17,14 @@ export class MultiStepLR extends LRScheduler {
   }
 }
 
-/** Refuses what are no epochs in ascending order, from `first` on. */
+/** Rejects milestones that are not epochs from `first` in ascending order. */
 export function requireMilestones(where: string, milestones: readonly number[], first = 0): void {
   const ascend = milestones.every(
     (at, i) => Number.isInteger(at) && at >= (i === 0 ? first : milestones[i - 1]),
   );
   if (!ascend) {
     throw new ArgumentError(
-      `${where}: milestones must be epochs in ascending order from ${first} on, given [${milestones.join()}].`,
+      `${where}: milestones must be epochs from ${first} in ascending order, got [${milestones.join()}].`,
     );
   }
 }

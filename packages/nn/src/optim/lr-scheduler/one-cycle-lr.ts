@@ -6,25 +6,25 @@ import { forEachGroup, hasMomentum, LRScheduler, type Schedule } from './lr-sche
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 export interface OneCycleLROptions {
-  /** Steps of the whole cycle; or `epochs` times `stepsPerEpoch`. */
+  /** Steps of the whole cycle. Default: `epochs` · `stepsPerEpoch`. */
   totalSteps?: number;
   epochs?: number;
   stepsPerEpoch?: number;
-  /** Part of the steps in which the rate rises; 0.3 unless given. */
+  /** Fraction of the steps in which the rate rises. Default: 0.3. */
   pctStart?: number;
-  /** The way from one rate to another: half a cosine unless given. */
+  /** Interpolation between rates. Default: 'cos'. */
   annealStrategy?: 'cos' | 'linear';
-  /** Whether momentum, or the first beta, falls while the rate rises, and rises while it falls; true unless given. */
+  /** If true, cycles momentum (or the first beta) inversely to the rate. Default: true. */
   cycleMomentum?: boolean;
-  /** Momentum at the highest rate, for all groups or for each; 0.85 unless given. */
+  /** Momentum at the highest rate, for all groups or per group. Default: 0.85. */
   baseMomentum?: number | readonly number[];
-  /** Momentum at the start and the end, for all groups or for each; 0.95 unless given. */
+  /** Momentum at the start and the end, for all groups or per group. Default: 0.95. */
   maxMomentum?: number | readonly number[];
-  /** The first rate is maxLr / divFactor; 25 unless given. */
+  /** The first rate is maxLr / divFactor. Default: 25. */
   divFactor?: number;
-  /** The last rate is the first one / finalDivFactor; 10,000 unless given. */
+  /** The last rate is the first rate / finalDivFactor. Default: 10,000. */
   finalDivFactor?: number;
-  /** Whether the rate falls to the first one as fast as it rose, and then in a phase of its own to the last. False unless given. */
+  /** If true, the rate falls to the first rate as fast as it rose, then to the last in a third phase. Default: false. */
   threePhase?: boolean;
 }
 
@@ -43,11 +43,11 @@ const optionNames: OptionNames<OneCycleLROptions> = {
 };
 
 /**
- * From a low rate up to `maxLr` and down to a far lower one, once (torch.optim.lr_scheduler.OneCycleLR). `step` follows every batch.
- * The groups' own rates are replaced.
+ * Raises the rate to `maxLr`, then lowers it far below its start, once (torch.optim.lr_scheduler.OneCycleLR). Call `step`
+ * after every batch. The groups' own rates are replaced.
  */
 export class OneCycleLR extends LRScheduler {
-  /** @param maxLr the highest rate, for all groups or for each */
+  /** @param maxLr the highest rate, for all groups or per group */
   constructor(optimizer: Optimizer, maxLr: number | readonly number[], options: OneCycleLROptions = {}) {
     requireOptions('OneCycleLR', options, optionNames);
     const { cycleMomentum = true, baseMomentum = 0.85, maxMomentum = 0.95 } = options;
@@ -62,7 +62,7 @@ export class OneCycleLR extends LRScheduler {
     const course = courseOf(options);
     if (cycleMomentum && !hasMomentum(optimizer)) {
       throw new ArgumentError(
-        'OneCycleLR: the optimizer has neither momentum nor betas; pass cycleMomentum: false.',
+        'OneCycleLR: expected an optimizer with momentum or betas. Pass cycleMomentum: false for this one.',
       );
     }
     const first = highest.map((rate) => rate / divFactor);
@@ -75,14 +75,14 @@ export class OneCycleLR extends LRScheduler {
   }
 }
 
-/** What a number is at the start of the cycle, where the rate is highest, and at the end. */
+/** Values at the start of the cycle, at the highest rate, and at the end. */
 interface Corners {
   readonly first: number;
   readonly middle: number;
   readonly last: number;
 }
 
-/** The way from one corner to another. */
+/** Interpolation from one corner to another. */
 interface Phase {
   readonly end: number;
   readonly from: keyof Corners;
@@ -97,20 +97,20 @@ function courseOf(options: OneCycleLROptions): Course {
   requireFraction('OneCycleLR', { pctStart });
   const anneal = strategies[annealStrategy] as (typeof strategies)['cos'] | undefined;
   if (anneal === undefined) {
-    throw new ArgumentError(`OneCycleLR: annealStrategy is 'cos' or 'linear', given '${annealStrategy}'.`);
+    throw new ArgumentError(`OneCycleLR: annealStrategy must be 'cos' or 'linear', got '${annealStrategy}'.`);
   }
   const phases = phasesOf(pctStart, totalSteps, threePhase);
   return (step, corners) => {
     if (step > totalSteps) {
       throw new ArgumentError(
-        `OneCycleLR: step ${step} of a cycle of ${totalSteps} steps; make it longer by totalSteps, or epochs and stepsPerEpoch.`,
+        `OneCycleLR: expected at most ${totalSteps} steps, got step ${step}. Increase totalSteps, or epochs and stepsPerEpoch.`,
       );
     }
     const found = phases.findIndex(({ end }) => step <= end);
     const position = found === -1 ? phases.length - 1 : found;
     const { end, from, to } = phases[position];
     const start = position === 0 ? 0 : phases[position - 1].end;
-    // A first phase of no length is over when it begins.
+    // Avoids 0/0 in a phase of length 0.
     const part = end === start ? 1 : (step - start) / (end - start);
     return anneal(corners[from], corners[to], part);
   };
@@ -136,7 +136,7 @@ function totalStepsOf({ totalSteps, epochs, stepsPerEpoch }: OneCycleLROptions):
     return totalSteps;
   }
   if (epochs === undefined || stepsPerEpoch === undefined) {
-    throw new ArgumentError('OneCycleLR: needs totalSteps, or epochs and stepsPerEpoch.');
+    throw new ArgumentError('OneCycleLR: expected totalSteps, or epochs and stepsPerEpoch.');
   }
   requirePositiveInteger('OneCycleLR', { epochs, stepsPerEpoch });
   return epochs * stepsPerEpoch;

@@ -9,8 +9,8 @@ export interface SequentialLRState {
 }
 
 /**
- * Schedulers one after another (torch.optim.lr_scheduler.SequentialLR): the second one begins at epoch `milestones[0]`, with the
- * groups' first rates, and so on.
+ * Runs schedulers one after another (torch.optim.lr_scheduler.SequentialLR): the second starts at epoch `milestones[0]`,
+ * from the groups' initial rates, and so on.
  */
 export class SequentialLR {
   readonly optimizer: Optimizer;
@@ -25,11 +25,13 @@ export class SequentialLR {
       (scheduler) => !(scheduler instanceof LRScheduler) || scheduler.optimizer !== optimizer,
     );
     if (stranger !== -1) {
-      throw new ArgumentError(`SequentialLR: scheduler ${stranger} is not one of this optimizer.`);
+      throw new ArgumentError(
+        `SequentialLR: expected schedulers of one optimizer, but scheduler ${stranger} has another.`,
+      );
     }
     if (schedulers.length === 0 || milestones.length !== schedulers.length - 1) {
       throw new ArgumentError(
-        `SequentialLR: takes one milestone between every two schedulers, given ${schedulers.length} schedulers and ${milestones.length} milestones.`,
+        `SequentialLR: expected one milestone fewer than schedulers, got ${schedulers.length} schedulers and ${milestones.length} milestones.`,
       );
     }
     requireMilestones('SequentialLR', milestones, 1);
@@ -56,7 +58,7 @@ export class SequentialLR {
     };
   }
 
-  /** @throws ArgumentError when it is of another number of schedulers or groups; nothing is changed then */
+  /** @throws ArgumentError if the number of schedulers or groups differs; nothing is changed */
   loadStateDict(state: SequentialLRState): void {
     requireState(state, this.#schedulers.length);
     const before = this.#schedulers.map((scheduler) => scheduler.stateDict());
@@ -82,6 +84,6 @@ function requireState(state: SequentialLRState | null | undefined, count: number
   const schedulers: unknown = state?.schedulers;
   if (Number.isInteger(state?.lastEpoch) && Array.isArray(schedulers) && schedulers.length === count) return;
   throw new ArgumentError(
-    `SequentialLR: its state is { lastEpoch, schedulers } of ${count} schedulers, given ${JSON.stringify(state)}.`,
+    `SequentialLR: expected a state { lastEpoch, schedulers } of ${count} schedulers, got ${JSON.stringify(state)}.`,
   );
 }

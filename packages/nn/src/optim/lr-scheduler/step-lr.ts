@@ -5,13 +5,13 @@ import { LRScheduler } from './lr-scheduler.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
 export interface StepLROptions {
-  /** Factor; 0.1 unless given. */
+  /** Factor. Default: 0.1. */
   gamma?: number;
 }
 
 export const gammaOption: OptionNames<StepLROptions> = { gamma: true };
 
-/** The rate times gamma every `stepSize` epochs (torch.optim.lr_scheduler.StepLR). */
+/** Multiplies the rate by gamma every `stepSize` epochs (torch.optim.lr_scheduler.StepLR). */
 export class StepLR extends LRScheduler {
   constructor(optimizer: Optimizer, stepSize: number, options: StepLROptions = {}) {
     requireOptions('StepLR', options, gammaOption);

@@ -1,20 +1,20 @@
 import { RingrunError } from '@ringrun/collectives';
 import type { DownloadProgress } from './progress.ts';
 
-/** A file that mirrors have. */
+/** A file on the mirrors. */
 export interface RemoteFile {
-  /** Its name at a mirror, and in the cache. */
+  /** Its name on a mirror and in the cache. */
   readonly name: string;
-  /** Most bytes that it can have. */
+  /** Maximum size in bytes. */
   readonly maxBytes: number;
-  /** Throws an error that says why when `bytes` are not the file's. */
+  /** Throws an error with the reason if `bytes` are not the expected file. */
   verify(bytes: Uint8Array): void;
 }
 
 export interface Downloader {
-  /** Base URLs, tried in this order. One that failed is not asked again. */
+  /** Base URLs, tried in this order. A mirror that failed is not tried again. */
   mirrors: readonly string[];
-  /** Milliseconds that a mirror may send nothing until it counts as failed. */
+  /** Milliseconds without data after which a mirror counts as failed. */
   patienceMs: number;
   progress: DownloadProgress;
 }
@@ -25,16 +25,16 @@ export interface DownloadedFile {
   bytes: Uint8Array;
 }
 
-/** No mirror is left to ask; the message says in one line why each failed. */
+/** No mirror delivered a file. The message contains the reason of each mirror. */
 export class DownloadError extends RingrunError {
-  constructor(failures: readonly string[]) {
-    super('ERR_DOWNLOAD', failures.join('; ') || 'there is no mirror to ask');
+  constructor(message: string, options?: ErrorOptions) {
+    super('ERR_DOWNLOAD', message, options);
   }
 }
 
 /**
- * Downloads files one after the other. Throws a `DownloadError` when no mirror is left, which takes `patienceMs` for each silent mirror and
- * no more, however many files there are.
+ * Downloads files one after the other. Throws a `DownloadError` if no mirror is left. Each silent mirror
+ * costs `patienceMs` once, regardless of the number of files.
  */
 export async function* downloadFiles(
   files: readonly RemoteFile[],
@@ -65,10 +65,10 @@ async function fromFirstThatHasIt(
       mirrors.shift();
     }
   }
-  throw new DownloadError(failures);
+  throw new DownloadError(failures.join('; ') || 'no mirror is configured');
 }
 
-/** The body of a response, which must not be longer than `maxBytes`. */
+/** Reads the body of a response; throws if it is longer than `maxBytes`. */
 async function fetchWithPatience(
   url: URL,
   maxBytes: number,
@@ -76,7 +76,7 @@ async function fetchWithPatience(
 ): Promise<Uint8Array> {
   const abandon = new AbortController();
   const patience = setTimeout(() => {
-    abandon.abort(new Error(`nothing came for ${patienceMs / 1000} s`));
+    abandon.abort(new Error(`no data for ${patienceMs / 1000} s`));
   }, patienceMs);
   try {
     const response = await fetch(url, { signal: abandon.signal, headers: { 'accept-encoding': 'identity' } });
@@ -94,13 +94,13 @@ async function fetchWithPatience(
     return Buffer.concat(chunks);
   } finally {
     clearTimeout(patience);
-    // Closes the connection of a response that was not read to its end.
+    // Closes the connection of a response that was not read completely.
     abandon.abort();
     progress.end();
   }
 }
 
-/** Why a request failed: fetch hides the reason in the cause of its error. */
+/** The reason of a failed request, which fetch puts into the cause of its error. */
 function inOneLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

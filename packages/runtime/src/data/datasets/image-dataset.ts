@@ -4,34 +4,35 @@ import { Pipeline } from '../transforms/pipeline.ts';
 import type { ImageShape } from '../transforms/pipeline.ts';
 import type { Compose, Transform } from '../transforms/transforms.ts';
 
-/** An image and its class, as a CNN takes them. */
+/** An image and its class, as input of a CNN. */
 export interface ImageSample {
   image: {
-    /** The pixels' values, channel by channel and row by row. */
+    /** Pixel values, channel by channel and row by row. */
     data: Float32Array;
     /** [channels, height, width]. */
     shape: readonly number[];
   };
-  /** The class, from 0n: a bigint, because a loss takes its targets as int64. */
+  /** The class, from 0n. A bigint, because losses expect int64 targets. */
   label: bigint;
 }
 
-/** What an image dataset is made of: plain data that worker threads share. */
+/** The parameters of an image dataset: plain data that worker threads share. */
 export interface ImageDatasetParts {
-  /** Whose images they are, for messages, such as `MNIST`. */
+  /** Name of the data set in errors, such as `MNIST`. */
   title: string;
-  /** The images' bytes one after the other, each channel by channel and row by row. */
+  /** The bytes of all images, each channel by channel and row by row. */
   pixels: Uint8Array;
-  /** One byte for each image. */
+  /** One byte per image. */
   labels: Uint8Array;
   shape: ImageShape;
   transforms: readonly Transform[];
 }
 
 /**
- * Images that are kept in memory as bytes, and transformed whenever one is asked for.
+ * Images that are kept in memory as bytes and transformed on access.
  *
- * The chances of a transform follow from seed, epoch and index alone: an image is the same whichever rank or worker makes it, and whether or not the job was resumed.
+ * Random transforms depend only on seed, epoch and index, so an image is the same on any rank or worker, and
+ * after resuming.
  */
 export class ImageDataset implements Dataset<ImageSample> {
   readonly length: number;
@@ -39,7 +40,7 @@ export class ImageDataset implements Dataset<ImageSample> {
   readonly #pipeline: Pipeline;
   readonly #valuesPerImage: number;
 
-  /** Throws `InvalidArgumentError` for transforms that do not suit each other or the images. */
+  /** @throws InvalidArgumentError if the transforms do not fit each other or the images */
   constructor(parts: ImageDatasetParts) {
     this.#parts = parts;
     this.#pipeline = new Pipeline(parts.transforms, parts.shape);
@@ -47,12 +48,15 @@ export class ImageDataset implements Dataset<ImageSample> {
     this.length = parts.labels.length;
   }
 
-  /** The sample at `index`, in memory of its own. `RangeError` outside of 0 to `length` - 1. */
+  /** Returns the sample at `index`, in its own memory. Throws a `RangeError` if `index` is out of range. */
   at(index: number, pass?: DataPass): ImageSample {
     return this.atAll([index], pass)[0];
   }
 
-  /** Several samples, whose images lie in one array: an array for each would keep the garbage collector busy. */
+  /**
+   * Returns several samples, whose images share one array: one array per image would load the garbage
+   * collector.
+   */
   atAll(
     indices: readonly number[],
     { seed, epoch }: DataPass = { seed: 0, epoch: 0 },
@@ -63,7 +67,7 @@ export class ImageDataset implements Dataset<ImageSample> {
     const values = indices.length * size;
     const wanted = indices.map((index) => {
       if (!(index in labels))
-        throw new RangeError(`${title} has no sample ${index}: there are ${this.length}.`);
+        throw new RangeError(`${title}: expected an index from 0 to ${this.length - 1}, got ${index}.`);
       return { index, random: new Random(mixed(seed, epoch, index)) };
     });
     const images = memory?.array('Float32Array', values) ?? new Float32Array(values);
@@ -80,17 +84,17 @@ export class ImageDataset implements Dataset<ImageSample> {
   }
 }
 
-/** What worker threads call. */
+/** Called by worker threads. */
 export function createDataset(parts: ImageDatasetParts): ImageDataset {
   return new ImageDataset(parts);
 }
 
-/** Bytes that threads of this process share. */
+/** Bytes shared by the threads of this process. */
 export function sharedBytes(length: number): Uint8Array<SharedArrayBuffer> {
   return new Uint8Array(new SharedArrayBuffer(length));
 }
 
-/** The transforms that are meant: a user's, or a data set's own. */
+/** The user's transforms, or the data set's defaults. */
 export function transformsOf(transform: Compose | undefined, usual: Compose): readonly Transform[] {
   return (transform ?? usual).transforms;
 }

@@ -1,6 +1,7 @@
 export { cifar10Mean, cifar10Std, loadCifar10 } from './cifar10/load-cifar10.ts';
 export type { LoadCifar10Options } from './cifar10/load-cifar10.ts';
 export { prepareCifar10 } from './cifar10/prepare-cifar10.ts';
+export { DownloadError } from './download.ts';
 export { ImageDataset } from './image-dataset.ts';
 export type { ImageDatasetParts, ImageSample } from './image-dataset.ts';
 export { InvalidDataError } from './invalid-data-error.ts';

@@ -1,6 +1,6 @@
 import { RingrunError } from '@ringrun/collectives';
 
-/** A file that is not what a data set's files are. The message says what was found, what was expected, and what to do. */
+/** A file of a data set is invalid. The message has the actual and the expected content, and what to do. */
 export class InvalidDataError extends RingrunError {
   readonly file: string;
 

@@ -3,24 +3,24 @@ import { allGatherObject, getRank, isInitialized } from '../../process-group/ind
 import { InvalidDataError } from './invalid-data-error.ts';
 
 export interface OnePerHost {
-  /** Whose data it is, for messages. */
+  /** Name of the data set, for errors. */
   title: string;
   act: () => Promise<void>;
-  /** Whether this rank acts: by LOCAL_RANK (the rank, where that is missing) 0 of each host unless given. */
+  /** Whether this rank acts. Default: true if LOCAL_RANK (or else the rank) is 0. */
   isActor?: boolean;
   environment?: NodeJS.ProcessEnv;
 }
 
-/** How it went for a rank. */
+/** The outcome on a rank. */
 interface Outcome {
   host: string;
-  /** Why it failed. */
+  /** The reason of a failure. */
   failure?: string;
 }
 
 /**
- * One rank of each host acts, and the others wait until all have. When one fails, every rank fails: nobody goes on to wait for it elsewhere. Without an
- * initialised group this process acts.
+ * Runs an action on one rank per host while the others wait. If one rank fails, every rank fails, so none
+ * waits for it later. Without an initialized group, this process acts.
  */
 export async function onePerHost({
   title,

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { InvalidArgumentError } from '@ringrun/collectives';
 import type { OptionNames } from '@ringrun/collectives/require-options';
 import { StorageError, openStorage } from '../../storage/index.ts';
 import type { Storage } from '../../storage/index.ts';
@@ -11,117 +12,145 @@ import { progressOn } from './progress.ts';
 import type { Output } from './progress.ts';
 
 export interface PrepareOptions {
-  /** A folder, a mounted volume or `s3://bucket/prefix` that has the data (`--data`); unless given, a cached or downloaded copy is used. */
+  /** A folder, a mounted volume or `s3://bucket/prefix` that has the data (`--data`). Default: a cached or downloaded copy. */
   location?: string | undefined;
-  /** Milliseconds that a mirror may send nothing until the next one is tried; 5,000 unless given. */
+  /** Generate synthetic data of the same format instead of downloading the real data (`--synthetic`). Default: false. */
+  synthetic?: boolean | undefined;
+  /** Milliseconds without a byte after which the next mirror is tried. Default: 5,000. */
   patienceMs?: number;
-  /** Where progress is shown; standard error unless given. */
+  /** Stream that shows the progress of downloads. Default: standard error. */
   output?: Output;
-  /** `XDG_CACHE_HOME`, `RINGRUN_…_MIRRORS`, `LOCAL_RANK`; those of the process unless given. */
+  /** Source of `XDG_CACHE_HOME`, `RINGRUN_…_MIRRORS` and `LOCAL_RANK`. Default: `process.env`. */
   environment?: NodeJS.ProcessEnv;
 }
 
 export const prepareOptions: OptionNames<PrepareOptions> = {
   location: true,
+  synthetic: true,
   patienceMs: true,
   output: true,
   environment: true,
 };
 
 export interface PreparedData {
-  /** A folder or bucket that has the data. */
+  /** A folder or bucket with the data. */
   location: string;
-  /** The place that was asked for, a download out of the cache, or what was drawn because there was none. */
-  kind: 'given' | 'downloaded' | 'drawn';
+  /** Where the data comes from: the option `location`, a download in the cache, or a generator. */
+  kind: 'given' | 'downloaded' | 'synthetic';
+  /**
+   * Name of the data, to print next to a result: `MNIST`, `synthetic digits, not MNIST`, or the given
+   * location.
+   */
+  title: string;
 }
 
-/** A data set that mirrors have, and that can be drawn. */
-export interface DataSet {
-  /** Its name in messages. */
+/** A data set on mirrors that also has a generator of synthetic data in the same format. */
+export interface DownloadableDataset {
+  /** Its name in errors. */
   title: string;
   /** Its folder in the cache. */
   folder: string;
-  /** What is drawn, for messages. */
-  drawings: string;
-  /** The drawn one's folder; changes when the drawings do, so that old ones in a cache are not taken for new ones. */
-  drawnFolder: string;
-  /** Variable of the environment with other mirrors. */
+  /** Name of the synthetic data in errors. */
+  syntheticTitle: string;
+  /** Its folder in the cache. Changes with the generator, so that older data in a cache is not reused. */
+  syntheticFolder: string;
+  /** Environment variable with other mirrors. */
   mirrorsVariable: string;
   /** Base URLs. */
   mirrors: readonly string[];
   files: readonly RemoteFile[];
-  /** What `storage` lacks of the data, in words such as `no train-images-idx3-ubyte`; nothing when it is complete. */
+  /** Returns the parts that `storage` lacks, such as `no train-images-idx3-ubyte`; empty if it is complete. */
   lacks: (storage: Storage) => Promise<string[]>;
-  /** What must be there, in words. */
+  /** Description of the required files. */
   contents: string;
-  /** The drawn files, under their names, one after the other. */
-  draw: () => Iterable<[name: string, bytes: Uint8Array]>;
+  /** Generates the synthetic files and their names, one at a time. */
+  generate: () => Iterable<[name: string, bytes: Uint8Array]>;
 }
 
 /**
- * Sees to it that the data is on this host, and says where: see `prepareMnist`. In an initialised group every rank calls it; one rank of each host fills the
- * cache while the others wait, and when one rank fails, all do.
+ * Ensures that the data is on this host and returns its location: see `prepareMnist`. In an initialized
+ * group, every rank calls it. One rank per host fills the cache while the others wait. If one rank fails, all
+ * ranks throw.
  */
-export async function prepare(dataSet: DataSet, options: PrepareOptions): Promise<PreparedData> {
-  const { location, environment = process.env } = options;
+export async function prepare(dataset: DownloadableDataset, options: PrepareOptions): Promise<PreparedData> {
+  const { location, synthetic = false, environment = process.env } = options;
+  const { title } = dataset;
   if (location !== undefined) {
-    await onePerHost({ title: dataSet.title, act: () => requireAll(dataSet, location), isActor: true });
-    return { location, kind: 'given' };
+    requireOneSource(dataset, location, synthetic);
+    await onePerHost({ title, act: () => requireAll(dataset, location), isActor: true });
+    return { location, kind: 'given', title: location };
   }
   const cache = join(environment.XDG_CACHE_HOME || join(homedir(), '.cache'), 'ringrun');
-  const fill = () => fillCache(dataSet, cache, options);
-  await onePerHost({ title: dataSet.title, act: fill, environment });
-  return await findInCache(dataSet, cache);
+  const folder = join(cache, synthetic ? dataset.syntheticFolder : dataset.folder);
+  const fill = () => (synthetic ? generateInto(dataset, folder) : downloadInto(dataset, folder, options));
+  await onePerHost({ title, act: fill, environment });
+  if ((await dataset.lacks(openStorage(folder))).length > 0) throw notInCache(dataset, cache);
+  return synthetic
+    ? { location: folder, kind: 'synthetic', title: `${dataset.syntheticTitle}, not ${title}` }
+    : { location: folder, kind: 'downloaded', title };
 }
 
-/** Written and deleted again, to see that the cache can be written. */
+function requireOneSource({ title }: DownloadableDataset, location: string, synthetic: boolean): void {
+  if (!synthetic) return;
+  throw new InvalidArgumentError(
+    `${title}: got the location ${location} (--data) and synthetic: true (--synthetic). Choose one of them.`,
+  );
+}
+
+/** Written and deleted again to check that the cache is writable. */
 const probe = 'writable';
 
-async function fillCache(dataSet: DataSet, cache: string, options: PrepareOptions): Promise<void> {
-  const { patienceMs = 5000, output = process.stderr, environment = process.env } = options;
-  const { title, files } = dataSet;
-  const storage = openStorage(join(cache, dataSet.folder));
-  if ((await dataSet.lacks(storage)).length === 0) return;
-  // Before something large is downloaded for nothing.
+async function downloadInto(
+  dataset: DownloadableDataset,
+  folder: string,
+  { patienceMs = 5000, output = process.stderr, environment = process.env }: PrepareOptions,
+): Promise<void> {
+  const { title, files } = dataset;
+  const storage = openStorage(folder);
+  if ((await dataset.lacks(storage)).length === 0) return;
+  const mirrors = mirrorsOf(dataset, environment);
+  // Check before downloading a large file.
   await writeToCache(storage, probe, new Uint8Array(0));
   await storage.delete(probe);
   const there = (await storage.list()).map(({ name }) => name);
   const missing = files.filter(({ name }) => !there.includes(name));
-  const mirrors = mirrorsOf(dataSet, environment);
+  const progress = progressOn(output, title);
   try {
-    const progress = progressOn(output, title);
     for await (const { file, bytes } of downloadFiles(missing, { mirrors, patienceMs, progress }))
       await writeToCache(storage, file.name, bytes);
   } catch (error) {
-    if (!(error instanceof DownloadError)) throw error;
-    output.write(
-      `${title}: it could not be downloaded (${error.message}); ${dataSet.drawings} take its place, and --data DIR reads the real ones.\n`,
-    );
-    await drawInto(dataSet, join(cache, dataSet.drawnFolder));
+    throw error instanceof DownloadError ? withRemedy(dataset, error) : error;
   }
 }
 
-async function findInCache(dataSet: DataSet, cache: string): Promise<PreparedData> {
-  const kinds = [
-    ['downloaded', dataSet.folder],
-    ['drawn', dataSet.drawnFolder],
-  ] as const;
-  for (const [kind, folder] of kinds) {
-    const location = join(cache, folder);
-    if ((await dataSet.lacks(openStorage(location))).length === 0) return { location, kind };
-  }
+/** Adds to the error what to do without a network. */
+function withRemedy(
+  { title, contents, syntheticTitle }: DownloadableDataset,
+  error: DownloadError,
+): DownloadError {
+  return new DownloadError(
+    `${title} could not be downloaded: ${error.message}. Pass a folder or s3://bucket/prefix that has ${contents} (--data, \`location\`), ` +
+      `or train on ${syntheticTitle} instead (--synthetic, \`synthetic: true\`).`,
+    { cause: error },
+  );
+}
+
+async function generateInto(dataset: DownloadableDataset, folder: string): Promise<void> {
+  const storage = openStorage(folder);
+  if ((await dataset.lacks(storage)).length === 0) return;
+  for (const [name, bytes] of dataset.generate()) await writeToCache(storage, name, bytes);
+}
+
+function notInCache({ title }: DownloadableDataset, cache: string): InvalidDataError {
   const cure =
     'LOCAL_RANK 0 of each host fills it: start all ranks of a host with the same HOME and XDG_CACHE_HOME';
-  throw new InvalidDataError(cache, `this host's cache has no ${dataSet.title}`, cure);
+  return new InvalidDataError(cache, `the cache of this host has no ${title}`, cure);
 }
 
-async function drawInto(dataSet: DataSet, folder: string): Promise<void> {
-  const storage = openStorage(folder);
-  if ((await dataSet.lacks(storage)).length === 0) return;
-  for (const [name, bytes] of dataSet.draw()) await writeToCache(storage, name, bytes);
-}
-
-function mirrorsOf({ mirrorsVariable, mirrors }: DataSet, environment: NodeJS.ProcessEnv): readonly string[] {
+function mirrorsOf(
+  { mirrorsVariable, mirrors }: DownloadableDataset,
+  environment: NodeJS.ProcessEnv,
+): readonly string[] {
   const given = environment[mirrorsVariable];
   if (given === undefined) return mirrors;
   const urls = given
@@ -134,10 +163,10 @@ function mirrorsOf({ mirrorsVariable, mirrors }: DataSet, environment: NodeJS.Pr
   throw new InvalidDataError(mirrorsVariable, `'${odd}' is no http or https URL`, cure);
 }
 
-async function requireAll({ lacks, contents, title }: DataSet, location: string): Promise<void> {
+async function requireAll({ lacks, contents, title }: DownloadableDataset, location: string): Promise<void> {
   const missing = await lacks(openStorage(location));
   if (missing.length === 0) return;
-  const cure = `Give --data a folder or s3://bucket/prefix with ${contents}, or leave it out to download ${title}`;
+  const cure = `Pass --data with a folder or s3://bucket/prefix that has ${contents}, or omit it to download ${title}`;
   throw new InvalidDataError(location, `it has ${missing.join(', ')}`, cure);
 }
 
@@ -146,7 +175,7 @@ async function writeToCache(storage: Storage, name: string, bytes: Uint8Array): 
     await storage.write(name, bytes);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    const cure = 'Set XDG_CACHE_HOME to a folder that can be written, or give --data DIR';
+    const cure = 'Set XDG_CACHE_HOME to a folder that can be written, or pass --data DIR';
     throw new InvalidDataError(
       storage.location,
       `the cache cannot be written (${error.message.replace(/\.$/, '')})`,

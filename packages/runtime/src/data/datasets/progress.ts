@@ -4,20 +4,20 @@ import { whenUsed } from '../../when-used.ts';
 
 const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');
 
-/** Shows how far a download is. */
+/** Displays the progress of a download. */
 export interface DownloadProgress {
-  /** A file of `bytes` begins, 0 when the server does not say how many. */
+  /** Starts a file of `bytes` bytes; 0 if the size is unknown. */
   begin(url: URL, bytes: number): void;
-  /** `bytes` more have come. */
+  /** Adds received bytes. */
   advance(bytes: number): void;
-  /** The file is complete or was given up. Without a `begin` before it does nothing. */
+  /** Ends the file, complete or not. Does nothing without a preceding `begin`. */
   end(): void;
 }
 
 /** A stream that may be a terminal. */
 export type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
-/** A bar where `stream` is a terminal, plain lines that begin with `title` where it is not. */
+/** Returns a progress bar if `stream` is a terminal; otherwise prints lines that start with `title`. */
 export function progressOn(stream: Output, title: string): DownloadProgress {
   return stream.isTTY ? new ProgressBar(stream) : new ProgressLines(stream, title);
 }
@@ -29,7 +29,7 @@ class ProgressBar implements DownloadProgress {
     this.#bar = new (bars().SingleBar)({
       stream,
       format: '{file} [{bar}] {percentage}% of {size}, {eta_formatted} left',
-      // Its handler of SIGINT and SIGTERM would make the process outlive the first Ctrl-C.
+      // Its handler of SIGINT and SIGTERM would keep the process alive after the first Ctrl-C.
       gracefulExit: false,
     });
   }
@@ -47,7 +47,7 @@ class ProgressBar implements DownloadProgress {
   }
 }
 
-/** One line when a file begins, and one every 5 s while it comes. */
+/** Prints one line at the start of a file, and one every 5 s. */
 class ProgressLines implements DownloadProgress {
   readonly #stream: Output;
   readonly #title: string;

@@ -6,34 +6,38 @@ import type { Normalize, RandomCrop, Transform } from './transforms.ts';
 /** [channels, height, width] of an image. */
 export type ImageShape = readonly [channels: number, height: number, width: number];
 
-/** What is seen of an image: pixel (x, y) of the view is the image's pixel (left + x * step, top + y); outside of the image it is black. */
+/**
+ * The visible part of an image: pixel (x, y) of the view is the image's pixel (left + x * step, top + y), or
+ * black outside the image.
+ */
 interface View {
   top: number;
   left: number;
-  /** 1, or -1 where left and right are exchanged. */
+  /** 1, or -1 if the image is flipped horizontally. */
   step: number;
   width: number;
   height: number;
 }
 
 /**
- * Transforms, made ready for images of one shape: all of them in one pass over the pixels.
+ * Transforms for images of one shape, applied in one pass over the pixels.
  *
- * Cropping and flipping only choose which pixels are seen, and the others only depend on a pixel's byte and channel: so a view is followed through the former, a
- * table of 256 values for each channel through the latter, and each value of the result is looked up once. The values are computed in double precision and rounded
- * once, where torch rounds after each step (differences of one unit in the last place).
+ * Crops and flips only select pixels, so they are combined into one view. All other transforms depend only on
+ * a pixel's byte and channel, so they are combined into a table of 256 values per channel. Each value of the
+ * result is one lookup. Values are computed in double precision and rounded once; torch rounds after each
+ * step, so results may differ by one unit in the last place.
  */
 export class Pipeline {
-  /** Of the result. */
+  /** Shape of the result. */
   readonly shape: ImageShape;
   readonly #from: ImageShape;
   readonly #geometry: readonly Transform[];
-  /** For each channel the values of bytes 0 to 255. */
+  /** The values of bytes 0 to 255, per channel. */
   readonly #values: Float32Array;
-  /** For each channel the value of what lies outside of the image. */
+  /** The value outside the image, per channel. */
   readonly #outside: Float32Array;
 
-  /** Throws `InvalidArgumentError` for transforms that do not suit each other or the images. */
+  /** @throws InvalidArgumentError if the transforms do not fit each other or the images */
   constructor(transforms: readonly Transform[], from: ImageShape) {
     const tables = tablesOf(transforms, from[0]);
     this.#from = from;
@@ -45,8 +49,9 @@ export class Pipeline {
   }
 
   /**
-   * Transforms images that lie one after the other in `pixels`, each with chances of its own, and fills `target` with them. In native code: the loop over the pixels takes 2 µs there
-   * for an image of CIFAR-10, and 6 µs in V8's, 8 once any array of the process has been handed on and each access has to look for that.
+   * Transforms consecutive images of `pixels`, each with its own random numbers, into `target`. The loop is
+   * native: 2 µs per CIFAR-10 image, compared to 6 µs in V8, or 8 µs once any buffer of the process has been
+   * transferred and each access must check for that.
    */
   run(pixels: Uint8Array, wanted: readonly { index: number; random: Random }[], target: Float32Array): void {
     const [, height, width] = this.shape;
@@ -67,7 +72,7 @@ export class Pipeline {
   }
 }
 
-/** Chance enters in the order of the transforms: a crop draws its row and its column, a flip draws once. */
+/** Random numbers are drawn in the order of the transforms: row and column for a crop, one for a flip. */
 function viewOf(transforms: readonly Transform[], [, height, width]: ImageShape, random: Random): View {
   const view: View = { top: 0, left: 0, step: 1, width, height };
   for (const transform of transforms) {
@@ -91,7 +96,7 @@ function flip(view: View): void {
   view.step = -view.step;
 }
 
-/** Of the result; refuses a crop that is larger than what it crops. */
+/** Shape of the result. Throws if a crop is larger than its input. */
 function sizeOf(
   transforms: readonly Transform[],
   [, height, width]: ImageShape,
@@ -102,7 +107,7 @@ function sizeOf(
     const room = { height: size.height + 2 * transform.padding, width: size.width + 2 * transform.padding };
     if (transform.height > room.height || transform.width > room.width) {
       throw new InvalidArgumentError(
-        `RandomCrop: a part of ${transform.height} x ${transform.width} does not fit in images of ${size.height} x ${size.width} ` +
+        `RandomCrop: a crop of ${transform.height} x ${transform.width} does not fit in images of ${size.height} x ${size.width} ` +
           `with a padding of ${transform.padding}. Crop less, or pad more.`,
       );
     }
@@ -116,7 +121,10 @@ interface Table {
   outside: number;
 }
 
-/** For each channel: what transforms make of each byte, and of the black that a padding adds, which they see from there on. */
+/**
+ * Per channel: the transformed value of each byte, and of black padding, to which only the transforms after
+ * the padding apply.
+ */
 function tablesOf(transforms: readonly Transform[], channels: number): Table[] {
   const bytes = Array.from({ length: 256 }, (_, byte) => byte);
   const tables: Table[] = Array.from({ length: channels }, () => ({ values: bytes, outside: 0 }));
@@ -143,7 +151,7 @@ function tablesOf(transforms: readonly Transform[], channels: number): Table[] {
   }
   if (!isTensor)
     throw new InvalidArgumentError(
-      'Compose: there is no ToTensor among the transforms, and models take no bytes. Add new ToTensor().',
+      'Compose: expected a ToTensor among the transforms, got none. Add new ToTensor().',
     );
   return tables;
 }
@@ -154,14 +162,15 @@ function requireOnePadding(isPadded: boolean): void {
 }
 
 function requireBytes(isTensor: boolean): void {
-  if (isTensor) throw new InvalidArgumentError('Compose: got ToTensor twice. Leave one of them out.');
+  if (isTensor)
+    throw new InvalidArgumentError('Compose: expected one ToTensor, got two. Remove one of them.');
 }
 
 function requireChannels({ mean }: Normalize, channels: number, isTensor: boolean): void {
   if (!isTensor)
-    throw new InvalidArgumentError('Compose: Normalize takes what ToTensor makes. Put ToTensor before it.');
+    throw new InvalidArgumentError('Compose: expected ToTensor before Normalize. Put ToTensor first.');
   if (mean.length === channels) return;
   throw new InvalidArgumentError(
-    `Normalize: got mean and std of ${mean.length} channels for images of ${channels}. Give one number for each channel.`,
+    `Normalize: expected mean and std of ${channels} channels, got ${mean.length}. Pass one number per channel.`,
   );
 }

@@ -3,27 +3,27 @@ import { requireOptions, type OptionNames } from '@ringrun/collectives/require-o
 import { requireInteger } from '../require-integer.ts';
 
 /*
- * What can be done to an image on its way into a batch, with torchvision's names and meanings. Each is plain data, so that a worker thread can be given it; what
- * is done is in pipeline.ts.
+ * Image transforms with the names and semantics of torchvision. Each is plain data that can be sent to a
+ * worker thread; pipeline.ts implements them.
  */
 
 export type Transform = RandomCrop | RandomHorizontalFlip | ToTensor | Normalize;
 
 export interface RandomCropOptions {
-  /** Black pixels around the image before it is cropped, on each side; 0 unless given. */
+  /** Black pixels to add on each side before cropping. Default: 0. */
   padding?: number;
 }
 
 const cropOptions: OptionNames<RandomCropOptions> = { padding: true };
 
-/** A part of the image, at a random place (torchvision.transforms.RandomCrop). */
+/** Crops the image at a random position (torchvision.transforms.RandomCrop). */
 export class RandomCrop {
   readonly kind = 'RandomCrop';
   readonly height: number;
   readonly width: number;
   readonly padding: number;
 
-  /** `size`: of the part; a number for both sides, or [height, width]. */
+  /** @param size size of the crop: one number for both sides, or [height, width] */
   constructor(size: number | readonly [height: number, width: number], options: RandomCropOptions = {}) {
     requireOptions('RandomCrop', options, cropOptions);
     const { padding = 0 } = options;
@@ -34,12 +34,12 @@ export class RandomCrop {
   }
 }
 
-/** Left and right exchanged, in a share `p` of the cases (torchvision.transforms.RandomHorizontalFlip). */
+/** Flips the image horizontally with probability `p` (torchvision.transforms.RandomHorizontalFlip). */
 export class RandomHorizontalFlip {
   readonly kind = 'RandomHorizontalFlip';
   readonly p: number;
 
-  /** `p`: from 0 to 1; 0.5 unless given. */
+  /** @param p probability, from 0 to 1. Default: 0.5. */
   constructor(options: { p?: number } = {}) {
     requireOptions('RandomHorizontalFlip', options, { p: true });
     const { p = 0.5 } = options;
@@ -49,7 +49,7 @@ export class RandomHorizontalFlip {
   }
 }
 
-/** Bytes become numbers from 0 to 1 (torchvision.transforms.ToTensor). */
+/** Converts bytes to numbers from 0 to 1 (torchvision.transforms.ToTensor). */
 export class ToTensor {
   readonly kind = 'ToTensor';
 }
@@ -60,7 +60,7 @@ export class Normalize {
   readonly mean: readonly number[];
   readonly std: readonly number[];
 
-  /** `mean`, `std`: one number for each channel; `std` not 0. */
+  /** `mean` and `std` have one number per channel; `std` must not be 0. */
   constructor(mean: readonly number[], std: readonly number[]) {
     if (mean.length !== std.length || mean.length === 0)
       throw new InvalidArgumentError(
@@ -75,7 +75,7 @@ export class Normalize {
   }
 }
 
-/** One after the other (torchvision.transforms.Compose). */
+/** Applies transforms in order (torchvision.transforms.Compose). */
 export class Compose {
   readonly kind = 'Compose';
   readonly transforms: readonly Transform[];

@@ -1,7 +1,9 @@
 /**
- * A thread that makes batches for a `DataLoader`: the dataset's module makes the dataset here too, and every request is answered with one reply.
+ * A thread that creates batches for a `DataLoader`. It creates the dataset from its module and answers every
+ * request with one reply.
  *
- * What it imports takes its errors from `@ringrun/collectives/errors`: the whole package, with its addon, would take each thread 60 ms.
+ * Its imports use `@ringrun/collectives/errors`, because loading the whole package with its addon would take
+ * 60 ms per thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ReusedMemory } from '../batch-memory.ts';
@@ -13,7 +15,7 @@ import { ownCopy, transferable, withoutTensors } from './transfer.ts';
 
 const { module, args, collates } = workerData as LoaderThreadData;
 const port = parentPort!;
-// Requests wait in the port until somebody listens.
+// The port queues requests until the listener is added.
 const made: { dataset: Dataset<unknown> } | { failure: unknown } = await createFromModule(module, args).then(
   (dataset) => ({ dataset }),
   (failure: unknown) => ({ failure }),
@@ -35,7 +37,7 @@ function answer(dataset: Dataset<unknown>, request: BatchRequest): void {
   }
 }
 
-/** In memory that nothing else uses: arrays of `atAll` are the batch's own, those of `at` may be the dataset's. */
+/** Copies the arrays of `at`, which may belong to the dataset; those of `atAll` belong to the batch. */
 function batchOf(
   dataset: Dataset<unknown>,
   { indices, pass }: BatchRequest,
@@ -48,7 +50,7 @@ function batchOf(
   return together ? arrays : ownCopy(arrays);
 }
 
-/** The first index whose sample cannot be made by itself; undefined when it is the batch that fails. */
+/** The first index whose sample fails on its own; undefined if only the batch fails. */
 function failingIndex(dataset: Dataset<unknown>, { indices, pass }: BatchRequest): number | undefined {
   return indices.find((index) => {
     try {
@@ -64,7 +66,7 @@ function reply(message: BatchReply): void {
   port.postMessage(message);
 }
 
-/** Errors keep name, message and stack on their way to the other thread; what else was thrown might not get there. */
+/** Reduces errors to name, message and stack, because other properties may not be cloneable. */
 function asError(thrown: unknown): Error {
   if (!(thrown instanceof Error)) return new Error(String(thrown));
   const { name, message, stack } = thrown;

@@ -4,7 +4,7 @@ import { emptied } from '../batch-memory.ts';
 import type { BatchReply, BatchRequest, LoaderThreadData, MadeBatch } from './messages.ts';
 import { DataLoaderWorkerError } from './worker-error.ts';
 
-/** A batch that is wanted. */
+/** A requested batch. */
 type Wanted = Omit<BatchRequest, 'memory'>;
 
 interface Pending {
@@ -13,32 +13,32 @@ interface Pending {
   reject: (error: Error) => void;
 }
 
-/** Worker threads that make batches: requests go to them in turn, and each answers its own in their order. */
+/** Worker threads that create batches. Requests are distributed round-robin, and each thread answers in order. */
 export class LoaderThreads {
   readonly #threads: LoaderThread[];
-  /** What batches took that nobody uses any more; undefined where batches are kept. */
+  /** Memory of batches that are no longer in use; undefined without `reuseMemory`. */
   readonly #free: ArrayBuffer[][] | undefined;
   #requests = 0;
 
-  /** Throws `InvalidArgumentError` when `data` cannot be cloned. */
+  /** @throws InvalidArgumentError if `data` cannot be cloned */
   constructor(count: number, data: LoaderThreadData, { reuseMemory }: { reuseMemory: boolean }) {
     this.#free = reuseMemory ? [] : undefined;
     this.#threads = Array.from({ length: count }, (_, place) => new LoaderThread(place, data));
   }
 
-  /** A batch, made while others are used; `DataLoaderWorkerError` when it cannot be made. */
+  /** Requests a batch. Rejects with `DataLoaderWorkerError` if it cannot be created. */
   load(wanted: Wanted): Promise<MadeBatch> {
     const thread = this.#threads[this.#requests % this.#threads.length];
     this.#requests += 1;
     return thread.load(wanted, this.#free && (this.#free.pop() ?? []));
   }
 
-  /** The batch is not used any more: its arrays are empty from now on, and its memory goes with a later request. */
+  /** Releases a batch: its arrays are empty afterwards, and its memory is sent with a later request. */
   reclaim({ memory }: MadeBatch): void {
     this.#free?.push(emptied(memory));
   }
 
-  /** Threads keep a process alive only while somebody waits for them, so a loop that was forgotten does not. */
+  /** Threads keep the process alive only while a batch is awaited, so an abandoned loop does not. */
   async waitFor<T>(batch: Promise<T>): Promise<T> {
     for (const thread of this.#threads) thread.worker.ref();
     try {
@@ -48,7 +48,7 @@ export class LoaderThreads {
     }
   }
 
-  /** What is still being made is given up. */
+  /** Batches in progress are discarded. */
   async end(): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread.end()));
   }
@@ -58,7 +58,7 @@ class LoaderThread {
   readonly worker: Worker;
   readonly #place: number;
   readonly #pending: Pending[] = [];
-  /** Why it makes nothing any more. */
+  /** The error that ended the thread. */
   #ended: DataLoaderWorkerError | undefined;
 
   constructor(place: number, data: LoaderThreadData) {
@@ -88,7 +88,7 @@ class LoaderThread {
       this.#pending.push({ request, resolve, reject });
       this.worker.postMessage({ ...request, memory } satisfies BatchRequest, memory);
     });
-    // Nobody waits for those behind one that failed.
+    // Batches after a failed one are not awaited.
     batch.catch(() => undefined);
     return batch;
   }
@@ -113,24 +113,24 @@ class LoaderThread {
 }
 
 function startWorker(data: LoaderThreadData): Worker {
-  // The neighbour of this file, built or not.
+  // The thread's file has the same extension as this one: .ts in the repository, .js when built.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const entry = new URL(`./loader-thread.${extension}`, import.meta.url);
-  // Ringrun's own datasets, built, need none of the loaders that the program may run under; a user's module may be TypeScript.
+  // Built datasets of ringrun do not need the program's loaders; a user's module may be TypeScript.
   const isOwn = extension === 'js' && data.module.startsWith(new URL('../', import.meta.url).href);
   try {
     return new Worker(entry, { workerData: data, ...(isOwn ? { execArgv: [] } : {}) });
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'DataCloneError') throw error;
     throw new InvalidArgumentError(
-      `DataLoader: numWorkers needs a dataset whose arguments can be cloned, and these cannot: ${error.message} ` +
-        'Give datasetFromModule data only, and let the module make the rest.',
+      `DataLoader: numWorkers: expected a dataset whose arguments can be cloned, got others: ${error.message} ` +
+        'Pass only data to datasetFromModule, and create everything else in the module.',
       { cause: error },
     );
   }
 }
 
-/** The worker's stack begins with the error itself. */
+/** The worker's stack starts with the error message. */
 function describe(failure: unknown): string {
   return failure instanceof Error ? (failure.stack ?? String(failure)) : String(failure);
 }

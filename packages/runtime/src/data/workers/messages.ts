@@ -1,25 +1,25 @@
 import type { DataPass, WorkerDataset } from '../dataset.ts';
 
-/** What a worker thread starts with. */
+/** The data of a new worker thread. */
 export interface LoaderThreadData extends WorkerDataset {
-  /** Whether the thread collates; otherwise it hands over samples. */
+  /** Whether the thread collates; otherwise it sends samples. */
   collates: boolean;
 }
 
-/** A batch that is wanted. */
+/** A requested batch. */
 export interface BatchRequest {
   indices: readonly number[];
   pass: DataPass;
-  /** What earlier batches took and nobody uses any more; undefined where batches are kept. */
+  /** Memory of earlier batches that are no longer in use; undefined without `reuseMemory`. */
   memory: ArrayBuffer[] | undefined;
 }
 
-/** A batch that was made. */
+/** A created batch. */
 export interface MadeBatch {
   batch: unknown;
-  /** The parts of its memory that may be used again. */
+  /** The parts of its memory that may be reused. */
   memory: readonly ArrayBuffer[];
 }
 
-/** A batch, or why there is none; in the order of the requests. */
+/** A batch or a failure, in the order of the requests. */
 export type BatchReply = MadeBatch | { failure: unknown; index: number | undefined };

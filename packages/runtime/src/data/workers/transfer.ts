@@ -1,6 +1,9 @@
 import { isTensorSample, shapedArrayOf } from '../tensor-sample.ts';
 
-/** The memory of a batch's arrays, which can be handed to another thread instead of being copied: nothing else uses it. */
+/**
+ * Returns the buffers of a batch's arrays, which can be transferred to another thread because nothing else
+ * uses them.
+ */
 export function transferable(batch: unknown): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   visit(batch, (array) => {
@@ -14,7 +17,7 @@ function visit(value: unknown, meet: (array: ArrayBufferView) => void): void {
   else if (isContainer(value)) for (const part of Object.values(value)) visit(part, meet);
 }
 
-/** Samples that can travel: tensors as `{ data, shape }`, everything else as it is. */
+/** Samples that can be sent to another thread: tensors become `{ data, shape }`, other values stay. */
 export function withoutTensors(value: unknown, path = 'sample'): unknown {
   if (isTensorSample(value)) return shapedArrayOf(value, path);
   if (Array.isArray(value)) return value.map((part, index) => withoutTensors(part, `${path}[${index}]`));
@@ -24,7 +27,10 @@ export function withoutTensors(value: unknown, path = 'sample'): unknown {
   );
 }
 
-/** Samples whose arrays are copies: cloning a part of an array clones all of its memory, and handing it over takes it from its owner. */
+/**
+ * Copies the arrays of samples: cloning a view would clone its whole buffer, and transferring it would detach
+ * it from its owner.
+ */
 export function ownCopy(value: unknown): unknown {
   if (ArrayBuffer.isView(value) && 'slice' in value) return (value as Uint8Array).slice();
   if (Array.isArray(value)) return value.map(ownCopy);
@@ -32,7 +38,7 @@ export function ownCopy(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([field, part]) => [field, ownCopy(part)]));
 }
 
-/** Lists and plain objects; what else there is, is cloned as it is. */
+/** Lists and plain objects; other values are cloned unchanged. */
 function isContainer(value: unknown): value is Record<string, unknown> | unknown[] {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -1,10 +1,10 @@
 import { RingrunError } from '@ringrun/collectives';
 
-/** A worker thread of a `DataLoader` could not make a batch. The cause has the thread's own stack. */
+/** A worker thread of a `DataLoader` failed to create a batch. The cause has the thread's stack. */
 export class DataLoaderWorkerError extends RingrunError {
-  /** From 0. */
+  /** Index of the worker, from 0. */
   readonly worker: number;
-  /** The sample that failed; undefined when it is not one alone. */
+  /** Index of the sample that failed; undefined if it is not a single sample. */
   readonly index: number | undefined;
 
   constructor(worker: number, index: number | undefined, what: string, cause?: unknown) {

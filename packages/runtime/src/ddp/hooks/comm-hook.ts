@@ -1,32 +1,39 @@
 import { ReduceOp, type ProcessGroup, type TypedArray } from '@ringrun/collectives';
 import type { DistributedParameter } from '../distributed-module.ts';
 
-/** Gradients that are averaged together, as a hook gets them (torch.distributed.GradBucket). */
+/** The bucket of gradients that a hook averages (torch.distributed.GradBucket). */
 export interface GradientBucket {
-  /** Place in the order of the buckets, from 0, the same on every rank. The last parameters lie in the first bucket. */
+  /** Index of the bucket, from 0, the same on every rank. The first bucket holds the last parameters. */
   readonly index: number;
   /** Whether this is the last bucket of the step. */
   readonly isLast: boolean;
-  /** This rank's gradients, side by side; the hook leaves the result here. The same array at every step. */
+  /** This rank's gradients, concatenated. The hook writes the result here. The same array in every step. */
   readonly data: Float32Array;
-  /** The parameters whose gradients these are, in their order. */
+  /** The parameters of the bucket, in the order of their gradients. */
   readonly parameters: readonly DistributedParameter[];
   /** The gradient of each parameter: views of `data`. */
   gradients(): readonly Float32Array[];
 }
 
 /**
- * Averages a bucket in its own way (torch: DistributedDataParallel.register_comm_hook): resolves when `bucket.data` holds the result, which must have the same
- * bytes on every rank. Called on every rank for one bucket after the other in the order of `index`, each when the hook's promise for the one before has
- * resolved, so that a hook of several collectives runs them in one order everywhere. An error that it throws rejects `backward`.
+ * Averages the gradients of a bucket (torch: DistributedDataParallel.register_comm_hook). It resolves when
+ * `bucket.data` holds the result, which must be bit-identical on every rank. Every rank calls it for one
+ * bucket at a time, in order of `index`, so a hook may run several collectives. If it rejects, `backward`
+ * rejects.
  */
 export interface CommHook {
   (bucket: GradientBucket, group: ProcessGroup): Promise<void>;
-  /** The same by the `…Sync` forms of collectives, over when it returns: for libraries whose optimizers do not wait for promises. `commHooks` all have it. */
+  /**
+   * Synchronous form, with the `…Sync` collectives, for libraries that cannot await promises. All `commHooks`
+   * have it.
+   */
   sync?(bucket: GradientBucket, group: ProcessGroup): void;
 }
 
-/** What a hook does, once for both of its forms: yields what `average` gives, a promise or, where it is over already, nothing. */
+/**
+ * A hook as a generator, from which both forms are made. It yields the result of `average`: a promise, or
+ * undefined in the synchronous form.
+ */
 export type HookSteps = (
   bucket: GradientBucket,
   group: ProcessGroup,

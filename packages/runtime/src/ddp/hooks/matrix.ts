@@ -6,8 +6,8 @@ export interface Matrix {
 }
 
 /*
- * Products of a large matrix M [n, m] and a thin one of r columns. Sums are kept in float64 and taken in one order, so that equal matrices give
- * equal bytes on every rank.
+ * Products of a large matrix M [n, m] and a thin matrix of r columns. Sums are in float64 and in a fixed
+ * order, so equal inputs have bit-identical results on every rank.
  */
 
 /** into [n, r] = M [n, m] · q [m, r]. */
@@ -51,13 +51,17 @@ export function multiplyByTransposed(p: Matrix, q: Matrix, into: Matrix): void {
   }
 }
 
-/** What is left of a column's length when it depends on those before, as far as float32 tells. */
+/**
+ * A column is linearly dependent on earlier columns if projecting them out leaves less than this fraction of
+ * its length (float32 precision).
+ */
 const dependent = 1e-6;
 
 /**
- * Makes the columns of a thin matrix orthonormal (modified Gram-Schmidt, each column projected twice, since once leaves what rounding made of it).
+ * Orthonormalizes the columns of a thin matrix (modified Gram-Schmidt; each column is projected twice to
+ * remove rounding errors).
  *
- * @param redraw fills a column that depends on those before; without it such a column becomes 0
+ * @param redraw refills a column that depends linearly on earlier columns. Default: such a column becomes 0.
  */
 export function orthogonalize(
   { rows, columns, data }: Matrix,
@@ -76,7 +80,7 @@ export function orthogonalize(
   }
 }
 
-/** False, with the column as zeros, where it depends on the others. */
+/** Returns false, and sets the column to zeros, if it depends linearly on the others. */
 function normalizeAgainst(column: Float64Array, others: readonly Float64Array[]): boolean {
   const length = Math.sqrt(dot(column, column));
   for (const other of [...others, ...others]) subtract(column, dot(column, other), other);

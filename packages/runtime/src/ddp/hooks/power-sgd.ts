@@ -3,19 +3,22 @@ import { mersenne } from 'pure-rand/generator/mersenne';
 import { inBothForms, type CommHook, type GradientBucket, type HookSteps } from './comm-hook.ts';
 import { multiply, multiplyByTransposed, multiplyTransposed, orthogonalize, type Matrix } from './matrix.ts';
 
-/** Names and defaults are those of torch's PowerSGDState. Every rank gives the same. */
+/** Names and defaults are those of torch's PowerSGDState. They must be the same on every rank. */
 export interface PowerSgdOptions {
-  /** Rank r of the approximation: more is closer, and costs r times the bytes; 1 unless given. */
+  /** Rank r of the approximation. A higher r is more accurate and sends r times the bytes. Default: 1. */
   matrixApproximationRank?: number;
-  /** Steps that are averaged exactly at first, while gradients change fast; 1,000 unless given. */
+  /**
+   * Number of initial steps that are averaged exactly, because gradients change fast at first. Default:
+   * 1,000.
+   */
   startPowerSgdIter?: number;
-  /** A gradient is compressed where that makes it more than this many times smaller; 2 unless given. */
+  /** A gradient is compressed only if that makes it smaller by more than this factor. Default: 2. */
   minCompressionRate?: number;
-  /** Whether what was lost in a step is added to the next one's gradient; true unless given. */
+  /** Add the approximation error of a step to the next step's gradient. Default: `true`. */
   useErrorFeedback?: boolean;
-  /** Whether an approximation begins where the last one ended; true unless given. */
+  /** Start each approximation from the previous step's factors. Default: `true`. */
   warmStart?: boolean;
-  /** Of the first directions; 0 unless given. */
+  /** Seed of the initial factors. Default: 0. */
   randomSeed?: number;
 }
 
@@ -32,13 +35,16 @@ type Settings = Required<PowerSgdOptions>;
 type Average = Parameters<HookSteps>[2];
 
 /**
- * Averages gradients as products of two thin matrices (Vogels et al. 2019, PowerSGD; torch: powerSGD_hook). A gradient of shape [n, …] is a matrix M [n, m], of which
- * (n + m)·r numbers are sent instead of n·m: P = M·Q, averaged and made orthonormal; Q = Mᵀ·P, averaged; the result is P·Qᵀ, a step of
- * power iteration towards the r largest singular vectors of the average. Gradients that this would not make much smaller, such as those of biases, are averaged exactly.
+ * Averages gradients as products of two thin matrices (PowerSGD, Vogels et al. 2019; torch: powerSGD_hook). A
+ * gradient of shape [n, …] is a matrix M [n, m], for which (n + m)·r numbers are sent instead of n·m: P =
+ * M·Q, averaged and orthonormalized; Q = Mᵀ·P, averaged; the result is P·Qᵀ, one step of power iteration
+ * towards the r largest singular vectors of the average. Gradients that would not shrink by
+ * `minCompressionRate`, such as those of biases, are averaged exactly.
  *
- * Products are computed in JavaScript, some 3·r·n·m multiplications: worth it where the network is the bottleneck. One hook serves one model.
+ * Products are computed in JavaScript, about 3·r·n·m multiplications per gradient, so use it only if the
+ * network is the bottleneck. Create one hook per model.
  *
- * @throws InvalidArgumentError for numbers that cannot work
+ * @throws InvalidArgumentError for an option out of range
  */
 export function powerSgd(options: PowerSgdOptions = {}): CommHook {
   const settings = checkedSettings(options);
@@ -50,14 +56,14 @@ export function powerSgd(options: PowerSgdOptions = {}): CommHook {
   });
 }
 
-/** The parts of one bucket, and what is kept from step to step. */
+/** The gradients of one bucket, and the state kept between steps. */
 class BucketState {
   readonly #settings: Settings;
   readonly #matrices: readonly Approximation[];
-  /** Gradients that are averaged as they are. */
+  /** Gradients that are averaged exactly. */
   readonly #others: readonly Float32Array[];
   readonly #othersTogether: Float32Array;
-  /** All P side by side, and all Q, so that each is one all-reduce. */
+  /** All P concatenated, and all Q, so that each is one all-reduce. */
   readonly #ps: Float32Array;
   readonly #qs: Float32Array;
   readonly #random: () => number;
@@ -74,7 +80,7 @@ class BucketState {
     this.#ps = new Float32Array(compressed.reduce((sum, { rows }, i) => sum + rows * ranks[i], 0));
     this.#qs = new Float32Array(compressed.reduce((sum, { columns }, i) => sum + columns * ranks[i], 0));
     this.#matrices = approximationsOver(compressed, ranks, this.#ps, this.#qs);
-    // Every bucket of every rank draws the same numbers; which they are matters little.
+    // The random numbers must be the same on every rank; their values hardly matter.
     const generator = mersenne((settings.randomSeed + bucket.index) % 2 ** 32);
     this.#random = () => generator.next() / 2 ** 31;
   }
@@ -85,7 +91,7 @@ class BucketState {
       yield average(data);
       return;
     }
-    // Nothing is sent where no rank has anything: buckets are alike everywhere.
+    // Skipping an empty exchange is safe: buckets are the same on every rank.
     const averageAny: Average = (values) => (values.length > 0 ? average(values) : undefined);
     this.#chooseDirections();
     for (const { matrix, error, p, q } of this.#matrices) {
@@ -107,7 +113,7 @@ class BucketState {
     }
   }
 
-  /** A direction in which there was no gradient comes out as 0, and would stay so: it is drawn anew. */
+  /** A column without gradient becomes 0 and would stay 0, so it is filled with new random numbers. */
   #chooseDirections(): void {
     const draw = (values: Float32Array | Float64Array) => {
       for (let i = 0; i < values.length; i += 1) values[i] = this.#random();
@@ -137,7 +143,7 @@ class BucketState {
 /** A gradient and its factors. */
 interface Approximation {
   readonly matrix: Matrix;
-  /** What the last step lost of this rank's gradient. */
+  /** The approximation error of this rank's gradient in the last step. */
   readonly error: Float32Array;
   readonly p: Matrix;
   readonly q: Matrix;
@@ -193,12 +199,14 @@ function checkedSettings(options: PowerSgdOptions): Settings {
   for (const [name, value] of Object.entries({ matrixApproximationRank, startPowerSgdIter, randomSeed })) {
     const lowest = least[name as keyof typeof least];
     if (!Number.isSafeInteger(value) || value < lowest) {
-      throw new InvalidArgumentError(`powerSgd: ${name} must be an integer from ${lowest}, given ${value}.`);
+      throw new InvalidArgumentError(
+        `powerSgd: ${name}: expected an integer of at least ${lowest}, got ${value}.`,
+      );
     }
   }
   if (!(minCompressionRate > 0)) {
     throw new InvalidArgumentError(
-      `powerSgd: minCompressionRate must be above 0, given ${minCompressionRate}.`,
+      `powerSgd: minCompressionRate: expected a number above 0, got ${minCompressionRate}.`,
     );
   }
   return settings;

@@ -11,7 +11,7 @@ export async function examineAddon({ timeoutMs }: DoctorOptions): Promise<Findin
   return judgeAddon(result, performance.now() - startedAt);
 }
 
-/** @param milliseconds that a process took to start, to load it, and to end. */
+/** @param milliseconds Duration of the probe process: start, load and exit. */
 export function judgeAddon(result: ProbeResult<AddonAnswer>, milliseconds: number): Finding {
   if (result.kind === 'answer') {
     return ok(`${result.answer.file || 'the native addon'} loads`, { ...result.answer, milliseconds });
@@ -20,18 +20,18 @@ export function judgeAddon(result: ProbeResult<AddonAnswer>, milliseconds: numbe
   if (stderr.includes('NativeUnavailableError')) {
     return problem(
       `no native addon: ${triedOf(stderr)}`,
-      'install a C++17 compiler (apt-get install g++; apk add g++ linux-headers) and start again, or name a binary in RINGRUN_NATIVE',
+      'install a C++17 compiler (apt-get install g++; apk add g++ linux-headers) and start again, or set RINGRUN_NATIVE to a binary',
     );
   }
   return problem(
-    `a process that loads the native addon does not get far: ${why}${stderr && `\n${stderr.split('\n').slice(-3).join('\n')}`}`,
+    `a process that loaded the native addon failed: ${why}${stderr && `\n${stderr.split('\n').slice(-3).join('\n')}`}`,
     'compile it on this machine: delete node_modules/@ringrun/native/build and start again',
   );
 }
 
-/** The list of what was tried, out of the error's message; each of its lines is indented by two. */
+/** The list of attempts in the error's message, whose lines are indented by two. */
 function triedOf(stderr: string): string {
-  const message = /Tried:\n([\s\S]*?)\nTo mend it/.exec(stderr)?.[1] ?? stderr;
+  const message = /Tried:\n((?: {2}.*\n)+)/.exec(stderr)?.[1].trimEnd() ?? stderr;
   return message
     .split('\n')
     .map((line) => line.trim())

@@ -4,19 +4,19 @@ import { isLoopback } from '../../store/endpoint.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
-/** How this machine lies towards the master. */
+/** The route from this machine to the master. */
 export interface Route {
   host: string;
-  /** The first one of the master's. */
+  /** The first address that the master's name resolves to. */
   masterAddress: string;
-  /** Of this machine, from which the way leads there: what it tells the other ranks. Empty when there is no way. */
+  /** Address from which this machine reaches the master, published to the other ranks. Empty if there is no route. */
   ownAddress: string;
-  /** Why there is none. */
+  /** Why there is no route. */
   obstacle: string;
   interfaces: readonly Interface[];
-  /** 0 for the master's. Undefined when nobody said. */
+  /** 0 on the master. Undefined: not set. */
   nodeRank: number | undefined;
-  /** Nodes of the job; undefined when nobody said. */
+  /** Number of nodes of the job. Undefined: not set. */
   nodes: number | undefined;
 }
 
@@ -43,8 +43,8 @@ export function judgeRoute(route: Route): Finding {
   const measured = { masterAddress, ownAddress };
   if (ownAddress === '') {
     return problem(
-      `no way leads to ${masterAddress}: ${obstacle}`,
-      'give the master’s address in a network that both hosts have, and look at: ip route',
+      `no route to ${masterAddress}: ${obstacle}`,
+      'use an address of the master in a network that both hosts share, and check the output of: ip route',
       measured,
     );
   }
@@ -52,34 +52,34 @@ export function judgeRoute(route: Route): Finding {
   const at = `${ownAddress}${onInterface(ownAddress, route.interfaces)}`;
   if (isOwn(masterAddress, route.interfaces)) {
     if (nodeRank === undefined || nodeRank === 0)
-      return ok(`${at} is the master's: this is the node of rank 0`, measured);
+      return ok(`${at} is the master address: this is the node of rank 0`, measured);
     return warning(
-      `this is node ${nodeRank}, but ${masterAddress}, the master's, is its own`,
-      `give ${host} the address of node 0, or this node the rank 0`,
+      `this is node ${nodeRank}, but the master address ${masterAddress} belongs to this machine`,
+      `make ${host} resolve to the address of node 0, or set --node-rank 0 here`,
       measured,
     );
   }
   if (nodeRank === 0) {
     return warning(
-      `this is node 0, but ${host} is ${masterAddress}, and its own addresses are ${addressesOf(route.interfaces)}`,
-      'start rank 0 on the host that the master address names; right only if a service or a NAT leads from there to here',
+      `this is node 0, but ${host} is ${masterAddress}, and this machine's addresses are ${addressesOf(route.interfaces)}`,
+      'start rank 0 on the host that has the master address (ignore this if a service or a NAT forwards that address to this machine)',
       measured,
     );
   }
-  return ok(`${at} is what others get to know of this node`, measured);
+  return ok(`other nodes connect to this node at ${at}`, measured);
 }
 
-/** A master at a loopback address is reached from its own host alone. */
+/** Only processes of the same host can reach a master at a loopback address. */
 function judgeLoopback({ host, masterAddress, interfaces, nodeRank, nodes }: Route): Finding {
   const isName = !isLoopback(host);
   const found = isName
     ? `${host} is ${masterAddress} here, a loopback address`
     : `${masterAddress} is a loopback address`;
   const several = (nodes ?? 1) > 1 || (nodeRank ?? 0) > 0;
-  const fix = `take an address that other nodes reach (here: ${addressesOf(interfaces)})${isName ? `; the line with ${host} in /etc/hosts is the reason` : ''}`;
+  const fix = `use an address that other nodes can reach (this machine has ${addressesOf(interfaces)})${isName ? `; the loopback address comes from the line with ${host} in /etc/hosts` : ''}`;
   if (several) return problem(`${found}: each node would wait for itself`, fix, { masterAddress });
-  if (isName) return warning(`${found}: only processes of this machine get there`, fix, { masterAddress });
-  return ok(`${found}: all processes have to be on this machine`, { masterAddress });
+  if (isName) return warning(`${found}: only processes of this machine can reach it`, fix, { masterAddress });
+  return ok(`${found}: all processes must run on this machine`, { masterAddress });
 }
 
 export function isOwn(address: string, interfaces: readonly Interface[] = ownInterfaces()): boolean {

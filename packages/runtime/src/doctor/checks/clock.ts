@@ -1,7 +1,10 @@
 import { ok, problem } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
-/** Before this version of ringrun: no certificate of today is valid then, and storage refuses what is signed with such a date. */
+/**
+ * Earlier than this release of ringrun: with such a clock, certificates are not valid and storage refuses signed
+ * requests.
+ */
 const earliest = Date.UTC(2025, 0, 1);
 
 export function examineClock(): Finding {
@@ -13,7 +16,7 @@ export function judgeClock(now: number): Finding {
   const shown = new Date(now).toISOString();
   if (now >= earliest) return ok(shown);
   return problem(
-    `it is ${shown}, says this machine's clock`,
+    `this machine's clock shows ${shown}`,
     'set the clock of the host (timedatectl set-ntp true): certificates and signed requests are refused otherwise',
   );
 }

@@ -5,7 +5,7 @@ import { firstErrorLine, runProbe } from '../probe.ts';
 import type { ProbeResult } from '../probe.ts';
 import type { OnnxruntimeAnswer } from '../probes/onnxruntime.ts';
 
-/** Where there is a GPU: whether onnxruntime computes on it. */
+/** Runs only if there is a GPU: checks that onnxruntime computes on it. */
 export async function examineCudaProvider({ timeoutMs }: DoctorOptions): Promise<Finding> {
   return judgeCudaProvider(
     await runProbe<OnnxruntimeAnswer>('onnxruntime', { timeoutMs, arguments: ['cuda'] }),
@@ -22,6 +22,6 @@ export function judgeCudaProvider(result: ProbeResult<OnnxruntimeAnswer>): Findi
       : (firstErrorLine(result.stderr) ?? result.why);
   return warning(
     `onnxruntime does not compute on the GPU: ${why}`,
-    'npm does not carry its CUDA provider: node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12, with CUDA 12 and cuDNN 9, as deploy/Dockerfile.gpu does',
+    'the npm package does not include the CUDA provider: install CUDA 12 and cuDNN 9, then run node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12, as deploy/Dockerfile.gpu does',
   );
 }

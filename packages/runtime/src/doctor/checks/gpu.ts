@@ -7,7 +7,7 @@ import { fixOfSearch, whyUnusable } from '../opened-library.ts';
 import { firstErrorLine } from '../probe.ts';
 import { formatBytes } from '../units.ts';
 
-/** Whether there is anything of a GPU here, and whether the backend nccl can use it. */
+/** Checks for GPUs, and that the nccl backend can use them. */
 export function judgeGpu(scene: GpuScene): Finding {
   const { driver, models, deviceFiles, found } = scene;
   const facts = { driver, models, deviceFiles };
@@ -18,7 +18,7 @@ export function judgeGpu(scene: GpuScene): Finding {
 
 function judge(scene: GpuScene): Finding {
   const { found, deviceFiles } = scene;
-  if (!hasSomethingOfGpus(scene)) return ok('none here: training runs on the CPU');
+  if (!hasSomethingOfGpus(scene)) return ok('no GPU found: training runs on the CPU');
   if (found.kind === 'failure') return ofFailure(scene, found);
   if (found.answer.cuda.problem === '') return ok(ofUsable(scene, found.answer));
   return deviceFiles.length === 0 ? withoutGpu(scene, found.answer) : withoutDriver(scene, found.answer);
@@ -30,7 +30,7 @@ function ofUsable({ driver }: GpuScene, { cuda, devices }: NcclDescription): str
   return `${countGpus(devices.length)} (${describeDevices(devices)}), ${versions}, ${cuda.path}`;
 }
 
-/** Nodes have many GPUs of one kind: each kind is named once. */
+/** Names each model once, because nodes usually have several GPUs of one model. */
 function describeDevices(devices: NcclDescription['devices']): string {
   const counts = new Map<string, number>();
   for (const { name, memoryBytes } of devices) {
@@ -40,35 +40,35 @@ function describeDevices(devices: NcclDescription['devices']): string {
   return [...counts].map(([kind, count]) => (count === 1 ? kind : `${count} × ${kind}`)).join(', ');
 }
 
-/** Training on the CPU stays possible, whatever a driver does that has no GPU. */
+/** Only a warning without GPUs: a driver that fails does not stop training on the CPU. */
 function ofFailure({ deviceFiles }: GpuScene, { why, stderr }: { why: string; stderr: string }): Finding {
   const words = firstErrorLine(stderr);
   const judged = deviceFiles.length === 0 ? warning : problem;
   return judged(
-    `a process that opens libcuda.so.1 and libnccl.so.2 does not get far: ${why}${words ? `: ${words}` : ''}`,
-    'where the addon loads (above), one of these libraries is at fault: nvidia-smi tries the driver without ringrun; other files are named by RINGRUN_CUDA_LIBRARY and RINGRUN_NCCL_LIBRARY',
+    `a process that opened libcuda.so.1 and libnccl.so.2 failed: ${why}${words ? `: ${words}` : ''}`,
+    'if the check "addon" passed, one of these libraries is broken: run nvidia-smi to test the driver without ringrun, or set RINGRUN_CUDA_LIBRARY and RINGRUN_NCCL_LIBRARY to other files',
   );
 }
 
-/** A part of the driver without a GPU, or a library that a variable names in vain. */
+/** A part of the driver without a GPU, or a variable that names a library that cannot be used. */
 function withoutGpu({ driver, settings }: GpuScene, { cuda }: NcclDescription): Finding {
   const what = driver === undefined ? cuda.path && 'the driver library' : `the driver ${driver}`;
   if (what === '') {
     return warning(
-      `${whyUnusable(cuda)}, and there is no /dev/nvidia0: training runs on the CPU`,
+      `${whyUnusable(cuda)}, and /dev/nvidia0 does not exist: training runs on the CPU`,
       fixOfSearch('RINGRUN_CUDA_LIBRARY', settings.RINGRUN_CUDA_LIBRARY, whereDriversComeFrom),
     );
   }
   return warning(
-    `${what} is here, but no GPU: there is no /dev/nvidia0, so training runs on the CPU (${whyUnusable(cuda)})`,
-    'ask for one: resources.limits of the container with nvidia.com/gpu: 1, or docker run --gpus all',
+    `${what} is installed, but there is no GPU: /dev/nvidia0 does not exist, so training runs on the CPU (${whyUnusable(cuda)})`,
+    'request a GPU: nvidia.com/gpu: 1 in resources.limits of the container, or docker run --gpus all',
   );
 }
 
 const whereDriversComeFrom =
-  'libcuda.so.1 belongs to the driver, and the NVIDIA container runtime puts it in: NVIDIA_DRIVER_CAPABILITIES=compute,utility, and runtimeClassName: nvidia where the cluster needs it';
+  'libcuda.so.1 is part of the driver, and the NVIDIA container runtime mounts it: set NVIDIA_DRIVER_CAPABILITIES=compute,utility, and runtimeClassName: nvidia if the cluster needs it';
 
-/** GPUs that the kernel has, and no library that can use them. */
+/** The kernel has GPUs, but no library can use them. */
 function withoutDriver(scene: GpuScene, { cuda }: NcclDescription): Finding {
   const { models, deviceFiles, settings } = scene;
   const what = `${countGpus(deviceFiles.length)} (${(models.length > 0 ? models : deviceFiles).join(', ')})`;
@@ -80,12 +80,12 @@ function withoutDriver(scene: GpuScene, { cuda }: NcclDescription): Finding {
   }
   const visible = settings.CUDA_VISIBLE_DEVICES;
   const unusable = `${what}, but they cannot be used: ${whyUnusable(cuda)}`;
-  // Somebody may have hidden them on purpose.
+  // The user may have hidden them on purpose.
   if (visible !== undefined)
-    return warning(unusable, `unset CUDA_VISIBLE_DEVICES, which is '${visible}', or name GPUs there`);
+    return warning(unusable, `unset CUDA_VISIBLE_DEVICES, which is '${visible}', or set it to existing GPUs`);
   return problem(
     unusable,
-    'nvidia-smi tries the driver without ringrun: library and kernel module must be of one version, which RINGRUN_CUDA_LIBRARY can name',
+    'run nvidia-smi to test the driver without ringrun: the library and the kernel module must have the same version (RINGRUN_CUDA_LIBRARY selects another library)',
   );
 }
 

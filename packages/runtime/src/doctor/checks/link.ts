@@ -4,11 +4,11 @@ import type { Finding } from '../finding.ts';
 import type { LinkMeasurement } from '../second-doctor.ts';
 import { formatBytes, formatMicroseconds, formatRate } from '../units.ts';
 
-/** 1 Gbit/s, in bytes: on less, averaging gradients takes longer than computing them in most models. */
+/** 1 Gbit/s in bytes: on a slower link, most models spend more time averaging gradients than computing them. */
 const slowBytesPerSecond = 125e6;
 const slowLatencyUs = 5000;
 
-/** Of float32. */
+/** float32 */
 const bytesPerParameter = 4;
 const exampleParameters = 10e6;
 
@@ -22,45 +22,45 @@ export function judgeLink(link: LinkMeasurement): Finding {
   if (bytesPerSecond < slowBytesPerSecond) {
     return warning(
       found,
-      'place the nodes closer together (one zone, no VPN); send less: registerCommHook with fp16 or PowerSGD, larger batches, noSync between steps',
+      'place the nodes closer together (one zone, no VPN), or send less: registerCommHook with fp16 or PowerSGD, larger batches, noSync between steps',
       measured,
     );
   }
   if (latencyUs > slowLatencyUs) {
     return warning(
       found,
-      'place the nodes closer together (one zone): every all-reduce waits that long',
+      'place the nodes closer together (one zone): every all-reduce has this latency',
       measured,
     );
   }
   return ok(found, measured);
 }
 
-/** Clocks that differ by less are nobody's trouble: lines of logs can be put in order. */
+/** Milliseconds: log lines of two hosts can be ordered if their clocks differ by less. */
 const tolerableMs = 1000;
 
-/** @param aheadMs How far the other's clock is ahead. */
+/** @param aheadMs How far the peer's clock is ahead of this host's. */
 export function judgeClocks({ peer, clockAheadMs: aheadMs, roundTripMs }: LinkMeasurement): Finding {
   const size = formatMicroseconds(1000 * Math.max(Math.abs(aheadMs), roundTripMs / 2));
   const measured = { aheadMs, roundTripMs };
-  if (Math.abs(aheadMs) <= tolerableMs) return ok(`agree with ${peer.host}'s to ${size}`, measured);
+  if (Math.abs(aheadMs) <= tolerableMs) return ok(`agree with ${peer.host} within ${size}`, measured);
   return warning(
-    `${peer.host}'s clock is ${size} ${aheadMs > 0 ? 'ahead' : 'behind'}: lines of logs are out of order, and from some minutes on storage and certificates are refused`,
-    'set both hosts by NTP: timedatectl set-ntp true',
+    `${peer.host}'s clock is ${size} ${aheadMs > 0 ? 'ahead' : 'behind'}: log lines are out of order, and a difference of minutes makes storage refuse requests and certificates invalid`,
+    'synchronize both hosts by NTP: timedatectl set-ntp true',
     measured,
   );
 }
 
-/** What stood in the way of the measurement; `stage` is how far it got. */
+/** Why the link could not be measured. `stage` is the step that failed. */
 export interface LinkFailure {
   stage: 'waiting' | 'occupied' | 'connecting' | 'measuring';
-  /** The other's host name, where it is known. */
+  /** The peer's host name, if known. */
   peer: string | undefined;
   message: string;
-  /** Bytes of the array that did not get through. */
+  /** Size of the array that was not transferred. */
   bytes: number;
   waitedMs: number;
-  /** What to start on the other node. */
+  /** Command to run on the other node. */
   command: string;
 }
 
@@ -68,22 +68,22 @@ export function judgeLinkFailure({ stage, peer, message, bytes, waitedMs, comman
   switch (stage) {
     case 'waiting':
       return warning(
-        `not measured: no second doctor came within ${formatDuration(waitedMs)}`,
+        `not measured: no second doctor connected within ${formatDuration(waitedMs)}`,
         `run this on another node at the same time: ${command}`,
       );
     case 'occupied':
-      return warning(`not measured: ${message}`, 'run the doctor again when that has ended');
+      return warning(`not measured: ${message}`, 'run the doctor again after it has ended');
     case 'connecting':
       return problem(
-        `the store's port works towards ${peer ?? 'the other node'}, connections between other ports do not: ${message}`,
-        'open all TCP ports between the nodes of a job: ranks listen on ports that the system chooses (a NetworkPolicy or firewall that lets only the master’s port through is not enough)',
+        `the store's port is reachable from ${peer ?? 'the other node'}, but connections to other ports fail: ${message}`,
+        'open all TCP ports between the nodes of a job: ranks listen on ports that the system chooses, so a firewall or NetworkPolicy that allows only the master port is not enough',
       );
     case 'measuring':
       return problem(
-        `${formatBytes(bytes)} do not get through to ${peer ?? 'the other node'}: ${message}`,
+        `a message of ${formatBytes(bytes)} to ${peer ?? 'the other node'} failed: ${message}`,
         bytes > 1000
-          ? 'small messages do, so look for packets that are too large for the way (ip link: mtu, which overlay networks lower), then for a link that loses packets'
-          : 'look for a link that loses packets, and whether the other doctor was ended',
+          ? 'smaller messages passed, so check for packets larger than the MTU of the path (ip link; overlay networks lower it), then for packet loss'
+          : 'check for packet loss, and whether the other doctor has ended',
       );
   }
 }

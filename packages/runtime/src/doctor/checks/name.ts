@@ -5,19 +5,22 @@ import { WaitingLines, formatDuration } from '../../store/waiting-lines.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
-/** What the resolver says of the master's name. */
+/** Result of resolving the master's name. */
 export interface Resolution {
   host: string;
-  /** IPv4 before IPv6; empty when there are none. */
+  /** IPv4 before IPv6. Empty if the name does not resolve. */
   addresses: readonly string[];
-  /** Of the resolver's last error, such as ENOTFOUND; undefined when the name resolves. */
+  /** Code of the resolver's last error, such as ENOTFOUND. Undefined if the name resolves. */
   code: string | undefined;
   waitedMs: number;
 }
 
 const resolveEveryMs = 500;
 
-/** Asks until the name resolves, at most `timeoutMs`: that of a pod appears in DNS up to 30 s after the pod has started. */
+/**
+ * Retries until the name resolves or `timeoutMs` is over: a pod's name appears in DNS up to 30 s after the pod has
+ * started.
+ */
 export async function resolvePatiently(host: string, timeoutMs: number): Promise<Resolution> {
   const startedAt = performance.now();
   const lines = new WaitingLines('doctor');
@@ -39,7 +42,7 @@ export function judgeName({ host, addresses, code, waitedMs }: Resolution): Find
   const measured = { host, addresses, code, waitedMs };
   if (addresses.length === 0) {
     return problem(
-      `${host} does not resolve: ${code ?? 'no address'}, for ${formatDuration(waitedMs)}`,
+      `${host} did not resolve within ${formatDuration(waitedMs)}: ${code ?? 'no address'}`,
       fixFor(code),
       measured,
     );
@@ -47,8 +50,8 @@ export function judgeName({ host, addresses, code, waitedMs }: Resolution): Find
   const found = `${host} resolves to ${addresses.join(', ')}`;
   if (addresses.filter((address) => isIP(address) === 4).length > 1) {
     return warning(
-      `${found}: ranks may take different ones for the master`,
-      'name one host: in Kubernetes the service of the one pod (<job>-master-0, <trainjob>-node-0-0.<trainjob>), not that of all pods',
+      `${found}: ranks may connect to different hosts`,
+      "use a name of one host: in Kubernetes the master pod's own service (<job>-master-0, <trainjob>-node-0-0.<trainjob>), not the service of all pods",
       measured,
     );
   }
@@ -57,7 +60,7 @@ export function judgeName({ host, addresses, code, waitedMs }: Resolution): Find
 
 function fixFor(code: string | undefined): string {
   if (code === 'EAI_AGAIN') {
-    return 'no name server answers: look at /etc/resolv.conf; in Kubernetes at kubectl -n kube-system get pods -l k8s-app=kube-dns, and whether a NetworkPolicy lets DNS through (port 53)';
+    return 'no name server answers: check /etc/resolv.conf; in Kubernetes run kubectl -n kube-system get pods -l k8s-app=kube-dns, and check that the NetworkPolicies allow DNS (port 53)';
   }
-  return 'look for a slip of the pen, or give its address; in Kubernetes the name exists as long as its pod and service do: kubectl get pods,services';
+  return 'check the spelling, or use an address; in Kubernetes the name exists only while its pod and service do: kubectl get pods,services';
 }

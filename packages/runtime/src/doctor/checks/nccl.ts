@@ -5,10 +5,13 @@ import type { GpuScene } from '../gpu-scene.ts';
 import { fixOfSearch, whyUnusable } from '../opened-library.ts';
 import { formatBytes } from '../units.ts';
 
-/** NCCL's own requirement for a few processes; containers have 64 MB unless told otherwise. */
+/** Bytes that NCCL needs for a few processes. Default in Docker: 64 MB. */
 const enoughSharedMemory = 1e9;
 
-/** Where there is something of a GPU: which NCCL the backend nccl would use. Training with gloo needs none, so a lack is no problem. */
+/**
+ * Reports the NCCL library that the nccl backend would use. Only a warning if it is missing: training on the CPU needs
+ * none.
+ */
 export function judgeNccl(
   { settings, sharedMemoryBytes }: Pick<GpuScene, 'settings' | 'sharedMemoryBytes'>,
   { nccl, devices }: NcclDescription,
@@ -16,13 +19,13 @@ export function judgeNccl(
   const measured = { ...nccl, sharedMemoryBytes };
   if (nccl.problem !== '') {
     const fix = fixOfSearch('RINGRUN_NCCL_LIBRARY', settings.RINGRUN_NCCL_LIBRARY, whereNcclComesFrom);
-    return warning(`the backend nccl cannot be used: ${whyUnusable(nccl)}`, fix, measured);
+    return warning(`the nccl backend cannot be used: ${whyUnusable(nccl)}`, fix, measured);
   }
   const what = `NCCL ${nccl.version}, ${nccl.path}`;
   if (devices.length > 1 && sharedMemoryBytes !== undefined && sharedMemoryBytes < enoughSharedMemory) {
     return warning(
-      `${what}, but /dev/shm holds only ${formatBytes(sharedMemoryBytes)}, through which NCCL passes data between the GPUs of a host`,
-      'mount memory there: a volume emptyDir: { medium: Memory } at /dev/shm, or docker run --shm-size=2g',
+      `${what}, but /dev/shm, which NCCL uses between the GPUs of a host, has only ${formatBytes(sharedMemoryBytes)}`,
+      'enlarge it: mount a volume emptyDir: { medium: Memory } at /dev/shm, or docker run --shm-size=2g',
       measured,
     );
   }
@@ -30,4 +33,4 @@ export function judgeNccl(
 }
 
 const whereNcclComesFrom =
-  'apt-get install libnccl2 from the CUDA repository, or pip install nvidia-nccl-cu12, or take the image of deploy/Dockerfile.gpu';
+  'apt-get install libnccl2 from the CUDA repository, or pip install nvidia-nccl-cu12, or use the image of deploy/Dockerfile.gpu';

@@ -1,7 +1,7 @@
 import { ok, problem } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
-/** The oldest releases on which ringrun was run: `engines` of its packages says the same. */
+/** The oldest releases on which ringrun was tested, as in `engines` of its packages. */
 const oldest = { 20: 19, 22: 12 } as const;
 
 export function examineNode(): Finding {
@@ -15,7 +15,7 @@ export function judgeNode(version: string): Finding {
     major > 22 || (major === 22 && minor >= oldest[22]) || (major === 20 && minor >= oldest[20]);
   if (isSupported) return ok(`${version}, runs TypeScript through tsx`, { version });
   return problem(
-    `this is Node ${version}, which ringrun was not made for`,
+    `Node ${version} is not supported`,
     `install Node 20.${oldest[20]}, 22.${oldest[22]} or later (https://nodejs.org, or the image node:22-bookworm-slim)`,
   );
 }

@@ -11,30 +11,30 @@ export async function examineOnnxruntime({ timeoutMs }: DoctorOptions): Promise<
   );
 }
 
-/** What the graph of the probe gives for 1 and −2. */
+/** Result of the probe's graph for the input 1, −2. */
 const doubled = '2,-4';
 
 export function judgeOnnxruntime(result: ProbeResult<OnnxruntimeAnswer>): Finding {
   if (result.kind === 'failure') {
     return problem(
       `onnxruntime-node does not load or run: ${firstErrorLine(result.stderr) ?? result.why}`,
-      'its binaries are for glibc 2.28 and later on x64 and arm64: use an image such as node:20-bookworm-slim, not Alpine; if files are missing, npm install again',
+      'its binaries need glibc 2.28 or later on x64 or arm64: use an image such as node:20-bookworm-slim, not Alpine; if files are missing, run npm install again',
     );
   }
   const { answer } = result;
   if (!answer.installed) {
     return warning(
       `onnxruntime-node is not found from ${answer.lookedFrom.join(' or ')}: collectives work, models of @ringrun/nn do not`,
-      'npm install @ringrun/nn where the training script is, or run the doctor there',
+      "run npm install @ringrun/nn in the training script's folder, or run the doctor in that folder",
     );
   }
   if (String(answer.doubled) !== doubled) {
     return problem(
-      `onnxruntime ${answer.version} computes ${answer.doubled.join(', ')} for 2·(1, −2)`,
-      `install it again: remove ${answer.folder}, then npm install`,
+      `onnxruntime ${answer.version} computes wrongly: expected 2, -4 for 2·(1, -2), got ${answer.doubled.join(', ')}`,
+      `install it again: remove ${answer.folder}, then run npm install`,
     );
   }
-  return ok(`${answer.version} computes a graph, ${Math.round(answer.milliseconds)} ms from nothing`, {
+  return ok(`${answer.version} loads and runs a graph in ${Math.round(answer.milliseconds)} ms`, {
     ...answer,
   });
 }

@@ -7,39 +7,39 @@ import { formatDuration } from '../../store/waiting-lines.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
-/** Whether this machine can listen on the port. */
+/** Result of an attempt to listen on the port. */
 export type Binding =
   | { kind: 'free' }
-  /** `holder` is a clause, such as `process 4711 (node train.js)`; `store`: whether a store of ours answers there. */
+  /** `holder` is a clause, such as `process 4711 (node train.js)`. `store`: true if a ringrun store answers. */
   | { kind: 'held'; holder: string; store: boolean }
   | { kind: 'forbidden'; why: string };
 
-/** @param hosts Whether the job's store is to be here; otherwise this machine alone is examined, and a launcher takes another port. */
+/** @param hosts True if the job's store must listen here. Otherwise a launcher can choose another port. */
 export function judgeBinding(port: number, binding: Binding, hosts: boolean): Finding {
   if (binding.kind === 'free') return ok(`${port} is free`);
   if (binding.kind === 'forbidden') {
     return problem(
-      `${port} cannot be listened on: ${binding.why}`,
-      'take a port from 1024 on: --master-port 29500',
+      `cannot listen on ${port}: ${binding.why}`,
+      'use a port of 1024 or above: --master-port 29500',
     );
   }
   if (binding.store)
     return ok(
-      `${port} is in use by ${binding.holder}, which hosts a store of ringrun: a job, or a doctor, is under way`,
+      `${port} is in use by ${binding.holder}, which serves a ringrun store: a job or a doctor is running`,
     );
   const found = `${port} is in use by ${binding.holder}`;
-  if (hosts) return problem(found, `end that process, or take another port on all nodes (--master-port)`);
+  if (hosts) return problem(found, `end that process, or use another port on all nodes (--master-port)`);
   return warning(
-    `${found}: a script without a launcher cannot host there`,
-    'none is needed with ringrun --nproc-per-node, which takes a port that is free; otherwise MASTER_PORT',
+    `${found}: a script without a launcher cannot serve its store on this port`,
+    'start the script with ringrun --nproc-per-node, which chooses a free port, or set MASTER_PORT',
   );
 }
 
-/** What came of connecting to the master's port for `waitedMs`. */
+/** Result of connecting to the master's port for `waitedMs`. */
 export interface Attempt extends HostPort {
   state: Reachability;
   waitedMs: number;
-  /** What the listener says of itself when asked as a browser asks, or by itself; empty when it says nothing. */
+  /** First line that the listener sends, by itself or as the answer to an HTTP request. Empty if it sends nothing. */
   greeting: string;
 }
 
@@ -48,7 +48,7 @@ export function judgeAttempt({ host, port, state, waitedMs, greeting }: Attempt)
   const found = `${where} was not reached within ${formatDuration(waitedMs)}: ${describeReachability(host, state)}`;
   switch (state.kind) {
     case 'unresolved':
-      return problem(found, 'the name resolved a moment ago: look at the name server');
+      return problem(found, 'the name resolved a moment ago, so check the name server');
     case 'refused':
       return problem(
         found,
@@ -57,19 +57,19 @@ export function judgeAttempt({ host, port, state, waitedMs, greeting }: Attempt)
     case 'unreachable':
       return problem(
         found,
-        'something swallows the packets: a firewall, a NetworkPolicy, or a host that is down; all TCP ports have to be open between the nodes of a job',
+        'the packets are dropped: check for a firewall, a NetworkPolicy or a host that is down; all TCP ports must be open between the nodes of a job',
       );
     case 'accepted':
       return problem(
-        `${found}${greeting && `. It says ${JSON.stringify(greeting)}`}`,
-        'take another port (--master-port); an Istio side-car accepts any connection: annotate the pods with sidecar.istio.io/inject: "false"',
+        `${found}${greeting && `. It sends ${JSON.stringify(greeting)}`}`,
+        'use another port (--master-port); an Istio sidecar accepts every connection: annotate the pods with sidecar.istio.io/inject: "false"',
       );
   }
 }
 
 const greetingMs = 1000;
 
-/** The first line that whoever listens there sends, within a second; empty when it is not text. */
+/** The first line that the listener sends within a second. Empty if it is not text. */
 export function readGreeting({ host, port }: HostPort): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });

@@ -4,13 +4,13 @@ import { usableCpus } from '../../launcher/cpus.ts';
 import { ok, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
-/** What bounds the threads that compute at the same time. */
+/** Limits of the number of threads that can compute at the same time. */
 export interface ThreadBudget {
   /** CPUs that the kernel lets this process run on. */
   affinity: number;
-  /** CPUs that the cgroup's quota is worth, which need not be whole; undefined without a quota. */
+  /** The cgroup's quota in CPUs, may be fractional. Undefined without a quota. */
   quota: number | undefined;
-  /** OMP_NUM_THREADS as it is set. */
+  /** Value of OMP_NUM_THREADS. */
   ompNumThreads: string | undefined;
 }
 
@@ -29,25 +29,25 @@ export function judgeThreads(budget: ThreadBudget): Finding {
   const measured = { ...budget, usable };
   if (quota !== undefined && quota < 1) {
     return warning(
-      `${cpus}: the kernel stops even a single thread for part of every period`,
+      `${cpus}: the kernel throttles even a single thread`,
       'give the container at least one CPU for each of its processes (resources.limits.cpu)',
       measured,
     );
   }
   if (ompNumThreads === undefined || ompNumThreads === '')
-    return ok(`${cpus}; the launcher shares them among its processes`, measured);
+    return ok(`${cpus}; the launcher divides them among its processes`, measured);
   const threads = /^\d+$/.test(ompNumThreads) ? Number(ompNumThreads) : 0;
   if (threads < 1) {
     return warning(
-      `${cpus}; OMP_NUM_THREADS is "${ompNumThreads}", no number of threads, so each process takes all`,
-      `unset it, or OMP_NUM_THREADS=${usable}`,
+      `${cpus}; OMP_NUM_THREADS is "${ompNumThreads}", which is no number of threads, so each process uses all CPUs`,
+      `unset it, or set OMP_NUM_THREADS=${usable}`,
       measured,
     );
   }
   if (threads > usable) {
     return warning(
-      `${cpus}; OMP_NUM_THREADS=${threads} makes every process start more threads than that, which wait for each other`,
-      `unset it: the launcher sets what fits; or OMP_NUM_THREADS=${usable}`,
+      `${cpus}; OMP_NUM_THREADS=${threads} makes each process start more threads than CPUs, which slows all of them`,
+      `unset it, so that the launcher chooses a value, or set OMP_NUM_THREADS=${usable}`,
       measured,
     );
   }
@@ -56,5 +56,5 @@ export function judgeThreads(budget: ThreadBudget): Finding {
 
 function describeCpus(usable: number, affinity: number, quota: number | undefined): string {
   if (quota === undefined || quota >= affinity) return `${usable} ${usable === 1 ? 'CPU' : 'CPUs'}`;
-  return `${usable} of ${affinity} CPUs, by the cgroup's quota of ${Number(quota.toFixed(2))}`;
+  return `${usable} of ${affinity} CPUs (cgroup quota ${Number(quota.toFixed(2))})`;
 }

@@ -1,8 +1,8 @@
-// Loads the addon, as training does, and prints which file that was.
+// Loads the addon as training does, and prints its file.
 import { readFileSync } from 'node:fs';
 import { HashStore, createGlooGroup } from '@ringrun/collectives';
 
-/** Empty where there is no /proc. */
+/** `file` is empty if there is no /proc. */
 export interface AddonAnswer {
   file: string;
 }
@@ -19,7 +19,7 @@ function loadedAddon(): string {
   }
 }
 
-/** Lines of /proc/self/maps that name it, or that RINGRUN_NATIVE names. */
+/** Lines of /proc/self/maps with the library, or with the file in RINGRUN_NATIVE. */
 function ownLibraries(name: string): string {
   const lines = readFileSync('/proc/self/maps', 'utf8').split('\n');
   return lines.filter((line) => line.includes(process.env['RINGRUN_NATIVE'] ?? `/${name}.node`)).join('\n');

@@ -1,4 +1,4 @@
-// Opens the CUDA driver and NCCL, as a group of the backend nccl does, and prints what there is of them.
+// Opens the CUDA driver and NCCL as the nccl backend does, and prints their versions and GPUs.
 import { describeNccl } from '@ringrun/collectives';
 
 process.stdout.write(JSON.stringify(describeNccl()));

@@ -1,4 +1,4 @@
-// Runs a graph of one node on onnxruntime, and prints what came of it. Arguments: the provider to use, `cpu` or `cuda`.
+// Runs a graph of one node on onnxruntime, and prints the result. Argument: the provider, `cpu` or `cuda`.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -7,12 +7,12 @@ export type OnnxruntimeAnswer =
   | { installed: true; folder: string; version: string; doubled: number[]; milliseconds: number };
 
 /**
- * y = x + x over two float32: a ModelProto of IR version 9 with opset 20 and one Add (onnx.proto3), as `@ringrun/nn` writes them.
+ * y = x + x over two float32: a ModelProto of IR version 9 with opset 20 and one Add (onnx.proto3).
  */
 const doubling =
   'CAkSB3JpbmdydW46OwoOCgF4CgF4EgF5IgNBZGQSB3JpbmdydW5aDwoBeBIKCggIARIECgIIAmIPCgF5EgoKCAgBEgQKAggCQgIQFA==';
 
-/** What is used of it: this package does not depend on onnxruntime, `@ringrun/nn` does. */
+/** The part of onnxruntime's API used here. This package does not depend on onnxruntime, `@ringrun/nn` does. */
 interface Onnxruntime {
   InferenceSession: {
     create(
@@ -23,7 +23,7 @@ interface Onnxruntime {
   Tensor: new (type: 'float32', data: Float32Array, dims: number[]) => object;
 }
 
-// As @ringrun/nn has it: onnxruntime tells nobody of what it is used for.
+// As in @ringrun/nn: no telemetry.
 process.env['ORT_DISABLE_TELEMETRY'] ??= '1';
 process.stdout.write(JSON.stringify(await tryIt(process.argv[2])));
 
@@ -49,7 +49,10 @@ async function tryIt(provider: string): Promise<OnnxruntimeAnswer> {
   };
 }
 
-/** Of the module at `place`, or of the `@ringrun/nn` that it finds: package managers may keep a package's dependencies from others. */
+/**
+ * Looks from `place`, then from its `@ringrun/nn`: package managers may hide a package's dependencies from other
+ * packages.
+ */
 function requireWithOnnxruntime(place: string): NodeJS.Require | undefined {
   const own = createRequire(place);
   if (canResolve(own, 'onnxruntime-node')) return own;

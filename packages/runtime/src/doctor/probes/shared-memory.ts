@@ -1,11 +1,12 @@
-// One of two processes that reduce in memory that one of them makes and hands to the other: arguments are the store's port, the rank, and milliseconds.
+// One of two processes that reduce in shared memory. Arguments: the store's port, the rank, the timeout in
+// milliseconds.
 import { createGlooGroup } from '@ringrun/collectives';
 import { connectStore } from '../../store/client.ts';
 import { measureLatency, measureThroughput } from '../measure-group.ts';
 import type { Throughput } from '../measure-group.ts';
 
 export interface SharedMemoryAnswer extends Throughput {
-  /** Of an all-reduce of 4 B, the median. */
+  /** Median of all-reduces of 4 B. */
   latencyUs: number;
 }
 

@@ -4,14 +4,14 @@ import { promisify } from 'node:util';
 
 const writeSome = promisify(write);
 
-/** Milliseconds until a pipe that is full, and that somebody has made non-blocking, is tried again. */
+/** Milliseconds between two writes to a full pipe that is non-blocking. */
 const fullAgainMs = 10;
 
 /**
- * The launcher's stdout or stderr, for the lines of workers. Whole pieces, one after the other, so that lines of several workers do not mix.
+ * The launcher's stdout or stderr. Writes whole chunks one after the other, so that lines of workers do not mix.
  *
- * Whoever reads the console may stop for a while: then a thread of the pool waits and not the event loop, on which the launcher watches its workers.
- * When the reader is gone, what comes is dropped.
+ * If the reader pauses, a thread of the pool waits, and not the event loop, on which the launcher watches its workers.
+ * After the reader has closed the stream, output is dropped.
  */
 export class ConsoleStream {
   readonly #descriptor: number;
@@ -22,7 +22,7 @@ export class ConsoleStream {
     this.#descriptor = descriptor;
   }
 
-  /** Resolves when `bytes` are written: who waits for it holds no more than one piece in memory. Never rejects. */
+  /** Resolves when `bytes` are written; a caller that awaits it keeps at most one chunk in memory. Never rejects. */
   write(bytes: Uint8Array): Promise<void> {
     if (bytes.length > 0) this.#written = this.#written.then(() => this.#writeAll(bytes));
     return this.#written;

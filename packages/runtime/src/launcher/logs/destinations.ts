@@ -2,13 +2,14 @@ import type { LogOptions } from '../options/launch-options.ts';
 import { streamsOf } from '../options/streams-by-rank.ts';
 import type { Streams } from '../options/streams-by-rank.ts';
 
-/** Where one stream of a worker goes: to the launcher's own, nowhere, or to a file, of which the console shows each line or none. */
+/** Where one stream of a worker is written: the launcher's own stream, nowhere, a file, or a file and the console. */
 export type Destination = 'console' | 'nowhere' | 'file' | 'file and console';
 
 export type StreamName = keyof Streams;
 
 /**
- * Where `stream` of the worker `localRank` goes, by torch's rules: what is shown is in a file too (--tee), and the filter is about the console alone.
+ * Destination of `stream` of the worker `localRank`. As in torch, --tee writes to a file too, and the filter affects
+ * the console alone.
  */
 export function destinationOf(options: LogOptions, localRank: number, stream: StreamName): Destination {
   const { redirects, tee, filter } = options;
@@ -26,16 +27,17 @@ export function needsFiles(options: LogOptions, count: number): boolean {
   return localRanks.some(isFile('stdout')) || localRanks.some(isFile('stderr'));
 }
 
-/** A worker's place, as its lines on the console show it. */
+/** The position of a worker, as the prefix of its lines shows it. */
 export interface Place {
   role: string;
   rank: number;
-  /** The node's rank, and how many nodes there are. */
+  /** Rank of the node. */
   groupRank: number;
+  /** Number of nodes. */
   groupWorldSize: number;
 }
 
-/** `[default0]:` as torchrun has it; of several nodes `[1:default3]:`, in which 1 is the node and 3 the rank among all. */
+/** Returns `[default0]:`, as torchrun does; with several nodes `[1:default3]:` for rank 3 on node 1. */
 export function linePrefix({ role, rank, groupRank, groupWorldSize }: Place): string {
   return groupWorldSize === 1 ? `[${role}${rank}]:` : `[${groupRank}:${role}${rank}]:`;
 }

@@ -3,10 +3,10 @@ import type { LogOptions } from '../options/launch-options.ts';
 import type { StreamsByRank } from '../options/streams-by-rank.ts';
 
 /**
- * Refuses options about the output of a worker that this node does not have: they would hide the output of the others.
+ * Refuses output options for a local rank that does not exist: they would hide the output of the other workers.
  *
- * @param count Workers of this node.
- * @throws LaunchError with the option and the rank.
+ * @param count Workers on this node.
+ * @throws LaunchError that names the option and the rank.
  */
 export function refuseUnknownRanks({ redirects, tee, filter }: LogOptions, count: number): void {
   const named: readonly (readonly [option: string, localRanks: readonly number[]])[] = [
@@ -17,10 +17,10 @@ export function refuseUnknownRanks({ redirects, tee, filter }: LogOptions, count
   for (const [option, localRanks] of named) {
     const unknown = localRanks.find((localRank) => localRank >= count);
     if (unknown === undefined) continue;
-    const expected = count === 1 ? '0, the only one of this node' : `from 0 to ${count - 1}`;
+    const expected = count === 1 ? '0, the only one on this node' : `from 0 to ${count - 1}`;
     throw new LaunchError(
       2,
-      `${option}: expected local ranks ${expected}, got ${unknown}. Correct it, or give --nproc-per-node with the number of processes.`,
+      `${option}: expected local ranks ${expected}, got ${unknown}. Correct it, or pass the number of processes with --nproc-per-node.`,
     );
   }
 }

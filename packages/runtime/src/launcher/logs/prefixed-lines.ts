@@ -1,15 +1,15 @@
-/** A line that is longer is shown in pieces, each with the prefix. */
+/** Characters. A longer line is printed in pieces, each with the prefix. */
 const longestLine = 64 * 1024;
 
 /**
- * Puts a prefix before each line of a stream that comes in pieces. A line that is the same as the one before it is counted instead of shown, until
- * another comes or `pause` is called: warnings in a loop would hide everything else.
+ * Puts a prefix before each line of a stream. A line equal to the previous one is counted instead of printed until
+ * another line arrives or `pause` is called: warnings in a loop would hide everything else.
  *
- * Works on bytes, each of which latin1 makes one character: a piece may end inside of a character of UTF-8.
+ * Decodes as latin1, one character per byte, because a chunk may end inside a UTF-8 character.
  */
 export class PrefixedLines {
   readonly #prefix: string;
-  /** Of the last line, what has come so far. */
+  /** The part of the last line that has arrived. */
   #begun = '';
   #shown: string | undefined;
   #repeats = 0;
@@ -18,7 +18,7 @@ export class PrefixedLines {
     this.#prefix = Buffer.from(prefix).toString('latin1');
   }
 
-  /** What `bytes` complete. */
+  /** Returns the lines that `bytes` complete. */
   push(bytes: Uint8Array): Buffer {
     const lines = (
       this.#begun + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
@@ -34,12 +34,12 @@ export class PrefixedLines {
     return Buffer.from(text, 'latin1');
   }
 
-  /** Nothing comes for a while: what was only counted. */
+  /** Call when no output arrives for a while. Returns the count of repeated lines, if any. */
   pause(): Buffer {
     return Buffer.from(this.#tellRepeats(), 'latin1');
   }
 
-  /** Nothing comes any more: what was counted, and a line that has no end. */
+  /** Call at the end of the stream. Returns the count of repeated lines, and a last line without a line break. */
   end(): Buffer {
     const last = this.#begun === '' ? '' : this.#show(this.#begun);
     this.#begun = '';
@@ -56,11 +56,11 @@ export class PrefixedLines {
     return `${before}${this.#prefix}${line}\n`;
   }
 
-  /** One that came again is shown again: that takes no more room than to say so. */
+  /** A single repeat is printed as it is: a count would not be shorter. */
   #tellRepeats(): string {
     const repeats = this.#repeats;
     this.#repeats = 0;
     if (repeats === 0) return '';
-    return `${this.#prefix}${repeats === 1 ? this.#shown : `(the same line ${repeats} times more)`}\n`;
+    return `${this.#prefix}${repeats === 1 ? this.#shown : `(repeated ${repeats} more times)`}\n`;
   }
 }

@@ -10,35 +10,35 @@ import { destinationOf, linePrefix, needsFiles } from './destinations.ts';
 import type { Place, StreamName } from './destinations.ts';
 import { Tail } from './tail.ts';
 
-/** A worker of this node, for its output. */
+/** A worker of this node, as the log files and the console name it. */
 export interface LoggedWorker extends Place {
   localRank: number;
 }
 
-/** Where the workers' output of one run goes on this node: of each attempt, a folder per worker, as under torchrun. */
+/** The output of the workers of this node in one run: a folder per attempt and worker, as under torchrun. */
 export class RunLogs {
-  /** `<log-dir>/<run id>_<random>`; undefined where no output goes to files. */
+  /** `<log-dir>/<run id>_<random>`; undefined if no output is written to files. */
   readonly folder: string | undefined;
   readonly #options: LogOptions;
   readonly #console = { stdout: new ConsoleStream(1), stderr: new ConsoleStream(2) };
 
   /**
-   * @param count Workers of this node.
-   * @throws LaunchError when a folder that is needed cannot be made.
+   * @param count Workers on this node.
+   * @throws LaunchError if the folder cannot be created.
    */
   constructor(options: LogOptions, runId: string, count: number) {
     this.#options = options;
     this.folder = needsFiles(options, count) ? makeRunFolder(options.directory, runId) : undefined;
   }
 
-  /** Files for the workers of attempt `number`: 0, and one more each time that they are started again. */
+  /** Opens files for the workers of attempt `number`: 0 for the first start, one more after each restart. */
   attempt(number: number, workers: readonly LoggedWorker[]): AttemptLogs {
     const folder = this.folder === undefined ? undefined : join(this.folder, `attempt_${number}`);
     return new AttemptLogs(this.#options, this.#console, folder, workers);
   }
 }
 
-/** Where the output of workers goes that were started together. */
+/** The output of the workers of one attempt. */
 export class AttemptLogs {
   readonly #options: LogOptions;
   readonly #console: Readonly<Record<StreamName, ConsoleStream>>;
@@ -65,19 +65,19 @@ export class AttemptLogs {
     );
   }
 
-  /** What a worker is to be started with. */
+  /** The stdout and stderr with which the worker `localRank` is started. */
   outputOf(localRank: number): WorkerOutput {
     return this.#outputs.get(localRank)!;
   }
 
-  /** The file in which a worker's last words are, where the console does not show them. */
+  /** The file with the worker's stderr, if the console does not show it. */
   hiddenOutputOf(localRank: number): string | undefined {
     return destinationOf(this.#options, localRank, 'stderr') === 'file'
       ? this.#path(localRank, 'stderr')
       : undefined;
   }
 
-  /** When the workers and all that they started have ended: resolves when the console shows what is left. Never rejects. */
+  /** Call after all processes of the attempt have exited. Resolves when the console shows all output. Never rejects. */
   async finish(): Promise<void> {
     await Promise.all(this.#tails.map((tail) => tail.finish()));
     for (const descriptor of this.#descriptors.splice(0)) closeSync(descriptor);
@@ -102,7 +102,7 @@ export class AttemptLogs {
 
 function makeRunFolder(directory: string | undefined, runId: string): string {
   const parent = directory === undefined ? tmpdir() : resolve(directory);
-  // An id is any text that the user likes, and part of a file's name here.
+  // The user chooses the id; it becomes part of a file name.
   const name = `${directory === undefined ? 'ringrun_' : ''}${runId.replace(/[^\w.-]/g, '-')}_`;
   try {
     makeFolderSync(parent);
@@ -110,7 +110,7 @@ function makeRunFolder(directory: string | undefined, runId: string): string {
   } catch (error) {
     throw new LaunchError(
       1,
-      `No folder for the workers' output can be made in ${parent}: ${(error as Error).message}. Give another --log-dir.`,
+      `Cannot create a folder for the output of the workers in ${parent}: ${(error as Error).message}. Pass another --log-dir.`,
       { cause: error },
     );
   }
@@ -123,10 +123,8 @@ function openForOutput(path: string): number {
   } catch (error) {
     throw new LaunchError(
       1,
-      `No file for a worker's output can be made: ${(error as Error).message}. Give another --log-dir.`,
-      {
-        cause: error,
-      },
+      `Cannot create a file for the output of a worker: ${(error as Error).message}. Pass another --log-dir.`,
+      { cause: error },
     );
   }
 }

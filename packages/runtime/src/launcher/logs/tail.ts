@@ -3,15 +3,15 @@ import type { FileHandle } from 'node:fs/promises';
 import type { ConsoleStream } from './console-stream.ts';
 import { PrefixedLines } from './prefixed-lines.ts';
 
-/** Bytes that are read at once: all that a stream takes of the launcher's memory, and its last line. */
+/** Bytes per read. A stream uses this much memory of the launcher, plus its last line. */
 const pieceBytes = 64 * 1024;
 
-/** Milliseconds between two looks at a file in which there was nothing new (torch's interval). */
+/** Milliseconds between two reads of a file without new output (as torch). */
 const lookAgainMs = 100;
 
 /**
- * Shows on the console what a worker writes to a file. The file stands between them, so that the console can hold up no worker, and a worker that dies
- * leaves all that it wrote. Looks at the file from time to time: not every file system tells of changes.
+ * Prints on the console what a worker writes to a file. Because of the file, a slow console does not block the worker,
+ * and a worker that dies leaves all its output. Polls the file, because not every file system reports changes.
  */
 export class Tail {
   readonly #ended: Promise<void>;
@@ -21,7 +21,7 @@ export class Tail {
     this.#ended = this.#show(path, new PrefixedLines(prefix), console);
   }
 
-  /** Nobody writes any more: resolves when everything is shown. Never rejects. */
+  /** Call after the last write. Resolves when the console shows everything. Never rejects. */
   async finish(): Promise<void> {
     this.#finish.abort();
     await this.#ended;
@@ -32,14 +32,16 @@ export class Tail {
       const file = await open(path, 'r');
       await this.#follow(file, lines, console).finally(() => file.close());
     } catch (error) {
-      await console.write(Buffer.from(`ringrun: ${path} is shown no longer: ${(error as Error).message}\n`));
+      await console.write(
+        Buffer.from(`ringrun: cannot show ${path} any more: ${(error as Error).message}\n`),
+      );
     }
   }
 
   async #follow(file: FileHandle, lines: PrefixedLines, console: ConsoleStream): Promise<void> {
     const piece = Buffer.allocUnsafe(pieceBytes);
     for (;;) {
-      // Asked before the read: what was written before it is read in this round or a later one.
+      // Checked before the read, so that output written before `finish` is read in this iteration or a later one.
       const isLast = this.#finish.signal.aborted;
       const { bytesRead } = await file.read(piece, 0, pieceBytes, null);
       if (bytesRead > 0) {
@@ -52,7 +54,7 @@ export class Tail {
     }
   }
 
-  /** Short where the workers end meanwhile. */
+  /** Resolves early if `finish` is called. */
   #untilNextLook(): Promise<void> {
     const { signal } = this.#finish;
     return new Promise((resolve) => {

@@ -1,34 +1,38 @@
 import { LaunchError } from '../launch-error.ts';
 import type { NumaBinding } from '../options/launch-options.ts';
 
-/** A CPU that this process may use, and what it shares. */
+/** A CPU that this process may use, and its place in the topology. */
 export interface Cpu {
   readonly id: number;
   /** The lowest CPU of its physical core: hardware threads of one core share it. */
   readonly core: number;
-  /** Its NUMA node: memory to which it is near. */
+  /** Its NUMA node. */
   readonly node: number;
   readonly socket: number;
-  /** The lowest CPU that shares its last level of cache. */
+  /** The lowest CPU that shares its last-level cache. */
   readonly complex: number;
 }
 
 export interface BoundWorker {
   localRank: number;
-  /** Workers of this node. */
+  /** Workers on this node. */
   processes: number;
-  /** NUMA nodes of the GPUs, by local rank; empty where there are none, or it is not known. */
+  /** NUMA nodes of the GPUs, by local rank; empty without GPUs, or if the nodes are unknown. */
   gpuNodes: readonly number[];
 }
 
 /**
- * CPUs to which a worker is bound, ascending, by the rules of torchrun's --numa-binding: those of its NUMA node (`node`); of the socket that the node
- * belongs to (`socket`); an equal part of the node's physical cores, of which each worker has its own (`exclusive`); those that share one last level of
- * cache (`core-complex`), workers of one node taking turns.
+ * CPUs to which a worker is bound, ascending, by the rules of torchrun's --numa-binding:
  *
- * A worker's node is that of its GPU; without GPUs, which torchrun refuses, workers are spread over the nodes in blocks.
+ * - `node`: the CPUs of its NUMA node.
+ * - `socket`: the CPUs of that node's socket.
+ * - `exclusive`: an equal share of the node's physical cores, used by no other worker.
+ * - `core-complex`: CPUs that share one last-level cache; the workers of a NUMA node are spread over its caches.
  *
- * @throws LaunchError where a node has fewer cores than workers that each want their own.
+ * The NUMA node of a worker is that of its GPU. Without GPUs, workers are spread over the nodes in blocks (torchrun
+ * refuses this).
+ *
+ * @throws LaunchError if `exclusive` has fewer cores than workers on a NUMA node.
  */
 export function cpusToBind(binding: NumaBinding, cpus: readonly Cpu[], worker: BoundWorker): number[] {
   const home = homeOf(worker.localRank, cpus, worker);
@@ -64,13 +68,13 @@ function homeOf(localRank: number, cpus: readonly Cpu[], { processes, gpuNodes }
     : nodes[Math.floor((localRank * nodes.length) / processes)];
 }
 
-/** Local ranks of the workers that have the same node. */
+/** Local ranks of the workers on the same NUMA node. */
 function neighbours(near: readonly Cpu[], cpus: readonly Cpu[], worker: BoundWorker): number[] {
   const localRanks = Array.from({ length: worker.processes }, (_, localRank) => localRank);
   return localRanks.filter((localRank) => homeOf(localRank, cpus, worker) === near[0].node);
 }
 
-/** The first workers get one core more where the number does not divide. */
+/** If the cores cannot be divided equally, the first workers get one more. */
 function ownCores(
   near: readonly Cpu[],
   sharers: readonly number[],
@@ -80,8 +84,8 @@ function ownCores(
   if (cores.length < sharers.length) {
     throw new LaunchError(
       1,
-      `--numa-binding exclusive gives each worker cores of its own, but ${sharers.length} workers share the ${cores.length} cores of NUMA node ${near[0].node}. ` +
-        'Start fewer workers, or bind them to the node.',
+      `--numa-binding exclusive: expected at least one core per worker, got ${cores.length} cores for the ${sharers.length} workers on NUMA node ${near[0].node}. ` +
+        'Start fewer workers, or pass --numa-binding node.',
     );
   }
   const place = sharers.indexOf(localRank);
@@ -92,7 +96,7 @@ function ownCores(
   return near.filter(({ core }) => own.includes(core));
 }
 
-/** The largest first: a part of the CPUs may be forbidden to this process. */
+/** The largest complex first: this process may be allowed to use only some of the CPUs. */
 function oneComplex(near: readonly Cpu[], place: number): readonly Cpu[] {
   const complexes = ascending(near.map(({ complex }) => complex))
     .map((complex) => near.filter((cpu) => cpu.complex === complex))

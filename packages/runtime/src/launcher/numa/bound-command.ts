@@ -5,10 +5,11 @@ import { cpusToBind } from './binding.ts';
 import { readCpus, readGpuNodes } from './topology.ts';
 
 /**
- * What starts each of `processes` workers so that it, and every thread and process that it starts, runs on its CPUs alone. `taskset` sets the affinity and then
- * becomes the worker, under the same process id: Node has no call for it.
+ * Returns a function that wraps the command of a worker in `taskset`, so that the worker and all its threads and
+ * processes run on its CPUs. `taskset` sets the affinity and then execs the worker (same pid); Node.js has no API for
+ * it.
  *
- * @throws LaunchError where CPUs cannot be told apart, or `taskset` is missing.
+ * @throws LaunchError if the kernel shows no NUMA nodes, or if `taskset` is missing.
  */
 export function bindWorkers(
   binding: NumaBinding,
@@ -19,7 +20,7 @@ export function bindWorkers(
   const taskset = findProgram(
     'taskset',
     process.env,
-    '--numa-binding needs it: it is in the package util-linux.',
+    '--numa-binding needs it. Install the package util-linux.',
   );
   return ({ command, arguments: args, kind }, localRank) => {
     const own = cpusToBind(binding, cpus, { localRank, processes, gpuNodes });

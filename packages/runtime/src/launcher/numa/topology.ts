@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { LaunchError } from '../launch-error.ts';
 import type { Cpu } from './binding.ts';
 
-/** Where the kernel shows the machine; a test shows another one. */
+/** The kernel's file systems; tests pass others. */
 export interface Roots {
   sys: string;
   proc: string;
@@ -14,7 +14,7 @@ const ownRoots: Roots = { sys: '/sys', proc: '/proc' };
 /**
  * The CPUs that this process may use.
  *
- * @throws LaunchError where the kernel shows no NUMA nodes.
+ * @throws LaunchError if the kernel shows no NUMA nodes.
  */
 export function readCpus({ sys, proc }: Roots = ownRoots): Cpu[] {
   const allowed = /^Cpus_allowed_list:\s*(\S+)$/m.exec(read(join(proc, 'self/status')))?.[1] ?? '';
@@ -24,21 +24,24 @@ export function readCpus({ sys, proc }: Roots = ownRoots): Cpu[] {
     return cpus.map((id) => readCpu(join(sys, `devices/system/cpu/cpu${id}`), id, nodes.get(id)!));
   throw new LaunchError(
     1,
-    `--numa-binding asks to bind workers to CPUs, but this machine shows no NUMA nodes (${join(sys, 'devices/system/node')}). Leave it out.`,
+    `--numa-binding: expected NUMA nodes in ${join(sys, 'devices/system/node')}, got none. Remove the option.`,
   );
 }
 
-/** NUMA nodes of the GPUs in the order of their PCI addresses, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID, and for equal GPUs; empty where one is not known. */
+/**
+ * NUMA nodes of the GPUs by PCI address: CUDA's order with CUDA_DEVICE_ORDER=PCI_BUS_ID, or if all GPUs are equal.
+ * Empty if one is unknown.
+ */
 export function readGpuNodes({ sys, proc }: Roots = ownRoots): number[] {
   const addresses = list(join(proc, 'driver/nvidia/gpus')).sort();
   const nodes = addresses.map((address) =>
     Number(read(join(sys, 'bus/pci/devices', address.toLowerCase(), 'numa_node')) || '-1'),
   );
-  // -1: the firmware does not say.
+  // -1: unknown to the firmware.
   return nodes.every((node) => node >= 0) ? nodes : [];
 }
 
-/** `0-2,5` */
+/** Parses `0-2,5`. */
 export function parseCpuList(text: string): number[] {
   return text
     .trim()
@@ -70,7 +73,7 @@ function readCpu(folder: string, id: number, node: number): Cpu {
   };
 }
 
-/** The folder of the cache with the highest level; in some virtual machines there is none. */
+/** The folder of the cache with the highest level, or `none`, as in some virtual machines. */
 function lastCache(folder: string): string {
   const levels = list(folder)
     .filter((name) => name.startsWith('index'))

@@ -36,20 +36,21 @@ interface Values {
   localRanksFilter: number[];
 }
 
-/** A value, and where it comes from: `--nnodes`, or `PET_NNODES`. */
+/** A value and its source: `--nnodes` or `PET_NNODES`. */
 export interface Given<T> {
   readonly value: T;
   readonly from: string;
   readonly byFlag: boolean;
 }
 
-/** What is asked for: only what was given, by the command line or else by the environment. */
+/** The options that the command line sets, and those that only the environment sets. */
 export type Asked = { readonly [Name in keyof Values]?: Given<Values[Name]> };
 
 /**
- * Collects what `command`, parsed already, and the environment ask for. A variable that is set to nothing counts as not set.
+ * Collects the options of `command`, which is parsed already, and of the environment. An empty variable counts as
+ * unset.
  *
- * @throws LaunchError for a variable whose value its option does not take.
+ * @throws LaunchError if a variable has a value that its option does not accept.
  */
 export function collectAsked(command: Command, env: NodeJS.ProcessEnv): Asked {
   const given = command.options.map(
@@ -77,12 +78,15 @@ function readVariable(option: Option, variable: string, text: string): unknown {
     if (!(error instanceof InvalidArgumentError)) throw error;
     throw new LaunchError(
       2,
-      `The variable ${variable} is '${text}', which is read as --${nameOf(option)}. ${error.message}`,
+      `The variable ${variable} is '${text}', but it sets --${nameOf(option)}. ${error.message}`,
     );
   }
 }
 
-/** Variables that an option is read from, the first that is set: torchrun's, older names of Kubeflow's operator, and one of ours. */
+/**
+ * Variables that set an option; the first one that is set counts: torchrun's, older names of Kubeflow's operator,
+ * ringrun's.
+ */
 function variablesOf(option: Option): string[] {
   const name = nameOf(option);
   const own = { 'nproc-per-node': ['PET_N_PROC_PER_NODE'], 'grace-period': ['RINGRUN_GRACE'] }[name] ?? [];
@@ -90,7 +94,10 @@ function variablesOf(option: Option): string[] {
   return [...(isTorchs ? [`PET_${name.replaceAll('-', '_').toUpperCase()}`] : []), ...own];
 }
 
-/** Said of variables that look like misspelt ones. Others that begin with PET_ are somebody else's, such as those of a service named pet. */
+/**
+ * Warnings about variables that look misspelt. Others with PET_ are ignored: a Kubernetes service named `pet` sets
+ * some.
+ */
 export function misspeltVariables(command: Command, env: NodeJS.ProcessEnv): string[] {
   const known = command.options.flatMap(variablesOf);
   const unknown = Object.keys(env).filter((name) => name.startsWith('PET_') && !known.includes(name));
@@ -99,11 +106,11 @@ export function misspeltVariables(command: Command, env: NodeJS.ProcessEnv): str
       name.slice('PET_'.length),
       known.map((one) => one.replace(/^PET_/, '')),
     );
-    return meant === undefined ? [] : [`${name} is no variable that is read. Was PET_${meant} meant?`];
+    return meant === undefined ? [] : [`Unknown variable ${name}. Did you mean PET_${meant}?`];
   });
 }
 
-/** `nproc-per-node`. */
+/** Returns `nproc-per-node` for `--nproc-per-node`. */
 function nameOf(option: Option): string {
   return option.long!.slice(2);
 }

@@ -11,18 +11,19 @@ import { withDashes } from './underscores.ts';
 
 export interface ParsedCommandLine {
   options: LaunchOptions;
-  /** What a person should know of how the environment was read, a line each. */
+  /** Warnings for the user about options and variables, one line each. */
   notes: readonly string[];
 }
 
-/** Signals that end a job, as torchrun has them. */
+/** torchrun's default of `--signals-to-handle`. */
 const endingSignals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
 
 /**
- * Reads the arguments behind `ringrun`, and what an operator's environment says where they say nothing. Pure but for what commander prints.
+ * Parses the arguments of `ringrun`; for options that are absent, the variables of an operator. Pure, except that
+ * commander prints.
  *
- * @throws CommanderError after it printed the help, the version, or what is wrong; its `exitCode` is 0 for the first two.
- * @throws LaunchError with exit code 2 for what contradicts itself.
+ * @throws CommanderError after printing the help, the version or an error; `exitCode` is 0 for the first two.
+ * @throws LaunchError with exit code 2 if options or variables contradict each other.
  */
 export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv): ParsedCommandLine {
   const command = launchCommand();
@@ -56,7 +57,7 @@ function settleProgram(command: Command, asked: Asked): Program {
   if (isModule && direct) {
     throw new LaunchError(
       2,
-      `${asked.module.from} and ${direct.from} contradict each other: the first runs the entry of a package, the second any program. Leave one out.`,
+      `${asked.module.from} and ${direct.from} contradict each other: the first runs the entry point of a package, the second any program. Remove one.`,
     );
   }
   return { kind: isModule ? 'module' : direct ? 'program' : 'script', name, arguments: args };
@@ -73,5 +74,5 @@ function settleLogs(asked: Asked): LaunchOptions['logs'] {
 
 function noteOnLogs({ logDir, redirects, tee }: Asked): string[] {
   if (!logDir || redirects || tee) return [];
-  return [`${logDir.from} is given, but no output goes to files: add --redirects 3 or --tee 3.`];
+  return [`${logDir.from} is set, but no output is written to files. Add --redirects 3 or --tee 3.`];
 }

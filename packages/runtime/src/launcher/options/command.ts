@@ -13,68 +13,117 @@ Examples:
   ringrun --nnodes 2 --node-rank 1 --master-addr host0 train.js       on the other
   ringrun --nnodes 1:3 --rdzv-backend c10d --rdzv-endpoint host0 --max-restarts 9 train.js
   ringrun --no-node --nproc 2 python3 train.py
-  ringrun doctor --help                       what keeps training from working, and how to mend it
+  ringrun doctor --help                       check that training can work here, and how to fix what cannot
+  ringrun build-native                        compile the native addon, if no prebuilt binary fits
 
-Options after the script belong to the script. Underscores work as dashes. Each option is also read from
-PET_<NAME> (PET_NNODES); what the command line says wins. Workers see what torchrun's see: RANK, WORLD_SIZE, ….
-The exit code is that of the process that failed first, or 128 + the number of the signal.`;
+Arguments after the script are passed to the script. Option names accept underscores instead of dashes.
+Each option can also be set as PET_<NAME> (such as PET_NNODES); the command line takes precedence.
+Workers receive the same variables as under torchrun: RANK, WORLD_SIZE, LOCAL_RANK, ….
+The exit code is the one of the process that failed first, or 128 + the number of its signal.`;
 
 type Parse = (text: string) => unknown;
 
-/** Options by group: flags, what the help says, and how a value is read; an option without a value is a switch. */
+/** Options by group: flags, help text and parser. An option without a parser is a switch. */
 const groups: Readonly<Record<string, readonly (readonly [flags: string, help: string, parse?: Parse])[]>> = {
-  'What runs:': [
-    ['--nproc-per-node <n>', 'processes on this node: 1, auto, cpu, gpu', values.parseProcessCount],
-    // An option of its own, not a second flag: commander suggests only an option's long flag for a misspelt one.
-    ['--nproc <n>', 'short form of --nproc-per-node', values.parseProcessCount],
-    ['-m, --module', "run a package's entry instead of a script"],
-    ['--no-node', 'run any program instead of a script'],
-    ['--no-python', "torchrun's name of --no-node"],
-    ['--role <name>', 'ROLE_NAME of the processes: default', values.parseText],
-    ['--numa-binding <how>', 'node, socket, exclusive, core-complex', values.parseNumaBinding],
+  'Program:': [
+    [
+      '--nproc-per-node <n>',
+      'workers on this node: a number, auto, cpu or gpu (default: 1)',
+      values.parseProcessCount,
+    ],
+    // A separate option, not a second flag: commander suggests only long flags for a misspelt option.
+    ['--nproc <n>', 'alias of --nproc-per-node', values.parseProcessCount],
+    ['-m, --module', "run a package's entry point instead of a script"],
+    ['--no-node', 'run any program instead of a Node.js script'],
+    ['--no-python', 'alias of --no-node, as torchrun names it'],
+    ['--role <name>', 'role of the workers (default: "default")', values.parseText],
+    [
+      '--numa-binding <how>',
+      'bind workers to CPUs: node, socket, exclusive or core-complex (default: no binding)',
+      values.parseNumaBinding,
+    ],
   ],
   'Nodes:': [
-    ['--nnodes <n>', 'number of nodes, or MIN:MAX: 1', values.parseNodes],
-    ['--node-rank <rank>', 'of this node: 0', values.parseRank],
-    ['--master-addr <host>', 'host of node 0: 127.0.0.1', values.parseHost],
-    ['--master-port <port>', 'on that host: 29500; for one node, a free one', values.parsePort],
-    ['--local-addr <host>', 'of this node: the one routed to the master', values.parseHost],
-    ['--rdzv-backend <name>', 'static, or c10d: nodes may come and go', values.parseBackend],
-    ['--rdzv-endpoint <host:port>', 'where nodes meet: the master', values.parseHostPort],
-    ['--rdzv-id <id>', "the job's name, the same on all nodes", values.parseText],
-    ['--rdzv-conf <k=v,…>', 'join_timeout=600,last_call_timeout=30, …', parseRendezvousConfig],
-    ['--standalone', 'a job of this node alone'],
+    ['--nnodes <n>', 'number of nodes, or MIN:MAX (default: 1)', values.parseNodes],
+    ['--node-rank <rank>', 'rank of this node (default: 0)', values.parseRank],
+    ['--master-addr <host>', 'host name or address of node 0 (default: 127.0.0.1)', values.parseHost],
+    [
+      '--master-port <port>',
+      'port on node 0 (default: 29500, or a free port for one node)',
+      values.parsePort,
+    ],
+    [
+      '--local-addr <host>',
+      'address of this node for the other nodes (default: the one routed to the master)',
+      values.parseHost,
+    ],
+    [
+      '--rdzv-backend <name>',
+      'static, or c10d if nodes may join and leave (default: static)',
+      values.parseBackend,
+    ],
+    [
+      '--rdzv-endpoint <host:port>',
+      'address of the store that connects the nodes (default: the master)',
+      values.parseHostPort,
+    ],
+    [
+      '--rdzv-id <id>',
+      'job id, the same on all nodes (default: random for one node, "none" for several)',
+      values.parseText,
+    ],
+    [
+      '--rdzv-conf <k=v,…>',
+      'timeouts in seconds (default: join_timeout=600,last_call_timeout=30,…)',
+      parseRendezvousConfig,
+    ],
+    ['--standalone', 'run on this node alone, also if the environment names several'],
   ],
   'Failures:': [
-    ['--max-restarts <n>', 'of the whole job: 0', values.parseRestarts],
-    ['--monitor-interval <seconds>', 'between looks at other nodes: 0.1', values.parseInterval],
-    ['--signals-to-handle <names>', 'beside SIGTERM, SIGINT, SIGHUP, SIGQUIT', values.parseSignals],
-    ['--grace-period <seconds>', 'from such a signal to SIGKILL: 30', values.parseGracePeriod],
+    ['--max-restarts <n>', 'restarts of the whole job after failures (default: 0)', values.parseRestarts],
+    [
+      '--monitor-interval <seconds>',
+      'time between checks of the other nodes (default: 0.1)',
+      values.parseInterval,
+    ],
+    [
+      '--signals-to-handle <names>',
+      'more signals that end the job (default: SIGTERM, SIGINT, SIGHUP, SIGQUIT only)',
+      values.parseSignals,
+    ],
+    ['--grace-period <seconds>', 'time from such a signal to SIGKILL (default: 30)', values.parseGracePeriod],
   ],
-  'Output: 0 none, 1 stdout, 2 stderr, 3 both, or by local rank: 0:1,1:2': [
-    ['-r, --redirects <streams>', 'to files', values.parseStreams],
-    ['-t, --tee <streams>', 'to files and to the console', values.parseStreams],
-    ['--log-dir <folder>', 'for these files', values.parseText],
-    ['--local-ranks-filter <ranks>', 'shown on the console: all', values.parseRanks],
+  'Output (streams: 0 none, 1 stdout, 2 stderr, 3 both; per local rank: 0:1,1:2):': [
+    [
+      '-r, --redirects <streams>',
+      'write streams to files instead of the console (default: 0)',
+      values.parseStreams,
+    ],
+    ['-t, --tee <streams>', 'write streams to files and to the console (default: 0)', values.parseStreams],
+    ['--log-dir <folder>', 'parent folder of these files (default: the temporary folder)', values.parseText],
+    ['--local-ranks-filter <ranks>', 'local ranks that the console shows (default: all)', values.parseRanks],
   ],
 };
 
-/** torchrun's options that are about Python, or about torchrun's own parts. */
+/** torchrun's options for Python or for torchrun's internals, each with its replacement. */
 const refused: Readonly<Record<string, string>> = {
-  '--start-method': 'each process is started anew, as by spawn',
-  '--run-path': 'a script is given by its path, without an option',
-  '--use-env': 'ranks are in the environment only',
-  '--event-log-handler': 'what happened is on stderr',
-  '--logs-specs': '--log-dir, --redirects and --tee say where output goes',
-  '--virtual-local-rank': 'set CUDA_VISIBLE_DEVICES in the script by LOCAL_RANK',
-  '--duplicate-stdout-filters': '--local-ranks-filter says whose output is shown',
-  '--duplicate-stderr-filters': '--local-ranks-filter says whose output is shown',
+  '--start-method': 'ringrun always spawns new processes',
+  '--run-path': 'pass the path of the script without an option',
+  '--use-env': 'ringrun always passes ranks in the environment',
+  '--event-log-handler': 'ringrun prints events to stderr',
+  '--logs-specs': '--log-dir, --redirects and --tee select where output is written',
+  '--virtual-local-rank': 'set CUDA_VISIBLE_DEVICES from LOCAL_RANK in the script',
+  '--duplicate-stdout-filters': '--local-ranks-filter selects the ranks that the console shows',
+  '--duplicate-stderr-filters': '--local-ranks-filter selects the ranks that the console shows',
 };
 
-/** The command `ringrun` with all its options, none of which has a default value: what is not given is not there. */
+/**
+ * The command `ringrun`. Its options have no default values here, so that the environment can set those that are
+ * absent.
+ */
 export function launchCommand(): Command {
   const command = new Command('ringrun')
-    .description('Runs a training script in several processes that train together, on one node or several.')
+    .description('Runs a training script in several processes that train together, on one or more nodes.')
     .usage('[options] <script> [arguments of the script]')
     .argument('<script>')
     .argument('[arguments...]')
@@ -97,10 +146,10 @@ export function launchCommand(): Command {
   return command.version(version).addHelpText('after', examples);
 }
 
-/** @throws CommanderError after it said why, for one of torchrun's options that has no meaning here. */
+/** @throws CommanderError after printing the reason, if ringrun does not support this option of torchrun. */
 export function refuseForeign(command: Command, option: string): void {
   if (!Object.hasOwn(refused, option)) return;
   command.error(
-    `error: ${option} is an option of torchrun that has no meaning for Node: ${refused[option]}. Leave it out.`,
+    `error: ${option} is an option of torchrun that ringrun does not support: ${refused[option]}. Remove it.`,
   );
 }

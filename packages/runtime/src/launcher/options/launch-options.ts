@@ -3,63 +3,69 @@ import type { RendezvousOptions } from './rendezvous-options.ts';
 import type { StreamsByRank } from './streams-by-rank.ts';
 
 /**
- * What the command line and the environment ask for. Names, defaults and meaning are those of torchrun (torch.distributed.run) unless said otherwise;
- * times are in milliseconds.
+ * The options of one launch, from the command line and the environment. Except where a comment names a difference,
+ * names, defaults and meaning are those of torchrun (torch.distributed.run). Times are in milliseconds.
  */
 export interface LaunchOptions {
-  /** What each worker runs. */
+  /** The script, module or program that each worker runs. */
   program: Program;
-  /** --nnodes: as many nodes take part; { 1, 1 } unless given. */
+  /** --nnodes: number of nodes. Default: 1. */
   nodes: NodeRange;
-  /** --nproc-per-node, --nproc: workers on this node; 1 unless given. */
+  /** --nproc-per-node, --nproc: workers on this node. Default: 1. */
   processesPerNode: ProcessesPerNode;
-  /** Where and how the nodes meet; of no meaning when there is one. */
+  /** How the nodes find each other. Not used for one node. */
   rendezvous: RendezvousOptions;
-  /** --rdzv-id: the job's name, the same on all nodes; undefined: a name is made up for a job of one node, and `none` is that of others. */
+  /** --rdzv-id: job id, the same on all nodes. Default: a random id for one node, `none` for several. */
   runId: string | undefined;
-  /** --standalone: a job of this node alone, whatever the environment says of others. */
+  /** --standalone: run on this node alone, also if the environment names several nodes. */
   standalone: boolean;
-  /** --node-rank: this node among all, from 0. With the static rendezvous of several nodes always set (torch: 0); with c10d nodes are given their ranks. */
+  /** --node-rank. Default: 0. Undefined with c10d and several nodes: the rendezvous assigns the ranks. */
   nodeRank: number | undefined;
-  /** --master-addr: the name or address of node 0. Undefined: nobody named it, and 127.0.0.1 is torch's default. */
+  /** --master-addr: name or address of node 0. Default: 127.0.0.1. */
   masterAddress: string | undefined;
-  /** --master-port. Undefined: one that is free for one node, 29500 for several. */
+  /** --master-port. Default: a free port for one node, 29500 for several. */
   masterPort: number | undefined;
-  /** --local-addr: what other nodes reach this one by; undefined: the address that is routed towards the master. */
+  /** --local-addr: address of this node for the other nodes. Default: the address routed to the master. */
   localAddress: string | undefined;
-  /** --max-restarts: how often the workers of the whole job may be started again; 0 unless given. */
+  /** --max-restarts: how often the whole job may be restarted. Default: 0. */
   maxRestarts: number;
-  /** --monitor-interval: between two looks at what other nodes do; 100 unless given. Workers of this node are waited for, not looked at. */
+  /** --monitor-interval: time between two checks of the other nodes. Workers of this node need none. Default: 100. */
   monitorIntervalMs: number;
-  /** --role: ROLE_NAME of the workers; `default` unless given. */
+  /** --role: ROLE_NAME of the workers. Default: `default`. */
   role: string;
-  /** What becomes of the workers' output. */
+  /** Where the output of the workers is written. */
   logs: LogOptions;
-  /** Signals that end the job and are passed on to the workers: SIGTERM, SIGINT, SIGHUP and SIGQUIT, and what --signals-to-handle adds (torchrun: replaces). */
+  /**
+   * Signals that end the job and are forwarded to the workers: SIGTERM, SIGINT, SIGHUP, SIGQUIT and those of
+   * --signals-to-handle, which adds signals (torchrun: replaces them).
+   */
   signalsToHandle: readonly NodeJS.Signals[];
-  /** --grace-period, RINGRUN_GRACE: what workers get to end after such a signal, before SIGKILL; 30,000 unless given. */
+  /** --grace-period, RINGRUN_GRACE: time between such a signal and SIGKILL. Default: 30,000. */
   gracePeriodMs: number;
-  /** --numa-binding: to which CPUs each worker is bound; undefined: to none. */
+  /** --numa-binding: CPUs to which each worker is bound. Default: no binding. */
   numaBinding: NumaBinding | undefined;
 }
 
-/** 1 ≤ min ≤ max. Equal unless the rendezvous is dynamic (c10d). */
+/** 1 ≤ min ≤ max. With the static rendezvous, min = max. */
 export interface NodeRange {
   readonly min: number;
   readonly max: number;
 }
 
-/** `cpu`: one per usable CPU; `gpu`: one per GPU, of which there has to be one; `auto`: one per GPU, or per CPU where there is none. */
+/**
+ * `cpu`: one per usable CPU. `gpu`: one per GPU, at least one GPU required. `auto`: one per GPU, or per CPU without
+ * GPUs.
+ */
 export type ProcessesPerNode = number | 'auto' | 'cpu' | 'gpu';
 
 export interface LogOptions {
-  /** --log-dir: the folder in which each run makes one of its own; undefined: that of temporary files. */
+  /** --log-dir: parent of the folder that each run creates. Default: the temporary folder. */
   directory: string | undefined;
-  /** -r, --redirects: streams that go to files instead of the console. */
+  /** -r, --redirects: streams written to files instead of the console. */
   redirects: StreamsByRank;
-  /** -t, --tee: streams that go to files and to the console, where each line begins with `[role rank]:`. */
+  /** -t, --tee: streams written to files and to the console, where each line begins with `[<role><rank>]:`. */
   tee: StreamsByRank;
-  /** --local-ranks-filter: whose output the console shows; undefined: everybody's. Files are not touched by it. */
+  /** --local-ranks-filter: local ranks that the console shows. Does not affect files. Default: all. */
   filter: readonly number[] | undefined;
 }
 

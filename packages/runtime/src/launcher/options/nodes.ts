@@ -6,7 +6,7 @@ import type { OperatorEnvironment } from './operator-environment.ts';
 import { defaultRendezvousConfig } from './rendezvous-config.ts';
 import type { RendezvousOptions } from './rendezvous-options.ts';
 
-/** What is known of the nodes of the job, and of this one among them. */
+/** The nodes of the job, and the position of this node among them. */
 export type Placement = Pick<
   LaunchOptions,
   'nodes' | 'processesPerNode' | 'nodeRank' | 'masterAddress' | 'masterPort' | 'rendezvous'
@@ -15,10 +15,10 @@ export type Placement = Pick<
 const oneNode: NodeRange = { min: 1, max: 1 };
 
 /**
- * How many nodes there are, which of them this is, and where they meet, from the command line, PET_* variables, and RANK, WORLD_SIZE, MASTER_ADDR and
- * MASTER_PORT, which Kubeflow's operators set for nodes. What is nearer to the person wins: flags, then PET_*, then the others.
+ * Determines the number of nodes, the rank of this node and the rendezvous endpoint. Precedence: flags, then PET_*
+ * variables, then RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, which Kubeflow's operators set per node.
  *
- * @throws LaunchError for what contradicts itself, with both sides by name.
+ * @throws LaunchError that names both settings if two contradict each other.
  */
 export function settleNodes(asked: Asked, env: NodeJS.ProcessEnv): Placement {
   const processesPerNode = settleProcesses(asked);
@@ -46,32 +46,32 @@ function settleProcesses({ nproc, nprocPerNode }: Asked): ProcessesPerNode {
   if (nproc && nprocPerNode?.byFlag && nproc.value !== nprocPerNode.value) {
     throw new LaunchError(
       2,
-      `--nproc ${nproc.value} and --nproc-per-node ${nprocPerNode.value} are two names of one option and contradict each other. Leave one out.`,
+      `--nproc ${nproc.value} and --nproc-per-node ${nprocPerNode.value} contradict each other: they are the same option. Remove one.`,
     );
   }
   return (nproc ?? nprocPerNode)?.value ?? 1;
 }
 
-/** A launcher that is started by a worker would start a world of its own per worker, which nobody means who has put `ringrun` into a script by mistake. */
+/** A launcher inside a worker would start one job per worker. Usually the script calls `ringrun` by mistake. */
 function refuseSecondWorld(env: NodeJS.ProcessEnv, standalone: boolean): void {
   const job = ['RINGRUN_RUN_ID', 'TORCHELASTIC_RUN_ID'].find((name) => env[name]);
   const localRank = env['LOCAL_RANK'];
   if (standalone || job === undefined || !localRank) return;
   throw new LaunchError(
     2,
-    `This launcher is started by a worker of another one (${job} is ${env[job]}, LOCAL_RANK is ${localRank}): each worker would start a job of its own. ` +
-      'Start the script itself, or say --standalone where that is what you want.',
+    `Another launcher's worker started this launcher (${job} is ${env[job]}, LOCAL_RANK is ${localRank}), so each worker would start a job of its own. ` +
+      'Start the script directly, or pass --standalone if you want one job per worker.',
   );
 }
 
 function standaloneNode(asked: Asked, processesPerNode: ProcessesPerNode): Placement {
   const { standalone, nnodes } = asked;
-  // A person in a pod may try something alone: what the operator says of others does not count then.
+  // For experiments inside a pod: the flag --standalone overrides the operator's PET_NNODES.
   const isOverruled = standalone!.byFlag && nnodes?.byFlag === false;
   if (nnodes && nnodes.value.max > 1 && !isOverruled) {
     throw new LaunchError(
       2,
-      `${standalone!.from} and ${nnodes.from}=${formatNodes(nnodes.value)} contradict each other: a standalone job has one node. Leave one out.`,
+      `${standalone!.from} and ${nnodes.from}=${formatNodes(nnodes.value)} contradict each other: a standalone job has one node. Remove one.`,
     );
   }
   return {
@@ -89,7 +89,10 @@ function standaloneNode(asked: Asked, processesPerNode: ProcessesPerNode): Place
   };
 }
 
-/** --nnodes, PET_NNODES, or WORLD_SIZE, which counts nodes × processes of a node (`auto` as 1) in a PyTorchJob, and nodes under its predecessor. */
+/**
+ * --nnodes, PET_NNODES or WORLD_SIZE. WORLD_SIZE is nodes × processes per node (`auto` counts as 1) in a PyTorchJob,
+ * and the number of nodes under older operators.
+ */
 function settleCount(asked: Asked, operator: OperatorEnvironment, processes: ProcessesPerNode): NodeRange {
   if (asked.nnodes) {
     if (!asked.nnodes.byFlag) checkWorldSize(asked, operator, processes);
@@ -101,18 +104,18 @@ function settleCount(asked: Asked, operator: OperatorEnvironment, processes: Pro
     const [set, missing] = rank === undefined ? ['WORLD_SIZE', 'RANK'] : ['RANK', 'WORLD_SIZE'];
     throw new LaunchError(
       2,
-      `${set} is ${rank ?? worldSize}, but ${missing} is not set: set both for one of several nodes, or give --nnodes, or --standalone for a job of this node alone.`,
+      `${set} is ${rank ?? worldSize}, but ${missing} is not set. Set both for several nodes, or pass --nnodes, or --standalone to run on this node alone.`,
     );
   }
   const each = countedAs(processes);
   if (worldSize % each === 0) return { min: worldSize / each, max: worldSize / each };
   throw new LaunchError(
     2,
-    `WORLD_SIZE is ${worldSize}, which is no multiple of the ${each} processes per node: expected nodes × processes. Give --nnodes, or another --nproc-per-node.`,
+    `WORLD_SIZE: expected a multiple of the ${each} processes per node, got ${worldSize}. Pass --nnodes, or change --nproc-per-node.`,
   );
 }
 
-/** An environment that contradicts itself is a manifest with a mistake in it; what the command line says is not held against it. */
+/** Detects a mistake in a manifest. Only variables are compared with each other: flags override them. */
 function checkWorldSize(
   { nnodes, nprocPerNode }: Asked,
   { worldSize }: OperatorEnvironment,
@@ -121,7 +124,7 @@ function checkWorldSize(
   const { min, max } = nnodes!.value;
   if (worldSize === undefined || min !== max) return;
   const own = nprocPerNode?.byFlag === false ? nprocPerNode : undefined;
-  // The number that `auto` stands for is not known to the operator, which counts it as 1; somebody else may have counted.
+  // The operator counts `auto` as 1, because it does not know the number; other tools may know it.
   const isCounted = [own?.value, processes].some((one) => typeof one === 'string');
   const expected = [own?.value ?? 1, processes].map((one) => max * countedAs(one));
   if (expected.includes(worldSize) || (isCounted && worldSize % max === 0)) return;
@@ -129,7 +132,7 @@ function checkWorldSize(
   throw new LaunchError(
     2,
     `WORLD_SIZE is ${worldSize}, but ${nnodes!.from} (${max})${factor} is ${isCounted ? `a multiple of ${max}` : expected[0]}: ` +
-      'the environment contradicts itself. Correct the manifest, or unset WORLD_SIZE: the launcher sets it for the processes.',
+      'the variables contradict each other. Correct the manifest, or unset WORLD_SIZE: the launcher sets it for the workers.',
   );
 }
 
@@ -142,7 +145,7 @@ function settleBackend({ rdzvBackend }: Asked, { min, max }: NodeRange): Rendezv
   if (backend === 'c10d' || min === max) return backend;
   throw new LaunchError(
     2,
-    `--nnodes ${min}:${max} lets nodes come and go, which the static rendezvous does not: add --rdzv-backend c10d, or give one number of nodes.`,
+    `--nnodes ${min}:${max}: expected one number with the static rendezvous, which needs a fixed number of nodes. To let nodes join and leave, add --rdzv-backend c10d.`,
   );
 }
 
@@ -152,7 +155,7 @@ interface Settled {
   processesPerNode: ProcessesPerNode;
 }
 
-/** With c10d a rank that is given is of no meaning, as under torchrun: nodes get their ranks when they meet. */
+/** With c10d, --node-rank is ignored, as under torchrun: the rendezvous assigns the ranks. */
 function settleRank(
   asked: Asked,
   operator: OperatorEnvironment,
@@ -166,7 +169,9 @@ function settleRank(
   if (nodeRank >= nodes.max) {
     throw new LaunchError(
       2,
-      `${given!.from} is ${nodeRank}, but there ${nodes.max === 1 ? 'is one node' : `are ${nodes.max} nodes`}: expected a rank from 0 to ${nodes.max - 1}${nodes.max === 1 ? ', or --nnodes with the number of nodes' : ''}.`,
+      nodes.max === 1
+        ? `${given!.from}: expected 0 in a job of one node, got ${nodeRank}. Pass the number of nodes with --nnodes.`
+        : `${given!.from}: expected a rank from 0 to ${nodes.max - 1} in a job of ${nodes.max} nodes, got ${nodeRank}.`,
     );
   }
   return { nodeRank, notes: given?.byFlag ? [] : noteOnRank(operator, nodeRank, settled) };
@@ -176,17 +181,17 @@ function rankOf({ rank }: OperatorEnvironment) {
   return rank === undefined ? undefined : { value: rank, from: 'RANK', byFlag: false };
 }
 
-/** RANK beside PET_NODE_RANK is the same number in a PyTorchJob; others set it to the first process of the node. */
+/** A PyTorchJob sets RANK and PET_NODE_RANK to the same number; other tools set RANK to the node's first worker. */
 function checkRank({ nodeRank }: Asked, { rank }: OperatorEnvironment, { processesPerNode }: Settled): void {
   const { value, from } = nodeRank!;
   if (rank === undefined || rank === value || rank === value * countedAs(processesPerNode)) return;
   throw new LaunchError(
     2,
-    `RANK is ${rank}, but ${from} is ${value}: both name this node, and contradict each other. Unset RANK: the launcher sets it for the processes.`,
+    `RANK is ${rank}, but ${from} is ${value}: both are the rank of this node and contradict each other. Unset RANK: the launcher sets it for the workers.`,
   );
 }
 
-/** Whoever reads RANK in the manifest of a PyTorchJob may take it for a process's. */
+/** In the manifest of a PyTorchJob, RANK looks like the rank of a process. */
 function noteOnRank(
   { rank }: OperatorEnvironment,
   nodeRank: number,
@@ -195,13 +200,13 @@ function noteOnRank(
   if (rank === undefined || nodes.max === 1 || processesPerNode === 1) return [];
   const processes = typeof processesPerNode === 'number' ? `${processesPerNode} processes` : 'processes';
   return [
-    `RANK is ${rank} in the environment: that of this node, ${nodeRank} of ${nodes.max}. Its ${processes} get ranks of their own.`,
+    `RANK=${rank} is the rank of this node (${nodeRank} of ${nodes.max}). Its ${processes} receive their own ranks.`,
   ];
 }
 
 type Meeting = Pick<Placement, 'masterAddress' | 'masterPort'> & Pick<RendezvousOptions, 'endpoint'>;
 
-/** Processes of one node need no name that other hosts know, and no port that somebody else might have: what an operator says of them does not count. */
+/** For one node, an operator's MASTER_ADDR and MASTER_PORT are ignored: loopback and a free port always work. */
 function settleMeeting(asked: Asked, operator: OperatorEnvironment, { max }: NodeRange): Meeting {
   const { masterAddr, masterPort: port, rdzvEndpoint } = asked;
   if (max === 1) {

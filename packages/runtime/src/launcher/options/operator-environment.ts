@@ -2,19 +2,19 @@ import { highestWorldSize } from '../../process-group/world-size.ts';
 import { isHost } from '../../store/host-name.ts';
 import { LaunchError } from '../launch-error.ts';
 
-/** What is in the environment beside PET_*: set by Kubeflow's operators for nodes, by launchers for processes. */
+/** Variables other than PET_*: Kubeflow's operators set them per node, launchers per process. */
 export interface OperatorEnvironment {
   rank: number | undefined;
   worldSize: number | undefined;
-  /** Only where it counts, as the next. */
+  /** Read only if needed, so that an invalid value that is not used causes no error. */
   readMasterAddress(): string | undefined;
-  /** Only where it counts: a service of Kubernetes that is named `master` puts `tcp://…` there. */
+  /** Read only if needed: a Kubernetes service named `master` sets MASTER_PORT to `tcp://…`. */
   readMasterPort(): number | undefined;
 }
 
 const highestPort = 65535;
 
-/** @throws LaunchError for a variable that is no such number. One that is set to nothing counts as not set. */
+/** @throws LaunchError if a variable is not an integer in its range. An empty variable counts as unset. */
 export function readOperator(env: NodeJS.ProcessEnv): OperatorEnvironment {
   return {
     rank: readInteger(env, 'RANK', 0),
@@ -30,7 +30,7 @@ function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {
   if (isHost(text)) return text;
   throw new LaunchError(
     2,
-    `The variable ${name} is '${text}', expected the name or address of a host. Correct or unset it.`,
+    `The variable ${name}: expected the name or address of a host, got '${text}'. Correct or unset it.`,
   );
 }
 
@@ -47,6 +47,6 @@ function readInteger(
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
   throw new LaunchError(
     2,
-    `The variable ${name} is '${text}', expected an integer ${range}. Correct or unset it.`,
+    `The variable ${name}: expected an integer ${range}, got '${text}'. Correct or unset it.`,
   );
 }

@@ -1,8 +1,8 @@
 /**
- * What each worker runs, as the command line names it, and with which arguments.
+ * The program that each worker runs, as named on the command line, and its arguments.
  *
- * `script`: a file that Node runs; `module` (-m): the entry of a package, found from the current folder as `import` finds it;
- * `program` (--no-node): any program, found as a shell finds it.
+ * `script`: a file that Node.js runs. `module` (-m): the entry point of a package, resolved from the current folder as
+ * `import` does. `program` (--no-node): any program, searched in PATH.
  */
 export interface Program {
   readonly kind: 'script' | 'module' | 'program';

@@ -25,16 +25,16 @@ const keys: Readonly<Record<string, Read>> = {
   keep_alive_max_attempt: (value) => ({ keepAliveMaxAttempts: parseAttempts(value) }),
   read_timeout: (value) => ({ readTimeoutMs: parseInterval(value) }),
   is_host: (value) => ({ isHost: parseTruth(value) }),
-  // Of torch's own store, which is another.
+  // Accepted and ignored: settings of torch's TCPStore.
   store_type: () => ({}),
   use_libuv: () => ({}),
   use_agent_store: () => ({}),
   heartbeat_timeout: () => ({}),
-  // That of --node-rank, as which torchrun passes it on.
+  // Accepted and ignored: torchrun sets it from --node-rank.
   rank: () => ({}),
 };
 
-/** Reads `key=value,key=value`, with torch's keys; seconds need not be whole. */
+/** Parses `key=value,key=value` with torch's keys. Seconds may have fractions. */
 export function parseRendezvousConfig(text: string): RendezvousConfig {
   const entries = text.split(',').map((entry) => entry.trim());
   return Object.assign(
@@ -45,10 +45,12 @@ export function parseRendezvousConfig(text: string): RendezvousConfig {
 
 function readEntry(entry: string): Partial<RendezvousConfig> {
   const [, key, value] = /^([^=]+)=(.+)$/.exec(entry) ?? ['', '', ''];
-  if (key === '') throw new InvalidArgumentError(`${entry} is no key=value.`);
+  if (key === '') throw new InvalidArgumentError(`Expected key=value, got ${entry}.`);
   if (!Object.hasOwn(keys, key)) {
     const known = Object.keys(keys);
-    throw new InvalidArgumentError(`${key} is none of ${known.join(', ')}.${suggestion(key, known)}`);
+    throw new InvalidArgumentError(
+      `Unknown key ${key}: expected ${known.join(', ')}.${suggestion(key, known)}`,
+    );
   }
   try {
     return keys[key](value);
@@ -63,5 +65,5 @@ function parseIntervalOrNone(value: string): number {
 
 function parseAttempts(value: string): number {
   if (/^[1-9]\d*$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('Expected a number from 1.');
+  throw new InvalidArgumentError('Expected an integer of at least 1.');
 }

@@ -1,30 +1,32 @@
-/** Where and how the agents of several nodes meet. */
+/** How the launchers of several nodes find each other. */
 export interface RendezvousOptions {
-  /** --rdzv-backend: `static`, in which each node has its rank from the start (torch's default), or `c10d`, in which nodes come and go. */
+  /** --rdzv-backend: `static` (fixed nodes and ranks) or `c10d` (nodes join and leave). Default: `static`. */
   backend: 'static' | 'c10d';
   /**
-   * --rdzv-endpoint, or else --master-addr and --master-port: where the job's store is. Undefined: nothing named it.
-   * `port` is undefined where nothing names it: 29500 for static, 29400 for c10d (torch's defaults).
+   * --rdzv-endpoint, or else --master-addr and --master-port: the address of the job's store. Undefined if none is set.
+   * Default of `port`: 29500 for static, 29400 for c10d (as torch).
    */
   endpoint: { readonly host: string; readonly port: number | undefined } | undefined;
   /** --rdzv-conf. */
   config: RendezvousConfig;
 }
 
-/** --rdzv-conf, with torch's keys (there in seconds) and defaults. */
+/** --rdzv-conf, with torch's keys (in seconds there) and defaults. */
 export interface RendezvousConfig {
-  /** join_timeout: for enough nodes to come; 600,000. `timeout` is the static rendezvous' name for it. */
+  /** join_timeout (static: also `timeout`): how long a node waits for the minimum of nodes. Default: 600,000. */
   joinTimeoutMs: number;
-  /** last_call_timeout: for more nodes, once there are enough; 30,000. */
+  /** last_call_timeout: how long to wait for more nodes than the minimum. Default: 30,000. */
   lastCallMs: number;
-  /** close_timeout: for closing the rendezvous; 30,000. */
+  /** close_timeout: how long closing the rendezvous may take. Default: 30,000. */
   closeTimeoutMs: number;
-  /** keep_alive_interval: between two signs of life; 5,000. */
+  /** keep_alive_interval: time between two heartbeats. Default: 5,000. */
   keepAliveIntervalMs: number;
-  /** keep_alive_max_attempt: signs of life that may be missed; 3. */
+  /** keep_alive_max_attempt: heartbeats that a node may miss. Default: 3. */
   keepAliveMaxAttempts: number;
-  /** read_timeout: for one answer of the store; 60,000. */
+  /** read_timeout: timeout of one call to the store. Default: 60,000. */
   readTimeoutMs: number;
-  /** is_host: whether this node hosts the store; undefined: it does where the endpoint is one of its own names or addresses. */
+  /**
+   * is_host: whether this node runs the store server. Default: true if the endpoint is a name or address of this host.
+   */
   isHost: boolean | undefined;
 }

@@ -1,22 +1,22 @@
-/** Which of a worker's two streams an option is about. */
+/** The output streams of a worker that an option selects. */
 export interface Streams {
   readonly stdout: boolean;
   readonly stderr: boolean;
 }
 
-/** The same for all workers of the node, or by local rank; ranks that are not named have none. */
+/** The same streams for all workers of the node, or streams by local rank; other ranks have none. */
 export type StreamsByRank = Streams | ReadonlyMap<number, Streams>;
 
 export const noStreams: Streams = { stdout: false, stderr: false };
 
-/** What is said of the worker `localRank`. */
+/** Streams that are selected for the worker `localRank`. */
 export function streamsOf(streams: StreamsByRank, localRank: number): Streams {
   return 'stdout' in streams ? streams : (streams.get(localRank) ?? noStreams);
 }
 
 /**
- * Reads torch's form (Std.from_str): 0 none, 1 stdout, 2 stderr, 3 both, for all or by local rank as in `0:1,1:2`; undefined for anything else, or
- * where a rank is named twice.
+ * Parses torch's form (Std.from_str): 0 none, 1 stdout, 2 stderr, 3 both, for all workers or by local rank, as in
+ * `0:1,1:2`. Undefined for any other text, or if a rank occurs twice.
  */
 export function parseStreamsByRank(text: string): StreamsByRank | undefined {
   if (/^[0-3]$/.test(text)) return streamsFrom(Number(text));

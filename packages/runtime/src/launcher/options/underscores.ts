@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 
 /**
- * The arguments with underscores in options' names replaced: torchrun takes --nproc_per_node as well as --nproc-per-node. Values, the script and what
- * follows it stay as they are.
+ * Replaces underscores in option names: torchrun accepts --nproc_per_node as well as --nproc-per-node. Does not change
+ * values, the script and its arguments.
  *
- * @param see Called with each option's name.
+ * @param see Called with the name of each option.
  */
 export function withDashes(
   argv: readonly string[],

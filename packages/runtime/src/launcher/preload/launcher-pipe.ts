@@ -1,4 +1,7 @@
-/** Names the descriptor of a pipe whose other end the launcher holds, and nobody else: it ends when the launcher does, however. */
+/**
+ * Contains the descriptor of a pipe that closes when the launcher ends, by any cause: only the launcher has the other
+ * end.
+ */
 export const launcherPipeVariable = 'RINGRUN_LAUNCHER_PIPE';
 
 /** The first descriptor after stdin, stdout and stderr. */

@@ -1,4 +1,4 @@
-// A thread that ends the worker, and everything that it started, when the launcher is gone.
+// A thread that kills the worker's process group when the launcher has ended.
 import { rm, write } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
@@ -8,7 +8,7 @@ export interface LauncherWatch {
   descriptor: number;
   launcherPid: number;
   rank: string;
-  /** In the folder of temporary files that the launcher can no longer remove. */
+  /** In the launcher's temporary folder, which this thread removes in its place. */
   errorFile: string | undefined;
 }
 
@@ -17,24 +17,24 @@ const { descriptor, launcherPid, rank, errorFile } = workerData as LauncherWatch
 const mostMsForLastWords = 200;
 
 new Socket({ fd: descriptor, readable: true, writable: false })
-  // An error, such as a connection reset, is followed by `close` as well.
+  // After an error, such as a connection reset, `close` follows too.
   .on('error', () => undefined)
   .on('close', endWithEverything)
   .resume();
 
 function endWithEverything(): void {
-  // Whoever reads stderr may have gone with the launcher, or read no longer.
+  // The reader of stderr may have ended with the launcher, or be blocked.
   setTimeout(killGroup, mostMsForLastWords);
   if (errorFile === undefined) sayWhy();
   else rm(dirname(errorFile), { recursive: true, force: true }, sayWhy);
 }
 
 function sayWhy(): void {
-  const gone = `its launcher (pid ${launcherPid}) is gone`;
-  write(2, `ringrun: rank ${rank} (pid ${process.pid}) ends because ${gone}\n`, killGroup);
+  const why = `its launcher (pid ${launcherPid}) has ended`;
+  write(2, `ringrun: rank ${rank} (pid ${process.pid}) ends because ${why}\n`, killGroup);
 }
 
 function killGroup(): void {
-  // The launcher made this process the leader of a group of its own.
+  // The launcher started this process as the leader of a process group.
   process.kill(-process.pid, 'SIGKILL');
 }

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { isOwnPackage } from './own-packages-names.ts';
 import { packageHomes } from './package-homes.ts';
 
-/** Resolves ringrun's packages from the launcher's side when the importing module cannot. */
+/** Resolves ringrun's packages from the launcher's folders if the importing module cannot. */
 export const resolve: ResolveHook = async (specifier, context, next) => {
   try {
     return await next(specifier, context);
@@ -13,7 +13,7 @@ export const resolve: ResolveHook = async (specifier, context, next) => {
       try {
         return await next(specifier, { ...context, parentURL: pathToFileURL(home).href });
       } catch (errorAtHome) {
-        // The next home may have it; when none has, the first error is the one that the user understands.
+        // Try the next home. If none has the package, throw the first error, which names the user's own path.
         if ((errorAtHome as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw errorAtHome;
       }
     }

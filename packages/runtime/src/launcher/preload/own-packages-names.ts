@@ -1,7 +1,7 @@
-/** Packages of ringrun that scripts import. */
+/** Packages of ringrun that a script can import. */
 export const ownPackages = ['ringrun', '@ringrun/nn'];
 
-/** Whether an import asks for a package of ringrun, or for a part of one. */
+/** Whether `specifier` is a package of ringrun, or a subpath of one. */
 export function isOwnPackage(specifier: string): boolean {
   return /^(?:ringrun|@ringrun\/[^/]+)(?:\/|$)/.test(specifier);
 }

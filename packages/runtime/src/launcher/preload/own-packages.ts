@@ -1,4 +1,4 @@
-// Lets a script import ringrun's packages although its own folder does not have them installed.
+// Lets a script import ringrun's packages if they are not installed in its own folder.
 import Module, { register } from 'node:module';
 import { isOwnPackage } from './own-packages-names.ts';
 import { packageHomes } from './package-homes.ts';
@@ -15,7 +15,7 @@ interface CommonJsLoader {
 register('./own-packages-hook.js', import.meta.url);
 resolveForRequireToo(Module as unknown as CommonJsLoader);
 
-/** Hooks of `register` do not see `require`, into which tsx turns the imports of a CommonJS file. */
+/** tsx compiles imports of CommonJS files to `require`, which the hooks of `register` do not handle. */
 function resolveForRequireToo(loader: CommonJsLoader): void {
   const resolveFilename = loader._resolveFilename.bind(loader);
   loader._resolveFilename = (request, parent, isMain, options) => {

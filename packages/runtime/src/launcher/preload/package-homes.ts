@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 
 /**
- * Folders from which ringrun's packages are looked for, upwards: the launcher's own, above which lies the workspace or the
- * node_modules folder that it was installed in, and then the one where the command was given.
+ * Folders from which ringrun's packages are resolved, upwards: the launcher's own, which is inside the workspace or a
+ * node_modules folder, and then the current folder of the command.
  */
 export const packageHomes: readonly string[] = [
   fileURLToPath(new URL('.', import.meta.url)),

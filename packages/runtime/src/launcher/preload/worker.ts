@@ -6,14 +6,14 @@ import type { LauncherWatch } from './launcher-watch.ts';
 
 const pipe = process.env[launcherPipeVariable];
 
-// Node processes that the script starts inherit its --import options; without the variable they know that they are not the worker.
+// Child processes of the script inherit its --import options. They are not workers: the variable is deleted below.
 if (isMainThread && pipe !== undefined) {
   Reflect.deleteProperty(process.env, launcherPipeVariable);
   installErrorRecord({ shownByLauncher: true });
   watchLauncher(Number(pipe));
 }
 
-/** On a thread of its own: training may hold the event loop for as long as it likes, in a collective too. */
+/** Runs on a separate thread, because training may block the event loop for any time, also in a collective. */
 function watchLauncher(descriptor: number): void {
   const { RANK: rank = '?', RINGRUN_ERROR_FILE: errorFile } = process.env;
   const workerData: LauncherWatch = { descriptor, launcherPid: process.ppid, rank, errorFile };

@@ -3,10 +3,10 @@ import { nameOf } from '../state.ts';
 import type { Clock, Step } from '../step.ts';
 import { mayStillRun, newParticipant, previousRankOf } from '../places.ts';
 
-/** There is no state: this node begins, with what it knows of a store that was lost. */
+/** Creates the first state of a store, with what this node knows of a previous store that was lost. */
 export function begin({ card, terms, before, freshName, runId }: Situation, { wall }: Clock): Step {
   const round = (before?.highestRound ?? 0) + 1;
-  const again = `${nameOf(card)} begins again what was lost with the store, with round ${round}`;
+  const again = `${nameOf(card)} restores the job after the loss of the store, with round ${round}`;
   return {
     kind: 'write',
     state: {
@@ -31,7 +31,7 @@ export function begin({ card, terms, before, freshName, runId }: Situation, { wa
       refused: [],
       events: [
         ...(before?.events ?? []),
-        { at: wall, what: before ? again : `${nameOf(card)} begins the job` },
+        { at: wall, what: before ? again : `${nameOf(card)} starts the job` },
       ],
     },
   };

@@ -4,7 +4,7 @@ import type { Participant, RendezvousState } from '../state.ts';
 import { stop, untilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
-/** The job is over: each node takes its name off, so that the host of the store knows when nobody needs it any more. */
+/** The job is over: each node removes itself from the state, so that the store server knows when it may stop. */
 export function leaveClosed(
   state: RendezvousState,
   situation: Situation,
@@ -14,7 +14,7 @@ export function leaveClosed(
   const { workers, card, wasThere } = situation;
   if (workers.kind === 'running') return stop('closed');
   if (workers.kind === 'stopping') return untilStopped();
-  // `comeIn` refuses it, by name.
+  // `comeIn` refuses it with a reason.
   if (!wasThere) return comeIn(state, situation, clock);
   const end = state.verdict!;
   const waits = state.waitList.some(({ id }) => id === card.id);

@@ -5,7 +5,7 @@ import type { Change, NodeCard, RendezvousState } from '../state.ts';
 import { leave, stop, untilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
-/** This node has no place yet: it takes one, or waits for one. */
+/** This node is not a participant yet: it joins, or waits for the next round. */
 export function comeIn(state: RendezvousState, situation: Situation, clock: Clock): Step {
   const { card, terms, leaving, workers } = situation;
   if (workers.kind === 'running') return stop('lost', true);
@@ -36,12 +36,12 @@ export function comeIn(state: RendezvousState, situation: Situation, clock: Cloc
       state,
       { ...knows, waitList: [...state.waitList, card] },
       clock,
-      `${nameOf(card)} waits to be let in`,
+      `${nameOf(card)} waits for the next round`,
     );
   return { kind: 'wait', reason: describeQueue(state, card) };
 }
 
-/** What a node brings along from a store that was lost, into a state that others have begun. */
+/** Merges this node's knowledge of a lost store into the state that other nodes created in a new store. */
 function whatIsKnownOf(state: RendezvousState, { before }: Situation): Change {
   if (!before || before.incarnation === state.incarnation) return {};
   const restartsUsed = Math.max(state.restartsUsed, before.restartsUsed);
@@ -57,9 +57,9 @@ function describeQueue(state: RendezvousState, card: NodeCard): string {
   const holder =
     terms.backend === 'static' &&
     participants.find((other) => other.card.nodeRank === card.nodeRank && !other.gone);
-  if (holder) return `${nameOf(holder.card)}, which has the same rank, to end or to be given up`;
+  if (holder) return `${nameOf(holder.card)}, which has the same rank, to end or to be declared dead`;
   if (participants.length >= terms.max) {
-    return `a place: ${participants.length} of at most ${terms.max} nodes take part`;
+    return `a free place: ${participants.length} of at most ${terms.max} nodes have joined`;
   }
   return `the next round: round ${round} ${phase === 'ending' ? 'ends' : 'is running'}`;
 }

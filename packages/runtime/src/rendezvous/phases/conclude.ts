@@ -5,7 +5,7 @@ import { nameOf } from '../state.ts';
 import { write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
-/** A round ends when all workers of all its nodes have ended. Whoever sees it first says what comes next. */
+/** A round ends when all workers of all its nodes have ended. The first node that sees it decides what follows. */
 export function conclude(state: RendezvousState, clock: Clock): Step | undefined {
   if (state.phase !== 'ending' || state.participants.some(({ report, gone }) => !report && !gone))
     return undefined;
@@ -16,11 +16,11 @@ export function conclude(state: RendezvousState, clock: Clock): Step | undefined
   );
   if (decision.kind === 'fail') {
     const verdict: Verdict = { kind: 'failed', reason: decision.reason, rootCause };
-    return write(state, { phase: 'closed', verdict }, clock, `the job has failed: ${decision.reason}`);
+    return write(state, { phase: 'closed', verdict }, clock, `the job failed: ${decision.reason}`);
   }
   const { restartsUsed, lastStartUpFailure } = decision.budget;
   const change = { ...nextGathering(state), restartsUsed, lastStartUpFailure };
-  const what = `round ${state.round} has ended: ${describeGone(state) ?? describeEnd(because, rootCause)}; ${decision.reason}`;
+  const what = `round ${state.round} ended: ${describeGone(state) ?? describeEnd(because, rootCause)}; ${decision.reason}`;
   return write(state, change, clock, what);
 }
 
@@ -49,7 +49,7 @@ function nextGathering(state: RendezvousState): Change {
   };
 }
 
-/** What failed because of them is no news. */
+/** If nodes left or died, they are the reason; failures of other workers follow from it. */
 function describeGone({ participants }: RendezvousState): string | undefined {
   const gone = participants
     .filter((other) => other.gone)
@@ -66,10 +66,10 @@ function describeEnd(because: EndOfRound | undefined, rootCause: RootCause | und
     case 'left':
       return `${because.by} leaves`;
     case 'joined':
-      return `${because.by} came`;
+      return `${because.by} joined`;
     case 'cut off':
-      return `${because.by} did not reach the store for too long`;
+      return `${because.by} lost contact with the store`;
     case undefined:
-      return 'all its nodes are gone';
+      return 'all its nodes left or died';
   }
 }

@@ -4,7 +4,7 @@ import type { Participant, RendezvousState, RootCause } from '../state.ts';
 import { stop, untilStopped, write } from '../step.ts';
 import type { Clock, End, Step } from '../step.ts';
 
-/** The round ends: this node ends its workers, says how they ended, and waits for those of the others. */
+/** The round ends: this node stops its workers, reports how they ended, and waits for the other nodes. */
 export function endRound(
   state: RendezvousState,
   situation: Situation,
@@ -33,7 +33,7 @@ function reportEnd(state: RendezvousState, { card, workers, leaving }: Situation
   return write(state, { participants, rootCause }, clock, undefined, end);
 }
 
-/** What is known to be the consequence of another failure counts least; else the failure that ended the round does. */
+/** Prefers a failure that is not a consequence of another one; otherwise the failure that ended the round. */
 function earlierCause(
   known: RootCause | undefined,
   own: RootCause | undefined,

@@ -1,4 +1,4 @@
-/** What concerns every node, whatever its part. */
+/** Steps that any node may take, in every phase. */
 import { leaseLength } from '../situation.ts';
 import type { Situation } from '../situation.ts';
 import { changed, nameOf, namesOf } from '../state.ts';
@@ -6,7 +6,7 @@ import type { Change, NodeCard, Participant, RendezvousState } from '../state.ts
 import { write } from '../step.ts';
 import type { Clock, End, Step } from '../step.ts';
 
-/** Why this node may not take part, once it has come. */
+/** Ends this node if another node has refused it. */
 export function refusalToRead(state: RendezvousState, { card }: Situation): Step | undefined {
   const refusal = state.refused.find(({ id }) => id === card.id);
   if (!refusal) return undefined;
@@ -15,7 +15,7 @@ export function refusalToRead(state: RendezvousState, { card }: Situation): Step
   return { kind: 'write', state: changed(state, { refused }, []), end };
 }
 
-/** Only the host of the store listens: when it is gone, so is the store. */
+/** Removes nodes without heartbeats. Only the node that serves the store checks them: if it ends, so does the store. */
 export function whatTheHostHears(
   state: RendezvousState,
   { silent, card, timing }: Situation,
@@ -26,7 +26,7 @@ export function whatTheHostHears(
   const dead = state.participants.filter((other) => !other.gone && isSilent(other.card));
   if (waiting.length + dead.length === 0) return undefined;
   const cards = [...waiting, ...dead.map((other) => other.card)];
-  const what = `${namesOf(cards)} died: no sign of life for ${leaseLength(timing) / 1000} s`;
+  const what = `${namesOf(cards)} died: no heartbeat for ${leaseLength(timing) / 1000} s`;
   const waitList = state.waitList.filter((other) => !isSilent(other));
   const change =
     state.phase === 'joining' || state.phase === 'closed'
@@ -50,13 +50,13 @@ function buryThem(state: RendezvousState, dead: readonly Participant[]): Change 
   };
 }
 
-/** Whoever holds a node rank, and lives, says so when another comes with the same. One that has died cannot, and is replaced. */
+/** A live node refuses another node with the same node rank. A dead node cannot, so it is replaced. */
 export function objection(state: RendezvousState, { card }: Situation, clock: Clock): Step | undefined {
   if (state.terms.backend === 'c10d' || state.phase === 'closed') return undefined;
   const holds = state.participants.some((other) => other.card.id === card.id && !other.gone);
   const rival = holds && state.waitList.find((other) => other.nodeRank === card.nodeRank);
   if (!rival) return undefined;
-  const why = `${nameOf(rival)} cannot join: ${nameOf(card)} has --node-rank ${card.nodeRank ?? 0} already. Give each node a rank of its own, from 0 to ${state.terms.max - 1}`;
+  const why = `${nameOf(rival)} cannot join: ${nameOf(card)} already has --node-rank ${card.nodeRank ?? 0}. Give each node its own rank, from 0 to ${state.terms.max - 1}`;
   const change = {
     waitList: state.waitList.filter((other) => other !== rival),
     refused: [...state.refused, { id: rival.id, why }],

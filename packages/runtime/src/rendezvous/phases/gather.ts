@@ -6,7 +6,7 @@ import type { RendezvousState } from '../state.ts';
 import { write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
-/** Nodes gather, until there are enough of them; this one has its place. */
+/** This node has joined and waits until enough nodes have joined. */
 export function gather(state: RendezvousState, situation: Situation, clock: Clock): Step {
   const { card, leaving, timing, joiningSince } = situation;
   const others = state.participants.filter((other) => other.card.id !== card.id);
@@ -25,10 +25,10 @@ export function gather(state: RendezvousState, situation: Situation, clock: Cloc
   if (clock.now - joiningSince < timing.joinTimeoutMs)
     return { kind: 'wait', reason: describeMissing(state, missing) };
   const why = `waited ${timing.joinTimeoutMs / 1000} s for ${describeMissing(state, missing)}`;
-  return write(state, without, clock, `${nameOf(card)} gives up: it ${why}`, { kind: 'timed out', why });
+  return write(state, without, clock, `${nameOf(card)} timed out: it ${why}`, { kind: 'timed out', why });
 }
 
-/** Milliseconds for which more nodes may come, although there are enough. */
+/** Milliseconds for which more nodes may join after the minimum is reached. */
 function lastCallLeft(state: RendezvousState, situation: Situation, now: number): number {
   const { enoughSince, incarnationSince, timing } = situation;
   const isFull = state.participants.length === state.terms.max || state.sameNodes;
@@ -37,7 +37,7 @@ function lastCallLeft(state: RendezvousState, situation: Situation, now: number)
   return Math.max(lastCallOver, lostRoundsOver) - now;
 }
 
-/** Whether nodes that are not here may have ranks, in a round of a store that was lost, until their lease is over. */
+/** Whether absent nodes may still run a round of a lost store, until their lease expires. */
 function mayBeOthers(state: RendezvousState, isFull: boolean): boolean {
   const here = new Set(state.participants.map(({ card }) => card.id));
   const known = state.mayStillRun.some((id) => !here.has(id));
@@ -54,11 +54,11 @@ function giveRanks(state: RendezvousState, clock: Clock): Step {
     roundsBegun: state.roundsBegun + 1,
     mayStillRun: [],
   } as const;
-  return write(state, change, clock, `round ${state.round} begins with ${count}: ${names}`);
+  return write(state, change, clock, `round ${state.round} starts with ${count}: ${names}`);
 }
 
 function describeLastCall({ participants, terms }: RendezvousState, leftMs: number): string {
-  return `more nodes: ${participants.length} of ${describeRange(terms)} are here, and the last call ends in ${Math.ceil(leftMs / 1000)} s`;
+  return `more nodes: ${participants.length} of ${describeRange(terms)} have joined, and the last call ends in ${Math.ceil(leftMs / 1000)} s`;
 }
 
 function describeMissing({ terms, participants }: RendezvousState, missing: number): string {
@@ -67,5 +67,5 @@ function describeMissing({ terms, participants }: RendezvousState, missing: numb
   const ranks = Array.from({ length: terms.max }, (_, rank) => rank);
   const absent = ranks.filter((rank) => cards.every(({ nodeRank }) => nodeRank !== rank));
   const which = terms.backend === 'static' ? ` with --node-rank ${absent.join(', ')}` : '';
-  return `${more}${which}; here are ${namesOf(cards)}`;
+  return `${more}${which}; joined: ${namesOf(cards)}`;
 }

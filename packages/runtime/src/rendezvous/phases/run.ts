@@ -6,7 +6,7 @@ import type { EndOfRound, NodeCard, Participant, RendezvousState } from '../stat
 import { stop, untilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
-/** Ranks are given: workers start, run, and finish or fail. */
+/** Ranks are assigned: workers start, run, and finish or fail. */
 export function run(state: RendezvousState, situation: Situation, self: Participant, clock: Clock): Step {
   const { card, leaving, workers } = situation;
   const mine = workers.kind !== 'none' && workers.round === state.round ? workers : undefined;
@@ -23,7 +23,7 @@ export function run(state: RendezvousState, situation: Situation, self: Particip
       state,
       { kind: 'cut off', by: nameOf(card) },
       clock,
-      `${nameOf(card)} did not reach the store for too long and ended its workers`,
+      `${nameOf(card)} lost contact with the store and stopped its workers`,
     );
   }
   if ((mine.kind === 'running' && mine.failing) || (mine.kind === 'ended' && mine.end !== 'finished')) {
@@ -47,7 +47,7 @@ function mayStart(state: RendezvousState, situation: Situation, self: Participan
   if (workers.kind === 'running') return stop('lost', true);
   if (workers.kind === 'stopping') return untilStopped();
   if (clock.now >= mustStopAt(lease))
-    return { kind: 'wait', reason: 'the store to confirm that this node is alive' };
+    return { kind: 'wait', reason: "the store to confirm this node's heartbeat" };
   if (state.master) return { kind: 'start' };
   if (state.participants[0] !== self) {
     return { kind: 'wait', reason: `${nameOf(state.participants[0].card)} to find a port for rank 0` };
@@ -65,7 +65,7 @@ function reportFinished(state: RendezvousState, card: NodeCard, clock: Clock): S
     state,
     { participants, phase: 'closed', verdict: { kind: 'finished' } },
     clock,
-    'the job is finished',
+    'the job finished',
   );
 }
 

@@ -2,20 +2,20 @@ import { trainerServerIn } from './server-variables.ts';
 import type { TrainJobProgress } from './train-job-progress.ts';
 
 let progress: TrainJobProgress | undefined;
-/** Asked for once: `undefined` until then. */
+/** Created on first use; `undefined` before. */
 let opening: Promise<void> | undefined;
 let isReported = false;
 
-/** From here on a report tells Kubeflow Trainer more than a count. */
+/** Stops reporting counted steps, because a report sends more than a count. */
 export function leaveTellingToReport(): void {
   isReported = true;
 }
 
 /**
- * Tells Kubeflow Trainer, in the pod of a TrainJob and where no report does, how many steps DistributedDataParallel has made. How many there will be nobody has
- * said to us, so no percentage: a number that is right, and that goes on as long as the training does.
+ * Reports the number of steps of DistributedDataParallel to Kubeflow Trainer, in the pod of a TrainJob
+ * without a training report. The total is unknown, so no percentage is sent.
  *
- * Called by rank 0 after every step; returns at once.
+ * Rank 0 calls it after every step. It returns at once.
  */
 export function tellOfSteps(steps: number): void {
   if (isReported) return;

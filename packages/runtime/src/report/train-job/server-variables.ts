@@ -1,12 +1,15 @@
-/** Where Kubeflow Trainer takes the progress of a TrainJob, as the operator says it in the pod's environment. */
+/**
+ * Kubeflow Trainer's server for the progress of a TrainJob, from the environment that the operator sets in
+ * the pod.
+ */
 export interface TrainerServer {
   url: string;
-  /** Files: the certificate that the server's is signed by, and a token that is replaced from time to time. */
+  /** Files: the CA certificate of the server, and a token, which Kubernetes rotates. */
   certificateFile: string;
   tokenFile: string;
 }
 
-/** Undefined unless all three variables are set. */
+/** Returns undefined unless all three variables are set. */
 export function trainerServerIn(env: NodeJS.ProcessEnv): TrainerServer | undefined {
   const url = env['KUBEFLOW_TRAINER_SERVER_URL'];
   const certificateFile = env['KUBEFLOW_TRAINER_SERVER_CA_CERT'];

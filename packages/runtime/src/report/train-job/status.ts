@@ -1,24 +1,24 @@
-/** How far a training is, as Kubeflow Trainer shows it of a TrainJob. */
+/** The status of a TrainJob, in the format of Kubeflow Trainer. */
 export interface TrainerStatus {
-  /** Whole percent; absent where nobody knows how much there is to do. */
+  /** Whole percent; absent if the total is unknown. */
   progressPercentage?: number;
-  /** Whole seconds; absent where nobody knows. */
+  /** Whole seconds; absent if unknown. */
   estimatedRemainingSeconds?: number;
   metrics: { name: string; value: string }[];
 }
 
-/** Where a training stands. */
+/** The progress of training. */
 export interface Standing {
   /** From 1. */
   epoch: number;
-  /** Undefined where nobody has said. */
+  /** Undefined if unknown. */
   epochs: number | undefined;
-  /** Steps of the epoch that are over, and that it has. */
+  /** Completed and total steps of the epoch. */
   steps: number;
   stepsOfEpoch: number;
 }
 
-/** The part of the training that is done, from 0 to 1; undefined where nobody has said how many epochs there will be. */
+/** The completed fraction of training, from 0 to 1; undefined if the number of epochs is unknown. */
 export function fractionDone({ epoch, epochs, steps, stepsOfEpoch }: Standing): number | undefined {
   if (epochs === undefined || epochs <= 0) return undefined;
   const ofEpoch = stepsOfEpoch > 0 ? steps / stepsOfEpoch : 1;
@@ -26,16 +26,16 @@ export function fractionDone({ epoch, epochs, steps, stepsOfEpoch }: Standing): 
 }
 
 /**
- * Seconds until the end, when the rest goes as fast as what was done since `from`; undefined before anything was.
+ * Estimates the remaining seconds from the rate since `from`; undefined before any progress.
  *
- * @param from the part that was done when this process began, which is more than 0 where a training is resumed
- * @param now the part that is done
+ * @param from the completed fraction when this process started; above 0 after resuming
+ * @param now the completed fraction
  */
 export function secondsLeft(from: number, now: number, secondsSince: number): number | undefined {
   return now > from ? (secondsSince / (now - from)) * (1 - now) : undefined;
 }
 
-/** 100 is for the end: a training of which 99.9% are done goes on. */
+/** Rounds down: 100 is reported only at the end. */
 export function statusOf(
   fraction: number | undefined,
   left: number | undefined,
@@ -50,7 +50,7 @@ export function statusOf(
   };
 }
 
-/** Six significant digits, as a person would write them; NaN and infinities by name. */
+/** Formats a number with six significant digits; NaN and infinities by name. */
 function formatMetric(value: number): string {
   return String(Number.isFinite(value) ? Number(value.toPrecision(6)) : value);
 }

@@ -4,7 +4,7 @@ import type { Standing, TrainerStatus } from './status.ts';
 import type { TrainerServer } from './server-variables.ts';
 import { postStatus } from './trainer-server.ts';
 
-/** Time as the progress sees it, in milliseconds. */
+/** The clock used for rates and intervals, in milliseconds. */
 export interface Clock {
   now: () => number;
   sleep: (ms: number) => Promise<unknown>;
@@ -21,12 +21,12 @@ export interface TrainJobProgressOptions {
 
 const monotonicClock: Clock = { now: () => performance.now(), sleep };
 
-/** Numbers that are shown beside the progress, by name; those that are undefined are left out. */
+/** Metrics shown next to the progress, by name. Undefined ones are omitted. */
 export type Metrics = Readonly<Record<string, number | undefined>>;
 
 /**
- * Tells Kubeflow Trainer how far a TrainJob is. What goes wrong with that is said once for each kind of failure, and never disturbs the training: requests go
- * out beside it, one at a time.
+ * Reports the progress of a TrainJob to Kubeflow Trainer. Requests run in the background, one at a time. A
+ * failure never disturbs training and is logged once per kind.
  */
 export class TrainJobProgress {
   readonly #server: Readonly<TrainerServer>;
@@ -35,7 +35,7 @@ export class TrainJobProgress {
   readonly #failures = new Set<string>();
   readonly #clock: Clock;
   readonly #startedAt: number;
-  /** The part of the training that was done when the first step was reported. */
+  /** The completed fraction at the first reported step. */
   #from: number | undefined;
   #fraction: number | undefined;
   #metrics: Metrics = {};
@@ -55,19 +55,19 @@ export class TrainJobProgress {
     return this.#sending === undefined && this.#clock.now() >= this.#nextAt;
   }
 
-  /** A step begins an epoch, or one is resumed in its middle: what was done before does not count for the rate. */
+  /** Starts an epoch, or resumes one mid-epoch: earlier progress is not counted in the rate. */
   begin(standing: Standing): void {
     this.#from ??= fractionDone(standing);
   }
 
-  /** Where the training stands; is sent when it is due. Returns at once. */
+  /** Records progress, and sends it if the interval has passed. Returns at once. */
   show(standing: Standing, metrics: Metrics): void {
     this.#fraction = fractionDone(standing);
     this.#metrics = metrics;
     if (this.isDue) this.#send(this.#status());
   }
 
-  /** The last status: nothing is left to do. Waits until a request may be sent, and until it was. */
+  /** Sends the final status. Waits until a request is allowed, and until it has been sent. */
   async end(): Promise<void> {
     await this.#sending;
     await this.#clock.sleep(Math.max(this.#nextAt - this.#clock.now(), 0));
@@ -95,8 +95,8 @@ export class TrainJobProgress {
     if (this.#failures.has(code)) return;
     this.#failures.add(code);
     this.#log(
-      `ringrun: the progress of this TrainJob was not taken by ${this.#server.url} (${code}: ${message}). Training goes on; ` +
-        `it is tried again every ${this.#intervalMs / 1000} s, and this is not said again.`,
+      `ringrun: ${this.#server.url} did not accept the progress of this TrainJob (${code}: ${message}). Training continues; ` +
+        `ringrun retries every ${this.#intervalMs / 1000} s. (Printed once per kind of failure.)`,
     );
   }
 }

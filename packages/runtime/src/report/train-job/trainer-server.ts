@@ -3,10 +3,10 @@ import { request } from 'node:https';
 import type { TrainerServer } from './server-variables.ts';
 import type { TrainerStatus } from './status.ts';
 
-/** Milliseconds for one request. */
+/** Timeout of one request in milliseconds. */
 const requestMs = 5000;
 
-/** A status that was not taken. `code` tells one kind of failure from another. */
+/** The server did not accept a status. `code` identifies the kind of failure. */
 export class NotTakenError extends Error {
   readonly code: string;
 
@@ -17,9 +17,10 @@ export class NotTakenError extends Error {
 }
 
 /**
- * Posts a status. Both files are read each time: the token rotates, and the certificate may.
+ * Posts a status. Reads both files each time, because the token is rotated and the certificate may be.
  *
- * @throws NotTakenError when the server answers with anything but success; the errors of files, TLS and network.
+ * @throws NotTakenError if the server does not answer with success; errors of the file system, TLS and
+ * network
  */
 export async function postStatus(server: TrainerServer, status: TrainerStatus): Promise<void> {
   const [ca, token] = await Promise.all([

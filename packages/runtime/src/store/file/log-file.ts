@@ -6,21 +6,21 @@ import { loadNative } from '@ringrun/native';
 import { decodeRecords, encodeRecord, fileHeader } from './record.ts';
 import type { FileRecord } from './record.ts';
 
-/** The byte whose lock is the right to write. */
+/** Offset of the byte that a writer locks. */
 const penByte = 0;
-/** Bytes that members keep locked while they live. */
+/** Offset of the byte that a member keeps locked while its process lives. */
 const memberByte = (index: number) => 1 + index;
 
 /**
- * A file of records that several processes append to. All state is in the file and in the kernel's locks: a process that dies at any moment leaves at worst
- * the beginning of a record, which the next writer cuts off, and keeps no lock.
+ * A file of records that several processes append to. All state is in the file and in the kernel's locks: a process
+ * that dies leaves at worst an incomplete record, which the next writer cuts off, and no lock.
  */
 export class LogFile {
   /** Absolute. */
   readonly path: string;
   readonly #file: FileHandle;
   readonly #native = loadNative();
-  /** End of the last record that was read. */
+  /** Offset of the end of the last record read. */
   #position = 0;
 
   private constructor(path: string, file: FileHandle) {
@@ -28,7 +28,7 @@ export class LogFile {
     this.#file = file;
   }
 
-  /** Opens the file, or makes an empty one, which is read and written by its user alone. */
+  /** Opens the file, or creates an empty one that only its user can read and write. */
   static async open(path: string): Promise<LogFile> {
     const absolute = resolve(path);
     try {
@@ -38,7 +38,7 @@ export class LogFile {
     }
   }
 
-  /** Takes the right to write, unless another has it. Whoever has it reads before he writes. */
+  /** Locks the file for writing; false if another process has the lock. The holder must read before it writes. */
   tryTakePen(): boolean {
     return this.#lockingCall(() => this.#native.tryLockByte(this.#file.fd, penByte));
   }
@@ -47,7 +47,7 @@ export class LogFile {
     this.#native.unlockByte(this.#file.fd, penByte);
   }
 
-  /** This file is that member's. The kernel takes note of its death. */
+  /** Marks the member as living until this process dies or closes the file. */
   markAsLiving(index: number): void {
     this.#lockingCall(() => this.#native.tryLockByte(this.#file.fd, memberByte(index)));
   }
@@ -56,7 +56,7 @@ export class LogFile {
     return this.#lockingCall(() => this.#native.isByteLockedElsewhere(this.#file.fd, memberByte(index)));
   }
 
-  /** Whether the path still names this file. */
+  /** True if the path still names this file. */
   async isInPlace(): Promise<boolean> {
     try {
       const [here, there] = await Promise.all([
@@ -70,24 +70,25 @@ export class LogFile {
   }
 
   /**
-   * Records that have come since the last time.
+   * Records appended since the last call.
    *
-   * Opens the file anew: on a network file system that is when others' writes are looked for.
+   * Opens the file again, because network file systems look for other clients' writes on open.
    *
-   * @throws RingrunError `ERR_STORE_LOST` when the file is no longer there, or another one, or shorter; `ERR_STORE_FILE` when it is none of a store.
+   * @throws RingrunError `ERR_STORE_LOST` if the file was removed, replaced or shortened; `ERR_STORE_FILE` if it is no
+   * store.
    */
   async read(): Promise<FileRecord[]> {
     const bytes = await this.#bytesSince(this.#position);
     if (this.#position > 0) return this.#take(bytes);
     if (!fileHeader.subarray(0, bytes.length).equals(bytes.subarray(0, fileHeader.length))) {
-      throw fileError(this.path, 'is no file of a ringrun store', 'it begins with other bytes');
+      throw fileError(this.path, 'is no ringrun store', 'it begins with other bytes');
     }
     if (bytes.length < fileHeader.length) return [];
     this.#position = fileHeader.length;
     return this.#take(bytes.subarray(fileHeader.length));
   }
 
-  /** Appends, and cuts off what a writer that was killed has left. The caller has the pen, and has read. */
+  /** Appends records, and cuts off the incomplete record of a killed writer. The caller holds the pen and has read. */
   async append(records: readonly FileRecord[]): Promise<void> {
     const header = this.#position === 0 ? [fileHeader] : [];
     const bytes = Buffer.concat([...header, ...records.map(encodeRecord)]);
@@ -95,25 +96,25 @@ export class LogFile {
       await this.#file.truncate(this.#position);
       await writeAll(this.#file, bytes, this.#position);
     } catch (cause) {
-      // Half of a record would be cut off by the next writer too.
+      // Best effort: the next writer cuts an incomplete record off too.
       await this.#file.truncate(this.#position).catch(() => undefined);
       throw fileError(this.path, 'cannot be written to', cause);
     }
     this.#position += bytes.length;
   }
 
-  /** Empties the file. The caller has the pen. */
+  /** Empties the file. The caller holds the pen. */
   async clear(): Promise<void> {
     await this.#file.truncate(0);
     this.#position = 0;
   }
 
-  /** Removes it from the file system; whoever waits for the pen finds it gone. */
+  /** Removes the file. Processes that wait for the pen detect that. */
   async remove(): Promise<void> {
     await unlink(this.path).catch(() => undefined);
   }
 
-  /** Gives up all locks. */
+  /** Releases all locks. */
   async close(): Promise<void> {
     await this.#file.close();
   }
@@ -132,7 +133,7 @@ export class LogFile {
       const [own, { ino, dev, size }] = await Promise.all([this.#file.stat(), file.stat()]);
       if (own.ino !== ino || own.dev !== dev) throw lostFile(this.path, 'another file is in its place');
       if (size < position)
-        throw lostFile(this.path, `it has become shorter, ${size} bytes after ${position}`);
+        throw lostFile(this.path, `it was shortened from ${position} or more bytes to ${size}`);
       return await readAll(file, position, size - position);
     } finally {
       await file.close();
@@ -143,12 +144,16 @@ export class LogFile {
     try {
       return call();
     } catch (cause) {
-      throw fileError(this.path, 'cannot be locked; choose a folder on a file system that has locks', cause);
+      throw fileError(
+        this.path,
+        'cannot be locked; choose a folder on a file system that supports locks',
+        cause,
+      );
     }
   }
 }
 
-/** How often a file may be removed and made by others between two calls of ours. */
+/** Attempts if other processes remove and create the file between two calls. */
 const mostAttempts = 100;
 
 async function openOrCreate(path: string): Promise<FileHandle> {
@@ -168,11 +173,13 @@ async function openOrCreate(path: string): Promise<FileHandle> {
   }
 }
 
-/** A link's own name is taken, and what it names is not there. Nothing is made behind it: in a folder that others write to, the link may be theirs. */
+/**
+ * Refuses a dangling link, so that no file is created through it: in a shared folder, another user may have planted it.
+ */
 async function refuseLinkToNothing(path: string): Promise<void> {
   const target = await readlink(path).catch(() => undefined);
   if (target === undefined || (await stat(path).catch(() => undefined)) !== undefined) return;
-  throw new Error(`it is a link to ${target}, which is not there`);
+  throw new Error(`it is a link to ${target}, which does not exist`);
 }
 
 async function readAll(file: FileHandle, position: number, length: number): Promise<Buffer> {
@@ -197,7 +204,7 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
 function fileError(path: string, problem: string, cause: unknown): RingrunError {
   return new RingrunError(
     'ERR_STORE_FILE',
-    `The store's file ${path} ${problem} (${describe(cause)}). Name a new file, in a folder that all processes of the job see and may write to.`,
+    `The store's file ${path} ${problem} (${describe(cause)}). Use a new file, in a folder that all processes of the job can write to.`,
     { cause },
   );
 }
@@ -205,7 +212,7 @@ function fileError(path: string, problem: string, cause: unknown): RingrunError 
 function lostFile(path: string, cause: unknown): RingrunError {
   return new RingrunError(
     'ERR_STORE_LOST',
-    `The store in the file ${path} was lost while it was in use: ${describe(cause)}. Start the job again, with a file that nobody else touches.`,
+    `The store in the file ${path} was lost while it was in use: ${describe(cause)}. Restart the job with a file that no other program uses.`,
     { cause },
   );
 }

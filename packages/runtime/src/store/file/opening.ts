@@ -9,30 +9,30 @@ import type { FileRecord } from './record.ts';
 import { Roll, admit } from './roll.ts';
 import type { FileMember } from './roll.ts';
 
-/** Milliseconds between two attempts to get in. */
+/** Milliseconds between two attempts to open the file. */
 const askEveryMs = 20;
 
 /** A file of which this process is a member. */
 export interface OpenedFile {
   log: LogFile;
   roll: Roll;
-  /** This opening's name. */
+  /** Unique id of this opening. */
   client: string;
-  /** What was there before. */
+  /** Records written before this opening. */
   records: FileRecord[];
 }
 
 export interface Opening {
   path: string;
-  /** 0: not said. */
+  /** 0: unknown. */
   worldSize: number;
   timeoutMs: number;
   lines: WaitingLines;
-  /** Takes the line that says that a run which was killed has left something. */
+  /** Receives the line about a file left by a killed run. */
   log: (line: string) => void;
 }
 
-/** Opens the file as soon as this process belongs to its run; that of a complete one has to end first. */
+/** Opens the file and joins its run. Waits for the end of another run that is complete. */
 export async function openPatiently(opening: Opening): Promise<OpenedFile> {
   const { path, timeoutMs, lines } = opening;
   const startedAt = performance.now();
@@ -49,8 +49,8 @@ async function tryToOpen(opening: Opening): Promise<OpenedFile | { obstacle: str
   const log = await LogFile.open(opening.path);
   let opened: OpenedFile | undefined;
   try {
-    if (!log.tryTakePen()) return { obstacle: 'another process writes to it' };
-    // Between its opening and its locking, the last member of an earlier run may have removed it.
+    if (!log.tryTakePen()) return { obstacle: 'another process is writing to it' };
+    // The last member of an earlier run may have removed the file between opening and locking.
     if (!(await log.isInPlace())) return { obstacle: 'it was removed' };
     const found = await enter(log, opening);
     log.returnPen();
@@ -69,7 +69,7 @@ async function enter(log: LogFile, opening: Opening): Promise<OpenedFile | { obs
   if (admission.decision === 'refuse') throw otherSize(log.path, worldSize, admission.because);
   if (admission.decision === 'wait') {
     return {
-      obstacle: `it belongs to a run of ${worldSize} processes that still goes on (${namesOf(admission.for)})`,
+      obstacle: `it belongs to a run of ${worldSize} processes that is still active (${namesOf(admission.for)})`,
     };
   }
   if (admission.decision === 'start-afresh') {
@@ -80,7 +80,7 @@ async function enter(log: LogFile, opening: Opening): Promise<OpenedFile | { obs
   return { log, roll, records, client: await join(log, roll, worldSize) };
 }
 
-/** The lock comes before the record: whoever reads the record finds its member alive. */
+/** Locks before it appends: a process that reads the record must find its member alive. */
 async function join(log: LogFile, roll: Roll, worldSize: number): Promise<string> {
   const client = randomUUID();
   const record: FileRecord = {
@@ -108,15 +108,15 @@ function namesOf(members: readonly FileMember[]): string {
 }
 
 function startingAfresh(path: string, killed: readonly FileMember[]): string {
-  return `ringrun: the file ${path} was left by a run that is gone (${namesOf(killed)}): starting afresh`;
+  return `ringrun: clearing the file ${path}, which was left by a killed run (${namesOf(killed)})`;
 }
 
 function otherSize(path: string, worldSize: number, member: FileMember): RingrunError {
   const sizeOf = (size: number) => (size === 0 ? 'any number of processes' : `${size} processes`);
   return new RingrunError(
     'ERR_JOB_MISMATCH',
-    `The file ${path} is the store of ${sizeOf(member.worldSize)}, which ${namesOf([member])} has opened; this process expects ${sizeOf(worldSize)}. ` +
-      `Give all processes of one job the same world size, and another job another file.`,
+    `The store in the file ${path} cannot be opened: expected a store of ${sizeOf(worldSize)}, got one of ${sizeOf(member.worldSize)}, opened by ${namesOf([member])}. ` +
+      `Set the same world size on all processes of a job, and use a different file for each job.`,
   );
 }
 
@@ -124,6 +124,6 @@ function notLetIn(path: string, obstacle: string, timeoutMs: number): StoreTimeo
   return new StoreTimeoutError(
     [],
     `The store in the file ${path} could not be opened within ${formatDuration(timeoutMs)}: ${obstacle}. ` +
-      `Wait for that run's end, or give this one another file.`,
+      `Wait until that run has ended, or use another file.`,
   );
 }

@@ -7,8 +7,9 @@ import type { Fields } from '../protobuf.ts';
  *
  *     u32 length, little-endian | u32 CRC32C of the message, little-endian | the message: `Record` below
  *
- * A file only grows, under a lock. A record whose bytes are not all there, or whose sum is wrong, and everything behind it, is what a writer left that was
- * killed, or zeros of a file system that crashed; the next writer cuts it off. A reader, who takes no lock, may see a record that is being written in the same state, and looks again.
+ * A file only grows, under a lock. An incomplete record, or one with a wrong checksum, and everything after it, was
+ * left by a killed writer or is zeros of a crashed file system; the next writer cuts it off. Readers take no lock, so
+ * they may also see a record that is being written, and read again later.
  */
 export const fileHeader = Buffer.from('ringrun-store-file/1\n');
 
@@ -17,22 +18,22 @@ export const recordProto = `
   package ringrun;
 
   message Record {
-    string client = 1;      // differs for every opening of the file
+    string client = 1;      // unique for every opening of the file
     oneof entry {
       Joined joined = 2;
       Left left = 3;
       Withdrawn withdrawn = 4;
-      bytes request = 5;    // a Request of the store over ZeroMQ that changes something: all who read the file let it take effect, in the file's order
+      bytes request = 5;    // a writing Request as over ZeroMQ: every reader applies it, in the file's order
     }
   }
 
   message Joined {
     string host = 1;
     uint32 pid = 2;
-    uint32 world_size = 3;  // 0: not said
+    uint32 world_size = 3;  // 0: unknown
   }
-  message Left {}           // is done with the store
-  message Withdrawn {}      // was never a part of the run: what it came for has failed
+  message Left {}           // has closed the store
+  message Withdrawn {}      // does not count as a member: its job has failed to start
 `;
 
 export type FileRecord = { client: string } & FileEntry;
@@ -42,7 +43,7 @@ export type FileEntry =
   | { entry: 'left' | 'withdrawn' }
   | { entry: 'request'; request: Uint8Array };
 
-/** Length and sum. */
+/** Length and checksum. */
 const prefixBytes = 8;
 
 const recordFields: Fields = {
@@ -69,7 +70,7 @@ export function encodeRecord({ entry, ...fields }: FileRecord): Buffer {
   return bytes;
 }
 
-/** The records that are complete, and how many bytes they take. */
+/** The complete records and their size in bytes. */
 export function decodeRecords(bytes: Buffer): { records: FileRecord[]; consumed: number } {
   const records: FileRecord[] = [];
   let consumed = 0;
@@ -84,7 +85,8 @@ export function decodeRecords(bytes: Buffer): { records: FileRecord[]; consumed:
 function messageAt(bytes: Buffer, start: number): Buffer | undefined {
   if (bytes.length < start + prefixBytes) return undefined;
   const length = bytes.readUInt32LE(start);
-  // Every message names its client. Eight zero bytes, which a crashed file system may leave, would pass for an empty one: its sum is 0.
+  // No message is empty, because each has a client. Eight zero bytes, left by a crashed file system, would be valid:
+  // CRC32C of nothing is 0.
   if (length === 0) return undefined;
   const end = start + prefixBytes + length;
   if (bytes.length < end) return undefined;

@@ -12,13 +12,13 @@ import type { OpenedFile } from './opening.ts';
 import type { FileRecord } from './record.ts';
 import { isLast } from './roll.ts';
 
-/** Milliseconds between two looks at a file that others are to write to, as torch. */
+/** Milliseconds between two polls of the file, as in torch. */
 const lookEveryMs = 10;
-/** Milliseconds between two attempts to get the right to write, on which a file is for some microseconds at a time. */
+/** Milliseconds between two attempts to lock the file for writing. Writers hold the lock for microseconds. */
 const tryEveryMs = 1;
-/** How much longer than a call's own time its turn may be held up by others' writes. */
+/** Milliseconds beyond a call's timeout that it may wait for other writers. */
 const graceMs = 1000;
-/** Milliseconds that leaving may wait for that right. Whoever leaves without it counts as killed. */
+/** Milliseconds that leaving may wait for the lock. A process that leaves without it counts as killed. */
 const leavingMs = 5000;
 
 const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'check', 'numKeys']);
@@ -38,26 +38,27 @@ export interface ReplicaOptions {
 }
 
 /**
- * This process's copy of the state in a file. Calls that change something are appended to the file, and then take effect here as everywhere: in the file's
- * order. Calls that look are answered from the copy, once it has everything that is in the file.
+ * This process's copy of the state in a file. Writing calls are appended to the file and applied in the file's order,
+ * as in every process. Reading calls are answered from the copy after it has read the whole file.
  *
- * Calls take their turns in order; one that waits for keys lets others pass. While calls are under way the file is looked at again and again.
+ * Calls are executed in order, except that calls that wait for keys do not block others. The file is polled while calls
+ * are pending.
  */
 export class Replica {
   readonly #opened: OpenedFile;
   readonly #options: ReplicaOptions;
   readonly #state: StoreState;
   readonly #name: string;
-  /** Whose turn has not come. */
+  /** Calls that were not executed yet. */
   #queue: PendingCall[] = [];
-  /** All that are under way. */
+  /** All calls that were not answered yet. */
   readonly #pending = new Map<number, PendingCall>();
   #nextId = 1;
   #working: Promise<void> | undefined;
-  /** Why no further call can succeed. */
+  /** The error of all further calls, once the store has ended. */
   #ended: RingrunError | undefined;
   #left: Promise<void> | undefined;
-  /** Cuts the sleep between two turns short. */
+  /** Ends the sleep between two turns early. */
   #alarm = new AbortController();
 
   constructor(opened: OpenedFile, options: ReplicaOptions) {
@@ -70,11 +71,11 @@ export class Replica {
     }
   }
 
-  /** As `CallingStore.request`. */
+  /** See `CallingStore.request`. */
   request(call: Call, timeoutMs: number): Promise<Success> {
     if (this.#ended) return Promise.reject(this.#ended);
     const id = this.#nextId++;
-    // Taken down now: the caller may change his array afterwards.
+    // Copied, because the caller may change its array afterwards.
     const fixed = decodeRequest(encodeRequest({ id, call })).call;
     return new Promise((resolve, reject) => {
       const pending = { id, call: fixed, timeoutMs, startedAt: performance.now(), resolve, reject };
@@ -85,7 +86,7 @@ export class Replica {
     });
   }
 
-  /** Rejects what is under way, and leaves: for good, or as if it had not come. */
+  /** Rejects pending calls and leaves the run; `withdrawn` undoes joining. */
   async leave(how: 'left' | 'withdrawn'): Promise<void> {
     this.#ended = new RingrunError('ERR_STORE_CLOSED', `This process has closed ${this.#name}.`);
     this.#rejectAll(this.#ended);
@@ -97,7 +98,7 @@ export class Replica {
     try {
       if (await this.#takePenPatiently()) await this.#signOff(how);
     } catch (error) {
-      // A file that is gone needs nobody's leave.
+      // A file that was removed or replaced needs no record.
       if (!(error instanceof RingrunError)) throw error;
     } finally {
       await this.#opened.log.close();
@@ -117,11 +118,11 @@ export class Replica {
       this.#ended ??= error as RingrunError;
       this.#rejectAll(this.#ended);
     }
-    // In the same turn of the event loop in which nothing was under way any more: the next call begins anew.
+    // Must be in the same turn of the event loop as the check of #pending, so that the next call starts a new loop.
     this.#working = undefined;
   }
 
-  /** Carries out what is queued; false when another process writes at the moment. */
+  /** Executes the queued calls; false if another process holds the lock. */
   async #takeTurns(): Promise<boolean> {
     const writes = this.#queue.some(({ call }) => !readingCalls.has(call.op));
     if (!writes) {
@@ -153,7 +154,7 @@ export class Replica {
     return { client: this.#opened.client, entry: 'request', request: encodeRequest({ id, call }) };
   }
 
-  /** A record of another process. */
+  /** Applies a record of another process. */
   #take(record: FileRecord): void {
     if (record.entry !== 'request') {
       this.#opened.roll.take(record);
@@ -184,7 +185,10 @@ export class Replica {
     return missingKeysError(this.#name, call, timeoutMs, missingKeys, missing);
   }
 
-  /** Those that wait for keys, and those whose turn has not come because another process does not stop writing. */
+  /**
+   * Rejects calls that wait for keys too long, and calls that could not be executed because another process holds the
+   * lock.
+   */
   #giveUpOverdue(): void {
     const now = performance.now();
     this.#deliver(this.#state.expire(now));
@@ -225,7 +229,7 @@ export class Replica {
     return true;
   }
 
-  /** The caller has the pen, and gives it back by closing the file. */
+  /** The caller holds the pen and releases it by closing the file. */
   async #signOff(how: 'left' | 'withdrawn'): Promise<void> {
     const { log, roll, client } = this.#opened;
     await this.#readOn();
@@ -250,7 +254,7 @@ export class Replica {
 function notWritten(path: string, call: Call, timeoutMs: number): StoreTimeoutError {
   return new StoreTimeoutError(
     keysOf(call),
-    `${describeCall(call)} was not carried out within ${formatDuration(timeoutMs)}: another process keeps the file ${path} locked. ` +
-      `A process of this job has stopped in the middle of a write, or the file system does not answer.`,
+    `${describeCall(call)} timed out after ${formatDuration(timeoutMs)}: another process keeps the file ${path} locked. ` +
+      `Look for a process of this job that was stopped during a write, and check that the file system responds.`,
   );
 }

@@ -1,33 +1,33 @@
 import type { FileRecord } from './record.ts';
 
-/** One opening of the file, in the order of the openings. */
+/** One opening of the file. */
 export interface FileMember {
   client: string;
-  /** Counts openings from 0; names the byte that this member keeps locked while it lives. */
+  /** Number of the opening, from 0. Determines the byte that this member keeps locked while it lives. */
   index: number;
   host: string;
   pid: number;
-  /** 0: not said. */
+  /** 0: unknown. */
   worldSize: number;
   left: boolean;
 }
 
-/** What somebody who opens the file has to do. */
+/** Decision for a process that opens the file. */
 export type Admission =
   | { decision: 'join' }
-  /** What is there is of a run that is over; `killed`: who of it has not left. */
+  /** The file is of a run that has ended. `killed`: its members that did not leave. */
   | { decision: 'start-afresh'; killed: FileMember[] }
-  /** A run that is complete still goes on. */
+  /** A complete run is still active. */
   | { decision: 'wait'; for: FileMember[] }
-  /** The run that goes on has another number of processes. */
+  /** The active run has another world size. */
   | { decision: 'refuse'; because: FileMember };
 
-/** Who has opened a file, as its records tell. Those who have withdrawn do not count. */
+/** Members of a file by its records, without those that have withdrawn. */
 export class Roll {
   readonly #members = new Map<string, FileMember>();
   #openings = 0;
 
-  /** Takes note of a record of membership. */
+  /** Applies a record of membership. */
   take(record: FileRecord): void {
     const { client } = record;
     if (record.entry === 'withdrawn') this.#members.delete(client);
@@ -41,16 +41,17 @@ export class Roll {
     return [...this.#members.values()];
   }
 
-  /** The index that the next opening gets. */
+  /** Index of the next opening. */
   get nextIndex(): number {
     return this.#openings;
   }
 }
 
 /**
- * Whether one who opens the file for a run of `worldSize` processes (0: not said) belongs to the run that the file tells of.
+ * Decides if a process that opens the file for a run of `worldSize` processes (0: unknown) belongs to the run in the
+ * file.
  *
- * @param lives Whether a member's process still has the file open. One that neither lives nor has left was killed.
+ * @param lives True if a member's process still has the file open. A member that neither lives nor has left was killed.
  */
 export function admit(
   members: readonly FileMember[],
@@ -59,7 +60,7 @@ export function admit(
 ): Admission {
   const living = members.filter((member) => !member.left && lives(member));
   const other = (living.length > 0 ? living : members).find((member) => member.worldSize !== worldSize);
-  // Without a number of processes nobody can tell where a run ends: such a file belongs to whoever opens it, for as long as it is there.
+  // Without a world size the end of a run is unknown: every process that opens such a file joins it.
   const boundless = members.some((member) => member.worldSize === 0);
   if (other && (living.length > 0 || boundless)) return { decision: 'refuse', because: other };
   if (worldSize === 0) return { decision: 'join' };
@@ -71,8 +72,8 @@ export function admit(
 }
 
 /**
- * Whether nobody needs the file once this member is gone: none of the others lives, and no further one will come, because all have come, or because none has
- * but this one, whose run has failed.
+ * True if no process needs the file after this member: no other member lives, and no further one will join, because the
+ * run is complete or has failed to start.
  */
 export function isLast(
   members: readonly FileMember[],

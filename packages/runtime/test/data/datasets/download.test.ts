@@ -127,7 +127,7 @@ describe('a mirror is left for the next one, and not asked again, when it', () =
     const working = await startMirror(good);
     expectAll(await download([silent.url, working.url], { patienceMs: 1000 }));
     expect(silent.requests).toEqual(['/mnist/one.gz']);
-    await expect(download([silent.url], { patienceMs: 1000 })).rejects.toThrow('nothing came for 1 s');
+    await expect(download([silent.url], { patienceMs: 1000 })).rejects.toThrow('no data for 1 s');
   });
 
   test('does not exist', async () => {
@@ -162,5 +162,5 @@ test('a slow mirror is not a silent one', async () => {
 });
 
 test('without a mirror it says so', async () => {
-  await expect(download([])).rejects.toThrow('there is no mirror to ask');
+  await expect(download([])).rejects.toThrow('no mirror is configured');
 });

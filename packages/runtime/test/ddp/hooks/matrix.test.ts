@@ -13,7 +13,7 @@ function matrix(rows: number, columns: number, values: readonly number[] = []): 
   return { rows, columns, data };
 }
 
-test('products of a matrix and a thin one', () => {
+test('multiplies a matrix by a thin matrix', () => {
   const m = matrix(2, 3, [1, 2, 3, 4, 5, 6]);
   const p = matrix(2, 2);
   multiply(m, matrix(3, 2, [1, 0, 0, 1, 1, 1]), p);
@@ -36,14 +36,14 @@ function gram({ rows, columns, data }: Matrix): number[] {
 
 const identity = [1, 0, 0, 0, 1, 0, 0, 0, 1].map((value) => expect.closeTo(value, 6) as number);
 
-test('columns become orthonormal, nearly dependent ones too', () => {
+test('orthonormalizes columns, even nearly dependent ones', () => {
   const m = matrix(4, 3, [1, 1, 2, 0, 1e-4, 3, 0, 0, -1, 0, 0, 5]);
   orthogonalize(m);
   expect(gram(m)).toEqual(identity);
   expect([m.data[0], m.data[4]]).toEqual([1, expect.closeTo(1, 6)]);
 });
 
-test('a column that depends on those before is drawn anew, or becomes zeros', () => {
+test('a linearly dependent column is redrawn, or set to zeros', () => {
   const values = [1, 2, 0, 2, 4, 0, 3, 6, 0, 4, 8, 0];
   const redrawn = matrix(4, 3, values);
   let draws = 0;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { destinationOf, linePrefix, needsFiles } from '../../../src/launcher/logs/destinations.ts';
 import { parsed } from '../options/parsed.ts';
 
-/** Destinations of stdout and stderr of the local ranks 0 and 1. */
+/** `expected`: destinations of stdout and stderr, for the local ranks 0 and 1. */
 test.each<[args: string, expected: [string, string][]]>([
   [
     '',
@@ -84,19 +84,19 @@ test.each<[args: string, expected: [string, string][]]>([
   expect(needsFiles(logs, 2)).toBe(expected.flat().some((destination) => destination.startsWith('file')));
 });
 
-test('files of a rank that is not there are none', () => {
+test('needs no files if only absent ranks are redirected', () => {
   expect(needsFiles(parsed('-r 5:3').options.logs, 2)).toBe(false);
 });
 
-test('the prefix names the rank, and the node where there are several', () => {
+test('the prefix names the rank, and with several nodes also the node', () => {
   const place = { role: 'default', rank: 3, groupRank: 1 };
   expect(linePrefix({ ...place, groupWorldSize: 1 })).toBe('[default3]:');
   expect(linePrefix({ ...place, groupWorldSize: 2 })).toBe('[1:default3]:');
 });
 
-test('a folder that nothing is written to is said', () => {
+test('warns about --log-dir without --redirects or --tee', () => {
   expect(parsed('--log-dir logs').notes).toEqual([
-    '--log-dir is given, but no output goes to files: add --redirects 3 or --tee 3.',
+    '--log-dir is set, but no output is written to files. Add --redirects 3 or --tee 3.',
   ]);
   expect(parsed('--log-dir logs -r 1').notes).toEqual([]);
 });

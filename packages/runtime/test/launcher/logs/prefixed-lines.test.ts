@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PrefixedLines } from '../../../src/launcher/logs/prefixed-lines.ts';
 
-/** What is shown of pieces of a stream, and what follows at its end. */
+/** Returns the output for these chunks of a stream and its end. */
 function shown(...pieces: (string | Uint8Array)[]): string {
   const lines = new PrefixedLines('[é0]:');
   const parts = pieces.map((piece) => lines.push(Buffer.from(piece)));
@@ -12,7 +12,7 @@ describe('lines', () => {
   const text = 'ä line\n\nanother — €\r\nno end';
   const expected = '[é0]:ä line\n[é0]:\n[é0]:another — €\r\n[é0]:no end\n';
 
-  test('are the same wherever the stream is cut, inside of characters too', () => {
+  test('are the same wherever the stream is split, also inside a character', () => {
     const bytes = Buffer.from(text);
     for (let at = 0; at <= bytes.length; at += 1) {
       expect(shown(bytes.subarray(0, at), bytes.subarray(at))).toBe(expected);
@@ -20,11 +20,11 @@ describe('lines', () => {
     expect(shown(...Array.from(bytes, (byte) => Uint8Array.of(byte)))).toBe(expected);
   });
 
-  test('nothing is shown of nothing', () => {
+  test('an empty stream prints nothing', () => {
     expect(shown('')).toBe('');
   });
 
-  test('one without an end is shown in pieces', () => {
+  test('a long line without a line break is printed in pieces', () => {
     const lines = new PrefixedLines('>');
     let length = 0;
     for (let i = 0; i < 64; i += 1) length += lines.push(Buffer.alloc(4096, 'x')).length;
@@ -33,27 +33,25 @@ describe('lines', () => {
   });
 });
 
-describe('a line that comes again', () => {
-  test('is counted, until another comes', () => {
-    expect(shown('a\na\n', 'a\na\nb\na\n')).toBe(
-      '[é0]:a\n[é0]:(the same line 3 times more)\n[é0]:b\n[é0]:a\n',
-    );
+describe('a repeated line', () => {
+  test('is counted until another line arrives', () => {
+    expect(shown('a\na\n', 'a\na\nb\na\n')).toBe('[é0]:a\n[é0]:(repeated 3 more times)\n[é0]:b\n[é0]:a\n');
   });
 
-  test('once is shown', () => {
+  test('is printed if it is repeated once', () => {
     expect(shown('a\na\nb\n')).toBe('[é0]:a\n[é0]:a\n[é0]:b\n');
   });
 
-  test('is told of when nothing comes for a while, and at the end', () => {
+  test('is reported on a pause and at the end', () => {
     const lines = new PrefixedLines('>');
     expect(lines.push(Buffer.from('a\na\na\n')).toString()).toBe('>a\n');
-    expect(lines.pause().toString()).toBe('>(the same line 2 times more)\n');
+    expect(lines.pause().toString()).toBe('>(repeated 2 more times)\n');
     expect(lines.pause().toString()).toBe('');
     expect(lines.push(Buffer.from('a\na\na')).toString()).toBe('');
-    expect(lines.end().toString()).toBe('>(the same line 3 times more)\n');
+    expect(lines.end().toString()).toBe('>(repeated 3 more times)\n');
   });
 
-  test('is shown each time where it is empty', () => {
+  test('is printed each time if it is empty', () => {
     expect(shown('\n\n\n')).toBe('[é0]:\n[é0]:\n[é0]:\n');
   });
 });

@@ -13,7 +13,7 @@ const speak = `
 const quiet = speak.replace('process.kill', '() => process.kill');
 const inLines = quiet.replace('last words', 'last words\\n');
 
-/** The only run in `directory`. */
+/** Returns the folder of the only run in `directory`. */
 function onlyRun(directory: string): string {
   const runs = readdirSync(directory);
   expect(runs).toHaveLength(1);
@@ -22,7 +22,7 @@ function onlyRun(directory: string): string {
 
 const sorted = (text: string) => text.split('\n').filter(Boolean).sort();
 
-test("--redirects 3: nothing on the console, torch's files, and where they are", async () => {
+test("--redirects 3 writes torch's files and prints their folder, but no output", async () => {
   const directory = join(temporaryFolder(), 'new/folder');
   const args = [
     '--nproc',
@@ -40,7 +40,7 @@ test("--redirects 3: nothing on the console, torch's files, and where they are",
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
     stdout: '',
-    stderr: `ringrun: output of the workers is in ${run}\n`,
+    stderr: `ringrun: writing the output of the workers to ${run}\n`,
   });
   expect(run).toMatch(/\/my-job_\w{6}$/);
   expect(readdirSync(run)).toEqual(['attempt_0']);
@@ -51,7 +51,7 @@ test("--redirects 3: nothing on the console, torch's files, and where they are",
   }
 });
 
-test('--tee 3: files, and every line with its rank, also the last words of a worker that dies', async () => {
+test('--tee 3 writes files and prints each line with its rank, also of a dying worker', async () => {
   const directory = temporaryFolder();
   const { code, stdout, stderr } = await launch([
     '-t',
@@ -70,12 +70,12 @@ test('--tee 3: files, and every line with its rank, also the last words of a wor
   expect(readFileSync(join(files, 'stdout.log'), 'utf8')).toBe('out of 0\nlast words');
 });
 
-test('--tee of one rank, with a filter: others write nothing to the console, files are whole', async () => {
+test('--tee of one rank with a filter hides other ranks on the console, not in files', async () => {
   const directory = temporaryFolder();
   const args = ['--nproc', '3', '-t', '0:1,1:1', '--local-ranks-filter', '1,2', '--log-dir', directory];
   const { code, stdout, stderr } = await launch([...args, temporaryScript('a.mjs', inLines)]).ended;
   expect(code).toBe(0);
-  // What goes to the console directly has no prefix.
+  // Output written directly to the console has no prefix.
   expect(sorted(stdout)).toEqual(['[default1]:last words', '[default1]:out of 1', 'last words', 'out of 2']);
   expect(sorted(stderr).filter((line) => line.startsWith('err'))).toEqual(['err of 1', 'err of 2']);
   const attempt = join(onlyRun(directory), 'attempt_0');
@@ -83,7 +83,7 @@ test('--tee of one rank, with a filter: others write nothing to the console, fil
   expect(existsSync(join(attempt, '2'))).toBe(false);
 });
 
-test('each attempt has a folder of its own', async () => {
+test('each attempt has its own folder', async () => {
   const directory = temporaryFolder();
   const script = temporaryScript(
     'a.mjs',
@@ -97,7 +97,7 @@ test('each attempt has a folder of its own', async () => {
   expect(texts).toEqual(['attempt 0\n', 'attempt 1\n']);
 });
 
-test('without --log-dir files are where temporary files are', async () => {
+test('writes to the temporary folder without --log-dir', async () => {
   const folder = temporaryFolder();
   const { code } = await launch(['-r', '1', temporaryScript('a.mjs', quiet)], { env: { TMPDIR: folder } })
     .ended;
@@ -107,15 +107,15 @@ test('without --log-dir files are where temporary files are', async () => {
   expect(readFileSync(join(folder, runs[0], 'attempt_0/0/stdout.log'), 'utf8')).toBe('out of 0\nlast words');
 });
 
-test('an exit without an error: the report names the file in which the output is', async () => {
+test('names the file with the output if a worker exits without an error record', async () => {
   const directory = temporaryFolder();
   const script = temporaryScript('a.mjs', "console.error('why'); process.exit(4);");
   const { code, stderr } = await launch(['-r', '2', '--log-dir', directory, script]).ended;
   expect(code).toBe(4);
-  expect(stderr).toContain(`its own output in ${join(onlyRun(directory), 'attempt_0/0/stderr.log')} tells`);
+  expect(stderr).toContain(`see its output in ${join(onlyRun(directory), 'attempt_0/0/stderr.log')}`);
 });
 
-test('a folder that cannot be made is refused before anything runs', async () => {
+test('refuses a folder that cannot be created before any worker starts', async () => {
   const file = temporaryScript('file', '');
   const { code, stdout, stderr } = await launch([
     '-r',
@@ -125,12 +125,12 @@ test('a folder that cannot be made is refused before anything runs', async () =>
     temporaryScript('a.mjs', quiet),
   ]).ended;
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toContain(`can be made in ${file}: EEXIST`);
-  expect(stderr).toContain('Give another --log-dir');
+  expect(stderr).toContain(`output of the workers in ${file}: EEXIST`);
+  expect(stderr).toContain('Pass another --log-dir');
 });
 
 test(
-  'a console that nobody reads holds up neither the worker nor the launcher, whose memory stays as it is',
+  "a blocked console blocks neither worker nor launcher, and the launcher's memory stays constant",
   { timeout: 60_000 },
   async () => {
     const megabytes = 48;
@@ -159,7 +159,7 @@ test(
     });
     await expect.poll(() => existsSync(done), { timeout: 30_000 }).toBe(true);
 
-    // It hears signals although its console is full.
+    // The launcher handles signals although its console is full.
     child.kill('SIGTERM');
     const before = peakBytes(child.pid!);
     let bytes = 0;
@@ -180,7 +180,7 @@ test(
   },
 );
 
-/** VmHWM of a process; undefined when it has ended. */
+/** VmHWM of a process; undefined after its end. */
 function peakBytes(pid: number): number | undefined {
   try {
     const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

@@ -8,7 +8,7 @@ const stdout = { stdout: true, stderr: false };
 const stderr = { stdout: false, stderr: true };
 const none = { stdout: false, stderr: false };
 
-test("without options: torchrun's defaults", () => {
+test("uses torchrun's defaults without options", () => {
   expect(parsed('')).toEqual({
     options: {
       program: { kind: 'script', name: 'train.js', arguments: [] },
@@ -47,7 +47,7 @@ test("without options: torchrun's defaults", () => {
 
 const host = { host: 'host0', port: undefined };
 
-/** Each option as a flag, its variable, a value, and what it means. */
+/** Options as a flag, the variable that sets the same, a value, and the parsed result. */
 const options: [flag: string, variable: string, value: string, means: Partial<LaunchOptions>][] = [
   ['--nproc', 'PET_NPROC_PER_NODE', '2', { processesPerNode: 2 }],
   ['--nproc-per-node', 'PET_NPROC_PER_NODE', '2', { processesPerNode: 2 }],
@@ -76,10 +76,10 @@ const options: [flag: string, variable: string, value: string, means: Partial<La
 ];
 
 describe.each(options)('%s or %s, %s', (flag, variable, value, means) => {
-  // Some have a meaning only where there are several nodes.
+  // Some options are used only with several nodes.
   const several = flag === '--nnodes' ? '' : '--nnodes 2';
 
-  test('as a flag, in all its forms', () => {
+  test('is parsed as a flag in all forms', () => {
     const underscored = flag.replace(/(?<=\w)-/g, '_');
     for (const form of [
       `${flag} ${value}`,
@@ -91,7 +91,7 @@ describe.each(options)('%s or %s, %s', (flag, variable, value, means) => {
     }
   });
 
-  test('as a variable', () => {
+  test('is parsed as a variable', () => {
     expect(parsed(several, { [variable]: value }).options).toMatchObject(means);
     expect(parsed(several, { [variable]: ' ' })).toEqual(parsed(several));
   });
@@ -103,11 +103,11 @@ test.each([
   ['', { PET_NPROC_PER_NODE: '3', PET_N_PROC_PER_NODE: '4' }, { processesPerNode: 3 }],
   ['--max-restarts 1', { PET_MAX_RESTARTS: '2' }, { maxRestarts: 1 }],
   ['--grace-period 1', { RINGRUN_GRACE: '2' }, { gracePeriodMs: 1000 }],
-])('what the command line says wins: %s in %j', (args, env, means) => {
+])('the command line takes precedence: %s with %j', (args, env, means) => {
   expect(parsed(args, env).options).toMatchObject(means);
 });
 
-test('what follows the script belongs to the script, underscores, help and all', () => {
+test('passes arguments after the script to the script unchanged, also --help', () => {
   const args = ['--nproc', '3', '--batch_size=4', '--help', '--', '-x'];
   const { options } = parseCommandLine(['--master_port', '1234', 'a_b.ts', ...args], {});
   expect(options).toMatchObject({ processesPerNode: 1, masterPort: 1234 });
@@ -123,7 +123,7 @@ test.each([
   ['--no-python', {}, 'program'],
   ['', { PET_NO_PYTHON: 'true' }, 'program'],
   ['', { PET_NO_PYTHON: '0', PET_MODULE: '0' }, 'script'],
-])('%s in %j: a %s', (args, env, kind) => {
+])('%s with %j runs a %s', (args, env, kind) => {
   expect(parsed(args, env).options.program.kind).toBe(kind);
 });
 
@@ -137,14 +137,14 @@ test.each([
       [11, stderr],
     ]),
   ],
-])('-r and -t %s', (text, means) => {
+])('parses -r and -t %s', (text, means) => {
   expect(parsed(`-r ${text}`).options.logs).toMatchObject({ redirects: means, tee: none });
   expect(parsed('', { PET_REDIRECTS: text }).options.logs).toMatchObject({ redirects: means, tee: none });
   expect(parsed(`-t${text}`).options.logs).toMatchObject({ redirects: none, tee: means });
   expect(parsed('', { PET_TEE: text }).options.logs).toMatchObject({ redirects: none, tee: means });
 });
 
-test('--log-dir and --local-ranks-filter', () => {
+test('parses --log-dir and --local-ranks-filter', () => {
   const logs = { directory: 'my_logs', filter: [0, 2] };
   expect(parsed('--log_dir my_logs --local_ranks_filter 0,2').options.logs).toMatchObject(logs);
   const env = { PET_LOG_DIR: 'my_logs', PET_LOCAL_RANKS_FILTER: '0,2' };
@@ -156,7 +156,7 @@ test.each([
   ['host0:1234', { host: 'host0', port: 1234 }],
   ['[fd00::1]:1234', { host: 'fd00::1', port: 1234 }],
   ['fd00::1', { host: 'fd00::1', port: undefined }],
-])('--rdzv-endpoint %s', (text, endpoint) => {
+])('parses --rdzv-endpoint %s', (text, endpoint) => {
   const env = { PET_RDZV_BACKEND: 'c10d', PET_NNODES: '1:3', PET_RDZV_ENDPOINT: text };
   const expected = {
     nodes: { min: 1, max: 3 },
@@ -167,7 +167,7 @@ test.each([
   expect(parsed(`--nnodes=1:3 --rdzv-backend=c10d --rdzv-endpoint=${text}`).options).toMatchObject(expected);
 });
 
-test('--rdzv-conf has the keys of torch, in seconds', () => {
+test("parses --rdzv-conf with torch's keys, in seconds", () => {
   const conf =
     'join_timeout=1,last_call_timeout=0,close_timeout=3,keep_alive_interval=0.5,keep_alive_max_attempt=5,read_timeout=6,is_host=true,rank=1';
   const expected = {
@@ -183,20 +183,20 @@ test('--rdzv-conf has the keys of torch, in seconds', () => {
   expect(parsed('', { PET_RDZV_CONF: conf }).options.rendezvous.config).toEqual(expected);
 });
 
-describe('refused', () => {
+describe('refuses', () => {
   test.each<[args: string, says: string[]]>([
     ['--nprok 2', ['--nprok', 'Did you mean --nproc?']],
     ['--nodes 2', ["unknown option '--nodes'", 'Did you mean --nnodes?']],
     ['--rdzv-endpont host', ['Did you mean --rdzv-endpoint?']],
     ['--max_restart 1', ['Did you mean --max-restarts?']],
-    ['--start-method spawn', ['an option of torchrun', 'Leave it out']],
+    ['--start-method spawn', ['an option of torchrun', 'Remove it']],
     ['--nproc 2 --nproc-per-node 3', ['--nproc 2 and --nproc-per-node 3']],
-    ['--nnodes 0', ["'0'", 'a number of nodes from 1']],
+    ['--nnodes 0', ["'0'", 'a number of nodes of at least 1']],
     ['--nnodes 3:1', ["'3:1'", 'MIN:MAX']],
     ['--nnodes 1:2:3', ["'1:2:3'"]],
     ['--nnodes 1:3', ['--nnodes 1:3', 'add --rdzv-backend c10d']],
-    ['--rdzv-backend etcd-v2', ["'etcd-v2'", 'use c10d', '--rdzv-endpoint']],
-    ['--rdzv-backend etcd', ['use c10d']],
+    ['--rdzv-backend etcd-v2', ["'etcd-v2'", 'Use c10d', '--rdzv-endpoint']],
+    ['--rdzv-backend etcd', ['Use c10d']],
     ['--rdzv-backend c10', ['Expected static or c10d', 'Did you mean c10d?']],
     ['--rdzv-endpoint host:port', ["'host:port'", 'host:port, with a port from 1 to 65535']],
     ...['[::1', 'a:b:c', '-x', '[host0]', 'a..b', '1:2', '.'].flatMap((host): [string, string[]][] => [
@@ -208,20 +208,20 @@ describe('refused', () => {
       ['--rdzv-endpoint', `'${host}'`, 'Expected host or host:port'],
     ]),
     ['--rdzv-conf join_timeot=3', ['join_timeot', 'Did you mean join_timeout?']],
-    ['--rdzv-conf join_timeout', ['join_timeout is no key=value']],
+    ['--rdzv-conf join_timeout', ['Expected key=value, got join_timeout']],
     ['--rdzv-conf join_timeout=soon', ['join_timeout is soon', 'seconds above 0']],
     ['--standalone --nnodes 2', ['--standalone and --nnodes=2 contradict', 'one node']],
-    ['--node-rank 1', ['--node-rank is 1', 'there is one node', '--nnodes']],
-    ['--nnodes 2 --node-rank 2', ['--node-rank is 2', 'there are 2 nodes', 'from 0 to 1']],
+    ['--node-rank 1', ['--node-rank: expected 0 in a job of one node, got 1', '--nnodes']],
+    ['--nnodes 2 --node-rank 2', ['--node-rank: expected a rank from 0 to 1 in a job of 2 nodes, got 2']],
     ['--node-rank -1', ["'-1'"]],
     ['-m --no-node', ['--module and --no-node contradict']],
     ['-r 4', ["'4'", '3 (both)', '0:1,1:2']],
     ['-t 0:1,0:2', ["'0:1,0:2'"]],
     ['--local-ranks-filter 0:1', ["'0:1'", 'local ranks, such as 0,2']],
     ['--signals-to-handle SIGKILL', ['SIGKILL cannot be caught']],
-    ['--signals-to-handle SIGUSER1', ['SIGUSER1 is no signal', 'Did you mean SIGUSR1?']],
+    ['--signals-to-handle SIGUSER1', ['Unknown signal SIGUSER1', 'Did you mean SIGUSR1?']],
     ['--numa-binding nodes', ["'nodes'", 'node, socket, exclusive, core-complex']],
-    ['--max-restarts x', ["'x'", 'from 0']],
+    ['--max-restarts x', ["'x'", 'of at least 0']],
     ['--monitor-interval 0', ['seconds above 0']],
     ['--master-port 0', ['from 1 to 65535']],
   ])('%s', (args, says) => {
@@ -232,7 +232,7 @@ describe('refused', () => {
 
   test.each<[variable: string, value: string, says: string[]]>([
     ['PET_NPROC_PER_NODE', 'two', ["The variable PET_NPROC_PER_NODE is 'two'", '--nproc-per-node']],
-    ['PET_RDZV_BACKEND', 'etcd', ["The variable PET_RDZV_BACKEND is 'etcd'", 'use c10d']],
+    ['PET_RDZV_BACKEND', 'etcd', ["The variable PET_RDZV_BACKEND is 'etcd'", 'Use c10d']],
     ['PET_STANDALONE', 'perhaps', ["The variable PET_STANDALONE is 'perhaps'", '1 or 0']],
     ['RINGRUN_GRACE', 'long', ["The variable RINGRUN_GRACE is 'long'"]],
     ['PET_NNODES', '1:3', ['--rdzv-backend c10d']],
@@ -241,13 +241,13 @@ describe('refused', () => {
   });
 });
 
-test('a misspelt variable is named; a service that is named pet is not', () => {
+test('warns about a misspelt PET_ variable, not about those of a service named pet', () => {
   const env = {
     PET_NPROCS_PER_NODE: '2',
     PET_SERVICE_HOST: '10.0.0.1',
     PET_PORT_80_TCP: 'tcp://10.0.0.1:80',
   };
   expect(parsed('', env).notes).toEqual([
-    'PET_NPROCS_PER_NODE is no variable that is read. Was PET_NPROC_PER_NODE meant?',
+    'Unknown variable PET_NPROCS_PER_NODE. Did you mean PET_NPROC_PER_NODE?',
   ]);
 });

@@ -15,12 +15,12 @@ const one = { min: 1, max: 1 };
 const master = { masterAddress: 'job-master-0', masterPort: 23456 };
 const atMaster = { backend: 'static', endpoint: { host: 'job-master-0', port: 23456 } } as const;
 const noted = (processes: string) => [
-  `RANK is 2 in the environment: that of this node, 2 of 3. Its ${processes} get ranks of their own.`,
+  `RANK=2 is the rank of this node (2 of 3). Its ${processes} receive their own ranks.`,
 ];
 
 type Row = [what: string, args: string, env: Record<string, string>, means: object, notes?: string[]];
 
-describe('what an environment means', () => {
+describe('reads the environment of', () => {
   test.each<Row>([
     [
       'the master of a PyTorchJob',
@@ -42,21 +42,21 @@ describe('what an environment means', () => {
       noted('2 processes'),
     ],
     [
-      'a PyTorchJob with nprocPerNode auto, which it counts as 1',
+      'a PyTorchJob with nprocPerNode auto, which the operator counts as 1',
       '',
       pytorchJob(2, 3, 'auto'),
       { nodes: three, nodeRank: 2, processesPerNode: 'auto' },
       noted('processes'),
     ],
     [
-      'more processes than the manifest says, by a flag',
+      'a PyTorchJob with more processes by a flag than in the manifest',
       '--nproc 4',
       pytorchJob(2, 3, 2),
       { nodes: three, nodeRank: 2, processesPerNode: 4 },
       noted('4 processes'),
     ],
     [
-      'a PyTorchJob of one replica needs no name of DNS',
+      'a PyTorchJob of one replica, without its DNS name',
       '',
       pytorchJob(0, 1, 2),
       {
@@ -69,7 +69,7 @@ describe('what an environment means', () => {
       },
     ],
     [
-      'the master of an old PyTorchJob, which knows itself as localhost',
+      'the master of an old PyTorchJob, whose MASTER_ADDR is localhost',
       '',
       oldPytorchJob(0, 3),
       { nodes: three, nodeRank: 0, masterAddress: 'localhost', masterPort: 23456 },
@@ -81,14 +81,14 @@ describe('what an environment means', () => {
       { nodes: three, nodeRank: 1, processesPerNode: 1, ...master, rendezvous: atMaster },
     ],
     [
-      'RANK and WORLD_SIZE with two processes per node: WORLD_SIZE counts processes, RANK nodes',
+      'RANK and WORLD_SIZE with two processes per node: RANK counts nodes, WORLD_SIZE processes',
       '--nproc 2',
       { ...oldPytorchJob(2, 3), WORLD_SIZE: '6' },
       { nodes: three, nodeRank: 2, processesPerNode: 2 },
       noted('2 processes'),
     ],
     [
-      'RANK and WORLD_SIZE with a process per CPU: WORLD_SIZE counts nodes',
+      'RANK and WORLD_SIZE with one process per CPU: WORLD_SIZE counts nodes',
       '--nproc auto',
       oldPytorchJob(2, 3),
       { nodes: three, nodeRank: 2, processesPerNode: 'auto' },
@@ -127,7 +127,7 @@ describe('what an environment means', () => {
       },
     ],
     [
-      'an elastic PyTorchJob with a Master: the endpoint is where nodes meet, and they are given their ranks',
+      'an elastic PyTorchJob with a Master: nodes meet at the endpoint, which assigns ranks',
       '',
       { ...pytorchJob(2, 3, 1), ...elastic },
       {
@@ -143,13 +143,13 @@ describe('what an environment means', () => {
       { nodeRank: undefined, rendezvous: { backend: 'c10d', endpoint: { host: 'host0', port: undefined } } },
     ],
     [
-      'c10d with one node, as people start torchrun on one machine',
+      'c10d with one node, a common torchrun command on one machine',
       '--rdzv-backend c10d --rdzv-endpoint localhost:29400 --nproc 2',
       {},
       { nodes: one, nodeRank: 0, rendezvous: { backend: 'c10d', endpoint: undefined } },
     ],
     [
-      'several nodes by hand',
+      'several nodes started by hand',
       '--nnodes 2 --node-rank 1 --master-addr host0',
       {},
       {
@@ -162,13 +162,13 @@ describe('what an environment means', () => {
     ],
     ["several nodes without a rank: torchrun's 0", '--nnodes 2', {}, { nodeRank: 0 }],
     [
-      'a flag beside the operator: another rank, another master',
+      'a TrainJob whose rank and master are overridden by flags',
       '--node-rank 0 --master-addr other',
       trainJob(1, 2, '1'),
       { nodeRank: 0, masterAddress: 'other', masterPort: 29500 },
     ],
     [
-      'WORLD_SIZE does not count where the command line has the number of nodes',
+      'a WORLD_SIZE that --nnodes overrides',
       '--nnodes 2 --node-rank 1',
       { RANK: '1', WORLD_SIZE: '7' },
       { nodes: { min: 2, max: 2 }, nodeRank: 1 },
@@ -180,19 +180,19 @@ describe('what an environment means', () => {
       { nodes: one, nodeRank: 0, processesPerNode: 2, masterAddress: undefined, standalone: true },
     ],
     [
-      'standalone inside of a worker',
+      '--standalone inside a worker',
       '--standalone',
       { RINGRUN_RUN_ID: 'a', LOCAL_RANK: '0', RANK: '0', WORLD_SIZE: '2' },
       { nodes: one, nodeRank: 0 },
     ],
     [
-      'PET_STANDALONE that says no',
+      'a TrainJob with PET_STANDALONE=0',
       '',
       { ...trainJob(1, 2, '1'), PET_STANDALONE: '0' },
       { nodes: { min: 2, max: 2 }, standalone: false },
     ],
     [
-      'MASTER_PORT of a service that is named master, where it does not count',
+      'one node, ignoring the MASTER_PORT of a Kubernetes service named master',
       '',
       { MASTER_PORT: 'tcp://10.0.0.1:80' },
       { nodes: one, masterPort: undefined },
@@ -204,7 +204,7 @@ describe('what an environment means', () => {
   });
 });
 
-describe('an environment that contradicts itself is refused by name', () => {
+describe('refuses contradictory variables and names them:', () => {
   test.each<[what: string, args: string, env: Record<string, string>, says: string[]]>([
     [
       'WORLD_SIZE',
@@ -234,23 +234,28 @@ describe('an environment that contradicts itself is refused by name', () => {
       'a rank beyond the nodes',
       '',
       { ...trainJob(2, 2, '1') },
-      ['PET_NODE_RANK is 2', 'there are 2 nodes', 'from 0 to 1'],
+      ['PET_NODE_RANK: expected a rank from 0 to 1 in a job of 2 nodes, got 2'],
     ],
     [
-      'a rank of a process where that of the node is expected',
+      'the rank of a process instead of the rank of the node',
       '--nproc 2',
       { RANK: '3', WORLD_SIZE: '4' },
-      ['RANK is 3', 'there are 2 nodes'],
+      ['RANK: expected a rank from 0 to 1 in a job of 2 nodes, got 3'],
     ],
     [
-      'WORLD_SIZE that the processes do not divide',
+      'WORLD_SIZE that is not a multiple of the processes per node',
       '--nproc 2',
       { RANK: '0', WORLD_SIZE: '3' },
-      ['WORLD_SIZE is 3', 'no multiple of the 2 processes'],
+      ['WORLD_SIZE: expected a multiple of the 2 processes per node, got 3'],
     ],
     ['WORLD_SIZE alone', '', { WORLD_SIZE: '2' }, ['WORLD_SIZE is 2, but RANK is not set', '--standalone']],
     ['RANK alone', '', { RANK: '1' }, ['RANK is 1, but WORLD_SIZE is not set']],
-    ['RANK that is no number', '', { RANK: 'x', WORLD_SIZE: '2' }, ["RANK is 'x'", 'of at least 0']],
+    [
+      'RANK that is not a number',
+      '',
+      { RANK: 'x', WORLD_SIZE: '2' },
+      ["RANK: expected an integer of at least 0, got 'x'"],
+    ],
     [
       'standalone for several nodes',
       '',
@@ -258,13 +263,13 @@ describe('an environment that contradicts itself is refused by name', () => {
       ['PET_STANDALONE and PET_NNODES=2 contradict each other'],
     ],
     [
-      'a launcher inside of a worker',
+      'a launcher inside a worker',
       '--nproc 2',
       { RINGRUN_RUN_ID: 'a', LOCAL_RANK: '1', RANK: '1', WORLD_SIZE: '2' },
       ['RINGRUN_RUN_ID is a, LOCAL_RANK is 1', 'a job of its own', '--standalone'],
     ],
     [
-      'a launcher inside of a worker of torchrun',
+      'a launcher inside a worker of torchrun',
       '',
       { TORCHELASTIC_RUN_ID: 'none', LOCAL_RANK: '0', RANK: '0', WORLD_SIZE: '1' },
       ['TORCHELASTIC_RUN_ID is none'],

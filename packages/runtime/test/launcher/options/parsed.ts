@@ -3,12 +3,12 @@ import { vi } from 'vitest';
 import { LaunchError } from '../../../src/launcher/launch-error.ts';
 import { parseCommandLine } from '../../../src/launcher/options/command-line.ts';
 
-/** Options of `ringrun <args> train.js` in an environment that has nothing else. */
+/** Parses `ringrun <args> train.js` in an environment of these variables alone. */
 export function parsed(args: string, env: NodeJS.ProcessEnv = {}) {
   return parseCommandLine([...args.split(' ').filter(Boolean), 'train.js'], env);
 }
 
-/** What is said of a command line that is refused, with the exit code 2 that all of them have; it fails where it is not. */
+/** Returns the error message of a command line that is refused with exit code 2; fails if it is accepted. */
 export function refusal(args: string, env: NodeJS.ProcessEnv = {}): string {
   const written: string[] = [];
   const stderr = vi

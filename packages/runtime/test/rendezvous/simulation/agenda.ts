@@ -4,7 +4,7 @@ interface Entry {
   readonly act: () => void;
 }
 
-/** What is going to happen, in the order of its time; nothing takes time by itself. */
+/** Scheduled events in the order of their time. Events take no time themselves. */
 export class Agenda {
   now = 0;
   readonly #heap: Entry[] = [];
@@ -14,7 +14,7 @@ export class Agenda {
     this.#push({ at: this.now + Math.max(0, delay), order: this.#count++, act });
   }
 
-  /** Lets everything happen that is due before `end`. */
+  /** Runs all events before `end`. */
   runUntil(end: number, isOver: () => boolean): void {
     while (this.#heap.length > 0 && this.#heap[0].at <= end && !isOver()) {
       const entry = this.#pop();

@@ -21,24 +21,24 @@ import type { End, Step } from '../../../src/rendezvous/step.ts';
 import type { World } from './world.ts';
 import type { StoreAnswer } from './store.ts';
 
-/** Milliseconds between two looks at the store. */
+/** Milliseconds between two reads of the store. */
 const lookEveryMs = 300;
 
-/** Milliseconds after which a call is taken for lost. */
+/** Milliseconds after which a call counts as lost. */
 const answerWithinMs = 2000;
 
-/** Milliseconds between looks of the host of the store at the signs of life. */
+/** Milliseconds between two checks of the heartbeats. */
 const listenEveryMs = 1000;
 
-/** Milliseconds that workers take at most to end when they are told to. */
+/** Maximum milliseconds from SIGTERM to the end of the workers. */
 const slowestEndMs = 20_000;
 
-/** One agent with its workers: what rendezvous.ts and the launcher are in reality, with the same pure parts. */
+/** A simulated launcher with its workers. Replaces rendezvous.ts and the launcher, with the same pure parts. */
 export class SimulatedNode {
   readonly card: NodeCard;
   isAlive = true;
   isCutOff = false;
-  /** How its part has ended. */
+  /** How its part ended. */
   end: End | undefined;
   readonly #world: World;
   readonly #clock: { offset: number; rate: number };
@@ -78,7 +78,7 @@ export class SimulatedNode {
     return this.#situation;
   }
 
-  /** Nothing of it is left. */
+  /** Kills the node and its workers. */
   crash(): void {
     this.isAlive = false;
     this.#world.ranks.release(this.card.id);
@@ -88,7 +88,7 @@ export class SimulatedNode {
     this.#situation = { ...this.#situation, leaving: 'SIGTERM' };
   }
 
-  /** A worker fails by itself, or because a peer is gone. */
+  /** A worker fails on its own, or because it lost a peer. */
   failWorkers(rootCause: RootCause): void {
     const { workers } = this.#situation;
     if (workers.kind !== 'running' || workers.failing) return;
@@ -99,7 +99,7 @@ export class SimulatedNode {
     });
   }
 
-  /** All workers of `round` have done their work. */
+  /** All workers of `round` have finished. */
   finishWorkers(incarnation: string, round: number): void {
     const { workers } = this.#situation;
     if (workers.kind !== 'running' || workers.incarnation !== incarnation || workers.round !== round) return;
@@ -133,7 +133,7 @@ export class SimulatedNode {
 
   #take({ instance, value }: StoreAnswer): void {
     if (!this.takesPart) return;
-    // Answers overtake each other: one of a run that is over, or of an earlier version, says nothing.
+    // Answers may arrive out of order: ignore those of an earlier run or version.
     if (this.#instance !== undefined && instance < this.#instance) return;
     if (this.#instance !== instance) this.#meetStore(instance);
     this.#isEmpty = value === '';
@@ -220,7 +220,7 @@ export class SimulatedNode {
     this.#guardLease(this.#workersRun);
   }
 
-  /** The agent's own timer: whatever the rendezvous does meanwhile. */
+  /** The launcher's own timer, independent of the rendezvous. */
   #guardLease(run: number): void {
     const left = mustStopAt(leaseOfWorkers(this.#situation)) - this.#now();
     this.#after(Math.max(left, 100), () => {

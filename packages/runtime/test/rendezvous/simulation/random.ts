@@ -1,6 +1,6 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Chances of one schedule: the same seed gives the same schedule. */
+/** Random numbers of one schedule: the same seed produces the same schedule. */
 export class Random {
   readonly #generator;
 
@@ -8,7 +8,7 @@ export class Random {
     this.#generator = xoroshiro128plus(seed);
   }
 
-  /** From 0 up to 1. */
+  /** A number in [0, 1). */
   next(): number {
     return (this.#generator.next() >>> 0) / 2 ** 32;
   }

@@ -4,7 +4,7 @@ import type { JobTerms, RootCause } from '../../../src/rendezvous/state.ts';
 import { SimulatedNode } from './node.ts';
 import { World } from './world.ts';
 
-/** Milliseconds of trouble, and for the job to end after it: several leases, last calls and restarts. */
+/** Milliseconds with failures, and for the job to end after them: several leases, last calls and restarts. */
 const troubleMs = 120_000;
 const calmMs = 400_000;
 
@@ -22,10 +22,12 @@ export interface Outcome {
 }
 
 /**
- * Runs one schedule of joins, deaths, departures, cut links, delayed, lost and doubled messages, failures of workers and restarts of the store's host.
+ * Runs one schedule: nodes join, leave, die or lose their link; messages are delayed, lost or duplicated; workers fail;
+ * the node with the store restarts.
  *
- * @param step What each node does; the real one unless a test wants to see that a mistake is found.
- * @throws Error when two nodes lead one round, a rank is given twice at one moment, or the job does not end once the trouble is over.
+ * @param step Decides what each node does. Default: the real `nextStep`; tests pass broken ones.
+ * @throws Error if two nodes lead one round, a rank is assigned twice at one moment, or the job does not end after the
+ * failures.
  */
 export function runSchedule(seed: number, step: typeof nextStep = nextStep): Outcome {
   const weather = { loss: 0, duplication: 0, delayMs: 20 };
@@ -85,7 +87,7 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     world.nodes[place] = new SimulatedNode(world, card, terms, timing, isHost);
   }
 
-  /** Whatever was there before has ended with the host that was there before. */
+  /** The previous state ended with the previous node that served the store. */
   function replaceStore(): void {
     const before = world.nodes[0] as SimulatedNode | undefined;
     if (!before) return;
@@ -94,7 +96,7 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     store.restart();
   }
 
-  /** A spare node that knows nothing would fill the place of one that runs on, after the loss of the store: see next-step.ts. */
+  /** After the loss of the store, a new spare node would take the place of a node that still runs: see next-step.ts. */
   function mustWait(): boolean {
     return hasSpare && agenda.now - lostAt < 1.1 * leaseLength(timing);
   }
@@ -137,7 +139,7 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     }
   }
 
-  /** The host of the store goes when its own part is over; it is started again in its place. */
+  /** The node with the store ends after its own part; it is restarted under the same name. */
   function leave(node: SimulatedNode, place: number): void {
     node.leave();
     if (place === 0)
@@ -153,7 +155,7 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     });
   }
 
-  /** Some notice at once, some later, some never. */
+  /** Some nodes detect it at once, some later, some never. */
   function loseAPeer(): void {
     for (const node of world.nodes.filter(Boolean)) {
       if (!random.chance(0.7)) continue;

@@ -6,23 +6,23 @@ export type StoreCall =
   | { readonly op: 'compareSet'; readonly expected: string; readonly desired: string }
   | { readonly op: 'renew'; readonly id: string };
 
-/** What the store had after the call, and which run of the store it was. */
+/** The value after the call, and the run of the store that answered. */
 export interface StoreAnswer {
   readonly instance: number;
   readonly value: string;
 }
 
-/** How badly messages travel. */
+/** Quality of the network. */
 export interface Weather {
-  /** Fraction that is lost, on each way. */
+  /** Fraction of messages lost, in each direction. */
   loss: number;
   /** Fraction of calls that arrive twice. */
   duplication: number;
-  /** Milliseconds that most messages take; one of twenty takes up to 40 times as long. */
+  /** Milliseconds of most messages; 5% take up to 40 times as long. */
   delayMs: number;
 }
 
-/** The store as its clients see it through a bad network; restarted, it has lost everything. */
+/** A simulated store behind a bad network. A restart loses all its data. */
 export class SimulatedStore {
   isUp = true;
   instance = 1;
@@ -49,7 +49,7 @@ export class SimulatedStore {
     this.instance += 1;
   }
 
-  /** `isCutOff` is asked whenever a message is on its way. */
+  /** `isCutOff` is called for each message. */
   call(call: StoreCall, isCutOff: () => boolean, onAnswer: (answer: StoreAnswer) => void): void {
     const arrive = () => {
       if (!this.isUp || isCutOff()) return;

@@ -6,10 +6,10 @@ import { Random } from './random.ts';
 import { SimulatedStore } from './store.ts';
 import type { Weather } from './store.ts';
 
-/** Milliseconds for which the workers of a round work at least, counted from the start of the last node. */
+/** Minimum milliseconds that the workers of a round run, from the start of the last node. */
 const workMs = 5000;
 
-/** Everything that one schedule has. */
+/** The nodes, network and store of one schedule. */
 export class World {
   readonly agenda = new Agenda();
   readonly random: Random;
@@ -29,7 +29,7 @@ export class World {
     this.nextStep = step;
   }
 
-  /** Called when a node starts the workers of a round. Throws when that breaks a promise. */
+  /** Called when a node starts the workers of a round. Throws if that violates an invariant. */
   onStart(node: SimulatedNode, incarnation: string, round: Round, ranks: readonly number[]): void {
     const { id } = node.card;
     const key = `${incarnation} round ${round.number}`;
@@ -53,13 +53,13 @@ export class World {
     }
   }
 
-  /** Some have little to do, most are at work until the trouble is over. */
+  /** Some jobs are short; most run until the failures are over. */
   #workLeft(): number {
     return this.random.chance(0.1) ? workMs : Math.max(workMs, this.#workUntil - this.agenda.now + workMs);
   }
 }
 
-/** Who has which rank at this moment, whatever the round. */
+/** The holders of each rank at this moment, in any round. */
 export class RanksHeld {
   readonly #holders = new Map<number, string>();
 

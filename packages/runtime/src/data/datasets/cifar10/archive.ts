@@ -2,7 +2,7 @@ import type { ReadEntry } from 'tar';
 import { InvalidDataError } from '../invalid-data-error.ts';
 import { replaceIt } from './batch.ts';
 
-/** A file out of an archive. */
+/** A file from an archive. */
 export interface Member {
   /** Its path in the archive. */
   name: string;
@@ -10,8 +10,8 @@ export interface Member {
 }
 
 /**
- * The files in a tar archive, gzip'd or not, whose names are wanted. `file` names it in errors: `InvalidDataError`, which says in which member it is corrupt or ends
- * too early.
+ * Extracts the wanted files of a tar archive, gzipped or not. `file` is its name in errors. Rejects with an
+ * `InvalidDataError` that names the member at which it is corrupt or truncated.
  */
 export async function readArchive(
   archive: Uint8Array,
@@ -29,7 +29,7 @@ export async function readArchive(
     };
     const parser = new Parser({ strict: true, onReadEntry });
     parser.on('error', (error: Error) => {
-      const problem = `it is no whole tar.gz archive: it is corrupt or truncated in ${current} (${error.message})`;
+      const problem = `expected a complete tar.gz archive, but it is corrupt or truncated in ${current} (${error.message})`;
       reject(new InvalidDataError(file, problem, replaceIt, { cause: error }));
     });
     parser.on('end', resolve);

@@ -5,12 +5,12 @@ export const imageShape = [3, 32, 32] as const;
 export const pixelsPerImage = 3 * 32 * 32;
 export const classes = 10;
 
-/** A label and the pixels of its image: what a batch file has many of. */
+/** Bytes of a record of a batch file: a label and the pixels of its image. */
 const recordBytes = 1 + pixelsPerImage;
 
 /**
- * Copies the records of a batch file to `labels` and `pixels` from image `first` on. `file` names it in errors; `InvalidDataError` where a label is none. The
- * number of bytes is `countOf`'s affair.
+ * Copies the records of a batch file to `labels` and `pixels`, starting at image `first`. `file` is its name
+ * in errors. Throws `InvalidDataError` for an invalid label; `countOf` checks the number of bytes.
  */
 export function readBatch(
   bytes: Uint8Array,
@@ -30,14 +30,17 @@ export function readBatch(
 
 export const replaceIt = 'Replace it by the original, or delete it if ringrun downloaded it, and run again';
 
-/** How many records a batch file of `length` bytes has; `InvalidDataError` when it is not a whole number of them, or none. */
+/**
+ * Number of records in a batch file of `length` bytes. Throws `InvalidDataError` unless it is a positive
+ * whole number.
+ */
 export function countOf(length: number, file: string): number {
   if (length > 0 && length % recordBytes === 0) return length / recordBytes;
   const problem = `it has ${length} bytes, not a multiple of ${recordBytes} (a label and 32 x 32 pixels in 3 colours)`;
   throw new InvalidDataError(file, problem, replaceIt);
 }
 
-/** The bytes of a batch file. */
+/** Encodes a batch file. */
 export function encodeBatch(labels: Uint8Array, pixels: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(labels.length * recordBytes);
   for (const [image, label] of labels.entries()) {

@@ -8,7 +8,7 @@ export const archiveName = 'cifar-10-binary.tar.gz';
 const archiveBytes = 170_052_171;
 const archiveSha256 = 'c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd';
 
-/** The archive as mirrors have it: none changes a byte of it. */
+/** The archive on the mirrors, which all have identical bytes. */
 export const remoteArchive: RemoteFile = {
   name: archiveName,
   maxBytes: archiveBytes,
@@ -18,10 +18,10 @@ export const remoteArchive: RemoteFile = {
   },
 };
 
-/** The name of a file of training images, and of the test images. */
+/** File names of the training and the test batches. */
 export const batchNames = { train: /^data_batch_\d+\.bin$/, test: /^test_batch\.bin$/ };
 
-/** What `name` is called in its folder. */
+/** The base name of `name`. */
 export function baseName(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1);
 }

@@ -1,27 +1,27 @@
 import { openStorage } from '../../../storage/index.ts';
 import { baseName, batchNames } from './files.ts';
 
-/** What a place has of CIFAR-10. */
+/** The parts of CIFAR-10 in a location. */
 export interface FoundCifar10 {
-  /** The archive's name; undefined where there are files, or nothing. */
+  /** Name of the archive; undefined if the location has batch files, or nothing. */
   archive: string | undefined;
-  /** The names of batch files. */
+  /** Names of the batch files. */
   train: string[];
   test: string[];
 }
 
 const isArchive = /\.(tar\.gz|tgz|tar)$/;
-/** The official archive's folder, or none. */
+/** The folder in the official archive, or none. */
 const folders = ['', 'cifar-10-batches-bin/'];
 
-/** The folder of a location, and the archive in it when the location is an archive's. */
+/** The folder of a location, and the name of the archive if the location is one. */
 export function placeOf(location: string): { folder: string; archive?: string } {
   if (!isArchive.test(location)) return { folder: location };
   const archive = baseName(location);
   return { folder: location.slice(0, -archive.length) || '.', archive };
 }
 
-/** What there is at a location: batch files before an archive of them. */
+/** Finds CIFAR-10 in a location. Batch files take precedence over an archive. */
 export async function findCifar10(location: string): Promise<FoundCifar10> {
   const { folder, archive } = placeOf(location);
   const storage = openStorage(folder);

@@ -14,11 +14,15 @@ import { findCifar10, placeOf } from './find-cifar10.ts';
 export interface LoadCifar10Options {
   split: Split;
   /**
-   * What `prepareCifar10` says: a folder or `s3://bucket/prefix` with the archive (`cifar-10-binary*.tar.gz`) or what it holds, in `cifar-10-batches-bin/` or as it is;
-   * or the archive's own path.
+   * The location from `prepareCifar10`, or a folder or `s3://bucket/prefix` with the archive
+   * (`cifar-10-binary*.tar.gz`) or its files, optionally in `cifar-10-batches-bin/`; or the path of the
+   * archive.
    */
   location: string;
-  /** What is done to each image: `ToTensor` and `Normalize` by means and standard deviations of CIFAR-10's training images unless given. */
+  /**
+   * Transforms of each image. Default: `ToTensor` and `Normalize` with the means and standard deviations of
+   * CIFAR-10's training images.
+   */
   transform?: Compose;
 }
 
@@ -31,11 +35,12 @@ export const cifar10Std: readonly number[] = [0.247, 0.2435, 0.2616];
 const usual = new Compose([new ToTensor(), new Normalize(cifar10Mean, cifar10Std)]);
 
 /**
- * Reads one split of CIFAR-10 in its binary version (torchvision.datasets.CIFAR10): samples `{ image: { data, shape: [3, 32, 32] }, label }`, kept in memory as bytes. The
- * training images are those of all `data_batch_*.bin`, in the order of their numbers.
+ * Reads one split of CIFAR-10 in its binary version (torchvision.datasets.CIFAR10): samples `{ image: { data,
+ * shape: [3, 32, 32] }, label }`, kept in memory as bytes. The training images are those of all
+ * `data_batch_*.bin`, in the order of their numbers.
  *
- * Any archive of this structure will do. Rejects with `InvalidDataError`, which names file and member, when there is none, or it is corrupt, truncated or of a wrong size,
- * and with `StorageError` where it cannot be read.
+ * Any archive with this structure is accepted. Rejects with an `InvalidDataError` that names file and member
+ * if it is missing, corrupt, truncated or of a wrong size, and with a `StorageError` if it cannot be read.
  */
 export async function loadCifar10(options: LoadCifar10Options): Promise<ImageDataset> {
   requireOptions('loadCifar10', options, optionNames);
@@ -54,7 +59,7 @@ export async function loadCifar10(options: LoadCifar10Options): Promise<ImageDat
   return new ImageDataset({ title: 'CIFAR-10', pixels, labels, shape: imageShape, transforms });
 }
 
-/** The split's batch files in the order of their numbers, each named by where it is. */
+/** The split's batch files with their paths, in the order of their numbers. */
 async function readBatches(location: string, split: Split): Promise<Member[]> {
   const storage = openStorage(placeOf(location).folder);
   const found = await findCifar10(location);

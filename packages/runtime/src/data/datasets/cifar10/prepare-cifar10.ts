@@ -1,14 +1,14 @@
 import { requireOptions } from '@ringrun/collectives/require-options';
 import { prepare, prepareOptions } from '../prepare.ts';
-import type { DataSet, PrepareOptions, PreparedData } from '../prepare.ts';
+import type { DownloadableDataset, PrepareOptions, PreparedData } from '../prepare.ts';
 import { encodeBatch } from './batch.ts';
-import { drawShapes } from './shapes.ts';
+import { syntheticShapes } from './synthetic-shapes.ts';
 import { remoteArchive } from './files.ts';
 import { findCifar10 } from './find-cifar10.ts';
 
-/** How many images a drawn batch has: together as many as CIFAR-10, and like it in five batches and one. */
+/** Images of a synthetic batch. Like CIFAR-10, the synthetic data has five batches for training and one for tests. */
 const imagesPerBatch = 10_000;
-const drawnBatches = [
+const syntheticBatches = [
   'data_batch_1',
   'data_batch_2',
   'data_batch_3',
@@ -17,11 +17,11 @@ const drawnBatches = [
   'test_batch',
 ];
 
-const cifar10: DataSet = {
+const cifar10: DownloadableDataset = {
   title: 'CIFAR-10',
   folder: 'cifar10',
-  drawings: 'drawn shapes',
-  drawnFolder: 'drawn-shapes-1',
+  syntheticTitle: 'synthetic shapes',
+  syntheticFolder: 'synthetic-shapes-1',
   mirrorsVariable: 'RINGRUN_CIFAR10_MIRRORS',
   mirrors: [
     'https://www.cs.toronto.edu/~kriz/',
@@ -30,14 +30,13 @@ const cifar10: DataSet = {
   files: [remoteArchive],
   contents: "CIFAR-10's binary version (cifar-10-binary.tar.gz, or its data_batch_*.bin and test_batch.bin)",
   lacks,
-  draw,
+  generate,
 };
 
 /**
- * Sees to it that CIFAR-10 is on this host, and says where, for `loadCifar10`: as `prepareMnist` does, with `$XDG_CACHE_HOME/ringrun/cifar10` and `RINGRUN_CIFAR10_MIRRORS`.
- *
- * What is downloaded is verified by checksum; of what lies at a `location`, only the structure counts. Without data and offline, 60,000 images of ten kinds of shapes and
- * textures are drawn (180 MB, once, in some seconds).
+ * Makes sure that CIFAR-10 is on this host and returns its location, for `loadCifar10`: as `prepareMnist`, with `$XDG_CACHE_HOME/ringrun/cifar10` and
+ * `RINGRUN_CIFAR10_MIRRORS`. A download is verified by checksum; a `location` only by its structure. With `synthetic: true` 60,000 images of ten kinds of
+ * shapes and textures are generated (180 MB, once, in some seconds).
  */
 export async function prepareCifar10(options: PrepareOptions = {}): Promise<PreparedData> {
   requireOptions('prepareCifar10', options, prepareOptions);
@@ -54,9 +53,9 @@ async function lacks({ location }: { location: string }): Promise<string[]> {
   return missing.flat();
 }
 
-function* draw(): Generator<[name: string, bytes: Uint8Array], void> {
-  for (const [place, name] of drawnBatches.entries()) {
-    const { labels, pixels } = drawShapes({ count: imagesPerBatch, seed: 1 + place });
+function* generate(): Generator<[name: string, bytes: Uint8Array], void> {
+  for (const [place, name] of syntheticBatches.entries()) {
+    const { labels, pixels } = syntheticShapes({ count: imagesPerBatch, seed: 1 + place });
     yield [`${name}.bin`, encodeBatch(labels, pixels)];
   }
 }

@@ -4,17 +4,17 @@ import type { RemoteFile } from '../download.ts';
 
 /** One of MNIST's files. */
 export interface MnistFile {
-  /** Its name uncompressed; the gzip'd one ends in `.gz`. */
+  /** Name of the uncompressed file; the gzipped one ends in `.gz`. */
   readonly name: string;
-  /** Bytes uncompressed. */
+  /** Uncompressed size in bytes. */
   readonly bytes: number;
-  /** SHA-256 uncompressed: mirrors differ in how they compressed it, never in what they compressed. */
+  /** SHA-256 of the uncompressed file; the compressed files differ between mirrors. */
   readonly sha256: string;
 }
 
 export type Split = 'train' | 'test';
 
-/** Where the images and the labels of each split are. */
+/** Files of the images and labels of each split. */
 export const mnistFiles: Readonly<Record<Split, { images: MnistFile; labels: MnistFile }>> = {
   train: {
     images: {
@@ -48,7 +48,7 @@ export const allMnistFiles: readonly MnistFile[] = Object.values(mnistFiles).fla
   labels,
 ]);
 
-/** The file as mirrors have it: gzip'd, and verified by what it holds. */
+/** The gzipped file on the mirrors, verified by its uncompressed contents. */
 export function remoteFile({ name, bytes, sha256 }: MnistFile): RemoteFile {
   const verify = (gzipped: Uint8Array) => {
     const found = createHash('sha256')

@@ -1,12 +1,12 @@
-import type { Point, Stroke } from '../drawing/raster.ts';
+import type { Point, Stroke } from '../synthetic/raster.ts';
 
 /**
- * One way of writing a digit. A corner is where one stroke ends and the next begins. Points have x from 0 (left) to 1
+ * One shape of a digit. At a corner, one stroke ends and the next begins. Points have x from 0 (left) to 1
  * (right), y from 0 (top) to 1 (bottom).
  */
 export type Glyph = readonly Stroke[];
 
-/** Points in hundredths, `|` where the pen turns a corner or is lifted. */
+/** Points in hundredths; `|` marks a corner or a lifted pen. */
 const written = [
   ['55,0 20,15 8,50 20,85 50,100 80,85 92,50 80,15 50,0', '70,6 30,10 10,55 35,97 75,88 90,45 65,2 40,12'],
   ['50,0 50,50 50,100', '28,24 52,0 | 52,0 52,100', '30,22 52,0 | 52,0 52,100 | 25,100 80,100'],
@@ -36,7 +36,7 @@ const written = [
   ],
 ];
 
-/** The ways of writing each digit, 0 to 9. */
+/** The shapes of each digit, 0 to 9. */
 export const glyphsOfDigits: readonly (readonly Glyph[])[] = written.map((glyphs) => glyphs.map(readGlyph));
 
 function readGlyph(text: string): Glyph {

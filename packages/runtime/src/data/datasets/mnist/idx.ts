@@ -1,23 +1,24 @@
 import { gunzipSync } from 'node:zlib';
 import { InvalidDataError } from '../invalid-data-error.ts';
 
-/** Bytes with a shape: what an IDX file of unsigned bytes holds. */
+/** The contents of an IDX file of unsigned bytes, with their shape. */
 export interface IdxArray {
   readonly shape: readonly number[];
   /** In row-major order. */
   readonly data: Uint8Array;
 }
 
-/** The third byte of an IDX file: what its elements are. */
+/** The third byte of an IDX file: the type of its elements. */
 const unsignedByte = 0x08;
 const replaceIt = 'Replace it by the original, or delete it if ringrun downloaded it, and run again';
 
 /**
- * Reads IDX, the format of MNIST's files: a big-endian header (two zero bytes, element type, number of dimensions, then 32 bits for
- * each dimension) and the elements. gzip'd data is recognised by its own first bytes.
+ * Reads IDX, the format of MNIST's files: a big-endian header (two zero bytes, element type, number of
+ * dimensions, then 32 bits for each dimension) and the elements. gzip'd data is recognised by its own first
+ * bytes.
  *
- * `file` names it in errors; `dimensions` is how many it must have: 3 for images, 1 for labels.
- * Throws `InvalidDataError` for anything else than exactly one such array.
+ * `file` is its name in errors; `dimensions` is the expected number of dimensions: 3 for images, 1 for
+ * labels. Throws `InvalidDataError` if the file is not exactly one such array.
  */
 export function parseIdx(bytes: Uint8Array, file: string, dimensions: number): IdxArray {
   const content = isGzip(bytes) ? gunzip(bytes, file) : bytes;
@@ -33,7 +34,7 @@ export function parseIdx(bytes: Uint8Array, file: string, dimensions: number): I
   return { shape, data };
 }
 
-/** The bytes of an uncompressed IDX file. */
+/** Encodes an uncompressed IDX file. */
 export function encodeIdx({ shape, data }: IdxArray): Uint8Array {
   const headerLength = 4 + 4 * shape.length;
   const bytes = new Uint8Array(headerLength + data.length);

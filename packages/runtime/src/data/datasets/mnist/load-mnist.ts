@@ -11,9 +11,15 @@ import type { IdxArray } from './idx.ts';
 
 export interface LoadMnistOptions {
   split: Split;
-  /** A folder, or `s3://bucket/prefix`, that has the original files, gzip'd or not: what `prepareMnist` says. */
+  /**
+   * The location from `prepareMnist`: a folder or `s3://bucket/prefix` with the original files, gzipped or
+   * not.
+   */
   location: string;
-  /** What is done to each image: `ToTensor` and `Normalize` by mean and standard deviation of MNIST's training images unless given. */
+  /**
+   * Transforms of each image. Default: `ToTensor` and `Normalize` with the mean and standard deviation of
+   * MNIST's training images.
+   */
   transform?: Compose;
 }
 
@@ -26,10 +32,11 @@ const classes = 10;
 const usual = new Compose([new ToTensor(), new Normalize([0.1307], [0.3081])]);
 
 /**
- * Reads one split of MNIST (torchvision.datasets.MNIST): samples `{ image: { data, shape: [1, 28, 28] }, label }`, kept in memory as bytes.
+ * Reads one split of MNIST (torchvision.datasets.MNIST): samples `{ image: { data, shape: [1, 28, 28] },
+ * label }`, kept in memory as bytes.
  *
- * Rejects with `InvalidDataError`, which names the file, when one is missing, corrupt, or does not fit the other, and with `StorageError` where one
- * cannot be read.
+ * Rejects with an `InvalidDataError` that names the file if one is missing, corrupt or does not fit the
+ * other, and with a `StorageError` if one cannot be read.
  */
 export async function loadMnist(options: LoadMnistOptions): Promise<ImageDataset> {
   requireOptions('loadMnist', options, optionNames);

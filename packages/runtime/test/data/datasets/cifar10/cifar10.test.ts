@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeBatch } from '../../../../src/data/datasets/cifar10/batch.ts';
 import { loadCifar10 } from '../../../../src/data/datasets/cifar10/load-cifar10.ts';
 import { prepareCifar10 } from '../../../../src/data/datasets/cifar10/prepare-cifar10.ts';
-import { drawShapes } from '../../../../src/data/datasets/cifar10/shapes.ts';
+import { syntheticShapes } from '../../../../src/data/datasets/cifar10/synthetic-shapes.ts';
 import { InvalidDataError } from '../../../../src/data/datasets/invalid-data-error.ts';
 import {
   Compose,
@@ -98,6 +98,7 @@ describe('is read, in the order of the batches’ numbers,', () => {
     expect(await prepareCifar10({ location: 's3://data/files' })).toEqual({
       location: 's3://data/files',
       kind: 'given',
+      title: 's3://data/files',
     });
   });
 });
@@ -172,7 +173,7 @@ describe('refuses, naming file and member:', () => {
   test('a place that has nothing, when it is prepared', async () => {
     const location = temporaryFolder();
     await expect(prepareCifar10({ location })).rejects.toThrow(
-      `${location}: it has no data_batch_*.bin, no test_batch.bin. Give --data a folder or s3://bucket/prefix with CIFAR-10's`,
+      `${location}: it has no data_batch_*.bin, no test_batch.bin. Pass --data with a folder or s3://bucket/prefix that has CIFAR-10's`,
     );
   });
 });
@@ -199,14 +200,14 @@ describe('augmented images', () => {
   });
 });
 
-describe('drawn shapes', () => {
-  const { labels, pixels } = drawShapes({ count: 1000, seed: 1 });
+describe('synthetic shapes', () => {
+  const { labels, pixels } = syntheticShapes({ count: 1000, seed: 1 });
 
   test('are the same for one seed, however many, and others for another', () => {
-    const fewer = drawShapes({ count: 50, seed: 1 });
+    const fewer = syntheticShapes({ count: 50, seed: 1 });
     expect(Buffer.compare(fewer.pixels, pixels.subarray(0, 50 * 3072))).toBe(0);
     expect(Buffer.compare(fewer.labels, labels.subarray(0, 50))).toBe(0);
-    expect(Buffer.compare(drawShapes({ count: 50, seed: 2 }).pixels, fewer.pixels)).not.toBe(0);
+    expect(Buffer.compare(syntheticShapes({ count: 50, seed: 2 }).pixels, fewer.pixels)).not.toBe(0);
   });
 
   test('have every class about equally often, and colours that tell nothing about it', () => {

@@ -52,7 +52,7 @@ describe('samples', () => {
 
   test.each([-1, 3, 0.5, NaN])('%s is none of them', async (index) => {
     const dataset = await load(folderWith({}));
-    expect(() => dataset.at(index)).toThrow(`MNIST has no sample ${index}: there are 3.`);
+    expect(() => dataset.at(index)).toThrow(`MNIST: expected an index from 0 to 2, got ${index}.`);
   });
 });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { DownloadError } from '../../../../src/data/datasets/download.ts';
 import { InvalidDataError } from '../../../../src/data/datasets/invalid-data-error.ts';
 import { allMnistFiles } from '../../../../src/data/datasets/mnist/files.ts';
 import { loadMnist } from '../../../../src/data/datasets/mnist/load-mnist.ts';
@@ -35,7 +36,7 @@ describe('a folder that was asked for', () => {
 
   test('is used, and nothing is downloaded', async () => {
     const location = complete();
-    expect(await prepareMnist({ location })).toEqual({ location, kind: 'given' });
+    expect(await prepareMnist({ location })).toEqual({ location, kind: 'given', title: location });
   });
 
   test.each([
@@ -51,12 +52,29 @@ describe('a folder that was asked for', () => {
     await expect(prepareMnist({ location })).rejects.toThrow(InvalidDataError);
     await expect(prepareMnist({ location })).rejects.toThrow(`${location}: ${problem}`);
     await expect(prepareMnist({ location })).rejects.toThrow(
-      "Give --data a folder or s3://bucket/prefix with MNIST's four files",
+      "Pass --data with a folder or s3://bucket/prefix that has MNIST's four files",
     );
   });
 });
 
-// That digits are drawn where no mirror can be reached is in test/prepare-data.test.ts, since drawing takes seconds.
+// Synthetic digits are tested in test/prepare-data.test.ts, because generating them takes seconds.
+
+test('without a network, the error names the mirrors, --data and --synthetic', async () => {
+  const dead = await deadMirror();
+  const prepared = prepare(temporaryFolder(), dead);
+  await expect(prepared).rejects.toThrow(DownloadError);
+  await expect(prepared).rejects.toThrow(
+    `MNIST could not be downloaded: ${dead}train-images-idx3-ubyte.gz: connect`,
+  );
+  await expect(prepared).rejects.toThrow(
+    /Pass a folder .* \(--data, `location`\), or train on synthetic digits .*\(--synthetic/,
+  );
+});
+
+test('a location and synthetic data at once are refused', async () => {
+  const prepared = prepareMnist({ location: temporaryFolder(), synthetic: true });
+  await expect(prepared).rejects.toThrow(/MNIST: got the location .* and synthetic: true .*Choose one/);
+});
 
 test.each(['ftp://host/', 'host/mnist', 'http://'])('%s is refused as a mirror', async (mirror) => {
   const prepared = prepare(temporaryFolder(), `http://127.0.0.1:9/,${mirror}`);

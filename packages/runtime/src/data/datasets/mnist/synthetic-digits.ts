@@ -1,6 +1,6 @@
 import { Random } from '../../random.ts';
-import { rasterise } from '../drawing/raster.ts';
-import type { Point } from '../drawing/raster.ts';
+import { rasterise } from '../synthetic/raster.ts';
+import type { Point } from '../synthetic/raster.ts';
 import { glyphsOfDigits } from './glyphs.ts';
 import type { Glyph } from './glyphs.ts';
 import type { IdxArray } from './idx.ts';
@@ -9,12 +9,12 @@ const side = 28;
 const pixelsPerImage = side * side;
 
 /**
- * Draws digits as MNIST has them: white on black, 28 x 28 bytes, and a label from 0 to 9 for each.
+ * Generates digits in the format of MNIST: white on black, 28 x 28 bytes, with a label from 0 to 9.
  *
- * Every digit has a few ways of being written, and each image its own trembling of the hand, size, slant, turn, place, pen and ink. All of
- * it follows from `seed`: image i is the same whatever `count` is.
+ * Every digit has a few glyphs. Each image varies size, slant, rotation, position, pen and ink, and moves each point of the glyph a little. Everything
+ * follows from `seed`: image i is the same for every `count`.
  */
-export function drawDigits({ count, seed }: { count: number; seed: number }): {
+export function syntheticDigits({ count, seed }: { count: number; seed: number }): {
   images: IdxArray;
   labels: IdxArray;
 } {

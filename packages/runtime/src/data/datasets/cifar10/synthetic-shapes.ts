@@ -11,7 +11,7 @@ type Figure = (x: number, y: number) => number;
 
 const wave = (position: number) => Math.sin(position * 7);
 
-/** What is drawn for each class: five outlines, five textures. */
+/** The figure of each class: five outlines, five textures. */
 const figures: readonly Figure[] = [
   (x, y) => 0.85 - Math.hypot(x, y),
   (x, y) => 0.25 - Math.abs(0.75 - Math.hypot(x, y)),
@@ -26,12 +26,12 @@ const figures: readonly Figure[] = [
 ];
 
 /**
- * Draws images as CIFAR-10 has them: 3 x 32 x 32 bytes, and a label from 0 to 9 for each.
+ * Generates images in the format of CIFAR-10: 3 x 32 x 32 bytes, with a label from 0 to 9.
  *
- * A class is a figure: disc, ring, square, triangle, cross, upright stripes, lying stripes, checks, rings in rings, four dots. Each image has its own place, size, turn, colours,
- * light and noise, so that colour tells nothing about the class. All of it follows from `seed`: image i is the same whatever `count` is.
+ * A class is a figure: disc, ring, square, triangle, cross, vertical stripes, horizontal stripes, checks, concentric rings, four dots. Each image varies position, size,
+ * rotation, colours, light and noise, so colour is independent of the class. Everything follows from `seed`: image i is the same for every `count`.
  */
-export function drawShapes({ count, seed }: { count: number; seed: number }): {
+export function syntheticShapes({ count, seed }: { count: number; seed: number }): {
   pixels: Uint8Array;
   labels: Uint8Array;
 } {

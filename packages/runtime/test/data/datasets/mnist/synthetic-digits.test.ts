@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { drawDigits } from '../../../../src/data/datasets/mnist/digits.ts';
+import { syntheticDigits } from '../../../../src/data/datasets/mnist/synthetic-digits.ts';
 
 const count = 2000;
-const { images, labels } = drawDigits({ count, seed: 1 });
+const { images, labels } = syntheticDigits({ count, seed: 1 });
 const imageOf = (of: typeof images, index: number) => of.data.subarray(784 * index, 784 * (index + 1));
 
 test('the same seed draws the same digits, however many', () => {
-  const fewer = drawDigits({ count: 100, seed: 1 });
+  const fewer = syntheticDigits({ count: 100, seed: 1 });
   expect(fewer.images.shape).toEqual([100, 28, 28]);
   expect(Buffer.compare(fewer.images.data, images.data.subarray(0, 100 * 784))).toBe(0);
   expect(Buffer.compare(fewer.labels.data, labels.data.subarray(0, 100))).toBe(0);
 });
 
 test('another seed draws other digits', () => {
-  const other = drawDigits({ count: 100, seed: 2 });
+  const other = syntheticDigits({ count: 100, seed: 2 });
   expect(Buffer.compare(other.images.data, images.data.subarray(0, 100 * 784))).not.toBe(0);
 });
 
@@ -51,7 +51,7 @@ test('their labels can be learned, and not by looking at each digit’s average 
   }
   for (const [digit, sum] of average.entries()) sum.set(sum.map((value) => value / times[digit]));
 
-  const testing = drawDigits({ count: 500, seed: 2 });
+  const testing = syntheticDigits({ count: 500, seed: 2 });
   const distance = (image: Uint8Array, to: Float64Array) =>
     image.reduce((sum, byte, pixel) => sum + (byte - to[pixel]) ** 2, 0);
   const guess = (image: Uint8Array) => {

@@ -1,17 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { drawDigits } from '../../packages/runtime/src/data/datasets/mnist/digits.ts';
+import { syntheticDigits } from '../../packages/runtime/src/data/datasets/mnist/synthetic-digits.ts';
 import { encodeIdx } from '../../packages/runtime/src/data/datasets/mnist/idx.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const filePrefix = { train: 'train', test: 't10k' } as const;
 
-/** A folder with MNIST's four files, of as many drawn digits; the same ones each time. Drawing takes 50 µs for each. */
-export function drawnMnist(counts: { train: number; test: number }): string {
+/** A folder with MNIST's four files, filled with synthetic digits, the same in every run. One digit takes 50 µs. */
+export function syntheticMnist(counts: { train: number; test: number }): string {
   const folder = temporaryFolder();
   for (const [seed, split] of (['train', 'test'] as const).entries()) {
-    const { images, labels } = drawDigits({ count: counts[split], seed });
+    const { images, labels } = syntheticDigits({ count: counts[split], seed });
     const write = (kind: string, bytes: Uint8Array) => {
       writeFileSync(join(folder, `${filePrefix[split]}-${kind}-ubyte.gz`), gzipSync(bytes, { level: 1 }));
     };

@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { platformName } from './platform.ts';
+
+const packageFolder = fileURLToPath(new URL('..', import.meta.url));
+const script = join(packageFolder, 'build.js');
+
+/** The binary that `build.js` writes if this user can write to the package folder. */
+export const builtInPackage = join(packageFolder, 'build', 'ringrun.node');
+
+/** The binary otherwise (as in an installation owned by root): in the user's cache, for this version and platform. */
+export function builtInCache(): string {
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  return join(cache, 'ringrun', `native-${version()}-${platformName()}`, 'ringrun.node');
+}
+
+/** Returns the reason not to load a binary from the cache: another user could have written it. */
+export function problemOfOwner(binary: string): string | undefined {
+  const { uid, mode } = statSync(join(binary, '..'));
+  if (process.getuid !== undefined && uid !== process.getuid()) return `its folder is owned by user ${uid}`;
+  if ((mode & 0o022) !== 0) return 'its folder is writable by other users';
+  return undefined;
+}
+
+/**
+ * Compiles the addon, or waits for another process on this host that is compiling it. If there is no binary, all ranks
+ * call this at once and one of them compiles.
+ *
+ * @param seenAt Modification time, in milliseconds, of the binary that did not load; 0 if there was none. A newer one
+ * is used.
+ * @returns The binary, or the problem.
+ */
+export function compileOnce(seenAt: (binary: string) => number): { binary: string } | { problem: string } {
+  const place = placeToBuild();
+  if ('problem' in place) return place;
+  const { status, signal, error, stderr } = spawnSync(
+    process.execPath,
+    [script, '--into', place.folder, '--seen', String(seenAt(place.binary))],
+    // Its standard output reports that it compiles or waits: shown to the user on stderr.
+    { stdio: ['ignore', 2, 'pipe'], encoding: 'utf8' },
+  );
+  if (status === 0) return { binary: place.binary };
+  const reason =
+    error?.message ?? (stderr.trim() || `exited with ${signal ?? `exit code ${String(status)}`}`);
+  return { problem: reason };
+}
+
+/**
+ * Runs `ringrun build-native`: compiles the addon for this machine in advance, so that ranks do not have to.
+ *
+ * @returns The exit code of the command.
+ */
+export function buildNative(): number {
+  const place = placeToBuild();
+  if ('problem' in place) {
+    process.stderr.write(`ringrun: the native addon was not built: ${place.problem}\n`);
+    return 1;
+  }
+  const { status } = spawnSync(process.execPath, [script, '--into', place.folder], { stdio: 'inherit' });
+  if (status === 0) process.stderr.write(`ringrun: built the native addon: ${place.binary}\n`);
+  return status ?? 1;
+}
+
+function placeToBuild(): { folder: string; binary: string } | { problem: string } {
+  const reasons: string[] = [];
+  for (const binary of [builtInPackage, builtInCache()]) {
+    const folder = join(binary, '..');
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      accessSync(folder, constants.W_OK);
+      return { folder, binary };
+    } catch (error) {
+      reasons.push((error as Error).message);
+    }
+  }
+  return {
+    problem: `no writable folder to compile into: ${reasons.join('; ')}. Set XDG_CACHE_HOME to a writable folder.`,
+  };
+}
+
+function version(): string {
+  const { version } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  return version;
+}

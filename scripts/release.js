@@ -1,0 +1,81 @@
+// Makes a release in release/: compiles the addon for every platform, packs all public packages, checks and installs
+// the tarballs, and publishes them.
+//
+//   npm run release -- --dry-run            everything except publishing
+//   npm run release -- --dry-run --local    only this machine's binary from native/build.js; no cross compiler, not publishable
+//   … --built                               uses the existing build without updating it
+//
+// Cross compiling requires zig: pip install ziglang==0.17.1
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { problemsOf } from './release/check.js';
+import { binaryOf, compileFor, findZig } from './release/compile.js';
+import { tryInstalled } from './release/install.js';
+import { pack } from './release/pack.js';
+import { publicPackages, stagePackage, stagePlatform } from './release/stage.js';
+import { targetOfThisMachine, targets } from './release/targets.js';
+import { setUp } from './setup.js';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { values: options } = parseArgs({
+  options: {
+    'dry-run': { type: 'boolean' },
+    built: { type: 'boolean' },
+    local: { type: 'boolean' },
+    into: { type: 'string', default: join(root, 'release') },
+  },
+});
+
+try {
+  release(resolve(options.into));
+} catch (error) {
+  console.error(`release: ${error.message}`);
+  process.exitCode = 1;
+}
+
+function release(folder) {
+  if (options.local && !options['dry-run'])
+    throw new Error('a release made with --local cannot be published. Add --dry-run.');
+  if (!options.built) setUp();
+  const binaries = options.local ? localBinary() : compiledBinaries();
+  rmSync(folder, { recursive: true, force: true });
+  const staged = [
+    ...binaries.map(({ target, binary }) => stagePlatform(target, binary, join(folder, 'packages'))),
+    ...publicPackages().map((one) => stagePackage(one, join(folder, 'packages'))),
+  ];
+  const problems = problemsOf(staged, { binaries: !options.local });
+  if (problems.length > 0) throw new Error(`the packages failed the check:\n  ${problems.join('\n  ')}`);
+  mkdirSync(folder, { recursive: true });
+  const packed = staged.map((one) => pack(one, folder));
+  for (const { tarball } of packed) {
+    console.log(`${(statSync(tarball).size / 1024).toFixed(0).padStart(6)} KiB  ${basename(tarball)}`);
+  }
+  tryInstalled(packed);
+  if (options['dry-run'])
+    console.log(`release: ${packed.length} packages are in ${folder}; nothing was published.`);
+  else packed.forEach(publish);
+}
+
+function compiledBinaries() {
+  const zig = findZig();
+  return targets.map((target) => {
+    compileFor(target, zig);
+    return { target, binary: binaryOf(target) };
+  });
+}
+
+function localBinary() {
+  const target = targetOfThisMachine();
+  if (target === undefined)
+    throw new Error(`releases do not include a binary for ${process.platform}-${process.arch}.`);
+  return [{ target, binary: join(root, 'native/build/ringrun.node') }];
+}
+
+/** Publishes dependencies first, so a release that fails half-way can be repeated. */
+function publish({ tarball }) {
+  const { status } = spawnSync('npm', ['publish', tarball], { stdio: 'inherit' });
+  if (status !== 0) throw new Error(`npm publish ${tarball} failed with exit code ${status}.`);
+}

@@ -1,0 +1,46 @@
+// Compiles the addon for every target with zig, a C and C++ cross compiler with the headers of every libc
+// (`pip install ziglang`).
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const exportsMap = fileURLToPath(new URL('exports.map', import.meta.url));
+
+/** The command that runs zig: $ZIG, `zig`, or Python's package. */
+export function findZig() {
+  const candidates = process.env.ZIG ? [process.env.ZIG] : ['zig', 'python3 -m ziglang'];
+  const found = candidates.find((candidate) => {
+    const [command, ...first] = candidate.split(' ');
+    return spawnSync(command, [...first, 'version']).status === 0;
+  });
+  if (found) return found;
+  throw new Error(
+    `no zig found: tried ${candidates.join(', ')}. Install it with "pip install ziglang==0.17.1", or name it in ZIG.`,
+  );
+}
+
+/** Path of the compiled binary of a target. */
+export function binaryOf(target) {
+  return join(folderOf(target), 'ringrun.node');
+}
+
+/** Links libc++ and libunwind statically; libc, libm, libpthread and libdl are the system's. */
+export function compileFor(target, zig) {
+  const { status, error } = spawnSync(process.execPath, ['native/build.js', '--into', folderOf(target)], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    env: {
+      ...process.env,
+      CXX: `${zig} c++ -target ${target.triple}`,
+      CXXFLAGS: '',
+      LDFLAGS: `-s -Wl,--version-script=${exportsMap}`,
+    },
+  });
+  if (status !== 0)
+    throw new Error(`compiling the addon for ${target.name} failed: ${error ?? `exit code ${status}`}`);
+}
+
+function folderOf(target) {
+  return join(root, 'native/build/release', target.name);
+}

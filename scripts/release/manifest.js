@@ -1,0 +1,61 @@
+// Creates the package.json of a published package from the one in the repository.
+import { targets } from './targets.js';
+
+/** Folder of the CommonJS entry points: files that require the ES module, and copies of its types. */
+export const commonJsFolder = 'dist/commonjs';
+
+/** @param manifest The one in the repository, with `workspace:*` dependencies and a `source` in exports. */
+export function publishedManifest(manifest) {
+  const entry = manifest.exports['.'];
+  const published = {
+    ...manifest,
+    // For tools that do not read `exports`.
+    main: entry.default,
+    types: entry.types,
+    exports: { ...mapValues(manifest.exports, publishedEntry), './package.json': './package.json' },
+  };
+  delete published.devDependencies;
+  for (const kind of ['dependencies', 'peerDependencies']) {
+    if (manifest[kind])
+      published[kind] = mapValues(manifest[kind], (range) => versionOf(range, manifest.version));
+  }
+  if (manifest.name === '@ringrun/native') {
+    const names = targets.map(({ packageName }) => [packageName, manifest.version]);
+    published.optionalDependencies = Object.fromEntries(names);
+  }
+  return published;
+}
+
+/** The package.json of a platform package, which contains one binary. */
+export function platformManifest(target, native) {
+  const { version, license, author, homepage, repository, publishConfig, engines } = native;
+  return {
+    name: target.packageName,
+    version,
+    description: `The native addon of ringrun for ${target.os}, ${target.cpu}, ${target.libc}`,
+    license,
+    author,
+    homepage,
+    repository,
+    engines,
+    os: [target.os],
+    cpu: [target.cpu],
+    libc: [target.libc],
+    main: 'ringrun.node',
+    files: ['ringrun.node'],
+    publishConfig,
+  };
+}
+
+function publishedEntry({ types, default: file }) {
+  const inCommonJs = (path) => path.replace('./dist/', `./${commonJsFolder}/`);
+  return { require: { types: inCommonJs(types), default: inCommonJs(file) }, types, default: file };
+}
+
+function versionOf(range, version) {
+  return range === 'workspace:*' ? version : range;
+}
+
+function mapValues(object, change) {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));
+}

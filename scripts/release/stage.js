@@ -1,0 +1,107 @@
+// Copies each public package into its own folder, as npm will pack it.
+import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { commonJsFolder, platformManifest, publishedManifest } from './manifest.js';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The packages that are published, dependencies first. */
+export function publicPackages() {
+  const folders = ['native', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}`)];
+  const found = folders
+    .map((folder) => ({ folder: join(root, folder), manifest: readJson(join(root, folder, 'package.json')) }))
+    .filter(({ manifest }) => !manifest.private);
+  const sorted = [];
+  const add = (one) => {
+    if (sorted.includes(one)) return;
+    const needed = { ...one.manifest.dependencies, ...one.manifest.peerDependencies };
+    for (const other of found) if (other.manifest.name in needed) add(other);
+    sorted.push(one);
+  };
+  found.forEach(add);
+  return sorted;
+}
+
+/** @returns The new folder in `into`. */
+export function stagePackage({ folder, manifest }, into) {
+  const staged = freshFolder(into, manifest.name);
+  for (const name of [...manifest.files, 'README.md']) {
+    cpSync(join(folder, name), join(staged, name), { recursive: true, filter: isPublished });
+  }
+  copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
+  const published = publishedManifest(manifest);
+  writeJson(join(staged, 'package.json'), published);
+  nameTypesByJavaScript(join(staged, 'dist'));
+  addCommonJs(staged, published.exports);
+  return staged;
+}
+
+/** @param binary The addon, compiled for the target. */
+export function stagePlatform(target, binary, into) {
+  const native = readJson(join(root, 'native/package.json'));
+  const staged = freshFolder(into, target.packageName);
+  copyFileSync(binary, join(staged, 'ringrun.node'));
+  copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
+  writeJson(join(staged, 'package.json'), platformManifest(target, native));
+  writeFileSync(
+    join(staged, 'README.md'),
+    `# ${target.packageName}\n\nThe native addon of [ringrun](https://www.npmjs.com/package/ringrun), compiled for ${target.cpu} ${target.os} with ${target.libc}.\nnpm installs it with \`@ringrun/native\` where it fits.\n`,
+  );
+  return staged;
+}
+
+/** Rewrites imports in declarations: TypeScript keeps ./x.ts there, but the package has ./x.js and ./x.d.ts. */
+function nameTypesByJavaScript(folder) {
+  for (const file of declarationsIn(folder)) {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replace(/((?:from |import\()(['"])\.{1,2}\/[^'"\n]*)\.ts\2/g, '$1.js$2'));
+  }
+}
+
+/**
+ * Adds a CommonJS entry for each ES module of `exports`. It requires that module, so a process never loads ringrun
+ * twice. Its types are copies in a folder of type `commonjs`: under `module: node16` TypeScript cannot require
+ * declarations of ES modules.
+ */
+function addCommonJs(staged, exports) {
+  const folder = join(staged, commonJsFolder);
+  for (const file of declarationsIn(join(staged, 'dist'))) {
+    const copy = join(folder, file.slice(join(staged, 'dist').length));
+    mkdirSync(dirname(copy), { recursive: true });
+    writeFileSync(copy, readFileSync(file, 'utf8').replace(/\/\/# sourceMappingURL=.*\n?$/, ''));
+  }
+  for (const { require: entry, default: module } of Object.values(exports)) {
+    if (entry === undefined) continue;
+    const depth = entry.default.split('/').length - 3;
+    const path = `${'../'.repeat(depth)}${module.slice('./dist/'.length)}`;
+    mkdirSync(dirname(join(staged, entry.default)), { recursive: true });
+    writeFileSync(join(staged, entry.default), `module.exports = require('${path}');\n`);
+  }
+  writeJson(join(folder, 'package.json'), { type: 'commonjs' });
+}
+
+function declarationsIn(folder) {
+  return readdirSync(folder, { recursive: true })
+    .filter((name) => name.endsWith('.d.ts'))
+    .map((name) => join(folder, name));
+}
+
+function isPublished(path) {
+  return !path.endsWith('.tsbuildinfo');
+}
+
+function freshFolder(into, name) {
+  const folder = join(into, name.replace('@', '').replace('/', '-'));
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+function writeJson(path, value) {
+  writeFileSync(path, `${JSON.stringify(value, undefined, 2)}\n`);
+}

@@ -1,0 +1,6 @@
+/** Types of targets.js, for tests. */
+export interface Target {
+  name: string;
+  packageName: string;
+}
+export function targetOfThisMachine(): Target | undefined;
