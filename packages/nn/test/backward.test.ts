@@ -26,7 +26,9 @@ describe('refused', () => {
   });
 
   test('a loss without a parameter', async () => {
-    await expect(tensor(Float32Array.of(1, 2)).sum().backward()).rejects.toEqual(refusal('not depend on any Parameter'));
+    await expect(tensor(Float32Array.of(1, 2)).sum().backward()).rejects.toEqual(
+      refusal('not depend on any Parameter'),
+    );
   });
 
   test('a second time, which adds nothing', async () => {

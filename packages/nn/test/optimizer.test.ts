@@ -216,7 +216,7 @@ describe('rejects', () => {
     ['got undefined as params', untyped([{ lr: 1 }])],
     ['lr must be at least 0, got 0.1', untyped([vector(1)], { lr: '0.1' })],
     ['expected at least one parameter', untyped([])],
-    ['got no parameters', untyped([{ params: [] }])],
+    ['expected at least one parameter, got none', untyped([{ params: [] }])],
     ['betas[1] must be at least 0 and below 1, got 1', () => new optim.Adam([vector(1)], { betas: [0, 1] })],
     ['AdamW: eps must be at least 0, got -1', () => new optim.AdamW([vector(1)], { eps: -1 })],
     ['RMSprop: alpha must be at least 0', () => new optim.RMSprop([vector(1)], { alpha: -0.1 })],
