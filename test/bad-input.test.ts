@@ -62,7 +62,9 @@ describe('the command line', () => {
   test('an example rejects a file as --output at its start, in one line without a launcher', async () => {
     const args = ['--import', 'ringrun/typescript', mnistScript, '--output', 'README.md'];
     const stderr = await refusal(node(args), 1);
-    expect(stderr).toContain("option '--output <place>' argument 'README.md' is invalid. It is a file");
+    expect(stderr).toContain(
+      "option '--output <location>' argument 'README.md' is invalid. Expected a folder, got a file.",
+    );
     expect(lineCount(stderr)).toBe(1);
   });
 
@@ -109,7 +111,7 @@ describe('a folder that the system refuses to create with ENOENT (/proc/x)', () 
         new RegExp(
           `^Checkpointer: ERR_CHECKPOINT_NOT_WRITTEN: .* writing ${place}/checkpoint-000001-step-1/.*: not found .*\n` +
             'SummaryWriter: ENOENT\nprofile: ERR_INVALID_ARGUMENT: .*ENOENT.*\ntfjs: ENOENT\n' +
-            'FileStore: ERR_STORE_FILE: .* is a link to .*/nowhere/store, which is not there.*\n$',
+            'FileStore: ERR_STORE_FILE: .* is a link to .*/nowhere/store, which does not exist.*\n$',
         ),
       ) as unknown,
       timedOut: false,
@@ -214,7 +216,7 @@ describe('the data', () => {
       name: 'a folder that does not exist',
       folder: join(good, 'nowhere'),
       words:
-        /nowhere: it has no train-images-idx3-ubyte, .*Give --data a folder or s3:\/\/bucket\/prefix with MNIST's four files/,
+        /nowhere: it has no train-images-idx3-ubyte, .*Pass --data with a folder or s3:\/\/bucket\/prefix that has MNIST's four files/,
     },
   ];
 
@@ -225,7 +227,8 @@ describe('the data', () => {
     },
     {
       args: ['--data', good, '--output', temporaryFolder(), '--resume', 'checkpoint-000001-step-9'],
-      words: /^ringrun: Checkpointer\.resume\("checkpoint-000001-step-9"\): .*no complete checkpoint/,
+      words:
+        /^ringrun: Checkpointer\.resume\("checkpoint-000001-step-9"\): expected a complete checkpoint at .*checkpoint-000001-step-9, but no rank sees its manifest/,
     },
   ])('$args.0 that cannot work is one line without a launcher', async ({ args, words }) => {
     const stderr = await refusal(node(['--import', 'ringrun/typescript', mnistScript, ...args]), 1);

@@ -103,7 +103,7 @@ test('invalid arguments are refused on every rank, and the next save works', asy
     place:
       "ERR_INVALID_ARGUMENT: openStorage: expected a folder's path or s3://bucket/prefix, got 'gs://bucket'",
     file: 'ERR_INVALID_ARGUMENT: Checkpointer: dir: expected a folder, got the file /',
-    belowFile: '/test/fixtures/checkpoints.js is a file. Name a folder',
+    belowFile: '/test/fixtures/checkpoints.js is a file. Use a folder',
     step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',
     ranksDiffer: 'ERR_CHECKPOINT_RANKS_DIFFER: ',
     unsavable: 'values.callback is a function, which a checkpoint cannot hold',

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { deadMirror } from '../packages/runtime/test/support/mirror.ts';
 import { loadMnist } from '../packages/runtime/src/data/datasets/mnist/load-mnist.ts';
 import { launch } from './support/command.ts';
+import { withoutWaiting } from './support/without-waiting.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 const results = temporaryFolder();
@@ -21,7 +22,7 @@ async function prepare(cache: string, { mirror = '', synthetic = false } = {}) {
   const found = [0, 1, 2].map(
     (rank) => JSON.parse(readFileSync(join(folder, `${rank}.json`), 'utf8')) as unknown,
   );
-  return { found, stderr: ended.stderr };
+  return { found, stderr: withoutWaiting(ended).stderr };
 }
 
 test('one rank per host generates 70,000 synthetic digits once, while the others wait', async () => {

@@ -45,7 +45,7 @@ describe('an invalid command line', () => {
   test('refuses a script in another language and lists the known extensions', async () => {
     const { code, stderr } = await launch([temporaryScript('train.py', 'print("hello")')]).ended;
     expect(code).toBe(2);
-    expect(stderr).toContain('expected .ts, .mts, .cts, .js, .mjs, .cjs');
+    expect(stderr).toContain('expected a file of the type .ts, .mts, .cts, .js, .mjs, .cjs');
   });
 
   test('refuses a master port in use and names the process that holds it', async () => {

@@ -86,7 +86,7 @@ describe.each(['the function', 'the method'])('%s', (kind) => {
     );
     await refuses(
       call(group.barrier.bind(group), { group: ringrun.defaultGroup() }),
-      'barrier: the option group is another group',
+      'barrier: the option group is a different group',
     );
     await group.broadcastObject(1, { group } as object);
     await ringrun.broadcastObject(1, { group: ringrun.defaultGroup() });
