@@ -189,7 +189,7 @@ export class Tensor {
     return new Tensor(transpose(this.value, order.with(a, b).with(b, a)));
   }
 
-  /** The dimensions from `startDim` to `endDim` made one (torch.Tensor.flatten); all of them unless given. */
+  /** Merges the dimensions from `startDim` to `endDim` (torch.Tensor.flatten). Default: all of them. */
   flatten(startDim = 0, endDim = -1): Tensor {
     return new Tensor(flatten(this.value, startDim, endDim));
   }
@@ -277,7 +277,7 @@ export function tensor(data: TensorElements, shape?: readonly number[]): Tensor 
 /**
  * Tensors one after the other along a dimension (torch.cat); they have equal shapes but for that dimension.
  *
- * @param dim 0 unless given; a negative one counts from the last
+ * @param dim negative values count from the last dimension. Default: 0.
  */
 export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
   return new Tensor(

@@ -66,9 +66,9 @@ export async function evaluate(
 
 /** What is done with the memory of what a program computes on the way. */
 export interface Memory {
-  /** Whether what one half computes waits for the other, see `emitModel`; false unless given. */
+  /** Whether what one half computes waits for the other, see `emitModel`. Default: false. */
   keepsActivations?: boolean;
-  /** Whether it is held for the next run; true unless given. */
+  /** Whether its memory is kept for the next run. Default: true. */
   holdsMemory?: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { Node, Value } from './node.ts';
 /**
  * Every node that the outputs depend on, each after those it depends on. Equal graphs give equal orders.
  *
- * @param followed whether the walk goes on to a node's inputs; always unless given
+ * @param followed whether the walk continues to a node's inputs. Default: always.
  */
 export function topologicalOrder(
   outputs: readonly Value[],

@@ -90,7 +90,7 @@ export abstract class Module implements DistributedModule {
     for (const [, child] of this.namedChildren()) yield child;
   }
 
-  /** This module, by the name '' unless told otherwise, and after it all of its parts, by their paths; each once. */
+  /** This module, then all its submodules with their paths, each once (torch.nn.Module.named_modules). `prefix` is the path of this module. Default: ''. */
   *namedModules(prefix = '', seen = new Set<Module>()): Generator<[name: string, module: Module]> {
     if (seen.has(this)) return;
     seen.add(this);
@@ -132,7 +132,7 @@ export abstract class Module implements DistributedModule {
    * `model.loadStateDict(await loadSafetensors(path))`, with `loadSafetensors` of ringrun. Every dtype is converted to float32, as torch's copy does.
    *
    * @param state a Map or a record of `{ shape, data }` by key
-   * @param options strict (true unless given): every key must be there, and no other. Else keys that are not on both sides are left alone.
+   * @param options `strict`: require exactly the module's keys; without it, keys that are on one side only are ignored. Default: true.
    * @returns the keys that only one side has
    * @throws ArgumentError that lists missing and unexpected keys and shapes that differ; NnError (ERR_NOT_AWAITED) if an operation on the module is pending; nothing is changed then
    */

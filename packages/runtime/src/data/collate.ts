@@ -37,9 +37,9 @@ export interface ShapedArray<Data extends NumericArray = NumericArray> {
 }
 
 export interface DefaultCollateOptions {
-  /** The samples were made for this batch: an array of which theirs are the parts becomes the batch's own, uncopied. False unless given. */
+  /** The samples were made for this batch: an array that their arrays are views of is used without a copy. Default: false. */
   adopt?: boolean;
-  /** Where the batch's arrays are made; in new memory unless given. */
+  /** Memory for the batch's arrays. Default: new memory. */
   memory?: BatchMemory | undefined;
 }
 

@@ -15,24 +15,24 @@ import type { MadeBatch } from './workers/messages.ts';
 import { LoaderThreads } from './workers/loader-threads.ts';
 
 export interface DataLoaderOptions<Sample, Batch> {
-  /** Samples in a batch; 1 unless given. */
+  /** Samples in a batch. Default: 1. */
   batchSize?: number;
-  /** Visit the samples in a random order, a new one in each epoch; false unless given. */
+  /** Visit the samples in a random order, a new one in each epoch. Default: false. */
   shuffle?: boolean;
   /** Which samples to visit, in which order, instead of `shuffle`; a DistributedSampler when several ranks share the dataset. */
   sampler?: Sampler;
-  /** Leave out the last batch if it is smaller than the others; false unless given. */
+  /** Drop the last batch if it is smaller than the others. Default: false. */
   dropLast?: boolean;
-  /** Where the random orders of `shuffle` and the chances of augmentation start, an integer from -(2^53 - 1) to 2^53 - 1; the sampler's unless given, or 0. */
+  /** Seed of `shuffle` and of augmentation, an integer from -(2^53 - 1) to 2^53 - 1. Default: the seed of the sampler, or 0. */
   seed?: number;
-  /** Worker threads that make batches while the loop uses others; 0, which loads in the loop's own thread, unless given. */
+  /** Worker threads that load batches ahead. Default: 0, which loads in the thread of the loop. */
   numWorkers?: number;
-  /** Keep the worker threads from one iteration to the next, which saves starting them; false unless given. They do not keep a process alive. */
+  /** Keep the worker threads between iterations. They do not keep a process alive. Default: false. */
   persistentWorkers?: boolean;
-  /** Batches that each worker makes ahead; 2 unless given, and only with `numWorkers`. */
+  /** Batches that each worker loads ahead; only with `numWorkers`. Default: 2. */
   prefetchFactor?: number;
   /**
-   * Make each batch in the memory of an earlier one; false, which gives each batch memory that may be kept, unless given (torch has no such option). Batches of images
+   * Make each batch in the memory of an earlier one. Default: false, so each batch may be kept. torch has no such option. Batches of images
    * then leave nothing to the garbage collector, and a loop that does not keep them loses nothing.
    *
    * The arrays of a batch hold it until the next batch is asked for, which a `for` loop does at the end of its body: then they are emptied (their length is 0), so that what
@@ -43,7 +43,7 @@ export interface DataLoaderOptions<Sample, Batch> {
    */
   reuseMemory?: boolean;
   /**
-   * Makes one batch of samples, which are `batchSize` or, in the last batch, fewer; `defaultCollate` unless given. Worker threads run `defaultCollate` themselves; a
+   * Makes one batch of `batchSize` samples, or fewer in the last batch. Default: `defaultCollate`. Worker threads run `defaultCollate` themselves; a
    * function of yours runs in the loop's thread, on copies of the workers' samples. `memory` is given with `reuseMemory`.
    */
   collateFn?: (samples: Sample[], memory?: BatchMemory) => Batch;
@@ -248,7 +248,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     if (indices.length > 0 && !this.#dropLast) yield indices;
   }
 
-  /** What an iteration makes batches in: nobody else's as long as it lasts. */
+  /** The memory in which an iteration makes its batches; used by that iteration only. */
   #takeMemory(): ReusedMemory | undefined {
     if (!this.#reuseMemory) return undefined;
     const memory = this.#memory ?? new ReusedMemory();
