@@ -59,10 +59,10 @@ class ControlMesh {
   // The operation in which a peer said it waits.
   std::optional<Fingerprint> lastStatusOf(int peer) const;
 
-  // Tells everybody which operation this rank waits in; once for each operation.
+  // Tells all ranks which operation this rank waits in; once for each operation.
   void tellStatus(const Fingerprint& fingerprint) noexcept;
 
-  // Tells everybody that this rank is out of an operation that it said it waits in; to be called when a collective has
+  // Tells all ranks that this rank has left an operation whose STATUS it had sent; to be called when a collective has
   // ended well.
   void operationEnded(const Call& call) noexcept;
 
@@ -76,7 +76,7 @@ class ControlMesh {
   // of none. `seenIn`: the latest operation that it is known to have begun by other means.
   std::string whereaboutsOf(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const;
 
-  // Tells everybody that this rank's group failed in operation `sequence`. Says no more afterwards.
+  // Tells all ranks that this rank's group failed in operation `sequence`. Sends nothing afterwards.
   void abort(const Failure& failure, std::uint64_t sequence) noexcept;
 
   // Tells everybody that this rank is done in good order. Says no more afterwards.

@@ -16,7 +16,7 @@ export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: Po
  * Max-pooling as elementwise maxima, over [W, C, H, N]: first over the columns of each window, then over its rows.
  *
  * MaxPool's gradient needs the positions of the maxima, and finding them is a scalar loop in onnxruntime: 3.4 ms for [64,20,24,24], where the maxima
- * alone take 0.24 ms. Max, GreaterOrEqual and Where are vectorised, and are all that this form and its gradient consist of.
+ * alone take 0.24 ms. This form and its gradient are elementwise operators only: Max; and Greater, IsNaN, Or and Where.
  */
 export function maxPoolBatchInnermost(
   image: Value,
