@@ -78,7 +78,7 @@ const filesOfBoth = [
   ...[
     'conformance/conformance',
     ...['deaths', 'disagreements', 'leaving', 'order'].map((name) => `contracts/${name}`),
-    ...['collectives', 'forming', 'groups', 'messages'].map((name) => `gloo/${name}`),
+    ...['collectives', 'forming', 'groups', 'messages'].map((name) => `cpu/${name}`),
   ].map((name) => `packages/collectives/test/${name}.test.ts`),
   'packages/runtime/test/store/file-store.test.ts',
 ];

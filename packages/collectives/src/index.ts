@@ -5,7 +5,7 @@ export { DeviceTensor } from './device-tensor.ts';
 export type { Tensor } from './device-tensor.ts';
 export * from './dtype.ts';
 export * from './errors.ts';
-export * from './gloo/index.ts';
+export * from './cpu/index.ts';
 export * from './hash-store.ts';
 export * from './nccl/index.ts';
 export * from './options.ts';

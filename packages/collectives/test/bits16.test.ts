@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { TypedArray } from '@ringrun/collectives';
 import {
   BFloat16Bits,
-  createGlooGroup,
+  createCpuGroup,
   dtypeOf,
   Float16Bits,
   HashStore,
@@ -70,7 +70,7 @@ describe.each(classes)('$Bits.name', ({ dtype, Bits }) => {
   });
 
   test('is what a group allocates, and a group of one does not change it', async () => {
-    const group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1 });
+    const group = await createCpuGroup({ store: new HashStore(), rank: 0, size: 1 });
     const allocated = group.allocateSync(dtype, 3);
     expect(allocated).toEqual(new Bits(3));
     allocated.set(Bits.fromFloat32([1, 2, 3]));
@@ -117,7 +117,7 @@ const Float16ArrayOfNode = (
 test.runIf(Float16ArrayOfNode)("Node's own Float16Array is float16", async () => {
   const array = new Float16ArrayOfNode!([1, 2.5, -3]);
   expect(dtypeOf(array)).toBe('float16');
-  const group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1 });
+  const group = await createCpuGroup({ store: new HashStore(), rank: 0, size: 1 });
   await group.allReduce(array, { op: 'AVG' });
   group.broadcastSync(array);
   await group.destroy();

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { ProcessGroup } from '@ringrun/collectives';
-import { createGlooGroup, HashStore } from '@ringrun/collectives';
+import { createCpuGroup, HashStore } from '@ringrun/collectives';
 
 import { runRanks } from './fixtures/ranks.ts';
 
 describe('a group of one', () => {
   let group: ProcessGroup;
   beforeAll(async () => {
-    group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1 });
+    group = await createCpuGroup({ store: new HashStore(), rank: 0, size: 1 });
   });
   afterAll(() => group.destroy());
 

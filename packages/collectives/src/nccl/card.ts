@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { hostname } from 'node:os';
 
 import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '../errors.ts';
-import { describeRank } from '../gloo/failure.ts';
+import { describeRank } from '../cpu/failure.ts';
 import type { Store } from '../store.ts';
 
 /** What a rank publishes about itself in the store before the communicator exists. */

@@ -3,9 +3,9 @@ import { Buffer } from 'node:buffer';
 import { describeNccl, loadNative } from '@ringrun/native';
 import type { NcclDescription } from '@ringrun/native';
 
-import { checkedRank, checkedSize, checkedTimeout } from '../gloo/arguments.ts';
-import type { GlooGroupOptions } from '../gloo/create.ts';
-import { connectRanks, glooGroupOptions } from '../gloo/create.ts';
+import { checkedRank, checkedSize, checkedTimeout } from '../cpu/arguments.ts';
+import type { CpuGroupOptions } from '../cpu/create.ts';
+import { connectRanks, cpuGroupOptions } from '../cpu/create.ts';
 import { defaultTimeoutMs } from '../options.ts';
 import type { OptionNames } from '../require-options.ts';
 import { requireOptions } from '../require-options.ts';
@@ -16,21 +16,21 @@ import { checkCards, exchangeCards } from './card.ts';
 import { chooseDevice } from './device.ts';
 import { NcclGroup } from './nccl-group.ts';
 
-export interface NcclGroupOptions extends GlooGroupOptions {
+export interface NcclGroupOptions extends CpuGroupOptions {
   /** Index of this rank's GPU among the visible ones (torch: device_id). Default: LOCAL_RANK. */
   device?: number;
 }
 
-const optionNames: OptionNames<NcclGroupOptions> = { ...glooGroupOptions, device: true };
+const optionNames: OptionNames<NcclGroupOptions> = { ...cpuGroupOptions, device: true };
 
 /**
  * Forms a group of processes (backend `nccl`: one GPU for each rank). A collective: every rank calls it. It includes
- * the connections of a gloo group (see `NcclGroup`) and therefore its options.
+ * the connections of a CPU group (see `NcclGroup`) and therefore its options.
  *
  * @throws RingrunError `ERR_NCCL_UNAVAILABLE`, on every rank, if a rank has no GPU, driver or NCCL, with the paths
  * tried.
  * @throws InvalidArgumentError, on every rank, if two ranks share a GPU.
- * @throws the errors of createGlooGroup.
+ * @throws the errors of createCpuGroup.
  */
 export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGroup> {
   requireOptions('createNcclGroup', options, optionNames);

@@ -6,11 +6,11 @@ import { checkAsLong, DeviceTensor } from '../device-tensor.ts';
 import type { DType, TypedArray } from '../dtype.ts';
 import { bytesPerElement } from '../dtype.ts';
 import { InvalidArgumentError, RingrunError } from '../errors.ts';
-import { checkedDType, checkedDTypeOf, checkedLength, checkedPeer } from '../gloo/arguments.ts';
-import type { GroupSettings } from '../gloo/gloo-group.ts';
-import { GlooGroup } from '../gloo/gloo-group.ts';
-import type { NativeCalls } from '../gloo/native-calls.ts';
-import { checkDType } from '../gloo/parts.ts';
+import { checkedDType, checkedDTypeOf, checkedLength, checkedPeer } from '../cpu/arguments.ts';
+import type { GroupSettings } from '../cpu/cpu-group.ts';
+import { CpuGroup } from '../cpu/cpu-group.ts';
+import type { NativeCalls } from '../cpu/native-calls.ts';
+import { checkDType } from '../cpu/parts.ts';
 import type { CollectiveOptions, RecvOptions, SendOptions, TagOption } from '../options.ts';
 import { collectiveOptions, timeoutOption } from '../options.ts';
 import { requireOptions } from '../require-options.ts';
@@ -21,14 +21,14 @@ import { PromisedWork } from '../work.ts';
  * A process group whose collectives run on GPUs through NCCL (torch's backend nccl), on GPU tensors (`allocate`,
  * `wrap`) and on host arrays, which are copied through the GPU in pieces.
  *
- * It is also a gloo group: the ranks agree on every operation over their CPU connections before NCCL starts it, and
+ * It is also a CPU group: the ranks agree on every operation over their CPU connections before NCCL starts it, and
  * monitor each other while it runs, so errors are the same as in every group. These connections also carry what NCCL
  * does not support: objects, messages of host arrays (with tags, from any sender), and BAND, BOR and BXOR.
  *
  * Numerics are NCCL's: sums of float16 and bfloat16 may be rounded at each step between ranks, AVG multiplies by 1/size
  * before adding, and MIN and MAX ignore NaN. The results are bit-identical on all ranks.
  */
-export class NcclGroup extends GlooGroup {
+export class NcclGroup extends CpuGroup {
   override readonly backend = 'nccl';
   /** Index of this rank's GPU among the visible ones. */
   readonly device: number;

@@ -3,12 +3,12 @@ import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
-import { settings as settingsOfGloo } from '../conformance/settings.ts';
+import { settings as settingsOnCpu } from '../conformance/settings.ts';
 import { startRanks } from '../fixtures/ranks.ts';
 import { settingsOverNcclInFull } from '../nccl/settings.ts';
 
 // In the short form, ranks over nccl die in nccl/faults.test.ts.
-const settings = [...settingsOfGloo, ...settingsOverNcclInFull];
+const settings = [...settingsOnCpu, ...settingsOverNcclInFull];
 
 interface Failure {
   name: string;

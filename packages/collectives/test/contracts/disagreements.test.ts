@@ -3,11 +3,11 @@ import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
-import { settings as settingsOfGloo } from '../conformance/settings.ts';
+import { settings as settingsOnCpu } from '../conformance/settings.ts';
 import { startRanks } from '../fixtures/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';
 
-const settings = [...settingsOfGloo, ...settingsOverNccl];
+const settings = [...settingsOnCpu, ...settingsOverNccl];
 
 /**
  * By case of disagreements.js, what every rank must be told: each side, with the lengths of three ranks where there are three. `n` is the

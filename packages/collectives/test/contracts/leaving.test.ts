@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { settings as settingsOfGloo } from '../conformance/settings.ts';
+import { settings as settingsOnCpu } from '../conformance/settings.ts';
 import { runRanks } from '../fixtures/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';
 
-const settings = [...settingsOfGloo, ...settingsOverNccl];
+const settings = [...settingsOnCpu, ...settingsOverNccl];
 
 test.each(settings.filter(({ size }) => size === 3))(
   'a rank that destroys its group first over $transport loses no data of the others',

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
-import { settings as settingsOfGloo } from '../conformance/settings.ts';
+import { settings as settingsOnCpu } from '../conformance/settings.ts';
 import { runRanks } from '../fixtures/ranks.ts';
 import { settingsOverNcclInFull } from '../nccl/settings.ts';
 
-const settings = [...settingsOfGloo, ...settingsOverNcclInFull];
+const settings = [...settingsOnCpu, ...settingsOverNcclInFull];
 
 /** Operations at which the memory is looked at: the last of several equal stretches, after all that is done once only. */
 const { from, to } = { short: { from: 4000, to: 12_000 }, full: { from: 20_000, to: 100_000 } }[

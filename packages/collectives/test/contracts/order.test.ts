@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
-import { settings as settingsOfGloo } from '../conformance/settings.ts';
+import { settings as settingsOnCpu } from '../conformance/settings.ts';
 import { runRanks } from '../fixtures/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';
 
-const settings = [...settingsOfGloo, ...settingsOverNccl];
+const settings = [...settingsOnCpu, ...settingsOverNccl];
 
 const count = { short: 300, full: 1500 }[requestedExtent()];
 /** In each of several groups. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import process from 'node:process';
 
-import { bytesPerElement, createGlooGroup, dtypeOf, typedArrayClass } from '@ringrun/collectives';
+import { bytesPerElement, createCpuGroup, dtypeOf, typedArrayClass } from '@ringrun/collectives';
 
 import { movementCases, reductionCases, Turns } from '../conformance/cases.js';
 import { coalescedOnDevice } from '../conformance/coalesced.js';
@@ -255,17 +255,17 @@ export async function refusalsOnDevice({ group, rank, size, report }) {
 }
 
 /** A GPU tensor passed to a group with backend gloo. */
-export async function tensorInGlooGroup({ group, rank, size, store, report }) {
+export async function tensorInCpuGroup({ group, rank, size, store, report }) {
   const tensor = group.allocate('float32', 10);
-  const gloo = await createGlooGroup({
-    store: prefixed(store, 'gloo beside/'),
+  const cpu = await createCpuGroup({
+    store: prefixed(store, 'cpu beside/'),
     rank,
     size,
     timeoutMs: 20_000,
   });
-  const error = await gloo.allReduce(tensor).catch((reason) => reason);
+  const error = await cpu.allReduce(tensor).catch((reason) => reason);
   const sum = Float32Array.of(rank + 1);
-  await gloo.allReduce(sum);
-  await Promise.all([gloo.destroy(), group.destroy()]);
+  await cpu.allReduce(sum);
+  await Promise.all([cpu.destroy(), group.destroy()]);
   await report({ name: error.name, message: error.message, sum: sum[0] });
 }

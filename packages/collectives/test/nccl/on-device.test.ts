@@ -131,8 +131,8 @@ test('unsupported uses of GPU tensors are refused with the reason; the group rem
   }
 });
 
-test('a gloo group refuses a tensor on a GPU, and remains usable', async () => {
-  await using group = await startRanks(2, 'tensorInGlooGroup', { envOf: envOverNccl });
+test('a CPU group refuses a tensor on a GPU, and remains usable', async () => {
+  await using group = await startRanks(2, 'tensorInCpuGroup', { envOf: envOverNccl });
   for (const { reported } of group.ranks) {
     expect(await reported('message')).toMatchObject({
       name: 'InvalidArgumentError',

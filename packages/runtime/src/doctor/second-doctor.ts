@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { createGlooGroup, StoreTimeoutError } from '@ringrun/collectives';
+import { createCpuGroup, StoreTimeoutError } from '@ringrun/collectives';
 import type { ProcessGroup, Store } from '@ringrun/collectives';
 import { measureClock } from '../profiler/clock.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
@@ -57,7 +57,7 @@ export async function measureLink(
 ): Promise<LinkMeasurement> {
   const own: Doctor = { host: hostname(), pid: process.pid };
   const peer = hosts ? await awaitGuest(store, own, timeoutMs) : await visit(store, own);
-  const group = await createGlooGroup({
+  const group = await createCpuGroup({
     store: new PrefixStore('doctor/group', store),
     rank: hosts ? 0 : 1,
     size: 2,

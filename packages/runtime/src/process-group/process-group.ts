@@ -11,11 +11,12 @@ import { Subgroups } from './subgroups.ts';
 
 export interface InitProcessGroupOptions {
   /**
-   * `gloo`: on CPUs, over shared memory and TCP. `nccl`: on GPUs, one for each rank; arrays in host memory are copied
-   * through the GPU. If a rank has no GPU, driver or NCCL, every rank throws RingrunError `ERR_NCCL_UNAVAILABLE` with
-   * the paths searched. Default: `gloo`.
+   * `gloo`: on CPUs, over shared memory and TCP. This is ringrun's own CPU backend under torch's name for it; `cpu` is
+   * an alias, and `getBackend` returns `gloo` for both. `nccl`: on GPUs, one for each rank; arrays in host memory are
+   * copied through the GPU. If a rank has no GPU, driver or NCCL, every rank throws RingrunError
+   * `ERR_NCCL_UNAVAILABLE` with the paths searched. Default: `gloo`.
    */
-  backend?: 'gloo' | 'nccl';
+  backend?: 'gloo' | 'cpu' | 'nccl';
   /**
    * For `nccl`: index of this rank's GPU among those that CUDA_VISIBLE_DEVICES allows (torch: device_id).
    * Default: LOCAL_RANK modulo the number of GPUs.
@@ -51,7 +52,11 @@ const optionNames: OptionNames<InitProcessGroupOptions> = {
   device: true,
 };
 
-const backends: readonly unknown[] = ['gloo', 'nccl'] satisfies InitProcessGroupOptions['backend'][];
+const backends: Readonly<Record<NonNullable<InitProcessGroupOptions['backend']>, ProcessGroup['backend']>> = {
+  gloo: 'gloo',
+  cpu: 'gloo',
+  nccl: 'nccl',
+};
 
 let generation = 0;
 
@@ -72,19 +77,20 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
       'initProcessGroup failed: the process group is already initialized. Call it once per process, or await destroyProcessGroup() first.',
     );
   }
-  checkChoices(options);
+  const { timeoutMs = defaultTimeoutMs, device } = options;
+  const backend = checkedBackend(options.backend);
+  checkChoices(backend, device, timeoutMs);
   const settings = readingUserInput(() => settleInitMethod(options, process.env));
   installErrorRecord();
   enterState({ phase: 'starting' });
   try {
-    const { timeoutMs = defaultTimeoutMs, backend = 'gloo', device } = options;
     const session = await openSession({ settings, timeoutMs, generation, backend, device });
     generation += 1;
     enterState({ phase: 'ready', session, subgroups: new Subgroups(session) });
     process.once('beforeExit', leaveAtExit);
   } catch (error) {
     enterState(before);
-    // Every rank throws this error. They have joined already, so a second attempt over gloo needs new keys.
+    // Every rank throws this error. They have joined already, so a second attempt on CPUs needs new keys.
     if (error instanceof RingrunError && error.code === 'ERR_NCCL_UNAVAILABLE') generation += 1;
     throw error;
   }
@@ -130,13 +136,14 @@ function leaveAtExit(): void {
 }
 
 /** JavaScript callers can pass values that the types forbid. */
-function checkChoices(options: InitProcessGroupOptions): void {
-  const { backend = 'gloo', device, timeoutMs = defaultTimeoutMs } = options;
-  if (!backends.includes(backend)) {
-    throw new InvalidArgumentError(
-      `initProcessGroup failed: expected the backend 'gloo' (CPU) or 'nccl' (NVIDIA GPUs), got "${backend}".`,
-    );
-  }
+function checkedBackend(backend: keyof typeof backends = 'gloo'): ProcessGroup['backend'] {
+  if (Object.hasOwn(backends, backend)) return backends[backend];
+  throw new InvalidArgumentError(
+    `initProcessGroup failed: expected the backend 'gloo' (CPU) or 'nccl' (NVIDIA GPUs), got "${backend}".`,
+  );
+}
+
+function checkChoices(backend: ProcessGroup['backend'], device: number | undefined, timeoutMs: number): void {
   if (device !== undefined && backend !== 'nccl') {
     throw new InvalidArgumentError(
       `initProcessGroup failed: expected device only with the backend 'nccl', got device ${device} with the backend '${backend}'.`,

@@ -1,5 +1,5 @@
-import { RingrunError, createGlooGroup, createNcclGroup } from '@ringrun/collectives';
-import type { GlooGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
+import { RingrunError, createCpuGroup, createNcclGroup } from '@ringrun/collectives';
+import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
@@ -24,8 +24,8 @@ export interface Session {
   leave(): Promise<void>;
 }
 
-/** Every rank of the new group must call it. Options and errors as for createGlooGroup. */
-export type FormGroup = (options: GlooGroupOptions) => Promise<ProcessGroup>;
+/** Every rank of the new group must call it. Options and errors as for createCpuGroup. */
+export type FormGroup = (options: CpuGroupOptions) => Promise<ProcessGroup>;
 
 export interface SessionOptions {
   settings: InitSettings;
@@ -76,7 +76,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
 /** All groups of a process use the same GPU. */
 function groupFormer({ backend, device }: SessionOptions): FormGroup {
-  if (backend === 'gloo') return createGlooGroup;
+  if (backend === 'gloo') return createCpuGroup;
   return (options) => createNcclGroup(device === undefined ? options : { ...options, device });
 }
 

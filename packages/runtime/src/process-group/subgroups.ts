@@ -51,7 +51,7 @@ export class Subgroups {
     if (ranks) return ranks;
     throw new InvalidArgumentError(
       'Unknown group: expected the default group or one that newGroup returned and that was not destroyed. ' +
-        'For a group from createGlooGroup, call its methods, which use its own ranks.',
+        'For a group from createCpuGroup, call its methods, which use its own ranks.',
     );
   }
 

@@ -1,9 +1,9 @@
-import { createGlooGroup, HashStore } from '@ringrun/collectives';
+import { createCpuGroup, HashStore } from '@ringrun/collectives';
 import { expect, test } from 'vitest';
 import { equalWeights, samplesOf, SampleWeights } from '../../src/ddp/sample-weights.ts';
 
 async function weightsAlone(): Promise<SampleWeights> {
-  const group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1, timeoutMs: 10_000 });
+  const group = await createCpuGroup({ store: new HashStore(), rank: 0, size: 1, timeoutMs: 10_000 });
   return new SampleWeights(group);
 }
 

@@ -1,4 +1,4 @@
-import { createGlooGroup, HashStore, InvalidArgumentError } from '@ringrun/collectives';
+import { createCpuGroup, HashStore, InvalidArgumentError } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as ringrun from '../../src/index.ts';
@@ -56,7 +56,7 @@ afterAll(() => ringrun.destroyProcessGroup());
 describe.each(['the function', 'the method'])('%s', (kind) => {
   let group: ProcessGroup;
   beforeAll(async () => {
-    group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1 });
+    group = await createCpuGroup({ store: new HashStore(), rank: 0, size: 1 });
   });
   afterAll(() => group.destroy());
 
@@ -82,7 +82,7 @@ describe.each(['the function', 'the method'])('%s', (kind) => {
   test('refuses a group as options, and the option group of a method', async () => {
     await refuses(
       call(ringrun.barrier, group),
-      'barrier: expected an object of options, got an object of class GlooGroup.',
+      'barrier: expected an object of options, got an object of class CpuGroup.',
     );
     await refuses(
       call(group.barrier.bind(group), { group: ringrun.defaultGroup() }),
@@ -122,8 +122,8 @@ describe('refuses', () => {
     ],
     [make(HashStore, 5), 'HashStore: expected'],
     [
-      call(createGlooGroup, { store: new HashStore(), rank: 0, world_size: 1 }),
-      'createGlooGroup: world_size is not an option. Its options are store, rank, size',
+      call(createCpuGroup, { store: new HashStore(), rank: 0, world_size: 1 }),
+      'createCpuGroup: world_size is not an option. Its options are store, rank, size',
     ],
     [
       make(ringrun.DataLoader, [1, 2], 32),

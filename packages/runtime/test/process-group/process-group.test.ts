@@ -74,6 +74,12 @@ test('a world of one computes, refuses a second init, and can be initialized aga
   }
 });
 
+test("the backend 'cpu' is an alias of 'gloo', which the group reports", async () => {
+  await initProcessGroup({ backend: 'cpu' });
+  expect([getBackend(), defaultGroup().backend]).toEqual(['gloo', 'gloo']);
+  await destroyProcessGroup();
+});
+
 test('newGroup works in a world of one', async () => {
   await initProcessGroup();
   const group = (await newGroup([0], { timeoutMs: 5000 }))!;

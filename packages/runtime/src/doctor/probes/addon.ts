@@ -1,13 +1,13 @@
 // Loads the addon as training does, and prints its file.
 import { readFileSync } from 'node:fs';
-import { HashStore, createGlooGroup } from '@ringrun/collectives';
+import { HashStore, createCpuGroup } from '@ringrun/collectives';
 
 /** `file` is empty if there is no /proc. */
 export interface AddonAnswer {
   file: string;
 }
 
-const group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1 });
+const group = await createCpuGroup({ store: new HashStore(), rank: 0, size: 1 });
 process.stdout.write(JSON.stringify({ file: loadedAddon() } satisfies AddonAnswer));
 await group.destroy();
 

@@ -1,6 +1,6 @@
 // One of two processes that reduce in shared memory. Arguments: the store's port, the rank, the timeout in
 // milliseconds.
-import { createGlooGroup } from '@ringrun/collectives';
+import { createCpuGroup } from '@ringrun/collectives';
 import { connectStore } from '../../store/client.ts';
 import { measureLatency, measureThroughput } from '../measure-group.ts';
 import type { Throughput } from '../measure-group.ts';
@@ -12,7 +12,7 @@ export interface SharedMemoryAnswer extends Throughput {
 
 const [port, rank, timeoutMs] = process.argv.slice(2).map(Number);
 const store = await connectStore({ host: '127.0.0.1', port, timeoutMs });
-const group = await createGlooGroup({
+const group = await createCpuGroup({
   store,
   rank,
   size: 2,

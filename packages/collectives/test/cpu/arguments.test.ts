@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProcessGroup } from '@ringrun/collectives';
 import {
   BFloat16Bits,
-  createGlooGroup,
+  createCpuGroup,
   dtypeOf,
   Float16Bits,
   HashStore,
@@ -14,7 +14,7 @@ import {
 describe('a group of one', () => {
   let group: ProcessGroup;
   beforeAll(async () => {
-    group = await createGlooGroup({ store: new HashStore(), rank: 0, size: 1 });
+    group = await createCpuGroup({ store: new HashStore(), rank: 0, size: 1 });
   });
   afterAll(() => group.destroy());
 
@@ -271,8 +271,8 @@ test.each([
   [{ rank: 0, size: 1, timeoutMs: -5 }, /timeoutMs is -5/],
   [{ rank: 0, size: 1, transport: 'ib' as never }, /'ib', expected 'shm' or 'tcp'/],
   [{ rank: 0, size: 2, masterAddress: '256.1.1.1.invalid' }, /set MASTER_ADDR/],
-])('createGlooGroup refuses %o', async (settings, message) => {
-  const call = createGlooGroup({ store: new HashStore(), ...settings });
+])('createCpuGroup refuses %o', async (settings, message) => {
+  const call = createCpuGroup({ store: new HashStore(), ...settings });
   await expect(call).rejects.toThrow(InvalidArgumentError);
   await expect(call).rejects.toThrow(message);
 });

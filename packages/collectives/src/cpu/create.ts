@@ -14,14 +14,14 @@ import { cardOf, exchangeCards } from './card.ts';
 import { describeRank, isNativeFailure, translateFailure } from './failure.ts';
 import type { OptionNames } from '../require-options.ts';
 import { requireOptions } from '../require-options.ts';
-import { GlooGroup } from './gloo-group.ts';
+import { CpuGroup } from './cpu-group.ts';
 import { hostIdentity } from './host-identity.ts';
 import { NativeCalls } from './native-calls.ts';
 import type { RequestedTransport, Transport } from './transport.ts';
 import { decideTransport, requestedTransport } from './transport.ts';
 import { waitReportsAfterMs } from './wait-reports.ts';
 
-export interface GlooGroupOptions {
+export interface CpuGroupOptions {
   /**
    * Store through which the ranks find each other. Keys begin with `gloo/`: use one prefix per group. Unused if `size`
    * is 1.
@@ -42,7 +42,7 @@ export interface GlooGroupOptions {
   hostId?: string;
 }
 
-export const glooGroupOptions: OptionNames<GlooGroupOptions> = {
+export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
   store: true,
   rank: true,
   size: true,
@@ -53,18 +53,18 @@ export const glooGroupOptions: OptionNames<GlooGroupOptions> = {
 };
 
 /**
- * Forms a group of processes (backend `gloo`: shared memory within a host, TCP between hosts). A collective: every rank
- * calls it.
+ * Forms a group of processes on CPUs (backend `gloo`): shared memory within a host, TCP between hosts. A collective:
+ * every rank calls it.
  *
  * @throws InvalidArgumentError for invalid settings, or settings that conflict with those of other ranks.
  * @throws StoreTimeoutError naming the ranks that did not publish their address.
  * @throws CollectiveTimeoutError or PeerDiedError naming the ranks that did not connect.
  * @throws NativeUnavailableError if the addon is missing and cannot be built.
  */
-export async function createGlooGroup(options: GlooGroupOptions): Promise<ProcessGroup> {
-  requireOptions('createGlooGroup', options, glooGroupOptions);
+export async function createCpuGroup(options: CpuGroupOptions): Promise<ProcessGroup> {
+  requireOptions('createCpuGroup', options, cpuGroupOptions);
   return await connectRanks(options, ({ calls, ...settings }) =>
-    Promise.resolve(new GlooGroup(calls, settings)),
+    Promise.resolve(new CpuGroup(calls, settings)),
   );
 }
 
@@ -80,9 +80,9 @@ export interface ConnectedRanks {
   transport: Transport;
 }
 
-/** Connects the ranks and creates a group. Releases everything if either fails. Errors: see `createGlooGroup`. */
+/** Connects the ranks and creates a group. Releases everything if either fails. Errors: see `createCpuGroup`. */
 export async function connectRanks<Group>(
-  options: GlooGroupOptions,
+  options: CpuGroupOptions,
   makeGroup: (ranks: ConnectedRanks) => Promise<Group>,
 ): Promise<Group> {
   const size = checkedSize(options.size);
@@ -119,7 +119,7 @@ const alone = { endpoints: [{ host: 0, name: '', socketName: '', address: '', po
 
 async function meet(
   native: NativeProcessGroup,
-  { store, rank, size, masterAddress, hostId }: GlooGroupOptions,
+  { store, rank, size, masterAddress, hostId }: CpuGroupOptions,
   timeoutMs: number,
   told: { requested: RequestedTransport | null; algorithm: string },
 ): Promise<Meeting> {

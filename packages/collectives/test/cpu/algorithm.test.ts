@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { checkSameAlgorithm, requestedAlgorithm } from '../../src/gloo/algorithm.ts';
+import { checkSameAlgorithm, requestedAlgorithm } from '../../src/cpu/algorithm.ts';
 import { InvalidArgumentError } from '../../src/index.ts';
 
 const names = ['direct', 'ring'];

@@ -8,8 +8,8 @@ import {
   allToAllExchange,
   gatherExchange,
   scatterExchange,
-} from '../../src/gloo/exchanges.ts';
-import { reduceScatterOperands } from '../../src/gloo/operands.ts';
+} from '../../src/cpu/exchanges.ts';
+import { reduceScatterOperands } from '../../src/cpu/operands.ts';
 
 /** Rank 1 of 3. */
 const place = { rank: 1, size: 3 };

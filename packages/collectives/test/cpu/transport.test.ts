@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { decideTransport, requestedTransport } from '../../src/gloo/transport.ts';
+import { decideTransport, requestedTransport } from '../../src/cpu/transport.ts';
 
 type Card = Parameters<typeof decideTransport>[0][number];
 

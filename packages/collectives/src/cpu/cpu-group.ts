@@ -40,7 +40,7 @@ export interface GroupSettings {
 }
 
 /** A process group over the addon: checks arguments and translates errors; everything else is native. */
-export class GlooGroup implements ProcessGroup {
+export class CpuGroup implements ProcessGroup {
   readonly rank: number;
   readonly size: number;
   readonly backend: ProcessGroup['backend'] = 'gloo';
@@ -48,7 +48,7 @@ export class GlooGroup implements ProcessGroup {
   readonly #timeoutMs: number;
   readonly #calls: NativeCalls;
   readonly #turns = new Turns();
-  #turnless: GlooGroup | undefined;
+  #turnless: CpuGroup | undefined;
   #destroyed: Promise<void> | undefined;
 
   /** @param calls Calls of a connected native group. */
@@ -349,9 +349,9 @@ export class GlooGroup implements ProcessGroup {
   }
 
   /** The same group, for the steps of an operation that already has its turn. */
-  #inThisTurn(): GlooGroup {
+  #inThisTurn(): CpuGroup {
     const { rank, size, transport } = this;
-    this.#turnless ??= new GlooGroup(this.#calls, { rank, size, transport, timeoutMs: this.#timeoutMs });
+    this.#turnless ??= new CpuGroup(this.#calls, { rank, size, transport, timeoutMs: this.#timeoutMs });
     return this.#turnless;
   }
 
