@@ -3,7 +3,7 @@
 #
 #   scripts/gpu-check.sh                  needs Node >= 20, the NVIDIA driver, NCCL, and a folder built by `npm test`
 #   scripts/gpu-check.sh --pack FILE      makes an archive of this folder, with the file in RINGRUN_NCCL_LIBRARY if set
-#   scripts/gpu-check.sh --stand-in       runs the same steps with the fake NCCL of the tests, to test this script
+#   scripts/gpu-check.sh --fake           runs the same steps with the fake NCCL of the tests, to test this script
 #
 # One GPU is enough: 2, 3 and 4 ranks share it by declaring different hosts (NCCL_HOSTID), and connect over sockets.
 # This is for tests only: NCCL and ringrun both reject ranks of one host that share a GPU.
@@ -31,11 +31,11 @@ case "${1:-}" in
     pack "${2:?gpu-check.sh --pack FILE: name the archive}"
     exit 0
     ;;
-  --stand-in)
+  --fake)
     most=4
     eval "$(node --import tsx --input-type=module --eval "
-      import { standIn } from './packages/collectives/test/nccl/stand-in.ts';
-      for (const [name, path] of Object.entries(standIn())) console.log('export ' + name + '=' + JSON.stringify(path));
+      import { fakeGpuLibraries } from './packages/collectives/test/nccl/fake-gpu.ts';
+      for (const [name, path] of Object.entries(fakeGpuLibraries())) console.log('export ' + name + '=' + JSON.stringify(path));
     ")"
     ;;
   '')
@@ -45,7 +45,7 @@ case "${1:-}" in
     fi
     ;;
   *)
-    echo "gpu-check.sh: expected no argument, --pack FILE or --stand-in, got '$1'" >&2
+    echo "gpu-check.sh: expected no argument, --pack FILE or --fake, got '$1'" >&2
     exit 2
     ;;
 esac

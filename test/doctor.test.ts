@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { standIn } from '../packages/collectives/test/nccl/stand-in.ts';
+import { fakeGpuLibraries } from '../packages/collectives/test/nccl/fake-gpu.ts';
 import type { CommandOptions } from './support/command.ts';
 import { node } from './support/command.ts';
 import { findingsOf, words } from './support/doctor.ts';
@@ -113,14 +113,12 @@ describe('on a machine', () => {
 // Fake libcuda and libnccl, which say so in their names and in those of their GPUs. On a machine with GPUs they hide
 // NVIDIA's.
 describe('the libraries of the backend nccl', () => {
-  const libraries = standIn();
+  const libraries = fakeGpuLibraries();
 
   test('that load are reported with versions, paths and GPUs', async () => {
     const findings = await doctor([], { env: { ...libraries, CUDA_VISIBLE_DEVICES: '2,5' } });
     const { gpu, nccl } = findings;
-    expect(words(gpu)).toMatch(
-      /^ok: 2 GPUs \(2 × stand-in for a GPU of 17\.2 GB\), driver .* with CUDA 12\.4, /,
-    );
+    expect(words(gpu)).toMatch(/^ok: 2 GPUs \(2 × fake GPU of 17\.2 GB\), driver .* with CUDA 12\.4, /);
     expect(gpu.found.endsWith(libraries.RINGRUN_CUDA_LIBRARY)).toBe(true);
     expect(gpu.measured).toMatchObject({
       cuda: { version: '12.4', path: libraries.RINGRUN_CUDA_LIBRARY },
@@ -131,13 +129,13 @@ describe('the libraries of the backend nccl', () => {
     });
     expect(nccl.found).toContain(`NCCL 2.21.5, ${libraries.RINGRUN_NCCL_LIBRARY}`);
     expect(nccl.measured).toMatchObject({ version: '2.21.5', path: libraries.RINGRUN_NCCL_LIBRARY });
-    expect(nccl.found).toContain('stand-in');
+    expect(nccl.found).toContain('fake');
     expect(findings).toHaveProperty('cuda provider');
   });
 
   test('that are missing or too old are reported with the paths tried and the variable to set', async () => {
     const nowhere = { RINGRUN_CUDA_LIBRARY: '/nowhere/cuda.so', RINGRUN_NCCL_LIBRARY: '/nowhere/nccl.so' };
-    const old = { ...libraries, RINGRUN_STAND_IN_NCCL_VERSION: '2708' };
+    const old = { ...libraries, RINGRUN_FAKE_GPU_NCCL_VERSION: '2708' };
     const [missing, outdated] = await Promise.all([doctor([], { env: nowhere }), doctor([], { env: old })]);
     expect(words(missing['gpu'])).toMatch(
       /\(\/nowhere\/cuda\.so: cannot open shared object file.*\).* → RINGRUN_CUDA_LIBRARY is \/nowhere\/cuda\.so, so no other path is searched/,

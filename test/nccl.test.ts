@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { standIn } from '../packages/collectives/test/nccl/stand-in.ts';
+import { fakeGpuLibraries } from '../packages/collectives/test/nccl/fake-gpu.ts';
 import { launch, node } from './support/command.ts';
 import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { isFull, ways } from './support/extent.ts';
@@ -9,7 +9,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 /** NVIDIA's libraries on a GPU (scripts/gpu-check.sh), otherwise fakes. */
 const isReal = process.env['RINGRUN_GPU_CHECK'] === '1';
-const libraries = isReal ? named(['RINGRUN_CUDA_LIBRARY', 'RINGRUN_NCCL_LIBRARY']) : standIn();
+const libraries = isReal ? named(['RINGRUN_CUDA_LIBRARY', 'RINGRUN_NCCL_LIBRARY']) : fakeGpuLibraries();
 const size = isReal ? 1 : 2;
 
 /** Commands of the tests inherit no variables of ringrun. */

@@ -37,7 +37,7 @@ export const settings = [...overOneTransport, ...overBoth];
 
 /**
  * Numbers of ranks with which the short form of the suite runs all cases, by transport. Every number is used at least
- * once, and the odd one with every transport except nccl, whose stand-ins are slow.
+ * once, and the odd one with every transport except nccl, whose fake libraries are slow.
  */
 const sizesInShort: Record<string, readonly number[]> = {
   shm: [2, 7],

@@ -1,4 +1,4 @@
-// Errors of the CUDA driver and of NCCL, injected with the stand-ins at each call, on the last rank.
+// Errors of the CUDA driver and of NCCL, injected with the fake libraries at each call, on the last rank.
 import process from 'node:process';
 
 import { describeNccl } from '@ringrun/native';
@@ -29,7 +29,7 @@ const operations = [
 
 /** A stuck operation, then destroy: both end in time, and destroy does not wait for the operation again. */
 export async function destroyingWhileStuck({ rank, size, store, args, report }) {
-  if (rank === 1) process.env.RINGRUN_STAND_IN_FAULT = 'ncclAllReduce:1:hang';
+  if (rank === 1) process.env.RINGRUN_FAKE_GPU_FAULT = 'ncclAllReduce:1:hang';
   const group = await formGroup({ rank, size, store }, 'stuck', { timeoutMs: args.timeoutMs });
   const tensor = new Float32Array(10);
   const stuck = group.allReduce(tensor).catch((reason) => describe(reason));
@@ -46,17 +46,17 @@ export async function destroyingWhileStuck({ rank, size, store, args, report }) 
 destroyingWhileStuck.formsGroupItself = true;
 
 /**
- * args.faults: as RINGRUN_STAND_IN_FAULT, each in its own group; a group without faults works after the last. Reports
+ * args.faults: as RINGRUN_FAKE_GPU_FAULT, each in its own group; a group without faults works after the last. Reports
  * the errors.
  */
 export async function injectedFaults({ rank, size, store, args, report }) {
   const found = {};
   for (const [index, fault] of args.faults.entries()) {
-    if (rank === (args.victim ?? size - 1)) process.env.RINGRUN_STAND_IN_FAULT = fault;
+    if (rank === (args.victim ?? size - 1)) process.env.RINGRUN_FAKE_GPU_FAULT = fault;
     const startedAt = performance.now();
     found[fault] = await outcomeOf({ rank, size, store }, `fault ${index}`, args.timeoutMs);
     found[fault].ms = performance.now() - startedAt;
-    delete process.env.RINGRUN_STAND_IN_FAULT;
+    delete process.env.RINGRUN_FAKE_GPU_FAULT;
     await everybody(store, `fault ${index} is over`, size);
   }
   const after = await outcomeOf({ rank, size, store }, 'after all', 20_000);

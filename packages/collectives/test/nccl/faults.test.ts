@@ -11,8 +11,8 @@ interface Outcome {
   ms: number;
 }
 
-/** Only with the stand-ins: NVIDIA's libraries cannot inject faults. */
-const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
+/** Only with the fake libraries: NVIDIA's libraries cannot inject faults. */
+const isFake = process.env['RINGRUN_GPU_CHECK'] !== '1';
 
 /** Time limit of operations although the libraries are stuck. */
 const timeoutMs = 1500;
@@ -33,7 +33,7 @@ async function outcomes(
   return faults.map((fault) => ({ fault, ofEach: byRank.map((found) => found[fault]) }));
 }
 
-/** FUNCTION:CALL:RESULT, as in RINGRUN_STAND_IN_FAULT. */
+/** FUNCTION:CALL:RESULT, as in RINGRUN_FAKE_GPU_FAULT. */
 const calls = [
   // The first group of the process calls it for each of the 8 GPUs before.
   'cuDeviceGet:9:101',
@@ -69,7 +69,7 @@ const calls = [
   'ncclAllReduce:1:async=6',
 ];
 
-test.runIf(isStandIn)(
+test.runIf(isFake)(
   'an error of any call on one rank is reported on every rank with the rank and call',
   { timeout: 120_000 },
   async () => {
@@ -89,7 +89,7 @@ test.runIf(isStandIn)(
   },
 );
 
-test.runIf(isStandIn)(
+test.runIf(isFake)(
   'the timeout ends a stuck operation on every rank, and destroy does not wait for it',
   async () => {
     const faults = ['ncclCommInitRankConfig:1:hang', 'ncclAllReduce:2:hang', 'ncclSend:1:hang'];
@@ -102,19 +102,16 @@ test.runIf(isStandIn)(
   },
 );
 
-test.runIf(isStandIn)(
-  'destroying a group ends its stuck operation, and no thread spins meanwhile',
-  async () => {
-    const reports = await runRanks(2, 'destroyingWhileStuck', { args: { timeoutMs }, envOf: envOverNccl });
-    for (const { stuck, ms, busyMs } of reports) {
-      expect(stuck).toMatchObject({ name: 'CollectiveTimeoutError', code: 'ERR_COLLECTIVE_TIMEOUT' });
-      expect(ms).toBeLessThan(timeoutMs + 8000);
-      expect(busyMs).toBeLessThan(timeoutMs / 2);
-    }
-  },
-);
+test.runIf(isFake)('destroying a group ends its stuck operation, and no thread spins meanwhile', async () => {
+  const reports = await runRanks(2, 'destroyingWhileStuck', { args: { timeoutMs }, envOf: envOverNccl });
+  for (const { stuck, ms, busyMs } of reports) {
+    expect(stuck).toMatchObject({ name: 'CollectiveTimeoutError', code: 'ERR_COLLECTIVE_TIMEOUT' });
+    expect(ms).toBeLessThan(timeoutMs + 8000);
+    expect(busyMs).toBeLessThan(timeoutMs / 2);
+  }
+});
 
-test.runIf(isStandIn)('errors while a group is aborted or destroyed affect no rank', async () => {
+test.runIf(isFake)('errors while a group is aborted or destroyed affect no rank', async () => {
   const faults = [
     'ncclCommFinalize:1:3',
     'ncclCommDestroy:1:3',
@@ -130,7 +127,7 @@ test.runIf(isStandIn)('errors while a group is aborted or destroyed affect no ra
 });
 
 // Waits for each of its time limits.
-test.runIf(isStandIn && requestedExtent() === 'full')(
+test.runIf(isFake && requestedExtent() === 'full')(
   'a communicator that cannot be aborted or finalized is abandoned',
   async () => {
     const [hung, ...farewells] = await outcomes(
@@ -147,7 +144,7 @@ test.runIf(isStandIn && requestedExtent() === 'full')(
   },
 );
 
-test.runIf(isStandIn)(
+test.runIf(isFake)(
   'a rank that fails before it publishes its card fails all ranks with its error',
   async () => {
     const faults = [
@@ -166,11 +163,11 @@ test.runIf(isStandIn)(
   },
 );
 
-test.runIf(isStandIn).each(['ncclCommInitRankConfig:1:kill', 'ncclAllReduce:2:kill', 'cuEventQuery:5:kill'])(
+test.runIf(isFake).each(['ncclCommInitRankConfig:1:kill', 'ncclAllReduce:2:kill', 'cuEventQuery:5:kill'])(
   'a rank that is killed at %s is named on the other ranks, which end normally',
   async (fault) => {
     await using group = await startRanks(3, 'dyingInLibraries', {
-      envOf: (rank) => ({ ...envOverNccl(rank), ...(rank === 1 ? { RINGRUN_STAND_IN_FAULT: fault } : {}) }),
+      envOf: (rank) => ({ ...envOverNccl(rank), ...(rank === 1 ? { RINGRUN_FAKE_GPU_FAULT: fault } : {}) }),
     });
     const victim = group.ranks[1];
     expect(await victim.ended).toEqual({ code: null, signal: 'SIGKILL' });

@@ -7,17 +7,17 @@ import type { Card } from '../../src/nccl/card.ts';
 import { checkCards } from '../../src/nccl/card.ts';
 import { chooseDevice } from '../../src/nccl/device.ts';
 import { runRanks } from '../fixtures/ranks.ts';
-import { standIn } from './stand-in.ts';
+import { fakeGpuLibraries } from './fake-gpu.ts';
 
-const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
+const isFake = process.env['RINGRUN_GPU_CHECK'] !== '1';
 
 function formed(size: number, envOf: (rank: number) => NodeJS.ProcessEnv) {
   return runRanks(size, 'forming', {
-    envOf: (rank) => ({ ...standIn(), TEST_BACKEND: 'nccl', ...envOf(rank) }),
+    envOf: (rank) => ({ ...fakeGpuLibraries(), TEST_BACKEND: 'nccl', ...envOf(rank) }),
   });
 }
 
-describe.runIf(isStandIn)('a group is formed', () => {
+describe.runIf(isFake)('a group is formed', () => {
   test('by ranks with LOCAL_RANK, by ranks that see one GPU each, and by a rank alone', async () => {
     const sum = { transport: 'nccl', sum: 1 };
     expect(await formed(2, (rank) => ({ LOCAL_RANK: String(rank) }))).toEqual([sum, sum]);
@@ -31,7 +31,7 @@ describe.runIf(isStandIn)('a group is formed', () => {
       for (const report of await formed(2, () => env)) {
         expect(report).toMatchObject({ name: 'InvalidArgumentError' });
         expect(report['message']).toMatch(
-          /^rank 0 \(host .*, pid \d+\) and rank 1 \(.*\) would share GPU \d \(stand-in for a GPU, GPU-5a.*\), but NCCL needs one GPU for each rank\. .*LOCAL_RANK.*gloo/,
+          /^rank 0 \(host .*, pid \d+\) and rank 1 \(.*\) would share GPU \d \(fake GPU, GPU-5a.*\), but NCCL needs one GPU for each rank\. .*LOCAL_RANK.*gloo/,
         );
       }
     }
@@ -50,10 +50,13 @@ describe.runIf(isStandIn)('a group is formed', () => {
         { RINGRUN_NCCL_LIBRARY: '/nowhere/libnccl.so' },
         /libnccl\.so\.2 in \/nowhere\/libnccl\.so \(.*No such file/,
       ],
-      [{ RINGRUN_STAND_IN_FAULT: 'cuInit:1:999' }, /the CUDA driver: cuInit of \S+ failed: .* \(999\)/],
+      [{ RINGRUN_FAKE_GPU_FAULT: 'cuInit:1:999' }, /the CUDA driver: cuInit of \S+ failed: .* \(999\)/],
       // libcuda in place of libnccl: none of the functions exist.
-      [{ RINGRUN_NCCL_LIBRARY: standIn().RINGRUN_CUDA_LIBRARY }, /libcuda\S* does not report its version/],
-      [{ RINGRUN_STAND_IN_NCCL_VERSION: '2708' }, /is NCCL 2\.7\.8, expected 2\.14\.0 or later/],
+      [
+        { RINGRUN_NCCL_LIBRARY: fakeGpuLibraries().RINGRUN_CUDA_LIBRARY },
+        /libcuda\S* does not report its version/,
+      ],
+      [{ RINGRUN_FAKE_GPU_NCCL_VERSION: '2708' }, /is NCCL 2\.7\.8, expected 2\.14\.0 or later/],
     ];
     for (const [env, reason] of lacks) {
       const [other, lacking] = await formed(2, (rank) => ({
@@ -72,7 +75,7 @@ describe.runIf(isStandIn)('a group is formed', () => {
   test('not with two versions of NCCL', async () => {
     const reports = await formed(2, (rank) => ({
       LOCAL_RANK: String(rank),
-      RINGRUN_STAND_IN_NCCL_VERSION: rank === 0 ? '22105' : '21903',
+      RINGRUN_FAKE_GPU_NCCL_VERSION: rank === 0 ? '22105' : '21903',
     }));
     for (const { code, message } of reports) {
       expect(code).toBe('ERR_VERSION_MISMATCH');
@@ -84,7 +87,7 @@ describe.runIf(isStandIn)('a group is formed', () => {
 test('tries the dynamic loader first, and reports what could not be opened', () => {
   const { cuda, nccl } = describeNccl();
   for (const [name, { path, problem, attempts }] of Object.entries({ libcuda: cuda, libnccl: nccl })) {
-    if (isStandIn) expect(attempts[0].place).toBe(name === 'libcuda' ? 'libcuda.so.1' : 'libnccl.so.2');
+    if (isFake) expect(attempts[0].place).toBe(name === 'libcuda' ? 'libcuda.so.1' : 'libnccl.so.2');
     expect({ name, isOpen: path !== '' || problem !== '' }).toEqual({ name, isOpen: true });
   }
 });
@@ -105,18 +108,18 @@ test('a missing library is reported with all paths tried and the variable to set
   );
 });
 
-test.runIf(isStandIn)('describes versions, paths and GPUs if the libraries exist', async () => {
+test.runIf(isFake)('describes versions, paths and GPUs if the libraries exist', async () => {
   const [{ found }] = await runRanks(1, 'describedNccl', {
-    envOf: () => ({ ...standIn(), CUDA_VISIBLE_DEVICES: '2' }),
+    envOf: () => ({ ...fakeGpuLibraries(), CUDA_VISIBLE_DEVICES: '2' }),
   });
-  const { RINGRUN_CUDA_LIBRARY, RINGRUN_NCCL_LIBRARY } = standIn();
+  const { RINGRUN_CUDA_LIBRARY, RINGRUN_NCCL_LIBRARY } = fakeGpuLibraries();
   expect(found).toMatchObject({
     cuda: { path: RINGRUN_CUDA_LIBRARY, version: '12.4', problem: '' },
     nccl: { path: RINGRUN_NCCL_LIBRARY, version: '2.21.5', problem: '' },
     devices: [
       {
         index: 0,
-        name: 'stand-in for a GPU',
+        name: 'fake GPU',
         uuid: 'GPU-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a02',
         pciBusId: '00000000:02:00.0',
         memoryBytes: 2 ** 34,

@@ -63,14 +63,14 @@ test('a message fails at its timeout if not received, and immediately if the ran
   expect(await receiver.ended).toEqual({ code: null, signal: 'SIGKILL' });
 });
 
-const isStandIn = process.env['RINGRUN_GPU_CHECK'] !== '1';
+const isFake = process.env['RINGRUN_GPU_CHECK'] !== '1';
 
-/** Runs a scenario on two ranks; returns rank 0's calls of the stand-ins. */
+/** Runs a scenario on two ranks; returns rank 0's calls of the fake libraries. */
 async function callsOf(scenario: string): Promise<string[]> {
   const log = join(mkdtempSync(join(tmpdir(), 'ringrun-calls-')), 'calls');
   try {
     await runRanks(2, scenario, {
-      envOf: (rank) => ({ ...envOverNccl(rank), ...(rank === 0 ? { RINGRUN_STAND_IN_LOG: log } : {}) }),
+      envOf: (rank) => ({ ...envOverNccl(rank), ...(rank === 0 ? { RINGRUN_FAKE_GPU_LOG: log } : {}) }),
     });
     return readFileSync(log, 'utf8').trim().split('\n');
   } finally {
@@ -78,7 +78,7 @@ async function callsOf(scenario: string): Promise<string[]> {
   }
 }
 
-test.runIf(isStandIn)(
+test.runIf(isFake)(
   'a list of GPU tensors is one NCCL launch; a list of host arrays is copied as one',
   async () => {
     const calls = await callsOf('fusedReductions');
@@ -94,12 +94,12 @@ test.runIf(isStandIn)(
   },
 );
 
-test.runIf(isStandIn)(
+test.runIf(isFake)(
   'operations start after the work of a given stream, without blocking the host',
   async () => {
     const busyMs = 400;
     const reports = await runRanks(2, 'streamsInOrder', {
-      envOf: (rank) => ({ ...envOverNccl(rank), RINGRUN_STAND_IN_BUSY_MS: String(busyMs) }),
+      envOf: (rank) => ({ ...envOverNccl(rank), RINGRUN_FAKE_GPU_BUSY_MS: String(busyMs) }),
     });
     for (const { toldAfter, reducedAfter } of reports as Record<string, number>[]) {
       expect(toldAfter).toBeLessThan(busyMs);

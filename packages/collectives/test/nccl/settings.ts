@@ -1,11 +1,11 @@
 import { requestedExtent } from '../conformance/extent.ts';
 import type { Setting } from '../conformance/settings.ts';
-import { standIn } from './stand-in.ts';
+import { fakeGpuLibraries } from './fake-gpu.ts';
 
 /**
  * Environment for ranks with backend nccl. If RINGRUN_GPU_CHECK is set (scripts/gpu-check.sh), they use NVIDIA's
  * libraries and share one GPU, which NCCL allows for ranks with different NCCL_HOSTIDs; for tests only. Otherwise they
- * use the stand-ins, with a GPU for each rank.
+ * use the fake libraries, with a GPU for each rank.
  */
 export function envOverNccl(rank: number): NodeJS.ProcessEnv {
   const isReal = process.env['RINGRUN_GPU_CHECK'] === '1';
@@ -18,7 +18,7 @@ export function envOverNccl(rank: number): NodeJS.ProcessEnv {
   return {
     TEST_BACKEND: 'nccl',
     LOCAL_RANK: String(rank),
-    ...(isReal ? shared : standIn()),
+    ...(isReal ? shared : fakeGpuLibraries()),
   };
 }
 
@@ -34,5 +34,5 @@ export const settingsOverNccl = sizes.map((size): Setting => ({
   envOf: (rank) => ({ ...envOverNccl(rank), RINGRUN_HOST_ID: `host ${hostsOf[size][rank]}` }),
 }));
 
-/** Settings for long tests: none in the short form, because the stand-ins are slow. */
+/** Settings for long tests: none in the short form, because the fake libraries are slow. */
 export const settingsOverNcclInFull = isShort ? [] : settingsOverNccl;

@@ -4,16 +4,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('stand-in/', import.meta.url));
+const folder = fileURLToPath(new URL('fake-gpu/', import.meta.url));
 const cache = fileURLToPath(
-  new URL('../../../../node_modules/.cache/ringrun-nccl-stand-in/', import.meta.url),
+  new URL('../../../../node_modules/.cache/ringrun-nccl-fake-gpu/', import.meta.url),
 );
 
 /**
- * Compiles the stand-ins for libcuda and libnccl if they have changed, and returns the environment that makes ranks
- * open them instead of NVIDIA's libraries. stand-in/stand_in.h describes what they cover.
+ * Compiles the fake libcuda and libnccl if they have changed, and returns the environment that makes ranks
+ * open them instead of NVIDIA's libraries. fake-gpu/fake_gpu.h describes what they cover.
  */
-export function standIn(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL_LIBRARY: string } {
+export function fakeGpuLibraries(): { RINGRUN_CUDA_LIBRARY: string; RINGRUN_NCCL_LIBRARY: string } {
   return { RINGRUN_CUDA_LIBRARY: compiled('libcuda'), RINGRUN_NCCL_LIBRARY: compiled('libnccl') };
 }
 
@@ -38,7 +38,7 @@ function compiled(name: string): string {
   );
   if (status !== 0) {
     rmSync(temporary, { force: true });
-    throw new Error(`the stand-in for ${name} did not compile with ${compiler}: ${error?.message ?? stderr}`);
+    throw new Error(`the fake ${name} did not compile with ${compiler}: ${error?.message ?? stderr}`);
   }
   renameSync(temporary, library);
   return library;

@@ -15,20 +15,21 @@
 #include <signal.h>
 #include <unistd.h>
 
-// What both stand-ins share: libcuda.cc stands in for the CUDA driver and libnccl.cc for NCCL, so that everything above
-// them can be tried on a machine without a GPU. They are neither: memory "on the GPU" is memory of the host, a "stream" is
-// a thread, and ranks exchange bytes over sockets of this machine. What they are strict about is how they are called.
+// Shared by the fake CUDA driver (libcuda.cc) and the fake NCCL (libnccl.cc), which test the code above them on a machine
+// without a GPU. GPU memory is host memory, a stream is a thread, and ranks exchange bytes over local sockets. The fakes
+// are strict about how they are called.
 //
-// RINGRUN_STAND_IN_FAULT=FUNCTION:CALL:WHAT, or several with commas between them, lets that call of that function, counted from 1, fail: WHAT is the number it
-// returns, or `hang` (it, or what it has begun, never ends), or `async=NUMBER` (it succeeds, and the communicator reports
-// that error from then on), or `kill` (the process ends there). RINGRUN_STAND_IN_LOG=FILE: a line for every call.
-// RINGRUN_STAND_IN_BUSY_MS: how long the default stream computes something when it is used first.
+// RINGRUN_FAKE_GPU_FAULT=FUNCTION:CALL:FAULT[,…]: the CALL-th call of that function, counted from 1, fails. FAULT is the
+// number that it returns, `hang` (the call or its operation never ends), `async=NUMBER` (it succeeds, and the communicator
+// reports that error from then on), or `kill` (the process ends there).
+// RINGRUN_FAKE_GPU_LOG=FILE: receives one line per call.
+// RINGRUN_FAKE_GPU_BUSY_MS: milliseconds for which the default stream is busy when it is first used.
 
-namespace stand_in {
+namespace fake_gpu {
 
 struct Fault {
   std::string function;
-  int call = 0;  // of those that are still to come; the fault is over at 0
+  int call = 0;  // remaining calls until the fault; 0 once it is over
   std::string what;
 };
 
@@ -47,7 +48,7 @@ inline std::vector<Fault> parse(const std::string& list) {
 
 inline void log(const char* function) {
   static const int file = [] {
-    const char* const path = std::getenv("RINGRUN_STAND_IN_LOG");
+    const char* const path = std::getenv("RINGRUN_FAKE_GPU_LOG");
     return path == nullptr || path[0] == '\0' ? -1 : ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   }();
   if (file < 0) return;
@@ -55,15 +56,15 @@ inline void log(const char* function) {
   [[maybe_unused]] const ssize_t written = ::write(file, line.data(), line.size());
 }
 
-// What is to go wrong in this call; empty where nothing is. Counts the calls from when the variable was set last: a test may
-// set it again in the course of a process.
+// The fault of this call; empty for none. Counts calls since the variable was last set, as a test may set it again within
+// one process.
 inline std::string faultOf(const char* function) {
   log(function);
   static std::mutex mutex;
   static std::string known;
   static std::vector<Fault> faults;
   const std::lock_guard<std::mutex> lock(mutex);
-  const char* const told = std::getenv("RINGRUN_STAND_IN_FAULT");
+  const char* const told = std::getenv("RINGRUN_FAKE_GPU_FAULT");
   const std::string now = told == nullptr ? "" : told;
   if (now != known) {
     known = now;
@@ -83,11 +84,11 @@ inline bool isNumber(const std::string& text) { return !text.empty() && text.fin
   for (;;) ::pause();
 }
 
-}  // namespace stand_in
+}  // namespace fake_gpu
 
-#define STAND_IN_EXPORT extern "C" __attribute__((visibility("default")))
+#define FAKE_GPU_EXPORT extern "C" __attribute__((visibility("default")))
 
-// What libnccl's stand-in needs of libcuda's.
-struct StandInStream;
-using StandInEnqueue = void (*)(StandInStream* stream, std::function<void()>* task);
-using StandInHostAddress = void* (*)(const void* onDevice, std::size_t bytes);
+// Functions of the fake libcuda that the fake libnccl calls.
+struct FakeStream;
+using FakeEnqueue = void (*)(FakeStream* stream, std::function<void()>* task);
+using FakeHostAddress = void* (*)(const void* onDevice, std::size_t bytes);

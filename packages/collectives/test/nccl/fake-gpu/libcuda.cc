@@ -1,4 +1,4 @@
-// A stand-in for the CUDA driver (libcuda.so.1): see stand_in.h. Signatures are those of the CUDA driver API; the numbers of
+// A fake CUDA driver (libcuda.so.1): see fake_gpu.h. Signatures are those of the CUDA driver API; the numbers of
 // errors those of CUresult.
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "stand_in.h"
+#include "fake_gpu.h"
 
 namespace {
 
@@ -20,9 +20,9 @@ constexpr int kInvalidContext = 201;
 constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
 
-using stand_in::faultOf;
-using stand_in::hang;
-using stand_in::isNumber;
+using fake_gpu::faultOf;
+using fake_gpu::hang;
+using fake_gpu::isNumber;
 
 // Memory "on the GPU" has two addresses: the one that is handed out, at which nobody can read or write, and the one that
 // copies use. So code of the host that touches it is found out.
@@ -45,7 +45,7 @@ Memory& memory() {
 thread_local void* currentContext = nullptr;
 
 std::vector<int> visibleDevices() {
-  const char* const count = std::getenv("RINGRUN_STAND_IN_GPUS");
+  const char* const count = std::getenv("RINGRUN_FAKE_GPU_GPUS");
   std::vector<int> all;
   for (int i = 0; i < (count == nullptr ? 8 : std::atoi(count)); ++i) all.push_back(i);
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -85,7 +85,7 @@ bool isPinned(const void* address, std::size_t bytes) {
 
 }  // namespace
 
-struct StandInStream {
+struct FakeStream {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> tasks;
@@ -93,7 +93,7 @@ struct StandInStream {
   bool isBusy = false;
 };
 
-struct StandInEvent {
+struct FakeEvent {
   std::mutex mutex;
   std::shared_ptr<std::atomic<bool>> passed;  // guarded by mutex; null before the first record
 };
@@ -102,7 +102,7 @@ namespace {
 
 struct Streams {
   std::mutex mutex;
-  std::set<std::shared_ptr<StandInStream>> all;
+  std::set<std::shared_ptr<FakeStream>> all;
 };
 
 Streams& streams() {
@@ -110,7 +110,7 @@ Streams& streams() {
   return *all;
 }
 
-void run(const std::shared_ptr<StandInStream>& stream) {
+void run(const std::shared_ptr<FakeStream>& stream) {
   std::unique_lock<std::mutex> lock(stream->mutex);
   for (;;) {
     stream->changed.wait(lock, [&] { return stream->ending || !stream->tasks.empty(); });
@@ -126,7 +126,7 @@ void run(const std::shared_ptr<StandInStream>& stream) {
   }
 }
 
-StandInStream* start(const std::shared_ptr<StandInStream>& stream) {
+FakeStream* start(const std::shared_ptr<FakeStream>& stream) {
   {
     const std::lock_guard<std::mutex> lock(streams().mutex);
     streams().all.insert(stream);
@@ -135,11 +135,11 @@ StandInStream* start(const std::shared_ptr<StandInStream>& stream) {
   return stream.get();
 }
 
-// The one that is there without having been created. It is in the midst of a computation, of RINGRUN_STAND_IN_BUSY_MS.
-StandInStream* defaultStream() {
-  static StandInStream* const stream = [] {
-    const auto made = std::make_shared<StandInStream>();
-    const char* const busy = std::getenv("RINGRUN_STAND_IN_BUSY_MS");
+// The one that is there without having been created. It is in the midst of a computation, of RINGRUN_FAKE_GPU_BUSY_MS.
+FakeStream* defaultStream() {
+  static FakeStream* const stream = [] {
+    const auto made = std::make_shared<FakeStream>();
+    const char* const busy = std::getenv("RINGRUN_FAKE_GPU_BUSY_MS");
     const unsigned busyMs = busy == nullptr ? 0 : static_cast<unsigned>(std::atoi(busy));
     made->tasks.push_back([busyMs] { ::usleep(busyMs * 1000); });
     return start(made);
@@ -147,8 +147,8 @@ StandInStream* defaultStream() {
   return stream;
 }
 
-void enqueue(StandInStream* given, std::function<void()> task) {
-  StandInStream* const stream = given == nullptr ? defaultStream() : given;
+void enqueue(FakeStream* given, std::function<void()> task) {
+  FakeStream* const stream = given == nullptr ? defaultStream() : given;
   const std::lock_guard<std::mutex> lock(stream->mutex);
   stream->tasks.push_back(std::move(task));
   stream->changed.notify_all();
@@ -156,7 +156,7 @@ void enqueue(StandInStream* given, std::function<void()> task) {
 
 // As cuMemFree of a real driver, which waits for the GPU.
 void awaitAll() {
-  std::set<std::shared_ptr<StandInStream>> all;
+  std::set<std::shared_ptr<FakeStream>> all;
   {
     const std::lock_guard<std::mutex> lock(streams().mutex);
     all = streams().all;
@@ -179,33 +179,33 @@ void awaitAll() {
   STAND_IN_CALL(name)                  \
   if (currentContext == nullptr) return kInvalidContext;
 
-STAND_IN_EXPORT int cuInit(unsigned) {
+FAKE_GPU_EXPORT int cuInit(unsigned) {
   STAND_IN_CALL("cuInit");
   return 0;
 }
 
-STAND_IN_EXPORT int cuDriverGetVersion(int* version) {
+FAKE_GPU_EXPORT int cuDriverGetVersion(int* version) {
   *version = 12040;
   return 0;
 }
 
-STAND_IN_EXPORT int cuGetErrorName(int error, const char** text) {
-  *text = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OF_STAND_IN";
+FAKE_GPU_EXPORT int cuGetErrorName(int error, const char** text) {
+  *text = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_INJECTED";
   return 0;
 }
 
-STAND_IN_EXPORT int cuGetErrorString(int error, const char** text) {
-  *text = error == 2 ? "out of memory" : "an error that the stand-in was told to give";
+FAKE_GPU_EXPORT int cuGetErrorString(int error, const char** text) {
+  *text = error == 2 ? "out of memory" : "an error injected by the fake CUDA driver";
   return 0;
 }
 
-STAND_IN_EXPORT int cuDeviceGetCount(int* count) {
+FAKE_GPU_EXPORT int cuDeviceGetCount(int* count) {
   STAND_IN_CALL("cuDeviceGetCount");
   *count = static_cast<int>(visibleDevices().size());
   return 0;
 }
 
-STAND_IN_EXPORT int cuDeviceGet(int* device, int ordinal) {
+FAKE_GPU_EXPORT int cuDeviceGet(int* device, int ordinal) {
   STAND_IN_CALL("cuDeviceGet");
   const std::vector<int> visible = visibleDevices();
   if (ordinal < 0 || ordinal >= static_cast<int>(visible.size())) return 101;
@@ -213,44 +213,44 @@ STAND_IN_EXPORT int cuDeviceGet(int* device, int ordinal) {
   return 0;
 }
 
-STAND_IN_EXPORT int cuDeviceGetName(char* name, int length, int) {
+FAKE_GPU_EXPORT int cuDeviceGetName(char* name, int length, int) {
   STAND_IN_CALL("cuDeviceGetName");
-  std::snprintf(name, static_cast<std::size_t>(length), "stand-in for a GPU");
+  std::snprintf(name, static_cast<std::size_t>(length), "fake GPU");
   return 0;
 }
 
-STAND_IN_EXPORT int cuDeviceGetUuid(void* uuid, int device) {
+FAKE_GPU_EXPORT int cuDeviceGetUuid(void* uuid, int device) {
   STAND_IN_CALL("cuDeviceGetUuid");
   std::memset(uuid, 0x5a, 16);
   static_cast<char*>(uuid)[15] = static_cast<char>(device);
   return 0;
 }
 
-STAND_IN_EXPORT int cuDeviceGetPCIBusId(char* id, int length, int device) {
+FAKE_GPU_EXPORT int cuDeviceGetPCIBusId(char* id, int length, int device) {
   STAND_IN_CALL("cuDeviceGetPCIBusId");
   std::snprintf(id, static_cast<std::size_t>(length), "00000000:%02x:00.0", device);
   return 0;
 }
 
-STAND_IN_EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+FAKE_GPU_EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
   STAND_IN_CALL("cuDeviceTotalMem_v2");
   *bytes = std::size_t{16} << 30;
   return 0;
 }
 
-STAND_IN_EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
+FAKE_GPU_EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
   STAND_IN_CALL("cuDevicePrimaryCtxRetain");
   *context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(device) + 1);
   return 0;
 }
 
-STAND_IN_EXPORT int cuCtxSetCurrent(void* context) {
+FAKE_GPU_EXPORT int cuCtxSetCurrent(void* context) {
   STAND_IN_CALL("cuCtxSetCurrent");
   currentContext = context;
   return 0;
 }
 
-STAND_IN_EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
+FAKE_GPU_EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   STAND_IN_CALL_IN_CONTEXT("cuMemAlloc_v2");
   if (bytes == 0) return kInvalidValue;
   void* const host = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -263,7 +263,7 @@ STAND_IN_EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   return 0;
 }
 
-STAND_IN_EXPORT int cuMemFree_v2(std::uint64_t address) {
+FAKE_GPU_EXPORT int cuMemFree_v2(std::uint64_t address) {
   STAND_IN_CALL_IN_CONTEXT("cuMemFree_v2");
   awaitAll();
   const std::lock_guard<std::mutex> lock(memory().mutex);
@@ -275,7 +275,7 @@ STAND_IN_EXPORT int cuMemFree_v2(std::uint64_t address) {
   return 0;
 }
 
-STAND_IN_EXPORT int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
+FAKE_GPU_EXPORT int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
   STAND_IN_CALL_IN_CONTEXT("cuMemHostAlloc");
   if (bytes == 0) return kInvalidValue;
   *address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -285,7 +285,7 @@ STAND_IN_EXPORT int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) 
   return 0;
 }
 
-STAND_IN_EXPORT int cuMemFreeHost(void* address) {
+FAKE_GPU_EXPORT int cuMemFreeHost(void* address) {
   STAND_IN_CALL_IN_CONTEXT("cuMemFreeHost");
   awaitAll();
   const std::lock_guard<std::mutex> lock(memory().mutex);
@@ -296,7 +296,7 @@ STAND_IN_EXPORT int cuMemFreeHost(void* address) {
   return 0;
 }
 
-STAND_IN_EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, StandInStream* stream) {
+FAKE_GPU_EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, FakeStream* stream) {
   STAND_IN_CALL_IN_CONTEXT("cuMemcpyHtoDAsync_v2");
   std::uint8_t* const target = hostAddressOf(reinterpret_cast<void*>(to), bytes);
   if (target == nullptr) return kIllegalAddress;
@@ -305,7 +305,7 @@ STAND_IN_EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std
   return 0;
 }
 
-STAND_IN_EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, StandInStream* stream) {
+FAKE_GPU_EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, FakeStream* stream) {
   STAND_IN_CALL_IN_CONTEXT("cuMemcpyDtoHAsync_v2");
   const std::uint8_t* const source = hostAddressOf(reinterpret_cast<void*>(from), bytes);
   if (source == nullptr) return kIllegalAddress;
@@ -314,7 +314,7 @@ STAND_IN_EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size
   return 0;
 }
 
-STAND_IN_EXPORT int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, StandInStream* stream) {
+FAKE_GPU_EXPORT int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, FakeStream* stream) {
   STAND_IN_CALL_IN_CONTEXT("cuMemcpyDtoDAsync_v2");
   std::uint8_t* const target = hostAddressOf(reinterpret_cast<void*>(to), bytes);
   const std::uint8_t* const source = hostAddressOf(reinterpret_cast<void*>(from), bytes);
@@ -323,7 +323,7 @@ STAND_IN_EXPORT int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, s
   return 0;
 }
 
-STAND_IN_EXPORT int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t count, StandInStream* stream) {
+FAKE_GPU_EXPORT int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t count, FakeStream* stream) {
   STAND_IN_CALL_IN_CONTEXT("cuMemsetD8Async");
   std::uint8_t* const target = hostAddressOf(reinterpret_cast<void*>(to), count);
   if (target == nullptr) return kIllegalAddress;
@@ -331,16 +331,16 @@ STAND_IN_EXPORT int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::
   return 0;
 }
 
-STAND_IN_EXPORT int cuStreamCreate(StandInStream** stream, unsigned) {
+FAKE_GPU_EXPORT int cuStreamCreate(FakeStream** stream, unsigned) {
   STAND_IN_CALL_IN_CONTEXT("cuStreamCreate");
-  *stream = start(std::make_shared<StandInStream>());
+  *stream = start(std::make_shared<FakeStream>());
   return 0;
 }
 
 // What it was given still runs.
-STAND_IN_EXPORT int cuStreamDestroy_v2(StandInStream* stream) {
+FAKE_GPU_EXPORT int cuStreamDestroy_v2(FakeStream* stream) {
   STAND_IN_CALL_IN_CONTEXT("cuStreamDestroy_v2");
-  std::shared_ptr<StandInStream> owned;
+  std::shared_ptr<FakeStream> owned;
   {
     const std::lock_guard<std::mutex> lock(streams().mutex);
     for (const auto& one : streams().all) {
@@ -355,19 +355,19 @@ STAND_IN_EXPORT int cuStreamDestroy_v2(StandInStream* stream) {
   return 0;
 }
 
-STAND_IN_EXPORT int cuEventCreate(StandInEvent** event, unsigned) {
+FAKE_GPU_EXPORT int cuEventCreate(FakeEvent** event, unsigned) {
   STAND_IN_CALL_IN_CONTEXT("cuEventCreate");
-  *event = new StandInEvent;
+  *event = new FakeEvent;
   return 0;
 }
 
-STAND_IN_EXPORT int cuEventDestroy_v2(StandInEvent* event) {
+FAKE_GPU_EXPORT int cuEventDestroy_v2(FakeEvent* event) {
   STAND_IN_CALL_IN_CONTEXT("cuEventDestroy_v2");
   delete event;
   return 0;
 }
 
-STAND_IN_EXPORT int cuEventRecord(StandInEvent* event, StandInStream* stream) {
+FAKE_GPU_EXPORT int cuEventRecord(FakeEvent* event, FakeStream* stream) {
   STAND_IN_CALL_IN_CONTEXT("cuEventRecord");
   const auto passed = std::make_shared<std::atomic<bool>>(false);
   {
@@ -378,13 +378,13 @@ STAND_IN_EXPORT int cuEventRecord(StandInEvent* event, StandInStream* stream) {
   return 0;
 }
 
-STAND_IN_EXPORT int cuEventQuery(StandInEvent* event) {
+FAKE_GPU_EXPORT int cuEventQuery(FakeEvent* event) {
   STAND_IN_CALL_IN_CONTEXT("cuEventQuery");
   const std::lock_guard<std::mutex> lock(event->mutex);
   return event->passed == nullptr || event->passed->load() ? 0 : kNotReady;
 }
 
-STAND_IN_EXPORT int cuStreamWaitEvent(StandInStream* stream, StandInEvent* event, unsigned) {
+FAKE_GPU_EXPORT int cuStreamWaitEvent(FakeStream* stream, FakeEvent* event, unsigned) {
   STAND_IN_CALL_IN_CONTEXT("cuStreamWaitEvent");
   std::shared_ptr<std::atomic<bool>> passed;
   {
@@ -398,14 +398,14 @@ STAND_IN_EXPORT int cuStreamWaitEvent(StandInStream* stream, StandInEvent* event
   return 0;
 }
 
-STAND_IN_EXPORT int cuLaunchHostFunc(StandInStream* stream, void (*function)(void*), void* data) {
+FAKE_GPU_EXPORT int cuLaunchHostFunc(FakeStream* stream, void (*function)(void*), void* data) {
   STAND_IN_CALL_IN_CONTEXT("cuLaunchHostFunc");
   enqueue(stream, [=] { function(data); });
   return 0;
 }
 
-STAND_IN_EXPORT void standInEnqueue(StandInStream* stream, std::function<void()>* task) {
+FAKE_GPU_EXPORT void fakeGpuEnqueue(FakeStream* stream, std::function<void()>* task) {
   enqueue(stream, std::move(*task));
 }
 
-STAND_IN_EXPORT void* standInHostAddress(const void* onDevice, std::size_t bytes) { return hostAddressOf(onDevice, bytes); }
+FAKE_GPU_EXPORT void* fakeGpuHostAddress(const void* onDevice, std::size_t bytes) { return hostAddressOf(onDevice, bytes); }

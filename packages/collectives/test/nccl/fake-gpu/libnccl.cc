@@ -1,4 +1,4 @@
-// A stand-in for NCCL (libnccl.so.2): see stand_in.h. Signatures and numbers are those of nccl.h. Every rank sends what it
+// A fake NCCL (libnccl.so.2): see fake_gpu.h. Signatures and numbers are those of nccl.h. Every rank sends what it
 // has to every other one over a socket of this machine, and reduces in the order of the ranks. Sums of 16-bit numbers are
 // kept in float32 and AVG divides once: what NCCL rounds on its way, or multiplies by 1/ranks before, agrees with that
 // only where nothing has to be rounded.
@@ -17,15 +17,15 @@
 #include <thread>
 #include <vector>
 
-#include "stand_in.h"
+#include "fake_gpu.h"
 
 namespace {
 
 enum Result { Success = 0, InternalError = 3, InvalidArgument = 4, InvalidUsage = 5, RemoteError = 6, InProgress = 7 };
 
-using stand_in::faultOf;
-using stand_in::hang;
-using stand_in::isNumber;
+using fake_gpu::faultOf;
+using fake_gpu::hang;
+using fake_gpu::isNumber;
 
 struct UniqueId {
   char bytes[128];
@@ -59,12 +59,12 @@ struct Operation {
   int dtype;
   int op;
   int root;  // or the peer of a message
-  StandInStream* stream;
+  FakeStream* stream;
 };
 
 }  // namespace
 
-struct StandInComm {
+struct FakeComm {
   int rank = 0;
   int size = 0;
   UniqueId id{};
@@ -88,22 +88,22 @@ Pointer ofCuda(const char* name) {
   return reinterpret_cast<Pointer>(::dlsym(library, name));
 }
 
-void enqueue(StandInStream* stream, std::function<void()> task) {
-  static const auto function = ofCuda<StandInEnqueue>("standInEnqueue");
+void enqueue(FakeStream* stream, std::function<void()> task) {
+  static const auto function = ofCuda<FakeEnqueue>("fakeGpuEnqueue");
   function(stream, &task);
 }
 
 std::uint8_t* hostAddress(const void* onDevice, std::size_t bytes) {
-  static const auto function = ofCuda<StandInHostAddress>("standInHostAddress");
+  static const auto function = ofCuda<FakeHostAddress>("fakeGpuHostAddress");
   return static_cast<std::uint8_t*>(function(onDevice, bytes));
 }
 
 // ---- bytes between ranks
 
-bool isGivenUp(const StandInComm& comm) { return comm.aborted.load(); }
+bool isGivenUp(const FakeComm& comm) { return comm.aborted.load(); }
 
 // As a kernel that waits for a peer which is gone: for ever, but for an abort.
-bool stuck(StandInComm& comm) {
+bool stuck(FakeComm& comm) {
   while (!isGivenUp(comm)) ::usleep(1000);
   return false;
 }
@@ -116,7 +116,7 @@ struct Transfer {
 };
 
 // Messages of one peer one after the other, those of different peers and directions at once.
-bool transfer(StandInComm& comm, std::vector<Transfer> sends, std::vector<Transfer> receives) {
+bool transfer(FakeComm& comm, std::vector<Transfer> sends, std::vector<Transfer> receives) {
   for (;;) {
     if (isGivenUp(comm)) return false;
     std::vector<pollfd> interests(static_cast<std::size_t>(comm.size));
@@ -295,7 +295,7 @@ Header headerOf(const Operation& operation, std::size_t bytes) {
 // Messages with their headers. What the other side sends is compared with what is expected of it.
 class Exchange {
  public:
-  explicit Exchange(StandInComm& comm) : comm_(comm) {}
+  explicit Exchange(FakeComm& comm) : comm_(comm) {}
 
   void send(const Operation& operation, int peer, const std::uint8_t* data, std::size_t bytes) {
     headers_.push_back(std::make_unique<Header>(headerOf(operation, bytes)));
@@ -314,7 +314,7 @@ class Exchange {
     if (!transfer(comm_, std::move(sends_), std::move(receives_))) return false;
     for (std::size_t i = 0; i < expected_.size(); ++i) {
       if (std::memcmp(&expected_[i], arrived_[i].get(), sizeof(Header)) == 0) continue;
-      std::fprintf(stderr, "stand-in for NCCL: rank %d got kind %d of %zu bytes, expected kind %d of %zu\n", comm_.rank, arrived_[i]->kind,
+      std::fprintf(stderr, "fake NCCL: rank %d got kind %d of %zu bytes, expected kind %d of %zu\n", comm_.rank, arrived_[i]->kind,
                    static_cast<std::size_t>(arrived_[i]->bytes), expected_[i].kind, static_cast<std::size_t>(expected_[i].bytes));
       comm_.error = InternalError;
       return stuck(comm_);
@@ -323,7 +323,7 @@ class Exchange {
   }
 
  private:
-  StandInComm& comm_;
+  FakeComm& comm_;
   std::vector<std::unique_ptr<Header>> headers_;
   std::vector<std::unique_ptr<Header>> arrived_;
   std::vector<Header> expected_;
@@ -331,7 +331,7 @@ class Exchange {
   std::vector<Transfer> receives_;
 };
 
-bool carryOutCollective(StandInComm& comm, const Operation& one) {
+bool carryOutCollective(FakeComm& comm, const Operation& one) {
   const std::size_t element = bytesOf(one.dtype);
   const auto size = static_cast<std::size_t>(comm.size);
   const auto rank = static_cast<std::size_t>(comm.rank);
@@ -344,7 +344,7 @@ bool carryOutCollective(StandInComm& comm, const Operation& one) {
   const bool writes = takes || one.kind == AllGather;
   std::uint8_t* const to = writes ? hostAddress(one.to, one.kind == AllGather ? size * bytes : bytes) : nullptr;
   if ((gives && from == nullptr) || (writes && to == nullptr)) {
-    std::fprintf(stderr, "stand-in for NCCL: rank %d was given memory that is not on a GPU\n", comm.rank);
+    std::fprintf(stderr, "fake NCCL: rank %d was given memory that is not on a GPU\n", comm.rank);
     comm.error = InvalidArgument;
     return stuck(comm);
   }
@@ -377,7 +377,7 @@ bool carryOutCollective(StandInComm& comm, const Operation& one) {
   return true;
 }
 
-bool carryOutMessages(StandInComm& comm, const std::vector<Operation>& operations) {
+bool carryOutMessages(FakeComm& comm, const std::vector<Operation>& operations) {
   Exchange exchange(comm);
   for (const Operation& one : operations) {
     const std::size_t bytes = one.count * bytesOf(one.dtype);
@@ -387,7 +387,7 @@ bool carryOutMessages(StandInComm& comm, const std::vector<Operation>& operation
   return exchange.run();
 }
 
-void carryOut(StandInComm& comm, const std::vector<Operation>& operations) {
+void carryOut(FakeComm& comm, const std::vector<Operation>& operations) {
   if (comm.hangs) stuck(comm);
   std::vector<Operation> messages;
   for (const Operation& one : operations) {
@@ -400,9 +400,9 @@ void carryOut(StandInComm& comm, const std::vector<Operation>& operations) {
 }
 
 // The first launches of a communicator go on in the background, as NCCL's do while it connects.
-int launch(StandInComm* comm, std::vector<Operation> operations) {
+int launch(FakeComm* comm, std::vector<Operation> operations) {
   ++comm->pending;
-  StandInStream* const stream = operations.front().stream;
+  FakeStream* const stream = operations.front().stream;
   const auto start = [comm, stream, operations = std::move(operations)] {
     enqueue(stream, [comm, operations] { carryOut(*comm, operations); });
   };
@@ -423,9 +423,9 @@ int launch(StandInComm* comm, std::vector<Operation> operations) {
 
 thread_local int groupDepth = 0;
 thread_local std::vector<Operation> grouped;
-thread_local StandInComm* groupedComm = nullptr;
+thread_local FakeComm* groupedComm = nullptr;
 
-int issue(const char* name, StandInComm* comm, const Operation& operation) {
+int issue(const char* name, FakeComm* comm, const Operation& operation) {
   const std::string what = faultOf(name);
   if (isNumber(what)) return std::atoi(what.c_str());
   if (what == "hang") comm->hangs = true;
@@ -499,7 +499,7 @@ void introduce(int listener) {
 }
 
 // Keeps a descriptor where it belongs, unless the communicator was given up meanwhile.
-void keep(StandInComm* comm, int& place, int fd) {
+void keep(FakeComm* comm, int& place, int fd) {
   const std::lock_guard<std::mutex> lock(comm->forming);
   if (comm->aborted && fd >= 0) {
     ::close(fd);
@@ -508,7 +508,7 @@ void keep(StandInComm* comm, int& place, int fd) {
   place = fd;
 }
 
-void form(StandInComm* comm) {
+void form(FakeComm* comm) {
   int rootPort = 0;
   std::memcpy(&rootPort, comm->id.bytes, sizeof rootPort);
   int port = 0;
@@ -543,7 +543,7 @@ void form(StandInComm* comm) {
   if (comm->state == InProgress) comm->state = Success;
 }
 
-void closeAll(StandInComm& comm) {
+void closeAll(FakeComm& comm) {
   const std::lock_guard<std::mutex> lock(comm.forming);
   for (int& fd : comm.sockets) {
     if (fd >= 0) ::close(fd);
@@ -563,13 +563,13 @@ int faultNumber(const char* name) {
 
 // Communicators are never freed: threads of theirs may be under way.
 
-STAND_IN_EXPORT int ncclGetVersion(int* version) {
-  const char* const told = std::getenv("RINGRUN_STAND_IN_NCCL_VERSION");
+FAKE_GPU_EXPORT int ncclGetVersion(int* version) {
+  const char* const told = std::getenv("RINGRUN_FAKE_GPU_NCCL_VERSION");
   *version = told == nullptr ? 22105 : std::atoi(told);
   return Success;
 }
 
-STAND_IN_EXPORT int ncclGetUniqueId(UniqueId* id) {
+FAKE_GPU_EXPORT int ncclGetUniqueId(UniqueId* id) {
   if (const int number = faultNumber("ncclGetUniqueId"); number >= 0) return number;
   int port = 0;
   const int listener = listenOnLoopback(&port);
@@ -579,13 +579,13 @@ STAND_IN_EXPORT int ncclGetUniqueId(UniqueId* id) {
   return Success;
 }
 
-STAND_IN_EXPORT int ncclCommInitRankConfig(StandInComm** comm, int size, UniqueId id, int rank, Config* config) {
+FAKE_GPU_EXPORT int ncclCommInitRankConfig(FakeComm** comm, int size, UniqueId id, int rank, Config* config) {
   *comm = nullptr;
   const std::string what = faultOf("ncclCommInitRankConfig");
   if (isNumber(what)) return std::atoi(what.c_str());
   if (config == nullptr || config->magic != kConfigMagic || config->size < sizeof(Config) || config->blocking != 0) return InvalidArgument;
   if (rank < 0 || rank >= size) return InvalidArgument;
-  auto* const made = new StandInComm;
+  auto* const made = new FakeComm;
   made->rank = rank;
   made->size = size;
   made->id = id;
@@ -595,13 +595,13 @@ STAND_IN_EXPORT int ncclCommInitRankConfig(StandInComm** comm, int size, UniqueI
   return InProgress;
 }
 
-STAND_IN_EXPORT int ncclCommGetAsyncError(StandInComm* comm, int* error) {
+FAKE_GPU_EXPORT int ncclCommGetAsyncError(FakeComm* comm, int* error) {
   if (const int number = faultNumber("ncclCommGetAsyncError"); number >= 0) return number;
   *error = comm->error != Success ? comm->error.load() : comm->state.load();
   return Success;
 }
 
-STAND_IN_EXPORT int ncclCommFinalize(StandInComm* comm) {
+FAKE_GPU_EXPORT int ncclCommFinalize(FakeComm* comm) {
   const std::string what = faultOf("ncclCommFinalize");
   if (isNumber(what)) return std::atoi(what.c_str());
   comm->state = InProgress;
@@ -613,14 +613,14 @@ STAND_IN_EXPORT int ncclCommFinalize(StandInComm* comm) {
   return InProgress;
 }
 
-STAND_IN_EXPORT int ncclCommDestroy(StandInComm* comm) {
+FAKE_GPU_EXPORT int ncclCommDestroy(FakeComm* comm) {
   if (const int number = faultNumber("ncclCommDestroy"); number >= 0) return number;
   comm->aborted = true;
   closeAll(*comm);
   return Success;
 }
 
-STAND_IN_EXPORT int ncclCommAbort(StandInComm* comm) {
+FAKE_GPU_EXPORT int ncclCommAbort(FakeComm* comm) {
   if (const int number = faultNumber("ncclCommAbort"); number >= 0) return number;
   comm->aborted = true;
   while (comm->pending > 0) ::usleep(100);
@@ -628,7 +628,7 @@ STAND_IN_EXPORT int ncclCommAbort(StandInComm* comm) {
   return Success;
 }
 
-STAND_IN_EXPORT const char* ncclGetErrorString(int result) {
+FAKE_GPU_EXPORT const char* ncclGetErrorString(int result) {
   switch (result) {
     case Success: return "no error";
     case InternalError: return "internal error - please report this issue to the NCCL developers";
@@ -640,43 +640,43 @@ STAND_IN_EXPORT const char* ncclGetErrorString(int result) {
   }
 }
 
-STAND_IN_EXPORT const char* ncclGetLastError(StandInComm*) { return "said by the stand-in for NCCL"; }
+FAKE_GPU_EXPORT const char* ncclGetLastError(FakeComm*) { return "error text of the fake NCCL"; }
 
-STAND_IN_EXPORT int ncclAllReduce(const void* from, void* to, std::size_t count, int dtype, int op, StandInComm* comm, StandInStream* stream) {
+FAKE_GPU_EXPORT int ncclAllReduce(const void* from, void* to, std::size_t count, int dtype, int op, FakeComm* comm, FakeStream* stream) {
   return issue("ncclAllReduce", comm, {AllReduce, from, to, count, dtype, op, 0, stream});
 }
 
-STAND_IN_EXPORT int ncclBroadcast(const void* from, void* to, std::size_t count, int dtype, int root, StandInComm* comm, StandInStream* stream) {
+FAKE_GPU_EXPORT int ncclBroadcast(const void* from, void* to, std::size_t count, int dtype, int root, FakeComm* comm, FakeStream* stream) {
   return issue("ncclBroadcast", comm, {Broadcast, from, to, count, dtype, 0, root, stream});
 }
 
-STAND_IN_EXPORT int ncclReduce(const void* from, void* to, std::size_t count, int dtype, int op, int root, StandInComm* comm, StandInStream* stream) {
+FAKE_GPU_EXPORT int ncclReduce(const void* from, void* to, std::size_t count, int dtype, int op, int root, FakeComm* comm, FakeStream* stream) {
   return issue("ncclReduce", comm, {Reduce, from, to, count, dtype, op, root, stream});
 }
 
-STAND_IN_EXPORT int ncclAllGather(const void* from, void* to, std::size_t count, int dtype, StandInComm* comm, StandInStream* stream) {
+FAKE_GPU_EXPORT int ncclAllGather(const void* from, void* to, std::size_t count, int dtype, FakeComm* comm, FakeStream* stream) {
   return issue("ncclAllGather", comm, {AllGather, from, to, count, dtype, 0, 0, stream});
 }
 
-STAND_IN_EXPORT int ncclReduceScatter(const void* from, void* to, std::size_t count, int dtype, int op, StandInComm* comm, StandInStream* stream) {
+FAKE_GPU_EXPORT int ncclReduceScatter(const void* from, void* to, std::size_t count, int dtype, int op, FakeComm* comm, FakeStream* stream) {
   return issue("ncclReduceScatter", comm, {ReduceScatter, from, to, count, dtype, op, 0, stream});
 }
 
-STAND_IN_EXPORT int ncclSend(const void* from, std::size_t count, int dtype, int peer, StandInComm* comm, StandInStream* stream) {
+FAKE_GPU_EXPORT int ncclSend(const void* from, std::size_t count, int dtype, int peer, FakeComm* comm, FakeStream* stream) {
   return issue("ncclSend", comm, {Send, from, nullptr, count, dtype, 0, peer, stream});
 }
 
-STAND_IN_EXPORT int ncclRecv(void* to, std::size_t count, int dtype, int peer, StandInComm* comm, StandInStream* stream) {
+FAKE_GPU_EXPORT int ncclRecv(void* to, std::size_t count, int dtype, int peer, FakeComm* comm, FakeStream* stream) {
   return issue("ncclRecv", comm, {Receive, nullptr, to, count, dtype, 0, peer, stream});
 }
 
-STAND_IN_EXPORT int ncclGroupStart() {
+FAKE_GPU_EXPORT int ncclGroupStart() {
   if (const int number = faultNumber("ncclGroupStart"); number >= 0) return number;
   ++groupDepth;
   return Success;
 }
 
-STAND_IN_EXPORT int ncclGroupEnd() {
+FAKE_GPU_EXPORT int ncclGroupEnd() {
   const int number = faultNumber("ncclGroupEnd");
   if (groupDepth == 0) return InvalidUsage;
   if (--groupDepth > 0) return Success;
