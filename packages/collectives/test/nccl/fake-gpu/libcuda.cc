@@ -170,17 +170,17 @@ void awaitAll() {
 }  // namespace
 
 // The fault of this call, if there is one; and what a call without a current context gets.
-#define STAND_IN_CALL(name)                                      \
+#define FAKE_GPU_CALL(name)                                      \
   if (const std::string what = faultOf(name); !what.empty()) {   \
     if (what == "hang") hang();                                  \
     if (isNumber(what)) return std::atoi(what.c_str());          \
   }
-#define STAND_IN_CALL_IN_CONTEXT(name) \
-  STAND_IN_CALL(name)                  \
+#define FAKE_GPU_CALL_IN_CONTEXT(name) \
+  FAKE_GPU_CALL(name)                  \
   if (currentContext == nullptr) return kInvalidContext;
 
 FAKE_GPU_EXPORT int cuInit(unsigned) {
-  STAND_IN_CALL("cuInit");
+  FAKE_GPU_CALL("cuInit");
   return 0;
 }
 
@@ -200,13 +200,13 @@ FAKE_GPU_EXPORT int cuGetErrorString(int error, const char** text) {
 }
 
 FAKE_GPU_EXPORT int cuDeviceGetCount(int* count) {
-  STAND_IN_CALL("cuDeviceGetCount");
+  FAKE_GPU_CALL("cuDeviceGetCount");
   *count = static_cast<int>(visibleDevices().size());
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuDeviceGet(int* device, int ordinal) {
-  STAND_IN_CALL("cuDeviceGet");
+  FAKE_GPU_CALL("cuDeviceGet");
   const std::vector<int> visible = visibleDevices();
   if (ordinal < 0 || ordinal >= static_cast<int>(visible.size())) return 101;
   *device = visible[static_cast<std::size_t>(ordinal)];
@@ -214,44 +214,44 @@ FAKE_GPU_EXPORT int cuDeviceGet(int* device, int ordinal) {
 }
 
 FAKE_GPU_EXPORT int cuDeviceGetName(char* name, int length, int) {
-  STAND_IN_CALL("cuDeviceGetName");
+  FAKE_GPU_CALL("cuDeviceGetName");
   std::snprintf(name, static_cast<std::size_t>(length), "fake GPU");
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuDeviceGetUuid(void* uuid, int device) {
-  STAND_IN_CALL("cuDeviceGetUuid");
+  FAKE_GPU_CALL("cuDeviceGetUuid");
   std::memset(uuid, 0x5a, 16);
   static_cast<char*>(uuid)[15] = static_cast<char>(device);
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuDeviceGetPCIBusId(char* id, int length, int device) {
-  STAND_IN_CALL("cuDeviceGetPCIBusId");
+  FAKE_GPU_CALL("cuDeviceGetPCIBusId");
   std::snprintf(id, static_cast<std::size_t>(length), "00000000:%02x:00.0", device);
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-  STAND_IN_CALL("cuDeviceTotalMem_v2");
+  FAKE_GPU_CALL("cuDeviceTotalMem_v2");
   *bytes = std::size_t{16} << 30;
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
-  STAND_IN_CALL("cuDevicePrimaryCtxRetain");
+  FAKE_GPU_CALL("cuDevicePrimaryCtxRetain");
   *context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(device) + 1);
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuCtxSetCurrent(void* context) {
-  STAND_IN_CALL("cuCtxSetCurrent");
+  FAKE_GPU_CALL("cuCtxSetCurrent");
   currentContext = context;
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
-  STAND_IN_CALL_IN_CONTEXT("cuMemAlloc_v2");
+  FAKE_GPU_CALL_IN_CONTEXT("cuMemAlloc_v2");
   if (bytes == 0) return kInvalidValue;
   void* const host = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   void* const onDevice = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -264,7 +264,7 @@ FAKE_GPU_EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
 }
 
 FAKE_GPU_EXPORT int cuMemFree_v2(std::uint64_t address) {
-  STAND_IN_CALL_IN_CONTEXT("cuMemFree_v2");
+  FAKE_GPU_CALL_IN_CONTEXT("cuMemFree_v2");
   awaitAll();
   const std::lock_guard<std::mutex> lock(memory().mutex);
   const auto found = memory().onDevice.find(reinterpret_cast<std::uint8_t*>(address));
@@ -276,7 +276,7 @@ FAKE_GPU_EXPORT int cuMemFree_v2(std::uint64_t address) {
 }
 
 FAKE_GPU_EXPORT int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
-  STAND_IN_CALL_IN_CONTEXT("cuMemHostAlloc");
+  FAKE_GPU_CALL_IN_CONTEXT("cuMemHostAlloc");
   if (bytes == 0) return kInvalidValue;
   *address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   std::memset(*address, 0xee, bytes);
@@ -286,7 +286,7 @@ FAKE_GPU_EXPORT int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) 
 }
 
 FAKE_GPU_EXPORT int cuMemFreeHost(void* address) {
-  STAND_IN_CALL_IN_CONTEXT("cuMemFreeHost");
+  FAKE_GPU_CALL_IN_CONTEXT("cuMemFreeHost");
   awaitAll();
   const std::lock_guard<std::mutex> lock(memory().mutex);
   const auto found = memory().pinned.find(static_cast<std::uint8_t*>(address));
@@ -297,7 +297,7 @@ FAKE_GPU_EXPORT int cuMemFreeHost(void* address) {
 }
 
 FAKE_GPU_EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, FakeStream* stream) {
-  STAND_IN_CALL_IN_CONTEXT("cuMemcpyHtoDAsync_v2");
+  FAKE_GPU_CALL_IN_CONTEXT("cuMemcpyHtoDAsync_v2");
   std::uint8_t* const target = hostAddressOf(reinterpret_cast<void*>(to), bytes);
   if (target == nullptr) return kIllegalAddress;
   if (!isPinned(from, bytes)) return kInvalidValue;
@@ -306,7 +306,7 @@ FAKE_GPU_EXPORT int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std
 }
 
 FAKE_GPU_EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, FakeStream* stream) {
-  STAND_IN_CALL_IN_CONTEXT("cuMemcpyDtoHAsync_v2");
+  FAKE_GPU_CALL_IN_CONTEXT("cuMemcpyDtoHAsync_v2");
   const std::uint8_t* const source = hostAddressOf(reinterpret_cast<void*>(from), bytes);
   if (source == nullptr) return kIllegalAddress;
   if (!isPinned(to, bytes)) return kInvalidValue;
@@ -315,7 +315,7 @@ FAKE_GPU_EXPORT int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size
 }
 
 FAKE_GPU_EXPORT int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, FakeStream* stream) {
-  STAND_IN_CALL_IN_CONTEXT("cuMemcpyDtoDAsync_v2");
+  FAKE_GPU_CALL_IN_CONTEXT("cuMemcpyDtoDAsync_v2");
   std::uint8_t* const target = hostAddressOf(reinterpret_cast<void*>(to), bytes);
   const std::uint8_t* const source = hostAddressOf(reinterpret_cast<void*>(from), bytes);
   if (target == nullptr || source == nullptr) return kIllegalAddress;
@@ -324,7 +324,7 @@ FAKE_GPU_EXPORT int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, s
 }
 
 FAKE_GPU_EXPORT int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t count, FakeStream* stream) {
-  STAND_IN_CALL_IN_CONTEXT("cuMemsetD8Async");
+  FAKE_GPU_CALL_IN_CONTEXT("cuMemsetD8Async");
   std::uint8_t* const target = hostAddressOf(reinterpret_cast<void*>(to), count);
   if (target == nullptr) return kIllegalAddress;
   enqueue(stream, [=] { std::memset(target, value, count); });
@@ -332,14 +332,14 @@ FAKE_GPU_EXPORT int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::
 }
 
 FAKE_GPU_EXPORT int cuStreamCreate(FakeStream** stream, unsigned) {
-  STAND_IN_CALL_IN_CONTEXT("cuStreamCreate");
+  FAKE_GPU_CALL_IN_CONTEXT("cuStreamCreate");
   *stream = start(std::make_shared<FakeStream>());
   return 0;
 }
 
 // What it was given still runs.
 FAKE_GPU_EXPORT int cuStreamDestroy_v2(FakeStream* stream) {
-  STAND_IN_CALL_IN_CONTEXT("cuStreamDestroy_v2");
+  FAKE_GPU_CALL_IN_CONTEXT("cuStreamDestroy_v2");
   std::shared_ptr<FakeStream> owned;
   {
     const std::lock_guard<std::mutex> lock(streams().mutex);
@@ -356,19 +356,19 @@ FAKE_GPU_EXPORT int cuStreamDestroy_v2(FakeStream* stream) {
 }
 
 FAKE_GPU_EXPORT int cuEventCreate(FakeEvent** event, unsigned) {
-  STAND_IN_CALL_IN_CONTEXT("cuEventCreate");
+  FAKE_GPU_CALL_IN_CONTEXT("cuEventCreate");
   *event = new FakeEvent;
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuEventDestroy_v2(FakeEvent* event) {
-  STAND_IN_CALL_IN_CONTEXT("cuEventDestroy_v2");
+  FAKE_GPU_CALL_IN_CONTEXT("cuEventDestroy_v2");
   delete event;
   return 0;
 }
 
 FAKE_GPU_EXPORT int cuEventRecord(FakeEvent* event, FakeStream* stream) {
-  STAND_IN_CALL_IN_CONTEXT("cuEventRecord");
+  FAKE_GPU_CALL_IN_CONTEXT("cuEventRecord");
   const auto passed = std::make_shared<std::atomic<bool>>(false);
   {
     const std::lock_guard<std::mutex> lock(event->mutex);
@@ -379,13 +379,13 @@ FAKE_GPU_EXPORT int cuEventRecord(FakeEvent* event, FakeStream* stream) {
 }
 
 FAKE_GPU_EXPORT int cuEventQuery(FakeEvent* event) {
-  STAND_IN_CALL_IN_CONTEXT("cuEventQuery");
+  FAKE_GPU_CALL_IN_CONTEXT("cuEventQuery");
   const std::lock_guard<std::mutex> lock(event->mutex);
   return event->passed == nullptr || event->passed->load() ? 0 : kNotReady;
 }
 
 FAKE_GPU_EXPORT int cuStreamWaitEvent(FakeStream* stream, FakeEvent* event, unsigned) {
-  STAND_IN_CALL_IN_CONTEXT("cuStreamWaitEvent");
+  FAKE_GPU_CALL_IN_CONTEXT("cuStreamWaitEvent");
   std::shared_ptr<std::atomic<bool>> passed;
   {
     const std::lock_guard<std::mutex> lock(event->mutex);
@@ -399,7 +399,7 @@ FAKE_GPU_EXPORT int cuStreamWaitEvent(FakeStream* stream, FakeEvent* event, unsi
 }
 
 FAKE_GPU_EXPORT int cuLaunchHostFunc(FakeStream* stream, void (*function)(void*), void* data) {
-  STAND_IN_CALL_IN_CONTEXT("cuLaunchHostFunc");
+  FAKE_GPU_CALL_IN_CONTEXT("cuLaunchHostFunc");
   enqueue(stream, [=] { function(data); });
   return 0;
 }
