@@ -1,6 +1,6 @@
 import type { ProcessGroup } from '@ringrun/collectives';
-import { tell } from '../profiler/activity.ts';
 import type { Arrival, DistributedBuffer, DistributedModule } from './distributed-module.ts';
+import { ddpEvents } from './events.ts';
 import { inStep } from './uneven-inputs.ts';
 
 /**
@@ -66,7 +66,7 @@ export class BufferBroadcasts {
     } catch (error) {
       throw attributed(step, error);
     }
-    tell('waiting', 'buffers', since, performance.now());
+    ddpEvents.emit('waited', 'buffers', since, performance.now());
   }
 
   #bytesOf(buffer: DistributedBuffer): Uint8Array {
@@ -145,7 +145,7 @@ class BufferBroadcast implements Arrival {
     } catch (error) {
       throw attributed(this.#step, error);
     }
-    tell('waiting', 'buffers', since, performance.now());
+    ddpEvents.emit('waited', 'buffers', since, performance.now());
     this.#succeed();
   }
 
@@ -155,7 +155,7 @@ class BufferBroadcast implements Arrival {
     const since = performance.now();
     await this.#ended;
     if (this.#failure) throw this.#toldFailure();
-    if (isFirst) tell('waiting', 'buffers', since, performance.now());
+    if (isFirst) ddpEvents.emit('waited', 'buffers', since, performance.now());
   }
 
   #toldFailure(): Error {

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, requireOptions, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { defaultGroup } from '../process-group/index.ts';
-import { tellOfSteps } from '../report/train-job/counted-steps.ts';
 import { firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffersSync, BufferBroadcasts } from './buffers.ts';
 import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
 import type { DistributedModule } from './distributed-module.ts';
+import { ddpEvents } from './events.ts';
 import type { CommHook } from './hooks/index.ts';
 import { Join, joinOptions, refuseCollectives, type JoinOptions } from './join.ts';
 import { requireSameModel } from './model-agreement.ts';
@@ -210,7 +210,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
   async #endStep({ step, unused }: AveragedStep): Promise<void> {
     this.#unused.record(step, unused);
-    if (this.#group.rank === 0) tellOfSteps(step);
+    ddpEvents.emit('averaged', step, this.#group.rank);
     if (this.#join !== undefined && this.#broadcastsBuffers) {
       await this.#buffers.run({ src: await this.#join.firstThatTrains() });
     }
@@ -219,7 +219,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
 
   #endStepSync({ step, unused }: AveragedStep): void {
     this.#unused.record(step, unused);
-    if (this.#group.rank === 0) tellOfSteps(step);
+    ddpEvents.emit('averaged', step, this.#group.rank);
     if (this.#isToBeVerified(step)) {
       verifyIdenticalSync([...this.module.namedParameters()], this.#group, { step });
     }

@@ -1,8 +1,8 @@
 import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
-import { tell } from '../profiler/activity.ts';
 import { allocateBucket, divideByWeight, weigh, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
 import type { DistributedParameter, SynchronousGradientSink } from './distributed-module.ts';
+import { ddpEvents } from './events.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
 import { inStep } from './uneven-inputs.ts';
 
@@ -229,7 +229,7 @@ export class Reducer implements SynchronousGradientSink {
       this.#startCompleteBuckets();
       await Promise.all(this.#started);
     });
-    tell('waiting', 'gradients', since, performance.now(), { step: this.#steps + 1 });
+    ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
     await this.#endStep(unused);
   }
 
@@ -242,7 +242,7 @@ export class Reducer implements SynchronousGradientSink {
         this.#reduceSync(bucket);
       }
     });
-    tell('waiting', 'gradients', since, performance.now(), { step: this.#steps + 1 });
+    ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
     const step = this.#concludeStep(unused);
     this.#orInStep(() => void this.#afterAverage?.(step));
     this.#steps += 1;

@@ -1,3 +1,5 @@
+import { ddpEvents } from '../ddp/events.ts';
+
 /**
  * How a rank spends its time.
  *
@@ -44,10 +46,10 @@ const measuring = (registry[Symbol.for('ringrun.measuring')] ??= {
   totals: { step: 0, input: 0, compute: 0, waiting: 0, communication: 0, function: 0 },
   recorder: undefined,
 }) as Measuring;
-registry[Symbol.for('ringrun.activityObserver')] ??= tell;
+registry[Symbol.for('ringrun.activityObserver')] ??= recordActivity;
 
 /** Records an activity from `startedAt` to `endedAt`. */
-export function tell(
+export function recordActivity(
   lane: Lane,
   name: string,
   startedAt: number,
@@ -56,6 +58,13 @@ export function tell(
 ): void {
   measuring.totals[lane] += endedAt - startedAt;
   measuring.recorder?.(lane, name, startedAt, endedAt, details);
+}
+
+/** Records the time that training with DistributedDataParallel waits for other ranks. */
+export function recordWaits(): void {
+  ddpEvents.on('waited', (awaited, startedAt, endedAt, step) => {
+    recordActivity('waiting', awaited, startedAt, endedAt, step === undefined ? undefined : { step });
+  });
 }
 
 /** Returns a copy of the current totals. */

@@ -1,4 +1,4 @@
-import { tell } from './activity.ts';
+import { recordActivity } from './activity.ts';
 
 /** Yields the same batches and measures the time the loop waits for each as `input`. */
 export async function* timedInput<Batch>(
@@ -9,7 +9,7 @@ export async function* timedInput<Batch>(
     for (;;) {
       const startedAt = performance.now();
       const next = await batches.next();
-      tell('input', 'next batch', startedAt, performance.now());
+      recordActivity('input', 'next batch', startedAt, performance.now());
       if (next.done === true) return;
       yield next.value;
     }

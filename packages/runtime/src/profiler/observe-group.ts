@@ -1,6 +1,6 @@
 import { DeviceTensor } from '@ringrun/collectives';
 import type { ProcessGroup, Work } from '@ringrun/collectives';
-import { tell } from './activity.ts';
+import { recordActivity } from './activity.ts';
 
 const collectives = [
   'allReduce',
@@ -66,7 +66,7 @@ function cover(methods: Record<string, Method>, method: string, name: string, wh
     const startedAt = performance.now();
     const result = original.apply(this, args);
     whenOver(result, () => {
-      tell('communication', name, startedAt, performance.now(), detailsOf(this, args));
+      recordActivity('communication', name, startedAt, performance.now(), detailsOf(this, args));
     });
     return result;
   };

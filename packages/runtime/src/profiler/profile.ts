@@ -11,7 +11,7 @@ import {
 } from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
 import { makeFolderSync } from '../storage/make-folder.ts';
-import { recorder, tell } from './activity.ts';
+import { recordActivity, recorder } from './activity.ts';
 import { measureClock, onClockOfRank0, type ClockOffset } from './clock.ts';
 import { observeGroup } from './observe-group.ts';
 import { Recorder, type Activity } from './recorder.ts';
@@ -99,7 +99,7 @@ export class Profiler {
   step(): void {
     if (this.#stopped) return;
     const now = performance.now();
-    tell('step', `step ${this.#step}`, this.#stepStartedAt, now);
+    recordActivity('step', `step ${this.#step}`, this.#stepStartedAt, now);
     this.#step += 1;
     this.#stepStartedAt = now;
     this.#recordIfScheduled();

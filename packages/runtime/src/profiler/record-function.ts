@@ -1,4 +1,4 @@
-import { tell } from './activity.ts';
+import { recordActivity } from './activity.ts';
 
 /**
  * Runs a function and records it in the trace under a name (torch.profiler.record_function). For an async
@@ -9,7 +9,7 @@ import { tell } from './activity.ts';
 export function recordFunction<Result>(name: string, run: () => Result): Result {
   const startedAt = performance.now();
   const end = () => {
-    tell('function', name, startedAt, performance.now());
+    recordActivity('function', name, startedAt, performance.now());
   };
   let result: Result | undefined;
   try {

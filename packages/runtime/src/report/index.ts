@@ -1,3 +1,5 @@
+import { startCountingSteps } from './train-job/counted-steps.ts';
+
 export type { RankSummary } from './closing-table.ts';
 export type { Output } from './progress.ts';
 export {
@@ -8,3 +10,5 @@ export {
   type TrainingReport,
   type TrainingReportOptions,
 } from './training-report.ts';
+
+startCountingSteps();

@@ -6,7 +6,7 @@ import { totalsSoFar, type Totals } from '../profiler/activity.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
 import { closingTable, type RankSummary } from './closing-table.ts';
-import { leaveTellingToReport } from './train-job/counted-steps.ts';
+import { stopCountingSteps } from './train-job/counted-steps.ts';
 import { trainerServerIn } from './train-job/server-variables.ts';
 import type { TrainJobProgress } from './train-job/train-job-progress.ts';
 import { noProgress, progressOn, type Output, type Progress, type Standing } from './progress.ts';
@@ -108,7 +108,7 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
 async function openTrainJobProgress(): Promise<TrainJobProgress | undefined> {
   const server = trainerServerIn(process.env);
   if (server === undefined) return undefined;
-  leaveTellingToReport();
+  stopCountingSteps();
   const { TrainJobProgress } = await import('./train-job/train-job-progress.ts');
   return new TrainJobProgress(server);
 }
