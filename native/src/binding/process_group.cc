@@ -73,20 +73,20 @@ NcclUniqueId uniqueIdOf(const Napi::Value& value) {
 }
 
 // (tensor, dtype, rank, tag, timeoutMs); a receive from anybody has rank −1.
-Letter letterOf(Op op, const Napi::CallbackInfo& info) {
+Message messageOf(Op op, const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   if (elements.onDevice) {
     throw Napi::TypeError::New(info.Env(), "expected a typed array in host memory, got a tensor on a GPU");
   }
-  Letter letter;
-  letter.fingerprint.op = op;
-  letter.fingerprint.dtype = elements.dtype;
-  letter.fingerprint.count = elements.count;
-  letter.fingerprint.root = static_cast<std::uint32_t>(info[2].As<Napi::Number>().Int32Value());
-  letter.fingerprint.sequence = info[3].As<Napi::Number>().Uint32Value();
-  letter.data = elements.data;
-  letter.timeoutMs = info[4].As<Napi::Number>();
-  return letter;
+  Message message;
+  message.fingerprint.op = op;
+  message.fingerprint.dtype = elements.dtype;
+  message.fingerprint.count = elements.count;
+  message.fingerprint.root = static_cast<std::uint32_t>(info[2].As<Napi::Number>().Int32Value());
+  message.fingerprint.sequence = info[3].As<Napi::Number>().Uint32Value();
+  message.data = elements.data;
+  message.timeoutMs = info[4].As<Napi::Number>();
+  return message;
 }
 
 // The one object among the arguments, or a list of all of them.
@@ -460,16 +460,16 @@ Napi::Value ProcessGroup::receiveSync(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ProcessGroup::postLater(Op op, const Napi::CallbackInfo& info) {
-  Letter letter = letterOf(op, info);
+  Message message = messageOf(op, info);
   auto pending = pend(info.Env(), info[0]);
   const Napi::Value promise = pending->deferred.Promise();
   const bool receives = op == Op::Receive;
-  letter.done = [this, receives, waiting = pending.release()](std::optional<OperationFailure> failure, int peer) {
+  message.done = [this, receives, waiting = pending.release()](std::optional<OperationFailure> failure, int peer) {
     waiting->failure = std::move(failure);
     if (receives) waiting->sender = peer;
     settlement_.NonBlockingCall(waiting);
   };
-  post(std::move(letter));
+  post(std::move(message));
   keepAlive(info.Env());
   return promise;
 }
@@ -480,16 +480,16 @@ int ProcessGroup::postNow(Op op, const Napi::CallbackInfo& info) {
     int peer;
   };
   std::promise<Result> result;
-  Letter letter = letterOf(op, info);
-  letter.done = [&](std::optional<OperationFailure> failure, int peer) { result.set_value({std::move(failure), peer}); };
-  post(std::move(letter));
+  Message message = messageOf(op, info);
+  message.done = [&](std::optional<OperationFailure> failure, int peer) { result.set_value({std::move(failure), peer}); };
+  post(std::move(message));
   const Result done = result.get_future().get();
   if (done.failure) throw toJs(info.Env(), *done.failure);
   return done.peer;
 }
 
-void ProcessGroup::post(Letter letter) {
-  if (group_.post(std::move(letter))) messages_->submit(SerialQueue::Task([this] { group_.runMailbox(); }));
+void ProcessGroup::post(Message message) {
+  if (group_.post(std::move(message))) messages_->submit(SerialQueue::Task([this] { group_.runPointToPoint(); }));
 }
 
 // On this thread, unless messages are under way on the other: they use the same connections.

@@ -75,7 +75,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value receiveSync(const Napi::CallbackInfo& info);
   Napi::Value postLater(Op op, const Napi::CallbackInfo& info);
   int postNow(Op op, const Napi::CallbackInfo& info);
-  void post(Letter letter);
+  void post(Message message);
 
   template <typename Operate>
   Work workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
@@ -98,7 +98,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   std::vector<Napi::Reference<Napi::ArrayBuffer>> allocations_;
   // Its tasks use what is above. Empty once the environment has ended.
   std::unique_ptr<SerialQueue> queue_;
-  // Runs the mailbox while there is something in it.
+  // Runs group_.runPointToPoint() while messages are pending.
   std::unique_ptr<SerialQueue> messages_;
 };
 

@@ -53,7 +53,7 @@ std::optional<OperationFailure> Group::connect(const Topology& topology, const s
   const std::optional<Failure> failure = failureOf([&] {
     connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints), takeListeners(topology), call);
     collectives_ = createCollectives(*connections_, forced, call);
-    mailbox_ = std::make_unique<Mailbox>(*connections_, cancelled_, reports_);
+    pointToPoint_ = std::make_unique<PointToPoint>(*connections_, cancelled_, reports_);
     connections_->mesh().operationEnded(call);
   });
   if (failure) failToConnect(*failure, fingerprint, timeoutMs);
@@ -102,13 +102,13 @@ void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double 
   cancel();
   mesh.abort(whole, isMessage ? 0 : fingerprint.sequence);
   collectives_->wakeNeighbours();
-  mailbox_->nudge();
+  pointToPoint_->notify();
 }
 
-void Group::runMailbox() {
-  const std::optional<Failure> failure = failureOf([&] { mailbox_->run(); });
-  if (failure) fail(*failure, mailbox_->failedLetter(), mailbox_->failedTimeoutMs());
-  if (failure_) mailbox_->end(*failure_);
+void Group::runPointToPoint() {
+  const std::optional<Failure> failure = failureOf([&] { pointToPoint_->run(); });
+  if (failure) fail(*failure, pointToPoint_->failedMessage(), pointToPoint_->failedTimeoutMs());
+  if (failure_) pointToPoint_->end(*failure_);
 }
 
 std::optional<OperationFailure> Group::destroy(const Fingerprint& fingerprint, double timeoutMs) {
@@ -127,7 +127,7 @@ std::optional<OperationFailure> Group::destroy(const Fingerprint& fingerprint, d
 }
 
 void Group::close() {
-  mailbox_.reset();
+  pointToPoint_.reset();
   collectives_.reset();
   connections_.reset();
   localListener_ = {};

@@ -13,7 +13,7 @@
 #include "base/wait_reports.h"
 #include "collectives/algorithms.h"
 #include "collectives/collectives.h"
-#include "point_to_point/mailbox.h"
+#include "point_to_point/point_to_point.h"
 #include "transport/connect/endpoint.h"
 #include "transport/connect/listener.h"
 #include "transport/connections.h"
@@ -24,7 +24,7 @@ namespace ringrun {
 // runs any more.
 //
 // listen(), issue() and post() belong to the thread that owns the group. run(), connect() and destroy() may run on
-// another, one at a time and in the order of issue(). runMailbox() runs on that other thread too, in turns with them
+// another, one at a time and in the order of issue(). runPointToPoint() runs on that other thread too, in turns with them
 // (strands: base/engine.h); so while isExchangingMessages(), nothing runs on the owner's. cancel() may be called by any
 // thread at any time.
 class Group {
@@ -77,13 +77,13 @@ class Group {
   // The failure of an operation that was run, or nothing.
   const std::optional<OperationFailure>& failure() const { return failure_; }
 
-  // Takes over a message to or from another rank of a connected group. True: runMailbox() has to be called.
-  bool post(Letter letter) { return mailbox_->post(std::move(letter)); }
+  // Takes over a message to or from another rank of a connected group. True: runPointToPoint() has to be called.
+  bool post(Message message) { return pointToPoint_->post(std::move(message)); }
 
   // Carries out messages until none is left.
-  void runMailbox();
+  void runPointToPoint();
 
-  bool isExchangingMessages() const { return mailbox_ && mailbox_->isBusy(); }
+  bool isExchangingMessages() const { return pointToPoint_ && pointToPoint_->isBusy(); }
 
   // Waits for messages that are under way, and for everybody to come here, says farewell and closes. Closes too when
   // that fails, and without waiting when the group was never connected or had failed before, which is then no failure
@@ -108,7 +108,7 @@ class Group {
   WaitReports reports_;
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<Collectives> collectives_;
-  std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<PointToPoint> pointToPoint_;
   std::optional<OperationFailure> failure_;
   std::atomic<bool> cancelled_{false};
 };

@@ -174,7 +174,7 @@ void NcclCollectives::allGatherEqual(const Call& call, const Exchange& exchange)
 // A message to each rank and one from each, all of them fused. Messages of two ranks meet in the order of the pieces, in
 // which they have the same lengths; how many pieces there are may differ from rank to rank.
 void NcclCollectives::sendAndReceive(const Call& call, const Exchange& exchange) {
-  struct Message {
+  struct Transfer {
     std::size_t at;
     std::size_t count;
     int peer;
@@ -200,8 +200,8 @@ void NcclCollectives::sendAndReceive(const Call& call, const Exchange& exchange)
   staging_.carryOut(call, segmentsIn(longest, most), [&](std::size_t index) {
     Piece piece;
     PieceBuilder builder(piece, dtype);
-    std::vector<Message> sends;
-    std::vector<Message> receives;
+    std::vector<Transfer> sends;
+    std::vector<Transfer> receives;
     std::map<const void*, std::size_t> given;  // an allGather gives one block to everybody: it goes in once
     for (int peer = 0; peer < size_; ++peer) {
       const Block& give = others.gives[static_cast<std::size_t>(peer)];
@@ -218,8 +218,8 @@ void NcclCollectives::sendAndReceive(const Call& call, const Exchange& exchange)
     }
     piece.operate = [this, &call, sends = std::move(sends), receives = std::move(receives)](std::uint8_t* data) {
       communicator_.together([&] {
-        for (const Message& one : sends) communicator_.send(call, data + one.at, one.count, one.peer);
-        for (const Message& one : receives) communicator_.receive(call, data + one.at, one.count, one.peer);
+        for (const Transfer& one : sends) communicator_.send(call, data + one.at, one.count, one.peer);
+        for (const Transfer& one : receives) communicator_.receive(call, data + one.at, one.count, one.peer);
       });
     };
     return piece;

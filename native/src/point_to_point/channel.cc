@@ -14,12 +14,12 @@ bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || e
 
 }  // namespace
 
-std::size_t bodyBytesOf(const NoteHeader& header) {
-  const bool carries = header.type == NoteType::Eager || header.type == NoteType::Elements;
+std::size_t bodyBytesOf(const PointToPointHeader& header) {
+  const bool carries = header.type == PointToPointType::Eager || header.type == PointToPointType::Elements;
   return carries ? header.fingerprint.bytes() : 0;
 }
 
-bool Channel::write(const std::function<void(const NoteHeader&)>& written) {
+bool Channel::write(const std::function<void(const PointToPointHeader&)>& written) {
   bool moved = false;
   while (!frames_.empty() && !hasEnded()) {
     Frame& frame = frames_.front();
@@ -39,13 +39,13 @@ bool Channel::write(const std::function<void(const NoteHeader&)>& written) {
     const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && wouldBlock(errno)) return moved;
     if (sent < 0) {
-      howEnded_ = describeSystemError("sendmsg", errno, "its point-to-point connection");
+      endReason_ = describeSystemError("sendmsg", errno, "its point-to-point connection");
       return true;
     }
     moved = true;
     written_ += static_cast<std::size_t>(sent);
     if (written_ < sizeof frame.header + frame.bytes) continue;
-    const NoteHeader header = frame.header;
+    const PointToPointHeader header = frame.header;
     frames_.pop_front();
     written_ = 0;
     written(header);
@@ -61,8 +61,8 @@ bool Channel::read(const Reader& reader) {
       const bool complete = fill(&header_, sizeof header_, headerDone_);
       moved |= headerDone_ != before || hasEnded();
       if (!complete) return moved;
-      if (header_.magic != kNoteMagic) {
-        howEnded_ = "it sent bytes that are not a ringrun message";
+      if (header_.magic != kPointToPointMagic) {
+        endReason_ = "it sent bytes that are not a ringrun message";
         return true;
       }
       body_ = reader.begin(header_);
@@ -80,13 +80,13 @@ bool Channel::read(const Reader& reader) {
   return moved;
 }
 
-// True when all of it is there.
+// Returns true if all bytes have arrived.
 bool Channel::fill(void* into, std::size_t bytes, std::size_t& done) {
   while (done < bytes) {
     const ssize_t got = ::recv(fd_.get(), static_cast<std::uint8_t*>(into) + done, bytes - done, MSG_DONTWAIT);
     if (got < 0 && wouldBlock(errno)) return false;
     if (got <= 0) {
-      howEnded_ = got == 0 ? "its point-to-point connection closed"
+      endReason_ = got == 0 ? "its point-to-point connection closed"
                            : describeSystemError("recv", errno, "its point-to-point connection");
       return false;
     }

@@ -13,34 +13,37 @@
 
 namespace ringrun {
 
-// One connection between two ranks, and what is half written to it and half read from it. Never blocks.
+// The point-to-point connection to one peer, with its partly written and partly read messages. Never blocks.
 class Channel {
  public:
   explicit Channel(UniqueFd fd) : fd_(std::move(fd)) {}
 
   struct Frame {
-    NoteHeader header;
+    PointToPointHeader header;
     const void* data = nullptr;
     std::size_t bytes = 0;
   };
 
-  // What to do with what arrives: where the bytes after a header go, and what follows when they are there.
+  // Callbacks for received messages: `begin` returns the address for the bytes after a header, `end` is called
+  // when all of them have arrived.
   struct Reader {
-    std::function<void*(const NoteHeader&)> begin;
-    std::function<void(const NoteHeader&)> end;
+    std::function<void*(const PointToPointHeader&)> begin;
+    std::function<void(const PointToPointHeader&)> end;
   };
 
-  // `frame.data` stays where it is until the frame is written.
+  // `frame.data` must stay valid until the frame is written.
   void enqueue(Frame frame) { frames_.push_back(frame); }
 
-  // Writes what the kernel takes; `written` is told of every frame that it has taken over. True: something moved.
-  bool write(const std::function<void(const NoteHeader&)>& written);
+  // Writes as much as the kernel accepts, and calls `written` for every frame that it has accepted completely.
+  // Returns true if any byte was written or the connection ended.
+  bool write(const std::function<void(const PointToPointHeader&)>& written);
 
-  // Reads what there is. True: something moved. What `reader` throws passes through.
+  // Reads all available bytes. Returns true if any byte was read or the connection ended. Exceptions of
+  // `reader` propagate.
   bool read(const Reader& reader);
 
-  bool hasEnded() const { return !howEnded_.empty(); }
-  const std::string& howEnded() const { return howEnded_; }
+  bool hasEnded() const { return !endReason_.empty(); }
+  const std::string& endReason() const { return endReason_; }
 
   void addInterest(std::vector<pollfd>& interests) const;
 
@@ -50,15 +53,15 @@ class Channel {
   UniqueFd fd_;
   std::deque<Frame> frames_;
   std::size_t written_ = 0;  // of the first frame, header and data
-  NoteHeader header_;
+  PointToPointHeader header_;
   std::size_t headerDone_ = 0;
   void* body_ = nullptr;
   std::size_t bodyDone_ = 0;
   bool inBody_ = false;
-  std::string howEnded_;
+  std::string endReason_;
 };
 
-// Bytes that follow a header.
-std::size_t bodyBytesOf(const NoteHeader& header);
+// Number of bytes that follow a header.
+std::size_t bodyBytesOf(const PointToPointHeader& header);
 
 }  // namespace ringrun

@@ -142,12 +142,12 @@ void Arena::sleepUntilAllReached(const Call& call) {
     mesh_.receive();
     // A peer may publish its step and end before this rank looks: what it published counts.
     if (haveAllReached()) return;
-    lookAround(call, began);
+    checkWhileWaiting(call, began);
   }
 }
 
 // Throws what ends the wait.
-void Arena::lookAround(const Call& call, Clock::time_point began) {
+void Arena::checkWhileWaiting(const Call& call, Clock::time_point began) {
   mesh_.throwIfFailedBy(call.fingerprint.sequence);
   for (int peer = 0; peer < size_; ++peer) {
     if (!hasReached(peer) && mesh_.hasEnded(rankAt(peer))) throw mesh_.whyEnded(rankAt(peer));

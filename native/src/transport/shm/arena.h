@@ -57,7 +57,7 @@ class Arena {
   std::uint32_t processorOf(int place) const { return areas_[place].processor.load(std::memory_order_relaxed); }
   void awaitAll(const Call& call, bool checksAgreement);
   void sleepUntilAllReached(const Call& call);
-  void lookAround(const Call& call, Clock::time_point began);
+  void checkWhileWaiting(const Call& call, Clock::time_point began);
   void checkAgreementWith(int peer, const Call& call) const;
   void checkAgreementWithThoseHere(const Call& call) const;
   std::vector<InvolvedRank> missing() const;

@@ -76,7 +76,7 @@ void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, c
     }
     if (!isCrowded_ && idle <= kSpins && (idle > 1 || hasElbowroom())) continue;
     waitForReadiness(call);
-    throwIfHopeless(call, lastProgress);
+    checkWhileWaiting(call, lastProgress);
   }
 }
 
@@ -236,7 +236,7 @@ void Messenger::waitForReadiness(const Call& call) {
   pollSockets(interests_.data(), interests_.size(), call.deadline.leftWithin(kLivenessInterval));
 }
 
-void Messenger::throwIfHopeless(const Call& call, Clock::time_point lastProgress) {
+void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgress) {
   const auto idle = Clock::now() - lastProgress;
   // One that makes progress for long keeps others waiting too.
   const bool takesLong = Clock::now() - call.deadline.since() >= kLongOperation;

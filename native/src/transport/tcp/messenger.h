@@ -86,7 +86,7 @@ class Messenger {
   void checkHeader(const Receiving& receiving, const Call& call) const;
   bool hasElbowroom();
   void waitForReadiness(const Call& call);
-  void throwIfHopeless(const Call& call, Clock::time_point lastProgress);
+  void checkWhileWaiting(const Call& call, Clock::time_point lastProgress);
   void throwIfEnded(int peer, Clock::duration idle);
   std::vector<InvolvedRank> missing(const Call& call) const;
   [[noreturn]] void throwEndOf(int peer, const std::string& noticed);

@@ -9,14 +9,14 @@
 
 namespace ringrun {
 
-// A send or a receive that was asked for.
-struct Letter {
+// A posted send or receive.
+struct Message {
   // Op::Send or Op::Receive; root: the other rank, or kAnyRank; sequence: the tag.
   Fingerprint fingerprint;
-  // Elements to send, or where they go. Belongs to the letter until `done`.
+  // The elements to send, or the memory to receive into. Must stay valid until `done` is called.
   void* data;
   double timeoutMs;
-  // Called once, on the thread that runs the mailbox: with the failure that ended it, or with the rank at the other end.
+  // Called once, on the thread of PointToPoint::run(), with the failure or with the rank at the other end.
   std::function<void(std::optional<OperationFailure>, int peer)> done;
 
   std::uint64_t tag() const { return fingerprint.sequence; }

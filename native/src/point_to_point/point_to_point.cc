@@ -1,0 +1,373 @@
+#include "point_to_point/point_to_point.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/usable_cpus.h"
+#include "base/wait.h"
+#include "transport/connect/dial.h"
+
+namespace ringrun {
+namespace {
+
+// Small enough to store many unexpected messages. For longer messages, the additional round trip costs little.
+constexpr std::size_t kEagerMessageBytes = 16 * 1024;
+
+// Rounds without progress before sleeping: about 20 µs. Only if every rank can have its own processor.
+constexpr int kSpins = 20;
+
+bool matches(const Message& receive, int from, const PointToPointHeader& header) {
+  const bool fromThere = receive.peer() == kAnyRank || receive.peer() == static_cast<std::uint32_t>(from);
+  return fromThere && receive.tag() == header.fingerprint.sequence;
+}
+
+}  // namespace
+
+PointToPoint::PointToPoint(Connections& connections, const std::atomic<bool>& cancelled, const WaitReports& reports)
+    : connections_(connections),
+      cancelled_(cancelled),
+      reports_(reports),
+      rank_(connections.rank()),
+      spins_(connections.size() <= usableCpus() ? kSpins : 0) {}
+
+bool PointToPoint::post(Message message) {
+  const std::lock_guard lock(mutex_);
+  posted_.push_back(std::move(message));
+  if (!busy_.exchange(true)) return true;
+  bell_.ring();
+  return false;
+}
+
+void PointToPoint::run() {
+  int idle = 0;
+  for (;;) {
+    acceptPosted();
+    const bool advanced = advance();
+    if (stopWhenDone()) return;
+    if (advanced) {
+      idle = 0;
+    } else if (++idle > spins_) {
+      wait();
+      checkWhileWaiting();
+    }
+  }
+}
+
+void PointToPoint::acceptPosted() {
+  bell_.clear();
+  std::vector<Message> messages;
+  {
+    const std::lock_guard lock(mutex_);
+    messages.swap(posted_);
+  }
+  for (auto& message : messages) {
+    const double timeoutMs = message.timeoutMs;
+    Posted posted{std::move(message), Deadline::after(timeoutMs)};
+    if (ended_) {
+      posted.message.done(ended_, -1);
+    } else if (posted.message.fingerprint.op == Op::Send) {
+      beginSend(std::move(posted));
+    } else {
+      beginReceive(std::move(posted));
+    }
+  }
+}
+
+// Under the lock, so that a message posted concurrently is either seen here or restarts run().
+bool PointToPoint::stopWhenDone() {
+  if (hasPending()) return false;
+  const std::lock_guard lock(mutex_);
+  if (!posted_.empty()) return false;
+  busy_.store(false, std::memory_order_release);
+  return true;
+}
+
+void PointToPoint::beginSend(Posted posted) {
+  Channel::Frame frame;
+  frame.header.fingerprint = posted.message.fingerprint;
+  frame.header.id = ++sent_;
+  const bool eager = posted.message.fingerprint.bytes() <= kEagerMessageBytes;
+  frame.header.type = eager ? PointToPointType::Eager : PointToPointType::RequestToSend;
+  if (eager) {
+    frame.data = posted.message.data;
+    frame.bytes = posted.message.fingerprint.bytes();
+  }
+  const auto [place, _] = sends_.emplace(sent_, std::move(posted));
+  channelTo(place->second).enqueue(frame);
+}
+
+void PointToPoint::beginReceive(Posted posted) {
+  const auto unexpected = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const UnexpectedMessage& one) {
+    return !one.receive && matches(posted.message, one.from, one.header);
+  });
+  receives_.push_back(std::move(posted));
+  if (unexpected == unexpected_.end()) return;
+  checkAgreement(receives_.back(), unexpected->from, unexpected->header);
+  Posted receive = std::move(receives_.back());
+  receives_.pop_back();
+  claim(std::move(receive), unexpected);
+}
+
+void PointToPoint::claim(Posted receive, std::list<UnexpectedMessage>::iterator unexpected) {
+  const MessageId id{unexpected->from, unexpected->header.id};
+  if (unexpected->header.type == PointToPointType::RequestToSend) {
+    unexpected_.erase(unexpected);
+    return clearToSend(id, std::move(receive));
+  }
+  if (!unexpected->complete) {
+    unexpected->receive = std::move(receive);
+    return;
+  }
+  // memcpy requires valid addresses even for 0 bytes, and an empty vector may have none.
+  const auto& elements = unexpected->elements;
+  if (!elements.empty()) std::memcpy(receive.message.data, elements.data(), elements.size());
+  unexpected_.erase(unexpected);
+  receive.message.done(std::nullopt, id.first);
+}
+
+void PointToPoint::clearToSend(MessageId id, Posted receive) {
+  Channel::Frame frame;
+  frame.header.type = PointToPointType::ClearToSend;
+  frame.header.fingerprint = receive.message.fingerprint;
+  frame.header.id = id.second;
+  arriving_.emplace(id, std::move(receive));
+  incoming_.at(id.first).enqueue(frame);
+}
+
+Channel& PointToPoint::channelTo(const Posted& send) {
+  const int peer = static_cast<int>(send.message.peer());
+  const auto known = outgoing_.find(peer);
+  if (known != outgoing_.end()) return known->second;
+  const Call call{send.message.fingerprint, send.deadline, cancelled_, reports_};
+  try {
+    return outgoing_.emplace(peer, dial(connections_.directory(), peer, Purpose::PointToPoint, call)).first->second;
+  } catch (const Failure& failure) {
+    fail(send, failure);
+  }
+}
+
+bool PointToPoint::advance() {
+  bool moved = acceptConnections();
+  for (auto& [peer, channel] : outgoing_) moved |= advanceSends(peer, channel);
+  for (auto& [peer, channel] : incoming_) moved |= advanceReceives(peer, channel);
+  return moved;
+}
+
+bool PointToPoint::acceptConnections() {
+  bool admitted = false;
+  int peer = -1;
+  UniqueFd fd;
+  connections_.acceptor().advance();
+  while (connections_.acceptor().takeAny(Purpose::PointToPoint, peer, fd)) {
+    incoming_.emplace(peer, Channel(std::move(fd)));
+    admitted = true;
+  }
+  return admitted;
+}
+
+// The channel carries messages in this direction and clear-to-send replies in the other.
+bool PointToPoint::advanceSends(int, Channel& channel) {
+  const Channel::Reader grants{
+      [](const PointToPointHeader&) { return nullptr; },
+      [&](const PointToPointHeader& header) {
+        const auto send = sends_.find(header.id);
+        if (header.type != PointToPointType::ClearToSend || send == sends_.end()) return;
+        Channel::Frame frame;
+        frame.header.type = PointToPointType::Elements;
+        frame.header.fingerprint = send->second.message.fingerprint;
+        frame.header.id = header.id;
+        frame.data = send->second.message.data;
+        frame.bytes = send->second.message.fingerprint.bytes();
+        channel.enqueue(frame);
+      }};
+  const bool read = channel.read(grants);
+  const bool wrote = channel.write([&](const PointToPointHeader& header) {
+    if (header.type != PointToPointType::RequestToSend) finishSend(header.id);
+  });
+  return read || wrote;
+}
+
+bool PointToPoint::advanceReceives(int peer, Channel& channel) {
+  const Channel::Reader notes{[&](const PointToPointHeader& header) { return beginReading(peer, header); },
+                              [&](const PointToPointHeader& header) { endReading(peer, header); }};
+  const bool read = channel.read(notes);
+  const bool wrote = channel.write([](const PointToPointHeader&) {});
+  return read || wrote;
+}
+
+// Address for the elements of an arriving message: those of the matching receive, or a new buffer if it is
+// unexpected.
+void* PointToPoint::beginReading(int peer, const PointToPointHeader& header) {
+  const MessageId id{peer, header.id};
+  if (header.type == PointToPointType::Elements) {
+    const auto receive = arriving_.find(id);
+    if (receive != arriving_.end()) return receive->second.message.data;
+    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent elements that this rank had not requested");
+  }
+  auto receive = takeMatchingReceive(peer, header);
+  if (receive && header.type == PointToPointType::Eager) return arriving_.emplace(id, std::move(*receive)).first->second.message.data;
+  if (receive) {
+    clearToSend(id, std::move(*receive));
+    return nullptr;
+  }
+  const bool complete = header.type == PointToPointType::RequestToSend;
+  unexpected_.push_back({peer, header, std::vector<std::uint8_t>(bodyBytesOf(header)), complete, {}});
+  return unexpected_.back().elements.data();
+}
+
+void PointToPoint::endReading(int peer, const PointToPointHeader& header) {
+  const MessageId id{peer, header.id};
+  if (header.type == PointToPointType::RequestToSend) return;
+  if (arriving_.count(id) != 0) return finishReceive(id);
+  const auto unexpected = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const UnexpectedMessage& one) {
+    return one.from == peer && one.header.id == header.id;
+  });
+  unexpected->complete = true;
+  if (!unexpected->receive) return;
+  Posted receive = std::move(*unexpected->receive);
+  claim(std::move(receive), unexpected);
+}
+
+std::optional<PointToPoint::Posted> PointToPoint::takeMatchingReceive(int peer, const PointToPointHeader& header) {
+  const auto receive = std::find_if(receives_.begin(), receives_.end(),
+                                    [&](const Posted& one) { return matches(one.message, peer, header); });
+  if (receive == receives_.end()) return std::nullopt;
+  checkAgreement(*receive, peer, header);
+  std::optional<Posted> taken = std::move(*receive);
+  receives_.erase(receive);
+  return taken;
+}
+
+void PointToPoint::finishSend(std::uint64_t id) {
+  const auto send = sends_.find(id);
+  const Posted done = std::move(send->second);
+  sends_.erase(send);
+  done.message.done(std::nullopt, static_cast<int>(done.message.peer()));
+}
+
+void PointToPoint::finishReceive(MessageId id) {
+  const auto receive = arriving_.find(id);
+  const Posted done = std::move(receive->second);
+  arriving_.erase(receive);
+  done.message.done(std::nullopt, id.first);
+}
+
+void PointToPoint::wait() {
+  std::vector<pollfd> interests{{bell_.fd(), POLLIN, 0}};
+  for (const auto& [_, channel] : outgoing_) channel.addInterest(interests);
+  for (const auto& [_, channel] : incoming_) channel.addInterest(interests);
+  connections_.acceptor().addInterests(interests);
+  connections_.mesh().addInterests(interests);
+  Milliseconds patience = kLivenessInterval;
+  visitPending([&](const Posted& posted) { patience = posted.deadline.leftWithin(patience); });
+  pollSockets(interests.data(), interests.size(), patience);
+}
+
+void PointToPoint::checkWhileWaiting() {
+  connections_.mesh().receive();
+  acceptConnections();
+  visitPending([&](const Posted& posted) { throwIfEnded(posted); });
+  reportOldest();
+}
+
+// Reports one line for all messages, because messages that wait for each other would repeat it.
+void PointToPoint::reportOldest() {
+  const Posted* oldest = nullptr;
+  int others = -1;
+  visitPending([&](const Posted& posted) {
+    ++others;
+    if (oldest == nullptr || posted.deadline.since() < oldest->deadline.since()) oldest = &posted;
+  });
+  if (oldest == nullptr) return;
+  const Clock::time_point since = oldest->deadline.since();
+  if (!reports_.isDue(since, Clock::now() - since)) return;
+  std::vector<WaitReports::Missing> awaited;
+  for (const int peer : peersAwaitedBy(*oldest)) awaited.push_back({peer, connections_.mesh().whereaboutsOf(peer, 0, {})});
+  const std::string more = others == 0 ? "" : "; " + std::to_string(others) + " more messages are waiting";
+  reports_.write(rank_, {oldest->message.fingerprint, oldest->deadline, cancelled_, reports_}, awaited, more);
+}
+
+void PointToPoint::throwIfEnded(const Posted& posted) {
+  const ControlMesh& mesh = connections_.mesh();
+  try {
+    mesh.throwIfFailedBy(std::numeric_limits<std::uint64_t>::max());
+    for (const int one : peersAwaitedBy(posted)) {
+      const bool mayHaveLeft = posted.message.peer() == kAnyRank && mesh.hasLeft(one);
+      if (!mayHaveLeft && canReceiveNothingFrom(one)) throw mesh.whyEnded(one);
+    }
+    if (posted.deadline.passed()) throw timeoutOf(posted);
+    throwIfOver({posted.message.fingerprint, posted.deadline, cancelled_, reports_}, rank_, "");
+  } catch (const Failure& failure) {
+    fail(posted, failure);
+  }
+}
+
+std::vector<int> PointToPoint::peersAwaitedBy(const Posted& posted) const {
+  if (posted.message.peer() != kAnyRank) return {static_cast<int>(posted.message.peer())};
+  std::vector<int> others;
+  for (int rank = 0; rank < connections_.size(); ++rank) {
+    if (rank != rank_) others.push_back(rank);
+  }
+  return others;
+}
+
+Failure PointToPoint::timeoutOf(const Posted& posted) const {
+  std::vector<InvolvedRank> silent;
+  for (const int peer : peersAwaitedBy(posted)) silent.push_back({peer, connections_.mesh().lastStatusOf(peer)});
+  const bool sends = posted.message.fingerprint.op == Op::Send;
+  return {FailureCode::Timeout, std::move(silent), sends ? "it was not received" : "no message with this tag was sent"};
+}
+
+// True if the peer has ended and everything it sent has been read.
+bool PointToPoint::canReceiveNothingFrom(int peer) const {
+  if (!connections_.mesh().hasEnded(peer)) return false;
+  const auto channel = incoming_.find(peer);
+  return channel == incoming_.end() || channel->second.hasEnded();
+}
+
+void PointToPoint::checkAgreement(const Posted& receive, int peer, const PointToPointHeader& header) {
+  const Fingerprint& mine = receive.message.fingerprint;
+  const Fingerprint& theirs = header.fingerprint;
+  if (mine.dtype == theirs.dtype && mine.count == theirs.count) return;
+  fail(receive, Failure(FailureCode::Mismatch, {{rank_, mine}, {peer, theirs}},
+                        "a message and its receive have different dtypes or lengths"));
+}
+
+void PointToPoint::fail(const Posted& posted, const Failure& failure) {
+  failedFingerprint_ = posted.message.fingerprint;
+  failedTimeoutMs_ = posted.message.timeoutMs;
+  throw Failure(failure);
+}
+
+bool PointToPoint::hasPending() {
+  bool any = false;
+  visitPending([&](const Posted&) { any = true; });
+  return any;
+}
+
+template <typename Visit>
+void PointToPoint::visitPending(Visit visit) {
+  for (const auto& [_, send] : sends_) visit(send);
+  for (const auto& receive : receives_) visit(receive);
+  for (const auto& [_, receive] : arriving_) visit(receive);
+  for (const auto& unexpected : unexpected_) {
+    if (unexpected.receive) visit(*unexpected.receive);
+  }
+}
+
+void PointToPoint::end(const OperationFailure& failure) {
+  ended_ = failure;
+  visitPending([&](const Posted& posted) { posted.message.done(failure, -1); });
+  sends_.clear();
+  receives_.clear();
+  arriving_.clear();
+  unexpected_.clear();
+  outgoing_.clear();
+  incoming_.clear();
+  do {
+    acceptPosted();
+  } while (!stopWhenDone());
+}
+
+}  // namespace ringrun

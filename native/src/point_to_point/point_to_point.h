@@ -1,0 +1,122 @@
+#pragma once
+
+#include <poll.h>
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/bell.h"
+#include "base/wait_reports.h"
+#include "point_to_point/channel.h"
+#include "point_to_point/message.h"
+#include "transport/connections.h"
+
+namespace ringrun {
+
+// Messages between two ranks, beside the collectives, with MPI's matching rules: a receive matches the oldest
+// message with its tag from its rank, or from any rank. The sender connects when it first sends; the connection
+// stays open.
+//
+// Messages of up to kEagerMessageBytes are sent at once; the receiver stores those without a matching receive.
+// A longer message is sent when its receive is posted: so no message blocks another one, and long ones are
+// received in place.
+//
+// post() may be called by any thread. All other functions are called by one thread, the one of run().
+class PointToPoint {
+ public:
+  // `connections` must outlive this object. `cancelled` is set when the group is destroyed. `reports` is
+  // copied, because collectives report at the same time.
+  PointToPoint(Connections& connections, const std::atomic<bool>& cancelled, const WaitReports& reports);
+
+  // Posts the message. Returns true if run() is not active: the caller must then schedule it.
+  bool post(Message message);
+
+  // Runs until no message is pending. Throws Failure; end() must follow.
+  void run();
+
+  // The message for which run() threw its failure.
+  const Fingerprint& failedMessage() const { return failedFingerprint_; }
+  double failedTimeoutMs() const { return failedTimeoutMs_; }
+
+  // Fails all pending and all later messages with `failure`.
+  void end(const OperationFailure& failure);
+
+  // True while messages are pending.
+  bool isBusy() const { return busy_.load(std::memory_order_acquire); }
+
+  // Wakes run() if it waits, so that it checks for failures.
+  void notify() const noexcept { bell_.ring(); }
+
+ private:
+  struct Posted {
+    Message message;
+    Deadline deadline;
+  };
+  struct UnexpectedMessage {
+    int from;
+    PointToPointHeader header;
+    std::vector<std::uint8_t> elements;  // of an eager message
+    bool complete;                       // all elements have arrived
+    std::optional<Posted> receive;       // matched while elements are still arriving
+  };
+  using MessageId = std::pair<int, std::uint64_t>;  // sender, and its number for the message
+
+  void acceptPosted();
+  bool stopWhenDone();
+  void beginSend(Posted posted);
+  void beginReceive(Posted posted);
+  bool advance();
+  bool advanceSends(int peer, Channel& channel);
+  bool advanceReceives(int peer, Channel& channel);
+  bool acceptConnections();
+  void* beginReading(int peer, const PointToPointHeader& header);
+  void endReading(int peer, const PointToPointHeader& header);
+  void claim(Posted receive, std::list<UnexpectedMessage>::iterator unexpected);
+  void clearToSend(MessageId id, Posted receive);
+  std::optional<Posted> takeMatchingReceive(int peer, const PointToPointHeader& header);
+  void finishSend(std::uint64_t id);
+  void finishReceive(MessageId id);
+  Channel& channelTo(const Posted& send);
+  void wait();
+  void checkWhileWaiting();
+  std::vector<int> peersAwaitedBy(const Posted& posted) const;
+  Failure timeoutOf(const Posted& posted) const;
+  bool canReceiveNothingFrom(int peer) const;
+  void throwIfEnded(const Posted& posted);
+  void reportOldest();
+  void checkAgreement(const Posted& receive, int peer, const PointToPointHeader& header);
+  [[noreturn]] void fail(const Posted& posted, const Failure& failure);
+  bool hasPending();
+  template <typename Visit>
+  void visitPending(Visit visit);
+
+  Connections& connections_;
+  const std::atomic<bool>& cancelled_;
+  WaitReports reports_;
+  int rank_;
+  int spins_;
+
+  std::mutex mutex_;
+  std::vector<Message> posted_;
+  std::optional<OperationFailure> ended_;
+  std::atomic<bool> busy_{false};
+  Bell bell_;
+
+  std::map<int, Channel> outgoing_;
+  std::map<int, Channel> incoming_;
+  std::uint64_t sent_ = 0;
+  std::map<std::uint64_t, Posted> sends_;         // by message number
+  std::list<Posted> receives_;                    // posted, without a matching message
+  std::map<MessageId, Posted> arriving_;           // receives whose elements are being received
+  std::list<UnexpectedMessage> unexpected_;                  // without a matching receive
+  Fingerprint failedFingerprint_;
+  double failedTimeoutMs_ = 0;
+};
+
+}  // namespace ringrun
