@@ -1,8 +1,7 @@
 import { loadNative, nativeDType } from '@ringrun/native';
 
-import type { BFloat16Bits, Float16Bits } from './bits16.ts';
-import { dtypeOf } from './dtype.ts';
-import { InvalidArgumentError } from './errors.ts';
+import { dtypeOf, InvalidArgumentError } from '@ringrun/core';
+import type { BFloat16Bits, Float16Bits } from '@ringrun/core';
 
 /*
  * Conversions between float32 and the 16-bit formats, with the processor's own instructions if it has them.

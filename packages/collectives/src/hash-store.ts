@@ -1,7 +1,11 @@
-import { InvalidArgumentError, RingrunError, StoreTimeoutError } from './errors.ts';
-import { timeoutOption } from './options.ts';
-import { requireOptions } from './require-options.ts';
-import type { Store } from './store.ts';
+import {
+  InvalidArgumentError,
+  requireOptions,
+  RingrunError,
+  StoreTimeoutError,
+  timeoutOption,
+} from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 
 const longestTimerMs = 2 ** 31 - 1;
 

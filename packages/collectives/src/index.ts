@@ -1,17 +1,54 @@
-export { BFloat16Bits, Float16Bits } from './bits16.ts';
-export type { DType16 } from './bits16.ts';
+export {
+  BFloat16Bits,
+  bytesPerElement,
+  collectiveOptions,
+  CollectiveMismatchError,
+  CollectiveTimeoutError,
+  defaultTimeoutMs,
+  DeviceTensor,
+  dtypeOf,
+  Float16Bits,
+  InvalidArgumentError,
+  PeerDiedError,
+  ReduceOp,
+  reduceOpsFor,
+  requireOptions,
+  RingrunError,
+  StoreTimeoutError,
+  timeoutOption,
+  typedArrayClass,
+} from '@ringrun/core';
+export type {
+  AllReduceOptions,
+  AllToAllOptions,
+  BroadcastObjectOptions,
+  BroadcastOptions,
+  CollectiveOptions,
+  DestinationOption,
+  DType,
+  DType16,
+  GatherObjectOptions,
+  GatherOptions,
+  OptionNames,
+  ProcessGroup,
+  RankIdentity,
+  RecvOptions,
+  ReduceOpOption,
+  ReduceOptions,
+  ReduceScatterOptions,
+  ScatterObjectOptions,
+  ScatterOptions,
+  SendOptions,
+  SourceOption,
+  Store,
+  TagOption,
+  Tensor,
+  TensorByRank,
+  TypedArray,
+  TypedArrayOf,
+  Work,
+} from '@ringrun/core';
 export { narrowFloat32, widenToFloat32 } from './conversions.ts';
-export { DeviceTensor } from './device-tensor.ts';
-export type { Tensor } from './device-tensor.ts';
-export * from './dtype.ts';
-export * from './errors.ts';
 export * from './cpu/index.ts';
 export * from './hash-store.ts';
 export * from './nccl/index.ts';
-export * from './options.ts';
-export type { ProcessGroup } from './process-group.ts';
-export * from './reduce-op.ts';
-export { requireOptions } from './require-options.ts';
-export type { OptionNames } from './require-options.ts';
-export * from './store.ts';
-export type { Work } from './work.ts';

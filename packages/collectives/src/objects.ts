@@ -1,15 +1,15 @@
-import type { TypedArray } from './dtype.ts';
-import { InvalidArgumentError, RingrunError } from './errors.ts';
+import { InvalidArgumentError, RingrunError } from '@ringrun/core';
 import type {
   BroadcastObjectOptions,
   CollectiveOptions,
   GatherObjectOptions,
   GatherOptions,
+  ProcessGroup,
   ScatterObjectOptions,
   ScatterOptions,
-} from './options.ts';
+  TypedArray,
+} from '@ringrun/core';
 import { packObject, unpackObject } from './packing.ts';
-import type { ProcessGroup } from './process-group.ts';
 
 /**
  * The collectives that object collectives are built on, in their synchronous or asynchronous form. A `ProcessGroup` is

@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Packr } from 'msgpackr';
 
-import { BFloat16Bits, Float16Bits } from './bits16.ts';
-import { InvalidArgumentError } from './errors.ts';
+import { BFloat16Bits, Float16Bits, InvalidArgumentError } from '@ringrun/core';
 
 const require = createRequire(import.meta.url);
 let packr: Packr | undefined;

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 
-import { InvalidArgumentError } from '../errors.ts';
+import { InvalidArgumentError } from '@ringrun/core';
 
 /** Any port works: connecting a datagram socket only consults the routing table and sends nothing. */
 const anyPort = 9;

@@ -1,11 +1,15 @@
 import { nativeDType, nativeReduceOp } from '@ringrun/native';
 
-import type { Tensor } from '../device-tensor.ts';
-import { DeviceTensor } from '../device-tensor.ts';
-import type { DType } from '../dtype.ts';
-import { bytesPerElement, dtypeOf, typedArrayClass } from '../dtype.ts';
-import { InvalidArgumentError } from '../errors.ts';
-import { ReduceOp, reduceOpsFor } from '../reduce-op.ts';
+import {
+  bytesPerElement,
+  DeviceTensor,
+  dtypeOf,
+  InvalidArgumentError,
+  ReduceOp,
+  reduceOpsFor,
+  typedArrayClass,
+} from '@ringrun/core';
+import type { DType, Tensor } from '@ringrun/core';
 
 /** Most elements of one array: the limit of a typed array. */
 const mostElements = 2 ** 32;

@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 
 import type { NativeListening } from '@ringrun/native';
 
-import { RingrunError, StoreTimeoutError } from '../errors.ts';
-import type { Store } from '../store.ts';
+import { RingrunError, StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import type { RequestedTransport } from './transport.ts';
 
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */

@@ -1,18 +1,25 @@
 import type { NativeProcessGroup } from '@ringrun/native';
 
-import type { Tensor } from '../device-tensor.ts';
-import type { DType, TypedArrayOf } from '../dtype.ts';
-import { typedArrayClass } from '../dtype.ts';
-import { InvalidArgumentError, RingrunError } from '../errors.ts';
+import {
+  collectiveOptions,
+  InvalidArgumentError,
+  PromisedWork,
+  requireOptions,
+  RingrunError,
+  typedArrayClass,
+} from '@ringrun/core';
+import type {
+  CollectiveOptions,
+  DType,
+  ProcessGroup,
+  Tensor,
+  TensorByRank,
+  TypedArrayOf,
+  Work,
+} from '@ringrun/core';
 import type { Carrier, Journey } from '../objects.ts';
 import * as journeys from '../objects.ts';
-import type * as Options from '../options.ts';
-import type { CollectiveOptions, TensorByRank } from '../options.ts';
-import { collectiveOptions } from '../options.ts';
-import type { ProcessGroup } from '../process-group.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Work } from '../work.ts';
-import { PromisedWork } from '../work.ts';
+import type * as Options from '@ringrun/core';
 import { checkedDType, checkedLength, checkedRank, checkedTimeout } from './arguments.ts';
 import type { Exchange } from './exchanges.ts';
 import { allGatherExchange, allToAllExchange, gatherExchange, scatterExchange } from './exchanges.ts';

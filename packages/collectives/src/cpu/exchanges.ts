@@ -1,10 +1,14 @@
 import { nativeExchange } from '@ringrun/native';
 
-import type { Tensor } from '../device-tensor.ts';
-import { DeviceTensor } from '../device-tensor.ts';
-import type { DType } from '../dtype.ts';
-import { InvalidArgumentError } from '../errors.ts';
-import type { AllToAllOptions, GatherOptions, ScatterOptions, TensorByRank } from '../options.ts';
+import { DeviceTensor, InvalidArgumentError } from '@ringrun/core';
+import type {
+  AllToAllOptions,
+  DType,
+  GatherOptions,
+  ScatterOptions,
+  Tensor,
+  TensorByRank,
+} from '@ringrun/core';
 import type { Place } from './arguments.ts';
 import { checkedDTypeOf, checkedRank, describeValue } from './arguments.ts';
 import type { Named } from './parts.ts';

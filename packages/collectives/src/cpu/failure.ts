@@ -1,7 +1,7 @@
 import type { NativeFailure } from '@ringrun/native';
 
-import type { RankIdentity } from '../errors.ts';
-import { CollectiveMismatchError, CollectiveTimeoutError, PeerDiedError, RingrunError } from '../errors.ts';
+import { CollectiveMismatchError, CollectiveTimeoutError, PeerDiedError, RingrunError } from '@ringrun/core';
+import type { RankIdentity } from '@ringrun/core';
 
 /**
  * Converts a failure of the addon to one of ringrun's documented errors, which name ranks with host and process.

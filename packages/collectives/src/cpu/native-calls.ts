@@ -1,7 +1,7 @@
 import type { NativeProcessGroup } from '@ringrun/native';
 
-import type { RankIdentity, RingrunError } from '../errors.ts';
-import { InvalidArgumentError } from '../errors.ts';
+import { InvalidArgumentError } from '@ringrun/core';
+import type { RankIdentity, RingrunError } from '@ringrun/core';
 import { isNativeFailure, translateFailure } from './failure.ts';
 
 /**

@@ -1,17 +1,16 @@
 import type { NativePlacedTensor } from '@ringrun/native';
 import { nativeDType } from '@ringrun/native';
 
-import type { Tensor } from '../device-tensor.ts';
-import { InvalidArgumentError } from '../errors.ts';
+import { InvalidArgumentError, ReduceOp } from '@ringrun/core';
 import type {
   BroadcastOptions,
   RecvOptions,
   ReduceOpOption,
   ReduceOptions,
   SendOptions,
+  Tensor,
   TensorByRank,
-} from '../options.ts';
-import { ReduceOp } from '../reduce-op.ts';
+} from '@ringrun/core';
 import type { Place } from './arguments.ts';
 import {
   checkedDTypeOf,

@@ -1,7 +1,5 @@
-import type { Tensor } from '../device-tensor.ts';
-import type { DType } from '../dtype.ts';
-import { InvalidArgumentError } from '../errors.ts';
-import type { TensorByRank } from '../options.ts';
+import { InvalidArgumentError } from '@ringrun/core';
+import type { DType, Tensor, TensorByRank } from '@ringrun/core';
 import type { Place } from './arguments.ts';
 import { checkedDTypeOf, describeValue } from './arguments.ts';
 

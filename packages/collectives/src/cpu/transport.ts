@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-import { InvalidArgumentError } from '../errors.ts';
+import { InvalidArgumentError } from '@ringrun/core';
 import type { Card } from './card.ts';
 
 /** Transport of a group: shared memory, TCP, or `mixed` (shared memory within a host, TCP between hosts). */

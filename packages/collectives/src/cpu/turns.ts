@@ -1,4 +1,4 @@
-import { RingrunError } from '../errors.ts';
+import { RingrunError } from '@ringrun/core';
 
 /**
  * Keeps a group's operations in call order if one of them has several steps: an operation called meanwhile starts after

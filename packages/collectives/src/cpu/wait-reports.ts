@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../errors.ts';
+import { InvalidArgumentError } from '@ringrun/core';
 
 const defaultSeconds = 5;
 

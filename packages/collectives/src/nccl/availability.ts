@@ -1,6 +1,6 @@
 import type { NcclDescription } from '@ringrun/native';
 
-import { RingrunError } from '../errors.ts';
+import { RingrunError } from '@ringrun/core';
 
 type Library = NcclDescription['cuda'];
 

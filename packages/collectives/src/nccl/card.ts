@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { hostname } from 'node:os';
 
-import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '../errors.ts';
+import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/core';
+import type { Store } from '@ringrun/core';
 import { describeRank } from '../cpu/failure.ts';
-import type { Store } from '../store.ts';
 
 /** What a rank publishes about itself in the store before the communicator exists. */
 export interface Card {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '../errors.ts';
+import { InvalidArgumentError } from '@ringrun/core';
 
 /**
  * Returns the index of this rank's GPU among the visible ones (CUDA_VISIBLE_DEVICES): the requested one, otherwise

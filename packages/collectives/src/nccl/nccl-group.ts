@@ -1,21 +1,33 @@
 import { loadNative, nativeDType } from '@ringrun/native';
 import type { NativeDeviceMemory, NativeProcessGroup } from '@ringrun/native';
 
-import type { DeviceCopies, Tensor } from '../device-tensor.ts';
-import { checkAsLong, DeviceTensor } from '../device-tensor.ts';
-import type { DType, TypedArray } from '../dtype.ts';
-import { bytesPerElement } from '../dtype.ts';
-import { InvalidArgumentError, RingrunError } from '../errors.ts';
+import {
+  bytesPerElement,
+  checkAsLong,
+  collectiveOptions,
+  DeviceTensor,
+  InvalidArgumentError,
+  PromisedWork,
+  requireOptions,
+  RingrunError,
+  timeoutOption,
+} from '@ringrun/core';
+import type {
+  CollectiveOptions,
+  DeviceCopies,
+  DType,
+  RecvOptions,
+  SendOptions,
+  TagOption,
+  Tensor,
+  TypedArray,
+  Work,
+} from '@ringrun/core';
 import { checkedDType, checkedDTypeOf, checkedLength, checkedPeer } from '../cpu/arguments.ts';
 import type { GroupSettings } from '../cpu/cpu-group.ts';
 import { CpuGroup } from '../cpu/cpu-group.ts';
 import type { NativeCalls } from '../cpu/native-calls.ts';
 import { checkDType } from '../cpu/parts.ts';
-import type { CollectiveOptions, RecvOptions, SendOptions, TagOption } from '../options.ts';
-import { collectiveOptions, timeoutOption } from '../options.ts';
-import { requireOptions } from '../require-options.ts';
-import type { Work } from '../work.ts';
-import { PromisedWork } from '../work.ts';
 
 /**
  * A process group whose collectives run on GPUs through NCCL (torch's backend nccl), on GPU tensors (`allocate`,

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 
 import { expect, test, vi } from 'vitest';
 
-import { InvalidArgumentError } from '../../src/errors.ts';
+import { InvalidArgumentError } from '@ringrun/core';
 import { waitReportsAfterMs } from '../../src/cpu/wait-reports.ts';
 import type { RankProcess, Ranks } from '../fixtures/ranks.ts';
 import { startRanks } from '../fixtures/ranks.ts';

@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from '@ringrun/collectives/errors';
-import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
+import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import type { BatchMemory } from './dataset.ts';
 import { arrayType } from './numeric-array.ts';
 import type { NumericArray } from './numeric-array.ts';

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
+import { requireOptions } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import { ReusedMemory } from './batch-memory.ts';
 import { defaultCollate } from './collate.ts';
 import type { Collated } from './collate.ts';

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import { InvalidArgumentError } from '@ringrun/core';
 import { isTypeScript, runTypeScript } from '../typescript/run-typescript.ts';
 import type { Dataset } from './dataset.ts';
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
+import { requireOptions } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import { getRank, getWorldSize, isInitialized } from '../process-group/index.ts';
 import { lengthOf } from './sampler.ts';
 import type { Sized } from './sampler.ts';

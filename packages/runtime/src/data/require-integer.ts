@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import { InvalidArgumentError } from '@ringrun/core';
 
 interface Requirement {
   /** The class or function that has the argument, such as `DataLoader`. */

@@ -1,4 +1,4 @@
-import { requireOptions } from '@ringrun/collectives/require-options';
+import { requireOptions } from '@ringrun/core';
 import { SharedOrder } from './shared-order.ts';
 import { requireInteger } from './require-integer.ts';
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import { InvalidArgumentError } from '@ringrun/core';
 import type { ShapedArray } from './collate.ts';
 import type { NumericArray } from './numeric-array.ts';
 

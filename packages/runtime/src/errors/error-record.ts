@@ -1,7 +1,8 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { inspect } from 'node:util';
-import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
+import { requireOptions } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import { sourcePlaceOf, type SourcePlace } from './source-place.ts';
 
 /** The error that ended a process, recorded for its launcher. */

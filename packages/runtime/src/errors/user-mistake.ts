@@ -1,4 +1,4 @@
-import { RingrunError } from '@ringrun/collectives/errors';
+import { RingrunError } from '@ringrun/core';
 
 /** Errors that are printed without a stack, which would only show ringrun's own lines. */
 const mistakes = new WeakSet<object>();

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { InvalidArgumentError } from '@ringrun/collectives';
-import type { OptionNames } from '@ringrun/collectives/require-options';
+import type { OptionNames } from '@ringrun/core';
 import { StorageError, openStorage } from '../../storage/index.ts';
 import type { Storage } from '../../storage/index.ts';
 import { DownloadError, downloadFiles } from './download.ts';

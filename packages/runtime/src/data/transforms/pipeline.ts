@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@ringrun/collectives/errors';
+import { InvalidArgumentError } from '@ringrun/core';
 import { loadNative } from '@ringrun/native';
 import type { Random } from '../random.ts';
 import type { Normalize, RandomCrop, Transform } from './transforms.ts';

@@ -2,8 +2,8 @@
  * A thread that creates batches for a `DataLoader`. It creates the dataset from its module and answers every
  * request with one reply.
  *
- * Its imports use `@ringrun/collectives/errors`, because loading the whole package with its addon would take
- * 60 ms per thread.
+ * It imports `@ringrun/core` and not `@ringrun/collectives`, because loading the addon would take 60 ms per
+ * thread.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ReusedMemory } from '../batch-memory.ts';

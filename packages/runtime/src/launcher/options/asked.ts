@@ -4,7 +4,7 @@ import { LaunchError } from '../launch-error.ts';
 import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
 import type { RendezvousConfig, RendezvousOptions } from './rendezvous-options.ts';
 import type { StreamsByRank } from './streams-by-rank.ts';
-import { nearest } from '@ringrun/collectives/known-options';
+import { nearest } from '@ringrun/core';
 import { parseTruth } from './values.ts';
 
 /** The values of all options, by name. */

@@ -1,4 +1,4 @@
-import { nearest } from '@ringrun/collectives/known-options';
+import { nearest } from '@ringrun/core';
 
 /** Returns ` Did you mean …?`, or an empty string if no candidate is similar. */
 export function suggestion(word: string, candidates: readonly string[]): string {

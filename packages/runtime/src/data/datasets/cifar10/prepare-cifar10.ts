@@ -1,4 +1,4 @@
-import { requireOptions } from '@ringrun/collectives/require-options';
+import { requireOptions } from '@ringrun/core';
 import { prepare, prepareOptions } from '../prepare.ts';
 import type { DownloadableDataset, PrepareOptions, PreparedData } from '../prepare.ts';
 import { encodeBatch } from './batch.ts';

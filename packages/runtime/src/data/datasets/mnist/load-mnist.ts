@@ -1,4 +1,5 @@
-import { requireOptions, type OptionNames } from '@ringrun/collectives/require-options';
+import { requireOptions } from '@ringrun/core';
+import type { OptionNames } from '@ringrun/core';
 import { StorageError, openStorage } from '../../../storage/index.ts';
 import type { Storage } from '../../../storage/index.ts';
 import { Compose, Normalize, ToTensor } from '../../transforms/index.ts';

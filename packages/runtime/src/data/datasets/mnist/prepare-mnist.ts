@@ -1,4 +1,4 @@
-import { requireOptions } from '@ringrun/collectives/require-options';
+import { requireOptions } from '@ringrun/core';
 import { gzipSync } from 'node:zlib';
 import type { Storage } from '../../../storage/index.ts';
 import { prepare, prepareOptions } from '../prepare.ts';

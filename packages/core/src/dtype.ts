@@ -1,5 +1,3 @@
-import type { NativeFloat16Array } from '@ringrun/native';
-
 import { BFloat16Bits, dtypeOfBits, Float16Bits } from './bits16.ts';
 
 /** The typed array class for each dtype. Dtypes are named as in numpy and torch. */
@@ -19,8 +17,15 @@ export interface TypedArrayOf {
 /** Element types that collectives move and reduce. */
 export type DType = keyof TypedArrayOf;
 
+/** Node's own Float16Array (Node ≥ 24), which the types of Node 20 do not declare. */
+export interface NodeFloat16Array extends ArrayBufferView {
+  readonly [Symbol.toStringTag]: 'Float16Array';
+  readonly length: number;
+  subarray(begin?: number, end?: number): NodeFloat16Array;
+}
+
 /** The typed arrays that collectives accept: those above, and Node's own Float16Array (Node ≥ 24) as float16. */
-export type TypedArray = TypedArrayOf[DType] | NativeFloat16Array;
+export type TypedArray = TypedArrayOf[DType] | NodeFloat16Array;
 
 /** Bytes of one element. */
 export const bytesPerElement: Readonly<Record<DType, number>> = {

@@ -1,10 +1,18 @@
-import type { NativeDeviceMemory } from '@ringrun/native';
-
 import type { DType, TypedArray } from './dtype.ts';
 import { bytesPerElement } from './dtype.ts';
 import { InvalidArgumentError } from './errors.ts';
 import { timeoutOption, type CollectiveOptions } from './options.ts';
 import { requireOptions } from './require-options.ts';
+
+/** An allocation on a GPU, as the addon provides it. */
+export interface DeviceMemory {
+  /** The CUdeviceptr. Only the GPU can dereference it. */
+  readonly address: bigint;
+  /** Size in bytes; 0 after `free`. */
+  readonly bytes: number;
+  /** Frees the memory after waiting for the GPU, unless another library owns it. Garbage collection does the same. */
+  free(): void;
+}
 
 /** Copies between the GPU and host memory, as the tensor's group carries them out. */
 export interface DeviceCopies {
@@ -24,12 +32,12 @@ export class DeviceTensor {
   /** Offset of the first element in `deviceMemory`, in bytes. */
   readonly byteOffset: number;
   /** The allocation that holds the elements; for the addon. */
-  readonly deviceMemory: NativeDeviceMemory;
+  readonly deviceMemory: DeviceMemory;
   readonly #copies: DeviceCopies;
 
   constructor(
     copies: DeviceCopies,
-    deviceMemory: NativeDeviceMemory,
+    deviceMemory: DeviceMemory,
     place: { dtype: DType; length: number; byteOffset: number },
   ) {
     this.#copies = copies;
