@@ -38,8 +38,8 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   }
 
   /** The bucket in which the gradient is averaged, where that begins before the backward pass ends. */
-  get gradientGroup(): number {
-    return this.gradientSink?.groupOf(this) ?? 0;
+  get gradientBucketIndex(): number {
+    return this.gradientSink?.bucketIndexOf(this) ?? 0;
   }
 
   /** Where the parameter is in a model, as `conv1.weight`; undefined before a module has listed it. For messages. */

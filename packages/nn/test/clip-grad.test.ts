@@ -57,7 +57,7 @@ describe('clipGradNorm', () => {
     const parameter = without();
     const sink: GradientSink = {
       placeOf: () => bucket.subarray(1, 3),
-      groupOf: () => 0,
+      bucketIndexOf: () => 0,
       gradientReady: () => undefined,
       backwardDone: () => Promise.resolve(),
     };

@@ -48,16 +48,16 @@ describe('cut', () => {
   });
 });
 
-/** Takes gradients in groups of parameters, and writes down when which is ready. */
-class GroupingSink implements GradientSink {
+/** Receives gradients in buckets, and records the order in which they become ready. */
+class BucketSink implements GradientSink {
   readonly ready: string[] = [];
   readonly #places = new Map<DistributedParameter, Float32Array>();
   readonly #names: Map<DistributedParameter, string>;
-  readonly #groups: Readonly<Record<string, number>>;
+  readonly #buckets: Readonly<Record<string, number>>;
 
-  constructor(model: nn.Module, groups: Readonly<Record<string, number>>) {
+  constructor(model: nn.Module, buckets: Readonly<Record<string, number>>) {
     this.#names = new Map([...model.namedParameters()].map(([name, parameter]) => [parameter, name]));
-    this.#groups = groups;
+    this.#buckets = buckets;
     for (const parameter of model.parameters()) {
       this.#places.set(parameter, new Float32Array(parameter.data.length));
       parameter.gradientSink = this;
@@ -68,8 +68,8 @@ class GroupingSink implements GradientSink {
     return this.#places.get(parameter)!;
   }
 
-  groupOf(parameter: DistributedParameter): number {
-    return this.#groups[this.#names.get(parameter)!.split('.')[0]];
+  bucketIndexOf(parameter: DistributedParameter): number {
+    return this.#buckets[this.#names.get(parameter)!.split('.')[0]];
   }
 
   gradientReady(parameter: DistributedParameter): void {
@@ -81,7 +81,7 @@ class GroupingSink implements GradientSink {
   }
 }
 
-describe('a backward pass in groups', () => {
+describe('a backward pass in buckets', () => {
   const batch = 16;
   const loss = (model: MnistCnn): Tensor => {
     const shape = [batch, 1, 28, 28];
@@ -95,12 +95,12 @@ describe('a backward pass in groups', () => {
     ['two', { conv1: 1, conv2: 1, fc1: 0, fc2: 0 }],
     ['four, in the order of the forward pass', { conv1: 0, conv2: 1, fc1: 2, fc2: 3 }],
     ['four, backwards', { conv1: 3, conv2: 2, fc1: 1, fc2: 0 }],
-  ])('gives the gradients of one in a piece: %s', async (_, groups) => {
+  ])('computes the gradients of an undivided pass: %s', async (_, buckets) => {
     manualSeed(1);
     const whole = new MnistCnn();
     manualSeed(1);
     const model = new MnistCnn();
-    const sink = new GroupingSink(model, groups);
+    const sink = new BucketSink(model, buckets);
     const [expected, actual] = [loss(whole), loss(model)];
     await expected.backward();
     await actual.backward();
@@ -108,13 +108,13 @@ describe('a backward pass in groups', () => {
     for (const [position, { name, grad }] of gradients(whole).entries()) {
       expectClose(name, gradients(model)[position].grad, grad, 1e-5);
     }
-    const order = sink.ready.map((name) => (groups as Record<string, number>)[name.split('.')[0]]);
+    const order = sink.ready.map((name) => (buckets as Record<string, number>)[name.split('.')[0]]);
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   });
 
-  test('tells of each group before the next is computed', async () => {
+  test('reports each bucket before the next is computed', async () => {
     const model = new MnistCnn();
-    const sink = new GroupingSink(model, { conv1: 2, conv2: 1, fc1: 0, fc2: 0 });
+    const sink = new BucketSink(model, { conv1: 2, conv2: 1, fc1: 0, fc2: 0 });
     const readyAtRun: number[] = [];
     const compile = onnxruntimeExecutor.compile.bind(onnxruntimeExecutor);
     const spy = vi.spyOn(onnxruntimeExecutor, 'compile').mockImplementation(async (definition) => {
@@ -134,7 +134,7 @@ describe('a backward pass in groups', () => {
 
   test('compiles its parts once, and passes take turns in them', async () => {
     const model = new nn.Linear(5, 3);
-    new GroupingSink(model, { weight: 1, bias: 0 });
+    new BucketSink(model, { weight: 1, bias: 0 });
     const error = (seed: number) => {
       const output = model.forward(tensor(fill([4, 5], seed), [4, 5]));
       return output.mul(output).mean();

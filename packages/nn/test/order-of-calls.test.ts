@@ -116,7 +116,7 @@ test('what a backward pass calls itself, as a communication hook does, runs with
   const read: number[] = [];
   x.gradientSink = {
     placeOf: () => gradient,
-    groupOf: () => 0,
+    bucketIndexOf: () => 0,
     gradientReady: () => undefined,
     backwardDone: async () => {
       read.push(...((await tensor(gradient).mul(3).array()) as Float32Array));

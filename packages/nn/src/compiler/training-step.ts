@@ -16,16 +16,16 @@ import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { SegmentedProgram } from './segmented-program.ts';
 import { announcedIfSlow } from './slow-compilation.ts';
 
-/** By the structure of their forward graphs, and the groups of their gradients. */
+/** By the structure of their forward graphs, and the buckets of their gradients. */
 const programs = new Programs<SegmentedProgram>();
 
 /** A graph whose outputs are a loss and its gradients, to run on the arrays of one forward call; compiled when it first runs. */
 export interface TrainingStep {
-  /** The trainable leaves, in the order of the gradients: by their groups, and in each the last one used in the forward pass first. */
+  /** The trainable leaves, in the order of the gradients: by their buckets, and in each the last one used in the forward pass first. */
   readonly trainable: readonly Leaf[];
   /**
    * Runs forward, loss and backward; writes the loss and each gradient into its array, and brings about what the graph assigns. Tells the
-   * positions of gradients, group by group, as soon as they are written and the graph's collectives are over.
+   * positions of gradients, bucket by bucket, as soon as they are written and the graph's collectives are over.
    */
   run(
     loss: Float32Array,
@@ -39,13 +39,13 @@ export function trainingStepOf(loss: Value): TrainingStep {
   const assignments = assignmentsOf([loss]);
   const forward = [loss, ...assignments.values];
   const { leaves, groups, key } = structureOf(forward);
-  const groupOf = ({ source }: Leaf) => source.parameter!.gradientGroup;
+  const bucketIndexOf = ({ source }: Leaf) => source.parameter!.gradientBucketIndex;
   const trainable = leaves
     .filter(isTrainableBy(loss))
     .reverse()
-    .sort((a, b) => groupOf(a) - groupOf(b));
-  const parts = positionsByGroup(trainable.map(groupOf));
-  const gradientGroups = leaves.map(({ source }) => source.parameter?.gradientGroup).join();
+    .sort((a, b) => bucketIndexOf(a) - bucketIndexOf(b));
+  const parts = positionsByBucket(trainable.map(bucketIndexOf));
+  const bucketIndices = leaves.map(({ source }) => source.parameter?.gradientBucketIndex).join();
   const shape = () => programShapeOf(forward, leaves);
   const compileParts = () => {
     const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
@@ -77,7 +77,7 @@ export function trainingStepOf(loss: Value): TrainingStep {
           );
         });
       };
-      return programs.use(`${key} ${gradientGroups}`, make, runOn, shape);
+      return programs.use(`${key} ${bucketIndices}`, make, runOn, shape);
     },
   };
 }
@@ -89,10 +89,10 @@ function isTrainableBy(loss: Value): (leaf: Leaf) => boolean {
 }
 
 /** Positions of equal numbers, which stand side by side. */
-function positionsByGroup(groups: readonly number[]): number[][] {
+function positionsByBucket(bucketIndices: readonly number[]): number[][] {
   const parts = new Map<number, number[]>();
-  for (const [position, group] of groups.entries()) {
-    parts.set(group, [...(parts.get(group) ?? []), position]);
+  for (const [position, bucket] of bucketIndices.entries()) {
+    parts.set(bucket, [...(parts.get(bucket) ?? []), position]);
   }
   return [...parts.values()];
 }

@@ -23,7 +23,7 @@ export interface GradientReceiver {
   /** What earlier backward passes left, to be added to; undefined when a new gradient begins. */
   readonly grad: Float32Array | undefined;
   /** Gradients of one group are asked for together, and those of a lower group before those of a higher one. */
-  readonly gradientGroup: number;
+  readonly gradientBucketIndex: number;
   /** Where the parameter is in a model, as `conv1.weight`, if that is known. */
   readonly path: string | undefined;
   /** The parameter as messages name it: its path, if that is known, and its type. */

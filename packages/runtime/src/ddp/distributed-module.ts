@@ -102,7 +102,7 @@ export interface GradientSink {
    * Returns the index of the parameter's bucket. The library delivers gradients in increasing order of this
    * index, so that the sink can average the first buckets during the rest of the backward pass.
    */
-  groupOf(parameter: DistributedParameter): number;
+  bucketIndexOf(parameter: DistributedParameter): number;
 
   /** Called once per backward pass and parameter, when its gradient has been written. */
   gradientReady(parameter: DistributedParameter): void;

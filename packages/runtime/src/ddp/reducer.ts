@@ -106,8 +106,8 @@ export class Reducer implements SynchronousGradientSink {
     return bucket.places[position];
   }
 
-  /** Without overlap, one group for all parameters: nothing is averaged before the backward pass ends. */
-  groupOf(parameter: DistributedParameter): number {
+  /** Without overlap, 0 for all parameters: nothing is averaged before the backward pass ends. */
+  bucketIndexOf(parameter: DistributedParameter): number {
     return this.#overlaps ? this.#placeOf(parameter).bucket.index : 0;
   }
 
