@@ -1,3 +1,9 @@
+/**
+ * The process groups behind `ringrun`, over shared memory, TCP and NCCL. Training scripts import from `ringrun`, which
+ * exports what they need.
+ *
+ * @module @ringrun/collectives
+ */
 export {
   BFloat16Bits,
   bytesPerElement,

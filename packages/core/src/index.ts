@@ -1,3 +1,9 @@
+/**
+ * The contracts between ringrun's packages: process groups, stores, operands, options and errors. Import from here to
+ * write a backend, a store or a library that trains under `ringrun`.
+ *
+ * @module @ringrun/core
+ */
 export * from './bits16.ts';
 export * from './device-tensor.ts';
 export * from './dtype.ts';

@@ -1,3 +1,8 @@
+/**
+ * Neural networks: modules, automatic differentiation and optimizers. A training step compiles to one ONNX graph.
+ *
+ * @module @ringrun/nn
+ */
 export type { BackwardOptions } from './autograd.ts';
 export { BufferTensor } from './buffer-tensor.ts';
 export { programCache } from './compiler/program-cache.ts';

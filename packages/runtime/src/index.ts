@@ -1,3 +1,10 @@
+/**
+ * Distributed training for Node.js: process groups, collectives, DistributedDataParallel, data loading, checkpoints,
+ * profiling and reports. Two more entry points run when they are loaded and export nothing: `ringrun/launcher` is the command
+ * `ringrun`, and `node --import ringrun/typescript` runs TypeScript as the launcher does.
+ *
+ * @module ringrun
+ */
 export {
   BFloat16Bits,
   CollectiveMismatchError,
@@ -37,10 +44,17 @@ export type {
   Work,
 } from '@ringrun/collectives';
 export { installErrorRecord } from './errors/error-record.ts';
-export type { ErrorRecord } from './errors/error-record.ts';
+export type { ErrorRecord, ErrorRecordOptions } from './errors/error-record.ts';
+export type { SourcePlace } from './errors/source-place.ts';
 export * from './process-group/index.ts';
 export { FileStore, PrefixStore, StoreServer, TCPStore, connectStore } from './store/index.ts';
-export type { ConnectStoreOptions, FileStoreOptions, StoreClient, TCPStoreOptions } from './store/index.ts';
+export type {
+  ConnectStoreOptions,
+  FileStoreOptions,
+  HostPort,
+  StoreClient,
+  TCPStoreOptions,
+} from './store/index.ts';
 export * from './data/index.ts';
 export * from './storage/index.ts';
 export * from './ddp/index.ts';

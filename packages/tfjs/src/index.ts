@@ -1,3 +1,8 @@
+/**
+ * Data-parallel training of TensorFlow.js models.
+ *
+ * @module @ringrun/tfjs
+ */
 import { prepareProcess } from './process/prepare.ts';
 
 export { broadcastOptimizer, broadcastVariables } from './broadcast.ts';

@@ -11,12 +11,23 @@ const codes = {
   'ranks differ': 'ERR_CHECKPOINT_RANKS_DIFFER',
   behind: 'ERR_CHECKPOINT_BEHIND',
   'in use': 'ERR_CHECKPOINT_IN_USE',
-} as const;
+} as const satisfies Record<CheckpointProblem, string>;
 
-export type CheckpointProblem = keyof typeof codes;
+/** Kinds of checkpoint failures. */
+export type CheckpointProblem =
+  | 'not written'
+  | 'not read'
+  | 'not found'
+  | 'damaged'
+  | 'newer format'
+  | 'does not fit'
+  | 'ranks differ'
+  | 'behind'
+  | 'in use';
 
 /** Saving or resuming failed. Every rank throws the same message, and no state has changed. */
 export class CheckpointError extends RingrunError {
+  /** Kind of failure, for programs that react to it; `code` is its error code. */
   readonly problem: CheckpointProblem;
 
   constructor(problem: CheckpointProblem, message: string, options?: ErrorOptions) {

@@ -14,6 +14,7 @@ import { attempt, requireAgreement, requireSuccess, sharedError, teamOf, untilSe
 import type { Team } from './team.ts';
 import { Writes } from './writes.ts';
 
+/** Options of a {@link Checkpointer}. */
 export interface CheckpointerOptions {
   /**
    * Location of the checkpoints: a folder shared by all hosts, or `s3://bucket/prefix`. Use one location per
@@ -28,6 +29,7 @@ export interface CheckpointerOptions {
 
 const checkpointerOptions: OptionNames<CheckpointerOptions> = { dir: true, keep: true, processGroup: true };
 
+/** Options of {@link Checkpointer.register}. */
 export interface RegisterOptions {
   /**
    * Save the state of every rank instead of only rank 0's. Use it for state that differs between ranks.
@@ -36,6 +38,7 @@ export interface RegisterOptions {
   perRank?: boolean;
 }
 
+/** Position in the training, saved with the state. All ranks pass the same step and epoch. */
 export interface Progress {
   /** Number of completed steps, an integer of at least 0. */
   step: number;
@@ -45,6 +48,7 @@ export interface Progress {
   values?: Readonly<Record<string, unknown>>;
 }
 
+/** Options of {@link Checkpointer.resume}. */
 export interface ResumeOptions {
   /**
    * Require the registered names to match the saved names exactly. Default: `true`. If `false`, names on one
@@ -59,8 +63,11 @@ const resumeOptions: OptionNames<ResumeOptions> = { strict: true };
 
 /** The saved progress, and the checkpoint it was loaded from. */
 export interface Resumed {
+  /** Number of completed steps. */
   step: number;
+  /** The epoch that was passed to `save`. */
   epoch: number;
+  /** The values that rank 0 passed to `save`; empty if it passed none. */
   values: Readonly<Record<string, unknown>>;
   /** Number of ranks that saved it. */
   worldSize: number;

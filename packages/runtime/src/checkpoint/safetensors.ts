@@ -29,7 +29,9 @@ export type ElementArray =
 
 /** Row-major elements and their shape. */
 export interface ArrayWithShape {
+  /** Length of each dimension; the product is `data.length`. */
   shape: readonly number[];
+  /** Elements in row-major order. */
   data: ElementArray;
 }
 

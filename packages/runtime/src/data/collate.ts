@@ -32,10 +32,13 @@ export type Collated<Sample> = Sample extends number
 
 /** An array of a sample that knows its shape, such as an image of [1, 28, 28]. */
 export interface ShapedArray<Data extends NumericArray = NumericArray> {
+  /** Elements in row-major order. */
   readonly data: Data;
+  /** Length of each dimension; the product is `data.length`. */
   readonly shape: readonly number[];
 }
 
+/** Options of {@link defaultCollate}. */
 export interface DefaultCollateOptions {
   /** The samples were made for this batch: an array that their arrays are views of is used without a copy. Default: false. */
   adopt?: boolean;

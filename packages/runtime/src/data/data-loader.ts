@@ -15,6 +15,7 @@ import type { EpochPass, SamplerState, StatefulSampler } from './sampler-state.t
 import type { MadeBatch } from './workers/messages.ts';
 import { LoaderThreads } from './workers/loader-threads.ts';
 
+/** Options of a {@link DataLoader}. */
 export interface DataLoaderOptions<Sample, Batch> {
   /** Samples in a batch. Default: 1. */
   batchSize?: number;
@@ -78,9 +79,13 @@ const optionNames: OptionNames<DataLoaderOptions<unknown, unknown>> = {
 export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Batch>, AsyncIterable<Batch> {
   /** Number of batches in a whole epoch. */
   readonly length: number;
+  /** The dataset that was passed to the constructor. */
   readonly dataset: Dataset<Sample>;
+  /** The option `sampler`, or a sampler of the loader's own, as the option `shuffle` says. */
   readonly sampler: Sampler;
+  /** Samples in a batch; the last one may have fewer. */
   readonly batchSize: number;
+  /** Number of worker threads; 0 if batches are loaded in the thread of the loop. */
   readonly numWorkers: number;
   readonly #dropLast: boolean;
   readonly #seed: number | undefined;

@@ -7,6 +7,7 @@ import type { Sized } from './sampler.ts';
 import type { Tail } from './share.ts';
 import { SharedOrder } from './shared-order.ts';
 
+/** Options of a {@link DistributedSampler}. */
 export interface DistributedSamplerOptions {
   /** Number of ranks that share the dataset. Default: the default group's size, or 1 without a group. */
   numReplicas?: number;

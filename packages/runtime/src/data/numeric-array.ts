@@ -18,7 +18,7 @@ export type ArrayTypeName = NumericArray[typeof Symbol.toStringTag];
 /** The array type with that name. */
 export type ArrayNamed<Name extends ArrayTypeName> = Extract<
   NumericArray,
-  { readonly [Symbol.toStringTag]: Name }
+  Readonly<Record<typeof Symbol.toStringTag, Name>>
 >;
 
 const arrayTypes = {

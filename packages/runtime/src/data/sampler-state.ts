@@ -10,6 +10,7 @@ export interface SamplerState {
   samplesSeen: number;
   /** Seed of the sampler. The order is drawn from `seed + epoch`. */
   seed: number;
+  /** True if the order is random, false if it is the dataset's own. */
   shuffle: boolean;
   /** Number of samples in the dataset. */
   datasetLength: number;
@@ -17,7 +18,9 @@ export interface SamplerState {
 
 /** A sampler that can resume from the state of another sampler of the same dataset, on any number of ranks. */
 export interface StatefulSampler extends Sampler {
+  /** Starts the next epoch, or continues the one of a loaded state. */
   [Symbol.iterator](): EpochPass;
+  /** The progress of all ranks within the current epoch. */
   stateDict(): SamplerState;
   /** The next iteration visits the rest of the epoch of `state`. */
   loadStateDict(state: SamplerState): void;
@@ -25,7 +28,9 @@ export interface StatefulSampler extends Sampler {
 
 /** One iteration of a stateful sampler. */
 export interface EpochPass extends IterableIterator<number> {
+  /** Number of the epoch, from 0. */
   readonly epoch: number;
+  /** Seed of the sampler. The order is drawn from `seed + epoch`. */
   readonly seed: number;
   /**
    * A caller that prefetches reports the number of this rank's indices that have been used. After the first

@@ -9,7 +9,12 @@ export interface Sampler extends Iterable<number> {
 }
 
 /** The part of a dataset that a sampler needs: its length. */
-export type Sized = number | { readonly length: number };
+export type Sized =
+  | number
+  | {
+      /** Number of samples. */
+      readonly length: number;
+    };
 
 /**
  * Returns the length of `dataset`; throws an `InvalidArgumentError` that names `who` if it is not a valid

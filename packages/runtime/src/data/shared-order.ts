@@ -82,6 +82,7 @@ export class SharedOrder implements StatefulSampler {
     this.#startAt({ epoch, samplesSeen });
   }
 
+  /** Starts the next epoch. Yields this rank's indices of it. */
   [Symbol.iterator](): EpochPass {
     const place = this.#next;
     const { datasetLength } = this.#share;

@@ -4,7 +4,9 @@ import type { NumericArray } from './numeric-array.ts';
 
 /** A tensor of a library as a dataset may return it, such as one of @ringrun/nn: this package knows it by these properties and imports no library. */
 export interface TensorSample<Data extends NumericArray = NumericArray> {
+  /** Name of the element type, such as `float32`. */
   readonly dtype: string;
+  /** Length of each dimension. */
   readonly shape: readonly number[];
   /** The elements, row-major and not copied; undefined for a tensor that is not computed. */
   elements(): Data | undefined;

@@ -11,6 +11,7 @@ export class ParametersDivergedError extends RingrunError {
   /** Name of the first parameter or buffer that differs. */
   readonly tensor: string;
 
+  /** @internal */
   constructor({ reference, digest, ranks, tensor, ranksOfTensor }: Divergence, step?: number) {
     const when = step === undefined ? '' : ` in step ${step}`;
     super(

@@ -20,6 +20,7 @@ import { UnusedParameters } from './unused-parameters.ts';
 
 /** A model with `forward`, whose inputs and output are tensors of its library. */
 export interface ForwardModule extends DistributedModule {
+  /** Computes the model's output. DistributedDataParallel passes its inputs on unchanged. */
   forward(...inputs: never[]): unknown;
 }
 
@@ -189,10 +190,12 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#buffers.begin();
   }
 
+  /** Names and parameters of the wrapped model, without a prefix (torch adds `module.`). */
   namedParameters(): ReturnType<M['namedParameters']> {
     return this.module.namedParameters() as ReturnType<M['namedParameters']>;
   }
 
+  /** Names and buffers of the wrapped model, without a prefix (torch adds `module.`). */
   namedBuffers(): ReturnType<M['namedBuffers']> {
     return this.module.namedBuffers() as ReturnType<M['namedBuffers']>;
   }

@@ -36,6 +36,7 @@ export interface DistributedModule {
 
 /** A parameter's shape and values. The values are changed in place. */
 export interface DistributedTensor {
+  /** Length of each dimension. */
   readonly shape: readonly number[];
   /** Row-major values. */
   readonly data: Float32Array;
@@ -46,6 +47,7 @@ export interface DistributedTensor {
  * in place.
  */
 export interface DistributedBuffer {
+  /** Length of each dimension. */
   readonly shape: readonly number[];
   /** Row-major values. */
   readonly data: TypedArray;
@@ -71,6 +73,7 @@ export interface Arrival {
   waitSync(): void;
 }
 
+/** A trainable parameter and its gradient. */
 export interface DistributedParameter extends DistributedTensor {
   /**
    * The gradient that the optimizer uses; undefined if no backward pass has reached this parameter since

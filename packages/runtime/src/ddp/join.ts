@@ -3,6 +3,7 @@ import type { DistributedModule } from './distributed-module.ts';
 import type { Reducer } from './reducer.ts';
 import { equalWeights, SampleWeights } from './sample-weights.ts';
 
+/** Options of {@link DistributedDataParallel.join}. */
 export interface JoinOptions {
   /**
    * Divide gradients by the number of all ranks, including those that have run out of batches (torch's

@@ -6,6 +6,7 @@ import {
 } from '@ringrun/collectives';
 import { defaultBucketCapMb } from './buckets.ts';
 
+/** Options of {@link DistributedDataParallel}. All except `processGroup` must be equal on all ranks. */
 export interface DistributedDataParallelOptions {
   /** The ranks that train together. Default: the default group. */
   processGroup?: ProcessGroup;

@@ -7,6 +7,7 @@ import { sourcePlaceOf, type SourcePlace } from './source-place.ts';
 
 /** The error that ended a process, recorded for its launcher. */
 export interface ErrorRecord {
+  /** Message of the error. For a thrown value that is no Error: the inspected value. */
   message: string;
   /**
    * JavaScript stack with the error's name, message and causes. For a thrown value that is no Error: the inspected
@@ -17,7 +18,9 @@ export interface ErrorRecord {
   code?: string;
   /** RANK of the process, if set. */
   rank?: number;
+  /** Host name of the process's machine. */
   host: string;
+  /** Process id on that host. */
   pid: number;
   /** Milliseconds since the epoch. */
   time: number;
@@ -30,6 +33,7 @@ export interface ErrorRecord {
 /** One per process, however many copies of this module it loads. */
 const installed = Symbol.for('ringrun.errorRecord');
 
+/** Options of {@link installErrorRecord}. */
 export interface ErrorRecordOptions {
   /**
    * True if the launcher prints the record, so that Node does not print the error again on every rank. Default:

@@ -12,6 +12,7 @@ export interface GroupOption {
   group?: ProcessGroup | null;
 }
 
+/** Options of {@link newGroup}. */
 export interface NewGroupOptions {
   /**
    * Timeout in milliseconds of forming the group, and of each of its operations. Default: the default group's timeout.

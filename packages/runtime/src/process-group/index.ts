@@ -1,5 +1,3 @@
-export { readEnvironment } from './environment.ts';
-export type { EnvironmentSettings } from './environment.ts';
 export * from './collectives.ts';
 export {
   defaultGroup,

@@ -9,6 +9,7 @@ import type { Session } from './session.ts';
 import { currentState, enterState, readyState } from './state.ts';
 import { Subgroups } from './subgroups.ts';
 
+/** Options of {@link initProcessGroup}. */
 export interface InitProcessGroupOptions {
   /**
    * `gloo`: on CPUs, over shared memory and TCP. This is ringrun's own CPU backend under torch's name for it; `cpu` is

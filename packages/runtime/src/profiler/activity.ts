@@ -13,6 +13,7 @@ import { ddpEvents } from '../ddp/events.ts';
  */
 export type Lane = 'step' | 'input' | 'compute' | 'waiting' | 'communication' | 'function';
 
+/** Figures that a trace shows with an activity, such as the bytes of a collective. */
 export type ActivityDetails = Readonly<Record<string, string | number>>;
 
 /**

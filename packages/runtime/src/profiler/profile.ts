@@ -18,6 +18,7 @@ import { Recorder, type Activity } from './recorder.ts';
 import { schedule, type ProfilerAction } from './schedule.ts';
 import { traceOf, type RankTrace } from './trace.ts';
 
+/** Options of {@link profile}. */
 export interface ProfileOptions {
   /** The file that rank 0 writes; its folder is created if missing. Ignored on other ranks. */
   path: string;
@@ -86,7 +87,11 @@ export class Profiler {
   #stepStartedAt = performance.now();
   #stopped = false;
 
-  /** Called by `profile`. */
+  /**
+   * Called by `profile`.
+   *
+   * @internal
+   */
   constructor(options: ProfileOptions, surroundings: Surroundings) {
     this.#path = options.path;
     this.#schedule = options.schedule ?? defaultSchedule;

@@ -5,6 +5,7 @@ import { requireInteger } from '../data/require-integer.ts';
 /** The action of a profiler in a step (torch.profiler.ProfilerAction): nothing or record. */
 export type ProfilerAction = 'none' | 'record';
 
+/** Options of {@link schedule}. */
 export interface ScheduleOptions {
   /** Steps to skip once, at the start. Default: 0. */
   skipFirst?: number;

@@ -1,8 +1,12 @@
 /** One rank's totals over all epochs. */
 export interface RankSummary {
+  /** Rank in the group that trains. */
   rank: number;
+  /** Host name of the rank's machine. */
   host: string;
+  /** Steps since the report started, without those before resuming. */
   steps: number;
+  /** Samples of this rank in these steps. */
   samples: number;
   /** Seconds within epochs. Time between epochs, such as evaluation, is not included. */
   seconds: number;

@@ -5,7 +5,9 @@ export type { Output } from './progress.ts';
 export {
   trainingReport,
   type DoneBefore,
+  type LossTensor,
   type ModelWithGradients,
+  type ParameterWithGradient,
   type StepReport,
   type TrainingReport,
   type TrainingReportOptions,

@@ -4,7 +4,12 @@ import { whenUsed } from '../when-used.ts';
 const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');
 
 /** A stream that may be a terminal. */
-export type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+export interface Output extends NodeJS.WritableStream {
+  /** True for a terminal, which gets a progress bar; otherwise lines are written. */
+  isTTY?: boolean;
+  /** Width of the terminal in characters. Default: 80. */
+  columns?: number;
+}
 
 /** An epoch that is about to start. */
 export interface Epoch {

@@ -11,6 +11,7 @@ import { trainerServerIn } from './train-job/server-variables.ts';
 import type { TrainJobProgress } from './train-job/train-job-progress.ts';
 import { noProgress, progressOn, type Output, type Progress, type Standing } from './progress.ts';
 
+/** Options of {@link trainingReport}. */
 export interface TrainingReportOptions {
   /** Number of samples per epoch, over all ranks. */
   samples: number;
@@ -37,24 +38,38 @@ export interface TrainingReportOptions {
 
 /** Progress within the epoch when resuming mid-epoch. */
 export interface DoneBefore {
+  /** Steps of this epoch that were completed. */
   steps: number;
   /** Of this rank. */
   samples: number;
 }
 
+/** A tensor of one element, such as a loss of `@ringrun/nn`. */
+export interface LossTensor {
+  /** Resolves with the element, once it is computed. */
+  item(): Promise<number>;
+}
+
 /** The results of one step. */
 export interface StepReport {
   /** A number, or a loss tensor after `backward`. It is read only in steps that are shown. */
-  loss: number | { item(): Promise<number> };
+  loss: number | LossTensor;
   /** Samples in this rank's batch. */
   samples: number;
   /** Learning rate, for TensorBoard. */
   lr?: number;
 }
 
-/** A model parameter, for gradient histograms. */
+/** A parameter, for a histogram of its gradient. */
+export interface ParameterWithGradient {
+  /** The current gradient; undefined if there is none. */
+  readonly grad: Iterable<number> | undefined;
+}
+
+/** A model, for histograms of its gradients. */
 export interface ModelWithGradients {
-  namedParameters(): Iterable<[string, { readonly grad: Iterable<number> | undefined }]>;
+  /** Names and parameters; a parameter without a gradient is skipped. */
+  namedParameters(): Iterable<[string, ParameterWithGradient]>;
 }
 
 const optionNames: OptionNames<TrainingReportOptions> = {
@@ -128,6 +143,7 @@ interface Running {
   readonly startedAt: number;
   readonly before: DoneBefore;
   readonly totals: Totals;
+  /** Steps of this epoch that were completed. */
   steps: number;
   /** Of this rank. */
   samples: number;
@@ -151,7 +167,11 @@ export class TrainingReport {
   #lastPoint = { at: 0, samples: 0 };
   #ended = false;
 
-  /** Called by `trainingReport`. */
+  /**
+   * Called by `trainingReport`.
+   *
+   * @internal
+   */
   constructor(options: TrainingReportOptions, { group, writer, profiler, trainJob }: Parts) {
     const { output = process.stdout, unit = 'samples', logInterval = 10 } = options;
     this.writer = writer;

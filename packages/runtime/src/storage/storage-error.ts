@@ -11,15 +11,25 @@ const codes = {
   full: 'ERR_STORAGE_FULL',
   'read-only': 'ERR_STORAGE_READ_ONLY',
   failed: 'ERR_STORAGE',
-} as const;
+} as const satisfies Record<StorageProblem, string>;
 
 /** Kinds of storage failures. */
-export type StorageProblem = keyof typeof codes;
+export type StorageProblem =
+  | 'not found'
+  | 'no permission'
+  | 'no valid credentials'
+  | 'no such bucket'
+  | 'wrong endpoint'
+  | 'interrupted'
+  | 'full'
+  | 'read-only'
+  | 'failed';
 
 /**
  * A storage operation failed. The message has the operation, the location, the problem with its reason, and the fix.
  */
 export class StorageError extends RingrunError {
+  /** Kind of failure, for programs that react to it; `code` is its error code. */
   readonly problem: StorageProblem;
 
   constructor(

@@ -2,6 +2,7 @@
 export interface StoredObject {
   /** Relative to the storage's location, with `/` between its parts. */
   name: string;
+  /** Size in bytes. */
   bytes: number;
 }
 

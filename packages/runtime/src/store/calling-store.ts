@@ -18,7 +18,11 @@ export abstract class CallingStore implements Store {
     this.timeoutMs = checkTimeout(timeoutMs);
   }
 
-  /** Executes the call within `timeoutMs`. For calls that wait for keys, `timeoutMs` limits that wait. */
+  /**
+   * Executes the call within `timeoutMs`. For calls that wait for keys, `timeoutMs` limits that wait.
+   *
+   * @internal
+   */
   protected abstract request(call: Call, timeoutMs: number): Promise<Success>;
 
   abstract close(): Promise<void>;

@@ -10,6 +10,7 @@ import { nameKeys } from './errors.ts';
 import { WaitingLines, formatDuration } from './waiting-lines.ts';
 import type { Call } from './wire.ts';
 
+/** Options of {@link connectStore}. */
 export interface ConnectStoreOptions extends HostPort {
   /** Timeout in milliseconds of connecting, and of each call without its own timeout. Default: 30 minutes. */
   timeoutMs?: number | undefined;
@@ -78,17 +79,22 @@ export async function openConnection(
 export class StoreClient extends CallingStore {
   readonly #connection: StoreConnection;
 
-  /** @param connection Opened by `openConnection`. */
+  /**
+   * @param connection Opened by `openConnection`.
+   * @internal
+   */
   constructor(connection: StoreConnection, timeoutMs: number) {
     super(timeoutMs);
     this.#connection = connection;
   }
 
+  /** Closes the connection at once. Pending calls reject. */
   close(): Promise<void> {
     this.#connection.close();
     return Promise.resolve();
   }
 
+  /** @internal */
   protected request(call: Call, timeoutMs: number): Promise<Success> {
     return this.#connection.request(call, timeoutMs);
   }

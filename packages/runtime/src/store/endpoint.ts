@@ -4,7 +4,9 @@ import { InvalidArgumentError } from '@ringrun/collectives';
 
 /** Address of a store. */
 export interface HostPort {
+  /** Name or IP address of a machine. */
   host: string;
+  /** TCP port. */
   port: number;
 }
 

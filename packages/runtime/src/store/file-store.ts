@@ -7,6 +7,7 @@ import { Replica } from './file/replica.ts';
 import { WaitingLines } from './waiting-lines.ts';
 import type { Call } from './wire.ts';
 
+/** Options of {@link FileStore.open}. */
 export interface FileStoreOptions {
   /**
    * Number of processes of one run. Without it, the file is never removed, and every process that opens it finds its
@@ -43,6 +44,7 @@ const optionNames: OptionNames<FileStoreOptions> = {
  * Pending calls keep the process alive, an idle store does not. Calls that wait poll the file every 10 ms.
  */
 export class FileStore extends CallingStore {
+  /** Absolute path of the file. */
   readonly path: string;
   readonly #replica: Replica;
 
@@ -80,6 +82,7 @@ export class FileStore extends CallingStore {
     return this.#replica.leave('withdrawn');
   }
 
+  /** @internal */
   protected request(call: Call, timeoutMs: number): Promise<Success> {
     return this.#replica.request(call, timeoutMs);
   }

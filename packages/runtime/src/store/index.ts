@@ -1,5 +1,6 @@
 export { describePortHolder, findPortHolder } from './port-holder.ts';
 export type { PortHolder } from './port-holder.ts';
+export type { HostPort } from './endpoint.ts';
 export { FileStore } from './file-store.ts';
 export type { FileStoreOptions } from './file-store.ts';
 export { PrefixStore } from './prefix-store.ts';

@@ -25,6 +25,7 @@ const mostToStopMs = 1000;
 export class StoreServer {
   /** `tcp://host:port`, with the host passed to `bind` and the bound port. */
   readonly endpoint: string;
+  /** The bound port: a free one if `bind` was called with port 0. */
   readonly port: number;
   readonly #socket: Router;
   /** Address at which this process reaches the server. */
@@ -45,10 +46,9 @@ export class StoreServer {
   }
 
   /**
-   * Binds the port and starts to answer.
+   * Binds the port and starts to answer. `host` is an address or name of this machine, or `*` for all interfaces, IPv4
+   * and IPv6; `port` 0 is any free port.
    *
-   * @param options.host An address or name of this machine; `*` for all interfaces, IPv4 and IPv6.
-   * @param options.port 0 for any free port.
    * @throws RingrunError `ERR_PORT_IN_USE` with the process that uses the port (from /proc); `ERR_STORE_BIND` if the
    * host is no address of this machine; InvalidArgumentError for an invalid port.
    */

@@ -11,6 +11,7 @@ import { hostStore } from './hosted-store.ts';
 import type { HostedStore } from './hosted-store.ts';
 import { formatDuration } from './waiting-lines.ts';
 
+/** Options of {@link TCPStore.open}. */
 export interface TCPStoreOptions extends HostPort {
   /** Number of processes that use the store, including the server. Default: any number. */
   worldSize?: number;
@@ -40,7 +41,9 @@ const completeKey = 'ringrun/workers/complete';
  *     const store = await TCPStore.open({ host: '10.0.0.1', port: 29500, worldSize: 2, isMaster: rank === 0 });
  */
 export class TCPStore extends StoreClient {
+  /** The host that was passed to `open`. */
   readonly host: string;
+  /** The store's port: on the server a free one if `open` was called with port 0. */
   readonly port: number;
   readonly #hosted: HostedStore | undefined;
 

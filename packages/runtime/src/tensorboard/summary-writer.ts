@@ -5,6 +5,7 @@ import { EventFile, eventFilePath } from './event-file.ts';
 import { encodeEvent, textValue, type SummaryValue } from './event.ts';
 import { histogramOf } from './histogram.ts';
 
+/** Options of a {@link SummaryWriter}. */
 export interface SummaryWriterOptions {
   /**
    * Folder of this run, created if missing. Default: `runs/<time>_<host>`. To compare runs, put their folders
@@ -26,6 +27,7 @@ const optionNames: OptionNames<SummaryWriterOptions> = { logDir: true, filenameS
  * system's error if it cannot.
  */
 export class SummaryWriter {
+  /** Folder of the event file. */
   readonly logDir: string;
   readonly #file: EventFile;
   #closed = false;

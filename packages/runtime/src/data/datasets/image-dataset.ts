@@ -6,6 +6,7 @@ import type { Compose, Transform } from '../transforms/transforms.ts';
 
 /** An image and its class, as input of a CNN. */
 export interface ImageSample {
+  /** The transformed image. */
   image: {
     /** Pixel values, channel by channel and row by row. */
     data: Float32Array;
@@ -24,7 +25,9 @@ export interface ImageDatasetParts {
   pixels: Uint8Array;
   /** One byte per image. */
   labels: Uint8Array;
+  /** Shape of every image in `pixels`. */
   shape: ImageShape;
+  /** Transforms that each access applies, in this order; one of them is a `ToTensor`. */
   transforms: readonly Transform[];
 }
 

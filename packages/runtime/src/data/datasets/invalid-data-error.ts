@@ -2,6 +2,7 @@ import { RingrunError } from '@ringrun/collectives';
 
 /** A file of a data set is invalid. The message has the actual and the expected content, and what to do. */
 export class InvalidDataError extends RingrunError {
+  /** Path of the file, folder or bucket; or the name of the variable or data set, if the problem is there. */
   readonly file: string;
 
   constructor(file: string, problem: string, cure: string, options?: ErrorOptions) {

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import type { OptionNames } from '@ringrun/core';
+import type { Output } from '../../report/progress.ts';
 import { StorageError, openStorage } from '../../storage/index.ts';
 import type { Storage } from '../../storage/index.ts';
 import { DownloadError, downloadFiles } from './download.ts';
@@ -9,8 +10,8 @@ import type { RemoteFile } from './download.ts';
 import { InvalidDataError } from './invalid-data-error.ts';
 import { onePerHost } from './one-per-host.ts';
 import { progressOn } from './progress.ts';
-import type { Output } from './progress.ts';
 
+/** Options of {@link prepareMnist} and {@link prepareCifar10}. */
 export interface PrepareOptions {
   /** A folder, a mounted volume or `s3://bucket/prefix` that has the data (`--data`). Default: a cached or downloaded copy. */
   location?: string | undefined;
@@ -32,6 +33,7 @@ export const prepareOptions: OptionNames<PrepareOptions> = {
   environment: true,
 };
 
+/** Location and origin of a data set, returned by {@link prepareMnist} and {@link prepareCifar10}. */
 export interface PreparedData {
   /** A folder or bucket with the data. */
   location: string;

@@ -1,5 +1,6 @@
 import { basename } from 'node:path/posix';
 import type { SingleBar } from 'cli-progress';
+import type { Output } from '../../report/progress.ts';
 import { whenUsed } from '../../when-used.ts';
 
 const bars = whenUsed('cli-progress') as () => typeof import('cli-progress');
@@ -13,9 +14,6 @@ export interface DownloadProgress {
   /** Ends the file, complete or not. Does nothing without a preceding `begin`. */
   end(): void;
 }
-
-/** A stream that may be a terminal. */
-export type Output = NodeJS.WritableStream & { isTTY?: boolean };
 
 /** Returns a progress bar if `stream` is a terminal; otherwise prints lines that start with `title`. */
 export function progressOn(stream: Output, title: string): DownloadProgress {

@@ -7,8 +7,10 @@ import { requireInteger } from '../require-integer.ts';
  * worker thread; pipeline.ts implements them.
  */
 
+/** A transform of images, as {@link Compose} takes them. */
 export type Transform = RandomCrop | RandomHorizontalFlip | ToTensor | Normalize;
 
+/** Options of {@link RandomCrop}. */
 export interface RandomCropOptions {
   /** Black pixels to add on each side before cropping. Default: 0. */
   padding?: number;
@@ -18,9 +20,13 @@ const cropOptions: OptionNames<RandomCropOptions> = { padding: true };
 
 /** Crops the image at a random position (torchvision.transforms.RandomCrop). */
 export class RandomCrop {
+  /** Name of the transform, kept when it is sent to a worker thread. */
   readonly kind = 'RandomCrop';
+  /** Height of the result in pixels, at least 1. */
   readonly height: number;
+  /** Width of the result in pixels, at least 1. */
   readonly width: number;
+  /** Black pixels added on each side before cropping. */
   readonly padding: number;
 
   /** @param size size of the crop: one number for both sides, or [height, width] */
@@ -36,10 +42,16 @@ export class RandomCrop {
 
 /** Flips the image horizontally with probability `p` (torchvision.transforms.RandomHorizontalFlip). */
 export class RandomHorizontalFlip {
+  /** Name of the transform, kept when it is sent to a worker thread. */
   readonly kind = 'RandomHorizontalFlip';
+  /** Probability of a flip, from 0 to 1. */
   readonly p: number;
 
-  /** @param p probability, from 0 to 1. Default: 0.5. */
+  /**
+   * The option `p` is the probability, from 0 to 1. Default: 0.5.
+   *
+   * @throws InvalidArgumentError if `p` is outside 0 to 1
+   */
   constructor(options: { p?: number } = {}) {
     requireOptions('RandomHorizontalFlip', options, { p: true });
     const { p = 0.5 } = options;
@@ -51,13 +63,17 @@ export class RandomHorizontalFlip {
 
 /** Converts bytes to numbers from 0 to 1 (torchvision.transforms.ToTensor). */
 export class ToTensor {
+  /** Name of the transform, kept when it is sent to a worker thread. */
   readonly kind = 'ToTensor';
 }
 
 /** `(value - mean) / std`, by channel (torchvision.transforms.Normalize). */
 export class Normalize {
+  /** Name of the transform, kept when it is sent to a worker thread. */
   readonly kind = 'Normalize';
+  /** One number per channel, subtracted from its values. */
   readonly mean: readonly number[];
+  /** One number per channel, by which its values are divided after the subtraction. */
   readonly std: readonly number[];
 
   /** `mean` and `std` have one number per channel; `std` must not be 0. */
@@ -77,9 +93,12 @@ export class Normalize {
 
 /** Applies transforms in order (torchvision.transforms.Compose). */
 export class Compose {
+  /** Name of the class. */
   readonly kind = 'Compose';
+  /** The transforms in the order in which they are applied. */
   readonly transforms: readonly Transform[];
 
+  /** The list is copied. {@link ImageDataset} checks that its transforms fit each other. */
   constructor(transforms: readonly Transform[]) {
     this.transforms = [...transforms];
   }

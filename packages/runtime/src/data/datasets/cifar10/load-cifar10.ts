@@ -12,7 +12,9 @@ import { baseName, batchNames } from './files.ts';
 import type { Split } from './files.ts';
 import { findCifar10, placeOf } from './find-cifar10.ts';
 
+/** Options of {@link loadCifar10}. */
 export interface LoadCifar10Options {
+  /** Training images (50,000 in the original) or test images (10,000). */
   split: Split;
   /**
    * The location from `prepareCifar10`, or a folder or `s3://bucket/prefix` with the archive
@@ -29,8 +31,9 @@ export interface LoadCifar10Options {
 
 const optionNames: OptionNames<LoadCifar10Options> = { split: true, location: true, transform: true };
 
-/** Of CIFAR-10's training images, by channel. */
+/** Means of CIFAR-10's training images by channel (red, green, blue), of pixels from 0 to 1. */
 export const cifar10Mean: readonly number[] = [0.4914, 0.4822, 0.4465];
+/** Standard deviations of CIFAR-10's training images by channel (red, green, blue), of pixels from 0 to 1. */
 export const cifar10Std: readonly number[] = [0.247, 0.2435, 0.2616];
 
 const usual = new Compose([new ToTensor(), new Normalize(cifar10Mean, cifar10Std)]);

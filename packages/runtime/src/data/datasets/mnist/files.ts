@@ -12,6 +12,7 @@ export interface MnistFile {
   readonly sha256: string;
 }
 
+/** Part of a data set. */
 export type Split = 'train' | 'test';
 
 /** Files of the images and labels of each split. */

@@ -10,7 +10,9 @@ import type { MnistFile, Split } from './files.ts';
 import { parseIdx } from './idx.ts';
 import type { IdxArray } from './idx.ts';
 
+/** Options of {@link loadMnist}. */
 export interface LoadMnistOptions {
+  /** Training images (60,000 in the original) or test images (10,000). */
   split: Split;
   /**
    * The location from `prepareMnist`: a folder or `s3://bucket/prefix` with the original files, gzipped or
