@@ -12,6 +12,8 @@ export * from './known-options.ts';
 export * from './options.ts';
 export * from './process-group.ts';
 export * from './reduce-op.ts';
+export { registry, type Registry } from './registry.ts';
 export * from './require-options.ts';
+export * from './stateful.ts';
 export * from './store.ts';
 export * from './work.ts';

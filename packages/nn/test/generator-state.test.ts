@@ -1,3 +1,4 @@
+import { registry } from '@ringrun/core';
 import { expect, test } from 'vitest';
 import { ArgumentError, defaultGenerator, F, manualSeed, tensor } from '../src/index.ts';
 import { Generator } from '../src/random/generator.ts';
@@ -28,8 +29,7 @@ test.each([0, 1, 2, 3, 623, 624, 625, 2000])('goes on as after %i normal numbers
 });
 
 test('dropout draws from the generator that ringrun’s checkpoints find by itself', async () => {
-  const registry = (globalThis as Record<symbol, unknown>)[Symbol.for('ringrun.randomStates')];
-  expect((registry as Map<string, unknown>).get('nn')).toBe(defaultGenerator);
+  expect(registry.randomStates.get('nn')).toBe(defaultGenerator);
   const dropped = () => F.dropout(tensor(new Float32Array(100).fill(1))).array();
   manualSeed(1);
   await dropped();

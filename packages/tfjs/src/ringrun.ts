@@ -1,20 +1,14 @@
-import type {
-  ActivityObserver,
-  DefaultGroupRegistry,
-  DistributedDataParallelRegistry,
-  ProcessGroup,
-} from 'ringrun';
+import { registry } from '@ringrun/core';
+import type { ActivityObserver, DistributedDataParallelRegistry, ProcessGroup } from 'ringrun';
 import { TfjsError } from './errors.ts';
 
 // ringrun fills these registries when it is loaded; this package imports only its types.
 interface Registries {
-  group: DefaultGroupRegistry;
   distributedDataParallel: DistributedDataParallelRegistry;
   observer: ActivityObserver;
 }
 
 const names = {
-  group: Symbol.for('ringrun.defaultGroup'),
   distributedDataParallel: Symbol.for('ringrun.distributedDataParallel'),
   observer: Symbol.for('ringrun.activityObserver'),
 } as const satisfies Record<keyof Registries, symbol>;
@@ -23,14 +17,9 @@ function found<Name extends keyof Registries>(name: Name): Registries[Name] | un
   return (globalThis as unknown as Record<symbol, Registries[Name] | undefined>)[names[name]];
 }
 
-/** The default group; undefined if no process group is initialized. */
-export function groupNow(): ProcessGroup | undefined {
-  return found('group')?.group;
-}
-
 /** @throws TfjsError `ERR_NOT_INITIALIZED` without a process group. The message starts with `who`. */
 export function requireGroup(who: string, given?: ProcessGroup): ProcessGroup {
-  const group = given ?? groupNow();
+  const group = given ?? registry.defaultGroup;
   if (group !== undefined) return group;
   throw new TfjsError(
     'ERR_NOT_INITIALIZED',

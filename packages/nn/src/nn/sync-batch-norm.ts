@@ -1,5 +1,5 @@
+import { registry } from '@ringrun/core';
 import type { ProcessGroup } from 'ringrun';
-import { defaultGroup } from '../default-group.ts';
 import { ArgumentError } from '../errors.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { BatchNorm, batchNormOptions, type BatchNormModuleOptions } from './batch-norm.ts';
@@ -66,7 +66,7 @@ export class SyncBatchNorm extends BatchNorm {
   }
 
   protected override group(): CollectiveGroup | undefined {
-    const group = this.#processGroup ?? defaultGroup();
+    const group = this.#processGroup ?? registry.defaultGroup;
     return group !== undefined && group.size > 1 ? group : undefined;
   }
 }

@@ -1,7 +1,7 @@
+import { registry } from '@ringrun/core';
 import { mersenne, mersenneFromState } from 'pure-rand/generator/mersenne';
 import { ArgumentError } from '../errors.ts';
 import { boxMuller16 } from './box-muller.ts';
-import { registerRandomState } from './registry.ts';
 
 /** State of a generator, as plain data. */
 export interface GeneratorState {
@@ -112,7 +112,8 @@ export class Generator {
 
 /** Generator of initial parameters. Seeded randomly in each process until `manualSeed` is called, as in torch. */
 export const defaultGenerator = new Generator(Math.floor(Math.random() * 2 ** 32));
-registerRandomState(defaultGenerator);
+// So that dropout after a resume matches an uninterrupted run.
+registry.randomStates.set('nn', defaultGenerator);
 
 /** Seeds the default generator (torch.manual_seed): modules created afterwards have the same parameters in every process. */
 export function manualSeed(seed: number): void {

@@ -11,4 +11,4 @@ export type {
 export { loadSafetensors } from './load-safetensors.ts';
 export { decodeSafetensors, encodeSafetensors } from './safetensors.ts';
 export type { ArrayWithShape, ElementArray } from './safetensors.ts';
-export type { RandomStates, Stateful } from './stateful.ts';
+export type { Stateful } from './stateful.ts';

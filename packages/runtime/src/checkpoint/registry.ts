@@ -1,9 +1,9 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { InvalidArgumentError, registry } from '@ringrun/core';
 import { DistributedDataParallel } from '../ddp/index.ts';
 import { flatten } from './flat-state.ts';
 import type { FlatState } from './flat-state.ts';
 import type { Part } from './packed-parts.ts';
-import { randomStates, requireStateful } from './stateful.ts';
+import { requireStateful } from './stateful.ts';
 import type { Stateful } from './stateful.ts';
 
 export interface Registered {
@@ -31,7 +31,7 @@ export class Registry {
   /** All objects by name, including the random states of the libraries that are loaded now. */
   all(): Map<string, Registered> {
     const random = Array.from(
-      randomStates(),
+      registry.randomStates,
       ([library, object]) => [`random.${library}`, { object, perRank: true }] as const,
     );
     return new Map([...this.#registered, ...random]);

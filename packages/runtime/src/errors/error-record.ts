@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { inspect } from 'node:util';
-import { requireOptions } from '@ringrun/core';
+import { registry, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import { sourcePlaceOf, type SourcePlace } from './source-place.ts';
 
@@ -30,10 +30,13 @@ export interface ErrorRecord {
   place?: SourcePlace;
 }
 
+<<<<<<< HEAD
 /** One per process, however many copies of this module it loads. */
 const installed = Symbol.for('ringrun.errorRecord');
 
 /** Options of {@link installErrorRecord}. */
+=======
+>>>>>>> e0b5a7a (core: one typed registry: the default group, random states and the mark of the error record are slots of it)
 export interface ErrorRecordOptions {
   /**
    * True if the launcher prints the record, so that Node does not print the error again on every rank. Default:
@@ -51,9 +54,8 @@ const optionNames: OptionNames<ErrorRecordOptions> = { shownByLauncher: true };
 export function installErrorRecord(options: ErrorRecordOptions = {}): void {
   requireOptions('installErrorRecord', options, optionNames);
   const { shownByLauncher = false } = options;
-  const marks = process as unknown as Record<symbol, boolean | undefined>;
-  if (marks[installed]) return;
-  marks[installed] = true;
+  if (registry.errorRecordIsInstalled) return;
+  registry.errorRecordIsInstalled = true;
   // With a monitor, unlike a handler of `uncaughtException`, Node still prints the error and exits with 1.
   process.on('uncaughtExceptionMonitor', (error: unknown) => {
     const path = process.env['RINGRUN_ERROR_FILE'];

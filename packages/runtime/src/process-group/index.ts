@@ -16,4 +16,3 @@ export * from './messages.ts';
 export * from './objects.ts';
 export { destroyProcessGroup, initProcessGroup, isInitialized } from './process-group.ts';
 export type { InitProcessGroupOptions } from './process-group.ts';
-export type { DefaultGroupRegistry } from './state.ts';

@@ -1,5 +1,4 @@
-import { RingrunError } from '@ringrun/collectives';
-import type { ProcessGroup } from '@ringrun/collectives';
+import { registry, RingrunError } from '@ringrun/core';
 import type { Session } from './session.ts';
 import type { Subgroups } from './subgroups.ts';
 
@@ -17,23 +16,8 @@ export function currentState(): State {
 
 export function enterState(next: State): void {
   state = next;
-  registry.group = next.phase === 'ready' ? next.session.group : undefined;
+  registry.defaultGroup = next.phase === 'ready' ? next.session.group : undefined;
 }
-
-/**
- * The default group for libraries that import only types of ringrun: `globalThis[Symbol.for('ringrun.defaultGroup')]`,
- * once ringrun is loaded. One per process, also if several copies of this module are loaded.
- */
-export interface DefaultGroupRegistry {
-  /**
-   * The group of all ranks. Undefined before initProcessGroup has resolved and after destroyProcessGroup was called.
-   */
-  group: ProcessGroup | undefined;
-}
-
-const registered = Symbol.for('ringrun.defaultGroup');
-const registry = ((globalThis as unknown as Record<symbol, DefaultGroupRegistry | undefined>)[registered] ??=
-  { group: undefined });
 
 /** @param what What needs the process group, as the subject of the error's first sentence, such as `newGroup`. */
 export function readyState(what: string): State & { phase: 'ready' } {

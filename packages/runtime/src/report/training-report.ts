@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
-import { RingrunError, type ProcessGroup, requireOptions, type OptionNames } from '@ringrun/collectives';
+import { registry, requireOptions, RingrunError } from '@ringrun/core';
+import type { OptionNames, ProcessGroup } from '@ringrun/core';
 import { requireInteger } from '../data/require-integer.ts';
-import { currentState } from '../process-group/state.ts';
 import { totalsSoFar, type Totals } from '../profiler/activity.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
@@ -111,7 +111,7 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
   requireInteger(options.samples, { who, what: 'samples', min: 0 });
   requireInteger(options.logInterval ?? 10, { who, what: 'logInterval', min: 1 });
   requireInteger(options.stepsBefore ?? 0, { who, what: 'stepsBefore', min: 0 });
-  const group = options.processGroup ?? groupNow();
+  const group = options.processGroup ?? registry.defaultGroup;
   const writer =
     options.dir !== undefined && isFirst(group) ? new SummaryWriter({ logDir: options.dir }) : undefined;
   const profiler = options.profile === undefined ? undefined : await profile({ path: options.profile });
@@ -338,11 +338,6 @@ export class TrainingReport {
   get #ranks(): number {
     return this.#group?.size ?? 1;
   }
-}
-
-function groupNow(): ProcessGroup | undefined {
-  const state = currentState();
-  return state.phase === 'ready' ? state.session.group : undefined;
 }
 
 function isFirst(group: ProcessGroup | undefined): boolean {

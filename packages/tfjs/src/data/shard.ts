@@ -1,6 +1,6 @@
+import { registry } from '@ringrun/core';
 import type { ProcessGroup } from 'ringrun';
 import { TfjsError } from '../errors.ts';
-import { groupNow } from '../ringrun.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
 export interface ShardOptions {
@@ -44,7 +44,7 @@ interface LazyIterator {
  */
 export function shard<Dataset extends AnyDataset>(dataset: Dataset, options: ShardOptions = {}): Dataset {
   requireOptions('shard', options, optionNames);
-  const group = options.processGroup ?? groupNow();
+  const group = options.processGroup ?? registry.defaultGroup;
   const { numReplicas = group?.size ?? 1, rank = group?.rank ?? 0, dropRemainder = true } = options;
   requireRank(rank, numReplicas);
   const own = (round: unknown[]) =>

@@ -1,0 +1,59 @@
+import { RingrunError } from './errors.ts';
+import type { ProcessGroup } from './process-group.ts';
+import type { Stateful } from './stateful.ts';
+
+/**
+ * What the packages of ringrun share at run time. One per process (per thread, with worker threads): copies of a
+ * package, and its ES module and CommonJS forms, find the same object.
+ */
+export interface Registry {
+  /** Version of this interface. Raised when a slot is removed or changes its meaning, not when one is added. */
+  readonly layout: number;
+  /** URL of the copy of this module that created the registry, for error messages. */
+  readonly createdBy: string;
+  /**
+   * The group of all ranks; undefined before `initProcessGroup` has resolved and after `destroyProcessGroup` was
+   * called, which set it. Default of every `processGroup` option in `@ringrun/nn` and `@ringrun/tfjs`.
+   */
+  defaultGroup: ProcessGroup | undefined;
+  /**
+   * Random generators by library name. A library adds its generator when it is loaded, so that programs need not
+   * register it. Checkpoints contain their states, per rank.
+   */
+  readonly randomStates: Map<string, Stateful>;
+  /** True once `installErrorRecord` has added its listener, which writes one record per process. */
+  errorRecordIsInstalled: boolean;
+}
+
+const layout = 1;
+const key = Symbol.for('ringrun.registry');
+
+/** @throws RingrunError `ERR_INCOMPATIBLE_VERSIONS` when this module is loaded beside one with another layout. */
+export const registry: Registry = joinRegistry(globalThis, import.meta.url);
+
+/** @param url of this copy of the module */
+export function joinRegistry(global: object, url: string): Registry {
+  const slots = global as Record<symbol, Registry | undefined>;
+  const found = slots[key];
+  if (found !== undefined && found.layout !== layout) throw incompatible(found, url);
+  // An older copy has created it without the slots that were added since.
+  return (slots[key] = Object.assign(found ?? {}, { ...emptyRegistry(url), ...found }));
+}
+
+function emptyRegistry(url: string): Registry {
+  return {
+    layout,
+    createdBy: url,
+    defaultGroup: undefined,
+    randomStates: new Map(),
+    errorRecordIsInstalled: false,
+  };
+}
+
+function incompatible(found: Registry, url: string): RingrunError {
+  return new RingrunError(
+    'ERR_INCOMPATIBLE_VERSIONS',
+    `Loading @ringrun/core failed: expected registry layout ${layout} (${url}), got ${found.layout} (${found.createdBy}). ` +
+      'Install the same version of ringrun, @ringrun/nn and @ringrun/tfjs; `npm ls @ringrun/core` lists the copies.',
+  );
+}
