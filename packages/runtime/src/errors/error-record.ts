@@ -30,13 +30,7 @@ export interface ErrorRecord {
   place?: SourcePlace;
 }
 
-<<<<<<< HEAD
-/** One per process, however many copies of this module it loads. */
-const installed = Symbol.for('ringrun.errorRecord');
-
 /** Options of {@link installErrorRecord}. */
-=======
->>>>>>> e0b5a7a (core: one typed registry: the default group, random states and the mark of the error record are slots of it)
 export interface ErrorRecordOptions {
   /**
    * True if the launcher prints the record, so that Node does not print the error again on every rank. Default:
