@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import type { Card } from './card.ts';
+import type { RankInfo } from './rank-info.ts';
 
 /**
  * Returns the algorithm in RINGRUN_ALGORITHM, or '' if it is not set. It applies to every collective that supports it
@@ -16,22 +16,22 @@ export function requestedAlgorithm(names: readonly string[], env: NodeJS.Process
   );
 }
 
-type CardForAlgorithm = Pick<Card, 'rank' | 'host' | 'pid' | 'algorithm'>;
+type RankForAlgorithm = Pick<RankInfo, 'rank' | 'host' | 'pid' | 'algorithm'>;
 
 /**
  * Ranks that run one operation with different algorithms would wait for messages that are never sent.
  *
  * @throws InvalidArgumentError if the ranks' algorithms differ.
  */
-export function checkSameAlgorithm(cards: readonly CardForAlgorithm[]): void {
-  const first = cards[0];
-  const other = cards.find(({ algorithm }) => algorithm !== first.algorithm);
+export function checkSameAlgorithm(infos: readonly RankForAlgorithm[]): void {
+  const first = infos[0];
+  const other = infos.find(({ algorithm }) => algorithm !== first.algorithm);
   if (other === undefined) return;
   throw new InvalidArgumentError(
     `${toldOf(first)}, ${toldOf(other)}. Set RINGRUN_ALGORITHM to the same value on every rank`,
   );
 }
 
-function toldOf({ rank, host, pid, algorithm }: CardForAlgorithm): string {
+function toldOf({ rank, host, pid, algorithm }: RankForAlgorithm): string {
   return `rank ${rank} (host ${host}, pid ${pid}) uses algorithm ${algorithm === '' ? 'auto' : algorithm}`;
 }

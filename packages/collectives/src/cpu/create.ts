@@ -8,7 +8,7 @@ import type { OptionNames, ProcessGroup, RankIdentity, Store } from '@ringrun/co
 import { addressRoutedTowards } from './advertised-address.ts';
 import { checkSameAlgorithm, requestedAlgorithm } from './algorithm.ts';
 import { checkedRank, checkedSize, checkedTimeout } from './arguments.ts';
-import { cardOf, exchangeCards } from './card.ts';
+import { exchangeRankInfos, rankInfoOf } from './rank-info.ts';
 import { describeRank, isNativeFailure, translateFailure } from './failure.ts';
 import { CpuGroup } from './cpu-group.ts';
 import { hostIdentity } from './host-identity.ts';
@@ -121,19 +121,19 @@ async function meet(
 ): Promise<Meeting> {
   const address = await addressRoutedTowards(masterAddress ?? '127.0.0.1');
   const own = { rank, size, ...told, address, hostId: hostId ?? (await hostIdentity()) };
-  const cards = await exchangeCards(store, cardOf(own, native.listen(address)), timeoutMs);
-  checkSameAlgorithm(cards);
-  const { transport, hosts, note } = decideTransport(cards);
+  const infos = await exchangeRankInfos(store, rankInfoOf(own, native.listen(address)), timeoutMs);
+  checkSameAlgorithm(infos);
+  const { transport, hosts, note } = decideTransport(infos);
   if (note !== undefined && rank === 0) console.error(`ringrun: ${note}`);
   return {
-    identities: cards.map((card) => ({ rank: card.rank, host: card.host, pid: card.pid })),
-    endpoints: cards.map(({ socketName, port, token, ...card }) => ({
-      host: hosts[card.rank],
-      name: describeRank(card),
-      socketName,
-      address: card.address,
-      port,
-      token,
+    identities: infos.map((info) => ({ rank: info.rank, host: info.host, pid: info.pid })),
+    endpoints: infos.map((info) => ({
+      host: hosts[info.rank],
+      name: describeRank(info),
+      socketName: info.socketName,
+      address: info.address,
+      port: info.port,
+      token: info.token,
     })),
     transport,
   };

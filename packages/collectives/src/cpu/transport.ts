@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 
 import { InvalidArgumentError } from '@ringrun/core';
-import type { Card } from './card.ts';
+import type { RankInfo } from './rank-info.ts';
 
 /** Transport of a group: shared memory, TCP, or `mixed` (shared memory within a host, TCP between hosts). */
 export type Transport = 'shm' | 'tcp' | 'mixed';
@@ -41,13 +41,13 @@ export interface TransportDecision {
   note: string | undefined;
 }
 
-type CardForDecision = Pick<
-  Card,
+type RankForDecision = Pick<
+  RankInfo,
   'rank' | 'host' | 'pid' | 'hostId' | 'requested' | 'sharedMemoryProblem' | 'address'
 >;
 
 /**
- * Chooses the group's transport. Depends only on the ranks' cards, so every rank makes the same choice.
+ * Chooses the group's transport. Depends only on what the ranks published, so every rank makes the same choice.
  *
  * Default: shared memory between ranks of one host that can share it, TCP between all others.
  *
@@ -55,32 +55,32 @@ type CardForDecision = Pick<
  * possible, or
  *   if some ranks advertise addresses that others cannot reach.
  */
-export function decideTransport(cards: readonly CardForDecision[]): TransportDecision {
-  const first = cards[0];
-  const other = cards.find(({ requested }) => requested !== first.requested);
+export function decideTransport(infos: readonly RankForDecision[]): TransportDecision {
+  const first = infos[0];
+  const other = infos.find(({ requested }) => requested !== first.requested);
   if (other) {
     throw new InvalidArgumentError(
       `${nameOf(first)} requests transport ${first.requested ?? 'auto'}, ${nameOf(other)} requests ${other.requested ?? 'auto'}: ` +
         'set RINGRUN_TRANSPORT to the same value on every rank',
     );
   }
-  const obstacle = obstacleToSharing(cards);
+  const obstacle = obstacleToSharing(infos);
   if (first.requested === 'shm' && obstacle) {
     throw new InvalidArgumentError(
       `transport shm was requested, but ${obstacle}: use RINGRUN_TRANSPORT=tcp, or leave it out`,
     );
   }
-  const hosts = first.requested === 'tcp' ? cards.map(({ rank }) => rank) : hostsOf(cards);
+  const hosts = first.requested === 'tcp' ? infos.map(({ rank }) => rank) : hostsOf(infos);
   const transport = transportFor(hosts);
-  if (transport !== 'shm') checkAddresses(cards);
-  return { transport, hosts, note: first.requested === null ? noteOn(cards) : undefined };
+  if (transport !== 'shm') checkAddresses(infos);
+  return { transport, hosts, note: first.requested === null ? noteOn(infos) : undefined };
 }
 
 /** The number is the first rank of that host that can share memory. A rank that cannot has its own number. */
-function hostsOf(cards: readonly CardForDecision[]): number[] {
-  return cards.map((card) => {
-    if (card.sharedMemoryProblem !== '') return card.rank;
-    return cards.find((one) => one.hostId === card.hostId && one.sharedMemoryProblem === '')!.rank;
+function hostsOf(infos: readonly RankForDecision[]): number[] {
+  return infos.map((info) => {
+    if (info.sharedMemoryProblem !== '') return info.rank;
+    return infos.find((one) => one.hostId === info.hostId && one.sharedMemoryProblem === '')!.rank;
   });
 }
 
@@ -91,30 +91,30 @@ function transportFor(hosts: readonly number[]): Transport {
 }
 
 /** Users expect shared memory between ranks of one host, so the exception is reported. */
-function noteOn(cards: readonly CardForDecision[]): string | undefined {
-  const unable = cards.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
-  const hasNeighbour = unable && cards.some((one) => one !== unable && one.hostId === unable.hostId);
+function noteOn(infos: readonly RankForDecision[]): string | undefined {
+  const unable = infos.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
+  const hasNeighbour = unable && infos.some((one) => one !== unable && one.hostId === unable.hostId);
   return hasNeighbour ? `using TCP between ranks of one host, because ${inability(unable)}` : undefined;
 }
 
-function obstacleToSharing(cards: readonly CardForDecision[]): string | undefined {
-  const first = cards[0];
-  const elsewhere = cards.filter(({ hostId }) => hostId !== first.hostId);
+function obstacleToSharing(infos: readonly RankForDecision[]): string | undefined {
+  const first = infos[0];
+  const elsewhere = infos.filter(({ hostId }) => hostId !== first.hostId);
   if (elsewhere.length > 0) {
     return `${elsewhere.map(nameOf).join(', ')} cannot share memory with ${nameOf(first)}: different host or container`;
   }
-  const unable = cards.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
+  const unable = infos.find(({ sharedMemoryProblem }) => sharedMemoryProblem !== '');
   return unable && inability(unable);
 }
 
-function inability(card: CardForDecision): string {
-  return `${nameOf(card)} has no shared memory: ${card.sharedMemoryProblem}`;
+function inability(info: RankForDecision): string {
+  return `${nameOf(info)} has no shared memory: ${info.sharedMemoryProblem}`;
 }
 
 /** Other hosts cannot reach a loopback address, and would wait for the rank until the timeout. */
-function checkAddresses(cards: readonly CardForDecision[]): void {
-  const hidden = cards.find(({ address }) => isLoopback(address));
-  const open = cards.find(({ address }) => !isLoopback(address));
+function checkAddresses(infos: readonly RankForDecision[]): void {
+  const hidden = infos.find(({ address }) => isLoopback(address));
+  const open = infos.find(({ address }) => !isLoopback(address));
   if (hidden && open) {
     throw new InvalidArgumentError(
       `${nameOf(hidden)} advertises ${hidden.address}, which ${nameOf(open)} at ${open.address} cannot reach: ` +
@@ -127,6 +127,6 @@ function isLoopback(address: string): boolean {
   return isIPv6(address) ? address === '::1' : address.startsWith('127.');
 }
 
-function nameOf({ rank, host, pid }: CardForDecision): string {
+function nameOf({ rank, host, pid }: RankForDecision): string {
   return `rank ${rank} (host ${host}, pid ${pid})`;
 }

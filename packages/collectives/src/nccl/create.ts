@@ -9,8 +9,8 @@ import { connectRanks, cpuGroupOptions } from '../cpu/create.ts';
 import { defaultTimeoutMs, requireOptions } from '@ringrun/core';
 import type { OptionNames, Store } from '@ringrun/core';
 import { requireNccl } from './availability.ts';
-import type { Card, OwnCard } from './card.ts';
-import { checkCards, exchangeCards } from './card.ts';
+import type { NcclRankInfo, OwnNcclRankInfo } from './rank-info.ts';
+import { checkRankInfos, exchangeRankInfos } from './rank-info.ts';
 import { chooseDevice } from './device.ts';
 import { NcclGroup } from './nccl-group.ts';
 
@@ -35,24 +35,24 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
   const size = checkedSize(options.size);
   const rank = checkedRank('rank', options.rank, size);
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
-  const { card, reason } = ownCard(rank, options.device);
-  const cards = await exchangeCards(options.store, card, size, timeoutMs);
-  const refusal = reason ?? refusalOf(cards);
+  const { info, reason } = ownRankInfo(rank, options.device);
+  const infos = await exchangeRankInfos(options.store, info, size, timeoutMs);
+  const refusal = reason ?? refusalOf(infos);
   if (refusal) {
     await letOthersRead(options.store, size);
     throw refusal;
   }
-  const id = Buffer.from(cards[0].uniqueId, 'base64');
-  const device = card.device.index;
+  const id = Buffer.from(infos[0].uniqueId, 'base64');
+  const device = info.device.index;
   return await connectRanks(options, async ({ native, calls, rank, size, timeoutMs }) => {
     await native.joinNccl(device, id, timeoutMs);
     return new NcclGroup(calls, { rank, size, timeoutMs, device });
   });
 }
 
-function refusalOf(cards: readonly Card[]): Error | undefined {
+function refusalOf(infos: readonly NcclRankInfo[]): Error | undefined {
   try {
-    checkCards(cards);
+    checkRankInfos(infos);
     return undefined;
   } catch (error) {
     return asError(error);
@@ -63,37 +63,36 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Milliseconds. */
-const patienceWithReaders = 5000;
+const readersTimeoutMs = 5000;
 
-/** Rank 0 may close the store after createNcclGroup throws, so all ranks have to read the cards first. */
+/** Rank 0 may close the store after createNcclGroup throws, so all ranks have to read each other's `NcclRankInfo` first. */
 async function letOthersRead(store: Store, size: number): Promise<void> {
   if (size === 1) return;
   try {
     if ((await store.add('nccl/readers', 1)) === size) await store.set('nccl/read', '');
-    await store.wait(['nccl/read'], { timeoutMs: patienceWithReaders });
+    await store.wait(['nccl/read'], { timeoutMs: readersTimeoutMs });
   } catch {
     // The caller throws the refusal, which matters more.
   }
 }
 
 /**
- * A rank without NCCL publishes a card too, so that the others do not wait for it. `reason` is its own error, which is
+ * A rank without NCCL publishes its `NcclRankInfo` too, so that the others do not wait for it. `reason` is its own error, which is
  * more detailed than theirs.
  */
-function ownCard(rank: number, asked: number | undefined): { card: OwnCard; reason?: Error } {
+function ownRankInfo(rank: number, asked: number | undefined): { info: OwnNcclRankInfo; reason?: Error } {
   const ncclHostId = process.env['NCCL_HOSTID'] ?? '';
   try {
-    return { card: { ...ableCard(rank, asked), ncclHostId } };
+    return { info: { ...rankInfoWithNccl(rank, asked), ncclHostId } };
   } catch (error) {
     const reason = asError(error);
     const device = { index: 0, name: '', uuid: '' };
     const problem = reason.message;
-    return { card: { rank, problem, version: '', device, ncclHostId, uniqueId: '' }, reason };
+    return { info: { rank, problem, version: '', device, ncclHostId, uniqueId: '' }, reason };
   }
 }
 
-function ableCard(rank: number, asked: number | undefined): Omit<OwnCard, 'ncclHostId'> {
+function rankInfoWithNccl(rank: number, asked: number | undefined): Omit<OwnNcclRankInfo, 'ncclHostId'> {
   const { nccl, devices } = available();
   const { index, name, uuid } = devices[chooseDevice(devices.length, asked)];
   const uniqueId = rank === 0 ? Buffer.from(loadNative().ncclUniqueId()).toString('base64') : '';

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@ringrun/core';
 
 /**
  * Returns the index of this rank's GPU among the visible ones (CUDA_VISIBLE_DEVICES): the requested one, otherwise
- * LOCAL_RANK modulo `count`, so that a rank that sees one GPU uses it. `checkCards` detects ranks that share a GPU.
+ * LOCAL_RANK modulo `count`, so that a rank that sees one GPU uses it. `checkRankInfos` detects ranks that share a GPU.
  *
  * @param count Number of GPUs that this process sees; at least 1.
  * @throws InvalidArgumentError for an index out of range or an invalid LOCAL_RANK.

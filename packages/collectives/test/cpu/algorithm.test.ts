@@ -20,19 +20,19 @@ describe('requestedAlgorithm', () => {
 });
 
 describe('checkSameAlgorithm', () => {
-  const cardsOf = (...algorithms: string[]) =>
+  const infosOf = (...algorithms: string[]) =>
     algorithms.map((algorithm, rank) => ({ rank, host: `node${rank}`, pid: 100 + rank, algorithm }));
 
   test('accepts ranks with the same algorithm, or none', () => {
     expect(() => {
-      checkSameAlgorithm(cardsOf('ring', 'ring', 'ring'));
-      checkSameAlgorithm(cardsOf('', ''));
+      checkSameAlgorithm(infosOf('ring', 'ring', 'ring'));
+      checkSameAlgorithm(infosOf('', ''));
     }).not.toThrow();
   });
 
   test('refuses ranks with different algorithms, and names both', () => {
     const refused = () => {
-      checkSameAlgorithm(cardsOf('', '', 'ring'));
+      checkSameAlgorithm(infosOf('', '', 'ring'));
     };
     expect(refused).toThrow(InvalidArgumentError);
     expect(refused).toThrow(

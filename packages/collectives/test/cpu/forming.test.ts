@@ -83,7 +83,7 @@ test.each(['shm', 'tcp'])(
   'names a rank that dies before it connects over %s within seconds',
   async (transport) => {
     const started = Date.now();
-    const reports = await reportsOf(3, 'dyingAfterCard', { env: { RINGRUN_TRANSPORT: transport } });
+    const reports = await reportsOf(3, 'dyingAfterPublishing', { env: { RINGRUN_TRANSPORT: transport } });
     for (const report of reports.slice(1))
       expect(report).toMatchObject({ name: 'PeerDiedError', peer: { rank: 0 } });
     expect(Date.now() - started).toBeLessThan(10_000);

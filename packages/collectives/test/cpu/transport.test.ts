@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 
 import { decideTransport, requestedTransport } from '../../src/cpu/transport.ts';
 
-type Card = Parameters<typeof decideTransport>[0][number];
+type RankInfo = Parameters<typeof decideTransport>[0][number];
 
-const cardsOf = (...differences: Partial<Card>[]): Card[] =>
+const infosOf = (...differences: Partial<RankInfo>[]): RankInfo[] =>
   differences.map((difference, rank) => ({
     rank,
     host: `node${rank}`,
@@ -18,7 +18,7 @@ const cardsOf = (...differences: Partial<Card>[]): Card[] =>
 
 describe('decideTransport', () => {
   test('uses shared memory if all ranks are on one host', () => {
-    expect(decideTransport(cardsOf({}, {}, {}))).toEqual({
+    expect(decideTransport(infosOf({}, {}, {}))).toEqual({
       transport: 'shm',
       hosts: [0, 0, 0],
       note: undefined,
@@ -26,7 +26,7 @@ describe('decideTransport', () => {
   });
 
   test('uses TCP between hosts of one rank each, without a note', () => {
-    expect(decideTransport(cardsOf({}, { hostId: 'two' }, { hostId: 'three' }))).toEqual({
+    expect(decideTransport(infosOf({}, { hostId: 'two' }, { hostId: 'three' }))).toEqual({
       transport: 'tcp',
       hosts: [0, 1, 2],
       note: undefined,
@@ -35,7 +35,7 @@ describe('decideTransport', () => {
 
   test('uses both if some ranks share a host, in any order of ranks', () => {
     const two = { hostId: 'two' };
-    expect(decideTransport(cardsOf({}, two, {}, two, two))).toEqual({
+    expect(decideTransport(infosOf({}, two, {}, two, two))).toEqual({
       transport: 'mixed',
       hosts: [0, 1, 0, 1, 1],
       note: undefined,
@@ -44,7 +44,7 @@ describe('decideTransport', () => {
 
   test('uses TCP if all ranks request it, without a note', () => {
     const told = { requested: 'tcp', sharedMemoryProblem: 'none' } as const;
-    expect(decideTransport(cardsOf(told, told))).toEqual({
+    expect(decideTransport(infosOf(told, told))).toEqual({
       transport: 'tcp',
       hosts: [0, 1],
       note: undefined,
@@ -56,8 +56,8 @@ describe('decideTransport', () => {
     const note =
       'using TCP between ranks of one host, because rank 1 (host node1, pid 101) has no shared memory: ' +
       'memfd_create: Operation not permitted';
-    expect(decideTransport(cardsOf({}, unable))).toEqual({ transport: 'tcp', hosts: [0, 1], note });
-    expect(decideTransport(cardsOf({}, unable, {}))).toEqual({
+    expect(decideTransport(infosOf({}, unable))).toEqual({ transport: 'tcp', hosts: [0, 1], note });
+    expect(decideTransport(infosOf({}, unable, {}))).toEqual({
       transport: 'mixed',
       hosts: [0, 1, 0],
       note,
@@ -66,21 +66,21 @@ describe('decideTransport', () => {
 
   test('refuses shared memory if it is not possible, and names the ranks', () => {
     const shm = { requested: 'shm' } as const;
-    expect(() => decideTransport(cardsOf(shm, { ...shm, hostId: 'two' }))).toThrow(
+    expect(() => decideTransport(infosOf(shm, { ...shm, hostId: 'two' }))).toThrow(
       /rank 1 \(host node1, pid 101\) cannot/,
     );
-    expect(() => decideTransport(cardsOf(shm, { ...shm, sharedMemoryProblem: 'no memfd' }))).toThrow(
+    expect(() => decideTransport(infosOf(shm, { ...shm, sharedMemoryProblem: 'no memfd' }))).toThrow(
       /no memfd/,
     );
   });
 
   test('refuses ranks with different requests', () => {
-    expect(() => decideTransport(cardsOf({ requested: 'tcp' }, {}))).toThrow(/rank 0 .* tcp, rank 1 .* auto/);
+    expect(() => decideTransport(infosOf({ requested: 'tcp' }, {}))).toThrow(/rank 0 .* tcp, rank 1 .* auto/);
   });
 
   test('refuses a loopback address beside others', () => {
-    const cards = cardsOf({ address: '127.0.1.1' }, { address: '10.0.0.2', hostId: 'two' });
-    expect(() => decideTransport(cards)).toThrow(
+    const infos = infosOf({ address: '127.0.1.1' }, { address: '10.0.0.2', hostId: 'two' });
+    expect(() => decideTransport(infos)).toThrow(
       /rank 0 .* advertises 127\.0\.1\.1, which rank 1 .* at 10\.0\.0\.2/,
     );
   });

@@ -18,11 +18,11 @@ const isFake = process.env['RINGRUN_GPU_CHECK'] !== '1';
 const timeoutMs = 1500;
 
 /** Time limit if nothing is stuck; long, for busy machines. */
-const patienceMs = 20_000;
+const rankTimeoutMs = 20_000;
 
 async function outcomes(
   faults: string[],
-  { victim = 1, timeoutMs = patienceMs }: { victim?: number; timeoutMs?: number } = {},
+  { victim = 1, timeoutMs = rankTimeoutMs }: { victim?: number; timeoutMs?: number } = {},
 ) {
   const reports = await runRanks(2, 'injectedFaults', {
     args: { faults, timeoutMs, victim },
@@ -145,7 +145,7 @@ test.runIf(isFake && requestedExtent() === 'full')(
 );
 
 test.runIf(isFake)(
-  'a rank that fails before it publishes its card fails all ranks with its error',
+  'a rank that fails before it publishes its rank info fails all ranks with its error',
   async () => {
     const faults = [
       'cuDeviceGet:1:2',

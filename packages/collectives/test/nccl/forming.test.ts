@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { describeNccl } from '@ringrun/native';
 
 import { whyUnavailable } from '../../src/nccl/availability.ts';
-import type { Card } from '../../src/nccl/card.ts';
-import { checkCards } from '../../src/nccl/card.ts';
+import type { NcclRankInfo } from '../../src/nccl/rank-info.ts';
+import { checkRankInfos } from '../../src/nccl/rank-info.ts';
 import { chooseDevice } from '../../src/nccl/device.ts';
 import { runRanks } from '../fixtures/ranks.ts';
 import { fakeGpuLibraries } from './fake-gpu.ts';
@@ -149,8 +149,8 @@ describe('the GPU of a rank', () => {
   });
 });
 
-test('cards of ranks on other hosts may have GPUs of the same index', () => {
-  const card = (rank: number): Card => ({
+test('ranks on different hosts may have GPUs of the same index', () => {
+  const info = (rank: number): NcclRankInfo => ({
     rank,
     host: `node${rank}`,
     pid: 1,
@@ -161,10 +161,10 @@ test('cards of ranks on other hosts may have GPUs of the same index', () => {
     uniqueId: '',
   });
   expect(() => {
-    checkCards([card(0), card(1)]);
+    checkRankInfos([info(0), info(1)]);
   }).not.toThrow();
   // Patch releases of NCCL's minor version are compatible.
   expect(() => {
-    checkCards([card(0), { ...card(1), version: '2.21.6' }]);
+    checkRankInfos([info(0), { ...info(1), version: '2.21.6' }]);
   }).not.toThrow();
 });

@@ -6,7 +6,7 @@ import type { Store } from '@ringrun/core';
 import { describeRank } from '../cpu/failure.ts';
 
 /** What a rank publishes about itself in the store before the communicator exists. */
-export interface Card {
+export interface NcclRankInfo {
   rank: number;
   host: string;
   pid: number;
@@ -21,35 +21,35 @@ export interface Card {
   uniqueId: string;
 }
 
-export type OwnCard = Omit<Card, 'host' | 'pid'>;
+export type OwnNcclRankInfo = Omit<NcclRankInfo, 'host' | 'pid'>;
 
 /**
- * Publishes this rank's card and returns all ranks' cards, by rank.
+ * Publishes this rank's `NcclRankInfo` and returns those of all ranks, by rank.
  *
  * @throws StoreTimeoutError naming the ranks that did not publish theirs within `timeoutMs`.
  */
-export async function exchangeCards(
+export async function exchangeRankInfos(
   store: Store,
-  own: OwnCard,
+  own: OwnNcclRankInfo,
   size: number,
   timeoutMs: number,
-): Promise<Card[]> {
-  const card: Card = { ...own, host: hostname(), pid: process.pid };
-  if (size === 1) return [card];
-  await store.set(keyOf(own.rank), JSON.stringify(card));
+): Promise<NcclRankInfo[]> {
+  const info: NcclRankInfo = { ...own, host: hostname(), pid: process.pid };
+  if (size === 1) return [info];
+  await store.set(keyOf(own.rank), JSON.stringify(info));
   const keys = Array.from({ length: size }, (_, rank) => keyOf(rank));
   await store.wait(keys, { timeoutMs }).catch((error: unknown) => {
-    throw error instanceof StoreTimeoutError ? namingRanks(error, card, keys, timeoutMs) : error;
+    throw error instanceof StoreTimeoutError ? namingRanks(error, info, keys, timeoutMs) : error;
   });
   const values = await Promise.all(keys.map((key) => store.get(key, { timeoutMs })));
-  return values.map((value) => JSON.parse(Buffer.from(value).toString()) as Card);
+  return values.map((value) => JSON.parse(Buffer.from(value).toString()) as NcclRankInfo);
 }
 
 const keyOf = (rank: number): string => `nccl/card/${rank}`;
 
 function namingRanks(
   error: StoreTimeoutError,
-  own: Card,
+  own: NcclRankInfo,
   keys: readonly string[],
   timeoutMs: number,
 ): StoreTimeoutError {
@@ -63,24 +63,24 @@ function namingRanks(
 }
 
 /**
- * Checks that the ranks can form a communicator. All ranks read the same cards, so all of them throw the same error.
+ * Checks that the ranks can form a communicator. All ranks read the same `NcclRankInfo`s, so all of them throw the same error.
  *
  * @throws RingrunError `ERR_NCCL_UNAVAILABLE` for a rank without NCCL, `ERR_VERSION_MISMATCH` for two versions of it;
  * InvalidArgumentError for ranks that share a GPU.
  */
-export function checkCards(cards: readonly Card[]): void {
-  const without = cards.find(({ problem }) => problem !== '');
+export function checkRankInfos(infos: readonly NcclRankInfo[]): void {
+  const without = infos.find(({ problem }) => problem !== '');
   if (without) {
     throw new RingrunError('ERR_NCCL_UNAVAILABLE', `${describeRank(without)}: ${without.problem}`);
   }
-  checkVersions(cards);
-  checkGpusAreDifferent(cards);
+  checkVersions(infos);
+  checkGpusAreDifferent(infos);
 }
 
 /** NCCL's wire protocol follows its minor version. */
-function checkVersions(cards: readonly Card[]): void {
-  const [first] = cards;
-  const other = cards.find(({ version }) => minorOf(version) !== minorOf(first.version));
+function checkVersions(infos: readonly NcclRankInfo[]): void {
+  const [first] = infos;
+  const other = infos.find(({ version }) => minorOf(version) !== minorOf(first.version));
   if (other === undefined) return;
   throw new RingrunError(
     'ERR_VERSION_MISMATCH',
@@ -91,17 +91,17 @@ function checkVersions(cards: readonly Card[]): void {
 const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.');
 
 /** NCCL itself reports this late, while it connects, and only on some ranks ("Duplicate GPU detected"). */
-function checkGpusAreDifferent(cards: readonly Card[]): void {
-  const users = new Map<string, Card>();
-  for (const card of cards) {
-    const key = `${card.device.uuid} ${card.ncclHostId}`;
+function checkGpusAreDifferent(infos: readonly NcclRankInfo[]): void {
+  const users = new Map<string, NcclRankInfo>();
+  for (const info of infos) {
+    const key = `${info.device.uuid} ${info.ncclHostId}`;
     const other = users.get(key);
-    if (other) throw sharedGpu(other, card);
-    users.set(key, card);
+    if (other) throw sharedGpu(other, info);
+    users.set(key, info);
   }
 }
 
-function sharedGpu(first: Card, second: Card): InvalidArgumentError {
+function sharedGpu(first: NcclRankInfo, second: NcclRankInfo): InvalidArgumentError {
   const { name, uuid, index } = second.device;
   return new InvalidArgumentError(
     `${describeRank(first)} and ${describeRank(second)} would share GPU ${index} (${name}, ${uuid}), but NCCL needs one GPU for each rank. ` +

@@ -10,7 +10,7 @@ import type { RequestedTransport } from './transport.ts';
 const protocol = 3;
 
 /** What a rank publishes about itself in the store before it is connected. */
-export interface Card {
+export interface RankInfo {
   protocol: number;
   rank: number;
   size: number;
@@ -31,26 +31,26 @@ export interface Card {
   token: string;
 }
 
-export function cardOf(
-  own: Pick<Card, 'rank' | 'size' | 'hostId' | 'requested' | 'algorithm' | 'address'>,
+export function rankInfoOf(
+  own: Pick<RankInfo, 'rank' | 'size' | 'hostId' | 'requested' | 'algorithm' | 'address'>,
   listening: NativeListening,
-): Card {
+): RankInfo {
   return { protocol, host: hostname(), pid: process.pid, ...own, ...listening };
 }
 
 /**
- * Publishes this rank's card and returns all ranks' cards, by rank.
+ * Publishes this rank's `RankInfo` and returns those of all ranks, by rank.
  *
  * @throws StoreTimeoutError naming the ranks that did not publish theirs within `timeoutMs`.
  */
-export async function exchangeCards(store: Store, own: Card, timeoutMs: number): Promise<Card[]> {
+export async function exchangeRankInfos(store: Store, own: RankInfo, timeoutMs: number): Promise<RankInfo[]> {
   await store.set(keyOf(own.rank), JSON.stringify(own));
   const keys = Array.from({ length: own.size }, (_, rank) => keyOf(rank));
   await store.wait(keys, { timeoutMs }).catch((error: unknown) => {
     throw error instanceof StoreTimeoutError ? namingRanks(error, own, keys, timeoutMs) : error;
   });
   const values = await Promise.all(keys.map((key) => store.get(key, { timeoutMs })));
-  return values.map((value, rank) => readCard(value, rank, own));
+  return values.map((value, rank) => readRankInfo(value, rank, own));
 }
 
 function keyOf(rank: number): string {
@@ -59,7 +59,7 @@ function keyOf(rank: number): string {
 
 function namingRanks(
   error: StoreTimeoutError,
-  own: Card,
+  own: RankInfo,
   keys: readonly string[],
   timeoutMs: number,
 ): StoreTimeoutError {
@@ -73,28 +73,28 @@ function namingRanks(
   );
 }
 
-function readCard(value: Uint8Array, rank: number, own: Card): Card {
-  const card = parseCard(value);
-  if (card?.protocol !== protocol) {
+function readRankInfo(value: Uint8Array, rank: number, own: RankInfo): RankInfo {
+  const info = parseRankInfo(value);
+  if (info?.protocol !== protocol) {
     throw new RingrunError(
       'ERR_VERSION_MISMATCH',
-      `rank ${rank} uses wire protocol ${card?.protocol ?? 'unknown'}, rank ${own.rank} uses ${protocol}: ` +
+      `rank ${rank} uses wire protocol ${info?.protocol ?? 'unknown'}, rank ${own.rank} uses ${protocol}: ` +
         'install the same version of ringrun on every host',
     );
   }
-  if (card.rank !== rank || card.size !== own.size) {
+  if (info.rank !== rank || info.size !== own.size) {
     throw new RingrunError(
       'ERR_WORLD_MISMATCH',
-      `rank ${rank} (host ${card.host}, pid ${card.pid}) registered as rank ${card.rank} of ${card.size}, ` +
+      `rank ${rank} (host ${info.host}, pid ${info.pid}) registered as rank ${info.rank} of ${info.size}, ` +
         `but rank ${own.rank} expects rank ${rank} of ${own.size}. Check that no other job uses this store`,
     );
   }
-  return card;
+  return info;
 }
 
-function parseCard(value: Uint8Array): Card | undefined {
+function parseRankInfo(value: Uint8Array): RankInfo | undefined {
   try {
-    return JSON.parse(Buffer.from(value).toString()) as Card;
+    return JSON.parse(Buffer.from(value).toString()) as RankInfo;
   } catch {
     return undefined;
   }
