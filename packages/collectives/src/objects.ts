@@ -12,13 +12,13 @@ import type {
 import { packObject, unpackObject } from './packing.ts';
 
 /**
- * The collectives that object collectives are built on, in their synchronous or asynchronous form. A `ProcessGroup` is
- * a carrier.
+ * The collectives that object collectives are built on, in their synchronous or asynchronous form. A `ProcessGroup`
+ * has the asynchronous ones.
  *
  * Lengths are exchanged first, then bytes. A rank whose object cannot be packed sends -1 as its length, so that no rank
  * waits for it and all ranks stop after the same step, ready for the next operation.
  */
-export interface Carrier {
+export interface ByteCollectives {
   readonly rank: number;
   readonly size: number;
   broadcast(tensor: TypedArray, options: BroadcastObjectOptions): Promise<void> | void;
@@ -32,26 +32,27 @@ export interface Carrier {
 }
 
 /** An object collective. Each step is one collective: yields its promise, or undefined if it has already completed. */
-export type Journey<Result> = Generator<Promise<void> | void, Result, void>;
+export type ObjectCollective<Result> = Generator<Promise<void> | void, Result, void>;
 
-export async function travelLater<Result>(journey: Journey<Result>): Promise<Result> {
+/** Runs an object collective and awaits each step. */
+export async function runAsync<Result>(collective: ObjectCollective<Result>): Promise<Result> {
   for (;;) {
-    const step = journey.next();
+    const step = collective.next();
     if (step.done) return step.value;
     await step.value;
   }
 }
 
-/** For a carrier with synchronous collectives. */
-export function travelNow<Result>(journey: Journey<Result>): Result {
+/** Runs an object collective whose steps are synchronous (`syncByteCollectives`). */
+export function runSync<Result>(collective: ObjectCollective<Result>): Result {
   for (;;) {
-    const step = journey.next();
+    const step = collective.next();
     if (step.done) return step.value;
   }
 }
 
 /** The `…Sync` forms of a group's collectives. */
-export function carrierNow(group: ProcessGroup): Carrier {
+export function syncByteCollectives(group: ProcessGroup): ByteCollectives {
   return {
     rank: group.rank,
     size: group.size,
@@ -71,79 +72,83 @@ export function carrierNow(group: ProcessGroup): Carrier {
 }
 
 export function* broadcastObject<T>(
-  carrier: Carrier,
+  group: ByteCollectives,
   object: T,
   options: BroadcastObjectOptions,
-): Journey<T> {
+): ObjectCollective<T> {
   const { src = 0 } = options;
-  const own = carrier.rank === src ? pack(object, 'object') : nothing;
+  const own = group.rank === src ? pack(object, 'object') : nothing;
   const lengths = Float64Array.of(lengthOf(own));
-  yield carrier.broadcast(lengths, options);
+  yield group.broadcast(lengths, options);
   requirePacked(own, lengths, [src]);
-  const bytes = carrier.rank === src ? own.bytes : new Uint8Array(lengths[0]);
-  yield carrier.broadcast(bytes, options);
-  return carrier.rank === src ? object : (unpackObject(bytes) as T);
+  const bytes = group.rank === src ? own.bytes : new Uint8Array(lengths[0]);
+  yield group.broadcast(bytes, options);
+  return group.rank === src ? object : (unpackObject(bytes) as T);
 }
 
-export function* allGatherObject<T>(carrier: Carrier, object: T, options: CollectiveOptions): Journey<T[]> {
+export function* allGatherObject<T>(
+  group: ByteCollectives,
+  object: T,
+  options: CollectiveOptions,
+): ObjectCollective<T[]> {
   const own = pack(object, 'object');
-  const lengths = yield* everybodysLengths(carrier, own, options);
+  const lengths = yield* allLengths(group, own, options);
   const output = arraysFor(lengths);
-  yield carrier.allGather(output, own.bytes, options);
+  yield group.allGather(output, own.bytes, options);
   return output.map((bytes) => unpackObject(bytes) as T);
 }
 
 export function* gatherObject<T>(
-  carrier: Carrier,
+  group: ByteCollectives,
   object: T,
   options: GatherObjectOptions,
-): Journey<T[] | undefined> {
+): ObjectCollective<T[] | undefined> {
   const { dst = 0 } = options;
   const own = pack(object, 'object');
   // All ranks need all lengths, to know whether the bytes follow.
-  const lengths = yield* everybodysLengths(carrier, own, options);
-  if (carrier.rank !== dst) {
-    yield carrier.gather(own.bytes, options);
+  const lengths = yield* allLengths(group, own, options);
+  if (group.rank !== dst) {
+    yield group.gather(own.bytes, options);
     return undefined;
   }
   const output = arraysFor(lengths);
-  yield carrier.gather(own.bytes, { ...options, output });
+  yield group.gather(own.bytes, { ...options, output });
   return output.map((bytes) => unpackObject(bytes) as T);
 }
 
 export function* scatterObject<T>(
-  carrier: Carrier,
+  group: ByteCollectives,
   objects: readonly T[] | undefined,
   options: ScatterObjectOptions,
-): Journey<T> {
+): ObjectCollective<T> {
   const { src = 0 } = options;
-  const isSource = carrier.rank === src;
-  const own = isSource ? packEach(objects, carrier.size) : [];
-  const lengths = Float64Array.from({ length: carrier.size }, (_, rank) => lengthOf(own[rank] ?? nothing));
-  yield carrier.broadcast(lengths, options);
+  const isSource = group.rank === src;
+  const own = isSource ? packEach(objects, group.size) : [];
+  const lengths = Float64Array.from({ length: group.size }, (_, rank) => lengthOf(own[rank] ?? nothing));
+  yield group.broadcast(lengths, options);
   requirePacked(
     own.find(({ problem }) => problem) ?? nothing,
     lengths,
     Array.from(lengths, () => src),
   );
-  const bytes = new Uint8Array(lengths[carrier.rank]);
-  const input = own.map((cargo) => cargo.bytes);
-  yield carrier.scatter(bytes, isSource ? { ...options, input } : options);
+  const bytes = new Uint8Array(lengths[group.rank]);
+  const input = own.map((payload) => payload.bytes);
+  yield group.scatter(bytes, isSource ? { ...options, input } : options);
   return unpackObject(bytes) as T;
 }
 
 /** A packed object, or the reason why it could not be packed. */
-interface Cargo {
+interface Payload {
   bytes: Uint8Array;
   problem?: InvalidArgumentError;
 }
 
-const nothing: Cargo = { bytes: new Uint8Array() };
+const nothing: Payload = { bytes: new Uint8Array() };
 
 /** Sent in place of a length. Lengths are float64, which is exact for all array lengths. */
 const notPacked = -1;
 
-function pack(object: unknown, name: string): Cargo {
+function pack(object: unknown, name: string): Payload {
   try {
     return { bytes: packObject(object, name) };
   } catch (error) {
@@ -152,7 +157,7 @@ function pack(object: unknown, name: string): Cargo {
   }
 }
 
-function packEach(objects: unknown, size: number): Cargo[] {
+function packEach(objects: unknown, size: number): Payload[] {
   if (Array.isArray(objects) && objects.length === size) {
     return objects.map((object: unknown, rank) => pack(object, `objects[${rank}]`));
   }
@@ -163,24 +168,24 @@ function packEach(objects: unknown, size: number): Cargo[] {
   return Array.from({ length: size }, () => ({ ...nothing, problem }));
 }
 
-function lengthOf({ bytes, problem }: Cargo): number {
+function lengthOf({ bytes, problem }: Payload): number {
   return problem ? notPacked : bytes.length;
 }
 
-function* everybodysLengths(
-  carrier: Carrier,
-  own: Cargo,
+function* allLengths(
+  group: ByteCollectives,
+  own: Payload,
   { timeoutMs }: CollectiveOptions,
 ): Generator<Promise<void> | void, Float64Array, void> {
-  const lengths = new Float64Array(carrier.size);
+  const lengths = new Float64Array(group.size);
   const options = timeoutMs === undefined ? {} : { timeoutMs };
-  yield carrier.allGather(lengths, Float64Array.of(lengthOf(own)), options);
+  yield group.allGather(lengths, Float64Array.of(lengthOf(own)), options);
   requirePacked(own, lengths, [...lengths.keys()]);
   return lengths;
 }
 
 /** @param owners `owners[i]` is the rank whose object has `lengths[i]` bytes. */
-function requirePacked({ problem }: Cargo, lengths: Float64Array, owners: readonly number[]): void {
+function requirePacked({ problem }: Payload, lengths: Float64Array, owners: readonly number[]): void {
   if (problem) throw problem;
   const failed = new Set(owners.filter((_, i) => lengths[i] === notPacked));
   if (failed.size === 0) return;

@@ -39,11 +39,11 @@ describe('a group of one', () => {
   });
 
   test('refuses a synchronous operation while an object collective is pending', async () => {
-    const travelling = group.broadcastObject(object);
+    const broadcasting = group.broadcastObject(object);
     expect(() => {
       group.barrierSync();
     }).toThrow(/await the promise of broadcastObject/);
-    await travelling;
+    await broadcasting;
     await group.barrier();
     group.barrierSync();
   });

@@ -17,8 +17,8 @@ import type {
   TypedArrayOf,
   Work,
 } from '@ringrun/core';
-import type { Carrier, Journey } from '../objects.ts';
-import * as journeys from '../objects.ts';
+import type { ByteCollectives, ObjectCollective } from '../objects.ts';
+import * as objectCollectives from '../objects.ts';
 import type * as Options from '@ringrun/core';
 import { checkedDType, checkedLength, checkedRank, checkedTimeout } from './arguments.ts';
 import type { Exchange } from './exchanges.ts';
@@ -266,32 +266,36 @@ export class CpuGroup implements ProcessGroup {
 
   async broadcastObject<T>(object: T, options: Options.BroadcastObjectOptions = {}): Promise<T> {
     this.checkOptions('broadcastObject', options, collectiveOptions.broadcastObject);
-    return this.#travelLater(options, (carrier) => journeys.broadcastObject(carrier, object, options));
+    return this.#runObjectAsync(options, (group) =>
+      objectCollectives.broadcastObject(group, object, options),
+    );
   }
 
   broadcastObjectSync<T>(object: T, options: Options.BroadcastObjectOptions = {}): T {
     this.checkOptions('broadcastObjectSync', options, collectiveOptions.broadcastObject);
-    return this.#travelNow(options, (carrier) => journeys.broadcastObject(carrier, object, options));
+    return this.#runObjectSync(options, (group) => objectCollectives.broadcastObject(group, object, options));
   }
 
   async allGatherObject<T>(object: T, options: CollectiveOptions = {}): Promise<T[]> {
     this.checkOptions('allGatherObject', options, collectiveOptions.allGatherObject);
-    return this.#travelLater(options, (carrier) => journeys.allGatherObject(carrier, object, options));
+    return this.#runObjectAsync(options, (group) =>
+      objectCollectives.allGatherObject(group, object, options),
+    );
   }
 
   allGatherObjectSync<T>(object: T, options: CollectiveOptions = {}): T[] {
     this.checkOptions('allGatherObjectSync', options, collectiveOptions.allGatherObject);
-    return this.#travelNow(options, (carrier) => journeys.allGatherObject(carrier, object, options));
+    return this.#runObjectSync(options, (group) => objectCollectives.allGatherObject(group, object, options));
   }
 
   async gatherObject<T>(object: T, options: Options.GatherObjectOptions = {}): Promise<T[] | undefined> {
     this.checkOptions('gatherObject', options, collectiveOptions.gatherObject);
-    return this.#travelLater(options, (carrier) => journeys.gatherObject(carrier, object, options));
+    return this.#runObjectAsync(options, (group) => objectCollectives.gatherObject(group, object, options));
   }
 
   gatherObjectSync<T>(object: T, options: Options.GatherObjectOptions = {}): T[] | undefined {
     this.checkOptions('gatherObjectSync', options, collectiveOptions.gatherObject);
-    return this.#travelNow(options, (carrier) => journeys.gatherObject(carrier, object, options));
+    return this.#runObjectSync(options, (group) => objectCollectives.gatherObject(group, object, options));
   }
 
   async scatterObject<T>(
@@ -299,12 +303,12 @@ export class CpuGroup implements ProcessGroup {
     options: Options.ScatterObjectOptions = {},
   ): Promise<T> {
     this.checkOptions('scatterObject', options, collectiveOptions.scatterObject);
-    return this.#travelLater(options, (carrier) => journeys.scatterObject(carrier, objects, options));
+    return this.#runObjectAsync(options, (group) => objectCollectives.scatterObject(group, objects, options));
   }
 
   scatterObjectSync<T>(objects: readonly T[] | undefined, options: Options.ScatterObjectOptions = {}): T {
     this.checkOptions('scatterObjectSync', options, collectiveOptions.scatterObject);
-    return this.#travelNow(options, (carrier) => journeys.scatterObject(carrier, objects, options));
+    return this.#runObjectSync(options, (group) => objectCollectives.scatterObject(group, objects, options));
   }
 
   settleSync(): void {
@@ -334,18 +338,21 @@ export class CpuGroup implements ProcessGroup {
     });
   }
 
-  async #travelLater<Result>(
+  async #runObjectAsync<Result>(
     options: ObjectOptions,
-    journeyOf: (carrier: Carrier) => Journey<Result>,
+    collectiveOf: (group: ByteCollectives) => ObjectCollective<Result>,
   ): Promise<Result> {
     this.#checkObjectOptions(options);
     this.#refuseUnlessUsable();
-    return await this.#turns.severalSteps(() => journeys.travelLater(journeyOf(this.#inThisTurn())));
+    return await this.#turns.severalSteps(() => objectCollectives.runAsync(collectiveOf(this.#inThisTurn())));
   }
 
-  #travelNow<Result>(options: ObjectOptions, journeyOf: (carrier: Carrier) => Journey<Result>): Result {
+  #runObjectSync<Result>(
+    options: ObjectOptions,
+    collectiveOf: (group: ByteCollectives) => ObjectCollective<Result>,
+  ): Result {
     this.#checkObjectOptions(options);
-    return journeys.travelNow(journeyOf(journeys.carrierNow(this)));
+    return objectCollectives.runSync(collectiveOf(objectCollectives.syncByteCollectives(this)));
   }
 
   /** Checked before the first step: otherwise the other ranks would start the second step and wait. */
