@@ -9,6 +9,8 @@ export type DType16 = 'float16' | 'bfloat16';
 /**
  * The prototype property that holds the dtype. The tag cannot: it is 'Uint16Array' for every subclass. `instanceof`
  * fails between two copies of this package or two realms; the symbol registry is shared by all of them.
+ *
+ * @internal
  */
 export const dtypeOfBits = Symbol.for('ringrun.dtypeOfBits');
 
@@ -47,6 +49,7 @@ abstract class Bits16 extends Uint16Array {
  * structuredClone and postMessage keep the bits but not the class: create a view over the received array.
  */
 export class Float16Bits extends Bits16 {
+  /** @internal */
   get [dtypeOfBits](): 'float16' {
     return 'float16';
   }
@@ -67,6 +70,7 @@ export class Float16Bits extends Bits16 {
  * bits. Otherwise the same as `Float16Bits`.
  */
 export class BFloat16Bits extends Bits16 {
+  /** @internal */
   get [dtypeOfBits](): 'bfloat16' {
     return 'bfloat16';
   }

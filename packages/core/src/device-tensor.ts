@@ -16,7 +16,9 @@ export interface DeviceMemory {
 
 /** Copies between the GPU and host memory, as the tensor's group carries them out. */
 export interface DeviceCopies {
+  /** Copies `from` into `tensor`, which has the same dtype and length. */
   toDevice(tensor: DeviceTensor, from: TypedArray, options: CollectiveOptions): Promise<void>;
+  /** Copies `tensor` into `to`, which has the same dtype and length. */
   toHost(tensor: DeviceTensor, to: TypedArray, options: CollectiveOptions): Promise<void>;
 }
 
@@ -26,6 +28,7 @@ export interface DeviceCopies {
  * library's memory.
  */
 export class DeviceTensor {
+  /** Element type. */
   readonly dtype: DType;
   /** Number of elements. */
   readonly length: number;
@@ -47,6 +50,7 @@ export class DeviceTensor {
     this.byteOffset = place.byteOffset;
   }
 
+  /** Size of the elements in bytes. */
   get byteLength(): number {
     return this.length * bytesPerElement[this.dtype];
   }
@@ -97,7 +101,10 @@ export class DeviceTensor {
 /** What collectives accept: typed arrays in host memory and, with backend nccl, tensors on a GPU. */
 export type Tensor = TypedArray | DeviceTensor;
 
-/** @throws InvalidArgumentError if the lengths differ. */
+/**
+ * @throws InvalidArgumentError if the lengths differ.
+ * @internal
+ */
 export function checkAsLong(tensor: DeviceTensor, array: TypedArray): void {
   if (tensor.length === array.length) return;
   throw new InvalidArgumentError(

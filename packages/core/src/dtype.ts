@@ -2,15 +2,25 @@ import { BFloat16Bits, dtypeOfBits, Float16Bits } from './bits16.ts';
 
 /** The typed array class for each dtype. Dtypes are named as in numpy and torch. */
 export interface TypedArrayOf {
+  /** IEEE 754 binary32. */
   float32: Float32Array;
+  /** IEEE 754 binary64. */
   float64: Float64Array;
+  /** Signed, 8 bits. */
   int8: Int8Array;
+  /** Unsigned, 8 bits; also a Buffer. */
   uint8: Uint8Array;
+  /** Signed, 32 bits. */
   int32: Int32Array;
+  /** Unsigned, 32 bits. */
   uint32: Uint32Array;
+  /** Signed, 64 bits. */
   int64: BigInt64Array;
+  /** Unsigned, 64 bits. */
   uint64: BigUint64Array;
+  /** Bit patterns of IEEE 754 binary16. */
   float16: Float16Bits;
+  /** Bit patterns of bfloat16, the upper half of a float32. */
   bfloat16: BFloat16Bits;
 }
 
@@ -19,8 +29,11 @@ export type DType = keyof TypedArrayOf;
 
 /** Node's own Float16Array (Node ≥ 24), which the types of Node 20 do not declare. */
 export interface NodeFloat16Array extends ArrayBufferView {
+  /** Name of the class. */
   readonly [Symbol.toStringTag]: 'Float16Array';
+  /** Number of elements. */
   readonly length: number;
+  /** Returns the elements from `begin` up to `end`, in the same memory. */
   subarray(begin?: number, end?: number): NodeFloat16Array;
 }
 

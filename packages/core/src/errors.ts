@@ -2,6 +2,7 @@
  * Base class of all ringrun errors: a stable `code`, and a message with the given value, the expected one and a fix.
  */
 export class RingrunError extends Error {
+  /** Stable name of the kind of failure, such as `ERR_PEER_DIED`; docs/errors.md lists all of them. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -20,13 +21,17 @@ export class InvalidArgumentError extends RingrunError {
 
 /** A rank and the process that runs it, as error messages name it. */
 export interface RankIdentity {
+  /** Rank in the group of the operation, from 0. */
   rank: number;
+  /** Host name of the rank's machine. */
   host: string;
+  /** Process id on that host. */
   pid: number;
 }
 
 /** A process of the group exited, or its connection broke, while other ranks still needed it. */
 export class PeerDiedError extends RingrunError {
+  /** The rank that is gone. */
   readonly peer: RankIdentity;
   /** The operation that failed on this rank, such as `allReduce #41 (float32, 1,048,576 elements)`. */
   readonly operation: string;
@@ -40,7 +45,9 @@ export class PeerDiedError extends RingrunError {
 
 /** An operation did not complete in time. The message names the missing ranks and the last known operation of each. */
 export class CollectiveTimeoutError extends RingrunError {
+  /** The ranks that the operation waited for. */
   readonly missing: readonly RankIdentity[];
+  /** The operation that timed out on this rank, such as `allReduce #41 (float32, 1,048,576 elements)`. */
   readonly operation: string;
 
   constructor(missing: readonly RankIdentity[], operation: string, message: string) {
@@ -61,6 +68,7 @@ export class CollectiveMismatchError extends RingrunError {
 
 /** Keys were not set in time, or the store could not be reached. */
 export class StoreTimeoutError extends RingrunError {
+  /** The keys that were not set; empty if the store could not be reached. */
   readonly missingKeys: readonly string[];
 
   constructor(missingKeys: readonly string[], message: string) {

@@ -11,7 +11,11 @@ export type OptionNames<Options extends object> = Readonly<Record<keyof Options,
 
 type Names = Readonly<Record<string, true | undefined>>;
 
-/** Why `given` cannot be the options of `where`, as the message of an error; undefined where it can. */
+/**
+ * Why `given` cannot be the options of `where`, as the message of an error; undefined where it can.
+ *
+ * @internal
+ */
 export function optionsProblem(where: string, given: unknown, names: Names): string | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -25,7 +29,12 @@ export function optionsProblem(where: string, given: unknown, names: Names): str
   return undefined;
 }
 
-/** The candidate that `word` is a misspelling of: at most a third of its letters, and three, wrong, missing or too many; undefined where none is. */
+/**
+ * The candidate that `word` is a misspelling of: at most a third of its letters, and three, wrong, missing or too
+ * many; undefined where none is.
+ *
+ * @internal
+ */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const most = Math.min(3, Math.floor(word.length / 3));
   const ranked = candidates.map((candidate) => ({ candidate, distance: editDistance(word, candidate) }));

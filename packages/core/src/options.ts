@@ -11,50 +11,61 @@ export const defaultTimeoutMs = 30 * 60 * 1000;
  */
 export type TensorByRank = Tensor | readonly Tensor[];
 
+/** Options of every operation of a {@link ProcessGroup}. */
 export interface CollectiveOptions {
   /** Milliseconds until this operation fails with a `CollectiveTimeoutError`. Default: the group's `timeoutMs`. */
   timeoutMs?: number;
 }
 
+/** Option of the operations that reduce. */
 export interface ReduceOpOption {
   /** The reduction. Default: `SUM`, as in torch.distributed.all_reduce. */
   op?: ReduceOp;
 }
 
+/** Option of the operations in which one rank sends to all. */
 export interface SourceOption {
   /** Rank that holds the data to send. Default: 0. */
   src?: number;
 }
 
+/** Option of the operations in which one rank receives from all. */
 export interface DestinationOption {
   /** Rank that receives the result. Default: 0. */
   dst?: number;
 }
 
+/** Option of point-to-point messages. */
 export interface TagOption {
   /** Distinguishes messages between the same two ranks: an integer from 0 to 2^31 − 1. Default: 0. */
   tag?: number;
 }
 
+/** Options of {@link ProcessGroup.allReduce} and {@link ProcessGroup.allReduceCoalesced}. */
 export interface AllReduceOptions extends CollectiveOptions, ReduceOpOption {}
 
-/** `src` is optional, unlike in torch. Default: 0. */
+/** Options of {@link ProcessGroup.broadcast}. `src` is optional, unlike in torch. */
 export interface BroadcastOptions extends CollectiveOptions, SourceOption {}
 
+/** Options of {@link ProcessGroup.reduce}. */
 export interface ReduceOptions extends CollectiveOptions, ReduceOpOption, DestinationOption {}
 
+/** Options of {@link ProcessGroup.reduceScatter}. */
 export interface ReduceScatterOptions extends CollectiveOptions, ReduceOpOption {}
 
+/** Options of {@link ProcessGroup.gather}. */
 export interface GatherOptions extends CollectiveOptions, DestinationOption {
   /** Receives the ranks' inputs. Only on rank `dst`. */
   output?: TensorByRank;
 }
 
+/** Options of {@link ProcessGroup.scatter}. */
 export interface ScatterOptions extends CollectiveOptions, SourceOption {
   /** The parts to send to the ranks. Only on rank `src`. */
   input?: TensorByRank;
 }
 
+/** Options of {@link ProcessGroup.allToAll}. */
 export interface AllToAllOptions extends CollectiveOptions {
   /** Elements of `output` received from each rank, if it is one array. Default: equal parts. */
   outputSplitSizes?: readonly number[];
@@ -62,22 +73,29 @@ export interface AllToAllOptions extends CollectiveOptions {
   inputSplitSizes?: readonly number[];
 }
 
+/** Options of {@link ProcessGroup.send} and {@link ProcessGroup.isend}. */
 export interface SendOptions extends CollectiveOptions, TagOption {}
 
+/** Options of {@link ProcessGroup.recv} and {@link ProcessGroup.irecv}. */
 export interface RecvOptions extends CollectiveOptions, TagOption {
   /** Rank that sends. Default: any rank; the first message with this tag is received. */
   src?: number;
 }
 
+/** Options of {@link ProcessGroup.broadcastObject}. */
 export interface BroadcastObjectOptions extends CollectiveOptions, SourceOption {}
 
+/** Options of {@link ProcessGroup.gatherObject}. */
 export interface GatherObjectOptions extends CollectiveOptions, DestinationOption {}
 
+/** Options of {@link ProcessGroup.scatterObject}. */
 export interface ScatterObjectOptions extends CollectiveOptions, SourceOption {}
 
 /**
- * Option names of the methods of `ProcessGroup`. ringrun's functions pass `group` along, and the group compares it with
- * itself.
+ * Option names of the methods of `ProcessGroup`. ringrun's functions pass `group` along, and the group compares it
+ * with itself.
+ *
+ * @internal
  */
 export const collectiveOptions = {
   allReduce: { op: true, group: true, timeoutMs: true },
@@ -113,7 +131,11 @@ export const collectiveOptions = {
   scatterObject: NamesOf<ScatterObjectOptions>;
 };
 
-/** For functions whose only option is `timeoutMs`. */
+/**
+ * For functions whose only option is `timeoutMs`.
+ *
+ * @internal
+ */
 export const timeoutOption: OptionNames<CollectiveOptions> = { timeoutMs: true };
 
 type NamesOf<Options extends object> = OptionNames<Options & { group: unknown }>;

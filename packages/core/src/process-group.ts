@@ -64,6 +64,7 @@ export interface ProcessGroup {
    * @throws InvalidArgumentError for an op that the dtype does not support (see `ReduceOp`).
    */
   allReduce(tensor: Tensor, options?: AllReduceOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.allReduce}. */
   allReduceSync(tensor: Tensor, options?: AllReduceOptions): void;
 
   /**
@@ -78,6 +79,7 @@ export interface ProcessGroup {
    * that differ.
    */
   allReduceCoalesced(tensors: readonly Tensor[], options?: AllReduceOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.allReduceCoalesced}. */
   allReduceCoalescedSync(tensors: readonly Tensor[], options?: AllReduceOptions): void;
 
   /**
@@ -85,6 +87,7 @@ export interface ProcessGroup {
    * The tensors of the other ranks are not changed (in torch their contents are undefined afterwards).
    */
   reduce(tensor: Tensor, options?: ReduceOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.reduce}. */
   reduceSync(tensor: Tensor, options?: ReduceOptions): void;
 
   /**
@@ -95,10 +98,12 @@ export interface ProcessGroup {
    * but `input[i]` has the same length on every rank.
    */
   reduceScatter(output: Tensor, input: TensorByRank, options?: ReduceScatterOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.reduceScatter}. */
   reduceScatterSync(output: Tensor, input: TensorByRank, options?: ReduceScatterOptions): void;
 
   /** Copies the tensor of rank `src` to every rank (torch.distributed.broadcast). Default of `src`: 0. */
   broadcast(tensor: Tensor, options?: BroadcastOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.broadcast}. */
   broadcastSync(tensor: Tensor, options?: BroadcastOptions): void;
 
   /**
@@ -109,6 +114,7 @@ export interface ProcessGroup {
    * @param input [length]; may be this rank's part of `output`, which is then not changed.
    */
   allGather(output: TensorByRank, input: Tensor, options?: CollectiveOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.allGather}. */
   allGatherSync(output: TensorByRank, input: Tensor, options?: CollectiveOptions): void;
 
   /**
@@ -119,6 +125,7 @@ export interface ProcessGroup {
    * as that rank's input.
    */
   gather(input: Tensor, options?: GatherOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.gather}. */
   gatherSync(input: Tensor, options?: GatherOptions): void;
 
   /**
@@ -129,6 +136,7 @@ export interface ProcessGroup {
    * as that rank's output.
    */
   scatter(output: Tensor, options?: ScatterOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.scatter}. */
   scatterSync(output: Tensor, options?: ScatterOptions): void;
 
   /**
@@ -140,6 +148,7 @@ export interface ProcessGroup {
    * Both arguments are arrays, or both are lists.
    */
   allToAll(output: TensorByRank, input: TensorByRank, options?: AllToAllOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.allToAll}. */
   allToAllSync(output: TensorByRank, input: TensorByRank, options?: AllToAllOptions): void;
 
   /**
@@ -150,6 +159,7 @@ export interface ProcessGroup {
    * @throws InvalidArgumentError if `dst` is this rank, as in torch.
    */
   send(tensor: Tensor, dst: number, options?: SendOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.send}. */
   sendSync(tensor: Tensor, dst: number, options?: SendOptions): void;
   /** Starts a `send` (torch.distributed.isend). Throws synchronously for invalid arguments. */
   isend(tensor: Tensor, dst: number, options?: SendOptions): Work;
@@ -161,12 +171,14 @@ export interface ProcessGroup {
    * @param tensor has the length and dtype of the message; otherwise a `CollectiveMismatchError` shows both sides.
    */
   recv(tensor: Tensor, options?: RecvOptions): Promise<number>;
+  /** Blocking form of {@link ProcessGroup.recv}. */
   recvSync(tensor: Tensor, options?: RecvOptions): number;
   /** Starts a `recv` (torch.distributed.irecv). Throws synchronously for invalid arguments. */
   irecv(tensor: Tensor, options?: RecvOptions): Work<number>;
 
   /** Resolves when every rank has called it (torch.distributed.barrier). */
   barrier(options?: CollectiveOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.barrier}. */
   barrierSync(options?: CollectiveOptions): void;
 
   /**
@@ -175,6 +187,7 @@ export interface ProcessGroup {
    * rank.
    */
   monitoredBarrier(options?: CollectiveOptions): Promise<void>;
+  /** Blocking form of {@link ProcessGroup.monitoredBarrier}. */
   monitoredBarrierSync(options?: CollectiveOptions): void;
 
   /**
@@ -190,6 +203,7 @@ export interface ProcessGroup {
    * other ranks throw a RingrunError `ERR_OBJECT_NOT_PACKED` that names the rank. The group remains usable.
    */
   broadcastObject<T>(object: T, options?: BroadcastObjectOptions): Promise<T>;
+  /** Blocking form of {@link ProcessGroup.broadcastObject}. */
   broadcastObjectSync<T>(object: T, options?: BroadcastObjectOptions): T;
 
   /**
@@ -197,6 +211,7 @@ export interface ProcessGroup {
    * `broadcastObject`.
    */
   allGatherObject<T>(object: T, options?: CollectiveOptions): Promise<T[]>;
+  /** Blocking form of {@link ProcessGroup.allGatherObject}. */
   allGatherObjectSync<T>(object: T, options?: CollectiveOptions): T[];
 
   /**
@@ -204,6 +219,7 @@ export interface ProcessGroup {
    * 0. Resolves with undefined on the other ranks. Errors: see `broadcastObject`.
    */
   gatherObject<T>(object: T, options?: GatherObjectOptions): Promise<T[] | undefined>;
+  /** Blocking form of {@link ProcessGroup.gatherObject}. */
   gatherObjectSync<T>(object: T, options?: GatherObjectOptions): T[] | undefined;
 
   /**
@@ -213,6 +229,7 @@ export interface ProcessGroup {
    * @param objects on `src`, a list with one object for each rank; ignored on the other ranks.
    */
   scatterObject<T>(objects: readonly T[] | undefined, options?: ScatterObjectOptions): Promise<T>;
+  /** Blocking form of {@link ProcessGroup.scatterObject}. */
   scatterObjectSync<T>(objects: readonly T[] | undefined, options?: ScatterObjectOptions): T;
 
   /**

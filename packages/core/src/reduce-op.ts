@@ -10,16 +10,25 @@ import type { DType } from './dtype.ts';
  * - `BAND`, `BOR`, `BXOR`: bitwise and, or, exclusive or. Integers only.
  */
 export const ReduceOp = {
+  /** Sum; integers wrap around. */
   SUM: 'SUM',
+  /** Sum divided by the number of ranks. Floating point only. */
   AVG: 'AVG',
+  /** Product; integers wrap around. */
   PRODUCT: 'PRODUCT',
+  /** Least value; NaN if any rank has NaN. */
   MIN: 'MIN',
+  /** Greatest value; NaN if any rank has NaN. */
   MAX: 'MAX',
+  /** Bitwise and. Integers only. */
   BAND: 'BAND',
+  /** Bitwise or. Integers only. */
   BOR: 'BOR',
+  /** Bitwise exclusive or. Integers only. */
   BXOR: 'BXOR',
 } as const;
 
+/** The name of a reduction, such as `'SUM'`. */
 export type ReduceOp = (typeof ReduceOp)[keyof typeof ReduceOp];
 
 const opsOfFloatingPoint: readonly ReduceOp[] = ['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'];

@@ -58,7 +58,10 @@ export class CpuGroup implements ProcessGroup {
   #turnless: CpuGroup | undefined;
   #destroyed: Promise<void> | undefined;
 
-  /** @param calls Calls of a connected native group. */
+  /**
+   * @param calls Calls of a connected native group.
+   * @internal
+   */
   constructor(calls: NativeCalls, { rank, size, transport, timeoutMs }: GroupSettings) {
     this.#calls = calls;
     this.rank = rank;

@@ -17,13 +17,16 @@ import type { RequestedTransport, Transport } from './transport.ts';
 import { decideTransport, requestedTransport } from './transport.ts';
 import { waitReportsAfterMs } from './wait-reports.ts';
 
+/** Options of {@link createCpuGroup}. */
 export interface CpuGroupOptions {
   /**
    * Store through which the ranks find each other. Keys begin with `gloo/`: use one prefix per group. Unused if `size`
    * is 1.
    */
   store: Store;
+  /** Rank of this process in the group, from 0 to `size` - 1. */
   rank: number;
+  /** Number of processes in the group, at least 1. */
   size: number;
   /** Timeout for forming the group, and default timeout of its operations, in milliseconds. Default: 30 minutes. */
   timeoutMs?: number;

@@ -14,6 +14,7 @@ import { checkRankInfos, exchangeRankInfos } from './rank-info.ts';
 import { chooseDevice } from './device.ts';
 import { NcclGroup } from './nccl-group.ts';
 
+/** Options of {@link createNcclGroup}. */
 export interface NcclGroupOptions extends CpuGroupOptions {
   /** Index of this rank's GPU among the visible ones (torch: device_id). Default: LOCAL_RANK. */
   device?: number;

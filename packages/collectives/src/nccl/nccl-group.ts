@@ -41,11 +41,13 @@ import { checkDType } from '../cpu/parts.ts';
  * before adding, and MIN and MAX ignore NaN. The results are bit-identical on all ranks.
  */
 export class NcclGroup extends CpuGroup {
+  /** The name that `initProcessGroup` takes. */
   override readonly backend = 'nccl';
   /** Index of this rank's GPU among the visible ones. */
   readonly device: number;
   readonly #copies: DeviceCopies;
 
+  /** @internal */
   constructor(calls: NativeCalls, settings: Omit<GroupSettings, 'transport'> & { device: number }) {
     super(calls, { ...settings, transport: 'nccl' });
     this.device = settings.device;
@@ -113,6 +115,7 @@ export class NcclGroup extends CpuGroup {
     );
   }
 
+  /** Takes host arrays only: await `send` for a `DeviceTensor`. */
   override sendSync(tensor: Tensor, dst: number, options: SendOptions = {}): void {
     refuseSync('sendSync', tensor);
     super.sendSync(tensor, dst, options);
@@ -130,6 +133,7 @@ export class NcclGroup extends CpuGroup {
     return new PromisedWork(received.wait().then(() => peer));
   }
 
+  /** Takes host arrays only: await `recv` for a `DeviceTensor`. */
   override recvSync(tensor: Tensor, options: RecvOptions = {}): number {
     refuseSync('recvSync', tensor);
     return super.recvSync(tensor, options);
