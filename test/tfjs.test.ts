@@ -7,7 +7,7 @@ const scenarios = new Scenarios('test/fixtures/tfjs.js', temporaryFolder());
 /** tf's line from every process, and ringrun's from rank 0. */
 const tfBanner = /\n=+\nHi, looks like you are running TensorFlow\.js in Node\.js\. [^\n]*\n=+\n/g;
 const costLine =
-  /^ringrun: TensorFlow\.js computes in plain JavaScript \(backend 'cpu'\), [^\n]*\(said once\)\n/gm;
+  /^ringrun: TensorFlow\.js computes in plain JavaScript \(backend 'cpu'\), [^\n]*\(printed once\)\n/gm;
 
 /** Other lines of the ranks. */
 function stderrOf(rest: string | RegExp, lines = 1): unknown {

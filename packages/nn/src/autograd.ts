@@ -3,14 +3,20 @@ import { allFinite, explainAnomaly } from './compiler/anomaly.ts';
 import { evaluate, type RunOptions } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
 import { trainingStepOf, type TrainingStep } from './compiler/training-step.ts';
-import { Transcript } from './compiler/transcript.ts';
+import { CollectiveLog } from './compiler/collective-log.ts';
 import { newArray, type TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
 import { findOutdated, outdatedError } from './graph/changes.ts';
 import { describeType, isNode, sizeOf, type Node, type Value } from './graph/node.ts';
 import type { GradientReceiver } from './graph/operators.ts';
 import { topologicalOrder } from './graph/topology.ts';
-import { keep, keptNumber, remainderOf, withKept, type Remainder } from './kept.ts';
+import {
+  cacheElements,
+  cachedElements,
+  uncachedPartOf,
+  withCachedLeaves,
+  type UncachedPart,
+} from './value-cache.ts';
 import { noteReached } from './strangers.ts';
 import { inTurn, type Operation } from './turns.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
@@ -34,7 +40,7 @@ const optionNames: OptionNames<BackwardOptions> = { detectAnomaly: true };
 export async function backward(loss: Value, options: BackwardOptions = {}): Promise<void> {
   requireOptions('backward', options, optionNames);
   const order = topologicalOrder([loss]);
-  const inputs = new CapturedInputs(remainderOf(loss, order, 'differentiate').nodes);
+  const inputs = new CapturedInputs(uncachedPartOf(loss, order, 'differentiate').nodes);
   try {
     await inTurn(operationOn(order, 'loss.backward()', true), () =>
       backwardNow(loss, order, inputs, options),
@@ -52,7 +58,7 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
  */
 export async function read(value: Value, name: string): Promise<TensorData> {
   const order = topologicalOrder([value]);
-  const inputs = new CapturedInputs(remainderOf(value, order, 'read').nodes);
+  const inputs = new CapturedInputs(uncachedPartOf(value, order, 'read').nodes);
   try {
     return await inTurn(operationOn(order, `tensor.${name}()`, false), () =>
       readNow(value, order, name, inputs),
@@ -64,8 +70,8 @@ export async function read(value: Value, name: string): Promise<TensorData> {
 
 /** Computes and keeps the number of a value with one element. */
 export async function readNumber(value: Value): Promise<number> {
-  const number = keptNumber(value) ?? (await read(value, 'item'));
-  keep(value, number);
+  const number = cachedElements(value) ?? (await read(value, 'item'));
+  cacheElements(value, number);
   return Number(number[0]);
 }
 
@@ -76,9 +82,9 @@ async function readNow(
   { of: arrayOf }: CapturedInputs,
 ): Promise<TensorData> {
   // An earlier operation may have computed it since the call.
-  const kept = keptNumber(value);
+  const kept = cachedElements(value);
   if (kept !== undefined) return kept.slice();
-  const remainder = remainderOf(value, order, 'read');
+  const remainder = uncachedPartOf(value, order, 'read');
   const outdated = findOutdated(computed(remainder));
   if (outdated) {
     throw outdatedError(
@@ -88,12 +94,12 @@ async function readNow(
     );
   }
   const data = newArray(value.dtype, sizeOf(value.shape));
-  await evaluate([withKept(value, remainder)], [data], { arrayOf });
+  await evaluate([withCachedLeaves(value, remainder)], [data], { arrayOf });
   return data;
 }
 
-function computed({ nodes, stands }: Remainder): readonly Node[] {
-  return nodes.filter((node) => !stands(node));
+function computed({ nodes, isCached }: UncachedPart): readonly Node[] {
+  return nodes.filter((node) => !isCached(node));
 }
 
 function operationOn(order: readonly Node[], name: string, changes: boolean): Operation {
@@ -117,7 +123,7 @@ async function backwardNow(
       `backward: expected a loss of one float32 number, got ${describeType(written)}. Reduce it first with sum() or mean().`,
     );
   }
-  const remainder = remainderOf(written, order, 'differentiate');
+  const remainder = uncachedPartOf(written, order, 'differentiate');
   const outdated = findOutdated(computed(remainder));
   if (outdated) {
     throw outdatedError(
@@ -126,16 +132,16 @@ async function backwardNow(
       'Call backward before the change, or recompute the loss. Write a constant part as tensor(await x.array(), x.shape).',
     );
   }
-  const loss = withKept(written, remainder);
+  const loss = withCachedLeaves(written, remainder);
   const step = trainingStepOf(loss);
   const parameters = step.trainable.map(({ source }) => source.parameter!);
   if (parameters.length === 0) {
-    throw new NnError('ERR_BACKWARD', whyNothingIsTrained(written));
+    throw new NnError('ERR_BACKWARD', noGradientReason(written));
   }
   const gradients = new Gradients(parameters);
   const number = new Float32Array(1);
   try {
-    if (detectAnomaly) await runLookingForAnomalies(loss, step, number, gradients, { arrayOf });
+    if (detectAnomaly) await runDetectingAnomalies(loss, step, number, gradients, { arrayOf });
     else await step.run(number, gradients.places, gradients.deliver, { arrayOf });
   } catch (error) {
     gradients.restoreUndelivered();
@@ -143,26 +149,26 @@ async function backwardNow(
   }
   noteReached(parameters);
   for (const parameter of parameters) await parameter.backwardDone();
-  keep(written, number);
+  cacheElements(written, number);
 }
 
 /** Delivers gradients only after all of them have been checked. */
-async function runLookingForAnomalies(
+async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,
   number: Float32Array,
   { places, deliver }: Gradients,
   options: RunOptions,
 ): Promise<void> {
-  const transcript = new Transcript();
+  const transcript = new CollectiveLog();
   await step.run(number, places, () => undefined, {
     ...options,
-    through: transcript.recording,
+    replaceGroup: transcript.record,
   });
   if (![number, ...places].every((numbers) => allFinite(numbers))) {
     throw new NnError(
       'ERR_NONFINITE',
-      `backward: ${await explainAnomaly(loss, { ...options, through: transcript.replaying })}`,
+      `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: transcript.replay })}`,
     );
   }
   deliver(places.keys());
@@ -198,7 +204,7 @@ class Gradients {
   }
 }
 
-function whyNothingIsTrained(loss: Value): string {
+function noGradientReason(loss: Value): string {
   const depends = topologicalOrder([loss]).some(
     (node) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
   );

@@ -2,7 +2,7 @@ import { backward, read, readNumber, type BackwardOptions } from './autograd.ts'
 import type { DType, TensorData } from './dtype.ts';
 import { ArgumentError, NnError, ShapeError } from './errors.ts';
 import { describeType, isNode, sizeOf, type Value } from './graph/node.ts';
-import { inspected } from './inspected.ts';
+import { inspectTensor } from './inspect-tensor.ts';
 import { asElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
 import { requireLength } from './require-length.ts';
@@ -59,7 +59,7 @@ export class Tensor {
 
   /** What `console.log` prints: type, shape, and the first elements where they are known. It computes nothing and waits for nothing. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return inspected(this.constructor.name, this.value);
+    return inspectTensor(this.constructor.name, this.value);
   }
 
   /** Sum, elementwise; shapes broadcast as in torch and numpy. A number may change from step to step. */

@@ -182,7 +182,7 @@ describe('programCache', () => {
 
 test('a line names the input whose shapes fill the cache, and the option, once', async () => {
   vi.resetModules();
-  const { tellOfChurn } = await import('../src/compiler/churn.ts');
+  const { warnAboutRecompilation } = await import('../src/compiler/recompilation-warning.ts');
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   const shapeOf = (length: number, operators = 9) => ({
     operators,
@@ -192,10 +192,10 @@ test('a line names the input whose shapes fill the cache, and the option, once',
     ] as const,
   });
   const tell = (...kept: ReturnType<typeof shapeOf>[]) => {
-    tellOfChurn(kept.at(-1)!, kept, 2);
+    warnAboutRecompilation(kept.at(-1)!, kept, 2);
   };
   try {
-    // Other graphs, and one graph of other parameters, are no churn.
+    // Other graphs, and one graph with other parameters, do not cause a warning.
     tell(shapeOf(1, 5), shapeOf(1, 7), shapeOf(1));
     tell(shapeOf(1), shapeOf(1), shapeOf(1));
     expect(write).not.toHaveBeenCalled();
@@ -203,7 +203,7 @@ test('a line names the input whose shapes fill the cache, and the option, once',
     tell(shapeOf(2), shapeOf(3), shapeOf(4));
     expect(write.mock.calls.map(([line]) => line)).toEqual([
       expect.stringMatching(
-        /^ringrun: .* 3 shapes .* int64\[8,2\] and int64\[8,3\], .*programCache\.maxSize is 2.*\n$/,
+        /^ringrun: .* 3 input shapes, .* int64\[8,2\] and int64\[8,3\], .*programCache\.maxSize is 2.*\n$/,
       ),
     ]);
   } finally {

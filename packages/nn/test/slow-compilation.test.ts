@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
-import { describeCompilation, whileWatched } from '../src/compiler/slow-compilation.ts';
+import { describeCompilation, withWatchdog } from '../src/compiler/slow-compilation.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import { Parameter } from '../src/index.ts';
 import './one-thread.ts';
@@ -16,7 +16,7 @@ afterAll(() => {
 async function written(afterMs: number, mostMs: number): Promise<[during: string, after: string]> {
   const path = join(folder, `${afterMs}`);
   const fd = openSync(path, 'w');
-  const during = await whileWatched('compiling\n', afterMs, fd, () => {
+  const during = await withWatchdog('compiling\n', afterMs, fd, () => {
     const end = performance.now() + mostMs;
     while (performance.now() < end && readFileSync(path, 'utf8') === '');
     return Promise.resolve(readFileSync(path, 'utf8'));

@@ -16,9 +16,13 @@ const unused = () => Promise.reject(new Error('not to be run'));
 const one = group();
 const parameter = () => new Parameter(new Float32Array(3), [3]);
 
-/** By stage: the positions that it gives, the input of its collective, the part that is delivered behind it. */
+/** For each stage: the positions of its outputs, the input of its collective, and the part delivered after it. */
 const outline = (parts: readonly (readonly Value[])[]) =>
-  stagesOf(parts).map(({ gives, collective, delivers }) => [gives, collective?.inputs[0], delivers]);
+  stagesOf(parts).map(({ outputs, collective, deliveredPart }) => [
+    outputs,
+    collective?.inputs[0],
+    deliveredPart,
+  ]);
 
 describe('stages', () => {
   const { value: x } = parameter();

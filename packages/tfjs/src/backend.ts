@@ -21,6 +21,6 @@ export function sayWhatTheBackendCosts({ rank }: Pick<ProcessGroup, 'rank'>): vo
   // tfjs-node requires a download from outside npm.
   process.stderr.write(
     "ringrun: TensorFlow.js computes in plain JavaScript (backend 'cpu'), on one thread: a step of the MNIST CNN with 8 images takes about 3 s, " +
-      'instead of about 3 ms with native libraries. Install @tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu and import it instead of @tensorflow/tfjs. (said once)\n',
+      'instead of about 3 ms with native libraries. Install @tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu and import it instead of @tensorflow/tfjs. (printed once)\n',
   );
 }

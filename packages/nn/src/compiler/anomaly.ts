@@ -4,39 +4,42 @@ import { topologicalOrder } from '../graph/topology.ts';
 import { evaluate, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 
-/** Whether no element is NaN or infinite. */
+/** True if no element is NaN or infinite. */
 export function allFinite(numbers: Float32Array): boolean {
   return numbers.every((number) => Number.isFinite(number));
 }
 
 /**
- * Runs the graph of a loss and its gradients operator by operator, as it was written, and says in words where the first number came from that is not
- * finite. Takes the memory of all that is computed on the way.
+ * Runs the unoptimized graph of a loss and its gradients, keeps all intermediate values, and describes the operator that
+ * produced the first NaN or infinity.
  *
- * @param options the inputs of the pass that is explained, and `through`, which replays its collectives: other ranks may have found nothing to explain, and have gone on
+ * @param options inputs of the failed pass, and a `replaceGroup` that replays its collectives, because other ranks do not
+ *   run them again
  */
 export async function explainAnomaly(loss: Value, options: RunOptions): Promise<string> {
   const graph = withGradients(loss);
   const numbers = await computeAll(graph.order, options);
-  const bad = new Set([...numbers.keys()].filter((value) => !allFinite(numbers.get(value)!)));
-  const results = bad.has(loss) ? [loss] : [...graph.gradients.values()].filter((value) => bad.has(value));
+  const nonFinite = new Set([...numbers.keys()].filter((value) => !allFinite(numbers.get(value)!)));
+  const results = nonFinite.has(loss)
+    ? [loss]
+    : [...graph.gradients.values()].filter((value) => nonFinite.has(value));
   if (results.length === 0) {
     return (
-      'the loss or a gradient is not finite, but it is when each operator is computed by itself: ' +
-      "numbers are near the limits of float32, 3.4e38; scale the model's inputs or the loss."
+      'the loss or a gradient is not finite, but it is finite when each operator is computed separately: ' +
+      "values are near the limit of float32, 3.4e38. Scale the model's inputs or the loss."
     );
   }
-  const culprit = firstCulprit(graph.order, results, bad);
-  const what = results[0] === loss ? 'the loss' : whoseGradient(graph.gradients, results[0]);
-  const blame = describeCulprit(culprit, graph.origins.get(culprit), numbers, bad);
-  return `${what} is ${exampleOf(numbers.get(results[0])!)}. ${blame}`;
+  const source = firstSource(graph.order, results, nonFinite);
+  const result = results[0] === loss ? 'the loss' : describeGradient(graph.gradients, results[0]);
+  const cause = describeSource(source, graph.origins.get(source), numbers, nonFinite);
+  return `${result} is ${exampleOf(numbers.get(results[0])!)}. ${cause}`;
 }
 
 interface GraphWithGradients {
   readonly order: readonly Node[];
-  /** By the leaf. */
+  /** By leaf. */
   readonly gradients: ReadonlyMap<Value, Value>;
-  /** The operator of the forward pass to whose gradient a node of the backward pass belongs. */
+  /** The forward operator whose gradient a node of the backward pass computes. */
   readonly origins: ReadonlyMap<Node, Node>;
 }
 
@@ -50,7 +53,7 @@ function withGradients(loss: Value): GraphWithGradients {
   return { order: topologicalOrder([loss, ...gradients.values()]), gradients, origins };
 }
 
-/** The elements of every float32 value. */
+/** Computes the elements of every float32 value. */
 async function computeAll(order: readonly Node[], options: RunOptions): Promise<Map<Value, Float32Array>> {
   const values = order.flatMap(({ outputs }) => outputs).filter(({ dtype }) => dtype === 'float32');
   const arrays = values.map(({ shape }) => new Float32Array(sizeOf(shape)));
@@ -58,45 +61,45 @@ async function computeAll(order: readonly Node[], options: RunOptions): Promise<
   return new Map(values.map((value, position) => [value, arrays[position]]));
 }
 
-/** The first node in the order of computation that made a bad number of good ones and from which a bad way leads to the results. */
-function firstCulprit(order: readonly Node[], results: readonly Value[], bad: ReadonlySet<Value>): Node {
-  const onTheWay = new Set(results.map(({ node }) => node));
-  let culprit = results[0].node;
+/** The first node that computed a non-finite value from finite ones and from which such values reach the results. */
+function firstSource(order: readonly Node[], results: readonly Value[], nonFinite: ReadonlySet<Value>): Node {
+  const reaching = new Set(results.map(({ node }) => node));
+  let source = results[0].node;
   for (const node of order.toReversed()) {
-    if (!onTheWay.has(node)) continue;
-    const badInputs = node.inputs.filter((input) => bad.has(input));
-    for (const input of badInputs) onTheWay.add(input.node);
-    if (badInputs.length === 0) culprit = node;
+    if (!reaching.has(node)) continue;
+    const inputs = node.inputs.filter((input) => nonFinite.has(input));
+    for (const input of inputs) reaching.add(input.node);
+    if (inputs.length === 0) source = node;
   }
-  return culprit;
+  return source;
 }
 
-function whoseGradient(gradients: ReadonlyMap<Value, Value>, result: Value): string {
+function describeGradient(gradients: ReadonlyMap<Value, Value>, result: Value): string {
   const [leaf] = [...gradients].find(([, gradient]) => gradient === result)!;
   return `the loss is finite, but the gradient of ${describe(leaf)}`;
 }
 
-function describeCulprit(
-  culprit: Node,
+function describeSource(
+  source: Node,
   origin: Node | undefined,
   numbers: ReadonlyMap<Value, Float32Array>,
-  bad: ReadonlySet<Value>,
+  nonFinite: ReadonlySet<Value>,
 ): string {
-  const output = culprit.outputs.find((value) => bad.has(value))!;
+  const output = source.outputs.find((value) => nonFinite.has(value))!;
   const amount = countOf(numbers.get(output)!);
-  if (isNode(culprit, 'Input')) return `${capitalised(describe(output))} holds ${amount}.`;
-  if (isNode(culprit, 'Number')) return `A number of the graph is ${culprit.attributes.value}.`;
-  if (isNode(culprit, 'Constant')) return `A constant of the graph holds ${amount}.`;
-  const inputs = culprit.inputs.map(describe).join(', ');
-  const from = isCollective(culprit)
-    ? "finite inputs of this rank, so another rank's are not"
+  if (isNode(source, 'Input')) return `${capitalised(describe(output))} holds ${amount}.`;
+  if (isNode(source, 'Number')) return `A number of the graph is ${source.attributes.value}.`;
+  if (isNode(source, 'Constant')) return `A constant of the graph holds ${amount}.`;
+  const inputs = source.inputs.map(describe).join(', ');
+  const from = isCollective(source)
+    ? "finite inputs of this rank; another rank's inputs are not finite"
     : 'finite inputs';
-  const made = `gave ${amount} from ${from}: ${inputs}.`;
-  if (origin === undefined) return `${culprit.op}${placeOf(culprit)} ${made}`;
-  return `In the gradient of ${origin.op}${placeOf(origin)} (inputs: ${origin.inputs.map(describe).join(', ')}), ${culprit.op} ${made}`;
+  const produced = `produced ${amount} from ${from}: ${inputs}.`;
+  if (origin === undefined) return `${source.op}${describeModuleOf(source)} ${produced}`;
+  return `In the gradient of ${origin.op}${describeModuleOf(origin)} (inputs: ${origin.inputs.map(describe).join(', ')}), ${source.op} ${produced}`;
 }
 
-/** A value as messages name it; a parameter by its path. */
+/** Describes a value in messages: a parameter by its path. */
 function describe(value: Value): string {
   const { node } = value;
   if (!isNode(node, 'Input')) return describeType(value);
@@ -105,11 +108,11 @@ function describe(value: Value): string {
   return `${parameter.path === undefined ? 'a parameter' : `parameter ${parameter.path}`} ${describeType(value)}`;
 }
 
-/** The module whose parameters the operator reads, or the nearest one before it; nothing where no module is known. */
-export function placeOf(node: Node): string {
+/** ` in <module>` whose parameters the operator reads, else ` after <nearest module before it>`, else an empty string. */
+export function describeModuleOf(node: Node): string {
   const direct = modulesOf(node);
   if (direct.length > 0) return ` in ${direct.join(', ')}`;
-  // Breadth first: the nearest come first.
+  // Breadth first, so that the nearest module is found first.
   const pending = [...node.inputs];
   const seen = new Set<Node>();
   for (const { node: before } of pending) {

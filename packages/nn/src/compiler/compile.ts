@@ -7,55 +7,55 @@ import type { CollectiveGroup, Source } from '../graph/operators.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { emitModel } from './emit.ts';
-import { programShapeOf } from './churn.ts';
-import { Programs } from './program-cache.ts';
+import { summarizeProgram } from './recompilation-warning.ts';
+import { ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
-import { detachedAlready } from './rewrites/detached-already.ts';
+import { removeIdentity } from './rewrites/remove-identity.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { SegmentedProgram } from './segmented-program.ts';
-import { announcedIfSlow } from './slow-compilation.ts';
+import { warnIfSlow } from './slow-compilation.ts';
 
-/** By the structure of their graphs. */
-const programs = new Programs<SegmentedProgram>();
-const updates = new Programs<UpdatePrograms>();
+/** By graph structure. */
+const programs = new ProgramCache<SegmentedProgram>();
+const updates = new ProgramCache<UpdatePrograms>();
 
-/** Gives what stands for a group in one run; the group itself unless a run is recorded or replayed. */
-export type Through = (group: CollectiveGroup) => CollectiveGroup;
+/** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
+export type ReplaceGroup = (group: CollectiveGroup) => CollectiveGroup;
 
-/** What one run reads and whom it meets; the leaves' own arrays and groups are the default. */
+/** Inputs and groups of one run. Default: the leaves' own arrays and the graph's groups. */
 export interface RunOptions {
-  readonly through?: Through;
-  /** The array that is read for a leaf. */
+  readonly replaceGroup?: ReplaceGroup;
+  /** Returns the array to read for a leaf. */
   readonly arrayOf?: (source: Source) => TensorData;
 }
 
-/** Computes values from the leaves' present contents, into the given arrays, and brings about what the graph assigns. */
+/** Computes values from the leaves' current contents into `outputs`, and executes the graph's assignments. */
 export async function evaluate(
   values: readonly Value[],
   outputs: readonly TensorData[],
-  { through = (group) => group, arrayOf }: RunOptions = {},
+  { replaceGroup = (group) => group, arrayOf }: RunOptions = {},
 ): Promise<void> {
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
   const { leaves, groups, key } = structureOf(all);
-  const shape = () => programShapeOf(all, leaves);
+  const shape = () => summarizeProgram(all, leaves);
   const make = () =>
-    announcedIfSlow('the forward pass', shape(), () =>
+    warnIfSlow('the forward pass', shape(), () =>
       SegmentedProgram.compile(
         { leaves, groups },
-        [rewrite(all, [detachedAlready, reluAfterMaxPool])],
+        [rewrite(all, [removeIdentity, reluAfterMaxPool])],
         (inputs, outputs) => compile('forward', inputs, outputs),
       ),
     );
   const run = async (program: SegmentedProgram) => {
-    await leavesToArrive(leaves);
+    await waitForLeaves(leaves);
     await assignments.during((arrays) =>
       program.run(
         {
           inputs: arraysOf(leaves, arrayOf),
           outputs: [[...outputs, ...arrays]],
-          groups: groups.map(through),
+          groups: groups.map(replaceGroup),
         },
         () => undefined,
       ),
@@ -64,20 +64,20 @@ export async function evaluate(
   await programs.use(key, make, run, shape);
 }
 
-/** What is done with the memory of what a program computes on the way. */
-export interface Memory {
-  /** Whether what one half computes waits for the other, see `emitModel`. Default: false. */
+/** How a program treats the memory of intermediate values. */
+export interface MemoryOptions {
+  /** If true, values of the first half are kept for the second, as in a training step (see `emitModel`). Default: false. */
   keepsActivations?: boolean;
-  /** Whether its memory is kept for the next run. Default: true. */
+  /** If true, the memory is kept for the next run. Default: true. */
   holdsMemory?: boolean;
 }
 
-/** A program that takes the leaves' arrays, in their order, and gives the outputs. `name` is for who measures it. */
+/** Compiles a program that takes the leaves' arrays in order and computes the outputs. `name` appears in the profiler. */
 export function compile(
   name: string,
   leaves: readonly Leaf[],
   outputs: readonly Value[],
-  { keepsActivations = false, holdsMemory = true }: Memory = {},
+  { keepsActivations = false, holdsMemory = true }: MemoryOptions = {},
 ): Promise<Program> {
   const isLong = isLongAndSmall(outputs);
   return onnxruntimeExecutor.compile({
@@ -91,31 +91,31 @@ export function compile(
 }
 
 /**
- * Resolves when the elements that leaves are to read have come, such as a model's buffers from another rank. Before `assignments.during`, whose targets are among the
- * leaves.
+ * Waits until the elements of all leaves have been received, such as a model's buffers from another rank. Call it before
+ * `assignments.during`, whose targets are among the leaves.
  */
-export async function leavesToArrive(leaves: readonly Leaf[]): Promise<void> {
+export async function waitForLeaves(leaves: readonly Leaf[]): Promise<void> {
   for (const { source } of leaves) {
     const arrived = source.arrived?.();
     if (arrived) await arrived;
   }
 }
 
-/** Whether there are so many operators that compiling them is what takes time, and whether the memory of what they compute is of no concern. */
+/** True if compilation dominates because there are many operators, and their activations need little memory. */
 function isLongAndSmall(outputs: readonly Value[]): boolean {
   const order = topologicalOrder(outputs);
-  if (order.length < longGraph) return false;
+  if (order.length < longGraphNodes) return false;
   const elements = order.flatMap((node) => node.outputs).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
-  return elements * Float32Array.BYTES_PER_ELEMENT < smallActivations;
+  return elements * Float32Array.BYTES_PER_ELEMENT < smallActivationsBytes;
 }
 
-/** Nodes. A training step of ResNet-18 has about 1,200. */
-const longGraph = 2500;
+/** A training step of ResNet-18 has about 1,200 nodes. */
+const longGraphNodes = 2500;
 
-/** Bytes, of all arrays that a graph computes. */
-const smallActivations = 2 ** 29;
+/** Sum over all arrays that a graph computes. */
+const smallActivationsBytes = 2 ** 29;
 
-/** What a run takes of the leaves of one graph. */
+/** The arrays that a run reads, one for each leaf. */
 export function arraysOf(
   leaves: readonly Leaf[],
   arrayOf: (source: Source) => TensorData = ({ data }) => data,
@@ -123,24 +123,24 @@ export function arraysOf(
   return leaves.map(({ source }) => arrayOf(source));
 }
 
-/** A value, and the array that it goes to. */
-export interface Assignment {
+/** A value and the array that it is written to. */
+export interface ArrayAssignment {
   readonly value: Value;
   readonly into: TensorData;
 }
 
-/** Carries out assignments on the arrays that it was made for. */
-export type Update = () => Promise<void>;
+/** Runs assignments on the arrays that it was created for. */
+export type InPlaceUpdate = () => Promise<void>;
 
 /**
- * An update by programs that are compiled when it first runs, of assignments of values to arrays that their leaves may read themselves (`p ← p − lr·g`). Each value must be
- * an elementwise function of the array that it goes to, and nothing else may read that array after the assignment's own node: then onnxruntime's writing in place is the
- * assignment.
+ * Creates an update that assigns values to arrays that their own leaves read (`p ← p − lr·g`). Its programs are compiled on
+ * the first run. Each value must be an elementwise function of its target, and no other node may read the target after
+ * the assignment, because onnxruntime writes in place.
  *
- * @param portions the assignments of each program, which run one after the other
+ * @param portions the assignments of each program; programs run one after another
  */
-export function updateOf(portions: readonly (readonly Assignment[])[]): Update {
-  const parts = portions.map((assignments) => partOf(assignments));
+export function inPlaceUpdate(portions: readonly (readonly ArrayAssignment[])[]): InPlaceUpdate {
+  const parts = portions.map((assignments) => prepareUpdate(assignments));
   const key = parts.map((part) => part.key).join('|');
   const make = () => UpdatePrograms.compile(parts);
   const run = async (programs: UpdatePrograms) => {
@@ -149,7 +149,7 @@ export function updateOf(portions: readonly (readonly Assignment[])[]): Update {
   return () => updates.use(key, make, run);
 }
 
-function partOf(assignments: readonly Assignment[]) {
+function prepareUpdate(assignments: readonly ArrayAssignment[]) {
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
   return { values, leaves, key, inputs: arraysOf(leaves), outputs: assignments.map(({ into }) => into) };
@@ -163,14 +163,17 @@ class UpdatePrograms {
     this.#programs = programs;
   }
 
-  static async compile(parts: readonly ReturnType<typeof partOf>[]): Promise<UpdatePrograms> {
+  static async compile(parts: readonly ReturnType<typeof prepareUpdate>[]): Promise<UpdatePrograms> {
     const programs = new Map<string, Program>();
     const made = new UpdatePrograms(programs);
     try {
       for (const { key, leaves, values, outputs } of parts) {
         if (programs.has(key)) continue;
         const bytes = outputs.reduce((sum, { byteLength }) => sum + byteLength, 0);
-        programs.set(key, await compile('optimizer.step', leaves, values, { holdsMemory: bytes < mostHeld }));
+        programs.set(
+          key,
+          await compile('optimizer.step', leaves, values, { holdsMemory: bytes < maxHeldBytes }),
+        );
       }
     } catch (error) {
       await made.release();
@@ -188,5 +191,5 @@ class UpdatePrograms {
   }
 }
 
-/** Bytes. An update's arena holds what the update writes once more; the steps of large models, such as ResNet-18's of 45 MB, are as fast without. */
-const mostHeld = 8e6;
+/** An arena holds a second copy of the outputs. Updates of large models, such as the 45 MB of ResNet-18, are as fast without. */
+const maxHeldBytes = 8e6;

@@ -6,24 +6,24 @@ import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 
 /**
- * Reverse-mode differentiation: the graph of d loss / d leaf for every trainable leaf that the loss depends on.
+ * Reverse-mode differentiation: returns d loss / d leaf for every trainable leaf that the loss depends on.
  *
- * The forward order is walked backwards; when a node is reached, all that depends on it has delivered its part, so the sum of the
- * parts is the node's gradient. Only nodes on a path to a trainable leaf are visited.
+ * Walks the topological order backwards, so that a node is reached after all nodes that contribute to its gradient.
+ * Visits only nodes on a path to a trainable leaf.
  *
- * @param visited told of each node with the gradients that its inputs have so far
+ * @param visited called after each node with the gradients that its inputs have so far
  */
 export function differentiate(
   loss: Value,
   visited?: (node: Node, gradients: readonly Value[]) => void,
 ): Map<Value, Value> {
   const order = topologicalOrder([loss]);
-  const trainable = valuesDependingOnTrainable(order);
+  const trainable = trainableDependents(order);
   const gradients = new Map<Value, Value>([[loss, expand(constant(1), loss.shape)]]);
   for (const node of order.toReversed()) {
     const delivered = node.outputs.map((output) => gradients.get(output));
-    const concerned = node.inputs.some((input) => trainable.has(input));
-    if (!concerned || delivered.every((gradient) => gradient === undefined)) continue;
+    const isTrained = node.inputs.some((input) => trainable.has(input));
+    if (!isTrained || delivered.every((gradient) => gradient === undefined)) continue;
     const parts = definitionOf(node).gradient(node, delivered);
     for (const [position, input] of node.inputs.entries()) {
       const part = parts[position];
@@ -43,7 +43,7 @@ export function differentiate(
   );
 }
 
-function valuesDependingOnTrainable(order: ReturnType<typeof topologicalOrder>): Set<Value> {
+function trainableDependents(order: ReturnType<typeof topologicalOrder>): Set<Value> {
   const dependent = new Set<Value>();
   for (const node of order) {
     const depends = isNode(node, 'Input')
@@ -54,7 +54,7 @@ function valuesDependingOnTrainable(order: ReturnType<typeof topologicalOrder>):
   return dependent;
 }
 
-/** Whether a value can be a loss: one number. */
+/** True if a value can be a loss: one float32 number. */
 export function isScalar(value: Value): boolean {
   return value.dtype === 'float32' && sizeOf(value.shape) === 1;
 }

@@ -1,20 +1,20 @@
 import { ArgumentError } from '../errors.ts';
-import { tellOfChurn, type ProgramShape } from './churn.ts';
+import { warnAboutRecompilation, type ProgramSummary } from './recompilation-warning.ts';
 
-/** What a cache keeps: sessions of onnxruntime, whose memory is outside of the garbage collector's reach. */
+/** Holds onnxruntime sessions, whose memory the garbage collector does not free. */
 export interface Releasable {
   release(): Promise<void>;
 }
 
 interface Entry<T> {
   readonly made: Promise<T>;
-  readonly shape: ProgramShape | undefined;
+  readonly shape: ProgramSummary | undefined;
   users: number;
   evicted: boolean;
 }
 
-/** Compiled programs by the structure of their graphs, the one used last at the end; at most `programCache.maxSize`. */
-export class Programs<T extends Releasable> {
+/** A least-recently-used cache of compiled programs by graph structure, at most `programCache.maxSize`. The most recent is last. */
+export class ProgramCache<T extends Releasable> {
   readonly #entries = new Map<string, Entry<T>>();
 
   constructor() {
@@ -26,15 +26,15 @@ export class Programs<T extends Releasable> {
   }
 
   /**
-   * Runs the program of a graph, which is compiled if it is not kept. It is not released before the run has ended.
+   * Runs the program of a graph, compiling it if it is not cached. A program is released only after its runs have ended.
    *
-   * @param shape describes the graph for messages, where its inputs may come in many shapes
+   * @param shape describes the graph in messages, if its inputs may have many shapes
    */
   async use<Result>(
     key: string,
     make: () => Promise<T>,
     run: (program: T) => Promise<Result>,
-    shape?: () => ProgramShape,
+    shape?: () => ProgramSummary,
   ): Promise<Result> {
     const isNew = !this.#entries.has(key);
     const entry = this.#entries.get(key) ?? { made: make(), shape: shape?.(), users: 0, evicted: false };
@@ -50,21 +50,21 @@ export class Programs<T extends Releasable> {
     }
   }
 
-  /** Releases the programs that were not used for longest. */
-  shrinkTo(size: number, added?: ProgramShape): void {
+  /** Releases the least recently used programs. */
+  shrinkTo(size: number, added?: ProgramSummary): void {
     for (const [key, entry] of [...this.#entries].slice(0, Math.max(0, this.#entries.size - size))) {
-      if (added) tellOfChurn(added, this.#shapes(), size);
+      if (added) warnAboutRecompilation(added, this.#shapes(), size);
       this.#entries.delete(key);
       entry.evicted = true;
       void releaseIfUnused(entry);
     }
   }
 
-  #shapes(): ProgramShape[] {
+  #shapes(): ProgramSummary[] {
     return [...this.#entries.values()].map(({ shape }) => shape).filter((shape) => shape !== undefined);
   }
 
-  /** A compilation that fails is forgotten: the next run compiles again. */
+  /** Removes a failed compilation, so that the next run compiles again. */
   async #made(key: string, entry: Entry<T>): Promise<T> {
     try {
       return await entry.made;
@@ -81,7 +81,7 @@ async function releaseIfUnused({ evicted, users, made }: Entry<Releasable>): Pro
   await program?.release();
 }
 
-const all = new Set<Programs<Releasable>>();
+const all = new Set<ProgramCache<Releasable>>();
 
 let maxSize = 16;
 

@@ -1,10 +1,10 @@
 import { createNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 
-/** Gives what stands for a node's output, or for its outputs, instead of the node, or undefined where the rule does not apply. */
+/** Returns the replacements of a node's outputs, or undefined if the rule does not apply. */
 export type Rewrite = (node: Node) => Value | readonly Value[] | undefined;
 
-/** Rebuilds a graph from its leaves up, replacing nodes by what the first rule that applies makes of them. */
+/** Rebuilds a graph from its leaves up. The first rule that applies to a node replaces it. */
 export function rewrite(outputs: readonly Value[], rules: readonly Rewrite[]): Value[] {
   const replaced = new Map<Value, Value>();
   const current = (value: Value): Value => replaced.get(value) ?? value;

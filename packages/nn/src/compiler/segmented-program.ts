@@ -7,44 +7,44 @@ import type { CollectiveGroup } from '../graph/operators.ts';
 import { structureOf, type Leaf, type Structure } from '../graph/structure.ts';
 import { substitute } from '../graph/substitute.ts';
 import { perform } from '../ops/collective.ts';
-import { cut, leafFor, type Segment } from './cut.ts';
+import { partition, leafFor, type Segment } from './partition.ts';
 import { stagesOf, type Stage } from './stages.ts';
 
-/** Compiles a graph that reads the leaves' arrays and gives the outputs. */
+/** Compiles a graph that reads the leaves' arrays and computes the outputs. */
 export type Compile = (leaves: readonly Leaf[], outputs: readonly Value[]) => Promise<Program>;
 
-/** An array of the program's own, or the position of the one that is given to a run. */
-type Place = TensorData | number;
+/** An array owned by the program, or the position of an array that is passed to `run`. */
+type ArrayRef = TensorData | number;
 
 interface CompiledStage {
-  /** None where there is nothing to compute, only something to tell. */
+  /** Undefined if the stage computes nothing. */
   readonly program: Program | undefined;
-  readonly inputs: readonly Place[];
-  readonly outputs: readonly Place[];
-  readonly exchange: Exchange | undefined;
-  readonly delivers: number | undefined;
+  readonly inputs: readonly ArrayRef[];
+  readonly outputs: readonly ArrayRef[];
+  readonly collective: BoundCollective | undefined;
+  readonly deliveredPart: number | undefined;
 }
 
-/** A collective on arrays of the program's own. */
-interface Exchange {
+/** A collective on arrays owned by the program. */
+interface BoundCollective {
   readonly node: CollectiveNode;
-  /** Among the groups that are given to a run. */
+  /** Index into the groups that are passed to `run`. */
   readonly group: number;
   readonly inputs: readonly Float32Array[];
   readonly outputs: readonly Float32Array[];
 }
 
-/** What one run is given, in the order of the program's structure. */
+/** Arguments of one run, in the order of the program's structure. */
 export interface Bindings {
   /** The leaves' arrays. */
   readonly inputs: readonly TensorData[];
   /** The arrays that each part writes. */
   readonly outputs: readonly (readonly TensorData[])[];
-  /** Who takes part in the collectives. */
+  /** Groups of the collectives. */
   readonly groups: readonly CollectiveGroup[];
 }
 
-/** A graph in parts, of which each delivers some of the outputs before the next one begins, with the collectives in it: see `stagesOf`. */
+/** A graph compiled in parts and cut at its collectives. Each part delivers its outputs before the next one begins (see `stagesOf`). */
 export class SegmentedProgram {
   readonly #stages: readonly CompiledStage[];
 
@@ -53,7 +53,7 @@ export class SegmentedProgram {
   }
 
   /**
-   * @param structure of the whole graph, whose leaves and groups runs are given
+   * @param structure leaves and groups of the whole graph, in the order in which `run` takes them
    * @param parts the outputs of each part
    */
   static async compile(
@@ -63,12 +63,13 @@ export class SegmentedProgram {
   ): Promise<SegmentedProgram> {
     const positions = new Map(leaves.map(({ value }, position) => [value, position]));
     const stages = stagesOf(parts);
-    const { asked, received } = withoutCollectives(stages, parts.flat());
-    const compiled = cut(asked).map(async (segment, index) => {
-      const { gives, collective, delivers } = stages[index];
-      const exchange = collective && exchangeOf(collective, groups, received);
-      const places = [...gives, ...(exchange?.inputs ?? [])];
-      return { ...(await compileSegment(segment, places, positions, compile)), exchange, delivers };
+    const { requested, received } = withoutCollectives(stages, parts.flat());
+    const compiled = partition(requested).map(async (segment, index) => {
+      const { outputs, collective: node, deliveredPart } = stages[index];
+      const collective = node && bindCollective(node, groups, received);
+      const targets = [...outputs, ...(collective?.inputs ?? [])];
+      const compiledSegment = await compileSegment(segment, targets, positions, compile);
+      return { ...compiledSegment, collective, deliveredPart };
     });
     const settled = await Promise.allSettled(compiled);
     const made = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -78,52 +79,52 @@ export class SegmentedProgram {
     return program;
   }
 
-  /** Frees the memory of all stages; no run comes after it. */
+  /** Frees the memory of all stages. The program cannot run afterwards. */
   async release(): Promise<void> {
     for (const { program } of this.#stages) await program?.release();
   }
 
   /**
-   * Runs stage after stage. What they hand to each other lies in one place for all runs, so one run ends before the next begins.
+   * Runs the stages in order. Values between stages use the same arrays in every run, so runs must not overlap.
    *
-   * @param delivered called with the number of a part when its outputs are there
+   * @param delivered called with the index of a part when its outputs are complete
    */
   async run({ inputs, outputs, groups }: Bindings, delivered: (part: number) => void): Promise<void> {
-    const given = outputs.flat();
+    const targets = outputs.flat();
     for (const stage of this.#stages) {
-      const feeds = stage.inputs.map((place) => (typeof place === 'number' ? inputs[place] : place));
-      const fetches = stage.outputs.map((place) => (typeof place === 'number' ? given[place] : place));
+      const feeds = stage.inputs.map((ref) => (typeof ref === 'number' ? inputs[ref] : ref));
+      const fetches = stage.outputs.map((ref) => (typeof ref === 'number' ? targets[ref] : ref));
       await stage.program?.run(feeds, fetches);
-      const { exchange, delivers } = stage;
-      if (exchange) {
-        const { node, group, inputs: sent, outputs: received } = exchange;
+      const { collective, deliveredPart } = stage;
+      if (collective) {
+        const { node, group, inputs: sent, outputs: received } = collective;
         await observed('waiting', node.op, () => perform(node, groups[group], sent, received));
       }
-      if (delivers !== undefined) delivered(delivers);
+      if (deliveredPart !== undefined) delivered(deliveredPart);
     }
   }
 }
 
-/** What each stage computes, its collective's inputs last, as a graph in which leaves stand for what collectives give. */
+/** The values that each stage computes, its collective's inputs last. Leaves replace the collectives' outputs. */
 function withoutCollectives(
   stages: readonly Stage[],
-  wanted: readonly Value[],
-): { asked: Value[][]; received: ReadonlyMap<Value, Leaf> } {
+  values: readonly Value[],
+): { requested: Value[][]; received: ReadonlyMap<Value, Leaf> } {
   const outputs = stages.flatMap(({ collective }) => collective?.outputs ?? []);
   const received = new Map(outputs.map((output) => [output, leafFor(output)]));
-  const asked = stages.map(({ gives, collective }) => [
-    ...gives.map((position) => wanted[position]),
+  const requested = stages.map(({ outputs, collective }) => [
+    ...outputs.map((position) => values[position]),
     ...(collective?.inputs ?? []),
   ]);
   const leaves = new Map([...received].map(([output, { value }]) => [output, value]));
-  // All at once: what two stages share stays one node.
-  const substituted = substitute(asked.flat(), leaves);
-  return { asked: asked.map(({ length }) => substituted.splice(0, length)), received };
+  // In one call, so that nodes that two stages share stay shared.
+  const substituted = substitute(requested.flat(), leaves);
+  return { requested: requested.map(({ length }) => substituted.splice(0, length)), received };
 }
 
 async function compileSegment(
   { outputs, carried }: Segment,
-  places: readonly Place[],
+  targets: readonly ArrayRef[],
   positions: ReadonlyMap<Value, number>,
   compile: Compile,
 ): Promise<Pick<CompiledStage, 'program' | 'inputs' | 'outputs'>> {
@@ -132,15 +133,15 @@ async function compileSegment(
   return {
     program: values.length === 0 ? undefined : await compile(leaves, values),
     inputs: leaves.map(({ value, source }) => positions.get(value) ?? source.data),
-    outputs: [...places, ...carried.map(({ leaf }) => leaf.source.data)],
+    outputs: [...targets, ...carried.map(({ leaf }) => leaf.source.data)],
   };
 }
 
-function exchangeOf(
+function bindCollective(
   node: CollectiveNode,
   groups: readonly CollectiveGroup[],
   received: ReadonlyMap<Value, Leaf>,
-): Exchange {
+): BoundCollective {
   return {
     node,
     group: groups.indexOf(node.attributes.group),

@@ -1,41 +1,41 @@
 import { Worker } from 'node:worker_threads';
 import { describeType } from '../graph/node.ts';
-import type { ProgramShape } from './churn.ts';
+import type { ProgramSummary } from './recompilation-warning.ts';
 
-/** Milliseconds without a word. */
-const patience = 2000;
+/** Milliseconds after which a compilation is reported. */
+const slowAfterMs = 2000;
 
-/** Operators, of the graph that the caller wrote. Fewer are compiled in much less than two seconds, and a thread that waits for it would cost more. */
-const worthWatching = 300;
+/** Smaller graphs compile in much less than 2 s, so a watchdog thread would cost more than it gains. */
+const minWatchedOperators = 300;
 
-/** Compiles something, and prints one line on what it is when that takes more than 2 s. */
-export async function announcedIfSlow<T>(
+/** Compiles a graph and prints one line on stderr if that takes more than 2 s. */
+export async function warnIfSlow<T>(
   what: string,
-  shape: ProgramShape,
+  shape: ProgramSummary,
   compile: () => Promise<T>,
 ): Promise<T> {
   const line = `ringrun: compiling ${describeCompilation(what, shape)}\n`;
-  if (shape.operators >= worthWatching) return await whileWatched(line, patience, 2, compile);
+  if (shape.operators >= minWatchedOperators) return await withWatchdog(line, slowAfterMs, 2, compile);
   const startedAt = performance.now();
   const compiled = await compile();
-  if (performance.now() - startedAt > patience) process.stderr.write(line);
+  if (performance.now() - startedAt > slowAfterMs) process.stderr.write(line);
   return compiled;
 }
 
 /**
- * Runs something that may block this thread, as onnxruntime does when it makes a session: another thread waits, and writes the line when the time is over.
+ * Writes a line from another thread if `run` takes longer than `afterMs`, even if `run` blocks this thread, as onnxruntime
+ * does when it creates a session.
  *
- * @param afterMs how long it waits
- * @param fd where it writes
+ * @param fd file descriptor of the line
  */
-export async function whileWatched<T>(
+export async function withWatchdog<T>(
   line: string,
   afterMs: number,
   fd: number,
   run: () => Promise<T>,
 ): Promise<T> {
   const done = new Int32Array(new SharedArrayBuffer(4));
-  // Nothing of this thread's environment is needed, such as a loader of TypeScript.
+  // Without this thread's TypeScript loader and environment, which would delay the start.
   const worker = new Worker(watch, {
     eval: true,
     execArgv: [],
@@ -43,7 +43,7 @@ export async function whileWatched<T>(
     workerData: { done, line, afterMs, fd },
   });
   worker.unref();
-  // Training does not end because a line could not be written.
+  // A line that cannot be written must not end the training.
   worker.on('error', () => undefined);
   try {
     return await run();
@@ -59,16 +59,16 @@ if (Atomics.wait(done, 0, 0, afterMs) === 'timed-out') require('node:fs').writeS
 `;
 
 /** `the forward pass, 2,050 operators, from 128 × float32[8,16], int64[8]. …` */
-export function describeCompilation(what: string, { operators, inputs }: ProgramShape): string {
+export function describeCompilation(what: string, { operators, inputs }: ProgramSummary): string {
   const counts = new Map<string, number>();
   for (const input of inputs) counts.set(describeType(input), (counts.get(describeType(input)) ?? 0) + 1);
   const types = [...counts].map(([type, count]) => (count === 1 ? type : `${count} × ${type}`));
-  const shown = types.slice(0, mostShown).join(', ');
-  const more = types.length > mostShown ? ` and ${types.length - mostShown} more shapes` : '';
+  const shown = types.slice(0, maxShownTypes).join(', ');
+  const more = types.length > maxShownTypes ? ` and ${types.length - maxShownTypes} more shapes` : '';
   return (
     `${what}, ${operators.toLocaleString('en-US')} operators, from ${shown || 'parameters alone'}${more}. ` +
     'This happens once for each set of shapes.'
   );
 }
 
-const mostShown = 4;
+const maxShownTypes = 4;

@@ -5,27 +5,27 @@ import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { arraysOf, compile, leavesToArrive, type RunOptions } from './compile.ts';
+import { arraysOf, compile, waitForLeaves, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
-import { mapParametersLate } from './late-maps.ts';
-import { programShapeOf } from './churn.ts';
-import { Programs } from './program-cache.ts';
+import { rematerializeParameterMaps } from './rematerialization.ts';
+import { summarizeProgram } from './recompilation-warning.ts';
+import { ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
 import { SegmentedProgram } from './segmented-program.ts';
-import { announcedIfSlow } from './slow-compilation.ts';
+import { warnIfSlow } from './slow-compilation.ts';
 
-/** By the structure of their forward graphs, and the buckets of their gradients. */
-const programs = new Programs<SegmentedProgram>();
+/** By structure of the forward graph and bucket indices of the gradients. */
+const programs = new ProgramCache<SegmentedProgram>();
 
-/** A graph whose outputs are a loss and its gradients, to run on the arrays of one forward call; compiled when it first runs. */
+/** Computes a loss and its gradients on the arrays of one forward call. Compiled on the first run. */
 export interface TrainingStep {
-  /** The trainable leaves, in the order of the gradients: by their buckets, and in each the last one used in the forward pass first. */
+  /** The trainable leaves in the order of the gradients: by bucket index, and within a bucket in reverse forward order. */
   readonly trainable: readonly Leaf[];
   /**
-   * Runs forward, loss and backward; writes the loss and each gradient into its array, and brings about what the graph assigns. Tells the
-   * positions of gradients, bucket by bucket, as soon as they are written and the graph's collectives are over.
+   * Runs forward, loss and backward, writes the loss and each gradient into its array, and executes the graph's
+   * assignments. Calls `written` with positions of gradients, bucket by bucket, after the graph's collectives have ended.
    */
   run(
     loss: Float32Array,
@@ -46,31 +46,36 @@ export function trainingStepOf(loss: Value): TrainingStep {
     .sort((a, b) => bucketIndexOf(a) - bucketIndexOf(b));
   const parts = positionsByBucket(trainable.map(bucketIndexOf));
   const bucketIndices = leaves.map(({ source }) => source.parameter?.gradientBucketIndex).join();
-  const shape = () => programShapeOf(forward, leaves);
+  const shape = () => summarizeProgram(forward, leaves);
   const compileParts = () => {
     const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
     const gradients = differentiate(rewritten[0]);
-    // A leaf that the loss uses without depending on it, as behind a comparison, has a gradient of zeros.
+    // A leaf that affects the loss only through a comparison has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
-    const late = mapParametersLate([...rewritten, ...trainable.map(gradientOf)]);
-    const [ahead, behind] = [late.slice(0, rewritten.length), late.slice(rewritten.length)];
-    const wanted = parts.map((positions) => positions.map((position) => behind[position]));
-    return SegmentedProgram.compile({ leaves, groups }, withForward(ahead, wanted), (inputs, outputs) =>
-      compile('forward and backward', inputs, outputs, { keepsActivations: true }),
+    const values = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
+    const [forwardValues, backwardValues] = [
+      values.slice(0, rewritten.length),
+      values.slice(rewritten.length),
+    ];
+    const requested = parts.map((positions) => positions.map((position) => backwardValues[position]));
+    return SegmentedProgram.compile(
+      { leaves, groups },
+      withForward(forwardValues, requested),
+      (inputs, outputs) => compile('forward and backward', inputs, outputs, { keepsActivations: true }),
     );
   };
   const make = () =>
-    announcedIfSlow(`forward and backward passes of a loss (${loss.node.op})`, shape(), compileParts);
+    warnIfSlow(`forward and backward passes of a loss (${loss.node.op})`, shape(), compileParts);
   return {
     trainable,
-    run: (lossOutput, gradients, written, { through = (group) => group, arrayOf }: RunOptions = {}) => {
-      const places = parts.map((positions) => positions.map((position) => gradients[position]));
+    run: (lossOutput, gradients, written, { replaceGroup = (group) => group, arrayOf }: RunOptions = {}) => {
+      const targets = parts.map((positions) => positions.map((position) => gradients[position]));
       const runOn = async (program: SegmentedProgram) => {
-        await leavesToArrive(leaves);
+        await waitForLeaves(leaves);
         await assignments.during((arrays) => {
-          const outputs = withForward<TensorData>([lossOutput, ...arrays], places);
+          const outputs = withForward<TensorData>([lossOutput, ...arrays], targets);
           return program.run(
-            { inputs: arraysOf(leaves, arrayOf), outputs, groups: groups.map(through) },
+            { inputs: arraysOf(leaves, arrayOf), outputs, groups: groups.map(replaceGroup) },
             (part) => {
               written(parts[part]);
             },
@@ -82,13 +87,13 @@ export function trainingStepOf(loss: Value): TrainingStep {
   };
 }
 
-/** Whether a leaf is a parameter to which a way leads back from the loss, not only such as are cut off by Identity. */
+/** Returns a predicate: true for parameters that the loss depends on by a path without Identity (detach, noGrad). */
 function isTrainableBy(loss: Value): (leaf: Leaf) => boolean {
   const reached = new Set(topologicalOrder([loss], (node) => !isNode(node, 'Identity')));
   return ({ value, source }) => source.parameter !== undefined && reached.has(value.node);
 }
 
-/** Positions of equal numbers, which stand side by side. */
+/** Positions of equal bucket indices, which are adjacent. */
 function positionsByBucket(bucketIndices: readonly number[]): number[][] {
   const parts = new Map<number, number[]>();
   for (const [position, bucket] of bucketIndices.entries()) {
@@ -97,7 +102,7 @@ function positionsByBucket(bucketIndices: readonly number[]): number[][] {
   return [...parts.values()];
 }
 
-/** What the forward pass gives is given by the first part, before its gradients. */
+/** Puts the values of the forward pass before the gradients of the first part. */
 function withForward<T>(forward: readonly T[], parts: readonly (readonly T[])[]): T[][] {
   const [first = [], ...rest] = parts;
   return [[...forward, ...first], ...rest.map((part) => [...part])];

@@ -1,6 +1,6 @@
 import type { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError, ShapeError } from '../errors.ts';
-import { assignWhenRun, type Update } from '../graph/assignment.ts';
+import { assignWhenRun, type AssignmentRule } from '../graph/assignment.ts';
 import { describeType, sizeOf, type Value } from '../graph/node.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { affine, batchNormalize, type BatchNormalized } from '../ops/batch-normalization.ts';
@@ -94,7 +94,7 @@ function byBatch(name: string, { input, running, weight, bias, momentum, eps }: 
   }
   const batch = batchNormalize(input.value, weightOr1(input, weight), biasOr0(input, bias), eps);
   const correction = constant(count / (count - 1));
-  if (running) assignWhenRun(batch.normalized, updateOf(running, batch, correction, momentum));
+  if (running) assignWhenRun(batch.normalized, runningStatisticsRule(running, batch, correction, momentum));
   return batch.normalized;
 }
 
@@ -111,7 +111,7 @@ function byBatchesOf(
   const own = normalizeOwn(input, axes, eps);
   const all = combineMoments(own, count, group);
   const correction = div(all.total, sub(all.total, constant(1)));
-  if (running) assignWhenRun(all.mean, updateOf(running, all, correction, momentum));
+  if (running) assignWhenRun(all.mean, runningStatisticsRule(running, all, correction, momentum));
   const [ownDeviation, deviation] = [own, all].map(({ variance }) => sqrt(add(variance, constant(eps))));
   const by = weightOr1(input, weight);
   const scale = mul(div(ownDeviation, deviation), by);
@@ -160,12 +160,12 @@ function byRunningStatistics(name: string, { input, running, weight, bias, eps }
 }
 
 /** @param correction factor that makes the variance unbiased: n / (n − 1) */
-function updateOf(
+function runningStatisticsRule(
   { mean, variance, batches }: RunningStatistics,
   batch: Moments,
   correction: Value,
   momentum: number | null,
-): Update {
+): AssignmentRule {
   const unbiased = mul(batch.variance, correction);
   return (read) => {
     const after = batches && add(read(batches), constant(1));

@@ -9,12 +9,12 @@ export interface Assignable {
 }
 
 /** What arrays become; `read` gives what one holds by then, after the assignments of earlier forward calls in the same graph. */
-export type Update = (
+export type AssignmentRule = (
   read: (target: Assignable) => Value,
 ) => readonly (readonly [target: Assignable, value: Value])[];
 
 interface Pending {
-  readonly update: Update;
+  readonly update: AssignmentRule;
   /** At the time of the forward call, which orders it among others. */
   readonly change: Change;
   done: boolean;
@@ -26,7 +26,7 @@ const pendingOf = new WeakMap<Node, Pending>();
  * Says what running a graph with this value is to assign. An eager framework assigns in the forward call; here that call computes nothing, so the
  * assignment happens in the first run of a graph that the value is part of, for a loss and its gradients or for anything else, and never again.
  */
-export function assignWhenRun({ node }: Value, update: Update): void {
+export function assignWhenRun({ node }: Value, update: AssignmentRule): void {
   pendingOf.set(node, { update, change: changeBy('a forward call in training mode'), done: false });
 }
 

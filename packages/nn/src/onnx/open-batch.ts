@@ -1,4 +1,4 @@
-import { placeOf } from '../compiler/anomaly.ts';
+import { describeModuleOf } from '../compiler/anomaly.ts';
 import type { DType } from '../dtype.ts';
 import { ArgumentError } from '../errors.ts';
 import { exactJson } from '../graph/exact-json.ts';
@@ -237,5 +237,5 @@ function cannotBeOpen(reason: string): ArgumentError {
 
 function describeOperation(node: Node): string {
   const inputs = node.inputs.map(describeType).join(', ');
-  return `${node.op}(${inputs})${placeOf(node)}`;
+  return `${node.op}(${inputs})${describeModuleOf(node)}`;
 }

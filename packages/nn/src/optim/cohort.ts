@@ -1,4 +1,4 @@
-import { updateOf, type Assignment } from '../compiler/compile.ts';
+import { inPlaceUpdate, type ArrayAssignment } from '../compiler/compile.ts';
 import type { Value } from '../graph/node.ts';
 import { input } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
@@ -28,7 +28,7 @@ export function updateOfCohorts(
   const assignments = cohorts.flatMap(({ members }, position) =>
     members.map((member) => assignmentsOf(update, member, slots[position])),
   );
-  const run = updateOf(inPortions(assignments));
+  const run = inPlaceUpdate(inPortions(assignments));
   return async (coefficients) => {
     for (const [position, slot] of slots.entries()) {
       for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
@@ -38,8 +38,8 @@ export function updateOfCohorts(
 }
 
 /** Splits updates into programs that write about 16 MB each: onnxruntime-node copies all outputs of a run at once. */
-function inPortions(updates: readonly (readonly Assignment[])[]): Assignment[][] {
-  const portions: { assignments: Assignment[]; bytes: number }[] = [];
+function inPortions(updates: readonly (readonly ArrayAssignment[])[]): ArrayAssignment[][] {
+  const portions: { assignments: ArrayAssignment[]; bytes: number }[] = [];
   for (const update of updates) {
     const bytes = update.reduce((sum, { into }) => sum + into.byteLength, 0);
     const last = portions.at(-1);
@@ -80,7 +80,7 @@ function assignmentsOf(
   update: Rule<object>['update'],
   { parameter, state }: Member,
   slots: Readonly<Record<string, Slot>>,
-): Assignment[] {
+): ArrayAssignment[] {
   const leaf = (data: Float32Array) => input('float32', parameter.shape, { data });
   const outputs = update({
     parameter: leaf(parameter.data),

@@ -4,9 +4,9 @@ import { maxPool } from '../../ops/pooling.ts';
 import type { Rewrite } from '../rewrite.ts';
 
 /**
- * max_pool(relu(x)) = relu(max_pool(x)), because relu is monotonic; and behind the pool there is a fraction of the data left for
- * relu and for the mask of its gradient. The gradients agree too: where the window's maximum is not positive both are 0, else both
- * go to the same element. (A window whose maximum is exactly 0, or that holds negative values only, gets 0 either way.)
+ * max_pool(relu(x)) = relu(max_pool(x)), because relu is monotonic; after the pool, relu and the mask of its gradient have
+ * a fraction of the data. Gradients agree: both are 0 if the window's maximum is not positive, else both go to the same
+ * element.
  */
 export const reluAfterMaxPool: Rewrite = (node) => {
   if (!isNode(node, 'MaxPool')) return undefined;

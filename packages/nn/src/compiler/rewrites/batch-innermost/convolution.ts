@@ -10,27 +10,28 @@ import { largestTile, toomCook, type ToomCook } from './toom-cook.ts';
 /**
  * A convolution of one group over an image with its batch innermost: [W, C, H, N] and [M, C, kH, kW] give [oW, M, oH, N].
  *
- * Along the width the kernel is unrolled, so that what is left is a convolution along the height, in whose columns N lies innermost.
+ * The kernel is unrolled along the width, which leaves a convolution along the height with N innermost in its columns.
  */
 export function convolveBatchInnermost(image: Value, weight: Value, window: ConvAttributes): Value {
   const [, channels, , kernelWidth] = weight.shape as [number, number, number, number];
   const { strides, dilations } = window;
-  // Every multiplication that is saved costs additions per channel and per filter, which few channels do not repay. A kernel of width 1 has none to save.
-  const worth = channels >= leastChannels && kernelWidth > 1 && largestTile(kernelWidth) >= 2;
-  const possible = strides[1] === 1 && dilations[1] === 1 && nothingMeetsPaddingAlone(image, weight, window);
+  // Each saved multiplication costs additions per channel and per filter, so it needs several channels. A kernel of width 1
+  // has no multiplications to save.
+  const worth = channels >= minChannels && kernelWidth > 1 && largestTile(kernelWidth) >= 2;
+  const possible = strides[1] === 1 && dilations[1] === 1 && noTapReadsOnlyPadding(image, weight, window);
   return worth && possible
     ? withFewerProducts(image, weight, window)
     : withShiftedColumns(image, weight, window);
 }
 
-/** For 3 channels and 6 filters of 5×5 over 64 images of 32×32 a whole training step takes a fifth less; for 1 channel it takes a sixth more. */
-const leastChannels = 3;
+/** With 6 filters of 5×5 over 64 images of 32×32, a training step takes 1/5 less time for 3 channels, and 1/6 more for 1 channel. */
+const minChannels = 3;
 
 /**
- * Whether each of the kernel's columns meets the image somewhere, and each result too. One that does not has a gradient, or a value, of exactly 0, of which the
- * transforms' rounding would make 3e-8; Adam, which divides by the size of the gradients, would make steps of full length of that.
+ * True if each column of the kernel and each output column reads the image, not only padding. Otherwise a gradient or value
+ * is exactly 0, which the transforms would round to 3e-8; Adam divides by the gradient's size and would take full steps.
  */
-function nothingMeetsPaddingAlone(image: Value, weight: Value, { pads }: ConvAttributes): boolean {
+function noTapReadsOnlyPadding(image: Value, weight: Value, { pads }: ConvAttributes): boolean {
   const [width] = image.shape;
   const [, , , taps] = weight.shape;
   const [, left, , right] = pads;
@@ -39,7 +40,7 @@ function nothingMeetsPaddingAlone(image: Value, weight: Value, { pads }: ConvAtt
   return left < Math.min(taps, results) && lastTapBegins < width && results - 1 - left < width;
 }
 
-/** The kernel's columns become channels: beside each other, the columns of the image that each of them sees. */
+/** The kernel's columns become channels: the columns of the image that each of them reads are concatenated. */
 function withShiftedColumns(image: Value, weight: Value, window: ConvAttributes): Value {
   const [filters, channels, kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
   const { strides, pads, dilations } = window;
@@ -50,8 +51,8 @@ function withShiftedColumns(image: Value, weight: Value, window: ConvAttributes)
 }
 
 /**
- * Toom-Cook along the width: tiles of 4 results of a kernel 5 wide cost 8 products instead of 20. The products of one point are a
- * convolution of their own, so the points are groups, and the tiles a batch.
+ * Toom-Cook along the width: a tile of 4 results of a kernel of width 5 costs 8 products instead of 20. The products of one
+ * point are a convolution, so points become groups and tiles become a batch.
  */
 function withFewerProducts(image: Value, weight: Value, window: ConvAttributes): Value {
   const [filters, channels, kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
@@ -62,14 +63,14 @@ function withFewerProducts(image: Value, weight: Value, window: ConvAttributes):
   const { tile, products } = fast;
   const tiles = Math.ceil(outWidth / tile);
 
-  // Columns of the padding are zeros, so they have no place in the transform.
-  const toPoints = blocks(tiles * products, width, (row, column) => {
+  // Padding columns are zeros, so the transform omits them.
+  const toPoints = matrixOf(tiles * products, width, (row, column) => {
     const start = Math.floor(row / products) * tile - left;
     return fast.inputTransform[row % products][column - start] ?? 0;
   });
   const atPoints = reshape(timesImage(toPoints, image), [tiles, products * channels, height, n]);
 
-  const kernelToPoints = blocks(products, kernelWidth, (point, tap) => fast.weightTransform[point][tap]);
+  const kernelToPoints = matrixOf(products, kernelWidth, (point, tap) => fast.weightTransform[point][tap]);
   const taps = reshape(weight, [filters * channels * kernelHeight, kernelWidth]);
   const kernels = reshape(gemm(kernelToPoints, taps, undefined, { transB: true }), [
     products * filters,
@@ -92,8 +93,8 @@ function withFewerProducts(image: Value, weight: Value, window: ConvAttributes):
 }
 
 /**
- * A linear map along the width, [K, W] times [W, C, H, N], gives [K, C·H·N]. For an image that was turned for this only, the product turns what it reads: its rows need to be put in
- * order, and no number moves alone.
+ * A linear map along the width: [K, W] times [W, C, H, N] gives [K, C·H·N]. If the image was transposed only for this, the
+ * product reads it transposed (transB), so that only whole rows move.
  */
 function timesImage(matrix: Value, image: Value): Value {
   const [width] = image.shape;
@@ -103,33 +104,32 @@ function timesImage(matrix: Value, image: Value): Value {
 }
 
 /**
- * The output transform of all tiles as one matrix, for a last tile of which not all results are wanted. Most of it is zeros: where all tiles are full, a product per tile takes a
- * third of the time (7 tiles of 4 results, 10,752 columns).
+ * The output transform of all tiles as one matrix, for a last tile that is not full. Most of the matrix is zeros: if all
+ * tiles are full, one product per tile takes a third of the time (7 tiles of 4 results, 10,752 columns).
  */
 function alongTiles(outWidth: number, tiles: number, { tile, products, outputTransform }: ToomCook): Value {
-  return blocks(outWidth, tiles * products, (row, column) => {
+  return matrixOf(outWidth, tiles * products, (row, column) => {
     const sameTile = Math.floor(column / products) === Math.floor(row / tile);
     return sameTile ? outputTransform[row % tile][column % products] : 0;
   });
 }
 
-/** The tile with the fewest products for all results together; of equals the smallest, whose transform rounds least. */
+/** The tile size with the fewest products in total; among equals the smallest, whose transform rounds least. */
 function bestTile(results: number, taps: number): number {
   const tiles = Array.from({ length: Math.min(largestTile(taps), results) }, (_, k) => k + 1);
   const products = (tile: number) => Math.ceil(results / tile) * (tile + taps - 1);
   return tiles.reduce((best, tile) => (products(tile) < products(best) ? tile : best));
 }
 
-/** A constant matrix whose element is a function of its place. */
-function blocks(rows: number, columns: number, element: (row: number, column: number) => number): Value {
-  const places = Array.from({ length: rows * columns }, (_, place) => place);
-  return constantTensor(
-    [rows, columns],
-    places.map((place) => element(Math.floor(place / columns), place % columns)),
+/** A constant matrix whose elements are a function of row and column. */
+function matrixOf(rows: number, columns: number, element: (row: number, column: number) => number): Value {
+  const elements = Array.from({ length: rows * columns }, (_, i) =>
+    element(Math.floor(i / columns), i % columns),
   );
+  return constantTensor([rows, columns], elements);
 }
 
-/** What is left of a window when its columns are unrolled. */
+/** The window along the height, after its columns have been unrolled. */
 function alongHeight({ strides, pads, dilations }: ConvAttributes, group: number): ConvAttributes {
   const [top, , bottom] = pads;
   return { strides: [strides[0], 1], pads: [top, 0, bottom, 0], dilations: [dilations[0], 1], group };

@@ -3,7 +3,7 @@ import type { OpName } from '../../../graph/operators.ts';
 import { reshape } from '../../../ops/shape.ts';
 import { exchanged, isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
 
-/** Operators that give each element for itself, or for its channel, in any order of the other axes. */
+/** Operators that compute each element independently or per channel, so that the other axes may have any order. */
 const following = new Set<OpName>([
   ...(['Add', 'Sub', 'Mul', 'Div', 'Max', 'Min', 'Greater', 'GreaterOrEqual', 'Equal', 'Where'] as const),
   ...(['Neg', 'Exp', 'Log', 'Sqrt', 'Pow', 'Abs', 'Sign', 'Erf', 'Identity', 'Cast'] as const),
@@ -11,14 +11,14 @@ const following = new Set<OpName>([
   ...(['Affine', 'BatchNormalize'] as const),
 ]);
 
-/** Operators whose inputs behind the first are numbers per channel, [C]. */
+/** Operators whose inputs after the first have one number per channel, [C]. */
 const perChannel = new Set<OpName>(['Affine', 'BatchNormalize']);
 
-/** What lies between convolutions follows their layout, so that nothing is turned between them. */
+/** Operators between convolutions adopt their layout, so that nothing is transposed between them. */
 export function elementwise(node: Node): readonly Value[] | undefined {
   if (!following.has(node.op) || !node.inputs.some(isBatchInnermost)) return undefined;
   const inputs = node.inputs.map((input, index) =>
-    perChannel.has(node.op) && index > 0 ? input : turned(input),
+    perChannel.has(node.op) && index > 0 ? input : transposed(input),
   );
   const types = node.outputs.map((type) =>
     isImage(type) ? { ...type, shape: exchanged(type.shape) } : type,
@@ -27,8 +27,8 @@ export function elementwise(node: Node): readonly Value[] | undefined {
   return outputs.map((output) => (isImage(output) ? toNchw(output) : output));
 }
 
-/** What broadcasts does so from the right, so the axes that it lacks are its first ones. */
-function turned(value: Value): Value {
+/** Broadcasting aligns from the right, so missing axes are the first ones. */
+function transposed(value: Value): Value {
   const { shape } = value;
   if (shape.length === 0) return value;
   const missing = Array<number>(4 - shape.length).fill(1);

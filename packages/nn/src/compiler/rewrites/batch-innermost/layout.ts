@@ -2,13 +2,13 @@ import { isNode, type Value } from '../../../graph/node.ts';
 import { exchangeEnds } from '../../../ops/exchange-ends.ts';
 
 /**
- * Images as [W, C, H, N]: the batch innermost.
+ * Images as [W, C, H, N], with the batch innermost.
  *
- * Shifting or splitting an image along its width or height then moves runs of N or H·N numbers, where NCHW moves single numbers or
- * rows of a few; and a linear map along the width is a matrix product from the left.
+ * Shifting or splitting an image along its width or height moves runs of N or H·N numbers, instead of single numbers or
+ * short rows in NCHW. A linear map along the width is a matrix product from the left.
  */
 export function toBatchInnermost(nchw: Value): Value {
-  // Exchanging N and W is its own inverse, so an image that was just turned to NCHW is taken back for nothing.
+  // Exchanging N and W is its own inverse, so an image that was just transposed to NCHW costs nothing.
   const { node, shape } = nchw;
   if (isBatchInnermost(nchw)) return node.inputs[0];
   return shape[0] === 1 && shape[3] === 1 ? nchw : exchangeEnds(nchw);
@@ -23,12 +23,12 @@ export function exchanged(shape: readonly number[]): number[] {
   return exchange.map((axis) => shape[axis]);
 }
 
-/** Where an axis of one layout is in the other. */
+/** The index of an axis in the other layout. */
 export function exchangedAxis(axis: number): number {
   return exchange[axis];
 }
 
-/** Whether an NCHW image is the turned view of one that has its batch innermost. */
+/** True if an NCHW image is the transpose of one that has its batch innermost. */
 export function isBatchInnermost({ node }: Value): boolean {
   return isNode(node, 'ExchangeEnds');
 }

@@ -5,7 +5,7 @@ import { max } from '../../../ops/elementwise.ts';
 import { reshape, split } from '../../../ops/shape.ts';
 import { everyNth } from '../../../ops/taps.ts';
 
-/** Whether the windows cover an NCHW image without overlapping and without a rest. */
+/** True if the windows tile an NCHW image: no overlap, no padding, no remainder. */
 export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: PoolAttributes): boolean {
   const [rows, columns] = kernelShape;
   const seamless = strides[0] === rows && strides[1] === columns && pads.every((pad) => pad === 0);
@@ -13,10 +13,10 @@ export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: Po
 }
 
 /**
- * Max-pooling as elementwise maxima, over [W, C, H, N]: first over the columns of each window, then over its rows.
+ * Max-pooling as elementwise maxima over [W, C, H, N]: first over the columns of each window, then over its rows.
  *
- * MaxPool's gradient needs the positions of the maxima, and finding them is a scalar loop in onnxruntime: 3.4 ms for [64,20,24,24], where the maxima
- * alone take 0.24 ms. This form and its gradient are elementwise operators only: Max; and Greater, IsNaN, Or and Where.
+ * MaxPool's gradient needs the positions of the maxima, which onnxruntime finds in a scalar loop: 3.4 ms for
+ * [64,20,24,24], instead of 0.24 ms for the maxima alone. This form and its gradient use elementwise operators only.
  */
 export function maxPoolBatchInnermost(
   image: Value,
@@ -33,7 +33,7 @@ export function maxPoolBatchInnermost(
 /** The columns 0, n, 2n, … of an image, the columns 1, n + 1, …, and so on. */
 function everyNthColumn(image: Value, n: number): readonly Value[] {
   const { node } = image;
-  // Each column of a convolution that runs along the height depends on one column of its input, which here is the smaller one to divide.
+  // A convolution along the height maps columns to columns, and its input is the smaller array to split.
   if (isNode(node, 'Conv') && sizeOf(node.inputs[0].shape) < sizeOf(image.shape)) {
     const [input, weight, bias] = node.inputs as [Value, Value, Value?];
     return everyNthColumn(input, n).map((part) => conv(part, weight, bias, node.attributes));
@@ -42,9 +42,9 @@ function everyNthColumn(image: Value, n: number): readonly Value[] {
 }
 
 /**
- * The first of equal elements wins at every step, columns within a row and then rows, so ties go to the first element in row-major
- * order, as in torch.
- * One axis, because onnxruntime's Where broadcasts its scalar along the innermost axis only: four times as fast as over rows of 12.
+ * The first of equal elements wins at every step, first along columns and then along rows, so ties go to the first element
+ * in row-major order, as in torch. Flat, because onnxruntime's Where broadcasts its scalar along the innermost axis only:
+ * 4 times as fast as over rows of 12.
  */
 function maximum(values: readonly Value[]): Value {
   return values.map((value) => reshape(value, [-1])).reduce((largest, value) => max(largest, value));

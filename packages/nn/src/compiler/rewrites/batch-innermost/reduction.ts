@@ -2,7 +2,7 @@ import { createValue, isNode, type Node, type Value } from '../../../graph/node.
 import { reshape } from '../../../ops/shape.ts';
 import { exchanged, exchangedAxis, isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
 
-/** Reduced as it lies; what has to be turned then is small. */
+/** Reduces before transposing, so that only the small result is transposed. */
 export function reduction(node: Node): Value | undefined {
   const isReduction = isNode(node, 'ReduceSum') || isNode(node, 'ReduceMean') || isNode(node, 'ReduceMax');
   if (!isReduction || !isBatchInnermost(node.inputs[0])) return undefined;

@@ -37,10 +37,10 @@ export function toomCook(tile: number, taps: number): ToomCook {
   };
 }
 
-/** Small and in reciprocal pairs: their powers neither grow nor vanish. */
+/** Small and in reciprocal pairs, so that their powers stay near 1. */
 const points = [0, 1, -1, 2, -2, 1 / 2, -1 / 2];
 
-/** The largest tile that `points` suffice for. */
+/** The largest tile that `points` allow. */
 export function largestTile(taps: number): number {
   return points.length + 2 - taps;
 }

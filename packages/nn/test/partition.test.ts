@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { DistributedParameter, GradientSink } from 'ringrun';
-import { cut } from '../src/compiler/cut.ts';
+import { partition } from '../src/compiler/partition.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { F, manualSeed, nn, tensor, type Tensor } from '../src/index.ts';
@@ -19,7 +19,7 @@ describe('cut', () => {
 
   test('computes what two parts need in the first, and carries it to the second', () => {
     const shared = exp(x);
-    const [first, second] = cut([[neg(shared)], [mul(shared, x)]]);
+    const [first, second] = partition([[neg(shared)], [mul(shared, x)]]);
     expect(operatorsOf(first.outputs)).toEqual(['Input', 'Exp', 'Neg']);
     expect(first.carried.map(({ value }) => value)).toEqual([shared]);
     expect(operatorsOf(second.outputs)).toEqual(['Input', 'Input', 'Mul']);
@@ -29,7 +29,7 @@ describe('cut', () => {
 
   test('carries past a part that does not need it, and one output of several', () => {
     const [left, right] = split(exp(x), 0, 2);
-    const [first, second, third] = cut([[neg(left)], [neg(x)], [neg(right)]]);
+    const [first, second, third] = partition([[neg(left)], [neg(x)], [neg(right)]]);
     expect(first.carried.map(({ value }) => value)).toEqual([right]);
     expect(second.carried).toEqual([]);
     expect(operatorsOf(third.outputs)).toEqual(['Input', 'Neg']);
@@ -37,14 +37,14 @@ describe('cut', () => {
 
   test('gives a value twice where two parts are asked for it', () => {
     const value = exp(x);
-    const [first, second] = cut([[value], [value]]);
+    const [first, second] = partition([[value], [value]]);
     expect(first.outputs).toEqual([value]);
     expect(second.outputs).toEqual([first.carried[0].leaf.value]);
   });
 
   test('leaves a graph in one part as it is', () => {
     const value = neg(exp(x));
-    expect(cut([[value]])).toEqual([{ outputs: [value], carried: [] }]);
+    expect(partition([[value]])).toEqual([{ outputs: [value], carried: [] }]);
   });
 });
 

@@ -5,30 +5,30 @@ import { substitute } from '../graph/substitute.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { input } from '../ops/source.ts';
 
-/** A part of a graph that runs by itself. */
+/** A part of a graph that is compiled separately. */
 export interface Segment {
-  /** What was asked of this part, in the order of asking. */
+  /** The requested values of this part, in their order. */
   readonly outputs: readonly Value[];
-  /** What later parts read of it besides. */
-  readonly carried: readonly Carried[];
+  /** Other values that later parts read. */
+  readonly carried: readonly CarriedValue[];
 }
 
-/** A value of one part, and the leaf that stands for it in others. */
-export interface Carried {
+/** A value of one part and the leaf that replaces it in later parts. */
+export interface CarriedValue {
   readonly value: Value;
   readonly leaf: Leaf;
 }
 
 /**
- * Cuts a graph into parts that run one after the other, and each compute what is asked of them: a value is computed by the first part that
- * needs it, and carried in an array to the others.
+ * Partitions a graph into parts that run one after another. The first part that needs a value computes it; later parts
+ * read it from an array.
  *
- * @param wanted what each part shall give
+ * @param requested the outputs of each part
  */
-export function cut(wanted: readonly (readonly Value[])[]): Segment[] {
-  const partOf = firstPartThatNeeds(wanted);
-  const carried = new Map<Value, Carried>();
-  for (const [part, values] of wanted.entries()) {
+export function partition(requested: readonly (readonly Value[])[]): Segment[] {
+  const partOf = firstPartReading(requested);
+  const carried = new Map<Value, CarriedValue>();
+  for (const [part, values] of requested.entries()) {
     const nodes = topologicalOrder(values).filter((node) => partOf.get(node) === part);
     for (const value of [...nodes.flatMap(({ inputs }) => inputs), ...values]) {
       if (partOf.get(value.node)! < part && isComputed(value)) {
@@ -36,7 +36,7 @@ export function cut(wanted: readonly (readonly Value[])[]): Segment[] {
       }
     }
   }
-  return wanted.map((values, part) => {
+  return requested.map((values, part) => {
     const own = [...carried.values()].filter(({ value }) => partOf.get(value.node) === part);
     const earlier = [...carried.values()].filter(({ value }) => partOf.get(value.node)! < part);
     const leaves = new Map(earlier.map(({ value, leaf }) => [value, leaf.value]));
@@ -48,20 +48,20 @@ export function cut(wanted: readonly (readonly Value[])[]): Segment[] {
   });
 }
 
-function firstPartThatNeeds(wanted: readonly (readonly Value[])[]): Map<Node, number> {
+function firstPartReading(requested: readonly (readonly Value[])[]): Map<Node, number> {
   const partOf = new Map<Node, number>();
-  for (const [part, values] of wanted.entries()) {
+  for (const [part, values] of requested.entries()) {
     for (const node of topologicalOrder(values)) if (!partOf.has(node)) partOf.set(node, part);
   }
   return partOf;
 }
 
-/** Leaves are there for every part. */
+/** Leaves are available to every part. */
 function isComputed({ node }: Value): boolean {
   return !isNode(node, 'Input') && !isNode(node, 'Number') && !isNode(node, 'Constant');
 }
 
-/** A leaf with an array of its own. */
+/** A leaf with a new array. */
 export function leafFor({ dtype, shape }: Value): Leaf {
   const source = { data: newArray(dtype, sizeOf(shape)) };
   return { value: input(dtype, shape, source), source };

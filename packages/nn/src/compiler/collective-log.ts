@@ -1,15 +1,15 @@
 import type { CollectiveGroup } from '../graph/operators.ts';
-import type { Through } from './compile.ts';
+import type { ReplaceGroup } from './compile.ts';
 
 /**
- * What the collectives of one run gave, for another run of the same graph without the other ranks. Both run their collectives one after the other in one order, so
- * that the order is all there is to know.
+ * Records the results of a run's collectives, so that the same graph can run again without the other ranks. Both runs have
+ * the same order of collectives, so results need no names.
  */
-export class Transcript {
+export class CollectiveLog {
   readonly #results: Float32Array[] = [];
 
-  /** A group whose results are written down. */
-  readonly recording: Through = (group) => {
+  /** Returns a group that runs collectives and records their results. */
+  readonly record: ReplaceGroup = (group) => {
     const record = (result: Parameters<CollectiveGroup['allReduce']>[0]) => {
       this.#results.push(Float32Array.from(result as Float32Array));
     };
@@ -27,8 +27,8 @@ export class Transcript {
     };
   };
 
-  /** A group that gives what was written down. */
-  readonly replaying: Through = ({ rank, size }) => {
+  /** Returns a group that returns the recorded results in order. */
+  readonly replay: ReplaceGroup = ({ rank, size }) => {
     const play = (into: unknown) => {
       (into as Float32Array).set(this.#results.shift()!);
       return Promise.resolve();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { BufferTensor, nn, optim, Parameter, tensor } from '../src/index.ts';
 import './one-thread.ts';
 
-test('console.log of a tensor over an array shows its type and its first elements', () => {
+test('console.log of a tensor prints its type and first elements', () => {
   expect(inspect(tensor(Float32Array.of(0.1, -0, NaN, 1e-9), [2, 2]))).toBe(
     'Tensor float32[2,2] [0.1, -0, NaN, 1e-9]',
   );
@@ -13,7 +13,7 @@ test('console.log of a tensor over an array shows its type and its first element
   expect(inspect(tensor(new Float32Array(0), [0, 3]))).toBe('Tensor float32[0,3] []');
 });
 
-test('console.log of a parameter shows its path, and of a module its parameters', () => {
+test('console.log prints the path of a parameter and the parameters of a module', () => {
   const model = new nn.Linear(2, 1);
   model.weight.data.set([1, 2]);
   expect(inspect(model.weight)).toBe('Parameter float32[1,2] [1, 2]');
@@ -21,7 +21,7 @@ test('console.log of a parameter shows its path, and of a module its parameters'
   expect(inspect(model)).toContain('weight: Parameter weight float32[1,2] [1, 2]');
 });
 
-test('console.log of a computed tensor computes nothing, and shows numbers that are known', async () => {
+test('console.log of a computed tensor prints cached elements and computes nothing', async () => {
   const weight = new Parameter(Float32Array.of(3), [1]);
   const hidden = weight.mul(2);
   const loss = hidden.sum();
@@ -33,23 +33,23 @@ test('console.log of a computed tensor computes nothing, and shows numbers that 
   expect(inspect(loss)).toBe('Tensor float32[] [6]');
   expect(inspect(loss.mul(2))).toBe('Tensor float32[] (not computed yet: await x.array())');
   expect(inspect(hidden)).toBe(
-    'Tensor float32[1] (not computed before its parameters changed: compute it anew)',
+    'Tensor float32[1] (outdated: its parameters have changed since; compute it again)',
   );
 });
 
-test('console.log of a buffer does not wait for a broadcast of it', () => {
+test('console.log of a buffer does not wait for its broadcast', () => {
   const buffer = new BufferTensor(Float32Array.of(1, 2));
   expect(inspect(buffer)).toBe('BufferTensor float32[2] [1, 2]');
   const never = () => {
     throw new Error('waited');
   };
   buffer.expect({ hasArrived: false, wait: never, waitSync: never } satisfies Arrival);
-  expect(inspect(buffer)).toBe('BufferTensor float32[2] (its elements are on their way from another rank)');
+  expect(inspect(buffer)).toBe('BufferTensor float32[2] (its elements are being received from another rank)');
 });
 
-test('console.log of a tensor whose array was handed to another thread says so', () => {
+test('console.log of a tensor reports a detached array', () => {
   const array = Float32Array.of(1, 2);
   const image = tensor(array);
   structuredClone(null, { transfer: [array.buffer] });
-  expect(inspect(image)).toBe('Tensor float32[2] (its array was emptied)');
+  expect(inspect(image)).toBe('Tensor float32[2] (its array was detached)');
 });
