@@ -1,8 +1,8 @@
 import { MessageChannel, Worker, receiveMessageOnPort } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { errorOf, failureOf } from './checkpoint-error.ts';
-import { holdForWrite } from './ending.ts';
-import type { WriteEnd } from './ending.ts';
+import { finishWriteBeforeExit } from './exit-handling.ts';
+import type { WriteOutcome } from './exit-handling.ts';
 import type { WriteJob, Written } from './write-checkpoint.ts';
 import { ownIdentity } from './writer-identity.ts';
 import type { WriterReport, WriterThreadData } from './writer-thread.ts';
@@ -12,7 +12,7 @@ export type Allocate = (file: string, bytes: number) => Uint8Array<ArrayBuffer>;
 
 /**
  * Writes checkpoints in a separate thread, so hashing and disk writes do not block training. The thread keeps
- * the process alive only while it writes. A process that exits during a write waits for it (`ending.ts`).
+ * the process alive only while it writes. A process that exits during a write waits for it (`exit-handling.ts`).
  */
 export class BackgroundWriter {
   readonly #location: string;
@@ -39,8 +39,8 @@ export class BackgroundWriter {
 
   async #carryOut(job: WriteJob): Promise<WriterReport> {
     const thread = (this.#thread ??= new WriterThread(this.#location));
-    const what = `the checkpoint of step ${job.occasion.step} for ${this.#location}`;
-    const release = holdForWrite({ what, finishSync: (withinMs) => thread.finishSync(withinMs) });
+    const what = `the checkpoint of step ${job.saveInfo.step} for ${this.#location}`;
+    const release = finishWriteBeforeExit({ what, finishSync: (withinMs) => thread.finishSync(withinMs) });
     try {
       return await thread.carryOut(job);
     } catch (error) {
@@ -89,7 +89,7 @@ class WriterThread {
    * Blocks until the job is complete. It reads the report synchronously, because the event loop may never run
    * again.
    */
-  finishSync(withinMs: number): WriteEnd {
+  finishSync(withinMs: number): WriteOutcome {
     if (Atomics.wait(this.#state, 0, writing, withinMs) === 'timed-out') return { kind: 'unfinished' };
     const received = receiveMessageOnPort(this.#reports) as { message: WriterReport } | undefined;
     if (received === undefined) return { kind: 'failed', reason: 'the writer thread has ended' };

@@ -5,13 +5,20 @@ import { refuseFileAsFolder } from '../storage/folder-path.ts';
 import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';
 import { checkpointsAmong, namePrefix, newestFirst } from './catalogue.ts';
-import { holdForSave } from './ending.ts';
-import { findTogether } from './find-checkpoint.ts';
+import { reportLostSave } from './exit-handling.ts';
+import { findCheckpoint } from './find-checkpoint.ts';
 import { LastSaved } from './last-saved.ts';
-import { loadTogether } from './load-parts.ts';
-import { ownOf, Registry, together } from './registry.ts';
-import { attempt, requireAgreement, requireSuccess, sharedError, teamOf, untilSettled } from './team.ts';
-import type { Team } from './team.ts';
+import { loadCheckpoint } from './load-parts.ts';
+import { mergePerRankStates, perRankStatesOf, RegisteredObjects } from './registered-objects.ts';
+import {
+  attempt,
+  requireAgreement,
+  requireSuccess,
+  sharedError,
+  checkpointGroup,
+  untilSettled,
+} from './checkpoint-group.ts';
+import type { CheckpointGroup } from './checkpoint-group.ts';
 import { Writes } from './writes.ts';
 
 /** Options of a {@link Checkpointer}. */
@@ -104,7 +111,7 @@ export class Checkpointer {
   readonly location: string;
   readonly #storage: Storage;
   readonly #group: ProcessGroup | undefined;
-  readonly #registry = new Registry();
+  readonly #objects = new RegisteredObjects();
   readonly #writes: Writes;
   readonly #lastSaved: LastSaved;
 
@@ -135,7 +142,7 @@ export class Checkpointer {
   register(objects: Readonly<Record<string, unknown>>, options: RegisterOptions = {}): void {
     requireOptions('Checkpointer.register', options, registerOptions);
     const { perRank = false } = options;
-    this.#registry.add(objects, perRank);
+    this.#objects.add(objects, perRank);
   }
 
   /**
@@ -154,7 +161,7 @@ export class Checkpointer {
    */
   async save(progress: Progress): Promise<void> {
     requireOptions('Checkpointer.save', progress, progressNames);
-    const release = holdForSave(`Checkpointer.save of step ${progress.step}`);
+    const release = reportLostSave(`Checkpointer.save of step ${progress.step}`);
     try {
       await this.#save(progress);
     } finally {
@@ -170,9 +177,9 @@ export class Checkpointer {
    */
   async finished(): Promise<void> {
     try {
-      await this.#lastWrite(teamOf(this.#group), 'Checkpointer.finished');
+      await this.#lastWrite(checkpointGroup(this.#group), 'Checkpointer.finished');
     } finally {
-      await this.#writes.disclaim();
+      await this.#writes.unlock();
     }
   }
 
@@ -193,15 +200,15 @@ export class Checkpointer {
     requireOptions('Checkpointer.resume', options, resumeOptions);
     const { strict = true } = options;
     if (from === undefined) return undefined;
-    const team = teamOf(this.#group);
-    await untilSettled(team, this.#writes.over('Checkpointer.resume'));
+    const group = checkpointGroup(this.#group);
+    await untilSettled(group, this.#writes.whenWritten('Checkpointer.resume'));
     const lastSaved = () => this.#lastSaved.read();
-    const { found, highest } = await findTogether(team, { own: this.#storage, from, lastSaved });
+    const { found, highest } = await findCheckpoint(group, { own: this.#storage, from, lastSaved });
     this.#writes.continueAbove(highest);
     if (found === undefined) return undefined;
     const { path, manifest, files } = found;
-    const values = await loadTogether(team, `Checkpointer.resume from ${path}`, {
-      registered: this.#registry.all(),
+    const values = await loadCheckpoint(group, `Checkpointer.resume from ${path}`, {
+      registered: this.#objects.all(),
       files,
       strict,
     });
@@ -220,28 +227,32 @@ export class Checkpointer {
   }
 
   async #save({ step, epoch = 0, values = {} }: Progress): Promise<void> {
-    const team = teamOf(this.#group);
+    const group = checkpointGroup(this.#group);
     const what = 'Checkpointer.save';
-    await this.#lastWrite(team, what);
-    const taking = attempt(async () => {
+    await this.#lastWrite(group, what);
+    const collecting = attempt(async () => {
       for (const [name, value] of Object.entries({ step, epoch }))
         requireInteger(value, { who: 'Checkpointer.save', what: name, min: 0 });
-      if (team.rank === 0) await this.#writes.claim();
-      return await this.#registry.take(team.rank, values);
+      if (group.rank === 0) await this.#writes.lock();
+      return await this.#objects.collectStates(group.rank, values);
     });
-    await untilSettled(team, taking);
-    const parts = await requireSuccess(team, what, await taking, 'not written');
-    await requireAgreement(team, what, `step ${step} of epoch ${epoch} with ${[...parts.keys()].join(', ')}`);
-    const owns = await team.gatherObject(ownOf(parts));
-    if (!owns) return;
-    const occasion = { step, epoch, worldSize: team.size, time: new Date().toISOString() };
-    this.#writes.begin(occasion, together(parts, owns));
+    await untilSettled(group, collecting);
+    const parts = await requireSuccess(group, what, await collecting, 'not written');
+    await requireAgreement(
+      group,
+      what,
+      `step ${step} of epoch ${epoch} with ${[...parts.keys()].join(', ')}`,
+    );
+    const statesByRank = await group.gatherObject(perRankStatesOf(parts));
+    if (!statesByRank) return;
+    const saveInfo = { step, epoch, worldSize: group.size, time: new Date().toISOString() };
+    this.#writes.begin(saveInfo, mergePerRankStates(parts, statesByRank));
   }
 
   /** Waits for rank 0's write. Throws on every rank if it failed. */
-  async #lastWrite(team: Team, who: string): Promise<void> {
-    await untilSettled(team, this.#writes.over(who));
-    const failure = await team.broadcastObject(this.#writes.takeFailure());
+  async #lastWrite(group: CheckpointGroup, who: string): Promise<void> {
+    await untilSettled(group, this.#writes.whenWritten(who));
+    const failure = await group.broadcastObject(this.#writes.takeFailure());
     if (failure) throw sharedError(who, 0, failure, 'not written');
   }
 }

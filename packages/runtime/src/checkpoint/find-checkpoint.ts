@@ -7,11 +7,12 @@ import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
 import type { Failure } from './checkpoint-error.ts';
 import { describeSaved } from './last-saved.ts';
 import type { SavedCheckpoint } from './last-saved.ts';
+import { log } from './log.ts';
 import type { Manifest } from './manifest.ts';
 import { readCheckpoint, readNewest } from './read-checkpoint.ts';
 import type { ReadCheckpoint } from './read-checkpoint.ts';
-import { attempt, sharedError, untilSettled } from './team.ts';
-import type { Outcome, Team } from './team.ts';
+import { attempt, sharedError, untilSettled } from './checkpoint-group.ts';
+import type { Outcome, CheckpointGroup } from './checkpoint-group.ts';
 
 /** A checkpoint that every rank has received. */
 export interface FoundCheckpoint {
@@ -38,7 +39,7 @@ export interface SearchResult {
 }
 
 /** The checkpoints that one rank sees in a location. */
-interface View {
+interface Listing {
   host: string;
   entries: readonly CheckpointEntry[];
   failure?: Failure;
@@ -52,10 +53,10 @@ interface Candidate extends CheckpointEntry {
 }
 
 /** Maximum bytes per broadcast, so that each one completes within a collective's timeout. */
-const mostSentBytes = 2 ** 28;
+const maxBroadcastBytes = 2 ** 28;
 
 /** Milliseconds of reading after which it is logged. */
-const quietMs = 5000;
+const logAfterMs = 5000;
 
 /**
  * Every rank lists the location. The first rank that sees the newest checkpoint reads it and broadcasts it. A
@@ -63,25 +64,25 @@ const quietMs = 5000;
  *
  * @throws CheckpointError, the same on every rank
  */
-export async function findTogether(team: Team, search: Search): Promise<SearchResult> {
+export async function findCheckpoint(group: CheckpointGroup, search: Search): Promise<SearchResult> {
   const what = `Checkpointer.resume(${JSON.stringify(search.from)})`;
-  const place = await attempt(() => placeOf(search));
-  const views = await lookTogether(team, what, place, search);
+  const target = await attempt(() => searchTargetOf(search));
+  const listings = await listOnAllRanks(group, what, target, search);
   // If rank 0 has a location, every rank has: it depends only on the arguments.
-  const { storage, name } = (place as { value: Place }).value;
-  const candidates = candidatesOf(views, name);
-  if (search.from === 'auto') requireNoneNewer(what, views, candidates);
-  const read = (candidate: Candidate) => readTogether(team, what, storage, candidate);
+  const { storage, name } = (target as { value: SearchTarget }).value;
+  const candidates = candidatesOf(listings, name);
+  if (search.from === 'auto') requireNoneNewer(what, listings, candidates);
+  const read = (candidate: Candidate) => readAndBroadcast(group, what, storage, candidate);
   const isOwn = storage.location === search.own.location;
-  const highest = isOwn ? Math.max(...views.map(({ entries }) => highestNumber(entries))) : 0;
+  const highest = isOwn ? Math.max(...listings.map(({ entries }) => highestNumber(entries))) : 0;
   if (candidates.length === 0) {
     if (search.from === 'auto') return { found: undefined, highest };
     throw notFound(what, storage, name);
   }
   const report = (line: string) => {
-    if (team.rank === 0) say(line);
+    if (group.rank === 0) log(line);
   };
-  reportWhereItIs(storage, views, candidates[0], report);
+  reportSendingRank(storage, listings, candidates[0], report);
   try {
     const found =
       name === undefined
@@ -99,12 +100,12 @@ function isDamaged(error: unknown): error is CheckpointError {
 }
 
 /** The location to search, and the name of the checkpoint. Without a name, any checkpoint matches. */
-interface Place {
+interface SearchTarget {
   storage: Storage;
   name?: string | undefined;
 }
 
-function placeOf({ own, from }: Search): Place {
+function searchTargetOf({ own, from }: Search): SearchTarget {
   if (from === 'auto') return { storage: own };
   const [location, name] = split(from);
   const storage = location === '' ? own : openStorage(location);
@@ -112,35 +113,35 @@ function placeOf({ own, from }: Search): Place {
 }
 
 /** Returns what each rank sees. Only rank 0 lists a bucket, since all ranks see the same. */
-async function lookTogether(
-  team: Team,
+async function listOnAllRanks(
+  group: CheckpointGroup,
   what: string,
-  place: Outcome<Place>,
+  target: Outcome<SearchTarget>,
   { lastSaved, from }: Search,
-): Promise<View[]> {
-  const look = async (): Promise<View> => {
+): Promise<Listing[]> {
+  const list = async (): Promise<Listing> => {
     const host = hostname();
-    if ('error' in place) return { host, entries: [], failure: failureOf(place.error) };
-    const { storage } = place.value;
-    if (team.rank > 0 && isBucket(storage.location)) return { host, entries: [] };
+    if ('error' in target) return { host, entries: [], failure: failureOf(target.error) };
+    const { storage } = target.value;
+    if (group.rank > 0 && isBucket(storage.location)) return { host, entries: [] };
     const seen = await attempt(() => storage.list(namePrefix));
-    const saved = team.rank === 0 && from === 'auto' ? await lastSaved() : undefined;
+    const saved = group.rank === 0 && from === 'auto' ? await lastSaved() : undefined;
     if ('error' in seen) return { host, entries: [], failure: failureOf(seen.error) };
     return { host, entries: checkpointsAmong(seen.value), lastSaved: saved };
   };
-  const looking = look();
-  await untilSettled(team, looking);
-  const views = await team.allGatherObject(await looking);
-  const [{ failure }] = views;
+  const listing = list();
+  await untilSettled(group, listing);
+  const listings = await group.allGatherObject(await listing);
+  const [{ failure }] = listings;
   // Only rank 0's failure counts: other hosts may lack the folder or the permission to read it.
   if (failure) throw sharedError(what, 0, failure, 'not read');
-  return views;
+  return listings;
 }
 
 /** Complete checkpoints of all ranks, newest first. */
-function candidatesOf(views: readonly View[], wanted: string | undefined): Candidate[] {
+function candidatesOf(listings: readonly Listing[], wanted: string | undefined): Candidate[] {
   const byName = new Map<string, Candidate>();
-  for (const [rank, { entries }] of views.entries()) {
+  for (const [rank, { entries }] of listings.entries()) {
     for (const entry of entries) {
       const isWanted = wanted === undefined || entry.name === wanted;
       if (isWanted && entry.isComplete && !byName.has(entry.name)) byName.set(entry.name, { ...entry, rank });
@@ -150,8 +151,12 @@ function candidatesOf(views: readonly View[], wanted: string | undefined): Candi
 }
 
 /** A job must not silently go back to an earlier step than it has saved. */
-function requireNoneNewer(what: string, views: readonly View[], candidates: readonly Candidate[]): void {
-  const [{ lastSaved, host }] = views;
+function requireNoneNewer(
+  what: string,
+  listings: readonly Listing[],
+  candidates: readonly Candidate[],
+): void {
+  const [{ lastSaved, host }] = listings;
   const newest = candidates.at(0);
   if (lastSaved === undefined || (newest?.number ?? 0) >= lastSaved.number) return;
   const seen =
@@ -165,15 +170,15 @@ function requireNoneNewer(what: string, views: readonly View[], candidates: read
   );
 }
 
-function reportWhereItIs(
+function reportSendingRank(
   { location }: Storage,
-  views: readonly View[],
+  listings: readonly Listing[],
   { name, rank }: Candidate,
   report: (line: string) => void,
 ): void {
   if (rank === 0) return;
   report(
-    `rank 0 (host ${views[0].host}) does not see ${name} in ${location}; rank ${rank} (host ${views[rank].host}) sees it and sends it to all ranks. ` +
+    `rank 0 (host ${listings[0].host}) does not see ${name} in ${location}; rank ${rank} (host ${listings[rank].host}) sees it and sends it to all ranks. ` +
       'Keep checkpoints in a folder that all hosts share, or in s3://: if that host is lost, its checkpoints are lost too.',
   );
 }
@@ -192,18 +197,18 @@ interface Announcement {
   found?: Pick<FoundCheckpoint, 'path' | 'manifest'> & { sizes: (readonly [file: string, bytes: number])[] };
 }
 
-async function readTogether(
-  team: Team,
+async function readAndBroadcast(
+  group: CheckpointGroup,
   what: string,
   storage: Storage,
   { name, rank }: Candidate,
 ): Promise<FoundCheckpoint> {
   const reading = attempt(async () =>
-    team.rank === rank ? await whileReporting(what, storage, readCheckpoint(storage, name)) : undefined,
+    group.rank === rank ? await whileReporting(what, storage, readCheckpoint(storage, name)) : undefined,
   );
-  await untilSettled(team, reading);
+  await untilSettled(group, reading);
   const read = await reading;
-  const announcement = await team.broadcastObject<Announcement>(
+  const announcement = await group.broadcastObject<Announcement>(
     'error' in read ? { failure: failureOf(read.error) } : announcementOf(storage, read.value),
     { src: rank },
   );
@@ -218,8 +223,8 @@ async function readTogether(
   const own = 'value' in read ? read.value?.files : undefined;
   for (const [file, bytes] of found!.sizes) {
     const content = own?.get(file) ?? new Uint8Array(bytes);
-    for (let begin = 0; begin < bytes; begin += mostSentBytes)
-      await team.broadcast(content.subarray(begin, begin + mostSentBytes), { src: rank });
+    for (let begin = 0; begin < bytes; begin += maxBroadcastBytes)
+      await group.broadcast(content.subarray(begin, begin + maxBroadcastBytes), { src: rank });
     files.set(file, content);
   }
   return { path: found!.path, manifest: found!.manifest, files };
@@ -243,13 +248,9 @@ async function whileReporting<T>(what: string, { location }: Storage, reading: P
   const startedAt = performance.now();
   const lines = setInterval(() => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
-    say(`${what}: still reading from ${location} after ${seconds} s; the other ranks wait.`);
-  }, quietMs);
+    log(`${what}: still reading from ${location} after ${seconds} s; the other ranks wait.`);
+  }, logAfterMs);
   return await reading.finally(() => {
     clearInterval(lines);
   });
-}
-
-function say(line: string): void {
-  process.stderr.write(`ringrun: ${line}\n`);
 }

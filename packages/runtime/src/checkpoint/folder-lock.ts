@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { loadNative } from '@ringrun/native';
 import { makeFolder } from '../storage/make-folder.ts';
 import { CheckpointError } from './checkpoint-error.ts';
+import { log } from './log.ts';
 import { decodeIdentity, describeIdentity, encodeIdentity, ownIdentity } from './writer-identity.ts';
 import type { WriterIdentity } from './writer-identity.ts';
 
@@ -30,7 +31,7 @@ const ownRunMs = 100_000;
 const tryEveryMs = 100;
 
 /** Milliseconds after which waiting is logged. */
-const quietMs = 2000;
+const logAfterMs = 2000;
 
 interface Lock {
   /**
@@ -41,7 +42,7 @@ interface Lock {
 }
 
 /** Locks of this process by folder, with the number of checkpointers that share each. */
-const locks = new Map<string, { taken: Promise<Lock>; users: number }>();
+const locks = new Map<string, { opened: Promise<Lock>; users: number }>();
 
 /**
  * Locks a folder for writing, and creates it if it does not exist.
@@ -50,31 +51,31 @@ const locks = new Map<string, { taken: Promise<Lock>; users: number }>();
  * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
-  const lock = locks.get(folder) ?? { taken: takeLock(folder), users: 0 };
+  const lock = locks.get(folder) ?? { opened: openAndLock(folder), users: 0 };
   locks.set(folder, lock);
   lock.users += 1;
-  const leave = () => {
+  const drop = () => {
     lock.users -= 1;
     if (lock.users === 0) locks.delete(folder);
   };
   try {
-    const { file } = await lock.taken;
+    const { file } = await lock.opened;
     return async () => {
-      leave();
+      drop();
       if (lock.users === 0) await file?.close();
     };
   } catch (error) {
-    leave();
+    drop();
     throw error;
   }
 }
 
-async function takeLock(folder: string): Promise<Lock> {
+async function openAndLock(folder: string): Promise<Lock> {
   const file = await openLockFile(folder);
   if (file === undefined) return { file };
   try {
-    if (await takePatiently(folder, file)) {
-      await sign(file);
+    if (await acquireLock(folder, file)) {
+      await writeIdentity(file);
       return { file };
     }
   } catch (error) {
@@ -86,7 +87,7 @@ async function takeLock(folder: string): Promise<Lock> {
 }
 
 /** Writes the holder's identity. On a full disk the lock is valid without it. */
-async function sign(file: FileHandle): Promise<void> {
+async function writeIdentity(file: FileHandle): Promise<void> {
   const identity = encodeIdentity(ownIdentity);
   try {
     await file.write(identity, 0, identity.length, 0);
@@ -106,7 +107,7 @@ async function openLockFile(folder: string): Promise<FileHandle | undefined> {
 }
 
 /** Returns false if the file system has no locks. */
-async function takePatiently(folder: string, file: FileHandle): Promise<boolean> {
+async function acquireLock(folder: string, file: FileHandle): Promise<boolean> {
   const native = loadNative();
   const startedAt = performance.now();
   let isReported = false;
@@ -115,7 +116,7 @@ async function takePatiently(folder: string, file: FileHandle): Promise<boolean>
       if (native.tryLockByte(file.fd, lockedByte)) return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      say(
+      log(
         `${folder} cannot be locked (${reason}): another job that writes checkpoints to it would not be detected.`,
       );
       return false;
@@ -124,8 +125,8 @@ async function takePatiently(folder: string, file: FileHandle): Promise<boolean>
     const isOwnRun = holder !== undefined && holder.runId !== '' && holder.runId === ownIdentity.runId;
     const waitedMs = performance.now() - startedAt;
     if (waitedMs >= (isOwnRun ? ownRunMs : otherRunMs)) throw inUse(folder, holder);
-    if (waitedMs >= quietMs && !isReported) {
-      say(
+    if (waitedMs >= logAfterMs && !isReported) {
+      log(
         `Checkpointer.save is waiting for ${describeIdentity(holder)}, which is still writing to ${folder}.`,
       );
       isReported = true;
@@ -145,8 +146,4 @@ export function inUse(location: string, holder: WriterIdentity | undefined): Che
     'in use',
     `${location} is in use by another writer of checkpoints: ${describeIdentity(holder)}. Use a separate location for each job, or stop that process first.`,
   );
-}
-
-function say(line: string): void {
-  process.stderr.write(`ringrun: ${line}\n`);
 }

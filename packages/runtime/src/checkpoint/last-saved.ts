@@ -3,7 +3,7 @@ import type { Store } from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
 
 /** Milliseconds to wait for the store. */
-const patienceMs = 2000;
+const storeTimeoutMs = 2000;
 
 /** A checkpoint that was written. */
 export interface SavedCheckpoint {
@@ -28,7 +28,7 @@ export class LastSaved {
   }
 
   /**
-   * Never rejects, and takes at most `patienceMs`. A missing record only weakens the check after a restart,
+   * Never rejects, and takes at most `storeTimeoutMs`. A missing record only weakens the check after a restart,
    * so training continues.
    */
   async record(saved: SavedCheckpoint): Promise<void> {
@@ -36,7 +36,7 @@ export class LastSaved {
     if (store === undefined) return;
     const over = new AbortController();
     const recorded = store.set(this.#key, JSON.stringify(saved)).catch(() => undefined);
-    await Promise.race([recorded, setTimeout(patienceMs, undefined, over).catch(() => undefined)]);
+    await Promise.race([recorded, setTimeout(storeTimeoutMs, undefined, over).catch(() => undefined)]);
     over.abort();
   }
 

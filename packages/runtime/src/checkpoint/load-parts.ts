@@ -1,14 +1,14 @@
 import { CheckpointError } from './checkpoint-error.ts';
-import type { Registered } from './registry.ts';
+import type { Registered } from './registered-objects.ts';
 import { flatten, isTensor, unflatten } from './flat-state.ts';
 import { decodeParts } from './packed-parts.ts';
 import type { Part } from './packed-parts.ts';
 import { describeArray } from './safetensors.ts';
 import type { ArrayWithShape } from './safetensors.ts';
 import type { Stateful } from './stateful.ts';
-import { valuesName } from './registry.ts';
-import { attempt, requireSuccess } from './team.ts';
-import type { Team } from './team.ts';
+import { valuesName } from './registered-objects.ts';
+import { attempt, requireSuccess } from './checkpoint-group.ts';
+import type { CheckpointGroup } from './checkpoint-group.ts';
 
 export interface LoadOptions {
   registered: ReadonlyMap<string, Registered>;
@@ -25,40 +25,40 @@ export interface LoadOptions {
  * @returns the `values` that were saved
  * @throws CheckpointError, the same on every rank
  */
-export async function loadTogether(
-  team: Team,
+export async function loadCheckpoint(
+  group: CheckpointGroup,
   what: string,
   { registered, files, strict }: LoadOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
   const loaded = await attempt(async () => {
     const { [valuesName]: values, ...parts } = Object.fromEntries(decodeParts(files));
     if (strict) requireSameNames(Object.keys(parts), registered.keys());
-    const takeBack = await loadAll(loadingsOf(team, registered, parts));
-    return { values: values.states[0] as Readonly<Record<string, unknown>>, takeBack };
+    const restore = await loadAll(loadingsOf(group, registered, parts));
+    return { values: values.states[0] as Readonly<Record<string, unknown>>, restore };
   });
   try {
-    return (await requireSuccess(team, what, loaded, 'does not fit')).values;
+    return (await requireSuccess(group, what, loaded, 'does not fit')).values;
   } catch (error) {
-    if ('value' in loaded) await loaded.value.takeBack();
+    if ('value' in loaded) await loaded.value.restore();
     throw error;
   }
 }
 
 /** The objects for which this rank has a saved state. New ranks have none for objects saved per rank. */
 function loadingsOf(
-  { rank, size }: Team,
+  { rank, size }: CheckpointGroup,
   registered: LoadOptions['registered'],
   parts: Readonly<Record<string, Part<unknown>>>,
 ): Loading[] {
-  const concerned = [...registered].filter(([name]) => Object.hasOwn(parts, name));
-  const stateless = concerned.filter(([name]) => parts[name].perRank && parts[name].states.length < size);
+  const matching = [...registered].filter(([name]) => Object.hasOwn(parts, name));
+  const stateless = matching.filter(([name]) => parts[name].perRank && parts[name].states.length < size);
   if (rank === 0 && stateless.length > 0) {
     const [{ states }] = stateless.map(([name]) => parts[name]);
     process.stderr.write(
       `ringrun: resuming on ${size} ranks a checkpoint of ${states.length} ranks: the new ranks keep their own state of ${stateless.map(([name]) => name).join(', ')}.\n`,
     );
   }
-  return concerned.flatMap(([name, { object }]) => {
+  return matching.flatMap(([name, { object }]) => {
     const { perRank, states } = parts[name];
     const position = perRank ? rank : 0;
     return position < states.length ? [{ name, object, state: states[position] }] : [];
@@ -99,17 +99,17 @@ async function loadAll(loadings: readonly Loading[]): Promise<() => Promise<void
   const before: Loading[] = [];
   for (const loading of loadings) before.push(await copyOf(loading));
   for (const [i, loading] of loadings.entries()) requireSameTensors(loading, before[i].state);
-  const takeBack = (count: number) => loadEach(before.slice(0, count));
+  const restore = (count: number) => loadEach(before.slice(0, count));
   for (const [i, loading] of loadings.entries()) {
     try {
       await loadEach([loading]);
     } catch (error) {
-      await takeBack(i);
+      await restore(i);
       const reason = error instanceof Error ? error.message : String(error);
       throw new CheckpointError('does not fit', `${loading.name}: ${reason}`, { cause: error });
     }
   }
-  return () => takeBack(loadings.length);
+  return () => restore(loadings.length);
 }
 
 async function loadEach(loadings: readonly Loading[]): Promise<void> {

@@ -28,7 +28,7 @@ export interface FileRecord {
 }
 
 /** The fields that the caller of a save provides. */
-export type Occasion = Pick<Manifest, 'step' | 'epoch' | 'worldSize' | 'time'>;
+export type SaveInfo = Pick<Manifest, 'step' | 'epoch' | 'worldSize' | 'time'>;
 
 /**
  * Bytes to hash before yielding to the event loop, because the caller may be the training thread. Node's
@@ -37,7 +37,7 @@ export type Occasion = Pick<Manifest, 'step' | 'epoch' | 'worldSize' | 'time'>;
 const hashedAtOnce = 2 ** 24;
 
 /** @param atOnce bytes per update. Default: 16 MiB. */
-export async function recordOf(bytes: Uint8Array, atOnce = hashedAtOnce): Promise<FileRecord> {
+export async function fileRecordOf(bytes: Uint8Array, atOnce = hashedAtOnce): Promise<FileRecord> {
   const hash = createHash('sha256');
   for (let begin = 0; begin < bytes.length; begin += atOnce) {
     if (begin > 0) await setImmediate();
@@ -47,8 +47,8 @@ export async function recordOf(bytes: Uint8Array, atOnce = hashedAtOnce): Promis
 }
 
 /** Encodes a manifest as JSON. The last field is the SHA-256 of all other fields, so any change is detected. */
-export function encodeManifest(occasion: Occasion, files: Manifest['files']): Uint8Array {
-  const manifest: Manifest = { format, version: formatVersion, ...occasion, files };
+export function encodeManifest(saveInfo: SaveInfo, files: Manifest['files']): Uint8Array {
+  const manifest: Manifest = { format, version: formatVersion, ...saveInfo, files };
   return Buffer.from(`${JSON.stringify({ ...manifest, sha256: digestOf(manifest) }, null, 2)}\n`);
 }
 

@@ -2,7 +2,7 @@ import { StorageError } from '../storage/index.ts';
 import type { Storage } from '../storage/index.ts';
 import { manifestName } from './catalogue.ts';
 import { CheckpointError } from './checkpoint-error.ts';
-import { damaged, decodeManifest, recordOf } from './manifest.ts';
+import { damaged, decodeManifest, fileRecordOf } from './manifest.ts';
 import type { FileRecord, Manifest } from './manifest.ts';
 
 /** A checkpoint whose files match their hashes. */
@@ -26,57 +26,57 @@ export async function readNewest<Candidate extends { name: string }, Read>(
   read: (candidate: Candidate) => Promise<Read>,
   report: (line: string) => void,
 ): Promise<Read | undefined> {
-  const passedOver: string[] = [];
+  const skipped: string[] = [];
   for (const candidate of candidates) {
     try {
       const found = await read(candidate);
-      for (const message of passedOver) report(`${message}. Resuming from ${candidate.name} instead.`);
+      for (const message of skipped) report(`${message}. Resuming from ${candidate.name} instead.`);
       return found;
     } catch (error) {
       if (!(error instanceof CheckpointError) || error.problem !== 'damaged') throw error;
-      passedOver.push(error.message);
+      skipped.push(error.message);
     }
   }
   if (candidates.length === 0) return undefined;
   throw new CheckpointError(
     'damaged',
-    `all checkpoints in ${location} are damaged: ${passedOver.join('; ')}. Restore one, or move them away to start from the beginning.`,
+    `all checkpoints in ${location} are damaged: ${skipped.join('; ')}. Restore one, or move them away to start from the beginning.`,
   );
 }
 
 /** @throws CheckpointError: not found, damaged, or of a newer format; StorageError */
 export async function readCheckpoint(storage: Storage, name: string): Promise<ReadCheckpoint> {
-  const place = `${storage.location}/${name}`;
-  const manifestBytes = await readIfThere(storage, `${name}/${manifestName}`);
+  const path = `${storage.location}/${name}`;
+  const manifestBytes = await readIfPresent(storage, `${name}/${manifestName}`);
   if (manifestBytes === undefined) {
     throw new CheckpointError(
       'not found',
-      `${place} is not a complete checkpoint: it has no ${manifestName}. Pass the path of a complete one.`,
+      `${path} is not a complete checkpoint: it has no ${manifestName}. Pass the path of a complete one.`,
     );
   }
-  const manifest = decodeManifest(manifestBytes, place);
+  const manifest = decodeManifest(manifestBytes, path);
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const [file, record] of Object.entries(manifest.files)) {
-    const bytes = await readIfThere(storage, `${name}/${file}`);
-    await requireRecorded(bytes, record, place, file);
+    const bytes = await readIfPresent(storage, `${name}/${file}`);
+    await requireRecordedHash(bytes, record, path, file);
     files.set(file, bytes!);
   }
   return { name, manifest, files };
 }
 
-async function requireRecorded(
+async function requireRecordedHash(
   bytes: Uint8Array | undefined,
   expected: FileRecord,
-  place: string,
+  path: string,
   file: string,
 ): Promise<void> {
-  const found = bytes && (await recordOf(bytes));
+  const found = bytes && (await fileRecordOf(bytes));
   if (found?.bytes === expected.bytes && found.sha256 === expected.sha256) return;
   const has = found ? `it has ${found.bytes} bytes of SHA-256 ${found.sha256}` : 'it is missing';
-  throw damaged(place, `${has}, expected ${expected.bytes} bytes of SHA-256 ${expected.sha256}`, file);
+  throw damaged(path, `${has}, expected ${expected.bytes} bytes of SHA-256 ${expected.sha256}`, file);
 }
 
-async function readIfThere(storage: Storage, name: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+async function readIfPresent(storage: Storage, name: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   try {
     return await storage.read(name);
   } catch (error) {

@@ -7,12 +7,12 @@ import {
   nextNumber,
   superseded,
 } from './catalogue.ts';
-import { encodeManifest, recordOf } from './manifest.ts';
-import type { FileRecord, Occasion } from './manifest.ts';
+import { encodeManifest, fileRecordOf } from './manifest.ts';
+import type { FileRecord, SaveInfo } from './manifest.ts';
 
 /** A checkpoint to write, and how many to keep. */
 export interface WriteJob {
-  occasion: Occasion;
+  saveInfo: SaveInfo;
   /** All files except the manifest, by name. */
   files: ReadonlyMap<string, Uint8Array>;
   keep: number;
@@ -45,14 +45,14 @@ export async function writeCheckpoint(storage: Storage, job: WriteJob, claim?: C
   const before = checkpointsAmong(await storage.list(namePrefix));
   await claim?.requireOwn();
   const number = nextNumber(before, job.above);
-  const name = checkpointName(number, job.occasion.step);
+  const name = checkpointName(number, job.saveInfo.step);
   const records: Record<string, FileRecord> = {};
   for (const [file, bytes] of job.files) {
-    records[file] = await recordOf(bytes);
+    records[file] = await fileRecordOf(bytes);
     await storage.write(`${name}/${file}`, bytes);
   }
   await claim?.requireOwn();
-  await storage.write(`${name}/${manifestName}`, encodeManifest(job.occasion, records));
+  await storage.write(`${name}/${manifestName}`, encodeManifest(job.saveInfo, records));
   try {
     await claim?.requireOwn();
     await deleteSuperseded(storage, job.keep);

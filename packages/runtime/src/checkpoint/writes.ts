@@ -5,24 +5,25 @@ import { failureOf } from './checkpoint-error.ts';
 import type { Failure } from './checkpoint-error.ts';
 import type { FlatState } from './flat-state.ts';
 import type { LastSaved } from './last-saved.ts';
-import type { Occasion } from './manifest.ts';
+import type { SaveInfo } from './manifest.ts';
+import { log } from './log.ts';
 import { lockFolder } from './folder-lock.ts';
 import { encodeParts } from './packed-parts.ts';
 import type { Part } from './packed-parts.ts';
 
 /** Milliseconds of waiting for a write after which it is logged; the same as for the store. */
-const quietMs = 5000;
+const logAfterMs = 5000;
 
 /** Rank 0's writes, one at a time, and the failure of the last one. Unused on other ranks. */
 export class Writes {
   readonly #location: string;
   readonly #keep: number;
   readonly #writer: BackgroundWriter;
-  #under: { step: number; over: Promise<void> } | undefined;
+  #inProgress: { step: number; written: Promise<void> } | undefined;
   #failure: Failure | undefined;
   readonly #lastSaved: LastSaved;
   #above = 0;
-  #unlock: (() => Promise<void>) | undefined;
+  #releaseLock: (() => Promise<void>) | undefined;
 
   constructor(location: string, keep: number, lastSaved: LastSaved) {
     this.#location = location;
@@ -37,15 +38,15 @@ export class Writes {
    *
    * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock
    */
-  async claim(): Promise<void> {
-    if (!isBucket(this.#location)) this.#unlock ??= await lockFolder(this.#location);
+  async lock(): Promise<void> {
+    if (!isBucket(this.#location)) this.#releaseLock ??= await lockFolder(this.#location);
   }
 
   /** Releases the lock until the next save. */
-  async disclaim(): Promise<void> {
-    const unlock = this.#unlock;
-    this.#unlock = undefined;
-    await unlock?.();
+  async unlock(): Promise<void> {
+    const release = this.#releaseLock;
+    this.#releaseLock = undefined;
+    await release?.();
   }
 
   /** Uses higher numbers than `number` from now on; that checkpoint may be on another host. */
@@ -54,39 +55,39 @@ export class Writes {
   }
 
   /** Copies the parts synchronously and starts writing them. No other write may be in progress. */
-  begin(occasion: Occasion, parts: ReadonlyMap<string, Part<FlatState>>): void {
-    const over = this.#write(occasion, parts)
+  begin(saveInfo: SaveInfo, parts: ReadonlyMap<string, Part<FlatState>>): void {
+    const written = this.#write(saveInfo, parts)
       .catch((error: unknown) => {
-        this.#fail(occasion.step, error);
+        this.#fail(saveInfo.step, error);
       })
       .finally(() => {
-        this.#under = undefined;
+        this.#inProgress = undefined;
       });
-    this.#under = { step: occasion.step, over };
+    this.#inProgress = { step: saveInfo.step, written };
   }
 
   /** Copies the parts before its first await. */
-  async #write(occasion: Occasion, parts: ReadonlyMap<string, Part<FlatState>>): Promise<void> {
+  async #write(saveInfo: SaveInfo, parts: ReadonlyMap<string, Part<FlatState>>): Promise<void> {
     const files = encodeParts(parts, this.#writer.allocate);
-    const job = { occasion, files, keep: this.#keep, above: this.#above };
+    const job = { saveInfo, files, keep: this.#keep, above: this.#above };
     const { name, number, notDeleted } = await this.#writer.write(job);
     const path = `${this.#location}/${name}`;
-    await this.#lastSaved.record({ number, step: occasion.step, path, host: hostname() });
+    await this.#lastSaved.record({ number, step: saveInfo.step, path, host: hostname() });
     if (notDeleted === undefined) return;
-    say(`${name} is written, but older checkpoints could not be deleted: ${notDeleted}`);
+    log(`${name} is written, but older checkpoints could not be deleted: ${notDeleted}`);
   }
 
   /** Resolves when no write is in progress. `who` names the waiting call in the log line. */
-  async over(who: string): Promise<void> {
-    if (this.#under === undefined) return;
-    const { step, over } = this.#under;
-    const patience = setTimeout(() => {
-      say(
+  async whenWritten(who: string): Promise<void> {
+    if (this.#inProgress === undefined) return;
+    const { step, written } = this.#inProgress;
+    const logTimer = setTimeout(() => {
+      log(
         `${who} waits for the checkpoint of step ${step}, which is still being written to ${this.#location}.`,
       );
-    }, quietMs);
-    await over;
-    clearTimeout(patience);
+    }, logAfterMs);
+    await written;
+    clearTimeout(logTimer);
   }
 
   /** Returns the failure of the last write and clears it. */
@@ -98,17 +99,13 @@ export class Writes {
 
   #fail(step: number, error: unknown): void {
     const { message, ...rest } = failureOf(error);
-    const told = `the checkpoint of step ${step} was not written to ${this.#location}: ${message}`;
-    this.#failure = { ...rest, message: told };
-    say(
-      `${told} Earlier checkpoints are intact. Training continues; the next save() or finished() fails on every rank.`,
+    const description = `the checkpoint of step ${step} was not written to ${this.#location}: ${message}`;
+    this.#failure = { ...rest, message: description };
+    log(
+      `${description} Earlier checkpoints are intact. Training continues; the next save() or finished() fails on every rank.`,
     );
     process.once('exit', () => {
       if (this.#failure !== undefined) process.exitCode = 1;
     });
   }
-}
-
-function say(line: string): void {
-  process.stderr.write(`ringrun: ${line}\n`);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BucketClaim } from '../../src/checkpoint/bucket-claim.ts';
 import { checkpointsAmong, newestFirst } from '../../src/checkpoint/catalogue.ts';
-import { encodeManifest, recordOf } from '../../src/checkpoint/manifest.ts';
+import { encodeManifest, fileRecordOf } from '../../src/checkpoint/manifest.ts';
 import { readCheckpoint, readNewest } from '../../src/checkpoint/read-checkpoint.ts';
 import { writeCheckpoint } from '../../src/checkpoint/write-checkpoint.ts';
 import { openStorage } from '../../src/storage/index.ts';
@@ -32,10 +32,10 @@ function filesOf(step: number): Map<string, Uint8Array> {
   ]);
 }
 
-const occasionOf = (step: number) => ({ step, epoch: 1, worldSize: 2, time: '2020-01-02T03:04:05.678Z' });
+const saveInfoOf = (step: number) => ({ step, epoch: 1, worldSize: 2, time: '2020-01-02T03:04:05.678Z' });
 
 async function write(storage: Storage, step: number, keep = 3): Promise<string> {
-  const job = { occasion: occasionOf(step), files: filesOf(step), keep };
+  const job = { saveInfo: saveInfoOf(step), files: filesOf(step), keep };
   const { name, notDeleted } = await writeCheckpoint(storage, job);
   expect(notDeleted).toBeUndefined();
   return name;
@@ -198,11 +198,11 @@ describe('a manifest', () => {
 
   test('has hashes that sha256sum can verify', () => {
     const files = { 'model.safetensors': { bytes: 3, sha256: sha256(Uint8Array.of(1, 2, 3)) } };
-    const occasion = { step: 1, epoch: 0, worldSize: 4, time: '2020-01-01T00:00:00.000Z' };
+    const saveInfo = { step: 1, epoch: 0, worldSize: 4, time: '2020-01-01T00:00:00.000Z' };
     const { sha256: own, ...rest } = JSON.parse(
-      Buffer.from(encodeManifest(occasion, files)).toString(),
+      Buffer.from(encodeManifest(saveInfo, files)).toString(),
     ) as Record<string, unknown>;
-    expect(rest).toEqual({ format: 'ringrun checkpoint', version: 1, ...occasion, files });
+    expect(rest).toEqual({ format: 'ringrun checkpoint', version: 1, ...saveInfo, files });
     expect(own).toBe(sha256(Buffer.from(JSON.stringify(rest))));
   });
 });
@@ -221,7 +221,7 @@ test('hashes and reads a file in pieces of any size', async () => {
   const path = join(temporaryFolder(), 'file');
   writeFileSync(path, bytes);
   for (const atOnce of [1, 7, 999, 1000, 1001]) {
-    expect(await recordOf(bytes, atOnce)).toEqual({ bytes: 1000, sha256: sha256(bytes) });
+    expect(await fileRecordOf(bytes, atOnce)).toEqual({ bytes: 1000, sha256: sha256(bytes) });
     expect(Buffer.compare(await readWhole(path, atOnce), bytes)).toBe(0);
   }
 });
@@ -232,7 +232,7 @@ test('the older of two jobs in one bucket stops and deletes nothing of the other
     (host) => new BucketClaim(storage, { id: host, host, pid: 7, runId: `run-${host}`, since: '2020-01-01' }),
   );
   const save = (claim: BucketClaim, step: number) =>
-    writeCheckpoint(storage, { occasion: occasionOf(step), files: filesOf(step), keep: 1 }, claim);
+    writeCheckpoint(storage, { saveInfo: saveInfoOf(step), files: filesOf(step), keep: 1 }, claim);
   await save(claims[0], 5);
   await save(claims[1], 6);
   const failure = await failureOf(save(claims[0], 10));

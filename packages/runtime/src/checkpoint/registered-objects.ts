@@ -15,7 +15,7 @@ export interface Registered {
 export const valuesName = 'values';
 
 /** The objects that a checkpoint contains. */
-export class Registry {
+export class RegisteredObjects {
   readonly #registered = new Map<string, Registered>();
 
   /** Adds all objects, or none if one is invalid. */
@@ -41,11 +41,11 @@ export class Registry {
    * Collects this rank's states: of all objects on rank 0, of `perRank` objects on the others. Tensors are
    * not copied.
    */
-  async take(rank: number, values: unknown): Promise<Map<string, Part<FlatState>>> {
+  async collectStates(rank: number, values: unknown): Promise<Map<string, Part<FlatState>>> {
     const parts = new Map<string, Part<FlatState>>();
     for (const [name, { object, perRank }] of this.all()) {
-      const gives = perRank || rank === 0;
-      parts.set(name, { perRank, states: gives ? [flatten(await object.stateDict(), name)] : [] });
+      const isSaved = perRank || rank === 0;
+      parts.set(name, { perRank, states: isSaved ? [flatten(await object.stateDict(), name)] : [] });
     }
     return parts.set(valuesName, {
       perRank: false,
@@ -67,21 +67,21 @@ export class Registry {
 }
 
 /** This rank's states of `perRank` parts. */
-export function ownOf(parts: ReadonlyMap<string, Part<FlatState>>): Map<string, FlatState> {
+export function perRankStatesOf(parts: ReadonlyMap<string, Part<FlatState>>): Map<string, FlatState> {
   return new Map(
     [...parts].filter(([, { perRank }]) => perRank).map(([name, { states }]) => [name, states[0]]),
   );
 }
 
 /** Rank 0's parts, with the states of all ranks in `perRank` parts. */
-export function together(
+export function mergePerRankStates(
   parts: ReadonlyMap<string, Part<FlatState>>,
-  owns: readonly ReadonlyMap<string, FlatState>[],
+  statesByRank: readonly ReadonlyMap<string, FlatState>[],
 ): Map<string, Part<FlatState>> {
   return new Map(
     Array.from(parts, ([name, part]) => [
       name,
-      part.perRank ? { perRank: true, states: owns.map((own) => own.get(name)!) } : part,
+      part.perRank ? { perRank: true, states: statesByRank.map((states) => states.get(name)!) } : part,
     ]),
   );
 }

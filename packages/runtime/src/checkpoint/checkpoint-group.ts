@@ -5,13 +5,13 @@ import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
 import type { CheckpointProblem, Failure } from './checkpoint-error.ts';
 
 /** The collectives that saving and resuming need. */
-export type Team = Pick<
+export type CheckpointGroup = Pick<
   ProcessGroup,
   'rank' | 'size' | 'allGatherObject' | 'gatherObject' | 'broadcastObject' | 'broadcast'
 >;
 
 /** The collectives of a process without a group. */
-const alone: Team = {
+const singleProcess: CheckpointGroup = {
   rank: 0,
   size: 1,
   allGatherObject: (object) => Promise.resolve([object]),
@@ -21,8 +21,8 @@ const alone: Team = {
 };
 
 /** Returns `group`, the default group, or this process alone if there is no group. */
-export function teamOf(group: ProcessGroup | undefined): Team {
-  return group ?? (isInitialized() ? defaultGroup() : alone);
+export function checkpointGroup(group: ProcessGroup | undefined): CheckpointGroup {
+  return group ?? (isInitialized() ? defaultGroup() : singleProcess);
 }
 
 /** The result of an attempt. */
@@ -37,22 +37,22 @@ export async function attempt<T>(act: () => T | Promise<T>): Promise<Outcome<T>>
 }
 
 /** Maximum milliseconds between two progress exchanges of the ranks. */
-const signEveryMs = 250;
+const exchangeEveryMs = 250;
 
 /**
  * Resolves on every rank when `work` has settled on all of them. A collective. Storage may be slower than a
  * collective's timeout, so the ranks exchange their progress several times a second. If a rank dies
  * meanwhile, the others reject with a `PeerDiedError` at once.
  */
-export async function untilSettled(team: Team, work: Promise<unknown>): Promise<void> {
+export async function untilSettled(group: CheckpointGroup, work: Promise<unknown>): Promise<void> {
   const settled = work.then(
     () => true,
     () => true,
   );
-  if (team.size === 1) await settled;
-  for (let pauseMs = 5; team.size > 1; pauseMs = Math.min(2 * pauseMs, signEveryMs)) {
+  if (group.size === 1) await settled;
+  for (let pauseMs = 5; group.size > 1; pauseMs = Math.min(2 * pauseMs, exchangeEveryMs)) {
     const isOver = await within(settled, pauseMs);
-    if ((await team.allGatherObject(isOver)).every(Boolean)) return;
+    if ((await group.allGatherObject(isOver)).every(Boolean)) return;
   }
 }
 
@@ -73,12 +73,12 @@ async function within(settled: Promise<boolean>, ms: number): Promise<boolean> {
  * @param what the operation, for the error
  */
 export async function requireSuccess<T>(
-  team: Team,
+  group: CheckpointGroup,
   what: string,
   outcome: Outcome<T>,
   problem: CheckpointProblem,
 ): Promise<T> {
-  const failures = await team.allGatherObject('error' in outcome ? failureOf(outcome.error) : null);
+  const failures = await group.allGatherObject('error' in outcome ? failureOf(outcome.error) : null);
   const rank = failures.findIndex((failure) => failure !== null);
   if (rank < 0) return (outcome as { value: T }).value;
   throw sharedError(what, rank, failures[rank]!, problem);
@@ -96,8 +96,12 @@ export function sharedError(
 }
 
 /** Throws on all ranks if their statements differ; the error shows both sides. */
-export async function requireAgreement(team: Team, what: string, statement: string): Promise<void> {
-  const statements = await team.allGatherObject(statement);
+export async function requireAgreement(
+  group: CheckpointGroup,
+  what: string,
+  statement: string,
+): Promise<void> {
+  const statements = await group.allGatherObject(statement);
   const rank = statements.findIndex((other) => other !== statements[0]);
   if (rank < 0) return;
   throw new CheckpointError(

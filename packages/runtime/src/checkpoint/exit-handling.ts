@@ -1,4 +1,5 @@
 import { isMainThread } from 'node:worker_threads';
+import { log } from './log.ts';
 import { ownSavingMark, removeMark, setMark } from './saving-mark.ts';
 
 /*
@@ -12,10 +13,10 @@ export interface BackgroundWrite {
   /** Such as `the checkpoint of step 5 for /data`. */
   readonly what: string;
   /** Blocks until the write is complete, for at most `withinMs` milliseconds. */
-  finishSync(withinMs: number): WriteEnd;
+  finishSync(withinMs: number): WriteOutcome;
 }
 
-export type WriteEnd = { kind: 'written' | 'unfinished' } | { kind: 'failed'; reason: string };
+export type WriteOutcome = { kind: 'written' | 'unfinished' } | { kind: 'failed'; reason: string };
 
 /** The signals sent by `kill`, Ctrl-C and a closed terminal. */
 const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -23,53 +24,53 @@ const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const defaultGraceMs = 30_000;
 
 /** Milliseconds after which waiting is logged. */
-const quietMs = 500;
+const logAfterMs = 500;
 
-const underWay = new Set<BackgroundWrite>();
+const writesInProgress = new Set<BackgroundWrite>();
 /** Saves that have not copied their state yet. */
-const begun = new Set<{ readonly what: string }>();
+const uncopiedSaves = new Set<{ readonly what: string }>();
 let deadline: number | undefined;
 
 /** Makes the end of the process wait for the write, until the returned function is called. */
-export function holdForWrite(write: BackgroundWrite): () => void {
-  const release = hold(underWay, write);
+export function finishWriteBeforeExit(write: BackgroundWrite): () => void {
+  const release = track(writesInProgress, write);
   setMark(ownSavingMark(process.env));
   return () => {
     release();
-    if (underWay.size === 0) removeMark(ownSavingMark(process.env));
+    if (writesInProgress.size === 0) removeMark(ownSavingMark(process.env));
   };
 }
 
 /** Reports the save as lost if the process ends before the returned function is called. */
-export function holdForSave(what: string): () => void {
-  return hold(begun, { what });
+export function reportLostSave(what: string): () => void {
+  return track(uncopiedSaves, { what });
 }
 
-function hold<T>(set: Set<T>, held: T): () => void {
-  if (underWay.size + begun.size === 0) listen();
-  set.add(held);
+function track<T>(set: Set<T>, tracked: T): () => void {
+  if (writesInProgress.size + uncopiedSaves.size === 0) addListeners();
+  set.add(tracked);
   return () => {
-    set.delete(held);
-    if (underWay.size + begun.size === 0) ignore();
+    set.delete(tracked);
+    if (writesInProgress.size + uncopiedSaves.size === 0) removeListeners();
   };
 }
 
-function listen(): void {
+function addListeners(): void {
   process.on('exit', onExit);
   // Worker threads do not receive signals.
   if (isMainThread) for (const signal of signals) process.on(signal, onSignal);
 }
 
-function ignore(): void {
+function removeListeners(): void {
   process.off('exit', onExit);
   for (const signal of signals) process.off(signal, onSignal);
 }
 
 function onExit(code: number): void {
   const isComplete = finishAll();
-  for (const { what } of code === 0 ? begun : [])
-    say(`${what} is lost: the process exits before its state is copied. Await save() before process.exit().`);
-  if (code === 0 && (!isComplete || begun.size > 0)) process.exitCode = 1;
+  for (const { what } of code === 0 ? uncopiedSaves : [])
+    log(`${what} is lost: the process exits before its state is copied. Await save() before process.exit().`);
+  if (code === 0 && (!isComplete || uncopiedSaves.size > 0)) process.exitCode = 1;
 }
 
 function onSignal(signal: NodeJS.Signals): void {
@@ -79,39 +80,39 @@ function onSignal(signal: NodeJS.Signals): void {
   // its call.
   finishAll(() => {
     // A second signal now ends the process at once.
-    ignore();
+    removeListeners();
   });
-  ignore();
+  removeListeners();
   process.kill(process.pid, signal);
 }
 
 /** Completes all writes within the grace period. Returns whether all are complete. */
-function finishAll(onPatience: () => void = () => undefined): boolean {
+function finishAll(onSlowWrite: () => void = () => undefined): boolean {
   deadline ??= performance.now() + graceMs(process.env);
   let isComplete = true;
-  for (const write of underWay) {
-    const end = finish(write, deadline - performance.now(), onPatience);
+  for (const write of writesInProgress) {
+    const end = finish(write, deadline - performance.now(), onSlowWrite);
     if (end.kind === 'written') continue;
     isComplete = false;
     const reason =
       end.kind === 'failed'
         ? end.reason
         : `it was not complete within the grace period of ${formatSeconds(graceMs(process.env))}`;
-    say(`${write.what} is lost: ${reason}. Earlier checkpoints are intact.`);
+    log(`${write.what} is lost: ${reason}. Earlier checkpoints are intact.`);
   }
-  underWay.clear();
+  writesInProgress.clear();
   removeMark(ownSavingMark(process.env));
   return isComplete;
 }
 
-function finish(write: BackgroundWrite, withinMs: number, onPatience: () => void): WriteEnd {
-  const early = write.finishSync(Math.min(quietMs, Math.max(withinMs, 0)));
-  if (early.kind !== 'unfinished' || withinMs <= quietMs) return early;
-  onPatience();
-  say(
+function finish(write: BackgroundWrite, withinMs: number, onSlowWrite: () => void): WriteOutcome {
+  const early = write.finishSync(Math.min(logAfterMs, Math.max(withinMs, 0)));
+  if (early.kind !== 'unfinished' || withinMs <= logAfterMs) return early;
+  onSlowWrite();
+  log(
     `waiting for ${write.what} to be written before the process ends, for at most ${formatSeconds(withinMs)}.`,
   );
-  return write.finishSync(withinMs - quietMs);
+  return write.finishSync(withinMs - logAfterMs);
 }
 
 /** The launcher's grace period, less the time to report the outcome. */
@@ -123,8 +124,4 @@ function graceMs(env: NodeJS.ProcessEnv): number {
 
 function formatSeconds(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`;
-}
-
-function say(line: string): void {
-  process.stderr.write(`ringrun: ${line}\n`);
 }
