@@ -1,5 +1,5 @@
-// Makes a release in release/: compiles the addon for every platform, packs all public packages, checks and installs
-// the tarballs, and publishes them.
+// Makes a release in release/: compiles the addon for every platform, writes the API reference to docs/api, packs all
+// public packages, checks and installs the tarballs, and publishes them.
 //
 //   npm run release -- --dry-run            everything except publishing
 //   npm run release -- --dry-run --local    only this machine's binary from native/build.js; no cross compiler, not publishable
@@ -40,6 +40,7 @@ function release(folder) {
   if (options.local && !options['dry-run'])
     throw new Error('a release made with --local cannot be published. Add --dry-run.');
   if (!options.built) setUp();
+  writeApiReference();
   const binaries = options.local ? localBinary() : compiledBinaries();
   rmSync(folder, { recursive: true, force: true });
   const staged = [
@@ -57,6 +58,12 @@ function release(folder) {
   if (options['dry-run'])
     console.log(`release: ${packed.length} packages are in ${folder}; nothing was published.`);
   else packed.forEach(publish);
+}
+
+/** Stops the release if an export is undocumented. */
+function writeApiReference() {
+  const { status } = spawnSync('npm', ['run', '--silent', 'docs:api'], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error(`npm run docs:api failed with exit code ${status}.`);
 }
 
 function compiledBinaries() {
