@@ -99,7 +99,7 @@ export class DeviceTensor {
 }
 
 /** What collectives accept: typed arrays in host memory and, with backend nccl, tensors on a GPU. */
-export type Tensor = TypedArray | DeviceTensor;
+export type CollectiveBuffer = TypedArray | DeviceTensor;
 
 /**
  * @throws InvalidArgumentError if the lengths differ.

@@ -1,4 +1,4 @@
-import type { Tensor } from './device-tensor.ts';
+import type { CollectiveBuffer } from './device-tensor.ts';
 import type { OptionNames } from './require-options.ts';
 import type { ReduceOp } from './reduce-op.ts';
 
@@ -9,7 +9,7 @@ export const defaultTimeoutMs = 30 * 60 * 1000;
  * One part for each rank, in rank order: one array with parts of equal length one after another, or a list with one
  * array for each rank, whose lengths may differ.
  */
-export type TensorByRank = Tensor | readonly Tensor[];
+export type BufferByRank = CollectiveBuffer | readonly CollectiveBuffer[];
 
 /** Options of every operation of a {@link ProcessGroup}. */
 export interface CollectiveOptions {
@@ -56,13 +56,13 @@ export interface ReduceScatterOptions extends CollectiveOptions, ReduceOpOption 
 /** Options of {@link ProcessGroup.gather}. */
 export interface GatherOptions extends CollectiveOptions, DestinationOption {
   /** Receives the ranks' inputs. Only on rank `dst`. */
-  output?: TensorByRank;
+  output?: BufferByRank;
 }
 
 /** Options of {@link ProcessGroup.scatter}. */
 export interface ScatterOptions extends CollectiveOptions, SourceOption {
   /** The parts to send to the ranks. Only on rank `src`. */
-  input?: TensorByRank;
+  input?: BufferByRank;
 }
 
 /** Options of {@link ProcessGroup.allToAll}. */

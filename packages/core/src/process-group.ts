@@ -1,4 +1,4 @@
-import type { Tensor } from './device-tensor.ts';
+import type { CollectiveBuffer } from './device-tensor.ts';
 import type { DType, TypedArrayOf } from './dtype.ts';
 import type {
   AllReduceOptions,
@@ -14,7 +14,7 @@ import type {
   ScatterObjectOptions,
   ScatterOptions,
   SendOptions,
-  TensorByRank,
+  BufferByRank,
 } from './options.ts';
 import type { Work } from './work.ts';
 
@@ -63,9 +63,9 @@ export interface ProcessGroup {
    *
    * @throws InvalidArgumentError for an op that the dtype does not support (see `ReduceOp`).
    */
-  allReduce(tensor: Tensor, options?: AllReduceOptions): Promise<void>;
+  allReduce(tensor: CollectiveBuffer, options?: AllReduceOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.allReduce}. */
-  allReduceSync(tensor: Tensor, options?: AllReduceOptions): void;
+  allReduceSync(tensor: CollectiveBuffer, options?: AllReduceOptions): void;
 
   /**
    * Reduces each of several tensors over all ranks, in place, as one operation (torch.distributed.all_reduce_coalesced;
@@ -78,17 +78,17 @@ export interface ProcessGroup {
    * @throws InvalidArgumentError for tensors of several dtypes; CollectiveMismatchError that names the array and rank
    * that differ.
    */
-  allReduceCoalesced(tensors: readonly Tensor[], options?: AllReduceOptions): Promise<void>;
+  allReduceCoalesced(tensors: readonly CollectiveBuffer[], options?: AllReduceOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.allReduceCoalesced}. */
-  allReduceCoalescedSync(tensors: readonly Tensor[], options?: AllReduceOptions): void;
+  allReduceCoalescedSync(tensors: readonly CollectiveBuffer[], options?: AllReduceOptions): void;
 
   /**
    * Reduces the tensor over all ranks into the tensor of rank `dst` (torch.distributed.reduce). Default of `dst`: 0.
    * The tensors of the other ranks are not changed (in torch their contents are undefined afterwards).
    */
-  reduce(tensor: Tensor, options?: ReduceOptions): Promise<void>;
+  reduce(tensor: CollectiveBuffer, options?: ReduceOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.reduce}. */
-  reduceSync(tensor: Tensor, options?: ReduceOptions): void;
+  reduceSync(tensor: CollectiveBuffer, options?: ReduceOptions): void;
 
   /**
    * Reduces `input` over all ranks and scatters the parts (torch.distributed.reduce_scatter_tensor, reduce_scatter).
@@ -97,14 +97,14 @@ export interface ProcessGroup {
    * @param input one array, [size × length]; or a list with one array for each rank. Lengths may differ between ranks,
    * but `input[i]` has the same length on every rank.
    */
-  reduceScatter(output: Tensor, input: TensorByRank, options?: ReduceScatterOptions): Promise<void>;
+  reduceScatter(output: CollectiveBuffer, input: BufferByRank, options?: ReduceScatterOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.reduceScatter}. */
-  reduceScatterSync(output: Tensor, input: TensorByRank, options?: ReduceScatterOptions): void;
+  reduceScatterSync(output: CollectiveBuffer, input: BufferByRank, options?: ReduceScatterOptions): void;
 
   /** Copies the tensor of rank `src` to every rank (torch.distributed.broadcast). Default of `src`: 0. */
-  broadcast(tensor: Tensor, options?: BroadcastOptions): Promise<void>;
+  broadcast(tensor: CollectiveBuffer, options?: BroadcastOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.broadcast}. */
-  broadcastSync(tensor: Tensor, options?: BroadcastOptions): void;
+  broadcastSync(tensor: CollectiveBuffer, options?: BroadcastOptions): void;
 
   /**
    * Gathers the inputs of all ranks on every rank (torch.distributed.all_gather_into_tensor, all_gather).
@@ -113,9 +113,9 @@ export interface ProcessGroup {
    * each rank, as long as that rank's input.
    * @param input [length]; may be this rank's part of `output`, which is then not changed.
    */
-  allGather(output: TensorByRank, input: Tensor, options?: CollectiveOptions): Promise<void>;
+  allGather(output: BufferByRank, input: CollectiveBuffer, options?: CollectiveOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.allGather}. */
-  allGatherSync(output: TensorByRank, input: Tensor, options?: CollectiveOptions): void;
+  allGatherSync(output: BufferByRank, input: CollectiveBuffer, options?: CollectiveOptions): void;
 
   /**
    * Gathers the inputs of all ranks on rank `dst` (torch.distributed.gather). Default of `dst`: 0.
@@ -124,9 +124,9 @@ export interface ProcessGroup {
    * @param options `output`, on `dst` only: one array, [size × length]; or a list with one array for each rank, as long
    * as that rank's input.
    */
-  gather(input: Tensor, options?: GatherOptions): Promise<void>;
+  gather(input: CollectiveBuffer, options?: GatherOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.gather}. */
-  gatherSync(input: Tensor, options?: GatherOptions): void;
+  gatherSync(input: CollectiveBuffer, options?: GatherOptions): void;
 
   /**
    * Scatters the parts of `input` on rank `src` to all ranks (torch.distributed.scatter). Default of `src`: 0.
@@ -135,9 +135,9 @@ export interface ProcessGroup {
    * @param options `input`, on `src` only: one array, [size × length]; or a list with one array for each rank, as long
    * as that rank's output.
    */
-  scatter(output: Tensor, options?: ScatterOptions): Promise<void>;
+  scatter(output: CollectiveBuffer, options?: ScatterOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.scatter}. */
-  scatterSync(output: Tensor, options?: ScatterOptions): void;
+  scatterSync(output: CollectiveBuffer, options?: ScatterOptions): void;
 
   /**
    * Sends a part from every rank to every rank (torch.distributed.all_to_all_single, all_to_all): part b of rank a's
@@ -147,9 +147,9 @@ export interface ProcessGroup {
    * @param input one array, divided by `inputSplitSizes` (elements for each rank; default: equal parts); or a list.
    * Both arguments are arrays, or both are lists.
    */
-  allToAll(output: TensorByRank, input: TensorByRank, options?: AllToAllOptions): Promise<void>;
+  allToAll(output: BufferByRank, input: BufferByRank, options?: AllToAllOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.allToAll}. */
-  allToAllSync(output: TensorByRank, input: TensorByRank, options?: AllToAllOptions): void;
+  allToAllSync(output: BufferByRank, input: BufferByRank, options?: AllToAllOptions): void;
 
   /**
    * Sends a message to rank `dst` (torch.distributed.send), independent of the order of collectives. Messages to one
@@ -158,11 +158,11 @@ export interface ProcessGroup {
    *
    * @throws InvalidArgumentError if `dst` is this rank, as in torch.
    */
-  send(tensor: Tensor, dst: number, options?: SendOptions): Promise<void>;
+  send(tensor: CollectiveBuffer, dst: number, options?: SendOptions): Promise<void>;
   /** Blocking form of {@link ProcessGroup.send}. */
-  sendSync(tensor: Tensor, dst: number, options?: SendOptions): void;
+  sendSync(tensor: CollectiveBuffer, dst: number, options?: SendOptions): void;
   /** Starts a `send` (torch.distributed.isend). Throws synchronously for invalid arguments. */
-  isend(tensor: Tensor, dst: number, options?: SendOptions): Work;
+  isend(tensor: CollectiveBuffer, dst: number, options?: SendOptions): Work;
 
   /**
    * Receives a message with this tag from rank `src` (torch.distributed.recv). Default of `src`: any rank. Resolves
@@ -170,11 +170,11 @@ export interface ProcessGroup {
    *
    * @param tensor has the length and dtype of the message; otherwise a `CollectiveMismatchError` shows both sides.
    */
-  recv(tensor: Tensor, options?: RecvOptions): Promise<number>;
+  recv(tensor: CollectiveBuffer, options?: RecvOptions): Promise<number>;
   /** Blocking form of {@link ProcessGroup.recv}. */
-  recvSync(tensor: Tensor, options?: RecvOptions): number;
+  recvSync(tensor: CollectiveBuffer, options?: RecvOptions): number;
   /** Starts a `recv` (torch.distributed.irecv). Throws synchronously for invalid arguments. */
-  irecv(tensor: Tensor, options?: RecvOptions): Work<number>;
+  irecv(tensor: CollectiveBuffer, options?: RecvOptions): Work<number>;
 
   /** Resolves when every rank has called it (torch.distributed.barrier). */
   barrier(options?: CollectiveOptions): Promise<void>;

@@ -25,6 +25,8 @@ export type {
   AllToAllOptions,
   BroadcastObjectOptions,
   BroadcastOptions,
+  BufferByRank,
+  CollectiveBuffer,
   CollectiveOptions,
   DType,
   GatherObjectOptions,
@@ -38,8 +40,6 @@ export type {
   ScatterOptions,
   SendOptions,
   Store,
-  Tensor,
-  TensorByRank,
   TypedArray,
   Work,
 } from '@ringrun/collectives';

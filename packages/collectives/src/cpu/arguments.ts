@@ -9,7 +9,7 @@ import {
   reduceOpsFor,
   typedArrayClass,
 } from '@ringrun/core';
-import type { DType, Tensor } from '@ringrun/core';
+import type { CollectiveBuffer, DType } from '@ringrun/core';
 
 /** Most elements of one array: the limit of a typed array. */
 const mostElements = 2 ** 32;
@@ -33,7 +33,7 @@ const dtypes = Object.keys(bytesPerElement) as DType[];
  */
 
 /** Returns the dtype of the tensor's class. */
-export function checkedDTypeOf(tensor: Tensor, name = 'tensor'): DType {
+export function checkedDTypeOf(tensor: CollectiveBuffer, name = 'tensor'): DType {
   if (tensor instanceof DeviceTensor) return tensor.dtype;
   const dtype = dtypeOf(tensor);
   if (dtype !== undefined) return dtype;
@@ -76,7 +76,7 @@ function whyMeaningless(op: ReduceOp): string {
 }
 
 /** Checks also that NCCL supports the op if the tensor is on a GPU. */
-export function checkedReduceOpFor(tensor: Tensor, op: ReduceOp, dtype: DType): number {
+export function checkedReduceOpFor(tensor: CollectiveBuffer, op: ReduceOp, dtype: DType): number {
   const number = checkedReduceOp(op, dtype);
   if (!(tensor instanceof DeviceTensor) || opsOfNccl.includes(op)) return number;
   throw new InvalidArgumentError(

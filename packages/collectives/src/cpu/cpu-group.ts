@@ -9,11 +9,11 @@ import {
   typedArrayClass,
 } from '@ringrun/core';
 import type {
+  BufferByRank,
+  CollectiveBuffer,
   CollectiveOptions,
   DType,
   ProcessGroup,
-  Tensor,
-  TensorByRank,
   TypedArrayOf,
   Work,
 } from '@ringrun/core';
@@ -79,14 +79,14 @@ export class CpuGroup implements ProcessGroup {
     );
   }
 
-  async allReduce(tensor: Tensor, options: Options.AllReduceOptions = {}): Promise<void> {
+  async allReduce(tensor: CollectiveBuffer, options: Options.AllReduceOptions = {}): Promise<void> {
     this.checkOptions('allReduce', options, collectiveOptions.allReduce);
     const [data, dtype, op] = allReduceOperands(tensor, options);
     await this.later(options, (native, timeoutMs) => native.allReduce(data, dtype, op, timeoutMs));
   }
 
   // Does not spread the operands: a spread costs a tenth of the shortest call.
-  allReduceSync(tensor: Tensor, options: Options.AllReduceOptions = {}): void {
+  allReduceSync(tensor: CollectiveBuffer, options: Options.AllReduceOptions = {}): void {
     this.checkOptions('allReduceSync', options, collectiveOptions.allReduce);
     const [data, dtype, op] = allReduceOperands(tensor, options);
     this.#now(options, (native, timeoutMs) => {
@@ -95,7 +95,7 @@ export class CpuGroup implements ProcessGroup {
   }
 
   async allReduceCoalesced(
-    tensors: readonly Tensor[],
+    tensors: readonly CollectiveBuffer[],
     options: Options.AllReduceOptions = {},
   ): Promise<void> {
     this.checkOptions('allReduceCoalesced', options, collectiveOptions.allReduce);
@@ -103,7 +103,7 @@ export class CpuGroup implements ProcessGroup {
     await this.later(options, (native, timeoutMs) => native.allReduceCoalesced(...operands, timeoutMs));
   }
 
-  allReduceCoalescedSync(tensors: readonly Tensor[], options: Options.AllReduceOptions = {}): void {
+  allReduceCoalescedSync(tensors: readonly CollectiveBuffer[], options: Options.AllReduceOptions = {}): void {
     this.checkOptions('allReduceCoalescedSync', options, collectiveOptions.allReduce);
     const operands = allReduceCoalescedOperands(tensors, options);
     this.#now(options, (native, timeoutMs) => {
@@ -111,13 +111,13 @@ export class CpuGroup implements ProcessGroup {
     });
   }
 
-  async reduce(tensor: Tensor, options: Options.ReduceOptions = {}): Promise<void> {
+  async reduce(tensor: CollectiveBuffer, options: Options.ReduceOptions = {}): Promise<void> {
     this.checkOptions('reduce', options, collectiveOptions.reduce);
     const operands = reduceOperands(this, tensor, options);
     await this.later(options, (native, timeoutMs) => native.reduce(...operands, timeoutMs));
   }
 
-  reduceSync(tensor: Tensor, options: Options.ReduceOptions = {}): void {
+  reduceSync(tensor: CollectiveBuffer, options: Options.ReduceOptions = {}): void {
     this.checkOptions('reduceSync', options, collectiveOptions.reduce);
     const operands = reduceOperands(this, tensor, options);
     this.#now(options, (native, timeoutMs) => {
@@ -126,8 +126,8 @@ export class CpuGroup implements ProcessGroup {
   }
 
   async reduceScatter(
-    output: Tensor,
-    input: TensorByRank,
+    output: CollectiveBuffer,
+    input: BufferByRank,
     options: Options.ReduceScatterOptions = {},
   ): Promise<void> {
     this.checkOptions('reduceScatter', options, collectiveOptions.reduceScatter);
@@ -135,7 +135,11 @@ export class CpuGroup implements ProcessGroup {
     await this.later(options, (native, timeoutMs) => native.reduceScatter(...operands, timeoutMs));
   }
 
-  reduceScatterSync(output: Tensor, input: TensorByRank, options: Options.ReduceScatterOptions = {}): void {
+  reduceScatterSync(
+    output: CollectiveBuffer,
+    input: BufferByRank,
+    options: Options.ReduceScatterOptions = {},
+  ): void {
     this.checkOptions('reduceScatterSync', options, collectiveOptions.reduceScatter);
     const operands = reduceScatterOperands(this, output, input, options);
     this.#now(options, (native, timeoutMs) => {
@@ -143,13 +147,13 @@ export class CpuGroup implements ProcessGroup {
     });
   }
 
-  async broadcast(tensor: Tensor, options: Options.BroadcastOptions = {}): Promise<void> {
+  async broadcast(tensor: CollectiveBuffer, options: Options.BroadcastOptions = {}): Promise<void> {
     this.checkOptions('broadcast', options, collectiveOptions.broadcast);
     const operands = broadcastOperands(this, tensor, options);
     await this.later(options, (native, timeoutMs) => native.broadcast(...operands, timeoutMs));
   }
 
-  broadcastSync(tensor: Tensor, options: Options.BroadcastOptions = {}): void {
+  broadcastSync(tensor: CollectiveBuffer, options: Options.BroadcastOptions = {}): void {
     this.checkOptions('broadcastSync', options, collectiveOptions.broadcast);
     const operands = broadcastOperands(this, tensor, options);
     this.#now(options, (native, timeoutMs) => {
@@ -157,55 +161,59 @@ export class CpuGroup implements ProcessGroup {
     });
   }
 
-  async allGather(output: TensorByRank, input: Tensor, options: CollectiveOptions = {}): Promise<void> {
+  async allGather(
+    output: BufferByRank,
+    input: CollectiveBuffer,
+    options: CollectiveOptions = {},
+  ): Promise<void> {
     this.checkOptions('allGather', options, collectiveOptions.allGather);
     await this.#exchangeLater(allGatherExchange(this, output, input), options);
   }
 
-  allGatherSync(output: TensorByRank, input: Tensor, options: CollectiveOptions = {}): void {
+  allGatherSync(output: BufferByRank, input: CollectiveBuffer, options: CollectiveOptions = {}): void {
     this.checkOptions('allGatherSync', options, collectiveOptions.allGather);
     this.#exchangeNow(allGatherExchange(this, output, input), options);
   }
 
-  async gather(input: Tensor, options: Options.GatherOptions = {}): Promise<void> {
+  async gather(input: CollectiveBuffer, options: Options.GatherOptions = {}): Promise<void> {
     this.checkOptions('gather', options, collectiveOptions.gather);
     await this.#exchangeLater(gatherExchange(this, input, options), options);
   }
 
-  gatherSync(input: Tensor, options: Options.GatherOptions = {}): void {
+  gatherSync(input: CollectiveBuffer, options: Options.GatherOptions = {}): void {
     this.checkOptions('gatherSync', options, collectiveOptions.gather);
     this.#exchangeNow(gatherExchange(this, input, options), options);
   }
 
-  async scatter(output: Tensor, options: Options.ScatterOptions = {}): Promise<void> {
+  async scatter(output: CollectiveBuffer, options: Options.ScatterOptions = {}): Promise<void> {
     this.checkOptions('scatter', options, collectiveOptions.scatter);
     await this.#exchangeLater(scatterExchange(this, output, options), options);
   }
 
-  scatterSync(output: Tensor, options: Options.ScatterOptions = {}): void {
+  scatterSync(output: CollectiveBuffer, options: Options.ScatterOptions = {}): void {
     this.checkOptions('scatterSync', options, collectiveOptions.scatter);
     this.#exchangeNow(scatterExchange(this, output, options), options);
   }
 
   async allToAll(
-    output: TensorByRank,
-    input: TensorByRank,
+    output: BufferByRank,
+    input: BufferByRank,
     options: Options.AllToAllOptions = {},
   ): Promise<void> {
     this.checkOptions('allToAll', options, collectiveOptions.allToAll);
     await this.#exchangeLater(allToAllExchange(this, output, input, options), options);
   }
 
-  allToAllSync(output: TensorByRank, input: TensorByRank, options: Options.AllToAllOptions = {}): void {
+  allToAllSync(output: BufferByRank, input: BufferByRank, options: Options.AllToAllOptions = {}): void {
     this.checkOptions('allToAllSync', options, collectiveOptions.allToAll);
     this.#exchangeNow(allToAllExchange(this, output, input, options), options);
   }
 
-  async send(tensor: Tensor, dst: number, options: Options.SendOptions = {}): Promise<void> {
+  async send(tensor: CollectiveBuffer, dst: number, options: Options.SendOptions = {}): Promise<void> {
     await this.isend(tensor, dst, options).wait();
   }
 
-  sendSync(tensor: Tensor, dst: number, options: Options.SendOptions = {}): void {
+  sendSync(tensor: CollectiveBuffer, dst: number, options: Options.SendOptions = {}): void {
     this.checkOptions('sendSync', options, collectiveOptions.send);
     const operands = sendOperands(this, tensor, dst, options);
     const timeoutMs = this.#timeoutOf(options);
@@ -215,7 +223,7 @@ export class CpuGroup implements ProcessGroup {
     });
   }
 
-  isend(tensor: Tensor, dst: number, options: Options.SendOptions = {}): Work {
+  isend(tensor: CollectiveBuffer, dst: number, options: Options.SendOptions = {}): Work {
     this.checkOptions('isend', options, collectiveOptions.send);
     const operands = sendOperands(this, tensor, dst, options);
     const timeoutMs = this.#timeoutOf(options);
@@ -223,11 +231,11 @@ export class CpuGroup implements ProcessGroup {
     return new PromisedWork(this.#calls.later((native) => native.send(...operands, timeoutMs)));
   }
 
-  async recv(tensor: Tensor, options: Options.RecvOptions = {}): Promise<number> {
+  async recv(tensor: CollectiveBuffer, options: Options.RecvOptions = {}): Promise<number> {
     return await this.irecv(tensor, options).wait();
   }
 
-  recvSync(tensor: Tensor, options: Options.RecvOptions = {}): number {
+  recvSync(tensor: CollectiveBuffer, options: Options.RecvOptions = {}): number {
     this.checkOptions('recvSync', options, collectiveOptions.recv);
     const operands = receiveOperands(this, tensor, options);
     const timeoutMs = this.#timeoutOf(options);
@@ -235,7 +243,7 @@ export class CpuGroup implements ProcessGroup {
     return this.#calls.now((native) => native.receiveSync(...operands, timeoutMs));
   }
 
-  irecv(tensor: Tensor, options: Options.RecvOptions = {}): Work<number> {
+  irecv(tensor: CollectiveBuffer, options: Options.RecvOptions = {}): Work<number> {
     this.checkOptions('irecv', options, collectiveOptions.recv);
     const operands = receiveOperands(this, tensor, options);
     const timeoutMs = this.#timeoutOf(options);

@@ -3,11 +3,11 @@ import { nativeExchange } from '@ringrun/native';
 import { DeviceTensor, InvalidArgumentError } from '@ringrun/core';
 import type {
   AllToAllOptions,
+  BufferByRank,
+  CollectiveBuffer,
   DType,
   GatherOptions,
   ScatterOptions,
-  Tensor,
-  TensorByRank,
 } from '@ringrun/core';
 import type { Place } from './arguments.ts';
 import { checkedDTypeOf, checkedRank, describeValue } from './arguments.ts';
@@ -15,7 +15,7 @@ import type { Named } from './parts.ts';
 import { checkDType, dtypeOfParts, isList, listOfParts, partsBeside, splitParts } from './parts.ts';
 
 /** The data sent to or received from one rank; null for none. */
-type Block = Tensor | null;
+type Block = CollectiveBuffer | null;
 
 /**
  * One rank's side of an exchange, in the addon's form. The addon uses the arrays of the lists until the operation
@@ -37,13 +37,13 @@ export interface Exchange {
 
 /** The functions below check the arguments of the `ProcessGroup` methods of the same name. */
 
-export function allGatherExchange(place: Place, output: TensorByRank, input: Tensor): Exchange {
+export function allGatherExchange(place: Place, output: BufferByRank, input: CollectiveBuffer): Exchange {
   const takes = partsBeside({ name: 'output', value: output }, { name: 'input', value: input }, place);
   const gives = takes.map(() => input);
   return exchangeOf(nativeExchange.allGather, gives, takes, checkedDTypeOf(input), 0);
 }
 
-export function gatherExchange(place: Place, input: Tensor, options: GatherOptions): Exchange {
+export function gatherExchange(place: Place, input: CollectiveBuffer, options: GatherOptions): Exchange {
   const dtype = checkedDTypeOf(input, 'input');
   const root = checkedRank('dst', options.dst ?? 0, place.size);
   const output = onRootOnly({ name: 'output', value: options.output }, 'dst', root, place);
@@ -52,7 +52,7 @@ export function gatherExchange(place: Place, input: Tensor, options: GatherOptio
   return exchangeOf(nativeExchange.gather, gives, takes ?? nothing(place), dtype, root);
 }
 
-export function scatterExchange(place: Place, output: Tensor, options: ScatterOptions): Exchange {
+export function scatterExchange(place: Place, output: CollectiveBuffer, options: ScatterOptions): Exchange {
   const dtype = checkedDTypeOf(output, 'output');
   const root = checkedRank('src', options.src ?? 0, place.size);
   const input = onRootOnly({ name: 'input', value: options.input }, 'src', root, place);
@@ -63,8 +63,8 @@ export function scatterExchange(place: Place, output: Tensor, options: ScatterOp
 
 export function allToAllExchange(
   place: Place,
-  output: TensorByRank,
-  input: TensorByRank,
+  output: BufferByRank,
+  input: BufferByRank,
   options: AllToAllOptions,
 ): Exchange {
   checkAlike(output, input);
@@ -79,7 +79,7 @@ export function allToAllExchange(
   );
 }
 
-function checkAlike(output: TensorByRank, input: TensorByRank): void {
+function checkAlike(output: BufferByRank, input: BufferByRank): void {
   if (isList(output) === isList(input)) return;
   const [list, other] = isList(output) ? ['output', 'input'] : ['input', 'output'];
   throw new InvalidArgumentError(
@@ -89,11 +89,11 @@ function checkAlike(output: TensorByRank, input: TensorByRank): void {
 
 function sideOf(
   name: 'input' | 'output',
-  value: TensorByRank,
+  value: BufferByRank,
   sizes: readonly number[] | undefined,
   dtype: DType,
   place: Place,
-): Tensor[] {
+): CollectiveBuffer[] {
   const sizesName = `${name}SplitSizes`;
   const expected = { dtype, from: 'input' };
   if (!isList(value)) {
@@ -108,11 +108,11 @@ function sideOf(
 
 /** Checks gather's output or scatter's input: on other ranks it would be silently ignored. */
 function onRootOnly(
-  { name, value }: Named<TensorByRank | undefined>,
+  { name, value }: Named<BufferByRank | undefined>,
   rootName: 'src' | 'dst',
   root: number,
   { rank, size }: Place,
-): Named<TensorByRank> | undefined {
+): Named<BufferByRank> | undefined {
   if (rank === root && value !== undefined) return { name, value };
   if (rank !== root && value === undefined) return undefined;
   throw new InvalidArgumentError(
@@ -122,7 +122,7 @@ function onRootOnly(
   );
 }
 
-function toRoot(tensor: Tensor, root: number, place: Place): Block[] {
+function toRoot(tensor: CollectiveBuffer, root: number, place: Place): Block[] {
   return nothing(place).map((none, rank) => (rank === root ? tensor : none));
 }
 

@@ -4,12 +4,12 @@ import { nativeDType } from '@ringrun/native';
 import { InvalidArgumentError, ReduceOp } from '@ringrun/core';
 import type {
   BroadcastOptions,
+  BufferByRank,
+  CollectiveBuffer,
   RecvOptions,
   ReduceOpOption,
   ReduceOptions,
   SendOptions,
-  Tensor,
-  TensorByRank,
 } from '@ringrun/core';
 import type { Place } from './arguments.ts';
 import {
@@ -37,7 +37,7 @@ const noDType = 0;
 const anyRank = -1;
 
 export function allReduceOperands(
-  tensor: Tensor,
+  tensor: CollectiveBuffer,
   options: ReduceOpOption,
 ): [...TensorOperand, reduceOp: number] {
   const dtype = checkedDTypeOf(tensor);
@@ -45,7 +45,7 @@ export function allReduceOperands(
 }
 
 export function allReduceCoalescedOperands(
-  tensors: readonly Tensor[],
+  tensors: readonly CollectiveBuffer[],
   options: ReduceOpOption,
 ): [tensors: NativePlacedTensor[], dtype: number, reduceOp: number] {
   const list = listOfOneDType({ name: 'tensors', value: tensors });
@@ -57,7 +57,7 @@ export function allReduceCoalescedOperands(
 
 export function reduceOperands(
   { size }: Place,
-  tensor: Tensor,
+  tensor: CollectiveBuffer,
   options: ReduceOptions,
 ): [...TensorOperand, reduceOp: number, root: number] {
   return [...allReduceOperands(tensor, options), checkedRank('dst', options.dst ?? 0, size)];
@@ -65,8 +65,8 @@ export function reduceOperands(
 
 export function reduceScatterOperands(
   place: Place,
-  output: Tensor,
-  input: TensorByRank,
+  output: CollectiveBuffer,
+  input: BufferByRank,
   options: ReduceOpOption,
 ): [output: NativePlacedTensor, inputs: NativePlacedTensor[], dtype: number, reduceOp: number] {
   const dtype = checkedDTypeOf(output, 'output');
@@ -77,7 +77,7 @@ export function reduceScatterOperands(
 
 export function broadcastOperands(
   { size }: Place,
-  tensor: Tensor,
+  tensor: CollectiveBuffer,
   options: BroadcastOptions,
 ): [...TensorOperand, root: number] {
   return [tensor, nativeDType[checkedDTypeOf(tensor)], checkedRank('src', options.src ?? 0, size)];
@@ -103,7 +103,7 @@ export function exchangeOperands({
 
 export function sendOperands(
   place: Place,
-  tensor: Tensor,
+  tensor: CollectiveBuffer,
   dst: number,
   options: SendOptions,
 ): [...TensorOperand, to: number, tag: number] {
@@ -113,7 +113,7 @@ export function sendOperands(
 
 export function receiveOperands(
   place: Place,
-  tensor: Tensor,
+  tensor: CollectiveBuffer,
   options: RecvOptions,
 ): [...TensorOperand, from: number, tag: number] {
   const dtype = nativeDType[checkedDTypeOf(tensor)];

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/core';
-import type { DType, Tensor, TensorByRank } from '@ringrun/core';
+import type { BufferByRank, CollectiveBuffer, DType } from '@ringrun/core';
 import type { Place } from './arguments.ts';
 import { checkedDTypeOf, describeValue } from './arguments.ts';
 
@@ -14,12 +14,16 @@ export interface Named<Value> {
   value: Value;
 }
 
-export function isList(value: TensorByRank): value is readonly Tensor[] {
+export function isList(value: BufferByRank): value is readonly CollectiveBuffer[] {
   return Array.isArray(value);
 }
 
 /** The parts of an operation whose other argument, `own`, is as long as this rank's part. */
-export function partsBeside(parts: Named<TensorByRank>, own: Named<Tensor>, place: Place): Tensor[] {
+export function partsBeside(
+  parts: Named<BufferByRank>,
+  own: Named<CollectiveBuffer>,
+  place: Place,
+): CollectiveBuffer[] {
   const { name, value } = parts;
   const dtype = checkedDTypeOf(own.value, own.name);
   if (!isList(value)) return partsAsLongAs(own, { name, value }, place);
@@ -31,7 +35,11 @@ export function partsBeside(parts: Named<TensorByRank>, own: Named<Tensor>, plac
   );
 }
 
-function partsAsLongAs(own: Named<Tensor>, whole: Named<Tensor>, { size }: Place): Tensor[] {
+function partsAsLongAs(
+  own: Named<CollectiveBuffer>,
+  whole: Named<CollectiveBuffer>,
+  { size }: Place,
+): CollectiveBuffer[] {
   const { length } = own.value;
   checkDType(whole, { dtype: checkedDTypeOf(own.value, own.name), from: own.name });
   if (whole.value.length === size * length) {
@@ -47,7 +55,7 @@ function partsAsLongAs(own: Named<Tensor>, whole: Named<Tensor>, { size }: Place
 }
 
 /** The dtype of an argument's parts, from the first part. */
-export function dtypeOfParts({ name, value }: Named<TensorByRank>, place: Place): DType {
+export function dtypeOfParts({ name, value }: Named<BufferByRank>, place: Place): DType {
   if (!isList(value)) return checkedDTypeOf(value, name);
   checkListLength({ name, value }, place);
   return checkedDTypeOf(value[0], `${name}[0]`);
@@ -55,10 +63,10 @@ export function dtypeOfParts({ name, value }: Named<TensorByRank>, place: Place)
 
 /** The arrays of a list, checked. */
 export function listOfParts(
-  { name, value }: Named<readonly Tensor[]>,
+  { name, value }: Named<readonly CollectiveBuffer[]>,
   expected: { dtype: DType; from: string },
   place: Place,
-): Tensor[] {
+): CollectiveBuffer[] {
   checkListLength({ name, value }, place);
   // The copy has no holes, which forEach would skip.
   const list = [...value];
@@ -69,12 +77,12 @@ export function listOfParts(
 }
 
 /** Any number of arrays of the same dtype. */
-export function listOfOneDType({ name, value }: Named<readonly Tensor[]>): Tensor[] {
+export function listOfOneDType({ name, value }: Named<readonly CollectiveBuffer[]>): CollectiveBuffer[] {
   if (!Array.isArray(value)) {
     throw new InvalidArgumentError(`${name} is ${describeValue(value)}, expected a list of arrays`);
   }
   // The copy has undefined in place of holes, so that they are checked too.
-  const list = [...(value as readonly Tensor[])];
+  const list = [...(value as readonly CollectiveBuffer[])];
   list.forEach((tensor, i) => {
     const first = checkedDTypeOf(list[0], `${name}[0]`);
     checkDType({ name: `${name}[${i}]`, value: tensor }, { dtype: first, from: `${name}[0]` });
@@ -82,7 +90,7 @@ export function listOfOneDType({ name, value }: Named<readonly Tensor[]>): Tenso
   return list;
 }
 
-function checkListLength({ name, value }: Named<readonly Tensor[]>, { size }: Place): void {
+function checkListLength({ name, value }: Named<readonly CollectiveBuffer[]>, { size }: Place): void {
   if (value.length === size) return;
   throw new InvalidArgumentError(
     `${name} is a list of ${value.length}, expected ${size}: one array for each rank of the group`,
@@ -91,10 +99,10 @@ function checkListLength({ name, value }: Named<readonly Tensor[]>, { size }: Pl
 
 /** Divides one array into parts of the given sizes. Default: equal parts. */
 export function splitParts(
-  { name, value }: Named<Tensor>,
+  { name, value }: Named<CollectiveBuffer>,
   sizes: Named<readonly number[] | undefined>,
   place: Place,
-): Tensor[] {
+): CollectiveBuffer[] {
   if (sizes.value === undefined) return equalParts({ name, value }, sizes.name, place);
   const given = checkedSplitSizes({ name: sizes.name, value: sizes.value }, place);
   const sum = given.reduce((total, one) => total + one, 0);
@@ -104,7 +112,11 @@ export function splitParts(
   );
 }
 
-function equalParts({ name, value }: Named<Tensor>, sizesName: string, { size }: Place): Tensor[] {
+function equalParts(
+  { name, value }: Named<CollectiveBuffer>,
+  sizesName: string,
+  { size }: Place,
+): CollectiveBuffer[] {
   if (value.length % size !== 0) {
     throw new InvalidArgumentError(
       `${name} has ${elements(value.length)}, expected a multiple of ${size}, for equal parts. Use ${sizesName} for different parts`,
@@ -129,7 +141,7 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-export function checkDType(tensor: Named<Tensor>, expected: { dtype: DType; from: string }): void {
+export function checkDType(tensor: Named<CollectiveBuffer>, expected: { dtype: DType; from: string }): void {
   const dtype = checkedDTypeOf(tensor.value, tensor.name);
   if (dtype === expected.dtype) return;
   throw new InvalidArgumentError(
@@ -137,7 +149,7 @@ export function checkDType(tensor: Named<Tensor>, expected: { dtype: DType; from
   );
 }
 
-function cut(whole: Tensor, lengths: readonly number[]): Tensor[] {
+function cut(whole: CollectiveBuffer, lengths: readonly number[]): CollectiveBuffer[] {
   let end = 0;
   return lengths.map((length) => {
     end += length;

@@ -13,13 +13,13 @@ import {
   timeoutOption,
 } from '@ringrun/core';
 import type {
+  CollectiveBuffer,
   CollectiveOptions,
   DeviceCopies,
   DType,
   RecvOptions,
   SendOptions,
   TagOption,
-  Tensor,
   TypedArray,
   Work,
 } from '@ringrun/core';
@@ -105,7 +105,7 @@ export class NcclGroup extends CpuGroup {
    * Sends a `DeviceTensor` through NCCL, from GPU to GPU, in the order of the group's operations on both ranks, as in
    * torch; tags are not supported. Sends a host array as every group does.
    */
-  override isend(tensor: Tensor, dst: number, options: SendOptions = {}): Work {
+  override isend(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Work {
     if (!(tensor instanceof DeviceTensor)) return super.isend(tensor, dst, options);
     this.checkOptions('isend', options, collectiveOptions.send);
     checkNoTag(options);
@@ -116,13 +116,13 @@ export class NcclGroup extends CpuGroup {
   }
 
   /** Takes host arrays only: await `send` for a `DeviceTensor`. */
-  override sendSync(tensor: Tensor, dst: number, options: SendOptions = {}): void {
+  override sendSync(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): void {
     refuseSync('sendSync', tensor);
     super.sendSync(tensor, dst, options);
   }
 
   /** See `isend`. `src` is required for a `DeviceTensor`. */
-  override irecv(tensor: Tensor, options: RecvOptions = {}): Work<number> {
+  override irecv(tensor: CollectiveBuffer, options: RecvOptions = {}): Work<number> {
     if (!(tensor instanceof DeviceTensor)) return super.irecv(tensor, options);
     this.checkOptions('irecv', options, collectiveOptions.recv);
     checkNoTag(options);
@@ -134,7 +134,7 @@ export class NcclGroup extends CpuGroup {
   }
 
   /** Takes host arrays only: await `recv` for a `DeviceTensor`. */
-  override recvSync(tensor: Tensor, options: RecvOptions = {}): number {
+  override recvSync(tensor: CollectiveBuffer, options: RecvOptions = {}): number {
     refuseSync('recvSync', tensor);
     return super.recvSync(tensor, options);
   }
@@ -184,7 +184,7 @@ function checkedSender(src: number | undefined): number {
   );
 }
 
-function refuseSync(name: string, tensor: Tensor): void {
+function refuseSync(name: string, tensor: CollectiveBuffer): void {
   if (!(tensor instanceof DeviceTensor)) return;
   throw new InvalidArgumentError(
     `${name}: expected an array in host memory, got a tensor on a GPU. Use await ${name.replace('Sync', '')} instead`,

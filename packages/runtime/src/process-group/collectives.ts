@@ -3,13 +3,13 @@ import type {
   AllReduceOptions,
   AllToAllOptions,
   BroadcastOptions,
+  BufferByRank,
+  CollectiveBuffer,
   CollectiveOptions,
   GatherOptions,
   ReduceOptions,
   ReduceScatterOptions,
   ScatterOptions,
-  Tensor,
-  TensorByRank,
 } from '@ringrun/collectives';
 import { groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
@@ -21,12 +21,15 @@ import type { GroupOption } from './groups.ts';
  */
 
 /** Reduces `tensor` over all ranks, in place on every rank (torch.distributed.all_reduce). */
-export async function allReduce(tensor: Tensor, options: AllReduceOptions & GroupOption = {}): Promise<void> {
+export async function allReduce(
+  tensor: CollectiveBuffer,
+  options: AllReduceOptions & GroupOption = {},
+): Promise<void> {
   await groupOf(options).allReduce(tensor, options);
 }
 
 /** `allReduce` on the calling thread. */
-export function allReduceSync(tensor: Tensor, options: AllReduceOptions & GroupOption = {}): void {
+export function allReduceSync(tensor: CollectiveBuffer, options: AllReduceOptions & GroupOption = {}): void {
   groupOf(options).allReduceSync(tensor, options);
 }
 
@@ -35,7 +38,7 @@ export function allReduceSync(tensor: Tensor, options: AllReduceOptions & GroupO
  * (torch.distributed.all_reduce_coalesced).
  */
 export async function allReduceCoalesced(
-  tensors: readonly Tensor[],
+  tensors: readonly CollectiveBuffer[],
   options: AllReduceOptions & GroupOption = {},
 ): Promise<void> {
   await groupOf(options).allReduceCoalesced(tensors, options);
@@ -43,21 +46,24 @@ export async function allReduceCoalesced(
 
 /** `allReduceCoalesced` on the calling thread. */
 export function allReduceCoalescedSync(
-  tensors: readonly Tensor[],
+  tensors: readonly CollectiveBuffer[],
   options: AllReduceOptions & GroupOption = {},
 ): void {
   groupOf(options).allReduceCoalescedSync(tensors, options);
 }
 
 /** Reduces `tensor` over all ranks, in place on rank `dst` only. Default `dst`: 0 (torch.distributed.reduce). */
-export async function reduce(tensor: Tensor, options: ReduceOptions & GroupOption = {}): Promise<void> {
+export async function reduce(
+  tensor: CollectiveBuffer,
+  options: ReduceOptions & GroupOption = {},
+): Promise<void> {
   requireOptions('reduce', options, collectiveOptions.reduce);
   const group = groupOf(options);
   await group.reduce(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** `reduce` on the calling thread. */
-export function reduceSync(tensor: Tensor, options: ReduceOptions & GroupOption = {}): void {
+export function reduceSync(tensor: CollectiveBuffer, options: ReduceOptions & GroupOption = {}): void {
   requireOptions('reduceSync', options, collectiveOptions.reduce);
   const group = groupOf(options);
   group.reduceSync(tensor, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
@@ -68,8 +74,8 @@ export function reduceSync(tensor: Tensor, options: ReduceOptions & GroupOption 
  * (torch.distributed.reduce_scatter_tensor, reduce_scatter).
  */
 export async function reduceScatter(
-  output: Tensor,
-  input: TensorByRank,
+  output: CollectiveBuffer,
+  input: BufferByRank,
   options: ReduceScatterOptions & GroupOption = {},
 ): Promise<void> {
   await groupOf(options).reduceScatter(output, input, options);
@@ -77,22 +83,25 @@ export async function reduceScatter(
 
 /** `reduceScatter` on the calling thread. */
 export function reduceScatterSync(
-  output: Tensor,
-  input: TensorByRank,
+  output: CollectiveBuffer,
+  input: BufferByRank,
   options: ReduceScatterOptions & GroupOption = {},
 ): void {
   groupOf(options).reduceScatterSync(output, input, options);
 }
 
 /** Copies `tensor` from rank `src` to every rank. Default `src`: 0 (torch.distributed.broadcast). */
-export async function broadcast(tensor: Tensor, options: BroadcastOptions & GroupOption = {}): Promise<void> {
+export async function broadcast(
+  tensor: CollectiveBuffer,
+  options: BroadcastOptions & GroupOption = {},
+): Promise<void> {
   requireOptions('broadcast', options, collectiveOptions.broadcast);
   const group = groupOf(options);
   await group.broadcast(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
 
 /** `broadcast` on the calling thread. */
-export function broadcastSync(tensor: Tensor, options: BroadcastOptions & GroupOption = {}): void {
+export function broadcastSync(tensor: CollectiveBuffer, options: BroadcastOptions & GroupOption = {}): void {
   requireOptions('broadcastSync', options, collectiveOptions.broadcast);
   const group = groupOf(options);
   group.broadcastSync(tensor, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
@@ -102,8 +111,8 @@ export function broadcastSync(tensor: Tensor, options: BroadcastOptions & GroupO
  * Collects the `input` of every rank in `output`, on every rank (torch.distributed.all_gather_into_tensor, all_gather).
  */
 export async function allGather(
-  output: TensorByRank,
-  input: Tensor,
+  output: BufferByRank,
+  input: CollectiveBuffer,
   options: CollectiveOptions & GroupOption = {},
 ): Promise<void> {
   await groupOf(options).allGather(output, input, options);
@@ -111,8 +120,8 @@ export async function allGather(
 
 /** `allGather` on the calling thread. */
 export function allGatherSync(
-  output: TensorByRank,
-  input: Tensor,
+  output: BufferByRank,
+  input: CollectiveBuffer,
   options: CollectiveOptions & GroupOption = {},
 ): void {
   groupOf(options).allGatherSync(output, input, options);
@@ -121,14 +130,17 @@ export function allGatherSync(
 /**
  * Collects the `input` of every rank in the option `output` of rank `dst`. Default `dst`: 0 (torch.distributed.gather).
  */
-export async function gather(input: Tensor, options: GatherOptions & GroupOption = {}): Promise<void> {
+export async function gather(
+  input: CollectiveBuffer,
+  options: GatherOptions & GroupOption = {},
+): Promise<void> {
   requireOptions('gather', options, collectiveOptions.gather);
   const group = groupOf(options);
   await group.gather(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
 }
 
 /** `gather` on the calling thread. */
-export function gatherSync(input: Tensor, options: GatherOptions & GroupOption = {}): void {
+export function gatherSync(input: CollectiveBuffer, options: GatherOptions & GroupOption = {}): void {
   requireOptions('gatherSync', options, collectiveOptions.gather);
   const group = groupOf(options);
   group.gatherSync(input, { ...options, dst: rankInGroup(group, 'dst', options.dst ?? 0) });
@@ -138,14 +150,17 @@ export function gatherSync(input: Tensor, options: GatherOptions & GroupOption =
  * Distributes the parts of rank `src`'s option `input` to the ranks' `output`. Default `src`: 0
  * (torch.distributed.scatter).
  */
-export async function scatter(output: Tensor, options: ScatterOptions & GroupOption = {}): Promise<void> {
+export async function scatter(
+  output: CollectiveBuffer,
+  options: ScatterOptions & GroupOption = {},
+): Promise<void> {
   requireOptions('scatter', options, collectiveOptions.scatter);
   const group = groupOf(options);
   await group.scatter(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
 }
 
 /** `scatter` on the calling thread. */
-export function scatterSync(output: Tensor, options: ScatterOptions & GroupOption = {}): void {
+export function scatterSync(output: CollectiveBuffer, options: ScatterOptions & GroupOption = {}): void {
   requireOptions('scatterSync', options, collectiveOptions.scatter);
   const group = groupOf(options);
   group.scatterSync(output, { ...options, src: rankInGroup(group, 'src', options.src ?? 0) });
@@ -156,8 +171,8 @@ export function scatterSync(output: Tensor, options: ScatterOptions & GroupOptio
  * all_to_all).
  */
 export async function allToAll(
-  output: TensorByRank,
-  input: TensorByRank,
+  output: BufferByRank,
+  input: BufferByRank,
   options: AllToAllOptions & GroupOption = {},
 ): Promise<void> {
   await groupOf(options).allToAll(output, input, options);
@@ -165,8 +180,8 @@ export async function allToAll(
 
 /** `allToAll` on the calling thread. */
 export function allToAllSync(
-  output: TensorByRank,
-  input: TensorByRank,
+  output: BufferByRank,
+  input: BufferByRank,
   options: AllToAllOptions & GroupOption = {},
 ): void {
   groupOf(options).allToAllSync(output, input, options);

@@ -1,4 +1,4 @@
-import type { ProcessGroup, RecvOptions, SendOptions, Tensor, Work } from '@ringrun/collectives';
+import type { CollectiveBuffer, ProcessGroup, RecvOptions, SendOptions, Work } from '@ringrun/collectives';
 import { getGlobalRank, groupOf, rankInGroup } from './groups.ts';
 import type { GroupOption } from './groups.ts';
 
@@ -9,7 +9,7 @@ import type { GroupOption } from './groups.ts';
 
 /** Sends `tensor` to rank `dst`. Resolves when `tensor` may be modified again (torch.distributed.send). */
 export async function send(
-  tensor: Tensor,
+  tensor: CollectiveBuffer,
   dst: number,
   options: SendOptions & GroupOption = {},
 ): Promise<void> {
@@ -18,13 +18,17 @@ export async function send(
 }
 
 /** `send` on the calling thread. */
-export function sendSync(tensor: Tensor, dst: number, options: SendOptions & GroupOption = {}): void {
+export function sendSync(
+  tensor: CollectiveBuffer,
+  dst: number,
+  options: SendOptions & GroupOption = {},
+): void {
   const group = groupOf(options);
   group.sendSync(tensor, rankInGroup(group, 'dst', dst), options);
 }
 
 /** Starts a `send` (torch.distributed.isend). */
-export function isend(tensor: Tensor, dst: number, options: SendOptions & GroupOption = {}): Work {
+export function isend(tensor: CollectiveBuffer, dst: number, options: SendOptions & GroupOption = {}): Work {
   const group = groupOf(options);
   return group.isend(tensor, rankInGroup(group, 'dst', dst), options);
 }
@@ -32,19 +36,22 @@ export function isend(tensor: Tensor, dst: number, options: SendOptions & GroupO
 /**
  * Receives into `tensor` from rank `src`. Default: any rank. Resolves with the sender's rank (torch.distributed.recv).
  */
-export async function recv(tensor: Tensor, options: RecvOptions & GroupOption = {}): Promise<number> {
+export async function recv(
+  tensor: CollectiveBuffer,
+  options: RecvOptions & GroupOption = {},
+): Promise<number> {
   const group = groupOf(options);
   return getGlobalRank(group, await group.recv(tensor, fromRankIn(group, options)));
 }
 
 /** `recv` on the calling thread. */
-export function recvSync(tensor: Tensor, options: RecvOptions & GroupOption = {}): number {
+export function recvSync(tensor: CollectiveBuffer, options: RecvOptions & GroupOption = {}): number {
   const group = groupOf(options);
   return getGlobalRank(group, group.recvSync(tensor, fromRankIn(group, options)));
 }
 
 /** Starts a `recv` (torch.distributed.irecv). */
-export function irecv(tensor: Tensor, options: RecvOptions & GroupOption = {}): Work<number> {
+export function irecv(tensor: CollectiveBuffer, options: RecvOptions & GroupOption = {}): Work<number> {
   const group = groupOf(options);
   const work = group.irecv(tensor, fromRankIn(group, options));
   return {
