@@ -1,6 +1,7 @@
 // One rank of run.js: `ringrun.js <batch> <rounds> <file>`. Rank 0 writes the milliseconds of each round to the file.
 import { writeFileSync } from 'node:fs';
 import { createNet } from '@ringrun/examples-mnist-tfjs';
+import { registry } from '@ringrun/core';
 import { distribute } from '@ringrun/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import { barrier, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
@@ -39,7 +40,7 @@ Object.defineProperty(optimizer, 'minimize', {
 distributed.compile({ optimizer, loss: 'sparseCategoricalCrossentropy' });
 
 /** ringrun's sums so far, in milliseconds. */
-const { totals } = globalThis[Symbol.for('ringrun.measuring')];
+const { activityTotals: totals } = registry;
 
 /** Wall-clock and processor milliseconds of a step; the latter exclude other programs on the machine. */
 const timed = async (model) => {

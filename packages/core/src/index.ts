@@ -4,6 +4,7 @@
  *
  * @module @ringrun/core
  */
+export * from './activity.ts';
 export * from './bits16.ts';
 export * from './device-tensor.ts';
 export * from './dtype.ts';

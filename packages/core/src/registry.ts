@@ -1,3 +1,4 @@
+import type { ActivityObserver, Lane } from './activity.ts';
 import { RingrunError } from './errors.ts';
 import type { ProcessGroup } from './process-group.ts';
 import type { Stateful } from './stateful.ts';
@@ -21,6 +22,13 @@ export interface Registry {
    * register it. Checkpoints contain their states, per rank.
    */
   readonly randomStates: Map<string, Stateful>;
+  /**
+   * Milliseconds per lane since the process started. `recordActivity` adds to them; ringrun's training report reads
+   * them. Always measured: two clock readings and an addition per activity.
+   */
+  readonly activityTotals: Record<Lane, number>;
+  /** Receives each activity from `recordActivity`. Set by ringrun's `profile` while it records. */
+  activityObserver: ActivityObserver | undefined;
   /** True once `installErrorRecord` has added its listener, which writes one record per process. */
   errorRecordIsInstalled: boolean;
 }
@@ -46,6 +54,8 @@ function emptyRegistry(url: string): Registry {
     createdBy: url,
     defaultGroup: undefined,
     randomStates: new Map(),
+    activityTotals: { step: 0, input: 0, compute: 0, waiting: 0, communication: 0, function: 0 },
+    activityObserver: undefined,
     errorRecordIsInstalled: false,
   };
 }

@@ -1,6 +1,6 @@
+import { timedSync } from '@ringrun/core';
 import { TfjsError } from './errors.ts';
 import type { DistributeOptions } from './options.ts';
-import { observed } from './ringrun.ts';
 import { Team, type TeamSettings } from './team.ts';
 import {
   engine,
@@ -73,7 +73,7 @@ export class Distribution implements OwnMethods {
   ): { value: TfTensor; grads: GradientsByName } {
     const team = this.#teamOf(varList?.filter(({ trainable }) => trainable) ?? this.#allTrained(), false);
     this.#computed = team;
-    return observed('tfjs gradients', () =>
+    return timedSync('compute', 'tfjs gradients', () =>
       team.watching(() => this.#alone.computeGradients(f, varList ?? team.variables)),
     );
   }
@@ -90,7 +90,7 @@ export class Distribution implements OwnMethods {
     team.average();
     const averaged = team.takeGradients(list?.map(({ name }) => name));
     try {
-      observed('tfjs optimizer', () => {
+      timedSync('compute', 'tfjs optimizer', () => {
         this.#alone.applyGradients(averaged);
       });
     } finally {

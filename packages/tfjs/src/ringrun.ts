@@ -1,16 +1,14 @@
 import { registry } from '@ringrun/core';
-import type { ActivityObserver, DistributedDataParallelRegistry, ProcessGroup } from 'ringrun';
+import type { DistributedDataParallelRegistry, ProcessGroup } from 'ringrun';
 import { TfjsError } from './errors.ts';
 
 // ringrun fills these registries when it is loaded; this package imports only its types.
 interface Registries {
   distributedDataParallel: DistributedDataParallelRegistry;
-  observer: ActivityObserver;
 }
 
 const names = {
   distributedDataParallel: Symbol.for('ringrun.distributedDataParallel'),
-  observer: Symbol.for('ringrun.activityObserver'),
 } as const satisfies Record<keyof Registries, symbol>;
 
 function found<Name extends keyof Registries>(name: Name): Registries[Name] | undefined {
@@ -32,13 +30,4 @@ export function requireDistributedDataParallel(): DistributedDataParallelRegistr
   const wrapper = found('distributedDataParallel');
   if (wrapper !== undefined) return wrapper;
   throw new TfjsError('ERR_NOT_INITIALIZED', 'ringrun is not loaded. Import it before training.');
-}
-
-/** Runs a function and reports its duration to the profiler, if one is active. */
-export function observed<Result>(name: string, run: () => Result): Result {
-  const tell = found('observer');
-  const startedAt = performance.now();
-  const result = run();
-  tell?.('compute', name, startedAt, performance.now());
-  return result;
 }

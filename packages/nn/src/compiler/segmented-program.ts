@@ -1,4 +1,4 @@
-import { observed } from '../activity.ts';
+import { timed } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
 import type { Program } from '../executor/executor.ts';
 import type { CollectiveNode } from '../graph/collective.ts';
@@ -98,7 +98,7 @@ export class SegmentedProgram {
       const { collective, deliveredPart } = stage;
       if (collective) {
         const { node, group, inputs: sent, outputs: received } = collective;
-        await observed('waiting', node.op, () => perform(node, groups[group], sent, received));
+        await timed('waiting', node.op, () => perform(node, groups[group], sent, received));
       }
       if (deliveredPart !== undefined) delivered(deliveredPart);
     }

@@ -1,6 +1,6 @@
 import './no-telemetry.ts';
+import { timed } from '@ringrun/core';
 import * as ort from 'onnxruntime-node';
-import { observed } from '../activity.ts';
 import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
@@ -43,9 +43,7 @@ class OnnxruntimeProgram implements Program {
       fetches[outputName(position)] = tensorOver(outputs[position], type);
     }
     try {
-      const results = await observed('compute', this.#definition.name, () =>
-        this.#session.run(feeds, fetches),
-      );
+      const results = await timed('compute', this.#definition.name, () => this.#session.run(feeds, fetches));
       discardCopies(results, fetches);
     } catch (cause) {
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });

@@ -1,4 +1,4 @@
-import { recordActivity } from './activity.ts';
+import { recordActivity } from '@ringrun/core';
 
 /** Yields the same batches and measures the time the loop waits for each as `input`. */
 export async function* timedInput<Batch>(

@@ -1,6 +1,6 @@
 import { DeviceTensor } from '@ringrun/collectives';
 import type { ProcessGroup, Work } from '@ringrun/collectives';
-import { recordActivity } from './activity.ts';
+import { recordActivity } from '@ringrun/core';
 
 const collectives = [
   'allReduce',

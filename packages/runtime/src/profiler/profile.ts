@@ -11,7 +11,7 @@ import {
 } from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
 import { makeFolderSync } from '../storage/make-folder.ts';
-import { recordActivity, recorder } from './activity.ts';
+import { recordActivity, registry } from '@ringrun/core';
 import { measureClock, onClockOfRank0, type ClockOffset } from './clock.ts';
 import { observeGroup } from './observe-group.ts';
 import { Recorder, type Activity } from './recorder.ts';
@@ -50,7 +50,7 @@ const defaultSchedule = schedule({ skipFirst: 5, wait: 0, active: 50, repeat: 1 
 export async function profile(options: ProfileOptions): Promise<Profiler> {
   requireOptions('profile', options, optionNames);
   const { group, groups } = groupsNow();
-  if (recorder() !== undefined || underWay) {
+  if (registry.activityObserver !== undefined || underWay) {
     throw new RingrunError(
       'ERR_PROFILE_UNDER_WAY',
       'profile: another profiler is recording. Await its stop() first.',

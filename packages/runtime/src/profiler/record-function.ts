@@ -1,4 +1,4 @@
-import { recordActivity } from './activity.ts';
+import { recordActivity } from '@ringrun/core';
 
 /**
  * Runs a function and records it in the trace under a name (torch.profiler.record_function). For an async

@@ -1,4 +1,5 @@
-import { recordWith, recorder, type ActivityDetails, type Lane } from './activity.ts';
+import { registry } from '@ringrun/core';
+import type { ActivityDetails, Lane } from '@ringrun/core';
 
 /** An activity, in milliseconds of one clock. */
 export interface Activity {
@@ -20,17 +21,17 @@ export class Recorder {
   #since = Infinity;
 
   get isRecording(): boolean {
-    return recorder() === this.#record;
+    return registry.activityObserver === this.#record;
   }
 
   /** @param since time of `performance.now()`; activities that started earlier are ignored */
   start(since: number): void {
     this.#since = since;
-    recordWith(this.#record);
+    registry.activityObserver = this.#record;
   }
 
   stop(): void {
-    if (this.isRecording) recordWith(undefined);
+    if (this.isRecording) registry.activityObserver = undefined;
   }
 
   readonly #record = (

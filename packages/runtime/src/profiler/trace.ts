@@ -1,4 +1,4 @@
-import type { Lane } from './activity.ts';
+import type { Lane } from '@ringrun/core';
 import type { Activity } from './recorder.ts';
 import { withStragglers } from './stragglers.ts';
 import { asThreads } from './threads.ts';

@@ -1,8 +1,7 @@
 import { hostname } from 'node:os';
 import { registry, requireOptions, RingrunError } from '@ringrun/core';
-import type { OptionNames, ProcessGroup } from '@ringrun/core';
+import type { Lane, OptionNames, ProcessGroup } from '@ringrun/core';
 import { requireInteger } from '../data/require-integer.ts';
-import { totalsSoFar, type Totals } from '../profiler/activity.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
 import { closingTable, type RankSummary } from './closing-table.ts';
@@ -142,7 +141,7 @@ interface Running {
   readonly of: number;
   readonly startedAt: number;
   readonly before: DoneBefore;
-  readonly totals: Totals;
+  readonly totals: Readonly<Record<Lane, number>>;
   /** Steps of this epoch that were completed. */
   steps: number;
   /** Of this rank. */
@@ -277,7 +276,15 @@ export class TrainingReport {
 
   #begin(number: number, steps: number, before: DoneBefore): void {
     const startedAt = performance.now();
-    this.#running = { number, of: steps, startedAt, before, totals: totalsSoFar(), steps: 0, samples: 0 };
+    this.#running = {
+      number,
+      of: steps,
+      startedAt,
+      before,
+      totals: { ...registry.activityTotals },
+      steps: 0,
+      samples: 0,
+    };
     this.#lastPoint = { at: startedAt, samples: 0 };
     const { epochs, samples } = this.#options;
     this.#progress.begin({ number, of: epochs, steps, stepsBefore: before.steps, samples });
@@ -288,7 +295,7 @@ export class TrainingReport {
     const running = this.#running!;
     this.#running = undefined;
     this.#progress.end();
-    const totals = totalsSoFar();
+    const totals = { ...registry.activityTotals };
     const secondsOf = (lane: 'input' | 'compute' | 'waiting') => (totals[lane] - running.totals[lane]) / 1000;
     const seconds = (performance.now() - running.startedAt) / 1000;
     const summary = this.#summary;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Lane } from '../../src/profiler/activity.ts';
+import type { Lane } from '@ringrun/core';
 import { offsetOf, onClockOfRank0 } from '../../src/profiler/clock.ts';
 import type { Activity } from '../../src/profiler/recorder.ts';
 import { schedule } from '../../src/profiler/schedule.ts';
