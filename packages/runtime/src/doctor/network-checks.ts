@@ -2,7 +2,7 @@ import { RingrunError } from '@ringrun/collectives';
 import { connectStore } from '../store/client.ts';
 import type { StoreClient } from '../store/client.ts';
 import { isLoopback } from '../store/endpoint.ts';
-import { describePortHolder, findPortHolder } from '../store/port-holder.ts';
+import { describePortOwner, findPortOwner } from '../store/port-owner.ts';
 import { probe } from '../store/reachability.ts';
 import { StoreServer } from '../store/server.ts';
 import { isOwn, judgeRoute, readRoute } from './checks/address.ts';
@@ -127,8 +127,8 @@ async function bindStore(port: number): Promise<StoreServer | Exclude<Binding, {
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
     if (error.code !== 'ERR_PORT_IN_USE') return { kind: 'forbidden', why: error.message };
-    const holder = describePortHolder(await findPortHolder(port));
-    return { kind: 'held', holder, store: await isStore(port) };
+    const owner = describePortOwner(await findPortOwner(port));
+    return { kind: 'held', owner, store: await isStore(port) };
   }
 }
 

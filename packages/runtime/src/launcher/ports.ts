@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { describePortHolder, findPortHolder } from '../store/port-holder.ts';
+import { describePortOwner, findPortOwner } from '../store/port-owner.ts';
 import { LaunchError } from './launch-error.ts';
 
 /** Finds a TCP port that is free on all interfaces. Does not reserve it, so that the workers can bind it. */
@@ -21,7 +21,7 @@ export async function requireFreePort(port: number): Promise<void> {
     const { code } = error as NodeJS.ErrnoException;
     const why =
       code === 'EADDRINUSE'
-        ? `is in use by ${describePortHolder(await findPortHolder(port))}`
+        ? `is in use by ${describePortOwner(await findPortOwner(port))}`
         : `cannot be bound: ${String(code)}`;
     throw new LaunchError(
       1,

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Guard } from './guard.ts';
 import { launcherPipeDescriptor, launcherPipeVariable } from './preload/launcher-pipe.ts';
-import { processGroupIsLeft, signalProcessGroup } from './process-group.ts';
+import { processGroupIsLeft, signalProcessGroup } from './posix-process-group.ts';
 
 /** The settings with which one worker is started. */
 export interface WorkerPlan {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { RankIdentity, Store } from '@ringrun/collectives';
-import { formatDuration } from '../store/waiting-lines.ts';
+import { formatDuration } from '../store/wait-reporter.ts';
 
 /** What a process publishes about itself when it joins a job. */
 export interface Member extends RankIdentity {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { describeMissingMembers, formatRanks } from './membership.ts';
-import { formatDuration } from '../store/waiting-lines.ts';
+import { formatDuration } from '../store/wait-reporter.ts';
 
 /** A call of newGroup on one rank. */
 export interface NewGroupCall {

@@ -3,7 +3,7 @@ import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives'
 import { PrefixStore } from '../store/prefix-store.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
-import { openMeetingStore } from './meeting-store.ts';
+import { openGroupStore } from './group-store.ts';
 import { describeSelf, joinJob, sayGoodbye, waitForGoodbyes } from './membership.ts';
 
 /**
@@ -44,7 +44,7 @@ const goodbyeMs = 5000;
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
   const { rank, worldSize: size } = settings;
-  const found = await openMeetingStore(settings, timeoutMs);
+  const found = await openGroupStore(settings, timeoutMs);
   try {
     const store = new PrefixStore(`restart/${settings.restartCount}/init/${options.generation}`, found.store);
     if (size > 1) await joinJob(store, describeSelf(rank, size, settings.runId), timeoutMs);
@@ -61,7 +61,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       try {
         await group.destroy();
         // Not after a failure: a rank that has died never calls sayGoodbye.
-        if (found.hostedByRank0) await leaveStore(store, rank, size);
+        if (found.servedByRank0) await leaveStore(store, rank, size);
       } finally {
         await found.release();
       }

@@ -5,7 +5,7 @@ import type { HostPort } from '../store/endpoint.ts';
 import { StoreServer, connectStore } from '../store/index.ts';
 import { probe } from '../store/reachability.ts';
 import type { StoreClient } from '../store/index.ts';
-import { WaitingLines, formatDuration } from '../store/waiting-lines.ts';
+import { WaitReporter, formatDuration } from '../store/wait-reporter.ts';
 import { isThisHost } from './this-host.ts';
 
 export interface MeetingPlaceOptions {
@@ -106,7 +106,7 @@ export class MeetingPlace {
   /** Whether the endpoint is on this host. Waits until its name resolves. */
   async #isHere(): Promise<boolean> {
     const { endpoint, joinTimeoutMs, log } = this.#options;
-    const lines = new WaitingLines(undefined, log);
+    const lines = new WaitReporter(undefined, log);
     const startedAt = performance.now();
     for (;;) {
       const isHere = await isThisHost(endpoint.host);
@@ -118,7 +118,7 @@ export class MeetingPlace {
           `Waited ${formatDuration(joinTimeoutMs)} for ${what}. Check --rdzv-endpoint or --master-addr.`,
         );
       }
-      lines.say(what, startedAt, joinTimeoutMs);
+      lines.report(what, startedAt, joinTimeoutMs);
       await sleep(resolveEveryMs);
     }
   }

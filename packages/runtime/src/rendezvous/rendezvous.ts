@@ -25,7 +25,7 @@ import type { End, Step } from './step.ts';
 import { StoreLink, isFatal, isLost, isSame } from './store-link.ts';
 import type { Seen } from './store-link.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
-import { WaitingLines } from '../store/waiting-lines.ts';
+import { WaitReporter } from '../store/wait-reporter.ts';
 
 /** The operations of the rendezvous on the workers of this node. */
 export interface WorkersOfNode {
@@ -84,7 +84,7 @@ const farewellMs = 3000;
  */
 export class Rendezvous {
   readonly #options: RendezvousOptions;
-  readonly #lines: WaitingLines;
+  readonly #lines: WaitReporter;
   readonly #over = new AbortController();
   #situation: Situation;
   #link: StoreLink | undefined;
@@ -102,7 +102,7 @@ export class Rendezvous {
 
   constructor(options: RendezvousOptions) {
     this.#options = options;
-    this.#lines = new WaitingLines(undefined, options.log);
+    this.#lines = new WaitReporter(undefined, options.log);
     const { card, terms, timing, runId } = options;
     this.#situation = newSituation(
       { card, terms, timing, runId, freshName: randomUUID() },
@@ -377,7 +377,7 @@ export class Rendezvous {
     const isHereOnly = gathers && isLoopback(endpoint.host);
     const hint = isHereOnly ? ` (nodes on other machines cannot reach ${formatHostPort(endpoint)})` : '';
     const timeoutMs = gathers ? this.#situation.timing.joinTimeoutMs : Infinity;
-    this.#lines.say(`${reason}${hint}`, this.#waitsSince, timeoutMs);
+    this.#lines.report(`${reason}${hint}`, this.#waitsSince, timeoutMs);
   }
 
   /** The store ends with this node: wait until the other nodes have read the result of the job. */

@@ -7,7 +7,7 @@ import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { StoreConnection } from './connection.ts';
 import { nameKeys } from './errors.ts';
-import { WaitingLines, formatDuration } from './waiting-lines.ts';
+import { WaitReporter, formatDuration } from './wait-reporter.ts';
 import type { Call } from './wire.ts';
 
 /** Options of {@link connectStore}. */
@@ -57,7 +57,7 @@ export async function openConnection(
   const timeoutMs = checkTimeout(options.timeoutMs);
   checkPort(options.port, 1);
   const startedAt = performance.now();
-  const lines = new WaitingLines(options.who, options.log);
+  const lines = new WaitReporter(options.who, options.log);
   const address = await resolvePatiently(options, lines, timeoutMs);
   const connection = new StoreConnection({
     host: options.host,
@@ -102,7 +102,7 @@ export class StoreClient extends CallingStore {
 
 async function resolvePatiently(
   options: ConnectStoreOptions,
-  lines: WaitingLines,
+  lines: WaitReporter,
   timeoutMs: number,
 ): Promise<string> {
   const startedAt = performance.now();
@@ -119,7 +119,7 @@ async function resolvePatiently(
             `Set MASTER_ADDR to a name or address of rank 0's host that resolves on this host.`,
         );
       }
-      lines.say(`the store at ${formatHostPort(options)}: ${state}`, startedAt, timeoutMs);
+      lines.report(`the store at ${formatHostPort(options)}: ${state}`, startedAt, timeoutMs);
     }
     await sleep(Math.min(resolveEveryMs, Math.max(timeoutMs - (performance.now() - startedAt), 0)));
   }

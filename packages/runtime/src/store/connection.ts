@@ -15,7 +15,7 @@ import {
   protocolError,
   unansweredError,
 } from './errors.ts';
-import type { WaitingLines } from './waiting-lines.ts';
+import type { WaitReporter } from './wait-reporter.ts';
 import { decodeReply, encodeRequest, protocolName } from './wire.ts';
 import type { Call, Failure, Parked, Reply, Result } from './wire.ts';
 
@@ -33,7 +33,7 @@ const longestTimerMs = 2 ** 31 - 1;
 export interface StoreConnectionOptions extends HostPort {
   /** True if the host has an IPv6 address. */
   ipv6: boolean;
-  lines: WaitingLines;
+  lines: WaitReporter;
   describeKeys: (keys: readonly string[]) => string;
 }
 
@@ -243,7 +243,7 @@ export class StoreConnection {
 
   #say(what: string): void {
     const oldest = this.#pending.values().next().value;
-    if (oldest) this.#options.lines.say(what, oldest.startedAt, oldest.timeoutMs);
+    if (oldest) this.#options.lines.report(what, oldest.startedAt, oldest.timeoutMs);
   }
 
   async #giveUp(id: number): Promise<void> {

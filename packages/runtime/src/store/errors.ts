@@ -1,6 +1,6 @@
 /** Errors between a store and its client. `where` is the store's `host:port`. */
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
-import { formatDuration } from './waiting-lines.ts';
+import { formatDuration } from './wait-reporter.ts';
 import { protocolName } from './wire.ts';
 import type { Call } from './wire.ts';
 

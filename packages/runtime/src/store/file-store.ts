@@ -4,7 +4,7 @@ import type { Success } from './calling-store.ts';
 import { nameKeys } from './errors.ts';
 import { openPatiently } from './file/opening.ts';
 import { Replica } from './file/replica.ts';
-import { WaitingLines } from './waiting-lines.ts';
+import { WaitReporter } from './wait-reporter.ts';
 import type { Call } from './wire.ts';
 
 /** Options of {@link FileStore.open}. */
@@ -66,7 +66,7 @@ export class FileStore extends CallingStore {
     const { who, log = (line: string) => process.stderr.write(`${line}\n`) } = options;
     const timeoutMs = checkTimeout(options.timeoutMs ?? 300_000);
     const worldSize = checkWorldSize(options.worldSize);
-    const lines = new WaitingLines(who, log);
+    const lines = new WaitReporter(who, log);
     const opened = await openPatiently({ path, worldSize, timeoutMs, lines, log });
     const describeKeys = (keys: readonly string[]) => options.describeKeys?.(keys) ?? nameKeys(keys);
     return new FileStore(opened.log.path, new Replica(opened, { lines, describeKeys }), timeoutMs);

@@ -1,5 +1,5 @@
-export { describePortHolder, findPortHolder } from './port-holder.ts';
-export type { PortHolder } from './port-holder.ts';
+export { describePortOwner, findPortOwner } from './port-owner.ts';
+export type { PortOwner } from './port-owner.ts';
 export type { HostPort } from './endpoint.ts';
 export { FileStore } from './file-store.ts';
 export type { FileStoreOptions } from './file-store.ts';

@@ -1,5 +1,5 @@
 /**
- * The worker thread of `hostStore`. It posts one `StoreThreadReport`, then answers clients until it receives a message.
+ * The worker thread of `serveStoreInThread`. It posts one `StoreThreadReport`, then answers clients until it receives a message.
  * It reports the closed socket in shared memory, because the main thread cannot receive messages at process exit.
  */
 import { parentPort, workerData } from 'node:worker_threads';
@@ -8,7 +8,7 @@ import type { HostPort } from './endpoint.ts';
 import { StoreServer } from './server.ts';
 
 export interface StoreThreadData {
-  place: HostPort;
+  address: HostPort;
   /** One element: 0, and 1 once the socket is closed. */
   closed: Int32Array;
 }
@@ -16,11 +16,11 @@ export interface StoreThreadData {
 /** The bound port, or the error. */
 export type StoreThreadReport = { port: number } | { code: string; message: string };
 
-const { place, closed } = workerData as StoreThreadData;
+const { address, closed } = workerData as StoreThreadData;
 const port = parentPort!;
 
 try {
-  const server = await StoreServer.bind(place);
+  const server = await StoreServer.bind(address);
   port.once('message', () => void end(server));
   report({ port: server.port });
 } catch (error) {

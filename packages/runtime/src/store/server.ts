@@ -5,10 +5,10 @@ import { Router } from 'zeromq';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { Outbox } from './outbox.ts';
-import { describePortHolder, findPortHolder } from './port-holder.ts';
+import { describePortOwner, findPortOwner } from './port-owner.ts';
 import { probe } from './reachability.ts';
-import { StoreState } from './state.ts';
-import type { Outgoing } from './state.ts';
+import { KeyValueState } from './key-value-state.ts';
+import type { AddressedReply } from './key-value-state.ts';
 import { decodeRequest, encodeReply, protocolName } from './wire.ts';
 import type { Reply, Request } from './wire.ts';
 
@@ -21,7 +21,7 @@ const backlog = 4096;
 /** Upper bound in milliseconds for freeing the port after closing; usually microseconds. */
 const mostToStopMs = 1000;
 
-/** The store server: a ROUTER socket in front of a `StoreState`. It keeps the process alive until it is closed. */
+/** The store server: a ROUTER socket in front of a `KeyValueState`. It keeps the process alive until it is closed. */
 export class StoreServer {
   /** `tcp://host:port`, with the host passed to `bind` and the bound port. */
   readonly endpoint: string;
@@ -29,16 +29,16 @@ export class StoreServer {
   readonly port: number;
   readonly #socket: Router;
   /** Address at which this process reaches the server. */
-  readonly #place: HostPort;
+  readonly #address: HostPort;
   readonly #outbox: Outbox;
-  readonly #state = new StoreState(randomUUID());
+  readonly #state = new KeyValueState(randomUUID());
   readonly #served: Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
 
   private constructor(socket: Router, host: string, port: number) {
     this.#socket = socket;
-    this.#place = { host: host === '*' ? '127.0.0.1' : host, port };
+    this.#address = { host: host === '*' ? '127.0.0.1' : host, port };
     this.#outbox = new Outbox(socket);
     this.port = port;
     this.endpoint = `tcp://${formatHostPort({ host, port })}`;
@@ -82,7 +82,7 @@ export class StoreServer {
     clearTimeout(this.#timer);
     this.#socket.close();
     await this.#served;
-    await stopsListening(this.#place);
+    await stopsListening(this.#address);
   }
 
   async #serve(): Promise<void> {
@@ -92,7 +92,7 @@ export class StoreServer {
     }
   }
 
-  #respond(client: string, protocol: string | undefined, bytes: Uint8Array | undefined): Outgoing[] {
+  #respond(client: string, protocol: string | undefined, bytes: Uint8Array | undefined): AddressedReply[] {
     if (protocol !== protocolName) {
       return [
         refuse(
@@ -113,7 +113,7 @@ export class StoreServer {
     return replies;
   }
 
-  async #send(replies: readonly Outgoing[]): Promise<void> {
+  async #send(replies: readonly AddressedReply[]): Promise<void> {
     // All replies are queued at once: clients rely on replies in the order of the state's decisions.
     await Promise.all(
       replies.map(({ client, reply }) =>
@@ -139,7 +139,7 @@ export class StoreServer {
   }
 }
 
-function refuse(client: string, message: string): Outgoing {
+function refuse(client: string, message: string): AddressedReply {
   const reply: Reply = { id: 0, result: { kind: 'failure', reason: 'PROTOCOL', message, missingKeys: [] } };
   return { client, reply };
 }
@@ -166,14 +166,14 @@ async function bindError(host: string, port: number, cause: unknown): Promise<Ri
   }
   return new RingrunError(
     'ERR_PORT_IN_USE',
-    `The store cannot listen at ${where}: port ${port} is in use by ${describePortHolder(await findPortHolder(port))}. ` +
+    `The store cannot listen at ${where}: port ${port} is in use by ${describePortOwner(await findPortOwner(port))}. ` +
       `End that process, or set MASTER_PORT to a free port on every rank.`,
     { cause },
   );
 }
 
 /** ZeroMQ closes sockets later, on its own thread: waits until the port is free, so that it can be bound again. */
-async function stopsListening(place: HostPort): Promise<void> {
+async function stopsListening(address: HostPort): Promise<void> {
   const deadline = performance.now() + mostToStopMs;
-  while (performance.now() < deadline && (await probe(place)).kind === 'accepted');
+  while (performance.now() < deadline && (await probe(address)).kind === 'accepted');
 }

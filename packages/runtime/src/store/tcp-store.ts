@@ -7,9 +7,9 @@ import {
 import { StoreClient, openConnection } from './client.ts';
 import type { StoreConnection } from './connection.ts';
 import type { HostPort } from './endpoint.ts';
-import { hostStore } from './hosted-store.ts';
-import type { HostedStore } from './hosted-store.ts';
-import { formatDuration } from './waiting-lines.ts';
+import { serveStoreInThread } from './threaded-server.ts';
+import type { ThreadedStoreServer } from './threaded-server.ts';
+import { formatDuration } from './wait-reporter.ts';
 
 /** Options of {@link TCPStore.open}. */
 export interface TCPStoreOptions extends HostPort {
@@ -45,17 +45,17 @@ export class TCPStore extends StoreClient {
   readonly host: string;
   /** The store's port: on the server a free one if `open` was called with port 0. */
   readonly port: number;
-  readonly #hosted: HostedStore | undefined;
+  readonly #server: ThreadedStoreServer | undefined;
 
   private constructor(
     connection: StoreConnection,
     options: TCPStoreOptions,
-    hosted: HostedStore | undefined,
+    server: ThreadedStoreServer | undefined,
   ) {
     super(connection, timeoutOf(options));
     this.host = options.host;
-    this.port = hosted?.port ?? options.port;
-    this.#hosted = hosted;
+    this.port = server?.port ?? options.port;
+    this.#server = server;
   }
 
   /**
@@ -67,17 +67,17 @@ export class TCPStore extends StoreClient {
   static async open(options: TCPStoreOptions): Promise<TCPStore> {
     requireOptions('TCPStore.open', options, optionNames);
     checkWorldSize(options.worldSize);
-    const hosted = options.isMaster === true ? await hostStore(options) : undefined;
-    const at = hosted
-      ? { host: options.host === '*' ? '127.0.0.1' : options.host, port: hosted.port }
+    const server = options.isMaster === true ? await serveStoreInThread(options) : undefined;
+    const at = server
+      ? { host: options.host === '*' ? '127.0.0.1' : options.host, port: server.port }
       : options;
     try {
       const connection = await openConnection({ ...at, timeoutMs: timeoutOf(options) });
-      const store = new TCPStore(connection, options, hosted);
-      await store.#meet(options);
+      const store = new TCPStore(connection, options, server);
+      await store.#waitForWorkers(options);
       return store;
     } catch (error) {
-      await hosted?.close();
+      await server?.close();
       throw error;
     }
   }
@@ -85,14 +85,14 @@ export class TCPStore extends StoreClient {
   /** Closes this client's connection. The server also ends the store. */
   override async close(): Promise<void> {
     await super.close();
-    await this.#hosted?.close();
+    await this.#server?.close();
   }
 
-  async #meet({ worldSize, waitForWorkers = true }: TCPStoreOptions): Promise<void> {
+  async #waitForWorkers({ worldSize, waitForWorkers = true }: TCPStoreOptions): Promise<void> {
     if (worldSize === undefined || !waitForWorkers) return;
     const count = await this.add(countKey, 1);
     if (count === worldSize) await this.set(completeKey, '');
-    if (!this.#hosted) return;
+    if (!this.#server) return;
     try {
       await this.wait([completeKey]);
     } catch (error) {

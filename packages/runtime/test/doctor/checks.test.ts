@@ -296,7 +296,7 @@ describe('the path to the master', () => {
   });
 
   test('a port in use is a problem for the node that serves the store, otherwise a warning', () => {
-    const held = { kind: 'held', holder: 'process 7 (nc -l)', store: false } as const;
+    const held = { kind: 'held', owner: 'process 7 (nc -l)', store: false } as const;
     expect(words(judgeBinding(29500, held, true))).toMatch(
       /^problem: 29500 is in use by process 7 \(nc -l\) → end that process/,
     );

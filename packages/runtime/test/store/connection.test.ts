@@ -303,7 +303,7 @@ test('an idle client does not keep the process alive, a waiting one does', async
 });
 
 test('a hosted store answers while the thread that started it is blocked', async () => {
-  const child = start(new URL('./fixtures/host.mjs', import.meta.url), {});
+  const child = start(new URL('./fixtures/busy-server.mjs', import.meta.url), {});
   const [, port] = await child.sees(/blocked, port (\d+)\n/);
   const store = await open(Number(port));
   await store.set('k', 'v');

@@ -7,7 +7,7 @@ import { PrefixStore } from '../../src/store/prefix-store.ts';
 import { StoreServer } from '../../src/store/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { describeStore } from './conformance.ts';
-import { startStoreHost } from './store-host.ts';
+import { startStoreServerProcess } from './store-server-process.ts';
 
 type Open = Parameters<typeof describeStore>[1];
 type Opened = Awaited<ReturnType<Open>>;
@@ -54,7 +54,7 @@ for (const [name, open] of Object.entries(implementations)) {
   });
 }
 
-const host = startStoreHost();
+const host = startStoreServerProcess();
 
 describeStore('store over ZeroMQ, hosted by a thread of another process', async (clients) => {
   const { port, close } = await host.open();

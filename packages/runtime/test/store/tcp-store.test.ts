@@ -9,18 +9,18 @@ const script = new URL('./fixtures/tcp-store.mjs', import.meta.url);
 test('the server waits for the workers, serves them and ends the store', async () => {
   const env = { PORT: await freePort(), WORLD: 3 };
   const worker = start(script, env, ['worker']);
-  const host = start(script, env, ['host']);
-  await host.sees(/hosting/);
-  expect(host.output().stdout).not.toContain('all are here');
+  const server = start(script, env, ['server']);
+  await server.sees(/serving/);
+  expect(server.output().stdout).not.toContain('all are here');
   const last = start(script, env, ['worker']);
-  for (const child of [host, worker, last]) expect(await child.ended).toEqual({ code: 0, signal: null });
-  expect(host.output().stdout).toContain('all are here\nworkers said 2\n');
+  for (const child of [server, worker, last]) expect(await child.ended).toEqual({ code: 0, signal: null });
+  expect(server.output().stdout).toContain('all are here\nworkers said 2\n');
 });
 
 test('the server times out with the number of connected workers', async () => {
-  const host = start(script, { PORT: await freePort(), WORLD: 3, TIMEOUT: 300 }, ['host']);
-  expect((await host.ended).code).toBe(1);
-  expect(host.output().stderr).toContain(
+  const server = start(script, { PORT: await freePort(), WORLD: 3, TIMEOUT: 300 }, ['server']);
+  expect((await server.ended).code).toBe(1);
+  expect(server.output().stderr).toContain(
     'TCPStore waited 300 ms for 3 processes, including the server, but only 1 connected',
   );
 });

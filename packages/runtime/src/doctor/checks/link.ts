@@ -1,4 +1,4 @@
-import { formatDuration } from '../../store/waiting-lines.ts';
+import { formatDuration } from '../../store/wait-reporter.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import type { LinkMeasurement } from '../second-doctor.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
 import { resolveAddresses } from '../../store/endpoint.ts';
-import { WaitingLines, formatDuration } from '../../store/waiting-lines.ts';
+import { WaitReporter, formatDuration } from '../../store/wait-reporter.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
@@ -23,7 +23,7 @@ const resolveEveryMs = 500;
  */
 export async function resolvePatiently(host: string, timeoutMs: number): Promise<Resolution> {
   const startedAt = performance.now();
-  const lines = new WaitingLines('doctor');
+  const lines = new WaitReporter('doctor');
   for (;;) {
     const waited = () => performance.now() - startedAt;
     try {
@@ -31,7 +31,7 @@ export async function resolvePatiently(host: string, timeoutMs: number): Promise
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? String(error);
       if (waited() >= timeoutMs) return { host, addresses: [], code, waitedMs: waited() };
-      lines.say(`the name ${host}, which does not resolve (${code})`, startedAt, timeoutMs);
+      lines.report(`the name ${host}, which does not resolve (${code})`, startedAt, timeoutMs);
     }
     await sleep(Math.min(resolveEveryMs, Math.max(timeoutMs - waited(), 0)));
   }

@@ -3,15 +3,15 @@ import { formatHostPort } from '../../store/endpoint.ts';
 import type { HostPort } from '../../store/endpoint.ts';
 import { describeReachability } from '../../store/reachability.ts';
 import type { Reachability } from '../../store/reachability.ts';
-import { formatDuration } from '../../store/waiting-lines.ts';
+import { formatDuration } from '../../store/wait-reporter.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 
 /** Result of an attempt to listen on the port. */
 export type Binding =
   | { kind: 'free' }
-  /** `holder` is a clause, such as `process 4711 (node train.js)`. `store`: true if a ringrun store answers. */
-  | { kind: 'held'; holder: string; store: boolean }
+  /** `owner` is a clause, such as `process 4711 (node train.js)`. `store`: true if a ringrun store answers. */
+  | { kind: 'held'; owner: string; store: boolean }
   | { kind: 'forbidden'; why: string };
 
 /** @param hosts True if the job's store must listen here. Otherwise a launcher can choose another port. */
@@ -25,9 +25,9 @@ export function judgeBinding(port: number, binding: Binding, hosts: boolean): Fi
   }
   if (binding.store)
     return ok(
-      `${port} is in use by ${binding.holder}, which serves a ringrun store: a job or a doctor is running`,
+      `${port} is in use by ${binding.owner}, which serves a ringrun store: a job or a doctor is running`,
     );
-  const found = `${port} is in use by ${binding.holder}`;
+  const found = `${port} is in use by ${binding.owner}`;
   if (hosts) return problem(found, `end that process, or use another port on all nodes (--master-port)`);
   return warning(
     `${found}: a script without a launcher cannot serve its store on this port`,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
-import { formatDuration } from '../waiting-lines.ts';
-import type { WaitingLines } from '../waiting-lines.ts';
+import { formatDuration } from '../wait-reporter.ts';
+import type { WaitReporter } from '../wait-reporter.ts';
 import { LogFile } from './log-file.ts';
 import type { FileRecord } from './record.ts';
 import { Roll, admit } from './roll.ts';
@@ -27,7 +27,7 @@ export interface Opening {
   /** 0: unknown. */
   worldSize: number;
   timeoutMs: number;
-  lines: WaitingLines;
+  lines: WaitReporter;
   /** Receives the line about a file left by a killed run. */
   log: (line: string) => void;
 }
@@ -40,7 +40,7 @@ export async function openPatiently(opening: Opening): Promise<OpenedFile> {
     const found = await tryToOpen(opening);
     if ('log' in found) return found;
     if (performance.now() - startedAt >= timeoutMs) throw notLetIn(path, found.obstacle, timeoutMs);
-    lines.say(`the file ${path}: ${found.obstacle}`, startedAt, timeoutMs);
+    lines.report(`the file ${path}: ${found.obstacle}`, startedAt, timeoutMs);
     await sleep(askEveryMs);
   }
 }

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Success } from '../calling-store.ts';
 import { describeCall, keysOf, missingKeysError } from '../errors.ts';
-import { StoreState } from '../state.ts';
-import type { Outgoing } from '../state.ts';
-import { formatDuration } from '../waiting-lines.ts';
-import type { WaitingLines } from '../waiting-lines.ts';
+import { KeyValueState } from '../key-value-state.ts';
+import type { AddressedReply } from '../key-value-state.ts';
+import { formatDuration } from '../wait-reporter.ts';
+import type { WaitReporter } from '../wait-reporter.ts';
 import { decodeRequest, encodeRequest } from '../wire.ts';
 import type { Call, Failure } from '../wire.ts';
 import type { OpenedFile } from './opening.ts';
@@ -33,7 +33,7 @@ interface PendingCall {
 }
 
 export interface ReplicaOptions {
-  lines: WaitingLines;
+  lines: WaitReporter;
   describeKeys: (keys: readonly string[]) => string;
 }
 
@@ -47,7 +47,7 @@ export interface ReplicaOptions {
 export class Replica {
   readonly #opened: OpenedFile;
   readonly #options: ReplicaOptions;
-  readonly #state: StoreState;
+  readonly #state: KeyValueState;
   readonly #name: string;
   /** Calls that were not executed yet. */
   #queue: PendingCall[] = [];
@@ -64,7 +64,7 @@ export class Replica {
   constructor(opened: OpenedFile, options: ReplicaOptions) {
     this.#opened = opened;
     this.#options = options;
-    this.#state = new StoreState(opened.client);
+    this.#state = new KeyValueState(opened.client);
     this.#name = `the store in the file ${opened.log.path}`;
     for (const record of opened.records) {
       if (record.entry === 'request') this.#take(record);
@@ -170,7 +170,7 @@ export class Replica {
     }
   }
 
-  #deliver(replies: readonly Outgoing[]): void {
+  #deliver(replies: readonly AddressedReply[]): void {
     for (const { client, reply } of replies) {
       if (client !== this.#opened.client) continue;
       const pending = this.#settle(reply.id);
@@ -207,7 +207,7 @@ export class Replica {
       missing.length > 0
         ? `${this.#options.describeKeys(missing)}, in the file ${this.#opened.log.path}`
         : `another process to finish writing to the file ${this.#opened.log.path}`;
-    this.#options.lines.say(what, oldest.startedAt, oldest.timeoutMs);
+    this.#options.lines.report(what, oldest.startedAt, oldest.timeoutMs);
   }
 
   #msToNextLook(): number {

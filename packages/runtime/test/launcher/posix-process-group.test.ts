@@ -5,7 +5,7 @@ import {
   parseProcessStat,
   processGroupIsLeft,
   signalProcessGroup,
-} from '../../src/launcher/process-group.ts';
+} from '../../src/launcher/posix-process-group.ts';
 
 test('parses state and group after a command with spaces and parentheses', () => {
   expect(parseProcessStat('4711 (a) b (c)) S 1 4700 4600 0 -1 4194560 103')).toEqual({

@@ -2,11 +2,11 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import {
-  describePortHolder,
-  findPortHolder,
+  describePortOwner,
+  findPortOwner,
   parseCommandLine,
   parseListeningSockets,
-} from '../../src/store/port-holder.ts';
+} from '../../src/store/port-owner.ts';
 
 const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 40217 1 0000000000000000 100 0 0 10 0
@@ -27,19 +27,19 @@ test('shortens long command lines', () => {
   expect(parseCommandLine(`node\0${'x'.repeat(500)}`).length).toBe(201);
 });
 
-test.each(['127.0.0.1', '::'])('finds this process as the holder of a port on %s', async (host) => {
+test.each(['127.0.0.1', '::'])('finds this process as the owner of a port on %s', async (host) => {
   const server = createServer();
   onTestFinished(() => void server.close());
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;
-  const holder = await findPortHolder(port);
-  expect(holder?.process?.pid).toBe(process.pid);
-  expect(describePortHolder(holder)).toMatch(new RegExp(`^process ${process.pid} \\(.+\\)$`));
+  const owner = await findPortOwner(port);
+  expect(owner?.process?.pid).toBe(process.pid);
+  expect(describePortOwner(owner)).toMatch(new RegExp(`^process ${process.pid} \\(.+\\)$`));
 });
 
 test('describes holders that are not visible', () => {
-  expect(describePortHolder(undefined)).toBe('another process');
-  expect(describePortHolder({ uid: 0, process: undefined })).toBe(
+  expect(describePortOwner(undefined)).toBe('another process');
+  expect(describePortOwner({ uid: 0, process: undefined })).toBe(
     'a process of user id 0 that is not visible from here',
   );
 });

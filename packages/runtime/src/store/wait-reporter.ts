@@ -3,7 +3,7 @@ const firstLineAfterMs = 2000;
 const linesEveryMs = 5000;
 
 /** Writes one line every few seconds of a wait: `ringrun: rank 0: waiting for rank 1 (5 s of 30 min)`. */
-export class WaitingLines {
+export class WaitReporter {
   readonly #who: string | undefined;
   readonly #write: (line: string) => void;
   #lastAt = -Infinity;
@@ -18,7 +18,7 @@ export class WaitingLines {
   }
 
   /** Writes a line, unless the wait has just begun or the last line was written a moment ago. */
-  say(what: string, startedAt: number, timeoutMs: number): void {
+  report(what: string, startedAt: number, timeoutMs: number): void {
     const now = performance.now();
     if (now - startedAt < firstLineAfterMs || now - this.#lastAt < linesEveryMs) return;
     this.#lastAt = now;

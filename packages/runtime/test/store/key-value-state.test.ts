@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StoreState } from '../../src/store/state.ts';
+import { KeyValueState } from '../../src/store/key-value-state.ts';
 import type { Call } from '../../src/store/wire.ts';
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
@@ -13,9 +13,9 @@ const timeout = (...missingKeys: string[]) => ({
 
 /** A state, and a hand that gives it calls at stated times and shows the replies as `client/id` and result. */
 function begin() {
-  const state = new StoreState('first run');
+  const state = new KeyValueState('first run');
   const ids = new Map<string, number>();
-  const show = (outgoing: ReturnType<StoreState['expire']>) =>
+  const show = (outgoing: ReturnType<KeyValueState['expire']>) =>
     outgoing.map(({ client, reply }) => [`${client}/${reply.id}`, reply.result]);
   const give = (client: string, call: Call, now = 0) => {
     const id = (ids.get(client) ?? 0) + 1;

@@ -1,7 +1,7 @@
 import type { Call, Reply, Request, Result } from './wire.ts';
 
 /** A reply and the client that receives it. */
-export interface Outgoing {
+export interface AddressedReply {
   client: string;
   reply: Reply;
 }
@@ -20,7 +20,7 @@ interface Waiter {
  * (milliseconds of a monotonic clock) and returns replies. Requests take effect in the order in which they are handled,
  * the same for every rank.
  */
-export class StoreState {
+export class KeyValueState {
   readonly #instance: string;
   readonly #values = new Map<string, Uint8Array>();
   readonly #waiters = new Set<Waiter>();
@@ -35,7 +35,7 @@ export class StoreState {
   }
 
   /** Returns the reply to the request, unless it has to wait, and the replies to waiters that it wakes. */
-  handle(client: string, request: Request, now: number): Outgoing[] {
+  handle(client: string, request: Request, now: number): AddressedReply[] {
     const { id, call } = request;
     switch (call.op) {
       case 'ping':
@@ -69,7 +69,7 @@ export class StoreState {
   }
 
   /** Replies to the waiters whose timeout is over. */
-  expire(now: number): Outgoing[] {
+  expire(now: number): AddressedReply[] {
     return [...this.#waiters]
       .filter((waiter) => waiter.deadline <= now)
       .map((waiter) => this.#giveUp(waiter));
@@ -80,13 +80,13 @@ export class StoreState {
     return [...new Set(this.#parkedOf(client).flatMap(({ missingKeys }) => missingKeys))];
   }
 
-  #waitFor(waiter: Waiter, now: number): Outgoing[] {
+  #waitFor(waiter: Waiter, now: number): AddressedReply[] {
     if (this.#missing(waiter.keys).length === 0) return [this.#satisfied(waiter)];
     this.#park(waiter);
     return waiter.deadline <= now ? [this.#giveUp(waiter)] : [];
   }
 
-  #put(key: string, value: Uint8Array): Outgoing[] {
+  #put(key: string, value: Uint8Array): AddressedReply[] {
     this.#values.set(key, value);
     const concerned = [...(this.#waitersByKey.get(key) ?? [])];
     return concerned
@@ -97,7 +97,7 @@ export class StoreState {
       });
   }
 
-  #add(client: string, id: number, key: string, amount: number): Outgoing[] {
+  #add(client: string, id: number, key: string, amount: number): AddressedReply[] {
     const text = this.#values.has(key) ? Buffer.from(this.#values.get(key)!).toString('utf8') : '0';
     const number = /^-?\d+$/.test(text) ? Number(text) + amount : NaN;
     if (!Number.isSafeInteger(number)) {
@@ -116,7 +116,7 @@ export class StoreState {
     key: string,
     expected: Uint8Array,
     desired: Uint8Array,
-  ): Outgoing[] {
+  ): AddressedReply[] {
     const current = this.#values.get(key) ?? new Uint8Array();
     if (Buffer.compare(current, expected) !== 0)
       return [answer(client, id, { kind: 'value', bytes: current })];
@@ -146,12 +146,12 @@ export class StoreState {
     for (const key of waiter.keys) deleteFrom(this.#waitersByKey, key, waiter);
   }
 
-  #satisfied({ client, id, call }: Waiter): Outgoing {
+  #satisfied({ client, id, call }: Waiter): AddressedReply {
     if (call.op === 'wait') return answer(client, id, { kind: 'done' });
     return answer(client, id, { kind: 'value', bytes: this.#values.get(call.key)! });
   }
 
-  #giveUp(waiter: Waiter): Outgoing {
+  #giveUp(waiter: Waiter): AddressedReply {
     this.#unpark(waiter);
     const missingKeys = this.#missing(waiter.keys);
     return answer(waiter.client, waiter.id, { kind: 'failure', reason: 'TIMEOUT', message: '', missingKeys });
@@ -170,6 +170,6 @@ function deleteFrom(index: Map<string, Set<Waiter>>, name: string, waiter: Waite
   if (waiters?.size === 0) index.delete(name);
 }
 
-function answer(client: string, id: number, result: Result): Outgoing {
+function answer(client: string, id: number, result: Result): AddressedReply {
   return { client, reply: { id, result } };
 }

@@ -4,27 +4,27 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
 
-const script = fileURLToPath(new URL('./fixtures/store-host.mjs', import.meta.url));
+const script = fileURLToPath(new URL('./fixtures/server-on-demand.mjs', import.meta.url));
 
-export interface StoreHost {
+export interface StoreServerProcess {
   /** A new store in a thread of the process; one at a time. */
   open: () => Promise<{ port: number; close: () => Promise<unknown> }>;
 }
 
-/** Starts, before the tests of a file, one process that hosts their stores one after the other: it takes longer to start than to test. Ends it after them. */
-export function startStoreHost(): StoreHost {
-  let host: ChildProcess;
+/** Starts one process before the tests of a file, which serves their stores one after the other, and ends it after them. */
+export function startStoreServerProcess(): StoreServerProcess {
+  let server: ChildProcess;
   beforeAll(() => {
-    host = fork(script, { execArgv: [] });
+    server = fork(script, { execArgv: [] });
   });
   afterAll(async () => {
-    const ended = once(host, 'exit');
-    host.disconnect();
+    const ended = once(server, 'exit');
+    server.disconnect();
     await ended;
   });
   const ask = async (what: 'open' | 'close') => {
-    const answer = once(host, 'message');
-    host.send(what);
+    const answer = once(server, 'message');
+    server.send(what);
     return ((await answer) as [{ port: number }])[0];
   };
   return { open: async () => ({ ...(await ask('open')), close: () => ask('close') }) };

@@ -5,14 +5,14 @@ import { formatHostPort } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import type { StoreThreadData, StoreThreadReport } from './server-thread.ts';
 
-/** A store served by this process. */
-export interface HostedStore {
+/** A store server in a worker thread of this process. */
+export interface ThreadedStoreServer {
   readonly port: number;
   /** Ends the store and frees its port. */
   close(): Promise<void>;
 }
 
-const hosted = new Map<string, Promise<HostedStore>>();
+const servers = new Map<string, Promise<ThreadedStoreServer>>();
 
 /** Milliseconds that process exit waits for the thread to close its socket, which takes one turn of its event loop. */
 const exitPatienceMs = 2000;
@@ -26,19 +26,19 @@ const exitPatienceMs = 2000;
  *
  * @throws the errors of `StoreServer.bind`.
  */
-export function hostStore(place: HostPort): Promise<HostedStore> {
-  const name = formatHostPort(place);
-  const existing = hosted.get(name);
+export function serveStoreInThread(address: HostPort): Promise<ThreadedStoreServer> {
+  const name = formatHostPort(address);
+  const existing = servers.get(name);
   if (existing) return existing;
-  const starting = startThread(place, () => hosted.delete(name));
-  hosted.set(name, starting);
-  starting.catch(() => hosted.delete(name));
+  const starting = startThread(address, () => servers.delete(name));
+  servers.set(name, starting);
+  starting.catch(() => servers.delete(name));
   return starting;
 }
 
-async function startThread(place: HostPort, onClose: () => void): Promise<HostedStore> {
+async function startThread(address: HostPort, onClose: () => void): Promise<ThreadedStoreServer> {
   const closed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const workerData: StoreThreadData = { place, closed };
+  const workerData: StoreThreadData = { address, closed };
   // The file next to this one: compiled or TypeScript source.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const entry = new URL(`./server-thread.${extension}`, import.meta.url);

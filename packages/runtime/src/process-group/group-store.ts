@@ -5,15 +5,15 @@ import { connectStore } from '../store/client.ts';
 import { isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import { fileLimitWarning } from '../store/file-limit.ts';
-import { hostStore } from '../store/hosted-store.ts';
-import type { HostedStore } from '../store/hosted-store.ts';
+import { serveStoreInThread } from '../store/threaded-server.ts';
+import type { ThreadedStoreServer } from '../store/threaded-server.ts';
 import type { InitSettings } from './init-method.ts';
 import { describeMissingMembers } from './membership.ts';
 
 /** The rendezvous store of a job, opened by this rank. */
-export interface MeetingStore {
+export interface GroupStore {
   store: Store;
-  hostedByRank0: boolean;
+  servedByRank0: boolean;
   /** Closes this rank's use of the store. */
   release(): Promise<void>;
   /** Closes the store if no group was formed, also the server in this process. */
@@ -21,50 +21,50 @@ export interface MeetingStore {
 }
 
 /** Opens the store. Waits for its server, and prints what it waits for. */
-export async function openMeetingStore(settings: InitSettings, timeoutMs: number): Promise<MeetingStore> {
+export async function openGroupStore(settings: InitSettings, timeoutMs: number): Promise<GroupStore> {
   const { place, rank, worldSize } = settings;
   if (place.kind === 'given') {
-    return { store: place.store, hostedByRank0: false, release: nothingToDo, abandon: nothingToDo };
+    return { store: place.store, servedByRank0: false, release: nothingToDo, abandon: nothingToDo };
   }
-  if (worldSize === 1) return found(new HashStore());
+  if (worldSize === 1) return opened(new HashStore());
   const who = { who: `rank ${rank}`, describeKeys: describeMissingMembers, timeoutMs };
   if (place.kind === 'file') return openFile(place.path, { ...who, worldSize });
-  if (place.kind === 'launcher') return found(await connectStore({ ...place.at, ...who }));
-  if (rank > 0) return found(await connectStore({ ...place.at, ...who }), true);
+  if (place.kind === 'launcher') return opened(await connectStore({ ...place.at, ...who }));
+  if (rank > 0) return opened(await connectStore({ ...place.at, ...who }), true);
   const warning = fileLimitWarning(worldSize);
   if (warning !== undefined) process.stderr.write(`${warning}\n`);
-  return hostForOthers(place.at, who);
+  return serveForOthers(place.at, who);
 }
 
 type Waiting = Omit<Parameters<typeof connectStore>[0], keyof HostPort>;
 
-async function hostForOthers(at: HostPort, who: Waiting): Promise<MeetingStore> {
-  const host = hostToBind(at.host, process.env);
-  const hosted = await hostAsRank0({ host, port: at.port });
+async function serveForOthers(at: HostPort, who: Waiting): Promise<GroupStore> {
+  const host = addressToBind(at.host, process.env);
+  const server = await serveAsRank0({ host, port: at.port });
   const reachedAt = host === '*' ? '127.0.0.1' : host;
-  const meeting = found(await connectStore({ host: reachedAt, port: at.port, ...who }), true);
+  const own = opened(await connectStore({ host: reachedAt, port: at.port, ...who }), true);
   const abandon = async () => {
-    await meeting.release();
-    await hosted.close();
+    await own.release();
+    await server.close();
   };
-  return { ...meeting, abandon };
+  return { ...own, abandon };
 }
 
 /** `FileStore` is loaded on demand. */
-async function openFile(path: string, options: Waiting & { worldSize: number }): Promise<MeetingStore> {
+async function openFile(path: string, options: Waiting & { worldSize: number }): Promise<GroupStore> {
   const { FileStore } = await import('../store/file-store.ts');
   const store = await FileStore.open(path, options);
-  return { ...found(store), abandon: () => store.withdraw() };
+  return { ...opened(store), abandon: () => store.withdraw() };
 }
 
-function found(store: Store, hostedByRank0 = false): MeetingStore {
+function opened(store: Store, servedByRank0 = false): GroupStore {
   const release = () => store.close();
-  return { store, hostedByRank0, release, abandon: release };
+  return { store, servedByRank0, release, abandon: release };
 }
 
-async function hostAsRank0(place: HostPort): Promise<HostedStore> {
+async function serveAsRank0(address: HostPort): Promise<ThreadedStoreServer> {
   try {
-    return await hostStore(place);
+    return await serveStoreInThread(address);
   } catch (error) {
     if (!(error instanceof RingrunError) || error.code !== 'ERR_PORT_IN_USE') throw error;
     throw new RingrunError(
@@ -83,6 +83,6 @@ function nothingToDo(): Promise<void> {
  * With a loopback master address all ranks are on this machine, so the store must not be reachable from others. In a
  * Kubernetes pod the master's own MASTER_ADDR may be `localhost`, while the other pods use its service's name.
  */
-function hostToBind(masterAddress: string, env: NodeJS.ProcessEnv): string {
+function addressToBind(masterAddress: string, env: NodeJS.ProcessEnv): string {
   return isLoopback(masterAddress) && env['KUBERNETES_SERVICE_HOST'] === undefined ? masterAddress : '*';
 }

@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
 /** A process that listens on a TCP port, as shown by /proc. */
-export interface PortHolder {
+export interface PortOwner {
   /** Undefined if the process belongs to another user or container. */
   process: { pid: number; command: string } | undefined;
   /** User id of the socket's owner. */
@@ -41,7 +41,7 @@ export function parseCommandLine(cmdline: string): string {
 }
 
 /** The process that listens on `port` of this host. Undefined if there is none, or no /proc. */
-export async function findPortHolder(port: number): Promise<PortHolder | undefined> {
+export async function findPortOwner(port: number): Promise<PortOwner | undefined> {
   const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(readOrEmpty));
   const socket = tables.flatMap(parseListeningSockets).find((candidate) => candidate.port === port);
   if (!socket) return undefined;
@@ -49,13 +49,13 @@ export async function findPortHolder(port: number): Promise<PortHolder | undefin
 }
 
 /** `process 4711 (node train.js)` */
-export function describePortHolder(holder: PortHolder | undefined): string {
-  if (!holder) return 'another process';
-  if (!holder.process) return `a process of user id ${holder.uid} that is not visible from here`;
-  return `process ${holder.process.pid} (${holder.process.command})`;
+export function describePortOwner(owner: PortOwner | undefined): string {
+  if (!owner) return 'another process';
+  if (!owner.process) return `a process of user id ${owner.uid} that is not visible from here`;
+  return `process ${owner.process.pid} (${owner.process.command})`;
 }
 
-async function findSocketOwner(inode: string): Promise<PortHolder['process']> {
+async function findSocketOwner(inode: string): Promise<PortOwner['process']> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
     if (await holdsSocket(pid, inode)) {
