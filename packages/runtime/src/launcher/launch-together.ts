@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { RingrunError, hostIdentity } from '@ringrun/collectives';
-import { MeetingPlace } from '../rendezvous/meeting-place.ts';
+import { JobStore } from '../rendezvous/job-store.ts';
 import { Rendezvous, describeEvent } from '../rendezvous/rendezvous.ts';
 import type { RendezvousEnd, RunningWorkers } from '../rendezvous/rendezvous.ts';
 import type { Round } from '../rendezvous/round.ts';
-import type { JobTerms, NodeCard, Verdict } from '../rendezvous/state.ts';
+import type { JobTerms, NodeCard, Verdict } from '../rendezvous/rendezvous-state.ts';
 import { advertisedAddress } from '../rendezvous/this-host.ts';
 import { isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
@@ -31,24 +31,24 @@ export async function launchTogether(
   attempts: Attempts,
   signals: EndingSignals,
 ): Promise<number> {
-  const place = meetingPlaceOf(options);
+  const store = jobStoreOf(options);
   try {
-    await place.arrive();
-    const { end, leftBy } = await takePart(options, attempts, signals, place);
+    await store.serveIfLocal();
+    const { end, leftBy } = await runNode(options, attempts, signals, store);
     return conclude(end, leftBy);
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
     throw new LaunchError(1, error.message, { cause: error });
   } finally {
-    await place.close();
+    await store.close();
   }
 }
 
-async function takePart(
+async function runNode(
   options: LaunchOptions,
   attempts: Attempts,
   signals: EndingSignals,
-  place: MeetingPlace,
+  store: JobStore,
 ): Promise<{ end: RendezvousEnd; leftBy: NodeJS.Signals | undefined }> {
   const leaving = new AbortController();
   const over = new AbortController();
@@ -67,8 +67,8 @@ async function takePart(
   const { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs, closeTimeoutMs } =
     options.rendezvous.config;
   const rendezvous = new Rendezvous({
-    place,
-    card: await cardOf(options, attempts, place),
+    store,
+    card: await cardOf(options, attempts, store),
     terms: termsOf(options),
     timing: { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs },
     runId: options.runId ?? randomUUID(),
@@ -80,21 +80,21 @@ async function takePart(
     log,
   });
   try {
-    return { end: await rendezvous.takePart(), leftBy };
+    return { end: await rendezvous.run(), leftBy };
   } finally {
     over.abort();
   }
 }
 
-function meetingPlaceOf({ rendezvous, masterAddress, masterPort, nodeRank }: LaunchOptions): MeetingPlace {
+function jobStoreOf({ rendezvous, masterAddress, masterPort, nodeRank }: LaunchOptions): JobStore {
   const { backend, endpoint, config } = rendezvous;
   const host = endpoint?.host ?? masterAddress ?? '127.0.0.1';
   const port = endpoint?.port ?? masterPort ?? defaultPorts[backend];
-  return new MeetingPlace({
+  return new JobStore({
     endpoint: { host, port },
     isHost: backend === 'static' ? nodeRank === 0 : config.isHost,
     joinTimeoutMs: config.joinTimeoutMs,
-    // A node without an answer for the length of a lease loses its place in the round.
+    // A node without an answer for the length of a lease loses its slot in the round.
     answerTimeoutMs: Math.min(config.readTimeoutMs, Math.max(1000, config.keepAliveIntervalMs)),
     log,
   });
@@ -104,17 +104,17 @@ function termsOf({ nodes, runId, rendezvous, maxRestarts }: LaunchOptions): JobT
   return { id: runId ?? 'none', backend: rendezvous.backend, min: nodes.min, max: nodes.max, maxRestarts };
 }
 
-async function cardOf(options: LaunchOptions, attempts: Attempts, place: MeetingPlace): Promise<NodeCard> {
+async function cardOf(options: LaunchOptions, attempts: Attempts, store: JobStore): Promise<NodeCard> {
   const isStatic = options.rendezvous.backend === 'static';
   return {
     id: randomUUID(),
     host: hostname(),
     pid: process.pid,
-    address: options.localAddress ?? (await addressOf(isStatic && place.isHosted, place.endpoint)),
+    address: options.localAddress ?? (await addressOf(isStatic && store.isServer, store.endpoint)),
     processesPerNode: attempts.processesPerNode,
     nodeRank: isStatic ? (options.nodeRank ?? 0) : undefined,
     machine: await hostIdentity(),
-    hostsStore: place.isHosted,
+    hostsStore: store.isServer,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { RootCause } from '../rendezvous/state.ts';
+import type { RootCause } from '../rendezvous/rendezvous-state.ts';
 import { failedAt, findRootCause, isConsequence, reportFailure } from './failure-report.ts';
 import type { FailedRun, FailureReport, WorkerRecord } from './failure-report.ts';
 

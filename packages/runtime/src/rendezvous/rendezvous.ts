@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { heard, silentNodes } from './liveness.ts';
-import type { Liveness } from './liveness.ts';
-import { mustBeGoneAt } from './lease.ts';
-import type { MeetingPlace } from './meeting-place.ts';
+import { mustBeGoneAt, silentNodes, updateLiveness } from './lease.ts';
+import type { Liveness } from './lease.ts';
+import type { JobStore } from './job-store.ts';
 import { nextStep } from './next-step.ts';
 import { roundOf } from './round.ts';
 import type { Round } from './round.ts';
 import {
   leaseLength,
   leaseOfWorkers,
-  newSituation,
+  newNodeState,
   onEnded,
   onFailing,
   onRenewed,
@@ -18,17 +17,17 @@ import {
   onState,
   onStopping,
   onStoreLost,
-} from './situation.ts';
-import type { Situation, Timing } from './situation.ts';
-import type { JobEvent, JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './state.ts';
+} from './node-state.ts';
+import type { NodeState, Timing } from './node-state.ts';
+import type { JobEvent, JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './rendezvous-state.ts';
 import type { End, Step } from './step.ts';
-import { StoreLink, isFatal, isLost, isSame } from './store-link.ts';
-import type { Seen } from './store-link.ts';
+import { RendezvousClient, isFatal, isLost, isSame } from './rendezvous-client.ts';
+import type { StoredState } from './rendezvous-client.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import { WaitReporter } from '../store/wait-reporter.ts';
 
 /** The operations of the rendezvous on the workers of this node. */
-export interface WorkersOfNode {
+export interface WorkerControl {
   /** Returns a port that workers on this host can bind. */
   findFreePort(): Promise<number>;
   /** Starts the workers of a round. Those of the previous round must have ended. */
@@ -45,12 +44,12 @@ export interface RunningWorkers {
 }
 
 export interface RendezvousOptions {
-  readonly place: MeetingPlace;
+  readonly store: JobStore;
   readonly card: NodeCard;
   readonly terms: JobTerms;
   readonly timing: Timing;
   readonly runId: string;
-  readonly workers: WorkersOfNode;
+  readonly workers: WorkerControl;
   /** Milliseconds between two checks of timeouts. */
   readonly lookEveryMs: number;
   /** Milliseconds for the workers to end after a node has joined or left. */
@@ -73,10 +72,10 @@ export interface RendezvousEnd {
 const failureGraceMs = 3000;
 
 /** Milliseconds between two attempts of a call that the store does not answer. */
-const troubleMs = 100;
+const retryEveryMs = 100;
 
 /** Milliseconds that a leaving node waits for the store to confirm it. */
-const farewellMs = 3000;
+const leaveTimeoutMs = 3000;
 
 /**
  * The I/O around `nextStep`: runs this node's part of a job until the job ends or the node leaves. Reads, heartbeats
@@ -84,11 +83,11 @@ const farewellMs = 3000;
  */
 export class Rendezvous {
   readonly #options: RendezvousOptions;
-  readonly #lines: WaitReporter;
+  readonly #waits: WaitReporter;
   readonly #over = new AbortController();
-  #situation: Situation;
-  #link: StoreLink | undefined;
-  #seen: Seen | undefined;
+  #nodeState: NodeState;
+  #client: RendezvousClient | undefined;
+  #stored: StoredState | undefined;
   #liveness: Liveness = new Map();
   #running: RunningWorkers | undefined;
   #isWriting = false;
@@ -96,15 +95,15 @@ export class Rendezvous {
   #waitsSince = performance.now();
   #leftAt: number | undefined;
   /** The events that were printed. */
-  #told: readonly JobEvent[] | undefined;
+  #printedEvents: readonly JobEvent[] | undefined;
   #finish!: (end: End) => void;
   #fail!: (error: unknown) => void;
 
   constructor(options: RendezvousOptions) {
     this.#options = options;
-    this.#lines = new WaitReporter(undefined, options.log);
+    this.#waits = new WaitReporter(undefined, options.log);
     const { card, terms, timing, runId } = options;
-    this.#situation = newSituation(
+    this.#nodeState = newNodeState(
       { card, terms, timing, runId, freshName: randomUUID() },
       performance.now(),
     );
@@ -115,14 +114,14 @@ export class Rendezvous {
    *
    * @throws RingrunError if the store cannot be reached or served.
    */
-  async takePart(): Promise<RendezvousEnd> {
-    const { leaving, lookEveryMs, place } = this.#options;
+  async run(): Promise<RendezvousEnd> {
+    const { leaving, lookEveryMs, store } = this.#options;
     const over = new Promise<End>((resolve, reject) => {
       this.#finish = resolve;
       this.#fail = reject;
     });
     const leave = () => {
-      this.#situation = { ...this.#situation, leaving: String(leaving.reason) };
+      this.#nodeState = { ...this.#nodeState, leaving: String(leaving.reason) };
       this.#act();
     };
     if (leaving.aborted) leave();
@@ -130,103 +129,103 @@ export class Rendezvous {
     const ticker = setInterval(() => {
       this.#act();
     }, lookEveryMs);
-    void this.#keepLooking();
-    void this.#keepRenewing();
-    void this.#keepListening();
+    void this.#watchState();
+    void this.#sendHeartbeats();
+    void this.#checkHeartbeats();
     try {
       const end = await over;
-      if (place.isHosted && end.kind !== 'left') await this.#untilOthersHaveRead();
-      return { end, state: this.#seen?.state ?? this.#situation.before };
+      if (store.isServer && end.kind !== 'left') await this.#untilOthersHaveRead();
+      return { end, state: this.#stored?.state ?? this.#nodeState.before };
     } finally {
       clearInterval(ticker);
       this.#over.abort();
-      await this.#link?.close();
+      await this.#client?.close();
     }
   }
 
   // --- Background loops.
 
-  async #keepLooking(): Promise<void> {
+  async #watchState(): Promise<void> {
     while (!this.#over.signal.aborted) {
       try {
-        this.#link ??= await this.#connect();
-        this.#take(await this.#link.read());
-        await this.#link.changeAfter(this.#seen?.state?.version ?? 0);
+        this.#client ??= await this.#connect();
+        this.#onRead(await this.#client.read());
+        await this.#client.waitForChange(this.#stored?.state?.version ?? 0);
       } catch (error) {
-        await this.#onTrouble(error);
+        await this.#onError(error);
       }
     }
   }
 
-  async #connect(): Promise<StoreLink> {
-    const link = await StoreLink.open(this.#options.place);
+  async #connect(): Promise<RendezvousClient> {
+    const client = await RendezvousClient.open(this.#options.store);
     this.#liveness = new Map();
-    void this.#renew(link);
-    return link;
+    void this.#sendHeartbeat(client);
+    return client;
   }
 
-  async #onTrouble(error: unknown): Promise<void> {
+  async #onError(error: unknown): Promise<void> {
     if (this.#over.signal.aborted) return;
-    if (isFatal(error) || !this.#link) {
+    if (isFatal(error) || !this.#client) {
       this.#fail(error);
       return;
     }
     if (!isLost(error) && !this.#isCutOffForLong()) {
-      await sleep(troubleMs);
+      await sleep(retryEveryMs);
       return;
     }
-    await this.#link.close();
-    this.#link = undefined;
+    await this.#client.close();
+    this.#client = undefined;
     if (isLost(error)) this.#loseStore();
   }
 
   /** After a lease without answers, reconnect: the store server may have another address now. */
   #isCutOffForLong(): boolean {
-    return performance.now() - this.#situation.lease.renewedAt > leaseLength(this.#situation.timing);
+    return performance.now() - this.#nodeState.lease.renewedAt > leaseLength(this.#nodeState.timing);
   }
 
   #loseStore(): void {
-    const last = this.#seen?.state;
-    this.#seen = undefined;
-    this.#situation = onStoreLost(this.#situation, last, randomUUID(), performance.now());
+    const last = this.#stored?.state;
+    this.#stored = undefined;
+    this.#nodeState = onStoreLost(this.#nodeState, last, randomUUID(), performance.now());
     if (last?.phase === 'closed' && !this.#running) this.#finish(last.verdict!);
     this.#act();
   }
 
-  async #keepRenewing(): Promise<void> {
+  async #sendHeartbeats(): Promise<void> {
     await this.#every(this.#options.timing.keepAliveIntervalMs, () => {
       // Not awaited, so that the next heartbeat does not wait for this answer.
-      if (this.#link) void this.#renew(this.#link);
+      if (this.#client) void this.#sendHeartbeat(this.#client);
     });
   }
 
-  async #renew(link: StoreLink): Promise<void> {
+  async #sendHeartbeat(client: RendezvousClient): Promise<void> {
     const sentAt = performance.now();
     try {
-      await link.renew(this.#options.card.id);
+      await client.sendHeartbeat(this.#options.card.id);
     } catch {
-      // The lease expires, and `#keepLooking` meets and handles the same error.
+      // The lease expires, and `#watchState` meets and handles the same error.
       return;
     }
-    if (link === this.#link || !this.#link) this.#situation = onRenewed(this.#situation, sentAt);
+    if (client === this.#client || !this.#client) this.#nodeState = onRenewed(this.#nodeState, sentAt);
   }
 
-  async #keepListening(): Promise<void> {
+  async #checkHeartbeats(): Promise<void> {
     await this.#every(this.#options.timing.keepAliveIntervalMs / 2, async () => {
-      if (!this.#options.place.isHosted || !this.#link) return;
-      // `#keepLooking` meets and handles the same error.
-      await this.#listen(this.#link).catch(() => undefined);
+      if (!this.#options.store.isServer || !this.#client) return;
+      // `#watchState` meets and handles the same error.
+      await this.#readHeartbeats(this.#client).catch(() => undefined);
     });
   }
 
-  async #listen(link: StoreLink): Promise<void> {
-    const state = this.#seen?.state;
+  async #readHeartbeats(client: RendezvousClient): Promise<void> {
+    const state = this.#stored?.state;
     if (!state) return;
     const cards = [...state.participants.map(({ card }) => card), ...state.waitList];
-    const counts = await link.readSigns(cards.map(({ id }) => id));
-    this.#liveness = heard(this.#liveness, counts, performance.now());
-    const silent = silentNodes(this.#liveness, performance.now(), leaseLength(this.#situation.timing));
-    this.#situation = { ...this.#situation, silent };
+    const counts = await client.readHeartbeats(cards.map(({ id }) => id));
+    this.#liveness = updateLiveness(this.#liveness, counts, performance.now());
+    const silent = silentNodes(this.#liveness, performance.now(), leaseLength(this.#nodeState.timing));
+    this.#nodeState = { ...this.#nodeState, silent };
   }
 
   async #every(intervalMs: number, act: () => Promise<void> | void): Promise<void> {
@@ -239,41 +238,41 @@ export class Rendezvous {
 
   // --- Reading the state and acting on it.
 
-  #take(seen: Seen): void {
-    const { state } = seen;
-    const last = this.#seen?.state;
+  #onRead(stored: StoredState): void {
+    const { state } = stored;
+    const last = this.#stored?.state;
     if (last && last.incarnation !== state?.incarnation) this.#loseStore();
     else if (last && state && state.version < last.version) return;
-    const before = this.#seen?.state;
-    this.#seen = seen;
+    const before = this.#stored?.state;
+    this.#stored = stored;
     if (state && !isSame(before, state)) {
-      this.#situation = onState(this.#situation, before, state, performance.now());
-      this.#tellEvents(state);
+      this.#nodeState = onState(this.#nodeState, before, state, performance.now());
+      this.#printEvents(state);
     }
     this.#act();
   }
 
   /** Prints each event once, from the time this node joined. */
-  #tellEvents({ events }: RendezvousState): void {
-    const told = this.#told ?? events;
-    const last = told.at(-1);
+  #printEvents({ events }: RendezvousState): void {
+    const printed = this.#printedEvents ?? events;
+    const last = printed.at(-1);
     const from = events.findLastIndex(({ at, what }) => at === last?.at && what === last.what) + 1;
     for (const event of events.slice(from)) this.#options.log(describeEvent(event));
-    this.#told = events;
+    this.#printedEvents = events;
   }
 
   #act(): void {
     if (this.#over.signal.aborted) return;
-    if (this.#isGivingUp()) {
-      this.#finish({ kind: 'left', why: this.#situation.leaving! });
+    if (this.#leavesAtOnce()) {
+      this.#finish({ kind: 'left', why: this.#nodeState.leaving! });
       return;
     }
-    const isEmpty = this.#seen !== undefined && !this.#seen.state;
-    const mayBegin = isEmpty || this.#seen?.state !== undefined || this.#running;
+    const isEmpty = this.#stored !== undefined && !this.#stored.state;
+    const mayBegin = isEmpty || this.#stored?.state !== undefined || this.#running;
     if (!mayBegin) return;
     const clock = { now: performance.now(), wall: Date.now() };
     try {
-      this.#do(nextStep(this.#seen?.state, this.#situation, clock));
+      this.#perform(nextStep(this.#stored?.state, this.#nodeState, clock));
     } catch (error) {
       // For example, the disk for the workers' output is full.
       this.#fail(error);
@@ -281,13 +280,13 @@ export class Rendezvous {
   }
 
   /** A leaving node does not wait for a store that does not answer. */
-  #isGivingUp(): boolean {
-    if (this.#situation.leaving === undefined || this.#running) return false;
+  #leavesAtOnce(): boolean {
+    if (this.#nodeState.leaving === undefined || this.#running) return false;
     this.#leftAt ??= performance.now();
-    return !this.#link || performance.now() - this.#leftAt > farewellMs;
+    return !this.#client || performance.now() - this.#leftAt > leaveTimeoutMs;
   }
 
-  #do(step: Step): void {
+  #perform(step: Step): void {
     if (step.kind !== 'wait') this.#waitsSince = performance.now();
     switch (step.kind) {
       case 'write':
@@ -306,51 +305,51 @@ export class Rendezvous {
         this.#finish(step.end);
         return;
       case 'wait':
-        this.#sayWhy(step.reason);
+        this.#reportWait(step.reason);
     }
   }
 
   async #write({ state, end }: Extract<Step, { kind: 'write' }>): Promise<void> {
-    const link = this.#link;
-    if (this.#isWriting || !link || !this.#seen) return;
+    const client = this.#client;
+    if (this.#isWriting || !client || !this.#stored) return;
     this.#isWriting = true;
     try {
-      const there = await link.replace(this.#seen.bytes, state);
+      const there = await client.replace(this.#stored.bytes, state);
       this.#isWriting = false;
-      if (link !== this.#link) return;
-      this.#take(there);
+      if (client !== this.#client) return;
+      this.#onRead(there);
       if (end && isSame(there.state, state)) this.#finish(end);
     } catch (error) {
       this.#isWriting = false;
-      if (isFatal(error) && !this.#over.signal.aborted && link === this.#link) this.#fail(error);
+      if (isFatal(error) && !this.#over.signal.aborted && client === this.#client) this.#fail(error);
     }
   }
 
   async #findPort(): Promise<void> {
     if (this.#isLookingForPort) return;
     this.#isLookingForPort = true;
-    const { round } = this.#seen!.state!;
+    const { round } = this.#stored!.state!;
     const port = await this.#options.workers.findFreePort();
     this.#isLookingForPort = false;
-    this.#situation = { ...this.#situation, freePort: { round, port } };
+    this.#nodeState = { ...this.#nodeState, freePort: { round, port } };
     this.#act();
   }
 
   #start(): void {
-    const state = this.#seen!.state!;
+    const state = this.#stored!.state!;
     const running = this.#options.workers.start(
-      roundOf(state, this.#options.card.id, this.#options.place.reachedAt)!,
+      roundOf(state, this.#options.card.id, this.#options.store.localEndpoint)!,
     );
     this.#running = running;
-    this.#situation = onStarted(this.#situation, state);
+    this.#nodeState = onStarted(this.#nodeState, state);
     void running.failing.then(() => {
       if (this.#running !== running) return;
-      this.#situation = onFailing(this.#situation);
+      this.#nodeState = onFailing(this.#nodeState);
       this.#act();
     });
     void running.ended.then(({ end, rootCause }) => {
       this.#running = undefined;
-      this.#situation = onEnded(this.#situation, end, rootCause);
+      this.#nodeState = onEnded(this.#nodeState, end, rootCause);
       this.#act();
     });
   }
@@ -358,8 +357,8 @@ export class Rendezvous {
   #stop({ cutOff, because }: Extract<Step, { kind: 'stop' }>): void {
     if (!this.#running) return;
     // After the lease, the ranks may be assigned to other nodes.
-    const leaseLeftMs = Math.max(0, mustBeGoneAt(leaseOfWorkers(this.#situation)) - performance.now());
-    this.#situation = onStopping(this.#situation, cutOff);
+    const leaseLeftMs = Math.max(0, mustBeGoneAt(leaseOfWorkers(this.#nodeState)) - performance.now());
+    this.#nodeState = onStopping(this.#nodeState, cutOff);
     const { gracePeriodMs } = this.#options;
     const graceMs = because === 'joined' || because === 'left' ? gracePeriodMs : failureGraceMs;
     const most = cutOff ? leaseLeftMs : Infinity;
@@ -367,28 +366,28 @@ export class Rendezvous {
     if (cutOff) this.#options.log(`ringrun: ${describeCut(because)}`);
   }
 
-  #sayWhy(reason: string): void {
-    if (this.#seen?.state?.phase === 'running' && this.#running) {
+  #reportWait(reason: string): void {
+    if (this.#stored?.state?.phase === 'running' && this.#running) {
       this.#waitsSince = performance.now();
       return;
     }
-    const { endpoint } = this.#options.place;
-    const gathers = this.#seen?.state?.phase === 'joining';
-    const isHereOnly = gathers && isLoopback(endpoint.host);
+    const { endpoint } = this.#options.store;
+    const isJoining = this.#stored?.state?.phase === 'joining';
+    const isHereOnly = isJoining && isLoopback(endpoint.host);
     const hint = isHereOnly ? ` (nodes on other machines cannot reach ${formatHostPort(endpoint)})` : '';
-    const timeoutMs = gathers ? this.#situation.timing.joinTimeoutMs : Infinity;
-    this.#lines.report(`${reason}${hint}`, this.#waitsSince, timeoutMs);
+    const timeoutMs = isJoining ? this.#nodeState.timing.joinTimeoutMs : Infinity;
+    this.#waits.report(`${reason}${hint}`, this.#waitsSince, timeoutMs);
   }
 
   /** The store ends with this node: wait until the other nodes have read the result of the job. */
   async #untilOthersHaveRead(): Promise<void> {
     const until =
-      performance.now() + Math.min(this.#options.closeTimeoutMs, leaseLength(this.#situation.timing));
-    while (this.#someoneHasNotRead() && performance.now() < until) await sleep(20);
+      performance.now() + Math.min(this.#options.closeTimeoutMs, leaseLength(this.#nodeState.timing));
+    while (this.#someNodeHasNotRead() && performance.now() < until) await sleep(20);
   }
 
-  #someoneHasNotRead(): boolean {
-    const state = this.#seen?.state;
+  #someNodeHasNotRead(): boolean {
+    const state = this.#stored?.state;
     if (state?.phase !== 'closed') return false;
     const others = [...state.participants.map(({ card }) => card), ...state.waitList];
     return others.some(({ id }) => id !== this.#options.card.id);

@@ -1,6 +1,6 @@
 import { formatHostPort } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
-import type { RendezvousState } from './state.ts';
+import type { RendezvousState } from './rendezvous-state.ts';
 
 /** One start of all workers, as seen by one node. */
 export interface Round {

@@ -1,6 +1,6 @@
-import type { Situation } from './situation.ts';
-import { changed } from './state.ts';
-import type { Change, EndOfRound, RendezvousState, Verdict } from './state.ts';
+import type { NodeState } from './node-state.ts';
+import { changed } from './rendezvous-state.ts';
+import type { Change, EndOfRound, RendezvousState, Verdict } from './rendezvous-state.ts';
 
 /** The next action of a node. */
 export type Step =
@@ -45,7 +45,7 @@ export function write(
   return end ? { kind: 'write', state: next, end } : { kind: 'write', state: next };
 }
 
-export function leave({ leaving }: Situation): Step {
+export function leave({ leaving }: NodeState): Step {
   return { kind: 'end', end: { kind: 'left', why: leaving ?? '' } };
 }
 
@@ -53,6 +53,6 @@ export function stop(because: Extract<Step, { kind: 'stop' }>['because'], cutOff
   return { kind: 'stop', because, cutOff };
 }
 
-export function untilStopped(): Step {
+export function waitUntilStopped(): Step {
   return { kind: 'wait', reason: 'the workers of this node to end' };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { nextStep } from '../../src/rendezvous/next-step.ts';
-import { newSituation, onState } from '../../src/rendezvous/situation.ts';
-import type { Situation } from '../../src/rendezvous/situation.ts';
-import type { JobTerms, NodeCard, RendezvousState } from '../../src/rendezvous/state.ts';
+import { newNodeState, onState } from '../../src/rendezvous/node-state.ts';
+import type { NodeState } from '../../src/rendezvous/node-state.ts';
+import type { JobTerms, NodeCard, RendezvousState } from '../../src/rendezvous/rendezvous-state.ts';
 
 const timing = {
   joinTimeoutMs: 600_000,
@@ -20,16 +20,16 @@ function card(host: string, nodeRank?: number): NodeCard {
 }
 
 /** A node started at time 0. */
-function node(host: string, terms: JobTerms, nodeRank?: number): Situation {
-  return newSituation({ card: card(host, nodeRank), terms, timing, freshName: host, runId: 'run' }, 0);
+function node(host: string, terms: JobTerms, nodeRank?: number): NodeState {
+  return newNodeState({ card: card(host, nodeRank), terms, timing, freshName: host, runId: 'run' }, 0);
 }
 
 const at = (now: number) => ({ now, wall: now });
 
 /** The state after these nodes have joined one after the other at time 0. Throws if a step is not a write. */
-function gathered(nodes: readonly Situation[]): RendezvousState {
+function gathered(nodes: readonly NodeState[]): RendezvousState {
   return nodes.reduce<RendezvousState | undefined>(
-    (state, situation) => written(nextStep(state, situation, at(0))),
+    (state, nodeState) => written(nextStep(state, nodeState, at(0))),
     undefined,
   )!;
 }
@@ -81,7 +81,7 @@ describe('gathering', () => {
     expect(waiting).toMatchObject({ participants: { length: 4 }, waitList: [{ id: 'e' }] });
     expect(nextStep(waiting, onState(spare, undefined, waiting, 0), at(0))).toEqual({
       kind: 'wait',
-      reason: 'a free place: 4 of at most 4 nodes have joined',
+      reason: 'a free slot: 4 of at most 4 nodes have joined',
     });
   });
 });
@@ -119,9 +119,9 @@ describe('a lease', () => {
   };
 
   test('stops the workers after three quarters of its length', () => {
-    const situation = { ...onState(node('a', alone), undefined, running, 0), workers };
-    expect(nextStep(running, situation, at(11_249)).kind).toBe('wait');
-    expect(nextStep(running, situation, at(11_250))).toEqual({
+    const nodeState = { ...onState(node('a', alone), undefined, running, 0), workers };
+    expect(nextStep(running, nodeState, at(11_249)).kind).toBe('wait');
+    expect(nextStep(running, nodeState, at(11_250))).toEqual({
       kind: 'stop',
       because: 'cut off',
       cutOff: true,
@@ -129,9 +129,9 @@ describe('a lease', () => {
   });
 
   test('does not start workers after that time', () => {
-    const situation = onState(node('a', alone), undefined, running, 0);
-    expect(nextStep(running, situation, at(11_249)).kind).toBe('start');
-    expect(nextStep(running, situation, at(11_250))).toEqual({
+    const nodeState = onState(node('a', alone), undefined, running, 0);
+    expect(nextStep(running, nodeState, at(11_249)).kind).toBe('start');
+    expect(nextStep(running, nodeState, at(11_250))).toEqual({
       kind: 'wait',
       reason: "the store to confirm this node's heartbeat",
     });

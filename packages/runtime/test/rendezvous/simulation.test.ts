@@ -34,33 +34,33 @@ describe('finds', () => {
   const twice = /rank \d was given to .* while .* has it/;
 
   test('nodes that keep their workers without contact to the store', () => {
-    const failure = firstFailure(2000, twice, (state, situation, clock) => {
-      const step = nextStep(state, situation, clock);
+    const failure = firstFailure(2000, twice, (state, nodeState, clock) => {
+      const step = nextStep(state, nodeState, clock);
       return step.kind === 'stop' && step.because === 'cut off' ? { kind: 'wait', reason: 'nothing' } : step;
     });
     expect(failure).toBeDefined();
   });
 
   test('a round that starts before the workers of the last one have ended', () => {
-    const failure = firstFailure(2000, twice, (state, situation, clock) => {
-      if (state?.phase !== 'ending') return nextStep(state, situation, clock);
+    const failure = firstFailure(2000, twice, (state, nodeState, clock) => {
+      if (state?.phase !== 'ending') return nextStep(state, nodeState, clock);
       const participants = state.participants.map((other) => ({ ...other, report: 'stopped' as const }));
-      return nextStep({ ...state, participants }, situation, clock);
+      return nextStep({ ...state, participants }, nodeState, clock);
     });
     expect(failure).toBeDefined();
   });
 
   test('a new store that does not wait for nodes that may still run', () => {
-    const step: typeof nextStep = (state, situation, clock) =>
-      nextStep(state && { ...state, roundsBegun: 1 }, situation, clock);
+    const step: typeof nextStep = (state, nodeState, clock) =>
+      nextStep(state && { ...state, roundsBegun: 1 }, nodeState, clock);
     // Rare: the first such schedule has seed 448.
     const failure = firstFailure(2000, twice, step, 400);
     expect(failure).toBeDefined();
   });
 
   test('deaths that are not detected', () => {
-    const failure = firstFailure(2000, /the job has not ended/, (state, situation, clock) =>
-      nextStep(state, { ...situation, silent: new Set() }, clock),
+    const failure = firstFailure(2000, /the job has not ended/, (state, nodeState, clock) =>
+      nextStep(state, { ...nodeState, silent: new Set() }, clock),
     );
     expect(failure).toBeDefined();
   });

@@ -1,14 +1,14 @@
 import { mustStopAt } from '../lease.ts';
-import { hasPlaceFor } from '../places.ts';
-import type { Situation } from '../situation.ts';
-import { nameOf, namesOf, withChange } from '../state.ts';
-import type { EndOfRound, NodeCard, Participant, RendezvousState } from '../state.ts';
-import { stop, untilStopped, write } from '../step.ts';
+import { hasSlotFor } from '../participants.ts';
+import type { NodeState } from '../node-state.ts';
+import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
+import type { EndOfRound, NodeCard, Participant, RendezvousState } from '../rendezvous-state.ts';
+import { stop, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** Ranks are assigned: workers start, run, and finish or fail. */
-export function run(state: RendezvousState, situation: Situation, self: Participant, clock: Clock): Step {
-  const { card, leaving, workers } = situation;
+export function run(state: RendezvousState, nodeState: NodeState, self: Participant, clock: Clock): Step {
+  const { card, leaving, workers } = nodeState;
   const mine = workers.kind !== 'none' && workers.round === state.round ? workers : undefined;
   if (leaving !== undefined)
     return endBecause(
@@ -17,7 +17,7 @@ export function run(state: RendezvousState, situation: Situation, self: Particip
       clock,
       `${nameOf(card)} leaves (${leaving})`,
     );
-  if (!mine) return mayStart(state, situation, self, clock);
+  if (!mine) return startWhenReady(state, nodeState, self, clock);
   if (mine.kind === 'stopping' || (mine.kind === 'ended' && mine.cutOff)) {
     return endBecause(
       state,
@@ -35,17 +35,17 @@ export function run(state: RendezvousState, situation: Situation, self: Particip
     );
   }
   if (mine.kind === 'ended' && !self.report) return reportFinished(state, card, clock);
-  const newcomer = state.waitList.find((other) => hasPlaceFor(other, state.participants, state.terms));
+  const newcomer = state.waitList.find((other) => hasSlotFor(other, state.participants, state.terms));
   if (newcomer && !state.participants.some(({ report }) => report)) {
     return endBecause(state, { kind: 'joined', by: nameOf(newcomer) }, clock);
   }
   return { kind: 'wait', reason: describeUnfinished(state) };
 }
 
-function mayStart(state: RendezvousState, situation: Situation, self: Participant, clock: Clock): Step {
-  const { card, freePort, workers, lease } = situation;
+function startWhenReady(state: RendezvousState, nodeState: NodeState, self: Participant, clock: Clock): Step {
+  const { card, freePort, workers, lease } = nodeState;
   if (workers.kind === 'running') return stop('lost', true);
-  if (workers.kind === 'stopping') return untilStopped();
+  if (workers.kind === 'stopping') return waitUntilStopped();
   if (clock.now >= mustStopAt(lease))
     return { kind: 'wait', reason: "the store to confirm this node's heartbeat" };
   if (state.master) return { kind: 'start' };

@@ -1,7 +1,7 @@
 import {
   leaseLength,
   leaseOfWorkers,
-  newSituation,
+  newNodeState,
   onEnded,
   onFailing,
   onRenewed,
@@ -9,14 +9,13 @@ import {
   onState,
   onStopping,
   onStoreLost,
-} from '../../../src/rendezvous/situation.ts';
-import type { Situation, Timing } from '../../../src/rendezvous/situation.ts';
-import { heard, silentNodes } from '../../../src/rendezvous/liveness.ts';
-import type { Liveness } from '../../../src/rendezvous/liveness.ts';
-import { mustBeGoneAt, mustStopAt } from '../../../src/rendezvous/lease.ts';
+} from '../../../src/rendezvous/node-state.ts';
+import type { NodeState, Timing } from '../../../src/rendezvous/node-state.ts';
+import { mustBeGoneAt, mustStopAt, silentNodes, updateLiveness } from '../../../src/rendezvous/lease.ts';
+import type { Liveness } from '../../../src/rendezvous/lease.ts';
 import { firstRankOf, roundOf } from '../../../src/rendezvous/round.ts';
-import { decodeState, encodeState } from '../../../src/rendezvous/state.ts';
-import type { JobTerms, NodeCard, RendezvousState, RootCause } from '../../../src/rendezvous/state.ts';
+import { decodeState, encodeState } from '../../../src/rendezvous/rendezvous-state.ts';
+import type { JobTerms, NodeCard, RendezvousState, RootCause } from '../../../src/rendezvous/rendezvous-state.ts';
 import type { End, Step } from '../../../src/rendezvous/step.ts';
 import type { World } from './world.ts';
 import type { StoreAnswer } from './store.ts';
@@ -42,9 +41,9 @@ export class SimulatedNode {
   end: End | undefined;
   readonly #world: World;
   readonly #clock: { offset: number; rate: number };
-  #situation: Situation;
+  #nodeState: NodeState;
   #instance: number | undefined;
-  #seen: { text: string; state: RendezvousState } | undefined;
+  #stored: { text: string; state: RendezvousState } | undefined;
   #isEmpty = false;
   #liveness: Liveness = new Map();
   #isWriting = false;
@@ -55,17 +54,17 @@ export class SimulatedNode {
     this.#world = world;
     this.#clock = { offset: world.random.between(0, 1e6), rate: world.random.between(0.97, 1.03) };
     const given = { card, terms, timing, freshName: `${card.id}/1`, runId: 'job' };
-    this.#situation = newSituation(given, this.#now());
+    this.#nodeState = newNodeState(given, this.#now());
     this.#every(lookEveryMs, () => {
-      this.#look();
+      this.#readState();
       this.#act();
     });
     this.#every(timing.keepAliveIntervalMs, () => {
-      this.#renew();
+      this.#sendHeartbeat();
     });
     if (isHost) {
       this.#every(listenEveryMs, () => {
-        this.#listen();
+        this.#readHeartbeats();
       });
     }
   }
@@ -74,8 +73,8 @@ export class SimulatedNode {
     return this.isAlive && this.end === undefined;
   }
 
-  get situation(): Situation {
-    return this.#situation;
+  get nodeState(): NodeState {
+    return this.#nodeState;
   }
 
   /** Kills the node and its workers. */
@@ -85,14 +84,14 @@ export class SimulatedNode {
   }
 
   leave(): void {
-    this.#situation = { ...this.#situation, leaving: 'SIGTERM' };
+    this.#nodeState = { ...this.#nodeState, leaving: 'SIGTERM' };
   }
 
   /** A worker fails on its own, or because it lost a peer. */
   failWorkers(rootCause: RootCause): void {
-    const { workers } = this.#situation;
+    const { workers } = this.#nodeState;
     if (workers.kind !== 'running' || workers.failing) return;
-    this.#situation = onFailing(this.#situation);
+    this.#nodeState = onFailing(this.#nodeState);
     const run = this.#workersRun;
     this.#after(this.#world.random.between(0, 3000), () => {
       if (run === this.#workersRun) this.#workersEnded('failed', rootCause);
@@ -101,79 +100,79 @@ export class SimulatedNode {
 
   /** All workers of `round` have finished. */
   finishWorkers(incarnation: string, round: number): void {
-    const { workers } = this.#situation;
+    const { workers } = this.#nodeState;
     if (workers.kind !== 'running' || workers.incarnation !== incarnation || workers.round !== round) return;
     if (!workers.failing) this.#workersEnded('finished', undefined);
   }
 
-  #look(): void {
+  #readState(): void {
     this.#world.store.call({ op: 'read' }, this.#isUnreachable, (answer) => {
-      this.#take(answer);
+      this.#onRead(answer);
     });
   }
 
-  #renew(): void {
+  #sendHeartbeat(): void {
     const sentAt = this.#now();
     this.#world.store.call({ op: 'renew', id: this.card.id }, this.#isUnreachable, ({ instance }) => {
       if (!this.isAlive || instance !== this.#instance) return;
-      this.#situation = onRenewed(this.#situation, sentAt);
+      this.#nodeState = onRenewed(this.#nodeState, sentAt);
     });
   }
 
-  #listen(): void {
+  #readHeartbeats(): void {
     const { store } = this.#world;
-    const state = this.#seen?.state;
+    const state = this.#stored?.state;
     if (!state || !store.isUp || store.instance !== this.#instance) return;
     const cards = [...state.participants.map(({ card }) => card), ...state.waitList];
     const counts = new Map(cards.map(({ id }) => [id, store.counters.get(id) ?? 0]));
-    this.#liveness = heard(this.#liveness, counts, this.#now());
-    const silent = silentNodes(this.#liveness, this.#now(), leaseLength(this.#situation.timing));
-    this.#situation = { ...this.#situation, silent };
+    this.#liveness = updateLiveness(this.#liveness, counts, this.#now());
+    const silent = silentNodes(this.#liveness, this.#now(), leaseLength(this.#nodeState.timing));
+    this.#nodeState = { ...this.#nodeState, silent };
   }
 
-  #take({ instance, value }: StoreAnswer): void {
+  #onRead({ instance, value }: StoreAnswer): void {
     if (!this.takesPart) return;
     // Answers may arrive out of order: ignore those of an earlier run or version.
     if (this.#instance !== undefined && instance < this.#instance) return;
     if (this.#instance !== instance) this.#meetStore(instance);
     this.#isEmpty = value === '';
-    if (this.#isEmpty || this.#seen?.text === value) return;
+    if (this.#isEmpty || this.#stored?.text === value) return;
     const state = decodeState(Buffer.from(value))!;
-    const last = this.#seen?.state;
+    const last = this.#stored?.state;
     if (last && last.incarnation === state.incarnation && state.version < last.version) return;
-    this.#situation = onState(this.#situation, last, state, this.#now());
-    this.#seen = { text: value, state };
+    this.#nodeState = onState(this.#nodeState, last, state, this.#now());
+    this.#stored = { text: value, state };
     this.#act();
   }
 
   #meetStore(instance: number): void {
     if (this.#instance !== undefined) {
-      this.#situation = onStoreLost(
-        this.#situation,
-        this.#seen?.state,
+      this.#nodeState = onStoreLost(
+        this.#nodeState,
+        this.#stored?.state,
         `${this.card.id}/${instance}`,
         this.#now(),
       );
-      this.#seen = undefined;
+      this.#stored = undefined;
       this.#liveness = new Map();
     }
     this.#instance = instance;
-    this.#renew();
+    this.#sendHeartbeat();
   }
 
   #act(): void {
-    if (!this.takesPart || this.#isWriting || (!this.#seen && !this.#isEmpty)) return;
+    if (!this.takesPart || this.#isWriting || (!this.#stored && !this.#isEmpty)) return;
     const clock = { now: this.#now(), wall: this.#world.agenda.now };
-    this.#do(this.#world.nextStep(this.#seen?.state, this.#situation, clock));
+    this.#perform(this.#world.nextStep(this.#stored?.state, this.#nodeState, clock));
   }
 
-  #do(step: Step): void {
+  #perform(step: Step): void {
     switch (step.kind) {
       case 'write':
         this.#write(step);
         return;
       case 'find-port':
-        this.#situation = { ...this.#situation, freePort: { round: this.#seen!.state.round, port: 1234 } };
+        this.#nodeState = { ...this.#nodeState, freePort: { round: this.#stored!.state.round, port: 1234 } };
         this.#act();
         return;
       case 'start':
@@ -197,12 +196,12 @@ export class SimulatedNode {
       isOver = true;
       this.#isWriting = false;
     };
-    const call = { op: 'compareSet', expected: this.#seen?.text ?? '', desired } as const;
+    const call = { op: 'compareSet', expected: this.#stored?.text ?? '', desired } as const;
     this.#world.store.call(call, this.#isUnreachable, (answer) => {
       if (isOver || !this.takesPart) return;
       finish();
       if (answer.value === desired && end) this.end = end;
-      else this.#take(answer);
+      else this.#onRead(answer);
     });
     this.#after(answerWithinMs, () => {
       if (!isOver) finish();
@@ -210,10 +209,10 @@ export class SimulatedNode {
   }
 
   #startWorkers(): void {
-    const { incarnation } = this.#seen!.state;
-    const round = roundOf(this.#seen!.state, this.card.id, { host: 'store', port: 1 })!;
+    const { incarnation } = this.#stored!.state;
+    const round = roundOf(this.#stored!.state, this.card.id, { host: 'store', port: 1 })!;
     this.#workersRun += 1;
-    this.#situation = onStarted(this.#situation, this.#seen!.state);
+    this.#nodeState = onStarted(this.#nodeState, this.#stored!.state);
     const first = firstRankOf(round);
     const ranks = Array.from({ length: this.card.processesPerNode }, (_, place) => first + place);
     this.#world.onStart(this, incarnation, round, ranks);
@@ -222,9 +221,9 @@ export class SimulatedNode {
 
   /** The launcher's own timer, independent of the rendezvous. */
   #guardLease(run: number): void {
-    const left = mustStopAt(leaseOfWorkers(this.#situation)) - this.#now();
+    const left = mustStopAt(leaseOfWorkers(this.#nodeState)) - this.#now();
     this.#after(Math.max(left, 100), () => {
-      const { workers } = this.#situation;
+      const { workers } = this.#nodeState;
       const isTold = workers.kind === 'stopping' && workers.cutOff;
       if (run !== this.#workersRun || isTold) return;
       this.#act();
@@ -233,10 +232,10 @@ export class SimulatedNode {
   }
 
   #stopWorkers(cutOff: boolean): void {
-    const { workers } = this.#situation;
+    const { workers } = this.#nodeState;
     if (workers.kind !== 'running' && workers.kind !== 'stopping') return;
-    const lease = leaseOfWorkers(this.#situation);
-    this.#situation = onStopping(this.#situation, cutOff);
+    const lease = leaseOfWorkers(this.#nodeState);
+    this.#nodeState = onStopping(this.#nodeState, cutOff);
     const most = cutOff ? Math.max(0, mustBeGoneAt(lease) - this.#now()) : slowestEndMs;
     const run = this.#workersRun;
     this.#after(this.#world.random.between(0, most), () => {
@@ -245,10 +244,10 @@ export class SimulatedNode {
   }
 
   #workersEnded(end: 'finished' | 'failed' | 'stopped', rootCause: RootCause | undefined): void {
-    const { workers } = this.#situation;
+    const { workers } = this.#nodeState;
     if (workers.kind !== 'running' && workers.kind !== 'stopping') return;
     this.#workersRun += 1;
-    this.#situation = onEnded(this.#situation, end, rootCause);
+    this.#nodeState = onEnded(this.#nodeState, end, rootCause);
     this.#world.ranks.release(this.card.id);
     this.#act();
   }

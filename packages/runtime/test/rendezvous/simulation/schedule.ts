@@ -1,11 +1,11 @@
 import { nextStep } from '../../../src/rendezvous/next-step.ts';
-import { leaseLength } from '../../../src/rendezvous/situation.ts';
-import type { JobTerms, RootCause } from '../../../src/rendezvous/state.ts';
+import { leaseLength } from '../../../src/rendezvous/node-state.ts';
+import type { JobTerms, RootCause } from '../../../src/rendezvous/rendezvous-state.ts';
 import { SimulatedNode } from './node.ts';
 import { World } from './world.ts';
 
 /** Milliseconds with failures, and for the job to end after them: several leases, last calls and restarts. */
-const troubleMs = 120_000;
+const retryEveryMs = 120_000;
 const calmMs = 400_000;
 
 const timing = {
@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 /**
- * Runs one schedule: nodes join, leave, die or lose their link; messages are delayed, lost or duplicated; workers fail;
+ * Runs one schedule: nodes join, leave, die or lose their client; messages are delayed, lost or duplicated; workers fail;
  * the node with the store restarts.
  *
  * @param step Decides what each node does. Default: the real `nextStep`; tests pass broken ones.
@@ -31,7 +31,7 @@ export interface Outcome {
  */
 export function runSchedule(seed: number, step: typeof nextStep = nextStep): Outcome {
   const weather = { loss: 0, duplication: 0, delayMs: 20 };
-  const world = new World(seed, weather, step, troubleMs);
+  const world = new World(seed, weather, step, retryEveryMs);
   const { random, agenda, store } = world;
   Object.assign(weather, {
     loss: random.chance(0.5) ? random.between(0, 0.2) : 0,
@@ -43,17 +43,17 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
   let isCalm = false;
   let lostAt = -Infinity;
   const hasSpare = terms.backend === 'c10d' && terms.max > 1 && random.chance(0.3);
-  const places = terms.max + (hasSpare ? 1 : 0);
-  const first = random.integer(1, places);
-  for (let place = 0; place < first; place += 1) {
+  const slots = terms.max + (hasSpare ? 1 : 0);
+  const first = random.integer(1, slots);
+  for (let slot = 0; slot < first; slot += 1) {
     agenda.after(random.between(0, 8000), () => {
-      if (!(world.nodes[place] as SimulatedNode | undefined)?.takesPart) start(place);
+      if (!(world.nodes[slot] as SimulatedNode | undefined)?.takesPart) start(slot);
     });
   }
   const troubles = random.integer(0, 6);
-  for (let i = 0; i < troubles; i += 1) agenda.after(random.between(5000, troubleMs), trouble);
-  agenda.after(troubleMs, calmDown);
-  agenda.runUntil(troubleMs + calmMs, isOver);
+  for (let i = 0; i < troubles; i += 1) agenda.after(random.between(5000, retryEveryMs), trouble);
+  agenda.after(retryEveryMs, calmDown);
+  agenda.runUntil(retryEveryMs + calmMs, isOver);
   if (!isOver()) throw new Error(`the job has not ended: ${describeStandstill()}`);
   return { rounds: rounds(), events: count, end: ends().join(', ') };
 
@@ -64,27 +64,27 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     return { id: 'none', backend, min, max, maxRestarts: random.integer(0, 4) };
   }
 
-  function start(place: number): void {
-    const isHost = place === 0;
+  function start(slot: number): void {
+    const isHost = slot === 0;
     if (!isHost && mustWait()) {
       agenda.after(leaseLength(timing), () => {
-        if (!jobIsOver() && !(world.nodes[place] as SimulatedNode | undefined)?.takesPart) start(place);
+        if (!jobIsOver() && !(world.nodes[slot] as SimulatedNode | undefined)?.takesPart) start(slot);
       });
       return;
     }
     if (isHost) replaceStore();
     const card = {
-      id: `${place}.${count}`,
-      host: `host${place}`,
+      id: `${slot}.${count}`,
+      host: `host${slot}`,
       pid: 10 + count,
-      address: `10.0.0.${place}`,
-      processesPerNode: 1 + (place % 2),
-      nodeRank: place,
-      machine: `machine${place}`,
+      address: `10.0.0.${slot}`,
+      processesPerNode: 1 + (slot % 2),
+      nodeRank: slot,
+      machine: `machine${slot}`,
       hostsStore: isHost,
     };
     count += 1;
-    world.nodes[place] = new SimulatedNode(world, card, terms, timing, isHost);
+    world.nodes[slot] = new SimulatedNode(world, card, terms, timing, isHost);
   }
 
   /** The previous state ended with the previous node that served the store. */
@@ -96,55 +96,55 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     store.restart();
   }
 
-  /** After the loss of the store, a new spare node would take the place of a node that still runs: see next-step.ts. */
+  /** After the loss of the store, a new spare node would take the slot of a node that still runs: see next-step.ts. */
   function mustWait(): boolean {
     return hasSpare && agenda.now - lostAt < 1.1 * leaseLength(timing);
   }
 
   function loseStore(): void {
     lostAt = agenda.now;
-    const ignorant = world.nodes.filter((node, place) => place > 0 && !node.situation.wasThere);
+    const ignorant = world.nodes.filter((node, slot) => slot > 0 && !node.nodeState.hasJoined);
     if (hasSpare) for (const node of ignorant) node.crash();
     store.lose();
   }
 
   function trouble(): void {
-    const place = random.integer(0, places - 1);
-    const node = world.nodes[place] as SimulatedNode | undefined;
+    const slot = random.integer(0, slots - 1);
+    const node = world.nodes[slot] as SimulatedNode | undefined;
     if (!node?.takesPart) {
-      if (!jobIsOver()) start(place);
+      if (!jobIsOver()) start(slot);
       return;
     }
     const kind = random.integer(0, 4);
-    if (kind === 0) crash(node, place);
-    else if (kind === 1) leave(node, place);
+    if (kind === 0) crash(node, slot);
+    else if (kind === 1) leave(node, slot);
     else if (kind === 2) cutOff(node);
     else if (kind === 3) node.failWorkers(failure(false));
     else
       agenda.after(random.between(0, 2000), () => {
-        crash(node, place);
+        crash(node, slot);
       });
   }
 
-  function crash(node: SimulatedNode, place: number): void {
+  function crash(node: SimulatedNode, slot: number): void {
     if (!node.isAlive) return;
     node.crash();
-    if (world.nodes[place] === node && place === 0) loseStore();
+    if (world.nodes[slot] === node && slot === 0) loseStore();
     loseAPeer();
-    const comesBack = place === 0 || random.chance(0.5);
+    const comesBack = slot === 0 || random.chance(0.5);
     if (comesBack) {
       agenda.after(random.between(500, 20_000), () => {
-        if (world.nodes[place] === node && world.nodes.some(({ takesPart }) => takesPart)) start(place);
+        if (world.nodes[slot] === node && world.nodes.some(({ takesPart }) => takesPart)) start(slot);
       });
     }
   }
 
   /** The node with the store ends after its own part; it is restarted under the same name. */
-  function leave(node: SimulatedNode, place: number): void {
+  function leave(node: SimulatedNode, slot: number): void {
     node.leave();
-    if (place === 0)
+    if (slot === 0)
       agenda.after(random.between(5000, 20_000), () => {
-        crash(node, place);
+        crash(node, slot);
       });
   }
 
@@ -174,9 +174,9 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
     Object.assign(weather, { loss: 0, duplication: 0 });
     if (jobIsOver()) return;
     for (const node of world.nodes) if (node as SimulatedNode | undefined) node.isCutOff = false;
-    for (let place = 0; place < terms.max; place += 1) {
-      const isNeeded = place < terms.min || place === 0;
-      if (isNeeded && !(world.nodes[place] as SimulatedNode | undefined)?.takesPart) start(place);
+    for (let slot = 0; slot < terms.max; slot += 1) {
+      const isNeeded = slot < terms.min || slot === 0;
+      if (isNeeded && !(world.nodes[slot] as SimulatedNode | undefined)?.takesPart) start(slot);
     }
   }
 
@@ -197,8 +197,8 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
   }
 
   function describeStandstill(): string {
-    const parts = world.nodes.map(({ card, isAlive, end, situation }) => {
-      return `${card.id} ${isAlive ? (end?.kind ?? 'waits') : 'dead'} ${situation.workers.kind}`;
+    const parts = world.nodes.map(({ card, isAlive, end, nodeState }) => {
+      return `${card.id} ${isAlive ? (end?.kind ?? 'waits') : 'dead'} ${nodeState.workers.kind}`;
     });
     return `${parts.join('; ')}; ${store.value}`;
   }

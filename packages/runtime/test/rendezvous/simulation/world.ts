@@ -47,7 +47,7 @@ export class World {
     if (started.length === round.groupWorldSize) {
       this.rounds += 1;
       this.agenda.after(this.#workLeft(), () => {
-        const isWhole = started.every((other) => other.isAlive && other.situation.workers.kind === 'running');
+        const isWhole = started.every((other) => other.isAlive && other.nodeState.workers.kind === 'running');
         if (isWhole) for (const other of started) other.finishWorkers(incarnation, round.number);
       });
     }

@@ -1,5 +1,5 @@
 import type { Lease } from './lease.ts';
-import type { JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './state.ts';
+import type { JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './rendezvous-state.ts';
 
 /** Timeouts of --rdzv-conf, in milliseconds. */
 export interface Timing {
@@ -39,8 +39,8 @@ interface StartedWorkers {
   readonly lostLease: Lease | undefined;
 }
 
-/** Everything that one node knows besides the state in the store. Times are readings of its monotonic clock. */
-export interface Situation {
+/** The local state of one node: everything that it knows besides the state in the store. Times are readings of its monotonic clock. */
+export interface NodeState {
   readonly card: NodeCard;
   readonly terms: JobTerms;
   readonly timing: Timing;
@@ -65,18 +65,18 @@ export interface Situation {
   /** A free port on this host, found for that round. */
   readonly freePort: { readonly round: number; readonly port: number } | undefined;
   /** Whether this node has ever been a participant or on the wait list. */
-  readonly wasThere: boolean;
+  readonly hasJoined: boolean;
 }
 
 export function leaseLength({ keepAliveIntervalMs, keepAliveMaxAttempts }: Timing): number {
   return keepAliveIntervalMs * keepAliveMaxAttempts;
 }
 
-/** The situation of a node that has just started. */
-export function newSituation(
-  given: Pick<Situation, 'card' | 'terms' | 'timing' | 'freshName' | 'runId'>,
+/** The state of a node that has just started. */
+export function newNodeState(
+  given: Pick<NodeState, 'card' | 'terms' | 'timing' | 'freshName' | 'runId'>,
   now: number,
-): Situation {
+): NodeState {
   return {
     ...given,
     leaving: undefined,
@@ -88,43 +88,43 @@ export function newSituation(
     enoughSince: undefined,
     before: undefined,
     freePort: undefined,
-    wasThere: false,
+    hasJoined: false,
   };
 }
 
 /** After a read: `state` is the current state, `last` the one that this node read before in this store. */
 export function onState(
-  situation: Situation,
+  nodeState: NodeState,
   last: RendezvousState | undefined,
   state: RendezvousState,
   now: number,
-): Situation {
+): NodeState {
   const isNew = last?.incarnation !== state.incarnation;
-  const gathers = state.phase === 'joining';
-  const gatheredBefore = !isNew && last.phase === 'joining' && last.round === state.round;
-  const enough = gathers && state.participants.length >= state.terms.min;
+  const isJoining = state.phase === 'joining';
+  const wasJoining = !isNew && last.phase === 'joining' && last.round === state.round;
+  const enough = isJoining && state.participants.length >= state.terms.min;
   const hasEnded = last?.phase === 'running' && state.phase !== 'running';
   return {
-    ...situation,
-    incarnationSince: isNew ? now : situation.incarnationSince,
-    joiningSince: hasEnded ? now : situation.joiningSince,
-    enoughSince: enough ? ((gatheredBefore ? situation.enoughSince : undefined) ?? now) : undefined,
-    wasThere: situation.wasThere || holds(state, situation.card.id),
+    ...nodeState,
+    incarnationSince: isNew ? now : nodeState.incarnationSince,
+    joiningSince: hasEnded ? now : nodeState.joiningSince,
+    enoughSince: enough ? ((wasJoining ? nodeState.enoughSince : undefined) ?? now) : undefined,
+    hasJoined: nodeState.hasJoined || holds(state, nodeState.card.id),
   };
 }
 
 /** After the store was lost with all its data. */
 export function onStoreLost(
-  situation: Situation,
+  nodeState: NodeState,
   last: RendezvousState | undefined,
   freshName: string,
   now: number,
-): Situation {
+): NodeState {
   return {
-    ...situation,
-    before: last ?? situation.before,
+    ...nodeState,
+    before: last ?? nodeState.before,
     freshName,
-    workers: withLostLease(situation),
+    workers: withLostLease(nodeState),
     joiningSince: now,
     incarnationSince: now,
     enoughSince: undefined,
@@ -133,47 +133,47 @@ export function onStoreLost(
 }
 
 /** After the workers of the round in `state` were started. */
-export function onStarted(situation: Situation, { incarnation, round }: RendezvousState): Situation {
+export function onStarted(nodeState: NodeState, { incarnation, round }: RendezvousState): NodeState {
   const workers = { kind: 'running', incarnation, round, failing: false, lostLease: undefined } as const;
-  return { ...situation, workers };
+  return { ...nodeState, workers };
 }
 
 /** After one of the workers has failed. */
-export function onFailing(situation: Situation): Situation {
-  const { workers } = situation;
-  return workers.kind === 'running' ? { ...situation, workers: { ...workers, failing: true } } : situation;
+export function onFailing(nodeState: NodeState): NodeState {
+  const { workers } = nodeState;
+  return workers.kind === 'running' ? { ...nodeState, workers: { ...workers, failing: true } } : nodeState;
 }
 
 /** After the workers were sent SIGTERM. */
-export function onStopping(situation: Situation, cutOff: boolean): Situation {
-  const { workers } = situation;
-  if (workers.kind !== 'running' && workers.kind !== 'stopping') return situation;
+export function onStopping(nodeState: NodeState, cutOff: boolean): NodeState {
+  const { workers } = nodeState;
+  if (workers.kind !== 'running' && workers.kind !== 'stopping') return nodeState;
   const { incarnation, round, lostLease } = workers;
-  return { ...situation, workers: { kind: 'stopping', incarnation, round, lostLease, cutOff } };
+  return { ...nodeState, workers: { kind: 'stopping', incarnation, round, lostLease, cutOff } };
 }
 
 /** After all workers have ended. */
-export function onEnded(situation: Situation, end: WorkersEnd, rootCause: RootCause | undefined): Situation {
-  const { workers } = situation;
-  if (workers.kind !== 'running' && workers.kind !== 'stopping') return situation;
+export function onEnded(nodeState: NodeState, end: WorkersEnd, rootCause: RootCause | undefined): NodeState {
+  const { workers } = nodeState;
+  if (workers.kind !== 'running' && workers.kind !== 'stopping') return nodeState;
   const { incarnation, round } = workers;
   const cutOff = workers.kind === 'stopping' && workers.cutOff;
-  return { ...situation, workers: { kind: 'ended', incarnation, round, end, cutOff, rootCause } };
+  return { ...nodeState, workers: { kind: 'ended', incarnation, round, end, cutOff, rootCause } };
 }
 
 /** After the store has confirmed a heartbeat that was sent at `sentAt`. */
-export function onRenewed(situation: Situation, sentAt: number): Situation {
-  const { lease } = situation;
-  return sentAt > lease.renewedAt ? { ...situation, lease: { ...lease, renewedAt: sentAt } } : situation;
+export function onRenewed(nodeState: NodeState, sentAt: number): NodeState {
+  const { lease } = nodeState;
+  return sentAt > lease.renewedAt ? { ...nodeState, lease: { ...lease, renewedAt: sentAt } } : nodeState;
 }
 
-function withLostLease({ workers, lease }: Situation): Workers {
+function withLostLease({ workers, lease }: NodeState): Workers {
   const areStarted = workers.kind === 'running' || workers.kind === 'stopping';
   return areStarted ? { ...workers, lostLease: workers.lostLease ?? lease } : workers;
 }
 
 /** The lease within which the workers may run. */
-export function leaseOfWorkers({ workers, lease }: Situation): Lease {
+export function leaseOfWorkers({ workers, lease }: NodeState): Lease {
   const areStarted = workers.kind === 'running' || workers.kind === 'stopping';
   return areStarted ? (workers.lostLease ?? lease) : lease;
 }

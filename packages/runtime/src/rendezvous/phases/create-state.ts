@@ -1,10 +1,10 @@
-import type { Situation } from '../situation.ts';
-import { nameOf } from '../state.ts';
+import type { NodeState } from '../node-state.ts';
+import { nameOf } from '../rendezvous-state.ts';
 import type { Clock, Step } from '../step.ts';
-import { mayStillRun, newParticipant, previousRankOf } from '../places.ts';
+import { mayStillRun, newParticipant, previousRankOf } from '../participants.ts';
 
 /** Creates the first state of a store, with what this node knows of a previous store that was lost. */
-export function begin({ card, terms, before, freshName, runId }: Situation, { wall }: Clock): Step {
+export function createState({ card, terms, before, freshName, runId }: NodeState, { wall }: Clock): Step {
   const round = (before?.highestRound ?? 0) + 1;
   const again = `${nameOf(card)} restores the job after the loss of the store, with round ${round}`;
   return {

@@ -1,9 +1,9 @@
 import { isLoopback } from '../store/endpoint.ts';
-import { nameOf } from './state.ts';
-import type { JobTerms, NodeCard, Participant, RendezvousState } from './state.ts';
+import { nameOf } from './rendezvous-state.ts';
+import type { JobTerms, NodeCard, Participant, RendezvousState } from './rendezvous-state.ts';
 
 /** Whether this node can join the round: fewer than max nodes, and with the static rendezvous no node of its rank. */
-export function hasPlaceFor(card: NodeCard, participants: readonly Participant[], terms: JobTerms): boolean {
+export function hasSlotFor(card: NodeCard, participants: readonly Participant[], terms: JobTerms): boolean {
   if (participants.length >= terms.max) return false;
   return terms.backend === 'c10d' || participants.every((other) => other.card.nodeRank !== card.nodeRank);
 }
@@ -16,7 +16,7 @@ export function admit(
 ): { participants: Participant[]; waitList: NodeCard[] } {
   const admitted = [...participants];
   const left = waitList.filter((card) => {
-    if (!hasPlaceFor(card, admitted, terms)) return true;
+    if (!hasSlotFor(card, admitted, terms)) return true;
     admitted.push(newParticipant(card));
     return false;
   });
@@ -49,7 +49,7 @@ export function mayStillRun(before: RendezvousState | undefined): string[] {
  * last round keep their order, so that rank 0 stays on the node that wrote the checkpoints; new nodes follow by name,
  * `worker-2` before `worker-10`.
  */
-export function inOrderOfRank(participants: readonly Participant[], terms: JobTerms): Participant[] {
+export function sortByGroupRank(participants: readonly Participant[], terms: JobTerms): Participant[] {
   if (terms.backend === 'static') {
     return participants.toSorted((a, b) => a.card.nodeRank! - b.card.nodeRank!);
   }
@@ -63,7 +63,7 @@ export function inOrderOfRank(participants: readonly Participant[], terms: JobTe
 }
 
 /** Why a node with these terms cannot join this job; undefined if it can. */
-export function refusalOf(card: NodeCard, terms: JobTerms, state: RendezvousState): string | undefined {
+export function reasonToRefuse(card: NodeCard, terms: JobTerms, state: RendezvousState): string | undefined {
   const theirs = state.terms;
   const here = `${nameOf(card)} cannot join`;
   if (state.verdict)
@@ -77,11 +77,11 @@ export function refusalOf(card: NodeCard, terms: JobTerms, state: RendezvousStat
   if (terms.min !== theirs.min || terms.max !== theirs.max) {
     return `${here}: its --nnodes is ${describeRange(terms)}, but the job has ${describeRange(theirs)}. Use the same on all nodes`;
   }
-  return lonelyAddress([card, ...state.participants.map((other) => other.card)]);
+  return refuseLoopback([card, ...state.participants.map((other) => other.card)]);
 }
 
 /** Refuses a loopback address if there is a node on another machine, which could not reach it. */
-function lonelyAddress(cards: readonly NodeCard[]): string | undefined {
+function refuseLoopback(cards: readonly NodeCard[]): string | undefined {
   const lonely = cards.find(({ address }) => isLoopback(address));
   const elsewhere = lonely && cards.find(({ machine }) => machine !== lonely.machine);
   if (!elsewhere) return undefined;

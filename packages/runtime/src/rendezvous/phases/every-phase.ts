@@ -1,13 +1,13 @@
 /** Steps that any node may take, in every phase. */
-import { leaseLength } from '../situation.ts';
-import type { Situation } from '../situation.ts';
-import { changed, nameOf, namesOf } from '../state.ts';
-import type { Change, NodeCard, Participant, RendezvousState } from '../state.ts';
+import { leaseLength } from '../node-state.ts';
+import type { NodeState } from '../node-state.ts';
+import { changed, nameOf, namesOf } from '../rendezvous-state.ts';
+import type { Change, NodeCard, Participant, RendezvousState } from '../rendezvous-state.ts';
 import { write } from '../step.ts';
 import type { Clock, End, Step } from '../step.ts';
 
 /** Ends this node if another node has refused it. */
-export function refusalToRead(state: RendezvousState, { card }: Situation): Step | undefined {
+export function readRefusal(state: RendezvousState, { card }: NodeState): Step | undefined {
   const refusal = state.refused.find(({ id }) => id === card.id);
   if (!refusal) return undefined;
   const end: End = { kind: 'refused', why: refusal.why };
@@ -16,9 +16,9 @@ export function refusalToRead(state: RendezvousState, { card }: Situation): Step
 }
 
 /** Removes nodes without heartbeats. Only the node that serves the store checks them: if it ends, so does the store. */
-export function whatTheHostHears(
+export function removeDeadNodes(
   state: RendezvousState,
-  { silent, card, timing }: Situation,
+  { silent, card, timing }: NodeState,
   clock: Clock,
 ): Step | undefined {
   const isSilent = ({ id }: NodeCard) => id !== card.id && silent.has(id);
@@ -34,11 +34,11 @@ export function whatTheHostHears(
           participants: state.participants.filter((other) => !dead.includes(other)),
           sameNodes: state.sameNodes && dead.length === 0,
         }
-      : buryThem(state, dead);
+      : markDead(state, dead);
   return write(state, { ...change, waitList }, clock, what);
 }
 
-function buryThem(state: RendezvousState, dead: readonly Participant[]): Change {
+function markDead(state: RendezvousState, dead: readonly Participant[]): Change {
   const participants = state.participants.map((other) =>
     dead.includes(other) ? { ...other, gone: 'died' as const } : other,
   );
@@ -51,7 +51,7 @@ function buryThem(state: RendezvousState, dead: readonly Participant[]): Change 
 }
 
 /** A live node refuses another node with the same node rank. A dead node cannot, so it is replaced. */
-export function objection(state: RendezvousState, { card }: Situation, clock: Clock): Step | undefined {
+export function refuseDuplicateRank(state: RendezvousState, { card }: NodeState, clock: Clock): Step | undefined {
   if (state.terms.backend === 'c10d' || state.phase === 'closed') return undefined;
   const holds = state.participants.some((other) => other.card.id === card.id && !other.gone);
   const rival = holds && state.waitList.find((other) => other.nodeRank === card.nodeRank);

@@ -1,12 +1,12 @@
-import { admit, newParticipant } from '../places.ts';
+import { admit, newParticipant } from '../participants.ts';
 import { afterRound } from '../restart-policy.ts';
-import type { Change, EndOfRound, RendezvousState, RootCause, Verdict } from '../state.ts';
-import { nameOf } from '../state.ts';
+import type { Change, EndOfRound, RendezvousState, RootCause, Verdict } from '../rendezvous-state.ts';
+import { nameOf } from '../rendezvous-state.ts';
 import { write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** A round ends when all workers of all its nodes have ended. The first node that sees it decides what follows. */
-export function conclude(state: RendezvousState, clock: Clock): Step | undefined {
+export function decideNextRound(state: RendezvousState, clock: Clock): Step | undefined {
   if (state.phase !== 'ending' || state.participants.some(({ report, gone }) => !report && !gone))
     return undefined;
   const { terms, because, rootCause } = state;
@@ -19,7 +19,7 @@ export function conclude(state: RendezvousState, clock: Clock): Step | undefined
     return write(state, { phase: 'closed', verdict }, clock, `the job failed: ${decision.reason}`);
   }
   const { restartsUsed, lastStartUpFailure } = decision.budget;
-  const change = { ...nextGathering(state), restartsUsed, lastStartUpFailure };
+  const change = { ...nextRound(state), restartsUsed, lastStartUpFailure };
   const what = `round ${state.round} ended: ${describeGone(state) ?? describeEnd(because, rootCause)}; ${decision.reason}`;
   return write(state, change, clock, what);
 }
@@ -28,7 +28,7 @@ function nodesChanged({ participants, because }: RendezvousState): boolean {
   return participants.some(({ gone }) => gone !== undefined) || because?.kind !== 'failed';
 }
 
-function nextGathering(state: RendezvousState): Change {
+function nextRound(state: RendezvousState): Change {
   const round = state.highestRound + 1;
   const survivors = state.participants.flatMap(({ card, gone }, rank) =>
     gone ? [] : [newParticipant(card, rank)],

@@ -1,14 +1,14 @@
-import { describeRange, inOrderOfRank } from '../places.ts';
-import { leaseLength } from '../situation.ts';
-import type { Situation } from '../situation.ts';
-import { nameOf, namesOf } from '../state.ts';
-import type { RendezvousState } from '../state.ts';
+import { describeRange, sortByGroupRank } from '../participants.ts';
+import { leaseLength } from '../node-state.ts';
+import type { NodeState } from '../node-state.ts';
+import { nameOf, namesOf } from '../rendezvous-state.ts';
+import type { RendezvousState } from '../rendezvous-state.ts';
 import { write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** This node has joined and waits until enough nodes have joined. */
-export function gather(state: RendezvousState, situation: Situation, clock: Clock): Step {
-  const { card, leaving, timing, joiningSince } = situation;
+export function waitForPeers(state: RendezvousState, nodeState: NodeState, clock: Clock): Step {
+  const { card, leaving, timing, joiningSince } = nodeState;
   const others = state.participants.filter((other) => other.card.id !== card.id);
   const without = { participants: others, sameNodes: false };
   if (leaving !== undefined) {
@@ -19,8 +19,8 @@ export function gather(state: RendezvousState, situation: Situation, clock: Cloc
   }
   const missing = state.terms.min - state.participants.length;
   if (missing <= 0) {
-    const leftMs = lastCallLeft(state, situation, clock.now);
-    return leftMs > 0 ? { kind: 'wait', reason: describeLastCall(state, leftMs) } : giveRanks(state, clock);
+    const leftMs = lastCallLeft(state, nodeState, clock.now);
+    return leftMs > 0 ? { kind: 'wait', reason: describeLastCall(state, leftMs) } : assignRanks(state, clock);
   }
   if (clock.now - joiningSince < timing.joinTimeoutMs)
     return { kind: 'wait', reason: describeMissing(state, missing) };
@@ -29,23 +29,23 @@ export function gather(state: RendezvousState, situation: Situation, clock: Cloc
 }
 
 /** Milliseconds for which more nodes may join after the minimum is reached. */
-function lastCallLeft(state: RendezvousState, situation: Situation, now: number): number {
-  const { enoughSince, incarnationSince, timing } = situation;
+function lastCallLeft(state: RendezvousState, nodeState: NodeState, now: number): number {
+  const { enoughSince, incarnationSince, timing } = nodeState;
   const isFull = state.participants.length === state.terms.max || state.sameNodes;
   const lastCallOver = isFull ? now : (enoughSince ?? now) + timing.lastCallMs;
-  const lostRoundsOver = mayBeOthers(state, isFull) ? incarnationSince + leaseLength(timing) : now;
+  const lostRoundsOver = absentNodesMayRun(state, isFull) ? incarnationSince + leaseLength(timing) : now;
   return Math.max(lastCallOver, lostRoundsOver) - now;
 }
 
 /** Whether absent nodes may still run a round of a lost store, until their lease expires. */
-function mayBeOthers(state: RendezvousState, isFull: boolean): boolean {
+function absentNodesMayRun(state: RendezvousState, isFull: boolean): boolean {
   const here = new Set(state.participants.map(({ card }) => card.id));
   const known = state.mayStillRun.some((id) => !here.has(id));
   return state.roundsBegun === 0 && (known || !isFull);
 }
 
-function giveRanks(state: RendezvousState, clock: Clock): Step {
-  const participants = inOrderOfRank(state.participants, state.terms);
+function assignRanks(state: RendezvousState, clock: Clock): Step {
+  const participants = sortByGroupRank(state.participants, state.terms);
   const names = namesOf(participants.map(({ card }) => card));
   const count = participants.length === 1 ? '1 node' : `${participants.length} nodes`;
   const change = {

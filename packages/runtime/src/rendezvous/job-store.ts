@@ -8,7 +8,7 @@ import type { StoreClient } from '../store/index.ts';
 import { WaitReporter, formatDuration } from '../store/wait-reporter.ts';
 import { isThisHost } from './this-host.ts';
 
-export interface MeetingPlaceOptions {
+export interface JobStoreOptions {
   /** Address of the job's store, the same on all nodes. */
   readonly endpoint: HostPort;
   /**
@@ -26,12 +26,12 @@ export interface MeetingPlaceOptions {
 /** Milliseconds between two attempts to resolve the endpoint's name. */
 const resolveEveryMs = 500;
 
-/** The store at the endpoint, through which the nodes of a job communicate; one of them serves it. */
-export class MeetingPlace {
-  readonly #options: MeetingPlaceOptions;
+/** The store of the rendezvous, at the endpoint of the job. One node serves it. */
+export class JobStore {
+  readonly #options: JobStoreOptions;
   #server: StoreServer | undefined;
 
-  constructor(options: MeetingPlaceOptions) {
+  constructor(options: JobStoreOptions) {
     this.#options = options;
   }
 
@@ -40,12 +40,12 @@ export class MeetingPlace {
   }
 
   /** Whether this process serves the store. */
-  get isHosted(): boolean {
+  get isServer(): boolean {
     return this.#server !== undefined;
   }
 
   /** The address at which this node and its workers reach the store. */
-  get reachedAt(): HostPort {
+  get localEndpoint(): HostPort {
     const { host, port } = this.#options.endpoint;
     return { host: this.#server && !isLoopback(host) ? '127.0.0.1' : host, port };
   }
@@ -56,12 +56,12 @@ export class MeetingPlace {
    * @throws StoreTimeoutError if the name does not resolve in time.
    * @throws RingrunError `ERR_PORT_IN_USE` if this node has to serve the store and cannot bind the port.
    */
-  async arrive(): Promise<void> {
+  async serveIfLocal(): Promise<void> {
     const { isHost } = this.#options;
     if (this.#server) return;
     if (isHost === false) return;
-    const isHere = isHost === true ? !(await this.#isHostedElsewhere()) : await this.#isHere();
-    if (isHere) await this.#host();
+    const isLocal = isHost === true ? !(await this.#isServedElsewhere()) : await this.#isLocal();
+    if (isLocal) await this.#serve();
   }
 
   /**
@@ -70,10 +70,10 @@ export class MeetingPlace {
    * @throws StoreTimeoutError if no store accepts the connection in time.
    */
   async connect(): Promise<StoreClient> {
-    await this.arrive();
+    await this.serveIfLocal();
     const { joinTimeoutMs, answerTimeoutMs, log } = this.#options;
     const times = { timeoutMs: joinTimeoutMs, callTimeoutMs: answerTimeoutMs };
-    return connectStore({ ...this.reachedAt, ...times, log });
+    return connectStore({ ...this.localEndpoint, ...times, log });
   }
 
   async close(): Promise<void> {
@@ -81,7 +81,7 @@ export class MeetingPlace {
     this.#server = undefined;
   }
 
-  async #host(): Promise<void> {
+  async #serve(): Promise<void> {
     const { host, port } = this.#options.endpoint;
     // In a pod, MASTER_ADDR of the master may be localhost, while the other nodes use its service's name.
     const isForAll = !isLoopback(host) || process.env['KUBERNETES_SERVICE_HOST'] !== undefined;
@@ -98,19 +98,19 @@ export class MeetingPlace {
    * Whether another host already answers at the endpoint, although this node has to serve the store: two nodes have
    * rank 0. This one joins the other store, where it is refused by name, instead of waiting alone in its own.
    */
-  async #isHostedElsewhere(): Promise<boolean> {
+  async #isServedElsewhere(): Promise<boolean> {
     const { endpoint } = this.#options;
     return (await isThisHost(endpoint.host)) === false && (await probe(endpoint)).kind === 'accepted';
   }
 
   /** Whether the endpoint is on this host. Waits until its name resolves. */
-  async #isHere(): Promise<boolean> {
+  async #isLocal(): Promise<boolean> {
     const { endpoint, joinTimeoutMs, log } = this.#options;
     const lines = new WaitReporter(undefined, log);
     const startedAt = performance.now();
     for (;;) {
-      const isHere = await isThisHost(endpoint.host);
-      if (isHere !== undefined) return isHere;
+      const isLocal = await isThisHost(endpoint.host);
+      if (isLocal !== undefined) return isLocal;
       const what = `the store at ${formatHostPort(endpoint)}: the name ${endpoint.host} does not resolve`;
       if (performance.now() - startedAt >= joinTimeoutMs) {
         throw new StoreTimeoutError(
