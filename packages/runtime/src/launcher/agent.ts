@@ -41,8 +41,8 @@ export interface StartedWorkers {
 export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number): StartedWorkers {
   let state: Supervision = { phase: 'running' };
   let killTimer: NodeJS.Timeout | undefined;
-  let tellFailing!: () => void;
-  const failing = new Promise<void>((resolve) => (tellFailing = resolve));
+  let resolveFailing!: () => void;
+  const failing = new Promise<void>((resolve) => (resolveFailing = resolve));
   const left = new Set<Worker>();
 
   return {
@@ -85,7 +85,7 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
   async function seeOff(worker: Worker): Promise<WorkerOutcome> {
     const outcome = await worker.ended;
     if (outcome.exitCode !== 0) {
-      if (state.phase === 'running') tellFailing();
+      if (state.phase === 'running') resolveFailing();
       follow(onWorkerFailed(state, performance.now(), gracePeriodMs));
     }
     await endLeftovers(worker);

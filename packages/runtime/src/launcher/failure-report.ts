@@ -2,7 +2,7 @@ import type { ErrorRecord } from '../errors/error-record.ts';
 import { describeSignal, exitCodeOf } from './signal-words.ts';
 import type { WorkerOutcome } from './worker.ts';
 
-/** The workers of this node in one attempt, as reported if any of them failed. */
+/** The workers of this node in one round, as reported if any of them failed. */
 export interface FailedRun {
   host: string;
   /** Milliseconds since the epoch. */
@@ -59,18 +59,20 @@ export function findRootCause(workers: readonly WorkerRecord[]): WorkerRecord | 
     .sort((a, b) => Number(isConsequence(a)) - Number(isConsequence(b)) || failedAt(a) - failedAt(b))[0];
 }
 
-function failedByItself({ exitCode, signal, told, forced }: WorkerOutcome): boolean {
+function failedByItself({ exitCode, signal, sentSignal, forced }: WorkerOutcome): boolean {
   if (exitCode === 0) return false;
-  const diedAsTold = told !== undefined && signal !== null && (signal === told.signal || forced);
-  const exitedAsTold = told !== undefined && exitCode === exitCodeOf(told.signal);
-  return !diedAsTold && !exitedAsTold;
+  const diedOfIt = sentSignal !== undefined && signal !== null && (signal === sentSignal.signal || forced);
+  const exitedOnIt = sentSignal !== undefined && exitCode === exitCodeOf(sentSignal.signal);
+  return !diedOfIt && !exitedOnIt;
 }
 
 /** Whether another failure must have preceded this one. */
 export function isConsequence(worker: WorkerRecord): boolean {
   const { outcome, error } = worker;
   if (consequences.has(error?.code ?? '')) return true;
-  return outcome.told !== undefined && outcome.signal === null && failedAt(worker) >= outcome.told.at;
+  return (
+    outcome.sentSignal !== undefined && outcome.signal === null && failedAt(worker) >= outcome.sentSignal.at
+  );
 }
 
 /** Milliseconds since the epoch. */
@@ -142,13 +144,14 @@ function describeOther({ outcome, error }: WorkerRecord): string {
   return `  rank ${outcome.rank} (pid ${outcome.pid ?? 'none'}) ${describeOtherEnd(outcome)}${error ? `: ${headline(error)}${during}` : ''}`;
 }
 
-function describeOtherEnd({ exitCode, signal, told, forced, startError }: WorkerOutcome): string {
+function describeOtherEnd({ exitCode, signal, sentSignal, forced, startError }: WorkerOutcome): string {
   if (startError !== undefined) return `could not be started: ${startError}`;
   if (exitCode === 0) return 'finished with exit code 0';
-  if (signal === 'SIGKILL' && forced) return `did not end on ${told!.signal} and was killed by the launcher`;
+  if (signal === 'SIGKILL' && forced)
+    return `did not end on ${sentSignal!.signal} and was killed by the launcher`;
   if (signal)
-    return signal === told?.signal ? `ended by ${signal} from the launcher` : `was killed by ${signal}`;
-  return `exited with code ${exitCode ?? 'unknown'}${told ? ` after ${told.signal} from the launcher` : ''}`;
+    return signal === sentSignal?.signal ? `ended by ${signal} from the launcher` : `was killed by ${signal}`;
+  return `exited with code ${exitCode ?? 'unknown'}${sentSignal ? ` after ${sentSignal.signal} from the launcher` : ''}`;
 }
 
 function firstLine(text: string): string {

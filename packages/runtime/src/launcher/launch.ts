@@ -3,8 +3,8 @@ import { afterRound } from '../rendezvous/restart-policy.ts';
 import type { Budget } from '../rendezvous/restart-policy.ts';
 import type { Round } from '../rendezvous/round.ts';
 import { StoreServer } from '../store/server.ts';
-import { Attempts } from './attempts.ts';
-import type { Attempt } from './attempts.ts';
+import { WorkerLauncher } from './worker-launcher.ts';
+import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
@@ -21,21 +21,21 @@ import { writeTerminationLog } from './termination-log.ts';
  */
 export async function launch(options: LaunchOptions, executable: Executable): Promise<number> {
   const signals = new EndingSignals(options.signalsToHandle);
-  const attempts = await Attempts.prepare(options, executable);
+  const launcher = await WorkerLauncher.prepare(options, executable);
   try {
-    if (options.nodes.max === 1) return await launchAlone(options, attempts, signals);
+    if (options.nodes.max === 1) return await launchSingleNode(options, launcher, signals);
     // Loaded only for several nodes.
-    const { launchTogether } = await import('./launch-together.ts');
-    return await launchTogether(options, attempts, signals);
+    const { launchMultiNode } = await import('./launch-multi-node.ts');
+    return await launchMultiNode(options, launcher, signals);
   } finally {
-    attempts.dispose();
+    launcher.dispose();
   }
 }
 
 /** Runs a job on this node alone. */
-async function launchAlone(
+async function launchSingleNode(
   options: LaunchOptions,
-  attempts: Attempts,
+  launcher: WorkerLauncher,
   signals: EndingSignals,
 ): Promise<number> {
   // Loopback only: no other host may connect.
@@ -43,20 +43,20 @@ async function launchAlone(
   const over = new AbortController();
   const runId = options.runId ?? randomUUID();
   let budget: Budget = { maxRestarts: options.maxRestarts, restartsUsed: 0, lastStartUpFailure: undefined };
-  let attempt: Attempt | undefined;
-  let told: NodeJS.Signals | undefined;
+  let workers: LaunchedWorkers | undefined;
+  let endSignal: NodeJS.Signals | undefined;
   const listen = (signal: NodeJS.Signals): void => {
-    told ??= signal;
-    attempt?.onSignal(signal);
+    endSignal ??= signal;
+    workers?.onSignal(signal);
   };
   signals.listen(listen, over.signal);
   try {
-    for (let number = 1; ; number += 1) {
-      const round = await settleRound(options, attempts, { number, runId, store });
-      // The signal arrived between two attempts, or before the first.
-      if (told) return exitCodeOf(told);
-      attempt = attempts.start(round);
-      const next = conclude(await attempt.ended, budget);
+    for (let restartCount = 0; ; restartCount += 1) {
+      const round = await settleRound(options, launcher, { restartCount, runId, store });
+      // The signal arrived between two rounds, or before the first.
+      if (endSignal) return exitCodeOf(endSignal);
+      workers = launcher.start(round);
+      const next = conclude(await workers.ended, budget);
       if ('exitCode' in next) return next.exitCode;
       budget = next.budget;
     }
@@ -68,7 +68,7 @@ async function launchAlone(
 
 /** Prints how an attempt failed, and decides whether the workers are restarted. */
 function conclude(
-  { outcome, run }: Awaited<Attempt['ended']>,
+  { outcome, run }: Awaited<LaunchedWorkers['ended']>,
   budget: Budget,
 ): { exitCode: number } | { budget: Budget } {
   if (outcome.endedBy) {
@@ -91,15 +91,14 @@ function conclude(
 
 async function settleRound(
   options: LaunchOptions,
-  { processesPerNode }: Attempts,
-  { number, runId, store }: { number: number; runId: string; store: StoreServer },
+  { processesPerNode }: WorkerLauncher,
+  { restartCount, runId, store }: { restartCount: number; runId: string; store: StoreServer },
 ): Promise<Round> {
   // After the store has bound its port, so that the two differ.
   const masterPort = await settleMasterPort(options.masterPort);
   return {
-    number,
     runId,
-    restartCount: number - 1,
+    restartCount,
     groupRank: 0,
     groupWorldSize: 1,
     processesPerNode: [processesPerNode],

@@ -38,7 +38,7 @@ export interface WorkerOutcome {
   /** Why the process did not start. */
   startError: string | undefined;
   /** The first signal from the launcher, and its time in milliseconds since the epoch. */
-  told: { signal: NodeJS.Signals; at: number } | undefined;
+  sentSignal: { signal: NodeJS.Signals; at: number } | undefined;
   /** Whether the launcher sent SIGKILL. */
   forced: boolean;
   /** Milliseconds since the epoch. */
@@ -54,7 +54,7 @@ export class Worker {
   readonly pid: number | undefined;
   /** Resolves when the process itself has ended; its child processes may still run. Never rejects. */
   readonly ended: Promise<WorkerOutcome>;
-  #told: WorkerOutcome['told'];
+  #sentSignal: WorkerOutcome['sentSignal'];
   #forced = false;
   #hasEnded = false;
   readonly #guard: Guard | undefined;
@@ -74,7 +74,7 @@ export class Worker {
         rank,
         localRank,
         pid: child.pid,
-        told: this.#told,
+        sentSignal: this.#sentSignal,
         forced: this.#forced,
         endedAt: Date.now(),
         ...outcome,
@@ -86,7 +86,7 @@ export class Worker {
   signalGroup(signal: NodeJS.Signals): void {
     if (this.pid === undefined) return;
     if (!this.#hasEnded) {
-      this.#told ??= { signal, at: Date.now() };
+      this.#sentSignal ??= { signal, at: Date.now() };
       this.#forced ||= signal === 'SIGKILL';
     }
     signalProcessGroup(this.pid, signal);

@@ -26,7 +26,11 @@ export function mustBeGoneAt({ renewedAt, lengthMs }: Lease): number {
 export type Liveness = ReadonlyMap<string, { readonly count: number; readonly since: number }>;
 
 /** Updates `liveness` with counters read at `now`. Nodes that are not in `counts` are removed. */
-export function updateLiveness(liveness: Liveness, counts: ReadonlyMap<string, number>, now: number): Liveness {
+export function updateLiveness(
+  liveness: Liveness,
+  counts: ReadonlyMap<string, number>,
+  now: number,
+): Liveness {
   return new Map(
     [...counts].map(([id, count]) => {
       const before = liveness.get(id);

@@ -19,7 +19,14 @@ import {
   onStoreLost,
 } from './node-state.ts';
 import type { NodeState, Timing } from './node-state.ts';
-import type { JobEvent, JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './rendezvous-state.ts';
+import type {
+  JobEvent,
+  JobTerms,
+  NodeCard,
+  RendezvousState,
+  RootCause,
+  WorkersEnd,
+} from './rendezvous-state.ts';
 import type { End, Step } from './step.ts';
 import { RendezvousClient, isFatal, isLost, isSame } from './rendezvous-client.ts';
 import type { StoredState } from './rendezvous-client.ts';

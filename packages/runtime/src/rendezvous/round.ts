@@ -2,12 +2,16 @@ import { formatHostPort } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import type { RendezvousState } from './rendezvous-state.ts';
 
-/** One start of all workers, as seen by one node. */
+/**
+ * One start of all workers, as seen by one node. The rendezvous counts rounds from 1 (`RendezvousState.round`); the
+ * launcher and its workers use `restartCount`, which is that number minus 1.
+ */
 export interface Round {
-  /** From 1, unique within a job. */
-  readonly number: number;
   readonly runId: string;
-  /** RINGRUN_RESTART_COUNT: `number` - 1. Unique per round, because it is the prefix of the workers' store keys. */
+  /**
+   * RINGRUN_RESTART_COUNT: number of rounds before this one, from 0. Unlike `RendezvousState.restartsUsed`, it counts
+   * restarts after a change of nodes too. Unique per round, because it is the prefix of the workers' store keys.
+   */
   readonly restartCount: number;
   /** GROUP_RANK: rank of this node. */
   readonly groupRank: number;
@@ -27,7 +31,6 @@ export function roundOf(state: RendezvousState, id: string, store: HostPort): Ro
   const groupRank = state.participants.findIndex(({ card, gone }) => card.id === id && gone === undefined);
   if (state.phase !== 'running' || groupRank < 0 || !state.master) return undefined;
   return {
-    number: state.round,
     runId: state.runId,
     restartCount: state.round - 1,
     groupRank,

@@ -5,7 +5,7 @@ import type { WorkerRecord } from '../../src/launcher/failure-report.ts';
 import type { WorkerOutcome } from '../../src/launcher/worker.ts';
 
 const start = 1_000_000;
-const told = { signal: 'SIGTERM', at: start + 1000 } as const;
+const sentSignal = { signal: 'SIGTERM', at: start + 1000 } as const;
 
 function worker(rank: number, outcome: Partial<WorkerOutcome>, error?: Partial<ErrorRecord>): WorkerRecord {
   return {
@@ -16,7 +16,7 @@ function worker(rank: number, outcome: Partial<WorkerOutcome>, error?: Partial<E
       exitCode: null,
       signal: null,
       startError: undefined,
-      told: undefined,
+      sentSignal: undefined,
       forced: false,
       endedAt: start + 1000,
       ...outcome,
@@ -33,7 +33,7 @@ function worker(rank: number, outcome: Partial<WorkerOutcome>, error?: Partial<E
 }
 
 const finished = (rank: number) => worker(rank, { exitCode: 0 });
-const terminated = (rank: number) => worker(rank, { signal: 'SIGTERM', told });
+const terminated = (rank: number) => worker(rank, { signal: 'SIGTERM', sentSignal });
 const lostPeer = (rank: number, time: number) =>
   worker(
     rank,
@@ -52,7 +52,7 @@ describe('the root cause is', () => {
     ['no rank, if all ended well', [finished(0), finished(1)], undefined],
     [
       'no rank, if all ended by the signal of the launcher',
-      [terminated(0), worker(1, { exitCode: 143, told })],
+      [terminated(0), worker(1, { exitCode: 143, sentSignal })],
       undefined,
     ],
     ['the only failure', [terminated(0), worker(1, { exitCode: 3 })], 1],
@@ -80,7 +80,7 @@ describe('the root cause is', () => {
     ],
     [
       'a death by signal that the launcher detected after it had stopped all workers',
-      [lostPeer(0, start + 900), worker(1, { signal: 'SIGSEGV', told, endedAt: start + 1001 })],
+      [lostPeer(0, start + 900), worker(1, { signal: 'SIGSEGV', sentSignal, endedAt: start + 1001 })],
       1,
     ],
     [
@@ -96,7 +96,7 @@ describe('the root cause is', () => {
     [
       'not a worker that failed while it was stopped',
       [
-        worker(0, { exitCode: 1, told, endedAt: start + 1200 }, { time: start + 1100 }),
+        worker(0, { exitCode: 1, sentSignal, endedAt: start + 1200 }, { time: start + 1100 }),
         worker(1, { exitCode: 9, endedAt: start + 1300 }),
       ],
       1,
@@ -104,7 +104,7 @@ describe('the root cause is', () => {
     [
       'not a worker that the launcher killed',
       [
-        worker(0, { signal: 'SIGKILL', told, forced: true, endedAt: start + 10 }),
+        worker(0, { signal: 'SIGKILL', sentSignal, forced: true, endedAt: start + 10 }),
         worker(1, { exitCode: 5, endedAt: start + 20 }),
       ],
       1,
@@ -129,7 +129,7 @@ describe('the report', () => {
         lostPeer(0, start + 1100),
         terminated(1),
         worker(2, { signal: 'SIGKILL' }),
-        worker(3, { signal: 'SIGKILL', told, forced: true }),
+        worker(3, { signal: 'SIGKILL', sentSignal, forced: true }),
         finished(4),
       ],
     });

@@ -50,10 +50,10 @@ const deaf = `
 test('kills remaining workers after the grace period', async () => {
   const launched = launch(['--nproc', '2', '--grace-period', '1', temporaryScript('train.mjs', deaf)]);
   const pids = (await launched.marked('READY', 2)).map(([pid]) => Number(pid));
-  const told = performance.now();
+  const signalledAt = performance.now();
   process.kill(launched.pid, 'SIGTERM');
   const { code, stderr } = await launched.ended;
-  expect(performance.now() - told).toBeGreaterThan(990);
+  expect(performance.now() - signalledAt).toBeGreaterThan(990);
   expect(code).toBe(143);
   expect(stderr).toBe(
     'ringrun: ended by SIGTERM; 2 of 2 workers did not end within the grace period and were killed\n',

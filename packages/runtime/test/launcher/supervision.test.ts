@@ -46,22 +46,22 @@ describe('after a signal', () => {
   );
 
   test('a worker that fails while stopping is not the reason', () => {
-    const told = onSignal(running, 'SIGTERM', 1000, grace).state;
-    expect(onWorkerFailed(told, 1500, grace)).toEqual({ state: told });
+    const ending = onSignal(running, 'SIGTERM', 1000, grace).state;
+    expect(onWorkerFailed(ending, 1500, grace)).toEqual({ state: ending });
   });
 
   test('a second Ctrl-C kills at once, but a duplicate of the first does not', () => {
-    const told = onSignal(running, 'SIGINT', 1000, grace).state;
-    expect(onSignal(told, 'SIGINT', 1010, grace)).toEqual({ state: told });
-    expect(onSignal(told, 'SIGINT', 1500, grace)).toMatchObject({
+    const ending = onSignal(running, 'SIGINT', 1000, grace).state;
+    expect(onSignal(ending, 'SIGINT', 1010, grace)).toEqual({ state: ending });
+    expect(onSignal(ending, 'SIGINT', 1500, grace)).toMatchObject({
       send: 'SIGKILL',
       state: { because: 'SIGINT' },
     });
   });
 
   test('a second SIGTERM does not shorten the grace period', () => {
-    const told = onSignal(running, 'SIGTERM', 1000, grace).state;
-    expect(onSignal(told, 'SIGTERM', 9000, grace)).toEqual({ state: told });
+    const ending = onSignal(running, 'SIGTERM', 1000, grace).state;
+    expect(onSignal(ending, 'SIGTERM', 9000, grace)).toEqual({ state: ending });
   });
 
   test('the delay of the timer is 0 after the grace period, not negative', () => {
@@ -88,8 +88,8 @@ describe('at the end of a round', () => {
   });
 
   test('workers that are stopping already get no more time, and the delay is not negative', () => {
-    const told = onSignal(running, 'SIGTERM', 1000, grace).state;
-    expect(onRoundOver(told, 2000, 500)).toEqual({ state: { ...told, killAt: 2500, savingUntil: 2500 } });
+    const ending = onSignal(running, 'SIGTERM', 1000, grace).state;
+    expect(onRoundOver(ending, 2000, 500)).toEqual({ state: { ...ending, killAt: 2500, savingUntil: 2500 } });
     const failing = onWorkerFailed(running, 1000, grace).state;
     expect(onRoundOver(failing, 1000, grace)).toEqual({ state: failing });
   });

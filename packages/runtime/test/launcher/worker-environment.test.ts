@@ -10,7 +10,6 @@ import { launch, temporaryScript } from './fixtures/launched.ts';
 
 const job: JobSettings = {
   round: {
-    number: 3,
     runId: 'run-1',
     restartCount: 2,
     groupRank: 1,

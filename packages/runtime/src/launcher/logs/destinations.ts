@@ -27,8 +27,8 @@ export function needsFiles(options: LogOptions, count: number): boolean {
   return localRanks.some(isFile('stdout')) || localRanks.some(isFile('stderr'));
 }
 
-/** The position of a worker, as the prefix of its lines shows it. */
-export interface Place {
+/** The ranks of a worker in the prefix of its lines. */
+export interface WorkerRanks {
   role: string;
   rank: number;
   /** Rank of the node. */
@@ -38,6 +38,6 @@ export interface Place {
 }
 
 /** Returns `[default0]:`, as torchrun does; with several nodes `[1:default3]:` for rank 3 on node 1. */
-export function linePrefix({ role, rank, groupRank, groupWorldSize }: Place): string {
+export function linePrefix({ role, rank, groupRank, groupWorldSize }: WorkerRanks): string {
   return groupWorldSize === 1 ? `[${role}${rank}]:` : `[${groupRank}:${role}${rank}]:`;
 }

@@ -27,7 +27,7 @@ export class PrefixedLines {
     let text = '';
     for (const line of lines) text += this.#show(line);
     if (this.#begun.length >= longestLine) {
-      text += `${this.#tellRepeats()}${this.#prefix}${this.#begun}\n`;
+      text += `${this.#describeRepeats()}${this.#prefix}${this.#begun}\n`;
       this.#begun = '';
       this.#shown = undefined;
     }
@@ -36,14 +36,14 @@ export class PrefixedLines {
 
   /** Call when no output arrives for a while. Returns the count of repeated lines, if any. */
   pause(): Buffer {
-    return Buffer.from(this.#tellRepeats(), 'latin1');
+    return Buffer.from(this.#describeRepeats(), 'latin1');
   }
 
   /** Call at the end of the stream. Returns the count of repeated lines, and a last line without a line break. */
   end(): Buffer {
     const last = this.#begun === '' ? '' : this.#show(this.#begun);
     this.#begun = '';
-    return Buffer.from(last + this.#tellRepeats(), 'latin1');
+    return Buffer.from(last + this.#describeRepeats(), 'latin1');
   }
 
   #show(line: string): string {
@@ -51,13 +51,13 @@ export class PrefixedLines {
       this.#repeats += 1;
       return '';
     }
-    const before = this.#tellRepeats();
+    const before = this.#describeRepeats();
     this.#shown = line;
     return `${before}${this.#prefix}${line}\n`;
   }
 
   /** A single repeat is printed as it is: a count would not be shorter. */
-  #tellRepeats(): string {
+  #describeRepeats(): string {
     const repeats = this.#repeats;
     this.#repeats = 0;
     if (repeats === 0) return '';

@@ -7,15 +7,15 @@ import type { LogOptions } from '../options/launch-options.ts';
 import type { WorkerOutput } from '../worker.ts';
 import { ConsoleStream } from './console-stream.ts';
 import { destinationOf, linePrefix, needsFiles } from './destinations.ts';
-import type { Place, StreamName } from './destinations.ts';
+import type { WorkerRanks, StreamName } from './destinations.ts';
 import { Tail } from './tail.ts';
 
 /** A worker of this node, as the log files and the console name it. */
-export interface LoggedWorker extends Place {
+export interface LoggedWorker extends WorkerRanks {
   localRank: number;
 }
 
-/** The output of the workers of this node in one run: a folder per attempt and worker, as under torchrun. */
+/** The output of the workers of this node in one run: a folder per round and worker, as under torchrun. */
 export class RunLogs {
   /** `<log-dir>/<run id>_<random>`; undefined if no output is written to files. */
   readonly folder: string | undefined;
@@ -31,15 +31,15 @@ export class RunLogs {
     this.folder = needsFiles(options, count) ? makeRunFolder(options.directory, runId) : undefined;
   }
 
-  /** Opens files for the workers of attempt `number`: 0 for the first start, one more after each restart. */
-  attempt(number: number, workers: readonly LoggedWorker[]): AttemptLogs {
-    const folder = this.folder === undefined ? undefined : join(this.folder, `attempt_${number}`);
-    return new AttemptLogs(this.#options, this.#console, folder, workers);
+  /** Opens the files of the workers of one round, in `attempt_<restartCount>` as under torchrun. */
+  open(restartCount: number, workers: readonly LoggedWorker[]): RoundLogs {
+    const folder = this.folder === undefined ? undefined : join(this.folder, `attempt_${restartCount}`);
+    return new RoundLogs(this.#options, this.#console, folder, workers);
   }
 }
 
-/** The output of the workers of one attempt. */
-export class AttemptLogs {
+/** The output of the workers of one round. */
+export class RoundLogs {
   readonly #options: LogOptions;
   readonly #console: Readonly<Record<StreamName, ConsoleStream>>;
   readonly #folder: string | undefined;
@@ -77,7 +77,7 @@ export class AttemptLogs {
       : undefined;
   }
 
-  /** Call after all processes of the attempt have exited. Resolves when the console shows all output. Never rejects. */
+  /** Call after all these processes have exited. Resolves when the console shows all output. Never rejects. */
   async finish(): Promise<void> {
     await Promise.all(this.#tails.map((tail) => tail.finish()));
     for (const descriptor of this.#descriptors.splice(0)) closeSync(descriptor);

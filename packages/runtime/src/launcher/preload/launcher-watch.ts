@@ -25,11 +25,11 @@ new Socket({ fd: descriptor, readable: true, writable: false })
 function endWithEverything(): void {
   // The reader of stderr may have ended with the launcher, or be blocked.
   setTimeout(killGroup, mostMsForLastWords);
-  if (errorFile === undefined) sayWhy();
-  else rm(dirname(errorFile), { recursive: true, force: true }, sayWhy);
+  if (errorFile === undefined) reportReason();
+  else rm(dirname(errorFile), { recursive: true, force: true }, reportReason);
 }
 
-function sayWhy(): void {
+function reportReason(): void {
   const why = `its launcher (pid ${launcherPid}) has ended`;
   write(2, `ringrun: rank ${rank} (pid ${process.pid}) ends because ${why}\n`, killGroup);
 }

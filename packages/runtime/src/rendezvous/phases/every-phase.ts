@@ -51,7 +51,11 @@ function markDead(state: RendezvousState, dead: readonly Participant[]): Change 
 }
 
 /** A live node refuses another node with the same node rank. A dead node cannot, so it is replaced. */
-export function refuseDuplicateRank(state: RendezvousState, { card }: NodeState, clock: Clock): Step | undefined {
+export function refuseDuplicateRank(
+  state: RendezvousState,
+  { card }: NodeState,
+  clock: Clock,
+): Step | undefined {
   if (state.terms.backend === 'c10d' || state.phase === 'closed') return undefined;
   const holds = state.participants.some((other) => other.card.id === card.id && !other.gone);
   const rival = holds && state.waitList.find((other) => other.nodeRank === card.nodeRank);

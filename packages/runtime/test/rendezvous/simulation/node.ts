@@ -15,7 +15,12 @@ import { mustBeGoneAt, mustStopAt, silentNodes, updateLiveness } from '../../../
 import type { Liveness } from '../../../src/rendezvous/lease.ts';
 import { firstRankOf, roundOf } from '../../../src/rendezvous/round.ts';
 import { decodeState, encodeState } from '../../../src/rendezvous/rendezvous-state.ts';
-import type { JobTerms, NodeCard, RendezvousState, RootCause } from '../../../src/rendezvous/rendezvous-state.ts';
+import type {
+  JobTerms,
+  NodeCard,
+  RendezvousState,
+  RootCause,
+} from '../../../src/rendezvous/rendezvous-state.ts';
 import type { End, Step } from '../../../src/rendezvous/step.ts';
 import type { World } from './world.ts';
 import type { StoreAnswer } from './store.ts';

@@ -32,7 +32,8 @@ export class World {
   /** Called when a node starts the workers of a round. Throws if that violates an invariant. */
   onStart(node: SimulatedNode, incarnation: string, round: Round, ranks: readonly number[]): void {
     const { id } = node.card;
-    const key = `${incarnation} round ${round.number}`;
+    const number = round.restartCount + 1;
+    const key = `${incarnation} round ${number}`;
     if (round.groupRank === 0) {
       const leader = this.#leaders.get(key);
       if (leader !== undefined && leader !== id)
@@ -48,7 +49,7 @@ export class World {
       this.rounds += 1;
       this.agenda.after(this.#workLeft(), () => {
         const isWhole = started.every((other) => other.isAlive && other.nodeState.workers.kind === 'running');
-        if (isWhole) for (const other of started) other.finishWorkers(incarnation, round.number);
+        if (isWhole) for (const other of started) other.finishWorkers(incarnation, number);
       });
     }
   }

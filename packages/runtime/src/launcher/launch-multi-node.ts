@@ -9,7 +9,7 @@ import type { JobTerms, NodeCard, Verdict } from '../rendezvous/rendezvous-state
 import { advertisedAddress } from '../rendezvous/this-host.ts';
 import { isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
-import type { Attempt, Attempts } from './attempts.ts';
+import type { LaunchedWorkers, WorkerLauncher } from './worker-launcher.ts';
 import { LaunchError } from './launch-error.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { findFreePort } from './ports.ts';
@@ -26,15 +26,15 @@ const defaultPorts = { static: 29500, c10d: 29400 };
  *
  * @throws LaunchError if this node cannot reach or serve the store.
  */
-export async function launchTogether(
+export async function launchMultiNode(
   options: LaunchOptions,
-  attempts: Attempts,
+  launcher: WorkerLauncher,
   signals: EndingSignals,
 ): Promise<number> {
   const store = jobStoreOf(options);
   try {
     await store.serveIfLocal();
-    const { end, leftBy } = await runNode(options, attempts, signals, store);
+    const { end, leftBy } = await runNode(options, launcher, signals, store);
     return conclude(end, leftBy);
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
@@ -46,29 +46,29 @@ export async function launchTogether(
 
 async function runNode(
   options: LaunchOptions,
-  attempts: Attempts,
+  launcher: WorkerLauncher,
   signals: EndingSignals,
   store: JobStore,
 ): Promise<{ end: RendezvousEnd; leftBy: NodeJS.Signals | undefined }> {
   const leaving = new AbortController();
   const over = new AbortController();
   let leftBy: NodeJS.Signals | undefined;
-  let attempt: Attempt | undefined;
+  let workers: LaunchedWorkers | undefined;
   signals.listen((signal) => {
     leftBy ??= signal;
-    attempt?.onSignal(signal);
+    workers?.onSignal(signal);
     leaving.abort(leftBy);
   }, over.signal);
   const start = (round: Round): RunningWorkers => {
-    log(describePlace(round, attempts.processesPerNode));
-    attempt = attempts.start(round);
-    return runningWorkers(attempt);
+    log(describeRound(round, launcher.processesPerNode));
+    workers = launcher.start(round);
+    return runningWorkers(workers);
   };
   const { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs, closeTimeoutMs } =
     options.rendezvous.config;
   const rendezvous = new Rendezvous({
     store,
-    card: await cardOf(options, attempts, store),
+    card: await cardOf(options, launcher, store),
     terms: termsOf(options),
     timing: { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs },
     runId: options.runId ?? randomUUID(),
@@ -104,14 +104,14 @@ function termsOf({ nodes, runId, rendezvous, maxRestarts }: LaunchOptions): JobT
   return { id: runId ?? 'none', backend: rendezvous.backend, min: nodes.min, max: nodes.max, maxRestarts };
 }
 
-async function cardOf(options: LaunchOptions, attempts: Attempts, store: JobStore): Promise<NodeCard> {
+async function cardOf(options: LaunchOptions, launcher: WorkerLauncher, store: JobStore): Promise<NodeCard> {
   const isStatic = options.rendezvous.backend === 'static';
   return {
     id: randomUUID(),
     host: hostname(),
     pid: process.pid,
     address: options.localAddress ?? (await addressOf(isStatic && store.isServer, store.endpoint)),
-    processesPerNode: attempts.processesPerNode,
+    processesPerNode: launcher.processesPerNode,
     nodeRank: isStatic ? (options.nodeRank ?? 0) : undefined,
     machine: await hostIdentity(),
     hostsStore: store.isServer,
@@ -123,21 +123,21 @@ async function addressOf(isMaster: boolean, endpoint: HostPort): Promise<string>
   return isMaster && !isLoopback(endpoint.host) ? endpoint.host : advertisedAddress(endpoint.host);
 }
 
-function runningWorkers(attempt: Attempt): RunningWorkers {
-  const ended = attempt.ended.then(({ outcome, run }) => {
+function runningWorkers(workers: LaunchedWorkers): RunningWorkers {
+  const ended = workers.ended.then(({ outcome, run }) => {
     const rootCause = rootCauseOf(run);
-    const haveFinished = outcome.workers.every(({ exitCode, told }) => exitCode === 0 && !told);
+    const haveFinished = outcome.workers.every(({ exitCode, sentSignal }) => exitCode === 0 && !sentSignal);
     return { end: rootCause ? 'failed' : haveFinished ? 'finished' : 'stopped', rootCause } as const;
   });
-  return { failing: attempt.failing, ended, end: attempt.end };
+  return { failing: workers.failing, ended, end: workers.end };
 }
 
-function describePlace(
-  { number, groupRank, groupWorldSize, masterAddress, masterPort }: Round,
+function describeRound(
+  { restartCount, groupRank, groupWorldSize, masterAddress, masterPort }: Round,
   count: number,
 ): string {
   const workers = count === 1 ? '1 process' : `${count} processes`;
-  return `ringrun: round ${number}: starting ${workers} as node ${groupRank} of ${groupWorldSize}, MASTER_ADDR ${masterAddress}, MASTER_PORT ${masterPort}`;
+  return `ringrun: round ${restartCount + 1}: starting ${workers} as node ${groupRank} of ${groupWorldSize}, MASTER_ADDR ${masterAddress}, MASTER_PORT ${masterPort}`;
 }
 
 /** Prints how this node's part ended, and returns the exit code. */

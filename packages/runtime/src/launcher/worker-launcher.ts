@@ -11,7 +11,7 @@ import { readUsableCpus } from './cpus.ts';
 import type { Executable } from './executable.ts';
 import type { FailedRun } from './failure-report.ts';
 import { RunLogs } from './logs/run-logs.ts';
-import type { AttemptLogs } from './logs/run-logs.ts';
+import type { RoundLogs } from './logs/run-logs.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { readLimits, refuseTooMany } from './process-limits.ts';
 import { refuseUnknownRanks } from './logs/local-ranks.ts';
@@ -26,13 +26,13 @@ import type { JobSettings } from './worker-environment.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /** The workers of this node in one round. */
-export interface Attempt extends Omit<StartedWorkers, 'ended'> {
+export interface LaunchedWorkers extends Omit<StartedWorkers, 'ended'> {
   /** Resolves when all workers have ended and the console shows their output. */
   readonly ended: Promise<{ outcome: NodeOutcome; run: FailedRun }>;
 }
 
 /** Starts the workers of this node, once per round. */
-export class Attempts {
+export class WorkerLauncher {
   readonly processesPerNode: number;
   readonly #options: LaunchOptions;
   readonly #executable: Executable;
@@ -55,7 +55,7 @@ export class Attempts {
   }
 
   /** @throws LaunchError if this node cannot run the job with these options. */
-  static async prepare(options: LaunchOptions, executable: Executable): Promise<Attempts> {
+  static async prepare(options: LaunchOptions, executable: Executable): Promise<WorkerLauncher> {
     const node = {
       processesPerNode: readProcessCount(options.processesPerNode),
       usableCpus: readUsableCpus(),
@@ -63,10 +63,10 @@ export class Attempts {
     refuseTooMany(node.processesPerNode, readLimits(executable.kind));
     refuseUnknownRanks(options.logs, node.processesPerNode);
     const commandOf = await settleCommand(options, executable, node);
-    return new Attempts(options, executable, node, commandOf);
+    return new WorkerLauncher(options, executable, node, commandOf);
   }
 
-  start(round: Round): Attempt {
+  start(round: Round): LaunchedWorkers {
     const logs = this.#startLogs(round);
     const before = { startedAt: Date.now(), oomKills: readOomKills() };
     const workers = startWorkers(this.#plan(round, logs), this.#options.gracePeriodMs);
@@ -82,7 +82,7 @@ export class Attempts {
     if (this.#records !== undefined) rmSync(this.#records, { recursive: true, force: true });
   }
 
-  #startLogs(round: Round): AttemptLogs {
+  #startLogs(round: Round): RoundLogs {
     this.#logs ??= this.#openLogs(round.runId);
     const { groupRank, groupWorldSize } = round;
     const workers = Array.from({ length: this.processesPerNode }, (_, localRank) => ({
@@ -92,7 +92,7 @@ export class Attempts {
       groupRank,
       groupWorldSize,
     }));
-    return this.#logs.attempt(round.restartCount, workers);
+    return this.#logs.open(round.restartCount, workers);
   }
 
   #openLogs(runId: string): RunLogs {
@@ -102,7 +102,7 @@ export class Attempts {
     return logs;
   }
 
-  #plan(round: Round, logs: AttemptLogs): WorkerPlan[] {
+  #plan(round: Round, logs: RoundLogs): WorkerPlan[] {
     const { role, maxRestarts, gracePeriodMs } = this.#options;
     const { processesPerNode } = this;
     const usableCpus = this.#usableCpus;
@@ -135,7 +135,7 @@ export class Attempts {
     outcome: NodeOutcome,
     before: { startedAt: number; oomKills: number | undefined },
     round: Round,
-    logs: AttemptLogs,
+    logs: RoundLogs,
   ): FailedRun {
     return {
       host: hostname(),
@@ -149,8 +149,8 @@ export class Attempts {
     };
   }
 
-  #recordFile({ number }: Round, localRank: number): string | undefined {
-    return this.#records && join(this.#records, `round-${number}-local-rank-${localRank}.json`);
+  #recordFile({ restartCount }: Round, localRank: number): string | undefined {
+    return this.#records && join(this.#records, `restart-${restartCount}-local-rank-${localRank}.json`);
   }
 
   /**
