@@ -11,7 +11,7 @@ export interface Bucket {
   readonly gradients: Float32Array;
   readonly parameters: readonly DistributedParameter[];
   /** The gradient of each parameter: views of `gradients`. */
-  readonly places: readonly Float32Array[];
+  readonly gradientViews: readonly Float32Array[];
   /**
    * One number per parameter: 1 if this rank's loss has depended on it since the last average, else 0. After
    * the all-reduce it is 0 only if no rank used the parameter.
@@ -40,7 +40,7 @@ export function allocateBucket(
     data,
     gradients,
     parameters,
-    places: divide(gradients, parameters),
+    gradientViews: viewsOf(gradients, parameters),
     uses: tail.subarray(0, parameters.length),
     weight: tail.subarray(parameters.length),
     tail,
@@ -48,17 +48,17 @@ export function allocateBucket(
   };
 }
 
-function divide(gradients: Float32Array, parameters: readonly DistributedParameter[]): Float32Array[] {
+function viewsOf(gradients: Float32Array, parameters: readonly DistributedParameter[]): Float32Array[] {
   let offset = 0;
   return parameters.map(({ data }) => {
-    const place = gradients.subarray(offset, offset + data.length);
+    const view = gradients.subarray(offset, offset + data.length);
     offset += data.length;
-    return place;
+    return view;
   });
 }
 
 /** Multiplies this rank's gradients by its `weight`. */
-export function weigh({ gradients, weight: own }: Bucket, weight: number): void {
+export function applyWeight({ gradients, weight: own }: Bucket, weight: number): void {
   own[0] = weight;
   if (weight === 1) return;
   for (let i = 0; i < gradients.length; i += 1) gradients[i] *= weight;

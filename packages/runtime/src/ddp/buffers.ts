@@ -11,10 +11,10 @@ import { inStep } from './uneven-inputs.ts';
 export function broadcastBuffersSync(group: ProcessGroup, module: DistributedModule, src = 0): void {
   const buffers = buffersOf(module).map(bytesOf);
   if (buffers.length === 0 || group.size === 1) return;
-  const together = spaceFor(buffers);
-  if (group.rank === src) gather(buffers, together);
-  group.broadcastSync(together, { src });
-  if (group.rank !== src) spread(together, buffers);
+  const packed = allocateFor(buffers);
+  if (group.rank === src) pack(buffers, packed);
+  group.broadcastSync(packed, { src });
+  if (group.rank !== src) unpack(packed, buffers);
 }
 
 /** Asynchronous broadcasts of one model's buffers. */
@@ -64,7 +64,7 @@ export class BufferBroadcasts {
     try {
       broadcastBuffersSync(this.#group, this.#module, src);
     } catch (error) {
-      throw attributed(step, error);
+      throw withStep(step, error);
     }
     ddpEvents.emit('waited', 'buffers', since, performance.now());
   }
@@ -94,32 +94,32 @@ interface Broadcast extends BroadcastSettings {
 class BufferBroadcast implements Arrival {
   readonly #group: ProcessGroup;
   readonly #step: number | undefined;
-  readonly #gives: boolean;
+  readonly #isSource: boolean;
   readonly #ended: Promise<void>;
   #bytes: readonly Uint8Array[];
-  #together: Uint8Array;
+  #packed: Uint8Array;
   #before: BufferBroadcast | undefined;
-  #isOver = false;
+  #isComplete = false;
   #failure: Failure | undefined;
   #isAwaited = false;
 
   constructor(group: ProcessGroup, { bytes, before, src = 0, step }: Broadcast) {
     this.#group = group;
     this.#step = step;
-    this.#gives = group.rank === src;
+    this.#isSource = group.rank === src;
     this.#bytes = bytes;
-    this.#together = spaceFor(bytes);
+    this.#packed = allocateFor(bytes);
     this.#before = before;
-    if (this.#gives) {
+    if (this.#isSource) {
       before?.waitSync();
-      gather(bytes, this.#together);
+      pack(bytes, this.#packed);
     }
-    this.#ended = group.broadcast(this.#together, { src }).then(
+    this.#ended = group.broadcast(this.#packed, { src }).then(
       () => {
         this.#succeed();
       },
       (error: unknown) => {
-        this.#failure = { error: attributed(step, error), isKnown: false };
+        this.#failure = { error: withStep(step, error), isReported: false };
         this.#release();
       },
     );
@@ -127,54 +127,54 @@ class BufferBroadcast implements Arrival {
 
   /** The rank that gives the values has them. */
   get hasArrived(): boolean {
-    return this.#gives || (this.#isOver && this.#failure === undefined);
+    return this.#isSource || (this.#isComplete && this.#failure === undefined);
   }
 
   wait(): Promise<void> | undefined {
-    if (!this.#isOver) return this.#waitUntilOver();
-    return this.#failure === undefined || this.#failure.isKnown ? undefined : this.#waitUntilOver();
+    if (!this.#isComplete) return this.#waitUntilComplete();
+    return this.#failure === undefined || this.#failure.isReported ? undefined : this.#waitUntilComplete();
   }
 
   /** The source rank does not wait: it already has the values. */
   waitSync(): void {
-    if (this.#failure && !this.#failure.isKnown) throw this.#toldFailure();
-    if (this.#isOver || this.#gives) return;
+    if (this.#failure && !this.#failure.isReported) throw this.#reportFailure();
+    if (this.#isComplete || this.#isSource) return;
     const since = performance.now();
     try {
       this.#group.settleSync();
     } catch (error) {
-      throw attributed(this.#step, error);
+      throw withStep(this.#step, error);
     }
     ddpEvents.emit('waited', 'buffers', since, performance.now());
     this.#succeed();
   }
 
-  async #waitUntilOver(): Promise<void> {
+  async #waitUntilComplete(): Promise<void> {
     const isFirst = !this.#isAwaited;
     this.#isAwaited = true;
     const since = performance.now();
     await this.#ended;
-    if (this.#failure) throw this.#toldFailure();
+    if (this.#failure) throw this.#reportFailure();
     if (isFirst) ddpEvents.emit('waited', 'buffers', since, performance.now());
   }
 
-  #toldFailure(): Error {
-    this.#failure!.isKnown = true;
+  #reportFailure(): Error {
+    this.#failure!.isReported = true;
     return this.#failure!.error as Error;
   }
 
   /** Earlier broadcasts are complete too, but may not have been processed yet. */
   #succeed(): void {
-    if (this.#isOver) return;
+    if (this.#isComplete) return;
     if (this.#before) this.#before.#succeed();
-    if (!this.#gives) spread(this.#together, this.#bytes);
+    if (!this.#isSource) unpack(this.#packed, this.#bytes);
     this.#release();
   }
 
   #release(): void {
-    this.#isOver = true;
+    this.#isComplete = true;
     this.#bytes = [];
-    this.#together = new Uint8Array();
+    this.#packed = new Uint8Array();
     this.#before = undefined;
   }
 }
@@ -182,10 +182,10 @@ class BufferBroadcast implements Arrival {
 interface Failure {
   readonly error: unknown;
   /** Whether a caller has received it. */
-  isKnown: boolean;
+  isReported: boolean;
 }
 
-function attributed(step: number | undefined, error: unknown): unknown {
+function withStep(step: number | undefined, error: unknown): unknown {
   return step === undefined ? error : inStep(step, error);
 }
 
@@ -193,7 +193,7 @@ function buffersOf(module: DistributedModule): DistributedBuffer[] {
   return Array.from(module.namedBuffers(), ([, buffer]) => buffer);
 }
 
-function spaceFor(buffers: readonly Uint8Array[]): Uint8Array {
+function allocateFor(buffers: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(buffers.reduce((sum, { length }) => sum + length, 0));
 }
 
@@ -201,18 +201,18 @@ export function bytesOf({ data }: DistributedBuffer): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-function gather(buffers: readonly Uint8Array[], together: Uint8Array): void {
+function pack(buffers: readonly Uint8Array[], packed: Uint8Array): void {
   let offset = 0;
   for (const bytes of buffers) {
-    together.set(bytes, offset);
+    packed.set(bytes, offset);
     offset += bytes.length;
   }
 }
 
-function spread(together: Uint8Array, buffers: readonly Uint8Array[]): void {
+function unpack(packed: Uint8Array, buffers: readonly Uint8Array[]): void {
   let offset = 0;
   for (const bytes of buffers) {
-    bytes.set(together.subarray(offset, offset + bytes.length));
+    bytes.set(packed.subarray(offset, offset + bytes.length));
     offset += bytes.length;
   }
 }

@@ -6,7 +6,7 @@ import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
 import type { DistributedModule } from './distributed-module.ts';
 import { ddpEvents } from './events.ts';
 import type { CommHook } from './hooks/index.ts';
-import { Join, joinOptions, refuseCollectives, type JoinOptions } from './join.ts';
+import { Join, joinOptions, requireNoCollectives, type JoinOptions } from './join.ts';
 import { requireSameModel } from './model-agreement.ts';
 import {
   checkedSettings,
@@ -22,7 +22,13 @@ import { UnusedParameters } from './unused-parameters.ts';
 export interface ForwardModule extends DistributedModule {
   /** Computes the model's output. DistributedDataParallel passes its inputs on unchanged. */
   forward(...inputs: never[]): unknown;
+  /** Switches to training mode, or to evaluation mode if `mode` is false. Omit it if there are no modes. */
+  train?(mode?: boolean): unknown;
 }
+
+/** The library's own type of the model's parameters. */
+type ParameterOf<M extends DistributedModule> =
+  ReturnType<M['namedParameters']> extends Iterable<readonly [string, infer Parameter]> ? Parameter : never;
 
 /**
  * Trains one model on every rank's own data (torch.nn.parallel.DistributedDataParallel).
@@ -34,7 +40,7 @@ export interface ForwardModule extends DistributedModule {
  * Create the optimizer from the same parameters, before or after wrapping: wrapping keeps their arrays.
  */
 export class DistributedDataParallel<M extends ForwardModule> {
-  /** The wrapped model. Use it for its own methods, for saving and for evaluation. */
+  /** The wrapped model. Use it for its own methods and for saving. */
   readonly module: M;
   readonly #group: ProcessGroup;
   readonly #settings: Settings;
@@ -85,7 +91,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
    * `data` earlier blocks until the broadcast is complete.
    */
   forward(...inputs: Parameters<M['forward']>): ReturnType<M['forward']> {
-    if (this.module.training !== false) this.#beforeTrainingForward(inputs);
+    if (this.training) this.#beforeTrainingForward(inputs);
     return this.module.forward(...inputs) as ReturnType<M['forward']>;
   }
 
@@ -131,7 +137,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
    */
   async join<Result>(run: () => Promise<Result>, options: JoinOptions = {}): Promise<Result> {
     requireOptions('join', options, joinOptions);
-    refuseCollectives(this.module);
+    requireNoCollectives(this.module);
     if (this.#join !== undefined) {
       throw new RingrunError(
         'ERR_JOIN_UNDER_WAY',
@@ -142,7 +148,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     try {
       if (this.#broadcastsBuffers) await this.#buffers.run();
       const [result, furthest] = await this.#join.trainThenFollow(run, options);
-      if (furthest !== undefined) await this.#takeStateOf(furthest);
+      if (furthest !== undefined) await this.#broadcastStateOf(furthest);
       return result;
     } finally {
       this.#join = undefined;
@@ -158,7 +164,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
    */
   setBatchSize(samples: number): void {
     const checked = checkedBatchSize(samples);
-    this.#join?.weights.fix(checked);
+    this.#join?.weights.setSamples(checked);
   }
 
   /**
@@ -191,22 +197,61 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /** Names and parameters of the wrapped model, without a prefix (torch adds `module.`). */
+  /**
+   * Whether the model is in training mode (torch.nn.Module.training). True for a model without modes. Only then
+   * is `forward` a collective.
+   */
+  get training(): boolean {
+    return this.module.training !== false;
+  }
+
+  /**
+   * Switches the model to training mode, or to evaluation mode if `mode` is false (torch.nn.Module.train). Not a
+   * collective, but all ranks must train in the same mode. Default of `mode`: true. Returns this wrapper.
+   *
+   * @throws InvalidArgumentError if the model has no method `train`
+   */
+  train(mode = true): this {
+    if (this.module.train === undefined) {
+      throw new InvalidArgumentError(
+        `DistributedDataParallel.${mode ? 'train' : 'eval'}: expected a model with a method train(mode), got one without. Switch the mode through the model's own library.`,
+      );
+    }
+    this.module.train(mode);
+    return this;
+  }
+
+  /**
+   * `train(false)` (torch.nn.Module.eval). In evaluation mode `forward` is not a collective, so ranks may
+   * evaluate different numbers of batches. Returns this wrapper.
+   */
+  eval(): this {
+    return this.train(false);
+  }
+
+  /** The parameters of the model in order of definition, for an optimizer (torch.nn.Module.parameters). */
+  *parameters(): Generator<ParameterOf<M>, void> {
+    for (const [, parameter] of this.module.namedParameters()) yield parameter as ParameterOf<M>;
+  }
+
+  /** The model's parameters with their names, in order of definition (torch.nn.Module.named_parameters). */
   namedParameters(): ReturnType<M['namedParameters']> {
     return this.module.namedParameters() as ReturnType<M['namedParameters']>;
   }
 
   /** Names and buffers of the wrapped model, without a prefix (torch adds `module.`). */
+  /** The model's buffers with their names, in order of definition (torch.nn.Module.named_buffers). */
   namedBuffers(): ReturnType<M['namedBuffers']> {
     return this.module.namedBuffers() as ReturnType<M['namedBuffers']>;
   }
 
-  async #takeStateOf(src: number): Promise<void> {
+  async #broadcastStateOf(src: number): Promise<void> {
     for (const [, { data }] of this.module.namedParameters()) await this.#group.broadcast(data, { src });
     if (this.#broadcastsBuffers) await this.#buffers.run({ src });
   }
 
   #beforeTrainingForward(inputs: readonly unknown[]): void {
-    this.#join?.weights.saw(samplesOf(inputs));
+    this.#join?.weights.addSamples(samplesOf(inputs));
     if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
     this.#buffers.begin({ step: this.#reducer.steps + 1 });
   }
@@ -215,20 +260,20 @@ export class DistributedDataParallel<M extends ForwardModule> {
     this.#unused.record(step, unused);
     ddpEvents.emit('averaged', step, this.#group.rank);
     if (this.#join !== undefined && this.#broadcastsBuffers) {
-      await this.#buffers.run({ src: await this.#join.firstThatTrains() });
+      await this.#buffers.run({ src: await this.#join.firstTrainingRank() });
     }
-    if (this.#isToBeVerified(step)) await this.#verify(step);
+    if (this.#shouldVerify(step)) await this.#verify(step);
   }
 
   #endStepSync({ step, unused }: AveragedStep): void {
     this.#unused.record(step, unused);
     ddpEvents.emit('averaged', step, this.#group.rank);
-    if (this.#isToBeVerified(step)) {
+    if (this.#shouldVerify(step)) {
       verifyIdenticalSync([...this.module.namedParameters()], this.#group, { step });
     }
   }
 
-  #isToBeVerified(step: number): boolean {
+  #shouldVerify(step: number): boolean {
     const { verifyEvery } = this.#settings;
     return verifyEvery > 0 && step % verifyEvery === 0;
   }

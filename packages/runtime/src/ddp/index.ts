@@ -1,5 +1,5 @@
 import { registerForLibraries } from './registry.ts';
-import { warnOfUnaveragedGradients } from './unaveraged-gradients.ts';
+import { installUnaveragedGradientWarning } from './unaveraged-gradients.ts';
 
 export { ParametersDivergedError, parametersDigest, verifyIdenticalParameters } from './consistency.ts';
 export { DistributedDataParallel, type ForwardModule } from './distributed-data-parallel.ts';
@@ -22,4 +22,4 @@ export type { DistributedDataParallelRegistry } from './registry.ts';
 export { UnevenInputsError } from './uneven-inputs.ts';
 
 registerForLibraries();
-warnOfUnaveragedGradients();
+installUnaveragedGradientWarning();

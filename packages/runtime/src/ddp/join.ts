@@ -61,7 +61,7 @@ export class Join {
   }
 
   /** Returns the first rank that still trains. A collective. */
-  async firstThatTrains(): Promise<number> {
+  async firstTrainingRank(): Promise<number> {
     return (await rankWithMost(this.#group, this.#trains ? 1 : 0)) ?? 0;
   }
 }
@@ -70,7 +70,7 @@ export class Join {
  * A rank that has run out of batches takes part in averaging gradients, but not in collectives of a forward
  * call.
  */
-export function refuseCollectives(module: DistributedModule): void {
+export function requireNoCollectives(module: DistributedModule): void {
   const name = [...(module.namedCollectives?.() ?? [])].at(0);
   if (name === undefined) return;
   throw new RingrunError(

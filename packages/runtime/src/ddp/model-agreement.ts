@@ -66,10 +66,10 @@ function ranksBySide(descriptions: readonly string[]): Map<string, number[]> {
 }
 
 function describeSides(sides: ReadonlyMap<string, readonly number[]>): string {
-  const told = [...sides].map(([side, ranks]) =>
+  const descriptions = [...sides].map(([side, ranks]) =>
     ranks.length === 1 ? `rank ${ranks[0]} has ${side}` : `ranks ${ranks.join(', ')} have ${side}`,
   );
-  return told.join('; ');
+  return descriptions.join('; ');
 }
 
 function describeTensors(tensors: Iterable<readonly [string, DistributedBuffer]>): string[] {

@@ -1,13 +1,13 @@
 import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
-import { allocateBucket, divideByWeight, weigh, type Bucket } from './bucket.ts';
+import { allocateBucket, applyWeight, divideByWeight, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
 import type { DistributedParameter, SynchronousGradientSink } from './distributed-module.ts';
 import { ddpEvents } from './events.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
 import { inStep } from './uneven-inputs.ts';
 
-/** The bucket of a parameter's gradient, and its position there. */
-interface Place {
+/** The position of a parameter's gradient. */
+interface BucketSlot {
   readonly bucket: Bucket;
   /** Index of the parameter in the bucket. */
   readonly position: number;
@@ -43,7 +43,7 @@ export interface Weigher {
   /** Returns the weight of this rank in the step that starts. In the first step of a join it is a collective. */
   weigh(): number;
   /** Called instead of `weigh` by a rank that has run out of batches. Returns false if no rank has any left. */
-  anyoneTrains(): boolean;
+  anyRankTrains(): boolean;
 }
 
 /** What a backward pass does with its gradients: average them, or accumulate them for a later pass. */
@@ -62,7 +62,7 @@ export class Reducer implements SynchronousGradientSink {
   readonly #overlaps: boolean;
   readonly #synchronous: boolean;
   readonly #buckets: readonly Bucket[];
-  readonly #places = new Map<DistributedParameter, Place>();
+  readonly #slots = new Map<DistributedParameter, BucketSlot>();
   #started: Promise<void>[] = [];
   #pass: Pass | undefined;
   #averaging = false;
@@ -96,19 +96,19 @@ export class Reducer implements SynchronousGradientSink {
     );
     for (const bucket of this.#buckets) {
       for (const [position, parameter] of bucket.parameters.entries()) {
-        this.#places.set(parameter, { bucket, position });
+        this.#slots.set(parameter, { bucket, position });
       }
     }
   }
 
   placeOf(parameter: DistributedParameter): Float32Array {
-    const { bucket, position } = this.#placeOf(parameter);
-    return bucket.places[position];
+    const { bucket, position } = this.#slotOf(parameter);
+    return bucket.gradientViews[position];
   }
 
   /** Without overlap, 0 for all parameters: nothing is averaged before the backward pass ends. */
   bucketIndexOf(parameter: DistributedParameter): number {
-    return this.#overlaps ? this.#placeOf(parameter).bucket.index : 0;
+    return this.#overlaps ? this.#slotOf(parameter).bucket.index : 0;
   }
 
   gradientReady(parameter: DistributedParameter): void {
@@ -118,7 +118,7 @@ export class Reducer implements SynchronousGradientSink {
         'loss.backward(): a backward pass started while the gradients of the previous one were being averaged. Await loss.backward() before the next pass.',
       );
     }
-    const { bucket, position } = this.#placeOf(parameter);
+    const { bucket, position } = this.#slotOf(parameter);
     this.#pass ??= this.#beginPass();
     bucket.uses[position] = 1;
     bucket.missing.delete(parameter);
@@ -141,7 +141,7 @@ export class Reducer implements SynchronousGradientSink {
    * first bucket is 0 on all ranks, and the other buckets are skipped.
    */
   async followStep(): Promise<boolean> {
-    if (this.#weigher?.anyoneTrains() === false) return false;
+    if (this.#weigher?.anyRankTrains() === false) return false;
     this.#pass = 'averages';
     for (const { data } of this.#buckets) data.fill(0);
     try {
@@ -236,22 +236,22 @@ export class Reducer implements SynchronousGradientSink {
   #averagePassSync(): void {
     const unused = this.#contributeUnused();
     const since = performance.now();
-    this.#orInStep(() => {
+    this.#withStepInErrors(() => {
       for (const bucket of this.#buckets) {
-        weigh(bucket, this.#weight);
+        applyWeight(bucket, this.#weight);
         this.#reduceSync(bucket);
       }
     });
     ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
     const step = this.#concludeStep(unused);
-    this.#orInStep(() => void this.#afterAverage?.(step));
+    this.#withStepInErrors(() => void this.#afterAverage?.(step));
     this.#steps += 1;
   }
 
   /** Returns the parameters for which this rank has no gradient, after filling in their contribution. */
   #contributeUnused(): readonly DistributedParameter[] {
     const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
-    for (const parameter of unused) this.#contributeWhatIsThere(parameter);
+    for (const parameter of unused) this.#contributeExistingGradient(parameter);
     return unused;
   }
 
@@ -275,10 +275,10 @@ export class Reducer implements SynchronousGradientSink {
    * is left as it is: if it was averaged, it is the same on all ranks, and so is its average; if it was only
    * accumulated here, `uses` is set already.
    */
-  #contributeWhatIsThere(parameter: DistributedParameter): void {
-    const { bucket, position } = this.#placeOf(parameter);
+  #contributeExistingGradient(parameter: DistributedParameter): void {
+    const { bucket, position } = this.#slotOf(parameter);
     if (parameter.grad === undefined) {
-      bucket.places[position].fill(0);
+      bucket.gradientViews[position].fill(0);
       bucket.uses[position] = 0;
     }
     bucket.missing.delete(parameter);
@@ -295,7 +295,7 @@ export class Reducer implements SynchronousGradientSink {
     }
   }
 
-  #orInStep(average: () => void): void {
+  #withStepInErrors(average: () => void): void {
     try {
       average();
     } catch (error) {
@@ -304,7 +304,7 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   #isUsedByAnyRank(parameter: DistributedParameter): boolean {
-    const { bucket, position } = this.#placeOf(parameter);
+    const { bucket, position } = this.#slotOf(parameter);
     return bucket.uses[position] > 0;
   }
 
@@ -317,7 +317,7 @@ export class Reducer implements SynchronousGradientSink {
   #startCompleteBuckets(): void {
     for (const bucket of this.#buckets.slice(this.#started.length)) {
       if (bucket.missing.size > 0) return;
-      weigh(bucket, this.#weight);
+      applyWeight(bucket, this.#weight);
       this.#started.push(this.#reduce(bucket));
     }
   }
@@ -346,18 +346,18 @@ export class Reducer implements SynchronousGradientSink {
     return hook(this.#forHook(bucket), this.#group);
   }
 
-  #forHook({ index, gradients, parameters, places }: Bucket): GradientBucket {
+  #forHook({ index, gradients, parameters, gradientViews }: Bucket): GradientBucket {
     const isLast = index === this.#buckets.length - 1;
-    return { index, isLast, data: gradients, parameters, gradients: () => places };
+    return { index, isLast, data: gradients, parameters, gradients: () => gradientViews };
   }
 
-  #placeOf(parameter: DistributedParameter): Place {
-    const place = this.#places.get(parameter);
-    if (place === undefined) {
+  #slotOf(parameter: DistributedParameter): BucketSlot {
+    const slot = this.#slots.get(parameter);
+    if (slot === undefined) {
       throw new Error(
         'DistributedDataParallel: got a gradient of a parameter that was added to the model after wrapping. Wrap the model after adding all parameters.',
       );
     }
-    return place;
+    return slot;
   }
 }

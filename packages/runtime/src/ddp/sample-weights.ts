@@ -10,7 +10,7 @@ export class SampleWeights implements Weigher {
   readonly divides = true;
   readonly #group: ProcessGroup;
   #samples = 0;
-  #fixed: number | undefined;
+  #setByCaller: number | undefined;
   /** 0 if no rank had any samples. */
   #unit: number | undefined;
 
@@ -19,23 +19,23 @@ export class SampleWeights implements Weigher {
   }
 
   /** Adds the samples of one forward call. */
-  saw(samples: number): void {
+  addSamples(samples: number): void {
     this.#samples += samples;
   }
 
-  /** Sets the number of samples until the next average, overriding `saw`. */
-  fix(samples: number): void {
-    this.#fixed = samples;
+  /** Sets the number of samples until the next average, overriding `addSamples`. */
+  setSamples(samples: number): void {
+    this.#setByCaller = samples;
   }
 
   weigh(): number {
-    const own = this.#fixed ?? (this.#samples > 0 ? this.#samples : 1);
+    const own = this.#setByCaller ?? (this.#samples > 0 ? this.#samples : 1);
     this.#samples = 0;
-    this.#fixed = undefined;
+    this.#setByCaller = undefined;
     return own / this.#unitAmong(own);
   }
 
-  anyoneTrains(): boolean {
+  anyRankTrains(): boolean {
     return this.#unitAmong(0) > 0;
   }
 
@@ -50,7 +50,7 @@ export class SampleWeights implements Weigher {
 }
 
 /** Every rank that trains has weight 1, and the sum is divided by the number of all ranks. */
-export const equalWeights: Weigher = { divides: false, weigh: () => 1, anyoneTrains: () => true };
+export const equalWeights: Weigher = { divides: false, weigh: () => 1, anyRankTrains: () => true };
 
 /** @throws InvalidArgumentError if `samples` is not a finite number above 0 */
 export function checkedBatchSize(samples: number): number {

@@ -12,13 +12,13 @@ const observer = Symbol.for('ringrun.unaveragedGradient');
  * in a group of several ranks. Without the wrapper every rank trains a separate model, and nothing else shows
  * it.
  */
-export function warnOfUnaveragedGradients(): void {
+export function installUnaveragedGradientWarning(): void {
   const registry = globalThis as unknown as Record<symbol, UnaveragedGradientObserver | undefined>;
   if (registry[observer] !== undefined) return;
-  let told = false;
+  let isPrinted = false;
   registry[observer] = () => {
-    if (told || !isInitialized() || getWorldSize() === 1) return;
-    told = true;
+    if (isPrinted || !isInitialized() || getWorldSize() === 1) return;
+    isPrinted = true;
     process.stderr.write(
       `ringrun: rank ${getRank()} of ${getWorldSize()} computed gradients that are not averaged over the ranks, so each rank trains a separate model. ` +
         'Wrap the model: const ddp = new DistributedDataParallel(model). (Printed once per process.)\n',

@@ -8,7 +8,7 @@ import type { DistributedParameter } from './distributed-module.ts';
 export class UnusedParameters {
   readonly #names: ReadonlyMap<DistributedParameter, string>;
   readonly #warn: (line: string) => void;
-  readonly #told = new Set<string>();
+  readonly #warned = new Set<string>();
   #last: readonly string[] = [];
 
   /** @param warn prints a line, given without its newline */
@@ -28,11 +28,11 @@ export class UnusedParameters {
   /** @param step from 1 */
   record(step: number, unused: ReadonlySet<DistributedParameter>): void {
     this.#last = [...this.#names].filter(([parameter]) => unused.has(parameter)).map(([, name]) => name);
-    const news = this.#last.filter((name) => !this.#told.has(name));
-    if (news.length === 0) return;
-    for (const name of news) this.#told.add(name);
+    const unwarned = this.#last.filter((name) => !this.#warned.has(name));
+    if (unwarned.length === 0) return;
+    for (const name of unwarned) this.#warned.add(name);
     this.#warn(
-      `ringrun: ${news.join(', ')} did not contribute to the loss of any rank in step ${step} and received no gradient. ` +
+      `ringrun: ${unwarned.join(', ')} did not contribute to the loss of any rank in step ${step} and received no gradient. ` +
         'Is a layer missing in forward? (Printed once per parameter.)',
     );
   }

@@ -9,24 +9,24 @@ async function weightsAlone(): Promise<SampleWeights> {
 
 test('samples accumulate until the next average; the first step defines the unit', async () => {
   const weights = await weightsAlone();
-  weights.saw(4);
-  weights.saw(4);
+  weights.addSamples(4);
+  weights.addSamples(4);
   expect(weights.weigh()).toBe(1);
-  weights.saw(2);
+  weights.addSamples(2);
   expect(weights.weigh()).toBe(2 / 8);
-  expect(weights.anyoneTrains()).toBe(true);
+  expect(weights.anyRankTrains()).toBe(true);
   // A rank that reports no samples counts as one.
   expect(weights.weigh()).toBe(1 / 8);
-  weights.saw(4);
-  weights.fix(16);
-  weights.saw(4);
+  weights.addSamples(4);
+  weights.setSamples(16);
+  weights.addSamples(4);
   expect(weights.weigh()).toBe(2);
   expect(weights.weigh()).toBe(1 / 8);
 });
 
 test('no rank trains if all ranks run out of batches in the first step', async () => {
-  expect((await weightsAlone()).anyoneTrains()).toBe(false);
-  expect(equalWeights.anyoneTrains()).toBe(true);
+  expect((await weightsAlone()).anyRankTrains()).toBe(false);
+  expect(equalWeights.anyRankTrains()).toBe(true);
 });
 
 test.each([

@@ -54,3 +54,6 @@ export function inBothForms(steps: HookSteps): CommHook {
   };
   return Object.assign(later, { sync });
 }
+
+/** Averages gradients with one all-reduce per bucket, as without a hook (torch: allreduce_hook). */
+export const allReduce: CommHook = inBothForms(({ data }, _, average) => [average(data)]);

@@ -62,20 +62,20 @@ class BucketState {
   readonly #matrices: readonly Approximation[];
   /** Gradients that are averaged exactly. */
   readonly #others: readonly Float32Array[];
-  readonly #othersTogether: Float32Array;
+  readonly #packedOthers: Float32Array;
   /** All P concatenated, and all Q, so that each is one all-reduce. */
   readonly #ps: Float32Array;
   readonly #qs: Float32Array;
   readonly #random: () => number;
   #steps = 0;
-  #drawn = false;
+  #hasFactors = false;
 
   constructor(bucket: GradientBucket, settings: Settings) {
     this.#settings = settings;
     const all = bucket.gradients().map((data, i) => matrixOf(data, bucket.parameters[i].shape));
     const compressed = all.filter((matrix) => isWorthCompressing(matrix, settings));
     this.#others = all.filter((matrix) => !compressed.includes(matrix)).map(({ data }) => data);
-    this.#othersTogether = new Float32Array(this.#others.reduce((sum, { length }) => sum + length, 0));
+    this.#packedOthers = new Float32Array(this.#others.reduce((sum, { length }) => sum + length, 0));
     const ranks = compressed.map((matrix) => rankOf(matrix, settings));
     this.#ps = new Float32Array(compressed.reduce((sum, { rows }, i) => sum + rows * ranks[i], 0));
     this.#qs = new Float32Array(compressed.reduce((sum, { columns }, i) => sum + columns * ranks[i], 0));
@@ -99,9 +99,9 @@ class BucketState {
       error.set(matrix.data);
       multiply(matrix, q, p);
     }
-    this.#gatherOthers();
-    yield Promise.all([averageAny(this.#othersTogether), averageAny(this.#ps)]);
-    this.#spreadOthers();
+    this.#packOthers();
+    yield Promise.all([averageAny(this.#packedOthers), averageAny(this.#ps)]);
+    this.#unpackOthers();
     for (const { matrix, p, q } of this.#matrices) {
       orthogonalize(p);
       multiplyTransposed(matrix, p, q);
@@ -118,23 +118,23 @@ class BucketState {
     const draw = (values: Float32Array | Float64Array) => {
       for (let i = 0; i < values.length; i += 1) values[i] = this.#random();
     };
-    if (!this.#drawn || !this.#settings.warmStart) draw(this.#qs);
-    this.#drawn = true;
+    if (!this.#hasFactors || !this.#settings.warmStart) draw(this.#qs);
+    this.#hasFactors = true;
     for (const { q } of this.#matrices) orthogonalize(q, draw);
   }
 
-  #gatherOthers(): void {
+  #packOthers(): void {
     let offset = 0;
     for (const data of this.#others) {
-      this.#othersTogether.set(data, offset);
+      this.#packedOthers.set(data, offset);
       offset += data.length;
     }
   }
 
-  #spreadOthers(): void {
+  #unpackOthers(): void {
     let offset = 0;
     for (const data of this.#others) {
-      data.set(this.#othersTogether.subarray(offset, offset + data.length));
+      data.set(this.#packedOthers.subarray(offset, offset + data.length));
       offset += data.length;
     }
   }

@@ -1,0 +1,82 @@
+import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
+import { expect, test } from 'vitest';
+import { DistributedDataParallel } from '../../src/ddp/distributed-data-parallel.ts';
+import type { DistributedParameter } from '../../src/ddp/distributed-module.ts';
+
+class Scale implements DistributedParameter {
+  readonly shape = [2];
+  readonly data = new Float32Array(2);
+  readonly grad = undefined;
+  gradientSink = undefined;
+
+  gradientWritten(): void {
+    // No backward pass runs.
+  }
+}
+
+class Model {
+  readonly weight = new Scale();
+  readonly bias = new Scale();
+
+  namedParameters(): [string, Scale][] {
+    return [
+      ['weight', this.weight],
+      ['bias', this.bias],
+    ];
+  }
+
+  namedBuffers(): [] {
+    return [];
+  }
+
+  forward(): void {
+    // Not called.
+  }
+}
+
+class ModelWithModes extends Model {
+  training = true;
+
+  train(mode = true): this {
+    this.training = mode;
+    return this;
+  }
+}
+
+/** A group of one rank. */
+const group = {
+  rank: 0,
+  size: 1,
+  transport: 'shm',
+  allGatherObjectSync: (object: unknown) => [object],
+  broadcastSync: () => undefined,
+  allocateSync: (_: string, length: number) => new Float32Array(length),
+} as unknown as ProcessGroup;
+
+test('parameters() yields the parameters of the model in order of definition', () => {
+  const model = new Model();
+  const ddp = new DistributedDataParallel(model, { processGroup: group });
+  const parameters: Scale[] = [...ddp.parameters()];
+  expect(parameters).toEqual([model.weight, model.bias]);
+});
+
+test('train() and eval() switch the mode of the model and return the wrapper', () => {
+  const model = new ModelWithModes();
+  const ddp = new DistributedDataParallel(model, { processGroup: group });
+  expect(ddp.training).toBe(true);
+  expect(ddp.eval()).toBe(ddp);
+  expect([model.training, ddp.training]).toEqual([false, false]);
+  expect(ddp.train()).toBe(ddp);
+  expect([model.training, ddp.training]).toEqual([true, true]);
+  ddp.train(false);
+  expect(model.training).toBe(false);
+});
+
+test('a model without modes is in training mode and rejects train() and eval()', () => {
+  const ddp = new DistributedDataParallel(new Model(), { processGroup: group });
+  expect(ddp.training).toBe(true);
+  expect(() => ddp.train()).toThrow(InvalidArgumentError);
+  expect(() => ddp.eval()).toThrow(
+    'DistributedDataParallel.eval: expected a model with a method train(mode)',
+  );
+});
