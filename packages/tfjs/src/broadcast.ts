@@ -14,6 +14,7 @@ import {
 } from './tensorflow.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
+/** Options of {@link broadcastVariables} and {@link broadcastOptimizer}. */
 export interface BroadcastOptions {
   /** The rank whose values are broadcast. Default: 0. */
   src?: number;
@@ -47,9 +48,19 @@ export function broadcastVariables(
   }
 }
 
+/** tf.NamedTensor */
+export interface NamedWeight {
+  /** Name of the weight. */
+  name: string;
+  /** Its values, a tf.Tensor. */
+  tensor: unknown;
+}
+
 /** A tf.Optimizer whose state can be saved. */
 export interface AnyStatefulOptimizer {
-  getWeights(): Promise<{ name: string; tensor: unknown }[]>;
+  /** Returns the step count and the moments. */
+  getWeights(): Promise<NamedWeight[]>;
+  /** Restores what `getWeights` returned. */
   setWeights(weights: never): Promise<void>;
 }
 

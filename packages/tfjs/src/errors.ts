@@ -1,5 +1,6 @@
 /** Error of @ringrun/tfjs. `code` is stable across versions. Collectives throw ringrun's errors. */
 export class TfjsError extends Error {
+  /** Stable name of the kind of failure; docs/errors.md lists all of them. */
   readonly code:
     | 'ERR_ARGUMENT'
     | 'ERR_NOT_INITIALIZED'

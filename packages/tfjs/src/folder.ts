@@ -4,24 +4,50 @@ import { dirname, join, resolve } from 'node:path';
 
 /** tf.io.ModelArtifacts */
 export interface ModelArtifacts {
+  /** Layers and their configuration, as JSON. */
   modelTopology?: object;
+  /** Names, shapes and dtypes of the weights, in the order of their data. */
   weightSpecs?: WeightSpec[];
+  /** The weights' elements, one weight after the other; also in several parts. */
   weightData?: ArrayBuffer | ArrayBuffer[];
 }
 
 /** tf.io.WeightsManifestEntry */
 export interface WeightSpec {
+  /** Name of the weight, such as `dense/kernel`. */
   name: string;
+  /** Length of each dimension. */
   shape: number[];
+  /** Element type. */
   dtype: 'float32' | 'int32' | 'bool' | 'string' | 'complex64';
+}
+
+/** tf.io.ModelArtifacts of a saved model. */
+export interface LoadedArtifacts extends ModelArtifacts {
+  /** The weights' elements, one weight after the other. */
+  weightData: ArrayBuffer;
+}
+
+/** tf.io.SaveResult */
+export interface SaveResult {
+  /** What was saved, and when. */
+  modelArtifactsInfo: ModelArtifactsInfo;
+}
+
+/** tf.io.ModelArtifactsInfo */
+export interface ModelArtifactsInfo {
+  /** Time of saving. */
+  dateSaved: Date;
+  /** Format of the topology. */
+  modelTopologyType: 'JSON';
 }
 
 /** tf.io.IOHandler */
 export interface ModelFolder {
-  save(
-    artifacts: ModelArtifacts,
-  ): Promise<{ modelArtifactsInfo: { dateSaved: Date; modelTopologyType: 'JSON' } }>;
-  load(): Promise<ModelArtifacts & { weightData: ArrayBuffer }>;
+  /** Replaces the folder's model, atomically. */
+  save(artifacts: ModelArtifacts): Promise<SaveResult>;
+  /** Reads the folder's model. */
+  load(): Promise<LoadedArtifacts>;
 }
 
 /** tf.io.ModelJSON */

@@ -6,7 +6,7 @@
 import { prepareProcess } from './process/prepare.ts';
 
 export { broadcastOptimizer, broadcastVariables } from './broadcast.ts';
-export type { AnyStatefulOptimizer, BroadcastOptions } from './broadcast.ts';
+export type { AnyStatefulOptimizer, BroadcastOptions, NamedWeight } from './broadcast.ts';
 export { averageMetrics } from './callbacks/average-metrics.ts';
 export type { FitCallback, Logs } from './callbacks/callback.ts';
 export { learningRateScaling, type LearningRateScalingOptions } from './callbacks/learning-rate-scaling.ts';
@@ -17,9 +17,17 @@ export type { SampledBatchesOptions, SampleTensors } from './data/sampled-batche
 export { shard, type AnyDataset, type ShardOptions } from './data/shard.ts';
 export { distribute, unusedVariables } from './distribute.ts';
 export { TfjsError } from './errors.ts';
-export { folder, type ModelArtifacts, type ModelFolder, type WeightSpec } from './folder.ts';
+export { folder } from './folder.ts';
+export type {
+  LoadedArtifacts,
+  ModelArtifacts,
+  ModelArtifactsInfo,
+  ModelFolder,
+  SaveResult,
+  WeightSpec,
+} from './folder.ts';
 export { moduleOf } from './module-of.ts';
 export type { DistributeOptions } from './options.ts';
-export type { AnyModel, AnyOptimizer } from './tensorflow.ts';
+export type { AnyLayerVariable, AnyModel, AnyOptimizer } from './tensorflow.ts';
 
 prepareProcess();

@@ -3,6 +3,7 @@ import { TfjsError } from './errors.ts';
 import type { AnyModel } from './tensorflow.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
+/** Options of {@link distribute}, the same on all ranks. */
 export interface DistributeOptions {
   /** Ranks that train together. Default: the default group. */
   processGroup?: ProcessGroup;

@@ -25,14 +25,24 @@ export interface TfVariable extends TfTensor {
 
 /** tf.Optimizer, as passed by users. */
 export interface AnyOptimizer {
+  /** Computes the gradients of `f` and applies them. */
   minimize(f: never, returnCost?: boolean, varList?: never): unknown;
+  /** Computes the value of `f` and its gradients. */
   computeGradients(f: never, varList?: never): unknown;
+  /** Changes the variables by their gradients. */
   applyGradients(gradients: never): void;
 }
 
-/** tf.LayersModel, tf.Sequential: `weights` are its LayerVariables. */
+/** tf.LayersModel, tf.Sequential. */
 export interface AnyModel {
-  readonly weights: readonly { read(): unknown }[];
+  /** All variables of the layers, trainable or not, in definition order. */
+  readonly weights: readonly AnyLayerVariable[];
+}
+
+/** tf.LayerVariable */
+export interface AnyLayerVariable {
+  /** Returns the tf.Variable. */
+  read(): unknown;
 }
 
 export type NamedGradient = Readonly<{ name: string; tensor?: TfTensor | null | undefined }>;

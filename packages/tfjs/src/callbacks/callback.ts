@@ -5,10 +5,15 @@ export type Logs = Record<string, unknown>;
 
 /** A callback for `model.fit` and `model.fitDataset` (tf.CustomCallbackArgs). */
 export interface FitCallback {
+  /** Called once before the first epoch. */
   onTrainBegin?(logs?: Logs): Promise<void>;
+  /** Called before each epoch, counted from 0. */
   onEpochBegin?(epoch: number, logs?: Logs): Promise<void>;
+  /** Called after each epoch, counted from 0; `logs` has the epoch's metrics. */
   onEpochEnd?(epoch: number, logs?: Logs): Promise<void>;
+  /** Called before each batch, counted from 0 within the epoch. */
   onBatchBegin?(batch: number, logs?: Logs): Promise<void>;
+  /** Called after each batch, counted from 0 within the epoch; `logs` has the batch's metrics. */
   onBatchEnd?(batch: number, logs?: Logs): Promise<void>;
 }
 

@@ -4,11 +4,13 @@ import { requireGroup } from '../ringrun.ts';
 import { callback, type FitCallback } from './callback.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link learningRateScaling}. */
 export interface LearningRateScalingOptions {
   /** Factor of the learning rate. Default: the number of ranks. */
   factor?: number;
   /** Steps of linear warmup to the scaled rate. Default: 0. */
   warmupSteps?: number;
+  /** The ranks whose number is the default factor. Default: the default group. */
   processGroup?: ProcessGroup;
 }
 

@@ -6,14 +6,17 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 
 /** The part of tf.LayersModel that saving needs. */
 export interface SavableModel {
+  /** tf.LayersModel.save. */
   save(target: never, config?: { includeOptimizer?: boolean }): Promise<unknown>;
 }
 
+/** Options of {@link modelCheckpoint}. */
 export interface ModelCheckpointOptions {
   /** Epochs between checkpoints. Default: 1. */
   every?: number;
   /** If true, saves the optimizer's state too, which resuming needs. Default: true. */
   includeOptimizer?: boolean;
+  /** The ranks that train together. Default: the default group. */
   processGroup?: ProcessGroup;
 }
 

@@ -5,6 +5,7 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 /** Tensors whose first dimension counts samples, as in `model.fit`: `{ xs, ys }`, lists, or objects by name. */
 export type SampleTensors = object;
 
+/** Options of {@link sampledBatches}. */
 export interface SampledBatchesOptions {
   /** Yields this rank's indices of one epoch per iteration, such as ringrun's DistributedSampler. */
   sampler: Iterable<number>;

@@ -3,6 +3,7 @@ import type { ProcessGroup } from 'ringrun';
 import { TfjsError } from '../errors.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link shard}. */
 export interface ShardOptions {
   /** Number of ranks that share the dataset. Default: the world size, or 1 without a process group. */
   numReplicas?: number;
@@ -13,6 +14,7 @@ export interface ShardOptions {
    * element is visited once, as evaluation needs, and ranks may differ by one element. Default: true.
    */
   dropRemainder?: boolean;
+  /** Source of the defaults of `numReplicas` and `rank`. Default: the default group, if there is one. */
   processGroup?: ProcessGroup;
 }
 
@@ -25,7 +27,9 @@ const optionNames: OptionNames<ShardOptions> = {
 
 /** tf.data.Dataset */
 export interface AnyDataset {
+  /** Number of elements; Infinity, or null at run time, if it is unknown. */
   readonly size: number;
+  /** Starts an iteration over the elements. */
   iterator(): Promise<unknown>;
 }
 
