@@ -7,6 +7,8 @@
 export * from './activity.ts';
 export * from './bits16.ts';
 export * from './device-tensor.ts';
+export * from './distributed-data-parallel.ts';
+export * from './distributed-module.ts';
 export * from './dtype.ts';
 export * from './errors.ts';
 export * from './known-options.ts';
@@ -17,4 +19,5 @@ export { registry, type Registry } from './registry.ts';
 export * from './require-options.ts';
 export * from './stateful.ts';
 export * from './store.ts';
+export * from './unaveraged-gradient.ts';
 export * from './work.ts';

@@ -1,4 +1,5 @@
 import type { ActivityObserver, Lane } from './activity.ts';
+import type { DistributedDataParallelClass } from './distributed-data-parallel.ts';
 import { RingrunError } from './errors.ts';
 import type { ProcessGroup } from './process-group.ts';
 import type { Stateful } from './stateful.ts';
@@ -17,6 +18,15 @@ export interface Registry {
    * called, which set it. Default of every `processGroup` option in `@ringrun/nn` and `@ringrun/tfjs`.
    */
   defaultGroup: ProcessGroup | undefined;
+  /**
+   * ringrun's DistributedDataParallel, for libraries that import only types of ringrun. Set when ringrun is loaded: by
+   * the first copy, whose groups `defaultGroup` holds.
+   */
+  distributedDataParallel: DistributedDataParallelClass | undefined;
+  /** True once `warnOfUnaveragedGradient` has printed its warning. */
+  unaveragedGradientWasReported: boolean;
+  /** The state that `distribute` of `@ringrun/tfjs` keeps for each optimizer, so that every copy of it finds them. */
+  readonly tfjsDistributions: WeakMap<object, { readonly unused: readonly string[] }>;
   /**
    * Random generators by library name. A library adds its generator when it is loaded, so that programs need not
    * register it. Checkpoints contain their states, per rank.
@@ -53,6 +63,9 @@ function emptyRegistry(url: string): Registry {
     layout,
     createdBy: url,
     defaultGroup: undefined,
+    distributedDataParallel: undefined,
+    unaveragedGradientWasReported: false,
+    tfjsDistributions: new WeakMap(),
     randomStates: new Map(),
     activityTotals: { step: 0, input: 0, compute: 0, waiting: 0, communication: 0, function: 0 },
     activityObserver: undefined,

@@ -1,3 +1,4 @@
+import { warnOfUnaveragedGradient } from '@ringrun/core';
 import type { DistributedParameter, GradientSink } from 'ringrun';
 import type { GradientReceiver, Source } from './graph/operators.ts';
 import { describeType } from './graph/node.ts';
@@ -5,7 +6,6 @@ import { input } from './ops/source.ts';
 import { requireLength } from './require-length.ts';
 import { Tensor } from './tensor.ts';
 import { changeInTurn } from './turns.ts';
-import { tellOfUnaveragedGradient } from './unaveraged-gradient.ts';
 
 /** A trainable tensor (torch.nn.Parameter): its elements and its gradient live in arrays that stay where they are. */
 export class Parameter extends Tensor implements DistributedParameter, GradientReceiver {
@@ -65,7 +65,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
 
   gradientWritten(): void {
     this.#hasGradient = true;
-    if (this.gradientSink === undefined) tellOfUnaveragedGradient();
+    if (this.gradientSink === undefined) warnOfUnaveragedGradient();
     else this.gradientSink.gradientReady(this);
   }
 

@@ -1,14 +1,10 @@
+import { registry } from '@ringrun/core';
 import { sayWhatTheBackendCosts } from './backend.ts';
 import { Distribution } from './distribution.ts';
 import { TfjsError } from './errors.ts';
 import { checkedAccumulation, requireDistributeOptions, type DistributeOptions } from './options.ts';
 import { requireDistributedDataParallel, requireGroup } from './ringrun.ts';
 import type { AnyOptimizer, Optimizer } from './tensorflow.ts';
-
-/** A global symbol, so that a second copy of this package detects distributed optimizers too. */
-const key = Symbol.for('ringrun.tfjs.distribution');
-
-type Distributed = Partial<Record<typeof key, Distribution>>;
 
 /**
  * Makes a TensorFlow.js optimizer apply the average of all ranks' gradients, which keeps variables bit-identical on all
@@ -41,7 +37,7 @@ export function distribute<Given extends AnyOptimizer>(
   const group = requireGroup('distribute', options.processGroup);
   requireDistributedDataParallel();
   const settings = { ...options, group, accumulation: checkedAccumulation(options) };
-  if ((optimizer as Distributed)[key] !== undefined) {
+  if (registry.tfjsDistributions.has(optimizer)) {
     throw new TfjsError(
       'ERR_ALREADY_DISTRIBUTED',
       'distribute: this optimizer is already distributed, and its gradients would be averaged twice. Call distribute once per optimizer.',
@@ -53,7 +49,7 @@ export function distribute<Given extends AnyOptimizer>(
   for (const name of ['minimize', 'computeGradients', 'applyGradients'] as const) {
     hide(optimizer, name, distribution[name].bind(distribution));
   }
-  hide(optimizer, key, distribution);
+  registry.tfjsDistributions.set(optimizer, distribution);
   return optimizer;
 }
 
@@ -63,7 +59,7 @@ export function distribute<Given extends AnyOptimizer>(
  * @throws TfjsError `ERR_NOT_DISTRIBUTED` for an optimizer that is not distributed
  */
 export function unusedVariables(optimizer: AnyOptimizer): readonly string[] {
-  const distribution = (optimizer as Distributed)[key];
+  const distribution = registry.tfjsDistributions.get(optimizer);
   if (distribution !== undefined) return distribution.unused;
   throw new TfjsError(
     'ERR_NOT_DISTRIBUTED',
@@ -89,6 +85,6 @@ function describe(thing: unknown): string {
 }
 
 /** Adds a property that is not enumerable, so that listing an optimizer's fields shows only those of tf. */
-function hide(optimizer: object, name: string | symbol, value: unknown): void {
+function hide(optimizer: object, name: string, value: unknown): void {
   Object.defineProperty(optimizer, name, { value, configurable: true, writable: true, enumerable: false });
 }

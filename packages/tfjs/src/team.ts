@@ -1,4 +1,5 @@
-import type { DistributedDataParallel, ProcessGroup, SynchronousGradientSink } from 'ringrun';
+import type { DistributedDataParallelClass } from '@ringrun/core';
+import type { ProcessGroup, SynchronousGradientSink } from 'ringrun';
 import { requireEqualVariables, requireSameOptimizer } from './agreement.ts';
 import type { DistributeOptions } from './options.ts';
 import { requireDistributedDataParallel } from './ringrun.ts';
@@ -25,7 +26,7 @@ export class Team {
   readonly variables: readonly TfVariable[];
   readonly #group: ProcessGroup;
   readonly #module: VariablesModule;
-  readonly #ddp: DistributedDataParallel<VariablesModule>;
+  readonly #ddp: InstanceType<DistributedDataParallelClass>;
   readonly #accumulation: number;
   readonly #broadcastsBuffers: boolean;
   /** Variables that this team does not train; `#assigned`: those of them that a forward pass has assigned. */
@@ -115,7 +116,7 @@ export class Team {
     return gradients;
   }
 
-  #wrap({ group, bucketCapMb, verifyEvery }: TeamSettings): DistributedDataParallel<VariablesModule> {
+  #wrap({ group, bucketCapMb, verifyEvery }: TeamSettings): InstanceType<DistributedDataParallelClass> {
     const Wrapper = requireDistributedDataParallel();
     const { parameters, buffers } = this.#module;
     const options = {

@@ -1,5 +1,5 @@
 import type { ProcessGroup } from '@ringrun/collectives';
-import type { DistributedParameter } from './distributed-module.ts';
+import type { DistributedParameter } from '@ringrun/core';
 
 /** Gradients that are contiguous in memory and averaged by one all-reduce. */
 export interface Bucket {

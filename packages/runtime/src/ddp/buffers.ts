@@ -1,5 +1,5 @@
 import type { ProcessGroup } from '@ringrun/collectives';
-import type { Arrival, DistributedBuffer, DistributedModule } from './distributed-module.ts';
+import type { Arrival, DistributedBuffer, DistributedModule } from '@ringrun/core';
 import { ddpEvents } from './events.ts';
 import { inStep } from './uneven-inputs.ts';
 

@@ -1,30 +1,22 @@
-import { InvalidArgumentError, requireOptions, RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { InvalidArgumentError, registry, requireOptions, RingrunError } from '@ringrun/core';
+import type {
+  CommHook,
+  DistributedDataParallelOptions,
+  DistributedModule,
+  ForwardModule,
+  ProcessGroup,
+} from '@ringrun/core';
 import { defaultGroup } from '../process-group/index.ts';
 import { firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffersSync, BufferBroadcasts } from './buffers.ts';
 import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
-import type { DistributedModule } from './distributed-module.ts';
 import { ddpEvents } from './events.ts';
-import type { CommHook } from './hooks/index.ts';
 import { Join, joinOptions, requireNoCollectives, type JoinOptions } from './join.ts';
 import { requireSameModel } from './model-agreement.ts';
-import {
-  checkedSettings,
-  requireDdpOptions,
-  type DistributedDataParallelOptions,
-  type Settings,
-} from './options.ts';
+import { checkedSettings, requireDdpOptions, type Settings } from './options.ts';
 import { Reducer, type AveragedStep } from './reducer.ts';
 import { checkedBatchSize, samplesOf } from './sample-weights.ts';
 import { UnusedParameters } from './unused-parameters.ts';
-
-/** A model with `forward`, whose inputs and output are tensors of its library. */
-export interface ForwardModule extends DistributedModule {
-  /** Computes the model's output. DistributedDataParallel passes its inputs on unchanged. */
-  forward(...inputs: never[]): unknown;
-  /** Switches to training mode, or to evaluation mode if `mode` is false. Omit it if there are no modes. */
-  train?(mode?: boolean): unknown;
-}
 
 /** The library's own type of the model's parameters. */
 type ParameterOf<M extends DistributedModule> =
@@ -287,6 +279,8 @@ export class DistributedDataParallel<M extends ForwardModule> {
     await verifyIdentical([...this.module.namedParameters()], this.#group, { counts, step });
   }
 }
+
+registry.distributedDataParallel ??= DistributedDataParallel;
 
 function hasBuffers(module: DistributedModule): boolean {
   for (const _ of module.namedBuffers()) return true;

@@ -1,5 +1,5 @@
 import { RingrunError, type OptionNames, type ProcessGroup } from '@ringrun/collectives';
-import type { DistributedModule } from './distributed-module.ts';
+import type { DistributedModule } from '@ringrun/core';
 import type { Reducer } from './reducer.ts';
 import { equalWeights, SampleWeights } from './sample-weights.ts';
 

@@ -1,5 +1,5 @@
 import { dtypeOf, RingrunError, type ProcessGroup, type TypedArray } from '@ringrun/collectives';
-import type { DistributedBuffer, DistributedModule } from './distributed-module.ts';
+import type { DistributedBuffer, DistributedModule } from '@ringrun/core';
 import type { Settings } from './options.ts';
 
 /**

@@ -1,37 +1,6 @@
-import {
-  InvalidArgumentError,
-  type ProcessGroup,
-  requireOptions,
-  type OptionNames,
-} from '@ringrun/collectives';
+import { InvalidArgumentError, requireOptions } from '@ringrun/core';
+import type { DistributedDataParallelOptions, OptionNames, ProcessGroup } from '@ringrun/core';
 import { defaultBucketCapMb } from './buckets.ts';
-
-/** Options of {@link DistributedDataParallel}. All except `processGroup` must be equal on all ranks. */
-export interface DistributedDataParallelOptions {
-  /** The ranks that train together. Default: the default group. */
-  processGroup?: ProcessGroup;
-  /** Size of a gradient bucket in MiB. Default: 25. The first bucket has at most 1 MiB. */
-  bucketCapMb?: number;
-  /**
-   * Start the all-reduce of a bucket during the rest of the backward pass, which splits the compiled step at
-   * the buckets. Default: `true` if the group spans a network, where an all-reduce takes time but little CPU;
-   * `false` in shared memory, where it takes less time than the split costs and uses the same CPUs.
-   */
-  overlap?: boolean;
-  /**
-   * Broadcast the buffers of rank 0 before every forward in training mode (torch's broadcast_buffers).
-   * Default: `true`. If `false`, each rank's running means are those of its own data. Has no effect on a
-   * model without buffers.
-   */
-  broadcastBuffers?: boolean;
-  /**
-   * Number of steps between two checks that the parameters are identical on all ranks; 0 disables the check.
-   * Default: 1,000. If they differ, `backward` rejects with a `ParametersDivergedError` that names the first
-   * such parameter and the ranks. The check hashes the parameters with SHA-256: 2.5 ms per million
-   * parameters. Buffers are not compared: they may differ until `broadcastBuffers` makes them equal.
-   */
-  verifyEvery?: number;
-}
 
 const optionNames: OptionNames<DistributedDataParallelOptions> = {
   processGroup: true,

@@ -1,7 +1,7 @@
 import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { allocateBucket, applyWeight, divideByWeight, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
-import type { DistributedParameter, SynchronousGradientSink } from './distributed-module.ts';
+import type { DistributedParameter, SynchronousGradientSink } from '@ringrun/core';
 import { ddpEvents } from './events.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
 import { inStep } from './uneven-inputs.ts';

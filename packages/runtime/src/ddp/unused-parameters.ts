@@ -1,4 +1,4 @@
-import type { DistributedParameter } from './distributed-module.ts';
+import type { DistributedParameter } from '@ringrun/core';
 
 /**
  * Records the parameters that no rank used in the last step, and warns once about each. It is not an error: a

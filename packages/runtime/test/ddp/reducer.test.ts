@@ -1,6 +1,6 @@
 import type { ProcessGroup } from '@ringrun/collectives';
 import { expect, test, vi } from 'vitest';
-import type { DistributedParameter, GradientSink } from '../../src/ddp/distributed-module.ts';
+import type { DistributedParameter, GradientSink } from '@ringrun/core';
 import { Reducer, type AveragedStep } from '../../src/ddp/reducer.ts';
 
 /** A parameter of `length` elements. */

@@ -1,5 +1,6 @@
 import { narrowFloat32, widenToFloat32, type TypedArrayOf } from '@ringrun/collectives';
-import { inBothForms, type CommHook } from './comm-hook.ts';
+import type { CommHook } from '@ringrun/core';
+import { inBothForms } from './comm-hook.ts';
 
 /**
  * Averages gradients as float16, which halves the bytes sent (torch: fp16_compress_hook). Each rank's

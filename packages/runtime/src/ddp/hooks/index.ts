@@ -1,3 +1,4 @@
-export { allReduce, type CommHook, type GradientBucket } from './comm-hook.ts';
+export type { CommHook, GradientBucket } from '@ringrun/core';
+export { allReduce } from './comm-hook.ts';
 export { bf16Compress, fp16Compress } from './compress.ts';
 export { powerSgd, type PowerSgdOptions } from './power-sgd.ts';

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, requireOptions, type OptionNames } from '@ringrun/collectives';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import { inBothForms, type CommHook, type GradientBucket, type HookSteps } from './comm-hook.ts';
+import type { CommHook, GradientBucket } from '@ringrun/core';
+import { inBothForms, type HookSteps } from './comm-hook.ts';
 import { multiply, multiplyByTransposed, multiplyTransposed, orthogonalize, type Matrix } from './matrix.ts';
 
 /** Names and defaults are those of torch's PowerSGDState. They must be the same on every rank. */

@@ -1,4 +1,4 @@
-import type { TypedArray } from '@ringrun/collectives';
+import type { TypedArray } from './dtype.ts';
 
 /**
  * The interface between DistributedDataParallel and a model of any library.
@@ -32,6 +32,14 @@ export interface DistributedModule {
    * (torch.nn.Module.training). Omit it if the library has no such mode.
    */
   readonly training?: boolean;
+}
+
+/** A model with `forward`, whose inputs and output are tensors of its library. */
+export interface ForwardModule extends DistributedModule {
+  /** Computes the model's output. DistributedDataParallel passes its inputs on unchanged. */
+  forward(...inputs: never[]): unknown;
+  /** Switches to training mode, or to evaluation mode if `mode` is false. Omit it if there are no modes. */
+  train?(mode?: boolean): unknown;
 }
 
 /** A parameter's shape and values. The values are changed in place. */
@@ -122,11 +130,3 @@ export interface SynchronousGradientSink extends GradientSink {
    */
   backwardDoneSync(): void;
 }
-
-/**
- * Called by a library when it has written the gradient of a parameter that has no `gradientSink`. It is
- * stored in `globalThis[Symbol.for('ringrun.unaveragedGradient')]` when ringrun is loaded, because libraries
- * import only types of ringrun. ringrun uses it to warn about training in a group without
- * DistributedDataParallel.
- */
-export type UnaveragedGradientObserver = () => void;

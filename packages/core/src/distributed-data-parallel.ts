@@ -1,0 +1,71 @@
+import type { DistributedParameter, ForwardModule } from './distributed-module.ts';
+import type { ProcessGroup } from './process-group.ts';
+
+/** Options of `DistributedDataParallel`. All except `processGroup` must be equal on all ranks. */
+export interface DistributedDataParallelOptions {
+  /** The ranks that train together. Default: the default group. */
+  processGroup?: ProcessGroup;
+  /** Size of a gradient bucket in MiB. Default: 25. The first bucket has at most 1 MiB. */
+  bucketCapMb?: number;
+  /**
+   * Start the all-reduce of a bucket during the rest of the backward pass, which splits the compiled step at
+   * the buckets. Default: `true` if the group spans a network, where an all-reduce takes time but little CPU;
+   * `false` in shared memory, where it takes less time than the split costs and uses the same CPUs.
+   */
+  overlap?: boolean;
+  /**
+   * Broadcast the buffers of rank 0 before every forward in training mode (torch's broadcast_buffers).
+   * Default: `true`. If `false`, each rank's running means are those of its own data. Has no effect on a
+   * model without buffers.
+   */
+  broadcastBuffers?: boolean;
+  /**
+   * Number of steps between two checks that the parameters are identical on all ranks; 0 disables the check.
+   * Default: 1,000. If they differ, `backward` rejects with a `ParametersDivergedError` that names the first
+   * such parameter and the ranks. The check hashes the parameters with SHA-256: 2.5 ms per million
+   * parameters. Buffers are not compared: they may differ until `broadcastBuffers` makes them equal.
+   */
+  verifyEvery?: number;
+}
+
+/** The bucket of gradients that a hook averages (torch.distributed.GradBucket). */
+export interface GradientBucket {
+  /** Index of the bucket, from 0, the same on every rank. The first bucket holds the last parameters. */
+  readonly index: number;
+  /** Whether this is the last bucket of the step. */
+  readonly isLast: boolean;
+  /** This rank's gradients, concatenated. The hook writes the result here. The same array in every step. */
+  readonly data: Float32Array;
+  /** The parameters of the bucket, in the order of their gradients. */
+  readonly parameters: readonly DistributedParameter[];
+  /** The gradient of each parameter: views of `data`. */
+  gradients(): readonly Float32Array[];
+}
+
+/**
+ * Averages the gradients of a bucket (torch: DistributedDataParallel.register_comm_hook). It resolves when
+ * `bucket.data` holds the result, which must be bit-identical on every rank. Every rank calls it for one
+ * bucket at a time, in order of `index`, so a hook may run several collectives. If it rejects, `backward`
+ * rejects.
+ */
+export interface CommHook {
+  (bucket: GradientBucket, group: ProcessGroup): Promise<void>;
+  /**
+   * Synchronous form, with the `…Sync` collectives, for libraries that cannot await promises. All `commHooks`
+   * have it.
+   */
+  sync?(bucket: GradientBucket, group: ProcessGroup): void;
+}
+
+/** The class `DistributedDataParallel`, as libraries use it that wrap models themselves. */
+export type DistributedDataParallelClass = new (
+  module: ForwardModule,
+  options?: DistributedDataParallelOptions,
+) => {
+  /** Names of the parameters on which no rank's loss depended in the last step. */
+  readonly unusedParameters: readonly string[];
+  /** Replaces the average of each bucket by a hook, before the first backward pass. */
+  registerCommHook(hook: CommHook): void;
+  /** Broadcasts the buffers of rank 0. A collective that blocks the calling thread. */
+  syncBuffers(): void;
+};
