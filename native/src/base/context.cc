@@ -17,8 +17,8 @@ extern "C" __attribute__((visibility("hidden"))) void ringrun_change_stack(void*
 
 #ifdef __x86_64__
 
-// Pushes what the calling convention obliges a function to preserve (System V ABI, 3.2.1), changes stacks, and pops the
-// same from the other. The floating-point control words are the thread's: nobody here changes them.
+// Pushes the callee-saved registers (System V ABI, 3.2.1), switches stacks, and pops them from the other stack.
+// The floating-point control words belong to the thread and do not change.
 asm(R"(
   .text
   .p2align 4
@@ -46,8 +46,9 @@ ringrun_change_stack:
 
 namespace ringrun {
 
-// From the top of the stack: a return address of zero, at which whoever walks the stack stops; the entry, to which the
-// first change returns; six registers. The entry then finds the stack aligned as after a call: 8 below a multiple of 16.
+// From the top of the stack: a return address of zero, at which stack walkers stop; the entry, to which the
+// first switch returns; six registers. The entry then finds the stack aligned as after a call: 8 below a
+// multiple of 16.
 Context::Context(void* bottom, std::size_t bytes, void (*entry)()) {
   constexpr std::size_t kRegisters = 6;
   const auto top = (reinterpret_cast<std::uintptr_t>(bottom) + bytes) / 16 * 16;
@@ -62,8 +63,9 @@ Context::Context(void* bottom, std::size_t bytes, void (*entry)()) {
 
 #else
 
-// Stores the registers that a function must preserve (AAPCS64, 6.1.1 and 6.1.2: x19 to x30, the low halves of v8 to v15), changes stacks, and loads
-// the same from the other. A fresh stack begins in ringrun_enter_stack, which calls x19 with a return address of zero.
+// Stores the callee-saved registers (AAPCS64, 6.1.1 and 6.1.2: x19 to x30, the low halves of v8 to v15),
+// switches stacks, and loads them from the other stack. A new stack starts in ringrun_enter_stack, which calls
+// x19 with a return address of zero.
 asm(R"(
   .text
   .p2align 4
@@ -114,7 +116,8 @@ extern "C" __attribute__((visibility("hidden"))) void ringrun_enter_stack();
 
 namespace ringrun {
 
-// The 20 words that the first change loads: x19 is the entry, x30 where that change returns to, and everything else zero, the frame pointer too.
+// The 20 words that the first switch loads: x19 is the entry, x30 the address to which that switch returns. All
+// others, including the frame pointer, are zero.
 Context::Context(void* bottom, std::size_t bytes, void (*entry)()) {
   constexpr std::size_t kWords = 20, kX19 = 0, kX30 = 11;
   const auto top = (reinterpret_cast<std::uintptr_t>(bottom) + bytes) / 16 * 16;

@@ -15,19 +15,19 @@
 
 namespace ringrun {
 
-// Where a stack was left, to go on there.
+// A saved execution state, to which control can return.
 //
-// Our own on Linux for x86-64 and arm64: musl has no makecontext, and glibc's asks the kernel for the signal mask at every change.
-// <ucontext.h> elsewhere.
+// Implemented here on Linux for x86-64 and arm64, because musl has no makecontext and glibc's makes a system
+// call for the signal mask at every switch. Uses <ucontext.h> elsewhere.
 class Context {
  public:
-  // Of the stack that the calling thread is on; filled in when it is left.
+  // The state of the calling thread; filled in by change().
   Context() = default;
 
-  // Of a fresh stack, on which `entry` will run. It must not return.
+  // A new stack on which `entry` will run. `entry` must not return.
   Context(void* bottom, std::size_t bytes, void (*entry)());
 
-  // Leaves the current stack, and goes on at `to`. Returns when somebody goes on at `from`.
+  // Saves the current state in `from` and continues at `to`. Returns when another call continues at `from`.
   static void change(Context& from, Context& to);
 
  private:

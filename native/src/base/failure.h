@@ -11,16 +11,17 @@
 
 namespace ringrun {
 
-// Why an operation of a group failed. The numbers travel in ABORT messages (transport/wire.h).
+// Cause of a failed operation. The numbers are part of ABORT messages (transport/wire.h).
 enum class FailureCode : std::uint32_t { PeerDied = 1, Timeout = 2, Mismatch = 3, System = 4, Closed = 5 };
 
-// A rank that a failure is about, and the operation it was seen in last.
+// A rank involved in a failure, and the last operation in which it was seen.
 struct InvolvedRank {
   int rank;
   std::optional<Fingerprint> seenIn;
 };
 
-// What every function of transport/ and collectives/ throws. After one, the ranks no longer agree on what comes next.
+// Thrown by all functions of transport/ and collectives/. Afterwards the ranks no longer agree on the next
+// operation.
 class Failure : public std::exception {
  public:
   Failure(FailureCode failureCode, std::vector<InvolvedRank> involvedRanks, std::string text)
@@ -29,20 +30,20 @@ class Failure : public std::exception {
   const char* what() const noexcept override { return detail.c_str(); }
 
   FailureCode code;
-  // Who died; who was missing; or both sides of a mismatch. Empty when the cause is this process itself.
+  // The ranks that died, were missing, or disagreed. Empty if this process itself is the cause.
   std::vector<InvolvedRank> ranks;
-  // How it was noticed: the system call, errno's text, bytes expected and got, who reported it.
+  // Details: the system call, errno's text, expected and received bytes, the reporting rank.
   std::string detail;
 };
 
-// A failure, the operation of this rank that met it, and how long that was allowed to take.
+// A failure, the operation of this rank in which it occurred, and the timeout of that operation.
 struct OperationFailure {
   Failure failure;
   Fingerprint fingerprint;
   double timeoutMs;
 };
 
-// The failure that `act` meets, or nothing.
+// Returns the failure that `act` throws, or nothing.
 template <typename Act>
 std::optional<Failure> failureOf(const Act& act) {
   try {
@@ -58,7 +59,7 @@ std::optional<Failure> failureOf(const Act& act) {
 // "connect to 10.0.0.2:4711: Connection refused (errno 111)"
 std::string describeSystemError(const std::string& call, int error, const std::string& about);
 
-// A system call that failed for a reason of this machine, not of a peer.
+// Throws a failure of this machine, not of a peer.
 [[noreturn]] void throwSystem(const std::string& call, int error, const std::string& about);
 
 }  // namespace ringrun

@@ -49,10 +49,10 @@
 namespace ringrun {
 namespace {
 
-// Several times what the deepest operation needs. Pages that were never touched cost nothing.
+// Several times the need of the deepest operation. Untouched pages cost nothing.
 constexpr std::size_t kStackBytes = 256 * 1024;
 
-// A stack that grows downwards to a page which nobody may touch: running over its end is a crash, not a corruption.
+// A stack with a guard page below it, so that an overflow crashes instead of corrupting memory.
 class Stack {
  public:
   Stack() : guardBytes_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
@@ -64,13 +64,13 @@ class Stack {
       ::munmap(base_, guardBytes_ + kStackBytes);
       throwSystem("mprotect", error, "the stack of an operation");
     }
-    remember();
+    registerWithSanitizer();
   }
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
 
   ~Stack() {
-    forget();
+    unregisterFromSanitizer();
     ::munmap(base_, guardBytes_ + kStackBytes);
   }
 
@@ -78,25 +78,25 @@ class Stack {
 
  private:
 #ifdef RINGRUN_ADDRESS_SANITIZER
-  // What a paused operation holds is not lost: the process may exit before it goes on.
-  void remember() { __lsan_register_root_region(bottom(), kStackBytes); }
-  // Whatever is mapped here next begins without the marks of the frames that were never left.
-  void forget() {
+  // Memory that a paused operation holds is not a leak: the process may exit before it continues.
+  void registerWithSanitizer() { __lsan_register_root_region(bottom(), kStackBytes); }
+  // Removes the marks of frames that were never left, for the next mapping at these addresses.
+  void unregisterFromSanitizer() {
     __lsan_unregister_root_region(bottom(), kStackBytes);
     __asan_unpoison_memory_region(bottom(), kStackBytes);
   }
 #else
-  void remember() {}
-  void forget() {}
+  void registerWithSanitizer() {}
+  void unregisterFromSanitizer() {}
 #endif
 
   std::size_t guardBytes_;
   std::uint8_t* base_ = nullptr;
 };
 
-// The sanitizers keep books about each stack, and have to be told of every change from one to another: on the stack
-// that is left, right before, and on the one that is entered, right after.
-class Books {
+// The sanitizers track each stack and need a call before and after every switch: on the stack being left
+// directly before, and on the stack being entered directly after it.
+class SanitizerHooks {
  public:
 #if defined(RINGRUN_ADDRESS_SANITIZER)
   void beforeEntering(const Stack& stack) {
@@ -112,7 +112,7 @@ class Books {
   const void* outerBottom_ = nullptr;
   std::size_t outerBytes_ = 0;
 #elif defined(RINGRUN_THREAD_SANITIZER)
-  ~Books() { __tsan_destroy_fiber(inner_); }
+  ~SanitizerHooks() { __tsan_destroy_fiber(inner_); }
   void beforeEntering(const Stack&) {
     outer_ = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(inner_, 0);
@@ -136,14 +136,14 @@ class Books {
 
 struct Fiber::Execution {
   Stack stack;
-  Books books;
+  SanitizerHooks hooks;
   Context inner{stack.bottom(), kStackBytes, &Fiber::enter};
   Context outer;
 };
 
 namespace {
 
-// The fiber that is resumed, for its first steps: an entry has no arguments.
+// Passes the fiber to its entry, which has no arguments.
 thread_local Fiber* entering = nullptr;
 
 }  // namespace
@@ -155,23 +155,23 @@ Fiber::~Fiber() = default;
 void Fiber::enter() noexcept { entering->run(); }
 
 void Fiber::run() noexcept {
-  execution_->books.afterEntering();
+  execution_->hooks.afterEntering();
   body_();
   std::terminate();
 }
 
 void Fiber::resume() {
   entering = this;
-  execution_->books.beforeEntering(execution_->stack);
+  execution_->hooks.beforeEntering(execution_->stack);
   Context::change(execution_->outer, execution_->inner);
-  execution_->books.afterLeaving();
+  execution_->hooks.afterLeaving();
 }
 
 void Fiber::pause() {
   if (std::current_exception() != nullptr) std::terminate();
-  execution_->books.beforeLeaving();
+  execution_->hooks.beforeLeaving();
   Context::change(execution_->inner, execution_->outer);
-  execution_->books.afterEntering();
+  execution_->hooks.afterEntering();
 }
 
 }  // namespace ringrun

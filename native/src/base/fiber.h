@@ -5,26 +5,25 @@
 
 namespace ringrun {
 
-// A stack of its own, on which a function runs until it pauses, and later goes on where it stopped.
+// A function with its own stack, which can pause and later continue where it paused.
 //
-// May be made by any thread; runs on one only, that of the first resume(): C++ code keeps addresses of thread-local
-// variables over calls. For the same reason it may not pause in a catch block, since the exceptions being handled are
-// kept per thread, as a stack: terminates the process if it does.
+// May be created by any thread, but runs only on the thread of the first resume(), because C++ code keeps
+// addresses of thread-local variables over calls. For the same reason it must not pause in a catch block,
+// because the exceptions being handled are a stack for each thread; it terminates the process if it does.
 class Fiber {
  public:
-  // `body` never returns: between two of its uses, a fiber is one that has paused. Throws Failure when there is no
-  // memory for a stack.
+  // `body` must not return: an unused fiber is a paused one. Throws Failure if the stack cannot be allocated.
   explicit Fiber(std::function<void()> body);
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Objects that live on the stack of a paused fiber are not destroyed.
+  // Does not destroy objects on the stack of a paused fiber.
   ~Fiber();
 
-  // Runs the fiber until it pauses. Not to be called by a fiber.
+  // Runs the fiber until it pauses. Must not be called by a fiber.
   void resume();
 
-  // Called by the fiber itself: goes back to who resumed it. Returns when it is resumed.
+  // Called by the fiber itself: returns control to the caller of resume(), and returns at the next resume().
   void pause();
 
  private:

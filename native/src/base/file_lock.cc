@@ -7,7 +7,7 @@
 namespace ringrun {
 namespace {
 
-// The kernel wants l_pid to be 0 for locks of open files.
+// The kernel requires l_pid 0 for open file description locks.
 struct flock lockOf(short type, off_t byte) {
   struct flock lock {};
   lock.l_type = type;

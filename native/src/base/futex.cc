@@ -14,17 +14,17 @@
 
 namespace ringrun {
 
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "words shared by processes must be plain memory");
-static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "the kernel looks at these four bytes");
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "words shared by processes must be lock-free");
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "the kernel compares these four bytes");
 
 #ifdef __linux__
 
-// Not the *_PRIVATE variants: the word is shared by processes.
-void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds patience) {
-  timespec timeout{};
-  timeout.tv_sec = patience.count() / 1000;
-  timeout.tv_nsec = patience.count() % 1000 * 1'000'000;
-  ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &timeout, nullptr, 0);
+// Not the *_PRIVATE variants, because processes share the word.
+void waitOnFutex(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds timeout) {
+  timespec limit{};
+  limit.tv_sec = timeout.count() / 1000;
+  limit.tv_nsec = timeout.count() % 1000 * 1'000'000;
+  ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
 }
 
 namespace {
@@ -41,17 +41,17 @@ struct FutexWaitv {
 
 }  // namespace
 
-// std::chrono::steady_clock is CLOCK_MONOTONIC. EPERM comes from containers that know no such system call.
+// std::chrono::steady_clock is CLOCK_MONOTONIC. Some containers return EPERM for unknown system calls.
 int waitOnFutexes(const std::vector<SeenWord>& words, Clock::time_point until) {
-  FutexWaitv waited[kMostFutexes];
+  FutexWaitv waited[kMaxFutexes];
   for (std::size_t i = 0; i < words.size(); ++i) {
     waited[i] = {words[i].seen, reinterpret_cast<std::uintptr_t>(words[i].word), kFutexOf32Bits, 0};
   }
   const auto ns = std::max<long long>(0, std::chrono::nanoseconds(until.time_since_epoch()).count());
-  timespec timeout{};
-  timeout.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
-  timeout.tv_nsec = static_cast<long>(ns % 1'000'000'000);
-  const long woken = ::syscall(kFutexWaitv, waited, words.size(), 0, &timeout, CLOCK_MONOTONIC);
+  timespec limit{};
+  limit.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
+  limit.tv_nsec = static_cast<long>(ns % 1'000'000'000);
+  const long woken = ::syscall(kFutexWaitv, waited, words.size(), 0, &limit, CLOCK_MONOTONIC);
   if (woken >= 0) return static_cast<int>(woken);
   return errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT ? kNoneWoken : kCannotWatchSeveral;
 }

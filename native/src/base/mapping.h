@@ -5,7 +5,7 @@
 
 namespace ringrun {
 
-// Owns one range of mapped memory, zeroed when fresh, and unmaps it.
+// Owns and unmaps a range of mapped memory. New memory is zeroed.
 class Mapping {
  public:
   Mapping() = default;
@@ -13,16 +13,16 @@ class Mapping {
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
 
-  // Memory of this process alone.
+  // Private memory of this process.
   static Mapping anonymous(std::size_t bytes);
 
-  // The file behind `fd`, shared with every process that maps it. `fd` may be closed afterwards.
+  // Maps the file `fd` shared with other processes. `fd` may be closed afterwards.
   static Mapping shared(int fd, std::size_t bytes);
 
   std::uint8_t* data() const { return data_; }
 
-  // Makes the pages of [begin, begin + length) present and writable now, so that the first use costs no page faults.
-  // Kernels that cannot (before 5.14) leave them to be faulted in; not enough memory is a Failure.
+  // Makes the pages of [begin, begin + length) present and writable, so that the first use causes no page
+  // faults. Does nothing on kernels before 5.14. Throws Failure if there is not enough memory.
   void populate(std::size_t begin, std::size_t length) const;
 
  private:

@@ -90,12 +90,12 @@ bool operator==(const Fingerprint& a, const Fingerprint& b) { return std::memcmp
 
 namespace {
 
-// What a rank does alone, or with one other, is not counted among the collectives.
+// Operations of one or two ranks have no number among the collectives.
 bool isNumbered(Op op) {
   return op != Op::Connect && op != Op::Send && op != Op::Receive && op != Op::CopyToDevice && op != Op::CopyToHost;
 }
 
-// "from rank 3", where there is a rank that is not like the others.
+// "from rank 3" for rooted operations and messages, else "".
 std::string rootOf(const Fingerprint& fingerprint) {
   const std::string rank = "rank " + std::to_string(fingerprint.root);
   switch (fingerprint.op) {
@@ -110,13 +110,13 @@ std::string rootOf(const Fingerprint& fingerprint) {
   }
 }
 
-// Whether all ranks' arrays have one length, which then is the fingerprint's.
+// True if the arrays of all ranks have the same length, which is then the fingerprint's count.
 bool hasOneLength(Op op) {
   return op != Op::ReduceScatter && op != Op::AllGather && op != Op::Gather && op != Op::Scatter && op != Op::AllToAll &&
          op != Op::AllReduceCoalesced;
 }
 
-// "float32, 3 arrays"; an operation on no arrays has no dtype.
+// "float32, 3 arrays". An operation on no arrays has no dtype.
 std::string elementsOf(const Fingerprint& fingerprint) {
   const std::string arrays = std::to_string(fingerprint.root) + (fingerprint.root == 1 ? " array" : " arrays");
   if (fingerprint.dtype == DType::None) return arrays;

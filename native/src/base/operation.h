@@ -9,7 +9,7 @@
 
 namespace ringrun {
 
-// The numbers below travel between processes and cross to JavaScript (native/lib/index.ts): append, never renumber.
+// These numbers are part of the wire format and of native/lib/index.ts: append new ones, never renumber.
 
 enum class Op : std::uint8_t {
   Barrier = 1,
@@ -58,20 +58,21 @@ enum class DType : std::uint8_t {
 
 std::size_t bytesPerElement(DType dtype);
 
-// In place of a rank: whoever sends first.
+// As a rank: a receive from any rank.
 constexpr std::uint32_t kAnyRank = ~std::uint32_t{0};
 
-// What all ranks must agree on before any of them touches data. Part of every message, and of the control page in
-// shared memory, in this layout (little endian).
+// What all ranks must agree on before any of them touches data. Part of every message and of the shared control
+// memory, in this layout (little endian).
 struct Fingerprint {
-  // Place among the collectives issued on this group, from 1; 0: connecting. The tag, of a message between two ranks.
+  // Position among the collectives of the group, from 1; 0 while connecting. For a point-to-point message: its
+  // tag.
   std::uint64_t sequence = 0;
-  std::uint64_t count = 0;     // elements of each rank's array; 0 where lengths may differ (see collectives/agreement.h)
+  std::uint64_t count = 0;     // elements of each rank's array; 0 if lengths may differ (collectives/lengths.h)
   Op op = Op::Barrier;
   ReduceOp reduceOp = ReduceOp::None;
   DType dtype = DType::None;
-  std::uint8_t onDevice = 0;  // 1: the arrays lie on GPUs (nccl)
-  // Rank that gives to or takes from all others; 0 where there is none. Of an AllReduceCoalesced, the number of arrays.
+  std::uint8_t onDevice = 0;  // 1: the arrays are on GPUs (nccl)
+  // Root rank of a rooted operation, else 0; the number of arrays of an AllReduceCoalesced.
   std::uint32_t root = 0;
 
   std::size_t bytes() const { return static_cast<std::size_t>(count) * bytesPerElement(dtype); }
@@ -90,18 +91,19 @@ std::string describe(const Fingerprint& fingerprint);
 // "allReduce #41"
 std::string nameAndNumberOf(const Fingerprint& fingerprint);
 
-// Whether an operation that has ended on one rank has begun on all: each rank needs something of every other.
+// True if the completion on one rank implies that all ranks have begun it, because each rank needs data of
+// every other.
 bool needsEveryRank(Op op);
 
 class WaitReports;
 
-// One operation as a rank carries it out.
+// One operation of a rank.
 struct Call {
   Fingerprint fingerprint;
   Deadline deadline;
-  // Set when the process is leaving: waiting ends within kLivenessInterval.
+  // Set when the process destroys the group: waits end within kLivenessInterval.
   const std::atomic<bool>& cancelled;
-  // Whatever waits reports it there once it takes long.
+  // Receives reports of long waits.
   WaitReports& reports;
 };
 

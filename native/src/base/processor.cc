@@ -7,12 +7,12 @@
 namespace ringrun {
 namespace {
 
-// A thread moves at most this often: where every processor is taken, moving does not help.
+// Minimum interval between two moves. If all processors are busy, moving does not help.
 constexpr Milliseconds kMoveInterval{2};
 
 }  // namespace
 
-bool Elbowroom::makeFrom(std::uint32_t theirs) {
+bool ProcessorMover::moveAwayFrom(std::uint32_t theirs) {
   const std::uint32_t here = currentProcessor();
   if (here == kUnknownProcessor || theirs != here) return true;
   const auto now = Clock::now();
@@ -29,8 +29,8 @@ std::uint32_t currentProcessor() {
   return processor < 0 ? kUnknownProcessor : static_cast<std::uint32_t>(processor);
 }
 
-// Leaving the affinity mask is the only way to make the kernel move a thread at once; coming back to it moves
-// nothing.
+// A thread moves at once only if its processor leaves its affinity mask. Restoring the mask does not move it
+// back.
 void moveToAnotherProcessor() {
   cpu_set_t usable;
   if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return;

@@ -8,21 +8,20 @@ namespace ringrun {
 
 constexpr std::uint32_t kUnknownProcessor = ~std::uint32_t{0};
 
-// The processor that the calling thread runs on now; costs some nanoseconds. kUnknownProcessor where the system does
-// not say.
+// The processor on which the calling thread runs, or kUnknownProcessor. Takes some nanoseconds.
 std::uint32_t currentProcessor();
 
-// Moves the calling thread to another of its processors, if it has one; where it may run stays as it was. Some
+// Moves the calling thread to another processor of its affinity mask, which does not change. Takes some
 // microseconds.
 void moveToAnotherProcessor();
 
-// Keeps a thread that waits for another off its processor. Two ranks that wait for each other in turn never run at the
-// same time, so the scheduler sees no reason to take them off the one processor that they may have begun on; each turn
-// then costs two context switches. The one that waits makes room.
-class Elbowroom {
+// Moves a waiting thread off the processor of the thread that it waits for. Two ranks that wait for each other
+// in turn never run at the same time, so the scheduler does not separate them if they start on one processor,
+// and each turn then costs two context switches.
+class ProcessorMover {
  public:
-  // Moves away from `theirs`, on this machine, if this thread runs there. False: it still does.
-  bool makeFrom(std::uint32_t theirs);
+  // Moves this thread if it runs on processor `theirs` of this machine. Returns false if it still does.
+  bool moveAwayFrom(std::uint32_t theirs);
 
  private:
   Clock::time_point nextMove_{};

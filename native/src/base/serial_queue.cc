@@ -4,21 +4,21 @@
 
 namespace ringrun {
 
-// Waits under the lock even when nothing is unfinished: the last task may still be about to unlock.
+// Waits under the lock even if no task is unfinished, because the last one may still have to unlock.
 SerialQueue::~SerialQueue() {
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [this] { return unfinished_.load(std::memory_order_acquire) == 0; });
 }
 
 void SerialQueue::submit(Task task) {
-  if (!engine_) engine_ = Engine::shared();
+  if (!engine_) engine_ = ProgressEngine::shared();
   bool isRunning;
   {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
     isRunning = unfinished_.fetch_add(1, std::memory_order_relaxed) > 0;
   }
-  // Not under the lock, which the first thing that the engine does would wait for.
+  // Not under the lock, which the engine acquires first.
   if (!isRunning) start();
 }
 
@@ -46,8 +46,8 @@ bool SerialQueue::runOne() {
     tasks_.pop_front();
   }
   task();
-  task = {};  // what it holds is released before anybody learns that it is done
-  // Everything under the lock, since the queue may be gone as soon as nothing is unfinished.
+  task = {};  // releases what the task holds before the owner sees its completion
+  // Everything under the lock, because the owner may destroy the queue as soon as no task is unfinished.
   const std::lock_guard lock(mutex_);
   const bool more = unfinished_.fetch_sub(1, std::memory_order_release) > 1;
   if (!more) idle_.notify_all();

@@ -8,15 +8,16 @@
 #include <memory>
 #include <mutex>
 
-#include "base/engine.h"
+#include "base/progress_engine.h"
 
 namespace ringrun {
 
-// Runs tasks in the order in which they were given, one at a time, on the engine's thread, which it shares with all
-// other queues of this process: while a task sleeps (base/wait.h), those of other queues run.
+// Runs tasks one at a time, in the order of submission, on the progress engine. While a task sleeps
+// (base/wait.h), tasks of other queues run.
 //
-// submit() and awaitIdle() are called by one thread, the owner; tasks run on the other.
-// Between awaitIdle() and the next submit(), the owner may touch whatever the tasks touch: it sees all they did.
+// submit() and awaitIdle() are called by one thread, the owner; tasks run on the engine's thread. Between
+// awaitIdle() and the next submit(), the owner may access all data that the tasks use, and sees all their
+// writes.
 class SerialQueue {
  public:
   using Task = std::packaged_task<void()>;
@@ -25,13 +26,13 @@ class SerialQueue {
   SerialQueue(const SerialQueue&) = delete;
   SerialQueue& operator=(const SerialQueue&) = delete;
 
-  // Ends when the tasks that were given are done.
+  // Waits until all submitted tasks have completed.
   ~SerialQueue();
 
-  // Throws Failure or std::system_error when the first task finds no thread or memory to run on; then it is not taken.
+  // Throws Failure or std::system_error if the first task gets no thread or stack; the task is then not queued.
   void submit(Task task);
 
-  // Returns when everything that was given is done.
+  // Waits until all submitted tasks have completed.
   void awaitIdle();
 
  private:
@@ -42,7 +43,7 @@ class SerialQueue {
   std::condition_variable idle_;
   std::deque<Task> tasks_;
   std::atomic<std::size_t> unfinished_{0};
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<ProgressEngine> engine_;
 };
 
 }  // namespace ringrun

@@ -6,7 +6,7 @@
 
 namespace ringrun {
 
-// Owns one file descriptor and closes it. Movable, so that whoever holds it is its owner.
+// Owns one file descriptor and closes it.
 class UniqueFd {
  public:
   UniqueFd() = default;

@@ -41,9 +41,9 @@ double quotaOfVersion1(const std::string& folder) {
   return quota > 0 && period > 0 ? quota / period : kUnlimited;
 }
 
-// A limit may be set at any level, so every folder from the process's own up to the root of the hierarchy counts.
+// A limit may be set at any level, so all folders from the process's own to the root of the hierarchy count.
 template <typename Quota>
-double leastQuota(const std::string& root, std::string path, Quota quotaOf) {
+double minQuota(const std::string& root, std::string path, Quota quotaOf) {
   double least = quotaOf(root);
   while (path.size() > 1) {
     least = std::min(least, quotaOf(root + path));
@@ -62,9 +62,9 @@ double quotaOfCgroup() {
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const std::string path = line.substr(second + 1);
-    if (controllers == ",,") least = std::min(least, leastQuota("/sys/fs/cgroup", path, quotaOfVersion2));
+    if (controllers == ",,") least = std::min(least, minQuota("/sys/fs/cgroup", path, quotaOfVersion2));
     if (controllers.find(",cpu,") != std::string::npos) {
-      least = std::min(least, leastQuota("/sys/fs/cgroup/cpu", path, quotaOfVersion1));
+      least = std::min(least, minQuota("/sys/fs/cgroup/cpu", path, quotaOfVersion1));
     }
   }
   return least;

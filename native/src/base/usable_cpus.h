@@ -2,8 +2,8 @@
 
 namespace ringrun {
 
-// Processors that this process may keep busy: its affinity mask, and the CPU quota of its cgroup (v2 and v1) where
-// that is less. At least 1.
+// The number of processors that this process may use: the size of its affinity mask or, if lower, the CPU quota
+// of its cgroup (v1 and v2). At least 1.
 int usableCpus();
 
 }  // namespace ringrun

@@ -2,26 +2,26 @@
 
 #include <algorithm>
 
-#include "base/engine.h"
+#include "base/progress_engine.h"
 #include "base/futex.h"
 
 namespace ringrun {
 
-void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds patience) {
-  Reason reason;
-  reason.word = &word;
-  reason.seen = seen;
-  reason.until = Clock::now() + patience;
-  if (!Engine::suspend(reason)) waitOnFutex(word, seen, patience);
+void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds timeout) {
+  WaitCondition condition;
+  condition.word = &word;
+  condition.seen = seen;
+  condition.until = Clock::now() + timeout;
+  if (!ProgressEngine::suspend(condition)) waitOnFutex(word, seen, timeout);
 }
 
-std::size_t pollSockets(pollfd* interests, std::size_t count, Milliseconds patience) {
-  Reason reason;
-  reason.interests = interests;
-  reason.count = count;
-  reason.until = Clock::now() + patience;
-  if (!Engine::suspend(reason)) {
-    const int ready = ::poll(interests, static_cast<nfds_t>(count), static_cast<int>(patience.count()));
+std::size_t pollSockets(pollfd* interests, std::size_t count, Milliseconds timeout) {
+  WaitCondition condition;
+  condition.interests = interests;
+  condition.count = count;
+  condition.until = Clock::now() + timeout;
+  if (!ProgressEngine::suspend(condition)) {
+    const int ready = ::poll(interests, static_cast<nfds_t>(count), static_cast<int>(timeout.count()));
     return static_cast<std::size_t>(std::max(ready, 0));
   }
   const auto isReady = [](const pollfd& interest) { return interest.revents != 0; };

@@ -10,16 +10,15 @@
 
 namespace ringrun {
 
-// The two ways in which operations sleep. Every wait goes through them, none through a system call of its own: on a
-// strand (base/engine.h) they hand the thread to the others, on any other thread they block it. On a strand, neither
-// may be called in a catch block (base/fiber.h).
+// All waits of operations use these two functions. On a fiber (base/progress_engine.h) they let other fibers
+// run; on any other thread they block it. On a fiber, neither may be called in a catch block (base/fiber.h).
 
-// Sleeps while `word`, which may lie in memory shared by several processes, still holds `seen`; returns when woken
-// (wakeAll in base/futex.h), when the word differs, after `patience`, or spuriously.
-void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds patience);
+// Sleeps while `word`, which may be in memory shared by several processes, holds `seen`. Returns when woken
+// (wakeAll in base/futex.h), when the word differs, after `timeout`, or spuriously.
+void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Milliseconds timeout);
 
-// poll(2) of `count` interests, whose `revents` it sets. Returns how many of them have something to say: 0 after
-// `patience`, or spuriously. No interests: sleeps for `patience`.
-std::size_t pollSockets(pollfd* interests, std::size_t count, Milliseconds patience);
+// poll(2) of `count` interests; sets their `revents`. Returns the number of ready ones, or 0 after `timeout` or
+// spuriously. Without interests, sleeps for `timeout`.
+std::size_t pollSockets(pollfd* interests, std::size_t count, Milliseconds timeout);
 
 }  // namespace ringrun

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array<double, 4> kTimesFirst{1, 6, 24, 120};
 
-// Ranks that are named; of the others there is a number.
-constexpr std::size_t kMostNamed = 3;
+// Maximum number of ranks named in a line; it counts the others.
+constexpr std::size_t kMaxNamed = 3;
 
 double dueMs(int written, double firstMs) {
   const auto last = static_cast<int>(kTimesFirst.size()) - 1;
@@ -30,13 +30,13 @@ std::string describeDuration(double ms) {
   return std::to_string(std::llround(ms / 60'000)) + " min";
 }
 
-// In one piece, so that lines of several threads and processes do not mix. A stderr that takes nothing for a while, such
-// as a terminal that was stopped, must not stop the operation: then there is no line.
+// A single write, so that lines of several threads and processes do not mix. If stderr is blocked, as on a
+// stopped terminal, the line is dropped rather than the operation delayed.
 void writeLine(const std::string& line) {
-  constexpr int kPatienceMs = 50;
+  constexpr int kTimeoutMs = 50;
   if (::write(STDERR_FILENO, line.data(), line.size()) >= 0 || errno != EAGAIN) return;
   pollfd interest{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&interest, 1, kPatienceMs) <= 0) return;
+  if (::poll(&interest, 1, kTimeoutMs) <= 0) return;
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -56,14 +56,14 @@ bool WaitReports::isDue(Clock::time_point began, Clock::duration waited) {
 
 void WaitReports::write(int rank, const Call& call, const std::vector<Missing>& missing, const std::string& more) const {
   std::string line = "ringrun: rank " + std::to_string(rank) + ": waiting in " + describe(call.fingerprint) + " for ";
-  const std::size_t named = std::min(missing.size(), kMostNamed);
+  const std::size_t named = std::min(missing.size(), kMaxNamed);
   for (std::size_t i = 0; i < named; ++i) {
     if (i > 0) line += "; ";
-    line += nameOf(missing[i].rank) + ", " + missing[i].whereabouts;
+    line += nameOf(missing[i].rank) + ", " + missing[i].description;
   }
   if (missing.size() > named) line += "; and " + std::to_string(missing.size() - named) + " more";
   const double waitedMs = std::chrono::duration<double, std::milli>(Clock::now() - call.deadline.since()).count();
-  line += more + " (" + describeDuration(waitedMs) + " of " + describeDuration(call.deadline.patienceMs()) + ")\n";
+  line += more + " (" + describeDuration(waitedMs) + " of " + describeDuration(call.deadline.timeoutMs()) + ")\n";
   writeLine(line);
 }
 

@@ -11,7 +11,7 @@ namespace ringrun {
 namespace {
 
 // Mentioned in one message at most; a mistake in a large group is the same mistake many times.
-constexpr std::size_t kMostDifferences = 8;
+constexpr std::size_t kMaxDifferences = 8;
 
 std::string elements(std::uint64_t count) {
   return withThousandsSeparated(count) + (count == 1 ? " element" : " elements");
@@ -23,14 +23,14 @@ class Differences {
   void add(int one, int other, const std::string& what) {
     ranks_.insert(one);
     ranks_.insert(other);
-    if (++found_ <= kMostDifferences) text_ += (text_.empty() ? "" : "; ") + what;
+    if (++found_ <= kMaxDifferences) text_ += (text_.empty() ? "" : "; ") + what;
   }
 
   void throwIfAny(const Fingerprint& fingerprint) const {
     if (found_ == 0) return;
     std::vector<InvolvedRank> involved;
     for (const int rank : ranks_) involved.push_back({rank, fingerprint});
-    const std::size_t more = found_ - std::min(found_, kMostDifferences);
+    const std::size_t more = found_ - std::min(found_, kMaxDifferences);
     throw Failure(FailureCode::Mismatch, std::move(involved),
                   more == 0 ? text_ : text_ + "; and " + std::to_string(more) + " more");
   }

@@ -25,7 +25,7 @@ namespace ringrun {
 //
 // listen(), issue() and post() belong to the thread that owns the group. run(), connect() and destroy() may run on
 // another, one at a time and in the order of issue(). runPointToPoint() runs on that other thread too, in turns with them
-// (strands: base/engine.h); so while isExchangingMessages(), nothing runs on the owner's. cancel() may be called by any
+// (strands: base/progress_engine.h); so while isExchangingMessages(), nothing runs on the owner's. cancel() may be called by any
 // thread at any time.
 class Group {
  public:

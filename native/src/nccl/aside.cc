@@ -7,14 +7,14 @@
 #include <thread>
 #include <utility>
 
-#include "base/bell.h"
+#include "base/notifier.h"
 #include "base/wait.h"
 
 namespace ringrun {
 
-bool endsWithin(Milliseconds patience, std::function<void()> act) {
+bool endsWithin(Milliseconds timeout, std::function<void()> act) {
   struct End {
-    Bell bell;
+    Notifier notifier;
     std::atomic<bool> reached{false};
   };
   const auto end = std::make_shared<End>();
@@ -23,13 +23,13 @@ bool endsWithin(Milliseconds patience, std::function<void()> act) {
     // What it owns with whoever waits is theirs alone from here on, to read and to free.
     act = nullptr;
     end->reached.store(true, std::memory_order_release);
-    end->bell.ring();
+    end->notifier.notify();
   }).detach();
-  const Deadline deadline = Deadline::after(static_cast<double>(patience.count()));
+  const Deadline deadline = Deadline::after(static_cast<double>(timeout.count()));
   while (!end->reached.load(std::memory_order_acquire)) {
     if (deadline.passed()) return false;
-    pollfd interest{end->bell.fd(), POLLIN, 0};
-    pollSockets(&interest, 1, deadline.leftWithin(patience));
+    pollfd interest{end->notifier.fd(), POLLIN, 0};
+    pollSockets(&interest, 1, deadline.leftWithin(timeout));
   }
   return true;
 }

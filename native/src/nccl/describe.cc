@@ -8,7 +8,7 @@
 namespace ringrun {
 namespace {
 
-constexpr int kMostText = 256;
+constexpr int kMaxText = 256;
 
 // "GPU-8f1c2d3e-4455-6677-8899-aabbccddeeff"
 std::string textOf(const CuUuid& uuid) {
@@ -25,14 +25,14 @@ std::string textOf(const CuUuid& uuid) {
 DeviceDescription describeDevice(const Cuda& cuda, int index) {
   const std::string about = "GPU " + std::to_string(index);
   CuDevice device = 0;
-  char name[kMostText] = "";
-  char bus[kMostText] = "";
+  char name[kMaxText] = "";
+  char bus[kMaxText] = "";
   CuUuid uuid{};
   std::size_t bytes = 0;
   cuda.call(cuda.deviceGet, about, &device, index);
-  cuda.call(cuda.deviceGetName, about, name, kMostText, device);
+  cuda.call(cuda.deviceGetName, about, name, kMaxText, device);
   cuda.call(cuda.deviceGetUuid, about, &uuid, device);
-  cuda.call(cuda.deviceGetPciBusId, about, bus, kMostText, device);
+  cuda.call(cuda.deviceGetPciBusId, about, bus, kMaxText, device);
   cuda.call(cuda.deviceTotalMem, about, &bytes, device);
   return {index, name, textOf(uuid), bus, bytes};
 }

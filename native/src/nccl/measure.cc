@@ -13,13 +13,13 @@ namespace {
 
 constexpr Milliseconds kPatience{1000};
 
-void await(const Stream& stream, const Event& event, const std::shared_ptr<const Bell>& bell) {
+void await(const Stream& stream, const Event& event, const std::shared_ptr<const Notifier>& notifier) {
   stream.record(event);
-  stream.ringWhenDone(bell);
+  stream.notifyWhenDone(notifier);
   while (!event.hasPassed()) {
-    pollfd interest{bell->fd(), POLLIN, 0};
+    pollfd interest{notifier->fd(), POLLIN, 0};
     pollSockets(&interest, 1, kPatience);
-    bell->clear();
+    notifier->clear();
   }
 }
 
@@ -32,13 +32,13 @@ CopyBandwidth measureCopies(const Device& device, std::size_t bytes, int rounds)
   const PinnedMemory pinned(device, bytes);
   const Stream stream(device);
   const Event event(device);
-  const auto bell = std::make_shared<Bell>();
+  const auto notifier = std::make_shared<Notifier>();
   const auto measure = [&](const std::function<void()>& copy) {
     copy();
-    await(stream, event, bell);
+    await(stream, event, notifier);
     const auto since = std::chrono::steady_clock::now();
     for (int round = 0; round < rounds; ++round) copy();
-    await(stream, event, bell);
+    await(stream, event, notifier);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since;
     return static_cast<double>(bytes) * rounds / taken.count();
   };

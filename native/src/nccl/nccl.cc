@@ -13,8 +13,8 @@ const Nccl& Nccl::ofProcess() {
 std::string Nccl::findProblem() {
   if (!library.isOpen()) return "libnccl.so.2 could not be opened";
   if (!getVersion || getVersion(&version_) != kNcclSuccess) return library.path() + " does not report its version";
-  if (version_ < kOldestNccl) {
-    return library.path() + " is NCCL " + describeNcclVersion(version_) + ", expected " + describeNcclVersion(kOldestNccl) +
+  if (version_ < kMinNcclVersion) {
+    return library.path() + " is NCCL " + describeNcclVersion(version_) + ", expected " + describeNcclVersion(kMinNcclVersion) +
            " or later (older versions cannot abort a stuck operation)";
   }
   std::string missing;

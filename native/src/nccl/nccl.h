@@ -40,7 +40,7 @@ struct NcclConfig {
 static_assert(sizeof(NcclConfig) == 24, "the layout of nccl.h");
 
 // 2.14.0: the first with non-blocking communicators, which can be given up while they are being formed.
-constexpr int kOldestNccl = 21400;
+constexpr int kMinNcclVersion = 21400;
 
 class Nccl {
  public:

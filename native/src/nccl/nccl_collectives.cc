@@ -61,7 +61,7 @@ void NcclCollectives::onGpu(const std::function<void()>& run) {
 void NcclCollectives::awaitStream(const Call& call) {
   communicator_.settle(call);
   communicator_.stream().record(done_);
-  communicator_.stream().ringWhenDone(watch_.bell());
+  communicator_.stream().notifyWhenDone(watch_.notifier());
   watch_.until(call, [this] { return communicator_.isSettled() && done_.hasPassed(); }, kLivenessInterval);
   device_.makeCurrent();
 }

@@ -17,11 +17,11 @@ namespace ringrun {
 constexpr std::size_t kPieceBytes = 4 * 1024 * 1024;
 
 // Of each rank's share of a piece.
-constexpr std::size_t kLeastShareBytes = 64 * 1024;
+constexpr std::size_t kMinShareBytes = 64 * 1024;
 
 // Elements of a piece in each of `shares` arrays, which the ranks' arrays are cut into.
 inline std::size_t pieceElements(DType dtype, std::size_t shares) {
-  return std::max(kPieceBytes / shares, kLeastShareBytes) / bytesPerElement(dtype);
+  return std::max(kPieceBytes / shares, kMinShareBytes) / bytesPerElement(dtype);
 }
 
 // Puts parts of host arrays one behind the other into a piece; each begins where GPUs like to read (16 bytes).

@@ -60,7 +60,7 @@ void Staging::begin(const Call& call, Slot& slot, const Piece& piece) {
   out_.waitFor(slot.operated);
   copyOut(slot, piece);
   out_.record(slot.left);
-  out_.ringWhenDone(watch_.bell());
+  out_.notifyWhenDone(watch_.notifier());
 }
 
 // The parts as the GPU copies them: in page-locked memory, where neighbours of one allocation are one.
@@ -112,8 +112,8 @@ void Staging::release(Slot& slot) const {
   SpareMemory<PinnedMemory>::ofProcess().keep(device_, std::exchange(slot.pinned, {}));
 }
 
-void Staging::awaitQuiet(Milliseconds patience) noexcept {
-  const Deadline deadline = Deadline::after(static_cast<double>(patience.count()));
+void Staging::awaitQuiet(Milliseconds timeout) noexcept {
+  const Deadline deadline = Deadline::after(static_cast<double>(timeout.count()));
   // Behind everything: a piece that failed half-way has recorded no end of its own.
   if (!slots_.empty()) {
     static_cast<void>(failureOf([&] {

@@ -51,9 +51,9 @@ class Staging {
   // awaitQuiet() has returned.
   void carryOut(const Call& call, std::size_t count, const std::function<Piece(std::size_t index)>& pieceAt);
 
-  // After a failure: waits for copies that are under way, for `patience` at most. Where they do not end, the memory is
+  // After a failure: waits for copies that are under way, for `timeout` at most. Where they do not end, the memory is
   // never freed.
-  void awaitQuiet(Milliseconds patience) noexcept;
+  void awaitQuiet(Milliseconds timeout) noexcept;
 
  private:
   // The memory and the events of one piece under way.

@@ -71,14 +71,14 @@ void Stream::waitFor(const Event& event) const {
   cuda.call(cuda.streamWaitEvent, device_.name(), handle_, event.handle(), 0u);
 }
 
-// The bell is given to the driver, whose call may come after everybody here is gone; where it never comes, some bytes and
+// The notifier is given to the driver, whose call may come after everybody here is gone; where it never comes, some bytes and
 // two descriptors are lost with the GPU's context.
-void Stream::ringWhenDone(std::shared_ptr<const Bell> bell) const {
+void Stream::notifyWhenDone(std::shared_ptr<const Notifier> notifier) const {
   const Cuda& cuda = Cuda::ofProcess();
-  auto given = std::make_unique<std::shared_ptr<const Bell>>(std::move(bell));
+  auto given = std::make_unique<std::shared_ptr<const Notifier>>(std::move(notifier));
   const CuHostFunction ring = [](void* data) {
-    const std::unique_ptr<std::shared_ptr<const Bell>> taken(static_cast<std::shared_ptr<const Bell>*>(data));
-    (*taken)->ring();
+    const std::unique_ptr<std::shared_ptr<const Notifier>> taken(static_cast<std::shared_ptr<const Notifier>*>(data));
+    (*taken)->notify();
   };
   cuda.call(cuda.launchHostFunction, device_.name(), handle_, ring, static_cast<void*>(given.get()));
   static_cast<void>(given.release());

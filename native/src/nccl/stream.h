@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/bell.h"
+#include "base/notifier.h"
 #include "nccl/device.h"
 
 namespace ringrun {
@@ -46,8 +46,8 @@ class Stream {
   void waitFor(const Event& event) const;
 
   // Rings when everything given so far is done, on a thread of the driver. Not after an error, which Event::hasPassed()
-  // tells: so nobody may rely on the bell alone.
-  void ringWhenDone(std::shared_ptr<const Bell> bell) const;
+  // tells: so nobody may rely on the notifier alone.
+  void notifyWhenDone(std::shared_ptr<const Notifier> notifier) const;
 
   CuStream handle() const { return handle_; }
 

@@ -12,27 +12,27 @@ namespace {
 constexpr Milliseconds kGraceAfterDeath{300};
 
 // NCCL notices the death of a peer by its own sockets, often before the connections here do.
-constexpr Milliseconds kPatienceForCause{1000};
+constexpr Milliseconds kCauseTimeout{1000};
 
 constexpr Milliseconds kIntervalInTrouble{10};
 
 }  // namespace
 
-// Whatever is thrown is thrown from here: in a catch block a strand may not sleep.
+// Whatever is thrown is thrown from here: in a catch block a runner may not sleep.
 void Watch::until(const Call& call, const IsOver& isOver, Milliseconds interval) const {
   const auto since = Clock::now();
   std::optional<Failure> trouble;
   std::optional<Failure> death;
   std::optional<Clock::time_point> giveUpAt;
   for (;;) {
-    bell_->clear();
+    notifier_->clear();
     bool over = false;
     if (!trouble) trouble = failureOf([&] { over = isOver(); });
     if (over) return;
     throwIfEnded(call, since);
     if (!death) death = deathOfPeer(call);
     if (death && trouble) throw Failure(*death);
-    if ((death || trouble) && !giveUpAt) giveUpAt = Clock::now() + (death ? kGraceAfterDeath : kPatienceForCause);
+    if ((death || trouble) && !giveUpAt) giveUpAt = Clock::now() + (death ? kGraceAfterDeath : kCauseTimeout);
     if (giveUpAt && Clock::now() >= *giveUpAt) throw Failure(death ? *death : *trouble);
     sleep(call, giveUpAt ? kIntervalInTrouble : interval);
   }
@@ -80,7 +80,7 @@ Failure Watch::timeoutOf(const Call& call) const {
 }
 
 void Watch::sleep(const Call& call, Milliseconds interval) const {
-  std::vector<pollfd> interests{{bell_->fd(), POLLIN, 0}};
+  std::vector<pollfd> interests{{notifier_->fd(), POLLIN, 0}};
   connections_.mesh().addInterests(interests);
   pollSockets(interests.data(), interests.size(), call.deadline.leftWithin(interval));
 }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/bell.h"
+#include "base/notifier.h"
 #include "base/operation.h"
 #include "transport/connections.h"
 
@@ -16,10 +16,10 @@ namespace ringrun {
 class Watch {
  public:
   // `connections` outlive it.
-  explicit Watch(Connections& connections) : connections_(connections), bell_(std::make_shared<Bell>()) {}
+  explicit Watch(Connections& connections) : connections_(connections), notifier_(std::make_shared<Notifier>()) {}
 
   // Rung when there may be something to look at.
-  const std::shared_ptr<const Bell>& bell() const { return bell_; }
+  const std::shared_ptr<const Notifier>& notifier() const { return notifier_; }
 
   // What is asked at every wake-up: whether the wait is over. Throws Failure for an error of the GPU or of NCCL.
   using IsOver = std::function<bool()>;
@@ -35,7 +35,7 @@ class Watch {
   void sleep(const Call& call, Milliseconds interval) const;
 
   Connections& connections_;
-  std::shared_ptr<const Bell> bell_;
+  std::shared_ptr<const Notifier> notifier_;
 };
 
 }  // namespace ringrun

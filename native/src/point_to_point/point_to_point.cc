@@ -35,7 +35,7 @@ bool PointToPoint::post(Message message) {
   const std::lock_guard lock(mutex_);
   posted_.push_back(std::move(message));
   if (!busy_.exchange(true)) return true;
-  bell_.ring();
+  notifier_.notify();
   return false;
 }
 
@@ -55,7 +55,7 @@ void PointToPoint::run() {
 }
 
 void PointToPoint::acceptPosted() {
-  bell_.clear();
+  notifier_.clear();
   std::vector<Message> messages;
   {
     const std::lock_guard lock(mutex_);
@@ -254,14 +254,14 @@ void PointToPoint::finishReceive(MessageId id) {
 }
 
 void PointToPoint::wait() {
-  std::vector<pollfd> interests{{bell_.fd(), POLLIN, 0}};
+  std::vector<pollfd> interests{{notifier_.fd(), POLLIN, 0}};
   for (const auto& [_, channel] : outgoing_) channel.addInterest(interests);
   for (const auto& [_, channel] : incoming_) channel.addInterest(interests);
   connections_.acceptor().addInterests(interests);
   connections_.mesh().addInterests(interests);
-  Milliseconds patience = kLivenessInterval;
-  visitPending([&](const Posted& posted) { patience = posted.deadline.leftWithin(patience); });
-  pollSockets(interests.data(), interests.size(), patience);
+  Milliseconds timeout = kLivenessInterval;
+  visitPending([&](const Posted& posted) { timeout = posted.deadline.leftWithin(timeout); });
+  pollSockets(interests.data(), interests.size(), timeout);
 }
 
 void PointToPoint::checkWhileWaiting() {
@@ -283,7 +283,7 @@ void PointToPoint::reportOldest() {
   const Clock::time_point since = oldest->deadline.since();
   if (!reports_.isDue(since, Clock::now() - since)) return;
   std::vector<WaitReports::Missing> awaited;
-  for (const int peer : peersAwaitedBy(*oldest)) awaited.push_back({peer, connections_.mesh().whereaboutsOf(peer, 0, {})});
+  for (const int peer : peersAwaitedBy(*oldest)) awaited.push_back({peer, connections_.mesh().describePeer(peer, 0, {})});
   const std::string more = others == 0 ? "" : "; " + std::to_string(others) + " more messages are waiting";
   reports_.write(rank_, {oldest->message.fingerprint, oldest->deadline, cancelled_, reports_}, awaited, more);
 }
@@ -297,7 +297,7 @@ void PointToPoint::throwIfEnded(const Posted& posted) {
       if (!mayHaveLeft && canReceiveNothingFrom(one)) throw mesh.whyEnded(one);
     }
     if (posted.deadline.passed()) throw timeoutOf(posted);
-    throwIfOver({posted.message.fingerprint, posted.deadline, cancelled_, reports_}, rank_, "");
+    throwIfTimedOutOrCancelled({posted.message.fingerprint, posted.deadline, cancelled_, reports_}, rank_, "");
   } catch (const Failure& failure) {
     fail(posted, failure);
   }

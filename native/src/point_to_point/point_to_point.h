@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/bell.h"
+#include "base/notifier.h"
 #include "base/wait_reports.h"
 #include "point_to_point/channel.h"
 #include "point_to_point/message.h"
@@ -51,7 +51,7 @@ class PointToPoint {
   bool isBusy() const { return busy_.load(std::memory_order_acquire); }
 
   // Wakes run() if it waits, so that it checks for failures.
-  void notify() const noexcept { bell_.ring(); }
+  void notify() const noexcept { notifier_.notify(); }
 
  private:
   struct Posted {
@@ -106,7 +106,7 @@ class PointToPoint {
   std::vector<Message> posted_;
   std::optional<OperationFailure> ended_;
   std::atomic<bool> busy_{false};
-  Bell bell_;
+  Notifier notifier_;
 
   std::map<int, Channel> outgoing_;
   std::map<int, Channel> incoming_;

@@ -53,7 +53,7 @@ struct ControlHeader {
 static_assert(sizeof(ControlHeader) == 12, "wire format");
 
 // A header with a longer body is not from ringrun.
-constexpr std::uint32_t kMostBodyBytes = 1 << 20;
+constexpr std::uint32_t kMaxBodyBytes = 1 << 20;
 
 // The failure of the sender's group.
 struct AbortBody {

@@ -11,13 +11,13 @@ namespace {
 constexpr std::size_t kLandingBytes = 2 * 1024 * 1024;
 
 // Of one message.
-constexpr std::size_t kMostSegmentBytes = 256 * 1024;
-constexpr std::size_t kFewestSegmentBytes = 4 * 1024;
+constexpr std::size_t kMaxSegmentBytes = 256 * 1024;
+constexpr std::size_t kMinSegmentBytes = 4 * 1024;
 
 // Equal on all ranks, and a whole number of elements of any dtype.
 std::size_t segmentBytesFor(int size) {
   const std::size_t share = kLandingBytes / static_cast<std::size_t>(size) / 64 * 64;
-  return std::clamp(share, kFewestSegmentBytes, kMostSegmentBytes);
+  return std::clamp(share, kMinSegmentBytes, kMaxSegmentBytes);
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ Attempt startConnecting(const SocketAddress& at, Carrier carrier) {
   return attempt;
 }
 
-void awaitConnecting(Attempt& attempt, Milliseconds patience) {
+void awaitConnecting(Attempt& attempt, Milliseconds timeout) {
   pollfd interest{attempt.fd.get(), POLLOUT, 0};
-  if (pollSockets(&interest, 1, patience) == 0) return;
+  if (pollSockets(&interest, 1, timeout) == 0) return;
   socklen_t length = sizeof attempt.error;
   ::getsockopt(attempt.fd.get(), SOL_SOCKET, SO_ERROR, &attempt.error, &length);
 }
@@ -54,7 +54,7 @@ void reportUnanswered(const Directory& directory, int peer, const std::string& w
 
 }  // namespace
 
-void throwIfOver(const Call& call, int missing, const std::string& what) {
+void throwIfTimedOutOrCancelled(const Call& call, int missing, const std::string& what) {
   if (call.cancelled.load(std::memory_order_relaxed)) {
     throw Failure(FailureCode::Closed, {}, "this process destroyed the group while the operation was running");
   }
@@ -71,7 +71,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
     while (attempt.error == EINPROGRESS) {
       awaitConnecting(attempt, call.deadline.leftWithin(kLivenessInterval));
       reportUnanswered(directory, peer, where, call);
-      throwIfOver(call, peer, "no answer from " + where);
+      throwIfTimedOutOrCancelled(call, peer, "no answer from " + where);
     }
     if (attempt.error == 0) {
       introduce(attempt.fd.get(), directory.rank(), to.token, purpose);
@@ -82,7 +82,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
     }
     // A Unix socket's backlog is full: the listener is about to accept.
     reportUnanswered(directory, peer, where, call);
-    throwIfOver(call, peer, "it did not accept a connection at " + where);
+    throwIfTimedOutOrCancelled(call, peer, "it did not accept a connection at " + where);
     pollSockets(nullptr, 0, Milliseconds{1});
   }
 }

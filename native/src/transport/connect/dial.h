@@ -15,6 +15,6 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
 bool isGone(const Directory& directory, int peer);
 
 // Throws what ends every wait: the call's deadline (naming `missing`), or this process leaving.
-void throwIfOver(const Call& call, int missing, const std::string& what);
+void throwIfTimedOutOrCancelled(const Call& call, int missing, const std::string& what);
 
 }  // namespace ringrun

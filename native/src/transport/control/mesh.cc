@@ -22,14 +22,14 @@ constexpr Milliseconds kProbeInterval{500};
 constexpr std::size_t kReadBytes = 4096;
 
 // For ranks to say what they wait in: they look every kLivenessInterval.
-constexpr Milliseconds kPatienceForSides{300};
+constexpr Milliseconds kSidesTimeout{300};
 
 // A rank that never waits for others reads this often what they have told it, so that their messages always find room.
 constexpr Milliseconds kReceiveInterval{1000};
 
 // Descriptors arrive beside the bytes they were sent with; segments are allocated one at a time, so few are ever
 // under way.
-constexpr std::size_t kMostDescriptors = 16;
+constexpr std::size_t kMaxDescriptors = 16;
 
 void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
   for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr; control = CMSG_NXTHDR(&message, control)) {
@@ -87,7 +87,7 @@ void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const Call& call) {
     const auto waited = Clock::now() - call.deadline.since();
     if (waited >= kLivenessInterval) tellStatus(call.fingerprint);
     reportWait(call, waited, [this] { return absent(); });
-    throwIfOver(call, missing.front().rank, "it did not connect");
+    throwIfTimedOutOrCancelled(call, missing.front().rank, "it did not connect");
 
     std::vector<pollfd> interests;
     acceptor.addInterests(interests);
@@ -132,7 +132,7 @@ void ControlMesh::receiveFrom(int peer) {
   Peer& from = peers_[peer];
   while (from.presence == Presence::Present) {
     std::uint8_t bytes[kReadBytes];
-    alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
+    alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
     iovec part{bytes, sizeof bytes};
     msghdr message{};
     message.msg_iov = &part;
@@ -161,7 +161,7 @@ void ControlMesh::readMessages(int peer) {
   ControlHeader header;
   while (inbox.size() - at >= sizeof header) {
     std::memcpy(&header, inbox.data() + at, sizeof header);
-    if (header.magic != kControlMagic || header.bodyBytes > kMostBodyBytes) {
+    if (header.magic != kControlMagic || header.bodyBytes > kMaxBodyBytes) {
       return markGone(peer, "it sent bytes that are not a control message");
     }
     if (inbox.size() - at - sizeof header < header.bodyBytes) break;
@@ -250,17 +250,17 @@ Failure ControlMesh::withEverySide(const Failure& mismatch, const Fingerprint& m
   tellStatus(mine);
   Failure complete = mismatch;
   complete.ranks.clear();
-  const Deadline patience = Deadline::after(static_cast<double>(kPatienceForSides.count()));
+  const Deadline timeout = Deadline::after(static_cast<double>(kSidesTimeout.count()));
   for (;;) {
     receive();
     int unknown = 0;
     for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
       if (peer != rank_ && !hasEnded(peer) && !sideOf(peer, mine)) ++unknown;
     }
-    if (unknown == 0 || patience.passed()) break;
+    if (unknown == 0 || timeout.passed()) break;
     std::vector<pollfd> interests;
     addInterests(interests);
-    pollSockets(interests.data(), interests.size(), patience.leftWithin(kPatienceForSides));
+    pollSockets(interests.data(), interests.size(), timeout.leftWithin(kSidesTimeout));
   }
   for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
     std::optional<Fingerprint> side = rank == rank_ ? mine : sideOf(rank, mine);
@@ -324,11 +324,11 @@ void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awa
   // Those that are connected and still connect to others are not at fault, and have not said so in their first moments.
   if (missing.empty() || call.fingerprint.op == Op::Connect) missing = known;
   std::vector<WaitReports::Missing> described;
-  for (const auto& one : missing) described.push_back({one.rank, whereaboutsOf(one.rank, sequence, one.seenIn)});
+  for (const auto& one : missing) described.push_back({one.rank, describePeer(one.rank, sequence, one.seenIn)});
   call.reports.write(rank_, call, described);
 }
 
-std::string ControlMesh::whereaboutsOf(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const {
+std::string ControlMesh::describePeer(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const {
   const Peer& one = peers_[peer];
   if (one.presence == Presence::Absent) return "which has not connected yet";
   if (one.waits) return "which is in " + nameAndNumberOf(*one.status);

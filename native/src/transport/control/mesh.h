@@ -74,7 +74,7 @@ class ControlMesh {
 
   // What is known of where a rank is, in words: "in barrier #3". `sequence`: of the operation that it is missing in; 0:
   // of none. `seenIn`: the latest operation that it is known to have begun by other means.
-  std::string whereaboutsOf(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const;
+  std::string describePeer(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const;
 
   // Tells all ranks that this rank's group failed in operation `sequence`. Sends nothing afterwards.
   void abort(const Failure& failure, std::uint64_t sequence) noexcept;

@@ -8,8 +8,8 @@ namespace ringrun {
 namespace {
 
 constexpr char kReportedBy[] = "reported by rank ";
-constexpr std::size_t kMostTextBytes = 1000;
-constexpr std::size_t kMostInvolved = 1000;
+constexpr std::size_t kMaxTextBytes = 1000;
+constexpr std::size_t kMaxInvolved = 1000;
 
 void append(std::vector<std::uint8_t>& bytes, const void* more, std::size_t count) {
   const std::size_t at = bytes.size();
@@ -30,7 +30,7 @@ std::vector<std::uint8_t> encodeMessage(ControlType type, const std::vector<std:
 }
 
 std::vector<std::uint8_t> encodeAbort(const Failure& failure, std::uint64_t sequence) {
-  const std::size_t involved = std::min(failure.ranks.size(), kMostInvolved);
+  const std::size_t involved = std::min(failure.ranks.size(), kMaxInvolved);
   AbortBody abort;
   abort.sequence = sequence;
   abort.code = static_cast<std::uint32_t>(failure.code);
@@ -44,7 +44,7 @@ std::vector<std::uint8_t> encodeAbort(const Failure& failure, std::uint64_t sequ
     one.seenIn = failure.ranks[i].seenIn.value_or(Fingerprint{});
     append(body, &one, sizeof one);
   }
-  const std::string text = failure.detail.substr(0, kMostTextBytes);
+  const std::string text = failure.detail.substr(0, kMaxTextBytes);
   append(body, text.data(), text.size());
   return body;
 }

@@ -24,7 +24,7 @@ constexpr int kYields = 50;
 
 // Before it yields it spins some 2 µs, unless somebody who has not come yet needs this processor for that. Of four ranks
 // on two processors each then changes hands 0.9 times an operation instead of 1.5, at 1.7 µs each.
-constexpr int kSpinsBesideOthers = 50;
+constexpr int kOversubscribedSpins = 50;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Arena::Arena(ControlMesh& mesh, Team team, int place, const Call& call)
       team_(std::move(team)),
       place_(place),
       size_(static_cast<int>(team_.size())),
-      isCrowded_(size_ > usableCpus()) {
+      isOversubscribed_(size_ > usableCpus()) {
   const std::size_t bytes = sizeof(ArenaHeader) + team_.size() * sizeof(RankArea);
   memory_ = shareMemory(mesh, team_, rankAt(place_), bytes, call);
   // Fresh memory is zero, which is where every counter begins.
@@ -109,11 +109,11 @@ void Arena::awaitAll(const Call& call, bool checksAgreement) {
     }
     return false;
   };
-  if (!isCrowded_) {
-    if (elbowroom_.makeFrom(processorOf(next)) && spin(kSpins)) return;
+  if (!isOversubscribed_) {
+    if (mover_.moveAwayFrom(processorOf(next)) && spin(kSpins)) return;
   } else {
     for (int i = 0; i < kYields; ++i) {
-      if (!isAnyMissingHere() && spin(kSpinsBesideOthers)) return;
+      if (!isAnyMissingHere() && spin(kOversubscribedSpins)) return;
       std::this_thread::yield();
       if (advance()) return;
     }
@@ -157,7 +157,7 @@ void Arena::checkWhileWaiting(const Call& call, Clock::time_point began) {
   if (waited >= kLivenessInterval) mesh_.tellStatus(call.fingerprint);
   mesh_.reportWait(call, waited, [this] { return missing(); });
   if (call.deadline.passed()) throw Failure(FailureCode::Timeout, missing(), "waiting in shared memory");
-  throwIfOver(call, rankAt(place_), "");
+  throwIfTimedOutOrCancelled(call, rankAt(place_), "");
 }
 
 void Arena::checkAgreementWith(int peer, const Call& call) const {

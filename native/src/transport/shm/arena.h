@@ -66,11 +66,11 @@ class Arena {
   Team team_;
   int place_;
   int size_;
-  bool isCrowded_;  // ranks share processors
+  bool isOversubscribed_;  // ranks share processors
   Mapping memory_;
   ArenaHeader* header_ = nullptr;
   RankArea* areas_ = nullptr;
-  Elbowroom elbowroom_;
+  ProcessorMover mover_;
   std::uint32_t step_ = 0;         // this rank's, as published
   std::uint32_t turn_ = 0;         // of posts and payloads; one per operation
   std::uint32_t stagingTurn_ = 0;  // of staging halves; one per piece

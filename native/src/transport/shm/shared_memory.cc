@@ -46,7 +46,7 @@ ControlMesh::Segment awaitSegment(ControlMesh& mesh, int from, const Call& call)
     mesh.throwIfFailedBy(call.fingerprint.sequence);
     if (mesh.hasEnded(from)) throw mesh.whyEnded(from);
     mesh.reportWait(call, Clock::now() - since, [&] { return std::vector<InvolvedRank>{{from, {}}}; });
-    throwIfOver(call, from, "it did not pass its shared memory");
+    throwIfTimedOutOrCancelled(call, from, "it did not pass its shared memory");
     std::vector<pollfd> interests;
     mesh.addInterests(interests);
     pollSockets(interests.data(), interests.size(), call.deadline.leftWithin(kLivenessInterval));

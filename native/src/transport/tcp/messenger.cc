@@ -27,7 +27,7 @@ constexpr int kYields = 10;
 constexpr Milliseconds kGraceAfterEnd{5000};
 
 // The end of a data connection overtakes the control message that explains it by no more than this.
-constexpr Milliseconds kPatienceForReason{200};
+constexpr Milliseconds kEndReasonTimeout{200};
 
 // After this the others are told of an operation that waits for nothing.
 constexpr Milliseconds kLongOperation{1000};
@@ -51,7 +51,7 @@ int remainingParts(iovec* parts, void* header, std::size_t headerBytes, void* da
 Messenger::Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh& mesh)
     : rank_(directory.rank()),
       size_(directory.size()),
-      isCrowded_(size_ > usableCpus()),
+      isOversubscribed_(size_ > usableCpus()),
       directory_(directory),
       acceptor_(acceptor),
       mesh_(mesh),
@@ -70,11 +70,11 @@ void Messenger::transfer(const Call& call, const std::vector<Outgoing>& sends, c
       continue;
     }
     if (++idle == 1) lastProgress = Clock::now();
-    if (isCrowded_ && idle <= kYields) {
+    if (isOversubscribed_ && idle <= kYields) {
       std::this_thread::yield();
       continue;
     }
-    if (!isCrowded_ && idle <= kSpins && (idle > 1 || hasElbowroom())) continue;
+    if (!isOversubscribed_ && idle <= kSpins && (idle > 1 || runsApartFromPeers())) continue;
     waitForReadiness(call);
     checkWhileWaiting(call, lastProgress);
   }
@@ -202,14 +202,14 @@ void Messenger::checkHeader(const Receiving& receiving, const Call& call) const 
 }
 
 // Whether this thread runs elsewhere than those of this machine that it waits for; so that it may spin.
-bool Messenger::hasElbowroom() {
+bool Messenger::runsApartFromPeers() {
   bool enough = true;
-  const auto makeFrom = [&](int peer) { enough &= elbowroom_.makeFrom(processors_[static_cast<std::size_t>(peer)]); };
+  const auto moveAwayFrom = [&](int peer) { enough &= mover_.moveAwayFrom(processors_[static_cast<std::size_t>(peer)]); };
   for (const auto& sending : sending_) {
-    if (!sending.complete()) makeFrom(sending.message.to);
+    if (!sending.complete()) moveAwayFrom(sending.message.to);
   }
   for (const auto& receiving : receiving_) {
-    if (!receiving.complete()) makeFrom(receiving.message.from);
+    if (!receiving.complete()) moveAwayFrom(receiving.message.from);
   }
   return enough;
 }
@@ -252,7 +252,7 @@ void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgre
   }
   mesh_.reportWait(call, idle, [&] { return missing(call); });
   if (call.deadline.passed()) throw Failure(FailureCode::Timeout, missing(call), "waiting for data over TCP");
-  throwIfOver(call, rank_, "");
+  throwIfTimedOutOrCancelled(call, rank_, "");
 }
 
 void Messenger::throwIfEnded(int peer, Clock::duration idle) {
@@ -288,14 +288,14 @@ std::vector<InvolvedRank> Messenger::missing(const Call& call) const {
 // A peer ends its data because it died, or because it failed, in which case it has said why on its control
 // connection.
 void Messenger::throwEndOf(int peer, const std::string& noticed) {
-  const Deadline patience = Deadline::after(static_cast<double>(kPatienceForReason.count()));
+  const Deadline timeout = Deadline::after(static_cast<double>(kEndReasonTimeout.count()));
   for (;;) {
     mesh_.receive();
     if (mesh_.hasEnded(peer)) throw mesh_.whyEnded(peer);
-    if (patience.passed()) throw Failure(FailureCode::PeerDied, {{peer, {}}}, noticed);
+    if (timeout.passed()) throw Failure(FailureCode::PeerDied, {{peer, {}}}, noticed);
     interests_.clear();
     mesh_.addInterests(interests_);
-    pollSockets(interests_.data(), interests_.size(), patience.leftWithin(kPatienceForReason));
+    pollSockets(interests_.data(), interests_.size(), timeout.leftWithin(kEndReasonTimeout));
   }
 }
 

@@ -84,7 +84,7 @@ class Messenger {
   bool advance(Sending& sending);
   bool advance(Receiving& receiving, const Call& call);
   void checkHeader(const Receiving& receiving, const Call& call) const;
-  bool hasElbowroom();
+  bool runsApartFromPeers();
   void waitForReadiness(const Call& call);
   void checkWhileWaiting(const Call& call, Clock::time_point lastProgress);
   void throwIfEnded(int peer, Clock::duration idle);
@@ -93,14 +93,14 @@ class Messenger {
 
   int rank_;
   int size_;
-  bool isCrowded_;  // ranks share processors
+  bool isOversubscribed_;  // ranks share processors
   const Directory& directory_;
   Acceptor& acceptor_;
   ControlMesh& mesh_;
   std::vector<UniqueFd> connections_;
   // Where each rank of this machine ran when it sent its last message; kUnknownProcessor for all others.
   std::vector<std::uint32_t> processors_;
-  Elbowroom elbowroom_;
+  ProcessorMover mover_;
   // Of the transfer under way; members so that their memory is reused.
   std::vector<Sending> sending_;
   std::vector<Receiving> receiving_;

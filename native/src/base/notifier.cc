@@ -1,4 +1,4 @@
-#include "base/bell.h"
+#include "base/notifier.h"
 
 #include <fcntl.h>
 
@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-Bell::Bell() {
+Notifier::Notifier() {
   int ends[2];
   if (::pipe(ends) != 0) throwSystem("pipe", errno, "to wake a waiting thread");
   out_.reset(ends[0]);
@@ -19,15 +19,15 @@ Bell::Bell() {
   }
 }
 
-// A full pipe has been rung often enough.
-void Bell::ring() const noexcept {
+// If the pipe is full, it is readable already.
+void Notifier::notify() const noexcept {
   const char once = 1;
   [[maybe_unused]] const ssize_t written = ::write(in_.get(), &once, 1);
 }
 
-void Bell::clear() const noexcept {
-  char rings[64];
-  while (::read(out_.get(), rings, sizeof rings) == sizeof rings) {
+void Notifier::clear() const noexcept {
+  char bytes[64];
+  while (::read(out_.get(), bytes, sizeof bytes) == sizeof bytes) {
   }
 }
 

@@ -4,16 +4,16 @@
 
 namespace ringrun {
 
-// Wakes a thread that polls. ring() may be called by any thread.
-class Bell {
+// Wakes a thread that polls, through a pipe. notify() may be called by any thread.
+class Notifier {
  public:
   // Throws Failure.
-  Bell();
+  Notifier();
 
-  // Readable from the first ring() until clear().
+  // Readable after notify(), until clear().
   int fd() const { return out_.get(); }
 
-  void ring() const noexcept;
+  void notify() const noexcept;
   void clear() const noexcept;
 
  private:
