@@ -8,12 +8,12 @@ std::vector<Row> gatherRows(Collectives& collectives, const Call& call, const Ro
   std::vector<Row> rows(static_cast<std::size_t>(collectives.size()), Row(row.size()));
   const std::uint64_t elements = row.size() * sizeof(std::uint64_t) / bytesPerElement(call.fingerprint.dtype);
   Row own = row;
-  Exchange everybodys;
+  Exchange allRows;
   for (Row& one : rows) {
-    everybodys.gives.push_back({own.data(), elements});
-    everybodys.takes.push_back({one.data(), elements});
+    allRows.gives.push_back({own.data(), elements});
+    allRows.takes.push_back({one.data(), elements});
   }
-  collectives.exchange(call, everybodys);
+  collectives.exchange(call, allRows);
   return rows;
 }
 

@@ -47,7 +47,7 @@ struct Situation {
 bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm);
 
 // `forced` where the operation has it over this medium, else what the table says. Every operation that moves data or
-// waits for everybody has an algorithm.
+// waits for allRanks has an algorithm.
 Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced);
 
 }  // namespace ringrun

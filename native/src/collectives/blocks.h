@@ -15,7 +15,7 @@ struct Block {
 using Blocks = std::vector<Block>;
 
 // What a rank's part of a movement of data is. Blocks that are given may overlap one another (allGather gives one to
-// everybody); the block that a rank gives itself may be the one that it takes from itself.
+// allRanks); the block that a rank gives itself may be the one that it takes from itself.
 struct Exchange {
   Blocks gives;
   Blocks takes;

@@ -54,7 +54,7 @@ class Collectives {
   virtual Allocation allocate(const Call& call) = 0;
 
   // Wakes ranks that sleep in memory shared with this one, so that they look at their connections now.
-  virtual void wakeNeighbours() noexcept {}
+  virtual void wakeLocalRanks() noexcept {}
 
  private:
   void allReducePack(const Call& call, const Blocks& arrays);

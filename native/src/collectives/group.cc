@@ -21,12 +21,12 @@ Group::Listening Group::listen(const std::string& address) {
   listening.sharedMemoryProblem = sharedMemoryProblem();
   if (listening.sharedMemoryProblem.empty()) {
     try {
-      localListener_ = Listener::localSocket();
+      unixListener_ = Listener::unixSocket();
     } catch (const Failure& failure) {
       listening.sharedMemoryProblem = failure.detail;
     }
   }
-  listening.socketName = localListener_.socketName;
+  listening.socketName = unixListener_.socketName;
   listening.port = tcpListener_.port;
   listening.token = token_;
   return listening;
@@ -81,10 +81,10 @@ void Group::failToConnect(const Failure& failure, const Fingerprint& fingerprint
 // Those that some rank will dial; the others are closed.
 Acceptor Group::takeListeners(const Topology& topology) {
   std::vector<Listener> listeners;
-  const bool hasNeighbours = topology.ranksOn(topology.hostOf(rank_)).size() > 1;
-  if (hasNeighbours) listeners.push_back(std::move(localListener_));
+  const bool hasLocalPeers = topology.ranksOn(topology.hostOf(rank_)).size() > 1;
+  if (hasLocalPeers) listeners.push_back(std::move(unixListener_));
   if (!topology.isOneHost()) listeners.push_back(std::move(tcpListener_));
-  localListener_ = {};
+  unixListener_ = {};
   tcpListener_ = {};
   return {std::move(listeners), token_, size_};
 }
@@ -96,12 +96,12 @@ void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double 
   // A message has no place among the collectives: whatever the others are in, they learn of it.
   const bool isMessage = fingerprint.op == Op::Send || fingerprint.op == Op::Receive;
   const bool hasMoreSides = failure.code == FailureCode::Mismatch && !isMessage;
-  const Failure whole = hasMoreSides ? mesh.withEverySide(failure, fingerprint) : failure;
+  const Failure whole = hasMoreSides ? mesh.withAllSides(failure, fingerprint) : failure;
   if (failure_) return;  // while the others were asked
   failure_ = OperationFailure{whole, fingerprint, timeoutMs};
   cancel();
   mesh.abort(whole, isMessage ? 0 : fingerprint.sequence);
-  collectives_->wakeNeighbours();
+  collectives_->wakeLocalRanks();
   pointToPoint_->notify();
 }
 
@@ -130,7 +130,7 @@ void Group::close() {
   pointToPoint_.reset();
   collectives_.reset();
   connections_.reset();
-  localListener_ = {};
+  unixListener_ = {};
   tcpListener_ = {};
 }
 

@@ -85,7 +85,7 @@ class Group {
 
   bool isExchangingMessages() const { return pointToPoint_ && pointToPoint_->isBusy(); }
 
-  // Waits for messages that are under way, and for everybody to come here, says farewell and closes. Closes too when
+  // Waits for messages that are under way, and for allRanks to come here, says farewell and closes. Closes too when
   // that fails, and without waiting when the group was never connected or had failed before, which is then no failure
   // of this call.
   std::optional<OperationFailure> destroy(const Fingerprint& fingerprint, double timeoutMs);
@@ -102,7 +102,7 @@ class Group {
   int rank_;
   int size_;
   Token token_{};
-  Listener localListener_;
+  Listener unixListener_;
   Listener tcpListener_;
   std::uint64_t issued_ = 0;
   WaitReports reports_;

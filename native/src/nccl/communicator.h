@@ -27,7 +27,7 @@ class NcclCommunicator {
   void reduce(const Call& call, void* data, std::size_t count);
   // Into `into` of this rank's part; `from` is this rank's array, or empty ones, of each rank's count.
   void reduceTo(const Call& call, const void* from, void* into, std::size_t count, int root);
-  // `all` becomes everybody's `own`, `count` elements each.
+  // `all` becomes allRanks's `own`, `count` elements each.
   void allGather(const Call& call, const void* own, void* all, std::size_t count);
   void reduceScatter(const Call& call, const void* all, void* own, std::size_t count);
   void send(const Call& call, const void* data, std::size_t count, int to);
@@ -56,7 +56,7 @@ class NcclCommunicator {
   // memory still. Nothing may follow.
   bool abort() noexcept;
 
-  // Says farewell: everybody has issued the same, and it is done. Never hangs.
+  // Says farewell: allRanks has issued the same, and it is done. Never hangs.
   void leave(const Call& call) noexcept;
 
  private:

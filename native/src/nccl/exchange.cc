@@ -202,7 +202,7 @@ void NcclCollectives::sendAndReceive(const Call& call, const Exchange& exchange)
     PieceBuilder builder(piece, dtype);
     std::vector<Transfer> sends;
     std::vector<Transfer> receives;
-    std::map<const void*, std::size_t> given;  // an allGather gives one block to everybody: it goes in once
+    std::map<const void*, std::size_t> given;  // an allGather gives one block to allRanks: it goes in once
     for (int peer = 0; peer < size_; ++peer) {
       const Block& give = others.gives[static_cast<std::size_t>(peer)];
       const Block& take = others.takes[static_cast<std::size_t>(peer)];

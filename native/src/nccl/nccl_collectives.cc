@@ -111,7 +111,7 @@ void NcclCollectives::broadcast(const Call& call, void* data) {
   inPlace(call, data, isRoot, !isRoot, [&](void* piece, std::size_t count) { communicator_.broadcast(call, piece, count); });
 }
 
-// On the GPU too: when it returns, everybody's has done what was issued before.
+// On the GPU too: when it returns, allRanks's has done what was issued before.
 void NcclCollectives::barrier(const Call& call) {
   beside_->barrier(call);
   if (call.fingerprint.op == Op::Destroy) {

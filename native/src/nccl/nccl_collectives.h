@@ -44,7 +44,7 @@ class NcclCollectives : public Collectives {
   // Page-locked memory, from and to which the GPU copies by itself.
   Allocation allocate(const Call& call) override;
 
-  void wakeNeighbours() noexcept override { beside_->wakeNeighbours(); }
+  void wakeLocalRanks() noexcept override { beside_->wakeLocalRanks(); }
 
   const Device& device() const { return device_; }
   const Stream& stream() const { return communicator_.stream(); }

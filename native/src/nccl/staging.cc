@@ -63,7 +63,7 @@ void Staging::begin(const Call& call, Slot& slot, const Piece& piece) {
   out_.notifyWhenDone(watch_.notifier());
 }
 
-// The parts as the GPU copies them: in page-locked memory, where neighbours of one allocation are one.
+// The parts as the GPU copies them: in page-locked memory, where localRanks of one allocation are one.
 std::vector<HostPart> Staging::joined(const Slot& slot, const std::vector<HostPart>& parts) {
   std::vector<HostPart> copies;
   for (HostPart part : parts) {

@@ -71,7 +71,7 @@ void Stream::waitFor(const Event& event) const {
   cuda.call(cuda.streamWaitEvent, device_.name(), handle_, event.handle(), 0u);
 }
 
-// The notifier is given to the driver, whose call may come after everybody here is gone; where it never comes, some bytes and
+// The notifier is given to the driver, whose call may come after allRanks here is gone; where it never comes, some bytes and
 // two descriptors are lost with the GPU's context.
 void Stream::notifyWhenDone(std::shared_ptr<const Notifier> notifier) const {
   const Cuda& cuda = Cuda::ofProcess();

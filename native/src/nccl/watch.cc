@@ -48,7 +48,7 @@ void Watch::throwIfEnded(const Call& call, Clock::time_point since) const {
   if (call.deadline.passed()) throw timeoutOf(call);
   // Those who are told can say at their own timeout that this rank was here.
   const auto waited = Clock::now() - since;
-  if (waited >= kLivenessInterval) mesh.tellStatus(call.fingerprint);
+  if (waited >= kLivenessInterval) mesh.sendStatus(call.fingerprint);
   mesh.reportWait(call, waited, [&] { return timeoutOf(call).ranks; });
 }
 
@@ -58,7 +58,7 @@ std::optional<Failure> Watch::deathOfPeer(const Call& call) const {
   const bool isFarewell = call.fingerprint.op == Op::Destroy;
   for (int peer = 0; peer < connections_.size(); ++peer) {
     if (peer == connections_.rank() || !mesh.hasEnded(peer) || (isFarewell && mesh.hasLeft(peer))) continue;
-    return mesh.whyEnded(peer);
+    return mesh.endFailure(peer);
   }
   return std::nullopt;
 }

@@ -294,7 +294,7 @@ void PointToPoint::throwIfEnded(const Posted& posted) {
     mesh.throwIfFailedBy(std::numeric_limits<std::uint64_t>::max());
     for (const int one : peersAwaitedBy(posted)) {
       const bool mayHaveLeft = posted.message.peer() == kAnyRank && mesh.hasLeft(one);
-      if (!mayHaveLeft && canReceiveNothingFrom(one)) throw mesh.whyEnded(one);
+      if (!mayHaveLeft && canReceiveNothingFrom(one)) throw mesh.endFailure(one);
     }
     if (posted.deadline.passed()) throw timeoutOf(posted);
     throwIfTimedOutOrCancelled({posted.message.fingerprint, posted.deadline, cancelled_, reports_}, rank_, "");

@@ -8,10 +8,10 @@
 
 namespace ringrun {
 
-// What connects this rank to the others of its group. It outlives whatever runs over it.
+// The connections of this rank to the others of its group. Must outlive everything that uses them.
 class Connections {
  public:
-  // A collective: returns when every rank is connected. Throws Failure.
+  // A collective: returns when all ranks are connected. Throws Failure.
   Connections(Directory directory, Acceptor acceptor, const Call& call);
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
@@ -28,7 +28,7 @@ class Connections {
 
  private:
   Directory directory_;
-  // Listens for as long as the group lives: that is how peers tell "slow" from "gone" while they connect.
+  // Listens while the group exists, so that connecting peers can distinguish a slow rank from a dead one.
   Acceptor acceptor_;
   ControlMesh mesh_;
   Messenger messenger_;

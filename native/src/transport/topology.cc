@@ -11,20 +11,20 @@ Topology::Topology(const std::vector<int>& hosts) {
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     const int host = numbers.emplace(hosts[rank], static_cast<int>(numbers.size())).first->second;
     if (host == this->hosts()) ranksOn_.emplace_back();
-    Team& neighbours = ranksOn_[static_cast<std::size_t>(host)];
+    Team& localRanks = ranksOn_[static_cast<std::size_t>(host)];
     hostOf_.push_back(host);
-    placeOnHost_.push_back(static_cast<int>(neighbours.size()));
-    neighbours.push_back(static_cast<int>(rank));
+    localRanks_.push_back(static_cast<int>(localRanks.size()));
+    localRanks.push_back(static_cast<int>(rank));
   }
 }
 
-Team Topology::everybody() const {
+Team Topology::allRanks() const {
   Team team(hostOf_.size());
   std::iota(team.begin(), team.end(), 0);
   return team;
 }
 
-int Topology::fewestOnOneHost() const {
+int Topology::minRanksOnHost() const {
   const auto shorter = [](const Team& a, const Team& b) { return a.size() < b.size(); };
   return static_cast<int>(std::min_element(ranksOn_.begin(), ranksOn_.end(), shorter)->size());
 }

@@ -4,14 +4,14 @@
 
 namespace ringrun {
 
-// Ranks in an order that all of them know. A rank's *place* is its index in it.
+// Ranks in an order on which all of them agree. A rank's *place* is its index in the team.
 using Team = std::vector<int>;
 
-// Which ranks share memory: those on one *host*. Hosts are numbered in the order of their first rank. Equal on every
-// rank of the group.
+// Which ranks share memory: those on one *host*. Hosts are numbered in the order of their first rank. Equal on
+// all ranks of the group.
 class Topology {
  public:
-  // `hosts[rank]` is equal exactly on ranks that share memory.
+  // `hosts[rank]` is equal for ranks that share memory, and only for those.
   explicit Topology(const std::vector<int>& hosts);
 
   int size() const { return static_cast<int>(hostOf_.size()); }
@@ -19,23 +19,23 @@ class Topology {
   int hostOf(int rank) const { return hostOf_[static_cast<std::size_t>(rank)]; }
   bool shareMemory(int a, int b) const { return hostOf(a) == hostOf(b); }
 
-  Team everybody() const;
+  Team allRanks() const;
 
   // In ascending order.
   const Team& ranksOn(int host) const { return ranksOn_[static_cast<std::size_t>(host)]; }
 
-  // Of `rank` among the ranks of its host.
-  int placeOnHost(int rank) const { return placeOnHost_[static_cast<std::size_t>(rank)]; }
+  // Index of `rank` among the ranks of its host.
+  int localRank(int rank) const { return localRanks_[static_cast<std::size_t>(rank)]; }
 
-  // Ranks on the host that has the fewest.
-  int fewestOnOneHost() const;
+  // The number of ranks on the host with the fewest.
+  int minRanksOnHost() const;
 
   bool isOneHost() const { return hosts() == 1; }
   bool isOneRankPerHost() const { return hosts() == size(); }
 
  private:
   std::vector<int> hostOf_;
-  std::vector<int> placeOnHost_;
+  std::vector<int> localRanks_;
   std::vector<Team> ranksOn_;
 };
 

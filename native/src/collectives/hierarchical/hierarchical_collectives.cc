@@ -27,11 +27,11 @@ HierarchicalCollectives::HierarchicalCollectives(Connections& connections, std::
       messenger_(connections.messenger()),
       forced_(forced),
       rank_(connections.rank()),
-      place_(topology_.placeOnHost(rank_)),
+      place_(topology_.localRank(rank_)),
       host_(connections, call),
-      everybody_(connections, forced) {}
+      allRanks_(connections, forced) {}
 
-void HierarchicalCollectives::wakeNeighbours() noexcept { host_.wakeNeighbours(); }
+void HierarchicalCollectives::wakeLocalRanks() noexcept { host_.wakeLocalRanks(); }
 
 bool HierarchicalCollectives::ignoresHosts(Op op) const {
   return forced_ && *forced_ != Algorithm::Hierarchical && hasAlgorithm(op, Medium::Tcp, *forced_);
@@ -44,7 +44,7 @@ Algorithm HierarchicalCollectives::choose(Op op, DType dtype, std::uint64_t byte
 // Ranks that carry a share: as many on each host as the smallest one has.
 Shares HierarchicalCollectives::sharesOf(DType dtype, std::size_t count) const {
   const bool isSmall = count * bytesPerElement(dtype) <= kOneOwnerBytes;
-  return {isSmall ? 1 : topology_.fewestOnOneHost(), dtype, count};
+  return {isSmall ? 1 : topology_.minRanksOnHost(), dtype, count};
 }
 
 Team HierarchicalCollectives::teamAt(int place) const {
@@ -63,12 +63,12 @@ Team HierarchicalCollectives::leadersFor(int root) const {
 }
 
 void HierarchicalCollectives::allReduce(const Call& call, void* data) {
-  if (ignoresHosts(Op::AllReduce)) return everybody_.allReduce(call, data);
+  if (ignoresHosts(Op::AllReduce)) return allRanks_.allReduce(call, data);
   combine(call, data, static_cast<std::size_t>(call.fingerprint.count));
 }
 
 // That all agree is known, before anybody's array changes, to each rank that has combined a range of its share across
-// hosts: its neighbours had arrived, and so had those of every rank in its team. While a range travels between hosts,
+// hosts: its localRanks had arrived, and so had those of every rank in its team. While a range travels between hosts,
 // the next one is reduced inside the host, and the one before spread in it.
 void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t count) {
   const Shares shares = sharesOf(call.fingerprint.dtype, count);
@@ -101,7 +101,7 @@ void HierarchicalCollectives::combineAcrossHosts(const Call& call, void* partial
 }
 
 void HierarchicalCollectives::reduce(const Call& call, void* data) {
-  if (ignoresHosts(call.fingerprint.op)) return everybody_.reduce(call, data);
+  if (ignoresHosts(call.fingerprint.op)) return allRanks_.reduce(call, data);
   const std::size_t bytes = call.fingerprint.bytes();
   void* const copy = copy_.of(bytes);
   std::memcpy(copy, data, bytes);
@@ -110,8 +110,8 @@ void HierarchicalCollectives::reduce(const Call& call, void* data) {
 }
 
 void HierarchicalCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
-  if (ignoresHosts(call.fingerprint.op)) return everybody_.reduceScatter(call, inputs, output);
-  const Team all = topology_.everybody();
+  if (ignoresHosts(call.fingerprint.op)) return allRanks_.reduceScatter(call, inputs, output);
+  const Team all = topology_.allRanks();
   Communicator team(messenger_, call, all, scratch_);
   checkReduceScatter(call.fingerprint, team.size(), agreeOnRows(team, rowOf(inputs, rank_, output)));
 
@@ -132,7 +132,7 @@ void HierarchicalCollectives::reduceScatter(const Call& call, const Blocks& inpu
 }
 
 void HierarchicalCollectives::broadcast(const Call& call, void* data) {
-  if (ignoresHosts(call.fingerprint.op)) return everybody_.broadcast(call, data);
+  if (ignoresHosts(call.fingerprint.op)) return allRanks_.broadcast(call, data);
   barrier(call);
   const Fingerprint& fingerprint = call.fingerprint;
   const int rootHost = topology_.hostOf(static_cast<int>(fingerprint.root));
@@ -143,10 +143,10 @@ void HierarchicalCollectives::broadcast(const Call& call, void* data) {
     ringrun::broadcast(across, choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes()), rootHost,
                        {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
   }
-  host_.broadcastFrom(topology_.placeOnHost(leader), call, data);
+  host_.broadcastFrom(topology_.localRank(leader), call, data);
 }
 
-void HierarchicalCollectives::exchange(const Call& call, const Exchange& exchange) { everybody_.exchange(call, exchange); }
+void HierarchicalCollectives::exchange(const Call& call, const Exchange& exchange) { allRanks_.exchange(call, exchange); }
 
 // A leader speaks for its host, and its host hears from it what the others have said.
 void HierarchicalCollectives::barrier(const Call& call) {

@@ -32,7 +32,7 @@ class HierarchicalCollectives : public Collectives {
   void exchange(const Call& call, const Exchange& exchange) override;
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
-  void wakeNeighbours() noexcept override;
+  void wakeLocalRanks() noexcept override;
 
  private:
   bool ignoresHosts(Op op) const;
@@ -49,7 +49,7 @@ class HierarchicalCollectives : public Collectives {
   int rank_;
   int place_;
   ShmCollectives host_;
-  TcpCollectives everybody_;
+  TcpCollectives allRanks_;
   Scratch scratch_;
   Buffer partial_;   // this rank's share
   Buffer narrowed_;  // the same in 16 bits

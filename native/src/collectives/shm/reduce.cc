@@ -55,7 +55,7 @@ void ShmCollectives::reduceByShares(const Call& call, std::uint8_t* data) {
 }
 
 // Where the results go straight into the root's array, the step behind the next copy into staging is also the one that
-// says that everybody has reduced this piece. Where they go into staging, they get a step of their own, before which no
+// says that allRanks has reduced this piece. Where they go into staging, they get a step of their own, before which no
 // half may be written again.
 void ShmCollectives::reducePiece(const Call& call, std::uint8_t* data, std::size_t begin, std::size_t length) {
   const int root = static_cast<int>(call.fingerprint.root);

@@ -9,7 +9,7 @@
 // The parts of an all-reduce between which a rank may do something with its share. As in allReduce, registered memory
 // is read and written where it lies: its owner alone does either with a share, so that needs no step in between.
 // Everything else goes through staging, with one step for each piece: who writes to a half of staging again has seen
-// everybody a step further than the piece that was there.
+// allRanks a step further than the piece that was there.
 
 namespace ringrun {
 namespace {

@@ -5,13 +5,13 @@
 namespace ringrun {
 
 ShmCollectives::ShmCollectives(Connections& connections, const Call& call)
-    : rank_(connections.topology().placeOnHost(connections.rank())),
-      size_(static_cast<int>(connections.directory().neighbours().size())),
+    : rank_(connections.topology().localRank(connections.rank())),
+      size_(static_cast<int>(connections.directory().localRanks().size())),
       mesh_(connections.mesh()),
-      arena_(mesh_, connections.directory().neighbours(), rank_, call),
+      arena_(mesh_, connections.directory().localRanks(), rank_, call),
       segments_(rank_) {}
 
-void ShmCollectives::wakeNeighbours() noexcept { arena_.wakeEverybody(); }
+void ShmCollectives::wakeLocalRanks() noexcept { arena_.wakeRanks(); }
 
 int ShmCollectives::ranksRegistered() const {
   int registered = 0;

@@ -27,7 +27,7 @@ struct Shares {
 // What travels of a dtype while its reduction is not complete.
 DType partialDType(DType dtype);
 
-// Collectives of the ranks of one host, which are told by their place there: in a group of one host, that is the rank. A *share* is the range of elements that one rank reduces for everybody; a *piece*
+// Collectives of the ranks of one host, which are told by their place there: in a group of one host, that is the rank. A *share* is the range of elements that one rank reduces for allRanks; a *piece*
 // is what goes through staging at once; *registered* memory is that of segments, which all ranks have mapped.
 class ShmCollectives : public Collectives {
  public:
@@ -42,7 +42,7 @@ class ShmCollectives : public Collectives {
   void exchange(const Call& call, const Exchange& exchange) override;
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
-  void wakeNeighbours() noexcept override;
+  void wakeLocalRanks() noexcept override;
 
   // An all-reduce in parts, between which others may have their say: beginShares; for each range of the own share,
   // which counts from 0, reduceInShare and later spreadFromShare; endShares. With registered memory each does its part;

@@ -8,7 +8,7 @@ namespace ringrun {
 // Blocks one behind the other, as one run of bytes that is copied out in pieces.
 class Stream {
  public:
-  // Returns where the block begins. One that is the same as that before it, as everybody's of an allGather is, is in
+  // Returns where the block begins. One that is the same as that before it, as allRanks's of an allGather is, is in
   // the stream already.
   std::uint64_t add(const void* data, std::uint64_t bytes);
 

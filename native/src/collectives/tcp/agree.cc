@@ -8,7 +8,7 @@
 namespace ringrun {
 
 // Dissemination: in each round every rank tells the one `distance` above it, and hears from the one as far below. After
-// ⌈log₂ size⌉ rounds what each rank has heard of, directly or not, is everybody.
+// ⌈log₂ size⌉ rounds what each rank has heard of, directly or not, is allRanks.
 void agree(Communicator& team) {
   for (int distance = 1; distance < team.size(); distance *= 2) {
     team.transfer({{team.above(distance), nullptr, 0}}, {{team.below(distance), nullptr, 0}});

@@ -34,8 +34,8 @@ void copy(void* to, const void* from, std::size_t bytes) {
 }  // namespace
 
 // ⌈log₂ size⌉ steps: each rank has `distance` blocks, its own and those above, and gives them to the rank that far
-// below, so that it has twice as many next time: Σ bytes − its own, received by each. Who has everybody's block has
-// heard from everybody.
+// below, so that it has twice as many next time: Σ bytes − its own, received by each. Who has allRanks's block has
+// heard from allRanks.
 //
 //   4 ranks    has 0   1   2   3
 //   before         a   b   c   d

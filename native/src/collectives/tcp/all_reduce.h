@@ -19,7 +19,7 @@ struct Overlapped {
   std::function<void(const Range&)> whenComplete = [](const Range&) {};
 };
 
-// The `count` elements of `data` become the combination of everybody's, with the same bytes on every rank of the team
+// The `count` elements of `data` become the combination of allRanks's, with the same bytes on every rank of the team
 // and in every run. In each of these a rank knows that all of the team agree before it writes to `data`;
 // docs/algorithms.md has their costs side by side.
 

@@ -27,7 +27,7 @@ class Vertex {
     terms_ = partial_;
   }
 
-  // The neighbours share what both have terms of: the lower one reduces the lower half, and the lower one's terms come
+  // The localRanks share what both have terms of: the lower one reduces the lower half, and the lower one's terms come
   // first.
   void halveWith(int bit) {
     const Range keeps = halfOf(kept_.back(), isUpper(bit));
@@ -91,8 +91,8 @@ class Vertex {
 //              a  ↔ 2   c  ↔ 3   b  ↔ 0   d  ↔ 1     complete
 //   doubling   the same backwards
 //
-// An element is reduced as a tree, neighbours first: (0 ∘ 1) ∘ (2 ∘ 3), by one rank for all. After the last halving a
-// rank has heard from everybody, directly or not, and may write to the caller's memory. A surplus rank hears of
+// An element is reduced as a tree, localRanks first: (0 ∘ 1) ∘ (2 ∘ 3), by one rank for all. After the last halving a
+// rank has heard from allRanks, directly or not, and may write to the caller's memory. A surplus rank hears of
 // nobody but its neighbour, and only at the end, hence the look at the header first.
 void halvingDoublingAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count) {
   const Hypercube cube(team.size());

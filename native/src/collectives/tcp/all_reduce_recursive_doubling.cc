@@ -13,8 +13,8 @@ namespace ringrun {
 //              01 ↔ 1   01 ↔ 0   23 ↔ 3   23 ↔ 2     whose terms a rank has combined, and with whom
 //              0123 ↔ 2          0123 ↔ 0            complete
 //
-// An element is reduced as a tree, neighbours first: (0 ∘ 1) ∘ (2 ∘ 3), by every vertex for itself, the lower one's
-// terms first for all. After the last step a rank has heard from everybody, directly or not, and may write to the
+// An element is reduced as a tree, localRanks first: (0 ∘ 1) ∘ (2 ∘ 3), by every vertex for itself, the lower one's
+// terms first for all. After the last step a rank has heard from allRanks, directly or not, and may write to the
 // caller's memory. A surplus rank hears of nobody but its neighbour, and only at the end, hence the look at the header
 // first.
 void recursiveDoublingAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count) {

@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// On the rank at place `root` the `count` elements of `data` become the combination of everybody's; nobody else's
+// On the rank at place `root` the `count` elements of `data` become the combination of allRanks's; nobody else's
 // change. All ranks have agreed.
 
 // By the algorithm of that name; partial results of 16-bit floating-point numbers travel as float32.

@@ -6,7 +6,7 @@
 
 namespace ringrun {
 
-// `output` becomes the combination of what everybody has for this rank in `inputs`, of which there is one for each
+// `output` becomes the combination of what allRanks has for this rank in `inputs`, of which there is one for each
 // place. All ranks have agreed, on all lengths too.
 void directReduceScatter(Communicator& team, const Combination& combination, const Blocks& inputs, const Block& output);
 

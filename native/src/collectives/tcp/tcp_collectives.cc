@@ -53,7 +53,7 @@ void move(const Span& from, const Span& to) {
 TcpCollectives::TcpCollectives(Connections& connections, std::optional<Algorithm> forced)
     : messenger_(connections.messenger()),
       medium_(connections.directory().isOneMachine() ? Medium::Loopback : Medium::Tcp),
-      everybody_(connections.topology().everybody()),
+      allRanks_(connections.topology().allRanks()),
       forced_(forced) {}
 
 Algorithm TcpCollectives::choose(Op op, DType dtype, std::uint64_t bytes) const {
@@ -62,21 +62,21 @@ Algorithm TcpCollectives::choose(Op op, DType dtype, std::uint64_t bytes) const 
 
 void TcpCollectives::allReduce(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  Communicator team = everybodyIn(call);
+  Communicator team = allRanksIn(call);
   const Algorithm algorithm = choose(Op::AllReduce, fingerprint.dtype, fingerprint.bytes());
   ringrun::allReduce(team, algorithm, combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
 }
 
 void TcpCollectives::reduce(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  Communicator team = everybodyIn(call);
+  Communicator team = allRanksIn(call);
   agree(team);
   reduceTo(team, choose(Op::Reduce, fingerprint.dtype, fingerprint.bytes()), static_cast<int>(fingerprint.root),
            combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
 }
 
 void TcpCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
-  Communicator team = everybodyIn(call);
+  Communicator team = allRanksIn(call);
   const Counts counts = agreeOnRows(team, rowOf(inputs, team.place(), output));
   checkReduceScatter(call.fingerprint, team.size(), counts);
   directReduceScatter(team, combinationOf(call.fingerprint, team.size()), inputs, output);
@@ -84,7 +84,7 @@ void TcpCollectives::reduceScatter(const Call& call, const Blocks& inputs, const
 
 void TcpCollectives::broadcast(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  Communicator team = everybodyIn(call);
+  Communicator team = allRanksIn(call);
   const Algorithm algorithm = choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes());
   ringrun::broadcast(team, algorithm, static_cast<int>(fingerprint.root),
                      {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
@@ -92,7 +92,7 @@ void TcpCollectives::broadcast(const Call& call, void* data) {
 
 void TcpCollectives::exchange(const Call& call, const Exchange& exchange) {
   const DType dtype = call.fingerprint.dtype;
-  Communicator team = everybodyIn(call);
+  Communicator team = allRanksIn(call);
   const Counts counts = agreeOnRows(team, rowOf(exchange));
   checkExchange(call.fingerprint, team.size(), counts);
 
@@ -109,7 +109,7 @@ void TcpCollectives::exchange(const Call& call, const Exchange& exchange) {
 }
 
 void TcpCollectives::barrier(const Call& call) {
-  Communicator team = everybodyIn(call);
+  Communicator team = allRanksIn(call);
   agree(team);
 }
 

@@ -17,7 +17,7 @@ class TcpCollectives : public Collectives {
   // `connections` outlives it. `forced`: for every operation that has it.
   TcpCollectives(Connections& connections, std::optional<Algorithm> forced);
 
-  int size() const override { return static_cast<int>(everybody_.size()); }
+  int size() const override { return static_cast<int>(allRanks_.size()); }
   void allReduce(const Call& call, void* data) override;
   void reduce(const Call& call, void* data) override;
   void reduceScatter(const Call& call, const Blocks& inputs, const Block& output) override;
@@ -27,12 +27,12 @@ class TcpCollectives : public Collectives {
   Allocation allocate(const Call& call) override;
 
  private:
-  Communicator everybodyIn(const Call& call) { return {messenger_, call, everybody_, scratch_}; }
+  Communicator allRanksIn(const Call& call) { return {messenger_, call, allRanks_, scratch_}; }
   Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
 
   Messenger& messenger_;
   Medium medium_;
-  Team everybody_;
+  Team allRanks_;
   std::optional<Algorithm> forced_;
   Scratch scratch_;
 };

@@ -11,7 +11,7 @@
 namespace ringrun {
 
 // A direct reduce-scatter, a segment at a time: each rank sends every other its terms of what that one reduces, and
-// reduces what it has everybody's terms of, in the order of the team and at once, so that nothing is rounded twice.
+// reduces what it has allRanks's terms of, in the order of the team and at once, so that nothing is rounded twice.
 class Terms {
  public:
   // `parts[place]`: this rank's terms of what that place reduces; all ranks know all their lengths.
@@ -22,7 +22,7 @@ class Terms {
   Range segment(int place, std::size_t s) const;
 
   // Segment s of every part goes to who reduces it. Parts of no elements are not sent: without those, who returns from
-  // the first segment has heard from everybody.
+  // the first segment has heard from allRanks.
   void exchange(std::size_t s);
 
   // The own segment s, completed; or in scratch memory, until the next exchange.

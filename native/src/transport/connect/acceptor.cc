@@ -11,27 +11,27 @@ namespace ringrun {
 
 void Acceptor::advance() {
   for (const auto& listener : listeners_) acceptAllFrom(listener);
-  introduceAll();
+  identifyAll();
 }
 
 void Acceptor::acceptAllFrom(const Listener& listener) {
   for (;;) {
     UniqueFd fd(::accept(listener.fd.get(), nullptr, nullptr));
     if (fd) {
-      prepareConnection(fd.get(), listener.carrier);
-      strangers_.push_back(std::move(fd));
+      prepareConnection(fd.get(), listener.socketType);
+      unidentified_.push_back(std::move(fd));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return;
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS || errno == EBADF || errno == EINVAL) {
       throwSystem("accept", errno, "a connection from another rank");
     }
-    // Anything else concerns one connection that broke before it was taken in.
+    // Any other error concerns one connection that broke before it was accepted.
   }
 }
 
-void Acceptor::introduceAll() {
+void Acceptor::identifyAll() {
   std::vector<UniqueFd> incomplete;
-  for (auto& fd : strangers_) {
+  for (auto& fd : unidentified_) {
     Hello hello;
     const ssize_t got = ::recv(fd.get(), &hello, sizeof hello, MSG_PEEK | MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -44,26 +44,26 @@ void Acceptor::introduceAll() {
                            std::memcmp(hello.token, token_.data(), kTokenBytes) == 0;
       if (!belongs) continue;
       ::recv(fd.get(), &hello, sizeof hello, MSG_DONTWAIT);
-      introduced_[{hello.purpose, static_cast<int>(hello.rank)}] = std::move(fd);
+      identified_[{hello.purpose, static_cast<int>(hello.rank)}] = std::move(fd);
     }
   }
-  strangers_ = std::move(incomplete);
+  unidentified_ = std::move(incomplete);
 }
 
 UniqueFd Acceptor::take(Purpose purpose, int rank) {
-  const auto found = introduced_.find({purpose, rank});
-  if (found == introduced_.end()) return {};
+  const auto found = identified_.find({purpose, rank});
+  if (found == identified_.end()) return {};
   UniqueFd fd = std::move(found->second);
-  introduced_.erase(found);
+  identified_.erase(found);
   return fd;
 }
 
 bool Acceptor::takeAny(Purpose purpose, int& rank, UniqueFd& fd) {
-  for (auto one = introduced_.begin(); one != introduced_.end(); ++one) {
+  for (auto one = identified_.begin(); one != identified_.end(); ++one) {
     if (one->first.first != purpose) continue;
     rank = one->first.second;
     fd = std::move(one->second);
-    introduced_.erase(one);
+    identified_.erase(one);
     return true;
   }
   return false;
@@ -71,7 +71,7 @@ bool Acceptor::takeAny(Purpose purpose, int& rank, UniqueFd& fd) {
 
 void Acceptor::addInterests(std::vector<pollfd>& interests) const {
   for (const auto& listener : listeners_) interests.push_back({listener.fd.get(), POLLIN, 0});
-  for (const auto& fd : strangers_) interests.push_back({fd.get(), POLLIN, 0});
+  for (const auto& fd : unidentified_) interests.push_back({fd.get(), POLLIN, 0});
 }
 
 }  // namespace ringrun

@@ -11,35 +11,35 @@
 
 namespace ringrun {
 
-// Takes in connections and files them by who dialled and what for. Strangers (a port scanner, a rank of another job)
-// are turned away by their missing token, without a word and without holding up anybody.
+// Accepts connections and files them by connecting rank and purpose. Closes connections without this group's
+// token (a port scanner, a rank of another job) without an answer, and without delaying others.
 class Acceptor {
  public:
-  // `listeners`: one for each carrier that somebody may come by.
+  // `listeners`: one for each socket type that peers use.
   Acceptor(std::vector<Listener> listeners, Token token, int size)
       : listeners_(std::move(listeners)), token_(token), size_(size) {}
 
-  // Takes in whatever has come. Never blocks; throws Failure when the listening socket itself is broken.
+  // Accepts all waiting connections. Never blocks. Throws Failure if the listening socket itself is broken.
   void advance();
 
-  // The connection that `rank` dialled for `purpose`, given away; empty when it has not come yet.
+  // Removes and returns the connection of `rank` for `purpose`; empty if it has not arrived.
   UniqueFd take(Purpose purpose, int rank);
 
-  // Any connection for `purpose` that has come, with who dialled it; false when there is none.
+  // Removes any connection for `purpose` and sets `rank` to its peer. Returns false if there is none.
   bool takeAny(Purpose purpose, int& rank, UniqueFd& fd);
 
-  // What to poll for until advance() has something to do.
+  // Adds the descriptors that become ready when advance() has something to do.
   void addInterests(std::vector<pollfd>& interests) const;
 
  private:
   void acceptAllFrom(const Listener& listener);
-  void introduceAll();
+  void identifyAll();
 
   std::vector<Listener> listeners_;
   Token token_;
   int size_;
-  std::vector<UniqueFd> strangers_;  // whose Hello is not complete yet
-  std::map<std::pair<Purpose, int>, UniqueFd> introduced_;
+  std::vector<UniqueFd> unidentified_;  // with an incomplete Hello
+  std::map<std::pair<Purpose, int>, UniqueFd> identified_;
 };
 
 }  // namespace ringrun

@@ -13,8 +13,8 @@
 
 namespace ringrun {
 
-// A name that begins with a zero byte is abstract, and its length is what the address's length says.
-SocketAddress SocketAddress::ofLocalSocket(const std::string& name) {
+// An abstract name begins with a zero byte and is as long as the address length states.
+SocketAddress SocketAddress::ofUnixSocket(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (name.empty() || name.size() + 1 > sizeof address.sun_path) {
@@ -44,8 +44,8 @@ SocketAddress SocketAddress::ofTcp(const std::string& address, std::uint16_t por
   return result;
 }
 
-SocketAddress SocketAddress::of(const Endpoint& endpoint, Carrier carrier) {
-  return carrier == Carrier::Tcp ? ofTcp(endpoint.address, endpoint.port) : ofLocalSocket(endpoint.socketName);
+SocketAddress SocketAddress::of(const Endpoint& endpoint, SocketType socketType) {
+  return socketType == SocketType::Tcp ? ofTcp(endpoint.address, endpoint.port) : ofUnixSocket(endpoint.socketName);
 }
 
 std::uint16_t SocketAddress::port() const {

@@ -9,7 +9,7 @@
 
 namespace ringrun {
 
-// A socket address of either carrier, as the system calls want it.
+// A socket address of either type, for system calls.
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t length = 0;
@@ -18,10 +18,10 @@ struct SocketAddress {
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
   int family() const { return storage.ss_family; }
 
-  static SocketAddress ofLocalSocket(const std::string& name);
+  static SocketAddress ofUnixSocket(const std::string& name);
   // `address` must be numeric; throws Failure otherwise.
   static SocketAddress ofTcp(const std::string& address, std::uint16_t port);
-  static SocketAddress of(const Endpoint& endpoint, Carrier carrier);
+  static SocketAddress of(const Endpoint& endpoint, SocketType socketType);
 
   std::uint16_t port() const;
 };

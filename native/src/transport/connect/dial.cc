@@ -16,14 +16,14 @@ namespace {
 
 struct Attempt {
   UniqueFd fd;
-  int error = 0;  // EINPROGRESS: not decided yet
+  int error = 0;  // EINPROGRESS: still connecting
 };
 
-Attempt startConnecting(const SocketAddress& at, Carrier carrier) {
+Attempt startConnecting(const SocketAddress& at, SocketType socketType) {
   Attempt attempt;
   attempt.fd.reset(::socket(at.family(), SOCK_STREAM, 0));
   if (!attempt.fd) throwSystem("socket", errno, "a connection to another rank");
-  prepareConnection(attempt.fd.get(), carrier);
+  prepareConnection(attempt.fd.get(), socketType);
   attempt.error = ::connect(attempt.fd.get(), at.get(), at.length) == 0 ? 0 : errno;
   return attempt;
 }
@@ -35,19 +35,19 @@ void awaitConnecting(Attempt& attempt, Milliseconds timeout) {
   ::getsockopt(attempt.fd.get(), SOL_SOCKET, SO_ERROR, &attempt.error, &length);
 }
 
-void introduce(int fd, int self, const Token& token, Purpose purpose) {
+void sendHello(int fd, int self, const Token& token, Purpose purpose) {
   Hello hello;
   hello.purpose = purpose;
   hello.rank = static_cast<std::uint32_t>(self);
   std::memcpy(hello.token, token.data(), kTokenBytes);
-  // 32 bytes always fit in the buffer of a new connection; a connection that broke meanwhile is noticed by its first
-  // use.
+  // 32 bytes always fit into the buffer of a new connection. A connection that broke meanwhile fails at its
+  // first use.
   [[maybe_unused]] const ssize_t sent = ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
 }
 
-// A host that cannot be reached is unreachable for all ranks of this one: the first of them reports it.
+// A host that one rank cannot reach is unreachable for all ranks on its host: the first of them reports it.
 void reportUnanswered(const Directory& directory, int peer, const std::string& where, const Call& call) {
-  if (directory.neighbours().front() != directory.rank()) return;
+  if (directory.localRanks().front() != directory.rank()) return;
   if (!call.reports.isDue(call.deadline.since(), Clock::now() - call.deadline.since())) return;
   call.reports.write(directory.rank(), call, {{peer, "which does not answer at " + where}});
 }
@@ -63,18 +63,18 @@ void throwIfTimedOutOrCancelled(const Call& call, int missing, const std::string
 
 UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call& call) {
   const Endpoint& to = directory.endpointOf(peer);
-  const Carrier carrier = directory.carrierTo(peer);
-  const SocketAddress at = SocketAddress::of(to, carrier);
-  const std::string where = describe(to, carrier);
+  const SocketType socketType = directory.socketTypeTo(peer);
+  const SocketAddress at = SocketAddress::of(to, socketType);
+  const std::string where = describe(to, socketType);
   for (;;) {
-    Attempt attempt = startConnecting(at, carrier);
+    Attempt attempt = startConnecting(at, socketType);
     while (attempt.error == EINPROGRESS) {
       awaitConnecting(attempt, call.deadline.leftWithin(kLivenessInterval));
       reportUnanswered(directory, peer, where, call);
       throwIfTimedOutOrCancelled(call, peer, "no answer from " + where);
     }
     if (attempt.error == 0) {
-      introduce(attempt.fd.get(), directory.rank(), to.token, purpose);
+      sendHello(attempt.fd.get(), directory.rank(), to.token, purpose);
       return std::move(attempt.fd);
     }
     if (attempt.error != EAGAIN) {
@@ -87,9 +87,9 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
   }
 }
 
-bool isGone(const Directory& directory, int peer) {
-  const Carrier carrier = directory.carrierTo(peer);
-  Attempt attempt = startConnecting(SocketAddress::of(directory.endpointOf(peer), carrier), carrier);
+bool hasStoppedListening(const Directory& directory, int peer) {
+  const SocketType socketType = directory.socketTypeTo(peer);
+  Attempt attempt = startConnecting(SocketAddress::of(directory.endpointOf(peer), socketType), socketType);
   if (attempt.error == EINPROGRESS) awaitConnecting(attempt, Milliseconds{20});
   return attempt.error == ECONNREFUSED;
 }

@@ -7,14 +7,14 @@
 
 namespace ringrun {
 
-// A connection to rank `peer` with its Hello sent. Waits until the call's deadline; a refused or broken connection is a
-// PeerDied failure, since a rank listens before it publishes its card.
+// Connects to rank `peer` and sends the Hello. Waits until the call's deadline. A refused or broken connection
+// is a PeerDied failure, because a rank listens before it publishes its RankInfo.
 UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call& call);
 
-// Whether nobody listens where `peer` did: its process is gone. Takes at most a few milliseconds.
-bool isGone(const Directory& directory, int peer);
+// True if nothing listens at the address of `peer`: its process has ended. Takes a few milliseconds at most.
+bool hasStoppedListening(const Directory& directory, int peer);
 
-// Throws what ends every wait: the call's deadline (naming `missing`), or this process leaving.
+// Throws if the call's deadline has passed (naming `missing`) or if this process destroys the group.
 void throwIfTimedOutOrCancelled(const Call& call, int missing, const std::string& what);
 
 }  // namespace ringrun

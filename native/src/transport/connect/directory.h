@@ -9,10 +9,10 @@
 
 namespace ringrun {
 
-// Who is where: what a rank knows of the others before anything is connected.
+// The addresses and hosts of all ranks, known before any connection exists.
 class Directory {
  public:
-  // `endpoints` has one for each rank.
+  // `endpoints`: one for each rank.
   Directory(int rank, Topology topology, std::vector<Endpoint> endpoints)
       : rank_(rank), topology_(std::move(topology)), endpoints_(std::move(endpoints)) {}
 
@@ -21,24 +21,24 @@ class Directory {
   const Topology& topology() const { return topology_; }
   const Endpoint& endpointOf(int peer) const { return endpoints_[static_cast<std::size_t>(peer)]; }
 
-  // Ranks that share memory talk over Unix sockets: only those hand over memory, and they are faster.
-  Carrier carrierTo(int peer) const {
-    return topology_.shareMemory(rank_, peer) ? Carrier::LocalSocket : Carrier::Tcp;
+  // Ranks that share memory use Unix sockets, which can pass memory and are faster.
+  SocketType socketTypeTo(int peer) const {
+    return topology_.shareMemory(rank_, peer) ? SocketType::Unix : SocketType::Tcp;
   }
 
-  // Whether the other rank runs on this machine, whatever it shares.
-  bool isHere(int peer) const {
+  // True if the peer runs on this machine, even if it does not share memory.
+  bool isOnThisMachine(int peer) const {
     return topology_.shareMemory(rank_, peer) || endpointOf(peer).address == endpointOf(rank_).address;
   }
 
-  // Whether all ranks run on this machine; all of them say the same.
+  // True if all ranks run on this machine. Equal on all ranks.
   bool isOneMachine() const {
     const auto isBesideFirst = [&](const Endpoint& one) { return one.address == endpoints_.front().address; };
     return topology_.isOneHost() || std::all_of(endpoints_.begin(), endpoints_.end(), isBesideFirst);
   }
 
-  // Ranks of this rank's host, itself among them.
-  const Team& neighbours() const { return topology_.ranksOn(topology_.hostOf(rank_)); }
+  // The ranks of this rank's host, including itself.
+  const Team& localRanks() const { return topology_.ranksOn(topology_.hostOf(rank_)); }
 
  private:
   int rank_;

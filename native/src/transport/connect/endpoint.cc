@@ -12,8 +12,8 @@
 
 namespace ringrun {
 
-std::string describe(const Endpoint& endpoint, Carrier carrier) {
-  if (carrier == Carrier::LocalSocket) return "Unix socket @" + endpoint.socketName;
+std::string describe(const Endpoint& endpoint, SocketType socketType) {
+  if (socketType == SocketType::Unix) return "Unix socket @" + endpoint.socketName;
   const bool bracketed = endpoint.address.find(':') != std::string::npos;
   return (bracketed ? "[" + endpoint.address + "]" : endpoint.address) + ":" + std::to_string(endpoint.port);
 }
@@ -38,7 +38,7 @@ std::string hexOf(const Token& token) {
 namespace {
 
 #ifdef TCP_KEEPIDLE
-// A connection on which nothing arrives: probes after 5 s, then every 2 s; the fifth without an answer ends it.
+// An idle connection sends probes after 5 s, then every 2 s; the fifth without an answer closes it.
 constexpr int kIdleSeconds = 5;
 constexpr int kProbeSeconds = 2;
 constexpr int kProbes = 5;
@@ -50,11 +50,11 @@ void setOption(int fd, int level, int option, int value, const char* name) {
 
 }  // namespace
 
-void prepareConnection(int fd, Carrier carrier) {
+void prepareConnection(int fd, SocketType socketType) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) throwSystem("fcntl", errno, "O_NONBLOCK");
   if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) throwSystem("fcntl", errno, "FD_CLOEXEC");
-  if (carrier != Carrier::Tcp) return;
+  if (socketType != SocketType::Tcp) return;
   setOption(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
   setOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE");
 #ifdef TCP_KEEPIDLE
@@ -64,13 +64,13 @@ void prepareConnection(int fd, Carrier carrier) {
 #endif
 }
 
-void endWhenUnanswered(int fd, Carrier carrier) {
+void endWhenUnanswered(int fd, SocketType socketType) {
 #ifdef TCP_USER_TIMEOUT
   constexpr int kMilliseconds = 1000 * (kIdleSeconds + kProbes * kProbeSeconds);
-  if (carrier == Carrier::Tcp) setOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kMilliseconds, "TCP_USER_TIMEOUT");
+  if (socketType == SocketType::Tcp) setOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kMilliseconds, "TCP_USER_TIMEOUT");
 #else
   static_cast<void>(fd);
-  static_cast<void>(carrier);
+  static_cast<void>(socketType);
 #endif
 }
 

@@ -10,13 +10,14 @@
 namespace ringrun {
 namespace {
 
-// The kernel cuts this to its own limit (net.core.somaxconn); ranks of a large job may all dial one rank at once.
+// The kernel lowers this to its own limit (net.core.somaxconn). All ranks of a large job may connect to one
+// rank at once.
 constexpr int kBacklog = 4096;
 
-UniqueFd listenAt(const SocketAddress& at, Carrier carrier, const std::string& about) {
+UniqueFd listenAt(const SocketAddress& at, SocketType socketType, const std::string& about) {
   UniqueFd fd(::socket(at.family(), SOCK_STREAM, 0));
   if (!fd) throwSystem("socket", errno, about);
-  prepareConnection(fd.get(), carrier);
+  prepareConnection(fd.get(), socketType);
   if (::bind(fd.get(), at.get(), at.length) != 0) throwSystem("bind", errno, about);
   if (::listen(fd.get(), kBacklog) != 0) throwSystem("listen", errno, about);
   return fd;
@@ -24,12 +25,12 @@ UniqueFd listenAt(const SocketAddress& at, Carrier carrier, const std::string& a
 
 }  // namespace
 
-Listener Listener::localSocket() {
+Listener Listener::unixSocket() {
 #ifdef __linux__
   Listener listener;
-  listener.carrier = Carrier::LocalSocket;
+  listener.socketType = SocketType::Unix;
   listener.socketName = "ringrun-" + hexOf(randomToken());
-  listener.fd = listenAt(SocketAddress::ofLocalSocket(listener.socketName), Carrier::LocalSocket, "@" + listener.socketName);
+  listener.fd = listenAt(SocketAddress::ofUnixSocket(listener.socketName), SocketType::Unix, "@" + listener.socketName);
   return listener;
 #else
   throw Failure(FailureCode::System, {}, "shared memory between processes requires Linux (memfd and abstract Unix sockets)");
@@ -38,7 +39,7 @@ Listener Listener::localSocket() {
 
 Listener Listener::tcp(const std::string& address) {
   Listener listener;
-  listener.fd = listenAt(SocketAddress::ofTcp(address, 0), Carrier::Tcp, address);
+  listener.fd = listenAt(SocketAddress::ofTcp(address, 0), SocketType::Tcp, address);
   SocketAddress bound;
   bound.length = sizeof bound.storage;
   if (::getsockname(listener.fd.get(), bound.get(), &bound.length) != 0) throwSystem("getsockname", errno, address);

@@ -8,17 +8,18 @@
 
 namespace ringrun {
 
-// A listening socket that nobody has to clean up after: it has no name in the file system.
+// A listening socket without a name in the file system, so that nothing remains to be deleted.
 struct Listener {
   UniqueFd fd;
-  Carrier carrier = Carrier::Tcp;
-  std::string socketName;  // of a local socket
-  std::uint16_t port = 0;  // of a TCP socket: one that the system chose
+  SocketType socketType = SocketType::Tcp;
+  std::string socketName;  // of a Unix socket
+  std::uint16_t port = 0;  // of a TCP socket, chosen by the system
 
-  // An abstract Unix socket of a random name: visible inside this network namespace only. Linux only; throws Failure.
-  static Listener localSocket();
+  // An abstract Unix socket with a random name, visible only in this network namespace. Linux only. Throws
+  // Failure.
+  static Listener unixSocket();
 
-  // `address` is one of this host's, numeric. Throws Failure.
+  // `address`: a numeric address of this host. Throws Failure.
   static Listener tcp(const std::string& address);
 };
 

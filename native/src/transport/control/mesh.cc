@@ -16,19 +16,19 @@
 namespace ringrun {
 namespace {
 
-// How often a rank that waits for others to connect asks whether they still listen.
+// Interval at which a rank that waits for connections checks that the missing ranks still listen.
 constexpr Milliseconds kProbeInterval{500};
 
 constexpr std::size_t kReadBytes = 4096;
 
-// For ranks to say what they wait in: they look every kLivenessInterval.
+// Maximum time to wait for the STATUS of other ranks, which they send within kLivenessInterval.
 constexpr Milliseconds kSidesTimeout{300};
 
-// A rank that never waits for others reads this often what they have told it, so that their messages always find room.
+// A rank that never waits reads its control connections at this interval, so that their buffers do not fill.
 constexpr Milliseconds kReceiveInterval{1000};
 
-// Descriptors arrive beside the bytes they were sent with; segments are allocated one at a time, so few are ever
-// under way.
+// Descriptors arrive with the bytes of their message. Segments are allocated one at a time, so few are in
+// flight.
 constexpr std::size_t kMaxDescriptors = 16;
 
 void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
@@ -43,8 +43,8 @@ void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
   }
 }
 
-// An allReduceCoalesced is carried out in several all-reduces, of lengths of their own, and ranks that agree may be in different
-// ones: what is told of them is the whole.
+// An allReduceCoalesced consists of several all-reduces of different lengths, and ranks may be in different
+// ones: STATUS messages describe the whole operation.
 Fingerprint wholeOf(Fingerprint part) {
   if (part.op == Op::AllReduceCoalesced) part.count = 0;
   return part;
@@ -56,37 +56,37 @@ ControlMesh::ControlMesh(const Directory& directory)
     : directory_(directory), rank_(directory.rank()), peers_(static_cast<std::size_t>(directory.size())) {}
 
 void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
-  for (int peer = 0; peer < rank_; ++peer) admit(peer, dial(directory_, peer, Purpose::Control, call));
-  acceptThoseAbove(acceptor, call);
+  for (int peer = 0; peer < rank_; ++peer) addPeer(peer, dial(directory_, peer, Purpose::Control, call));
+  acceptHigherRanks(acceptor, call);
 }
 
-void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const Call& call) {
+void ControlMesh::acceptHigherRanks(Acceptor& acceptor, const Call& call) {
   auto nextProbe = Clock::now() + kProbeInterval;
-  for (std::vector<InvolvedRank> missing = absent(); !missing.empty(); missing = absent()) {
+  for (std::vector<InvolvedRank> missing = notConnected(); !missing.empty(); missing = notConnected()) {
     acceptor.advance();
     for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
-      if (peers_[peer].presence != Presence::Absent) continue;
-      if (UniqueFd fd = acceptor.take(Purpose::Control, peer)) admit(peer, std::move(fd));
+      if (peers_[peer].state != PeerState::NotConnected) continue;
+      if (UniqueFd fd = acceptor.take(Purpose::Control, peer)) addPeer(peer, std::move(fd));
     }
-    missing = absent();
+    missing = notConnected();
     if (missing.empty()) return;
 
     receive();
     throwIfFailedBy(call.fingerprint.sequence);
     for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
-      if (hasEnded(peer)) throw whyEnded(peer);
+      if (hasEnded(peer)) throw endFailure(peer);
     }
     if (Clock::now() >= nextProbe) {
       for (const auto& one : missing) {
-        if (isGone(directory_, one.rank)) {
+        if (hasStoppedListening(directory_, one.rank)) {
           throw Failure(FailureCode::PeerDied, {one}, "it exited before it connected");
         }
       }
       nextProbe = Clock::now() + kProbeInterval;
     }
     const auto waited = Clock::now() - call.deadline.since();
-    if (waited >= kLivenessInterval) tellStatus(call.fingerprint);
-    reportWait(call, waited, [this] { return absent(); });
+    if (waited >= kLivenessInterval) sendStatus(call.fingerprint);
+    reportWait(call, waited, [this] { return notConnected(); });
     throwIfTimedOutOrCancelled(call, missing.front().rank, "it did not connect");
 
     std::vector<pollfd> interests;
@@ -96,24 +96,24 @@ void ControlMesh::acceptThoseAbove(Acceptor& acceptor, const Call& call) {
   }
 }
 
-std::vector<InvolvedRank> ControlMesh::absent() const {
+std::vector<InvolvedRank> ControlMesh::notConnected() const {
   std::vector<InvolvedRank> missing;
   for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
-    if (peer != rank_ && peers_[peer].presence == Presence::Absent) missing.push_back({peer, {}});
+    if (peer != rank_ && peers_[peer].state == PeerState::NotConnected) missing.push_back({peer, {}});
   }
   return missing;
 }
 
-// What is sent on it is so little that it always fits into the window, whether the peer reads or not.
-void ControlMesh::admit(int peer, UniqueFd fd) {
-  endWhenUnanswered(fd.get(), directory_.carrierTo(peer));
+// Control messages are so few that they always fit into the window, even if the peer does not read.
+void ControlMesh::addPeer(int peer, UniqueFd fd) {
+  endWhenUnanswered(fd.get(), directory_.socketTypeTo(peer));
   peers_[peer].fd = std::move(fd);
-  peers_[peer].presence = Presence::Present;
+  peers_[peer].state = PeerState::Connected;
 }
 
 void ControlMesh::addInterests(std::vector<pollfd>& interests) const {
   for (const auto& peer : peers_) {
-    if (peer.presence == Presence::Present) interests.push_back({peer.fd.get(), POLLIN, 0});
+    if (peer.state == PeerState::Connected) interests.push_back({peer.fd.get(), POLLIN, 0});
   }
 }
 
@@ -124,13 +124,13 @@ void ControlMesh::receive() {
   if (interests.empty() || ::poll(interests.data(), interests.size(), 0) <= 0) return;
   std::size_t next = 0;
   for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
-    if (peers_[peer].presence == Presence::Present && interests[next++].revents != 0) receiveFrom(peer);
+    if (peers_[peer].state == PeerState::Connected && interests[next++].revents != 0) receiveFrom(peer);
   }
 }
 
 void ControlMesh::receiveFrom(int peer) {
   Peer& from = peers_[peer];
-  while (from.presence == Presence::Present) {
+  while (from.state == PeerState::Connected) {
     std::uint8_t bytes[kReadBytes];
     alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
     iovec part{bytes, sizeof bytes};
@@ -147,8 +147,8 @@ void ControlMesh::receiveFrom(int peer) {
     const ssize_t got = ::recvmsg(from.fd.get(), &message, kFlags);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (got < 0) return markGone(peer, describeSystemError("recv", errno, "its control connection"));
-    if (got == 0) return markGone(peer, "its control connection closed unexpectedly");
+    if (got < 0) return markDisconnected(peer, describeSystemError("recv", errno, "its control connection"));
+    if (got == 0) return markDisconnected(peer, "its control connection closed unexpectedly");
     takeDescriptors(message, from.descriptors);
     from.inbox.insert(from.inbox.end(), bytes, bytes + got);
     readMessages(peer);
@@ -162,7 +162,7 @@ void ControlMesh::readMessages(int peer) {
   while (inbox.size() - at >= sizeof header) {
     std::memcpy(&header, inbox.data() + at, sizeof header);
     if (header.magic != kControlMagic || header.bodyBytes > kMaxBodyBytes) {
-      return markGone(peer, "it sent bytes that are not a control message");
+      return markDisconnected(peer, "it sent bytes that are not a control message");
     }
     if (inbox.size() - at - sizeof header < header.bodyBytes) break;
     handle(peer, header.type, inbox.data() + at + sizeof header, header.bodyBytes);
@@ -178,20 +178,20 @@ void ControlMesh::handle(int peer, ControlType type, const std::uint8_t* body, s
       if (bytes != sizeof(Fingerprint)) return;
       from.status.emplace();
       std::memcpy(&*from.status, body, sizeof(Fingerprint));
-      from.waits = true;
+      from.isWaiting = true;
       return;
     case ControlType::Outside:
-      from.waits = false;
+      from.isWaiting = false;
       return;
     case ControlType::Abort: {
       DecodedAbort abort = decodeAbort(body, bytes, peer);
       from.failure = std::move(abort.failure);
       from.failedSequence = abort.sequence;
-      from.presence = Presence::Failed;
+      from.state = PeerState::Failed;
       return;
     }
     case ControlType::Leave:
-      from.presence = Presence::Left;
+      from.state = PeerState::Left;
       return;
     case ControlType::Segment: {
       SegmentBody segment;
@@ -204,20 +204,20 @@ void ControlMesh::handle(int peer, ControlType type, const std::uint8_t* body, s
   }
 }
 
-void ControlMesh::markGone(int peer, std::string how) {
-  peers_[peer].presence = Presence::Gone;
-  peers_[peer].howGone = std::move(how);
+void ControlMesh::markDisconnected(int peer, std::string how) {
+  peers_[peer].state = PeerState::Disconnected;
+  peers_[peer].disconnectReason = std::move(how);
 }
 
 bool ControlMesh::hasEnded(int peer) const {
-  const Presence presence = peers_[peer].presence;
-  return presence == Presence::Left || presence == Presence::Failed || presence == Presence::Gone;
+  const PeerState state = peers_[peer].state;
+  return state == PeerState::Left || state == PeerState::Failed || state == PeerState::Disconnected;
 }
 
-Failure ControlMesh::whyEnded(int peer) const {
+Failure ControlMesh::endFailure(int peer) const {
   const Peer& ended = peers_[peer];
   if (ended.failure) return *ended.failure;
-  const std::string how = ended.presence == Presence::Left ? "it had left the group (destroy)" : ended.howGone;
+  const std::string how = ended.state == PeerState::Left ? "it had left the group (destroy)" : ended.disconnectReason;
   return Failure(FailureCode::PeerDied, {{peer, ended.status}}, how);
 }
 
@@ -225,7 +225,7 @@ void ControlMesh::throwIfFailedBy(std::uint64_t sequence) const {
   const Failure* first = nullptr;
   for (const auto& peer : peers_) {
     if (!peer.failure || peer.failedSequence > sequence) continue;
-    // Two sides of a mismatch say more than the deaths that follow from it.
+    // A mismatch explains the deaths that follow from it.
     if (first == nullptr || peer.failure->code == FailureCode::Mismatch) first = &*peer.failure;
   }
   if (first != nullptr) throw Failure(*first);
@@ -243,11 +243,11 @@ void ControlMesh::throwIfDisagreed(const Fingerprint& part) const {
 
 std::optional<Fingerprint> ControlMesh::lastStatusOf(int peer) const { return peers_[peer].status; }
 
-Failure ControlMesh::withEverySide(const Failure& mismatch, const Fingerprint& mine) {
+Failure ControlMesh::withAllSides(const Failure& mismatch, const Fingerprint& mine) {
   const bool isAboutFingerprints = std::any_of(mismatch.ranks.begin(), mismatch.ranks.end(),
                                                [&](const InvolvedRank& one) { return one.seenIn && *one.seenIn != mine; });
   if (!isAboutFingerprints) return mismatch;
-  tellStatus(mine);
+  sendStatus(mine);
   Failure complete = mismatch;
   complete.ranks.clear();
   const Deadline timeout = Deadline::after(static_cast<double>(kSidesTimeout.count()));
@@ -277,7 +277,7 @@ std::optional<Fingerprint> ControlMesh::sideOf(int peer, const Fingerprint& mine
   return status && status->sequence == mine.sequence ? status : std::nullopt;
 }
 
-void ControlMesh::tellStatus(const Fingerprint& fingerprint) noexcept {
+void ControlMesh::sendStatus(const Fingerprint& fingerprint) noexcept {
   if (lastStatusSequence_ == fingerprint.sequence) return;
   lastStatusSequence_ = fingerprint.sequence;
   sendToAll(ControlType::Status, bytesOf(wholeOf(fingerprint)));
@@ -285,12 +285,12 @@ void ControlMesh::tellStatus(const Fingerprint& fingerprint) noexcept {
 
 void ControlMesh::abort(const Failure& failure, std::uint64_t sequence) noexcept {
   sendToAll(ControlType::Abort, encodeAbort(failure, sequence));
-  sayNoMore();
+  shutDownSending();
 }
 
 void ControlMesh::leave() noexcept {
   sendToAll(ControlType::Leave, {});
-  sayNoMore();
+  shutDownSending();
 }
 
 void ControlMesh::operationEnded(const Call& call) noexcept {
@@ -298,13 +298,13 @@ void ControlMesh::operationEnded(const Call& call) noexcept {
     sendToAll(ControlType::Outside, {});
     lastStatusSequence_.reset();
   }
-  if (needsEveryRank(call.fingerprint.op)) lastOfAll_ = call.fingerprint;
+  if (needsEveryRank(call.fingerprint.op)) lastCollective_ = call.fingerprint;
   if (call.deadline.since() - lastReceived_ >= kReceiveInterval) receive();
 }
 
 bool ControlMesh::waitsAtLeastIn(int peer, std::uint64_t sequence) const {
   const Peer& one = peers_[peer];
-  return one.waits && one.status->sequence >= sequence;
+  return one.isWaiting && one.status->sequence >= sequence;
 }
 
 void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awaited& awaited) {
@@ -321,7 +321,7 @@ void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awa
       return;
     }
   }
-  // Those that are connected and still connect to others are not at fault, and have not said so in their first moments.
+  // While connecting, connected ranks that still wait for others have not sent a STATUS in their first moments.
   if (missing.empty() || call.fingerprint.op == Op::Connect) missing = known;
   std::vector<WaitReports::Missing> described;
   for (const auto& one : missing) described.push_back({one.rank, describePeer(one.rank, sequence, one.seenIn)});
@@ -330,10 +330,10 @@ void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awa
 
 std::string ControlMesh::describePeer(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const {
   const Peer& one = peers_[peer];
-  if (one.presence == Presence::Absent) return "which has not connected yet";
-  if (one.waits) return "which is in " + nameAndNumberOf(*one.status);
+  if (one.state == PeerState::NotConnected) return "which has not connected yet";
+  if (one.isWaiting) return "which is in " + nameAndNumberOf(*one.status);
   if (seenIn && sequence != 0 && seenIn->sequence == sequence) return "which has begun it";
-  std::optional<Fingerprint> last = lastOfAll_;
+  std::optional<Fingerprint> last = lastCollective_;
   const auto consider = [&](const std::optional<Fingerprint>& other) {
     if (other && other->sequence != 0 && (!last || other->sequence > last->sequence)) last = other;
   };
@@ -343,8 +343,8 @@ std::string ControlMesh::describePeer(int peer, std::uint64_t sequence, const st
   return last ? outside + ", its last was " + nameAndNumberOf(*last) : outside;
 }
 
-// A peer that cannot take a message is ending, or has stopped reading long ago; either way its own wait tells it what
-// happened.
+// A peer that cannot receive a message is ending, or has stopped reading long ago. Either way its own wait
+// detects the failure.
 void ControlMesh::sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept {
   const std::vector<std::uint8_t> message = encodeMessage(type, body);
   for (const auto& peer : peers_) {
@@ -353,9 +353,9 @@ void ControlMesh::sendToAll(ControlType type, const std::vector<std::uint8_t>& b
   }
 }
 
-// Half closed, not closed: closing with unread bytes resets a TCP connection, and a reset can overtake the last
+// Half-closed, because closing a TCP connection with unread bytes resets it, and a reset can overtake the last
 // message.
-void ControlMesh::sayNoMore() noexcept {
+void ControlMesh::shutDownSending() noexcept {
   for (const auto& peer : peers_) {
     if (peer.fd) ::shutdown(peer.fd.get(), SHUT_WR);
   }
@@ -365,7 +365,7 @@ void ControlMesh::sendSegment(int fd, std::uint64_t bytes) {
   SegmentBody body;
   body.bytes = bytes;
   std::vector<std::uint8_t> bytesToSend = encodeMessage(ControlType::Segment, bytesOf(body));
-  for (const int peer : directory_.neighbours()) {
+  for (const int peer : directory_.localRanks()) {
     if (peer == rank_) continue;
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
     iovec part{bytesToSend.data(), bytesToSend.size()};
@@ -382,7 +382,7 @@ void ControlMesh::sendSegment(int fd, std::uint64_t bytes) {
     if (::sendmsg(peers_[peer].fd.get(), &message, MSG_NOSIGNAL) >= 0) continue;
     const int error = errno;
     receive();
-    if (hasEnded(peer)) throw whyEnded(peer);
+    if (hasEnded(peer)) throw endFailure(peer);
     throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("sendmsg", error, "handing over shared memory"));
   }
 }

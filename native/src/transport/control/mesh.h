@@ -17,75 +17,74 @@
 
 namespace ringrun {
 
-// One quiet connection from each rank to each other, beside the data: a peer's death is its end of file, and what
-// went wrong elsewhere arrives as a message. Works in whatever process-id namespaces the ranks live.
+// A control connection between every two ranks, beside the data connections. The end of a connection signals
+// the death of the peer; failures of other ranks arrive as messages. Works across process-id namespaces.
 //
-// Used by one thread at a time: the one that runs the group's current operation. A peer is present until it leaves
-// (LEAVE), fails (ABORT) or its connection ends; it never comes back, and the first of the three is what is
-// remembered.
+// Used by one thread at a time: the one that runs the group's current operation. A peer is connected until it
+// leaves (LEAVE), fails (ABORT) or its connection ends. It never reconnects, and only the first of these events
+// counts.
 class ControlMesh {
  public:
-  // `directory` outlives it.
+  // `directory` must outlive this object.
   explicit ControlMesh(const Directory& directory);
 
-  // Connects to everybody; returns when all are there. Ranks dial those below them and accept those above.
-  // Throws Failure: Timeout naming who is missing, PeerDied for a peer whose process went away.
+  // Connects to all ranks: each rank connects to lower ranks and accepts higher ones. Throws Failure: Timeout
+  // with the missing ranks, or PeerDied for a peer whose process ended.
   void connect(Acceptor& acceptor, const Call& call);
 
-  // What to poll for until receive() has something to do.
+  // Adds the descriptors that become ready when receive() has something to do.
   void addInterests(std::vector<pollfd>& interests) const;
 
-  // Takes in what has arrived. Never blocks, never throws because of a peer's end.
+  // Handles all received messages. Never blocks, and does not throw if a peer has ended.
   void receive();
 
   bool hasEnded(int peer) const;
 
-  // Whether it ended in good order (LEAVE).
-  bool hasLeft(int peer) const { return peers_[peer].presence == Presence::Left; }
+  // True if the peer left in order (LEAVE).
+  bool hasLeft(int peer) const { return peers_[peer].state == PeerState::Left; }
 
-  // The failure that a rank which needs `peer` meets once hasEnded(peer).
-  Failure whyEnded(int peer) const;
+  // The failure of an operation that needs `peer`, after hasEnded(peer).
+  Failure endFailure(int peer) const;
 
-  // Throws when some rank has failed in operation `sequence` or before: it will not take part any more.
+  // Throws if any rank failed in operation `sequence` or before, because it takes part in no later operation.
   void throwIfFailedBy(std::uint64_t sequence) const;
 
-  // Throws Mismatch when a peer waits in another operation of the same sequence number.
+  // Throws Mismatch if a peer waits in another operation with the same sequence number.
   void throwIfDisagreed(const Fingerprint& mine) const;
 
-  // A mismatch that this rank has met, with the sides of all ranks instead of two: waits a moment for those that are
-  // in an operation, too, to say in which.
-  Failure withEverySide(const Failure& mismatch, const Fingerprint& mine);
+  // Returns the mismatch with the fingerprints of all ranks instead of two. Waits briefly for the STATUS of
+  // ranks that are in an operation.
+  Failure withAllSides(const Failure& mismatch, const Fingerprint& mine);
 
-  // The operation in which a peer said it waits.
+  // The operation of the peer's last STATUS.
   std::optional<Fingerprint> lastStatusOf(int peer) const;
 
-  // Tells all ranks which operation this rank waits in; once for each operation.
-  void tellStatus(const Fingerprint& fingerprint) noexcept;
+  // Sends STATUS, the operation in which this rank waits, to all ranks; once for each operation.
+  void sendStatus(const Fingerprint& fingerprint) noexcept;
 
-  // Tells all ranks that this rank has left an operation whose STATUS it had sent; to be called when a collective has
-  // ended well.
+  // Sends OUTSIDE if STATUS was sent for this operation. Must be called after every successful collective.
   void operationEnded(const Call& call) noexcept;
 
-  // Writes the line on a wait that takes long, where one is due (base/wait_reports.h). Of the ranks that wait in one
-  // operation, or in later ones, the lowest writes it. `awaited` gives the ranks that this one waits for: they are named
-  // where every rank has said that it waits, otherwise those that have not.
+  // Writes the report of a long wait, if it is due (base/wait_reports.h). Of the ranks that wait in this
+  // operation or in later ones, the lowest writes it. The report names the ranks that have not sent a STATUS
+  // or, if all have, the `awaited` ranks.
   using Awaited = std::function<std::vector<InvolvedRank>()>;
   void reportWait(const Call& call, Clock::duration waited, const Awaited& awaited);
 
-  // What is known of where a rank is, in words: "in barrier #3". `sequence`: of the operation that it is missing in; 0:
-  // of none. `seenIn`: the latest operation that it is known to have begun by other means.
+  // Describes where a rank is: "which is in barrier #3". `sequence`: the operation in which it is missing, or
+  // 0. `seenIn`: the latest operation that it is known to have begun from other sources.
   std::string describePeer(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const;
 
-  // Tells all ranks that this rank's group failed in operation `sequence`. Sends nothing afterwards.
+  // Sends ABORT to all ranks: this rank's group failed in operation `sequence`. Nothing can be sent afterwards.
   void abort(const Failure& failure, std::uint64_t sequence) noexcept;
 
-  // Tells everybody that this rank is done in good order. Says no more afterwards.
+  // Sends LEAVE to all ranks. Nothing can be sent afterwards.
   void leave() noexcept;
 
-  // Hands the memory behind `fd` to every other rank of this host. Throws Failure.
+  // Sends the memory behind `fd` to every other rank of this host. Throws Failure.
   void sendSegment(int fd, std::uint64_t bytes);
 
-  // The oldest segment from `peer` that has arrived and was not taken yet.
+  // Removes and returns the oldest segment received from `peer`, if any.
   struct Segment {
     UniqueFd fd;
     std::uint64_t bytes = 0;
@@ -93,38 +92,38 @@ class ControlMesh {
   std::optional<Segment> takeSegment(int peer);
 
  private:
-  enum class Presence { Absent, Present, Left, Failed, Gone };
+  enum class PeerState { NotConnected, Connected, Left, Failed, Disconnected };
 
   struct Peer {
     UniqueFd fd;
-    Presence presence = Presence::Absent;
-    std::vector<std::uint8_t> inbox;  // bytes of messages that are not complete yet
+    PeerState state = PeerState::NotConnected;
+    std::vector<std::uint8_t> inbox;  // bytes of incomplete messages
     std::deque<UniqueFd> descriptors;
     std::deque<Segment> segments;
     std::optional<Fingerprint> status;
-    bool waits = false;  // in the operation of `status`, still
-    std::optional<Failure> failure;  // as it reads on this rank
+    bool isWaiting = false;  // still in the operation of `status`
+    std::optional<Failure> failure;  // from the perspective of this rank
     std::uint64_t failedSequence = 0;
-    std::string howGone;
+    std::string disconnectReason;
   };
 
-  void acceptThoseAbove(Acceptor& acceptor, const Call& call);
-  std::vector<InvolvedRank> absent() const;
-  void admit(int peer, UniqueFd fd);
+  void acceptHigherRanks(Acceptor& acceptor, const Call& call);
+  std::vector<InvolvedRank> notConnected() const;
+  void addPeer(int peer, UniqueFd fd);
   void receiveFrom(int peer);
   void readMessages(int peer);
   void handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes);
-  void markGone(int peer, std::string how);
+  void markDisconnected(int peer, std::string how);
   bool waitsAtLeastIn(int peer, std::uint64_t sequence) const;
   std::optional<Fingerprint> sideOf(int peer, const Fingerprint& mine) const;
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
-  void sayNoMore() noexcept;
+  void shutDownSending() noexcept;
 
   const Directory& directory_;
   int rank_;
   std::vector<Peer> peers_;
   std::optional<std::uint64_t> lastStatusSequence_;
-  std::optional<Fingerprint> lastOfAll_;  // the last operation that every rank is known to have begun
+  std::optional<Fingerprint> lastCollective_;  // the last operation known to have begun on all ranks
   Clock::time_point lastReceived_ = Clock::now();
 };
 

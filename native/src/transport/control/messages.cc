@@ -66,7 +66,7 @@ DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int report
   const bool aboutOthers =
       code == FailureCode::PeerDied || code == FailureCode::Timeout || code == FailureCode::Mismatch;
   if (aboutOthers) {
-    // Who passes on what it was told is not who saw it: the first reporter is named already.
+    // A forwarded failure already names its first reporter.
     const bool isHearsay = text.rfind(kReportedBy, 0) == 0;
     const std::string source = isHearsay ? "" : kReportedBy + std::to_string(reporter) + ": ";
     return {Failure(code, std::move(ranks), source + text), abort.sequence};

@@ -8,10 +8,10 @@
 
 namespace ringrun {
 
-// A header and its body, as one run of bytes.
+// A header and its body in one buffer.
 std::vector<std::uint8_t> encodeMessage(ControlType type, const std::vector<std::uint8_t>& body);
 
-// The bytes of a structure of transport/wire.h.
+// The bytes of a structure in transport/wire.h.
 template <typename Structure>
 std::vector<std::uint8_t> bytesOf(const Structure& structure) {
   const auto* first = reinterpret_cast<const std::uint8_t*>(&structure);
@@ -25,9 +25,9 @@ struct DecodedAbort {
 
 std::vector<std::uint8_t> encodeAbort(const Failure& failure, std::uint64_t sequence);
 
-// What `reporter` said, as a failure on this rank: a death, a missing rank or a mismatch that it saw keeps its
-// meaning; anything that went wrong inside of it is its own end. Bytes that make no sense give a PeerDied of
-// `reporter` too.
+// The failure that `reporter` sent, from the perspective of this rank: a death, a missing rank or a mismatch
+// keeps its meaning; an internal error of the reporter becomes its PeerDied. Malformed bytes become a PeerDied
+// of `reporter` too.
 DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int reporter);
 
 }  // namespace ringrun

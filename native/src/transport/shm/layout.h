@@ -6,16 +6,17 @@
 
 #include "base/operation.h"
 
-// The control memory that the ranks of one host share, byte by byte; docs/wire-format.md draws the same.
+// The control memory that the ranks of one host share; docs/wire-format.md describes the same layout.
 //
 //   [ArenaHeader, one page] [RankArea of the host's first rank] [RankArea of its second] …
 //
-// Who may write: a rank writes its own area only; everybody the counters in the header. Everybody
-// reads all. What orders it: a rank writes its posts, payload and staging, then adds 1 to `step` (release); whoever
-// has seen that step (acquire) sees what was written before it. All ranks carry out the same steps in the same order,
-// so "step ≥ mine" means that a peer has come as far as I have. Everything written between steps exists twice and is
-// used in turns: a rank that writes turn t + 2 has seen everybody arrive at a step of turn t + 1, so nobody reads
-// turn t any more.
+// A rank writes only its own area; all ranks write the counters in the header; all ranks read everything. A
+// rank writes its posts, payload and staging, then adds 1 to `step` (release). A rank that has read that step
+// (acquire) sees these writes. All ranks carry out the same steps in the same order, so "step ≥ mine" means
+// that a peer has reached the same step.
+//
+// All data written between steps exists twice and alternates: a rank that writes turn t + 2 has seen all ranks
+// arrive at a step of turn t + 1, so no rank reads turn t any more.
 
 namespace ringrun {
 
@@ -23,10 +24,10 @@ constexpr std::uint32_t kArenaMagic = 0x31415252;  // "RRA1"
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
 
-// Up to this many bytes travel in the area itself: one step, and every rank reduces them for itself.
+// Arrays up to this size are copied into the area itself: one step, and every rank reduces them for itself.
 constexpr std::size_t kEagerBytes = 8192;
 
-// Larger arrays outside of registered memory travel through staging in pieces of this size, which stay in the L2
+// Larger arrays outside of registered memory go through staging in pieces of this size, which fit into the L2
 // cache.
 constexpr std::size_t kPieceBytes = 512 * 1024;
 
@@ -34,26 +35,26 @@ struct ArenaHeader {
   std::uint32_t magic;
   std::uint32_t size;  // ranks of the host
   std::uint64_t bytes;
-  // A rank that waits counts itself a sleeper, and sleeps until `wakeups` changes (a futex word). Whoever publishes the
-  // step that the last one was missing, and finds sleepers, adds to it and wakes them: once for a step, not once for
-  // each rank that comes to it.
+  // A waiting rank increments `sleepers` and sleeps until `wakeups`, a futex word, changes. The last rank to
+  // publish a step, if there are sleepers, increments `wakeups` and wakes them: once for each step, not once
+  // for each rank.
   alignas(kLineBytes) std::atomic<std::uint32_t> sleepers;  // offset 64
   std::atomic<std::uint32_t> wakeups;                       // offset 68
   std::uint8_t unused[kPageBytes - 72];
 };
 static_assert(sizeof(ArenaHeader) == kPageBytes, "shared layout");
 
-// Where an array lies. In a segment, everybody can read it, and write to it, where it is.
+// Location of an array. In a segment, all ranks can read and write it in place.
 struct Placement {
   bool isRegistered() const { return segment != 0; }
 
-  std::uint64_t offset = 0;   // bytes from the beginning of the rank's slice
-  std::uint32_t segment = 0;  // number of the segment, from 1; 0: memory of the process alone
+  std::uint64_t offset = 0;   // bytes from the start of the rank's slice
+  std::uint32_t segment = 0;  // number of the segment, from 1; 0: private memory
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(Placement) == 16, "shared layout");
 
-// What a rank says when it arrives at an operation.
+// The operation of a rank and the location of its array.
 struct alignas(kLineBytes) Post {
   Fingerprint fingerprint;
   Placement placement;
@@ -68,7 +69,7 @@ static_assert(sizeof(Turn) == kLineBytes + kEagerBytes, "shared layout");
 
 struct alignas(kPageBytes) RankArea {
   std::atomic<std::uint32_t> step;       // offset 0; wraps around
-  std::atomic<std::uint32_t> processor;  // offset 4; where the rank ran when it published its step
+  std::atomic<std::uint32_t> processor;  // offset 4; on which the rank published its step
   alignas(kLineBytes) Turn turns[2];     // offset 64
   alignas(kPageBytes) std::uint8_t staging[2][kPieceBytes];
 };

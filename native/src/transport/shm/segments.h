@@ -10,18 +10,18 @@
 
 namespace ringrun {
 
-// Memory of one allocateSync: a slice for each rank of the host, all of them mapped by everybody.
+// The memory of one allocateSync: a slice for each rank of the host, all mapped by all ranks.
 class Segment {
  public:
-  // Slices begin at cache lines. Between them lies a gap of an odd number of lines, so that the same element of
-  // several slices does not fall into one set of the caches.
+  // Slices begin at cache lines. The gap between them is an odd number of lines, so that the same element of
+  // several slices does not map to the same set of the caches.
   static std::size_t strideFor(std::size_t bytes) {
     return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes + kGapLines * kLineBytes;
   }
 
   Segment(std::shared_ptr<const Mapping> memory, std::size_t stride) : memory_(std::move(memory)), stride_(stride) {}
 
-  // Of the rank at `place` on this host.
+  // The slice of the rank at `place` on this host.
   std::uint8_t* slice(int place) const { return memory_->data() + static_cast<std::size_t>(place) * stride_; }
   std::size_t stride() const { return stride_; }
 
@@ -32,14 +32,14 @@ class Segment {
   std::size_t stride_;
 };
 
-// Every segment of a group. Numbers begin at 1 and are equal on all ranks, since allocation is a collective.
+// All segments of a group. Numbers begin at 1 and are equal on all ranks, because allocation is a collective.
 class Segments {
  public:
   explicit Segments(int place) : place_(place) {}
 
   void add(Segment segment) { segments_.push_back(std::move(segment)); }
 
-  // Where [data, data + bytes) lies, if it lies in this rank's slice of a segment.
+  // The location of [data, data + bytes) if it lies in this rank's slice of a segment; else unregistered.
   Placement placementOf(const void* data, std::size_t bytes) const {
     const auto at = reinterpret_cast<std::uintptr_t>(data);
     for (std::size_t i = 0; i < segments_.size(); ++i) {
@@ -53,7 +53,7 @@ class Segments {
     return {};
   }
 
-  // The same spot in the slice of the rank at `place`.
+  // The same location in the slice of the rank at `place`.
   std::uint8_t* locate(const Placement& placement, int place) const {
     return segments_[placement.segment - 1].slice(place) + placement.offset;
   }

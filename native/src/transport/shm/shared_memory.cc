@@ -44,7 +44,7 @@ ControlMesh::Segment awaitSegment(ControlMesh& mesh, int from, const Call& call)
     mesh.receive();
     if (auto segment = mesh.takeSegment(from)) return std::move(*segment);
     mesh.throwIfFailedBy(call.fingerprint.sequence);
-    if (mesh.hasEnded(from)) throw mesh.whyEnded(from);
+    if (mesh.hasEnded(from)) throw mesh.endFailure(from);
     mesh.reportWait(call, Clock::now() - since, [&] { return std::vector<InvolvedRank>{{from, {}}}; });
     throwIfTimedOutOrCancelled(call, from, "it did not pass its shared memory");
     std::vector<pollfd> interests;
@@ -57,17 +57,17 @@ ControlMesh::Segment awaitSegment(ControlMesh& mesh, int from, const Call& call)
 
 Mapping shareMemory(ControlMesh& mesh, const Team& team, int rank, std::size_t bytes, const Call& call) {
   if (team.size() == 1) return Mapping::anonymous(bytes);
-  const int maker = team.front();
-  if (rank == maker) {
+  const int creator = team.front();
+  if (rank == creator) {
     const UniqueFd fd = createMemory(bytes);
     Mapping mapping = Mapping::shared(fd.get(), bytes);
     mesh.sendSegment(fd.get(), bytes);
     return mapping;
   }
-  const ControlMesh::Segment segment = awaitSegment(mesh, maker, call);
+  const ControlMesh::Segment segment = awaitSegment(mesh, creator, call);
   if (segment.bytes != bytes) {
     throw Failure(FailureCode::System, {},
-                  "rank " + std::to_string(maker) + " passed " + std::to_string(segment.bytes) + " bytes of shared memory, expected " +
+                  "rank " + std::to_string(creator) + " passed " + std::to_string(segment.bytes) + " bytes of shared memory, expected " +
                       std::to_string(bytes));
   }
   return Mapping::shared(segment.fd.get(), bytes);

@@ -10,15 +10,14 @@
 
 namespace ringrun {
 
-// A file of `bytes` zeros that exists in memory only and has no name: independent of the size of /dev/shm. Throws
-// Failure.
+// A nameless in-memory file of `bytes` zeros, not limited by the size of /dev/shm. Throws Failure.
 UniqueFd createMemory(std::size_t bytes);
 
-// Why this process cannot share memory; empty when it can.
+// The reason why this process cannot share memory; empty if it can.
 std::string sharedMemoryProblem();
 
-// One mapping on every rank of a host of the same new memory: the first of `team` makes it and hands it to the others
-// over the control connections. All of them call it in the same operation. Throws Failure.
+// Maps the same new memory on every rank of a host: the first rank of `team` creates it and sends it to the
+// others over the control connections. All of them call it in the same operation. Throws Failure.
 Mapping shareMemory(ControlMesh& mesh, const Team& team, int rank, std::size_t bytes, const Call& call);
 
 }  // namespace ringrun

@@ -17,24 +17,24 @@
 namespace ringrun {
 namespace {
 
-// Attempts before sleeping in pollSockets(): some 20 µs, when every rank may have a processor of its own.
+// Attempts before sleeping in pollSockets(): about 20 µs. Only if every rank can have its own processor.
 constexpr int kSpins = 40;
 
-// Where ranks share processors, a waiting one lets others run this often before it sleeps.
+// If ranks share processors: yields before sleeping.
 constexpr int kYields = 10;
 
-// An awaited peer has ended, and its data has been silent for this long: nothing more will come.
+// If an awaited peer has ended and its connection has been silent for this long, no more data is expected.
 constexpr Milliseconds kGraceAfterEnd{5000};
 
-// The end of a data connection overtakes the control message that explains it by no more than this.
+// Maximum delay between the end of a data connection and the control message that explains it.
 constexpr Milliseconds kEndReasonTimeout{200};
 
-// After this the others are told of an operation that waits for nothing.
+// A rank sends STATUS for an operation that takes this long, even if it makes progress.
 constexpr Milliseconds kLongOperation{1000};
 
 bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
-// Header and data as the two parts of one system call, without the `done` bytes that have been through already.
+// Header and data as the two parts of one system call, without the first `done` bytes.
 int remainingParts(iovec* parts, void* header, std::size_t headerBytes, void* data, std::size_t dataBytes, std::size_t done) {
   int count = 0;
   if (done < headerBytes) {
@@ -116,7 +116,7 @@ bool Messenger::hasConnection(int peer, const Call& call) {
   UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
   if (connection) return true;
   if (peer < rank_) {
-    connection = dialOrExplain(peer, call);
+    connection = dialPeer(peer, call);
   } else {
     acceptor_.advance();
     connection = acceptor_.take(Purpose::Data, peer);
@@ -124,8 +124,8 @@ bool Messenger::hasConnection(int peer, const Call& call) {
   return static_cast<bool>(connection);
 }
 
-// A peer that refuses has ended, and may have said why.
-UniqueFd Messenger::dialOrExplain(int peer, const Call& call) {
+// A peer that refuses has ended, and may have sent the reason on its control connection.
+UniqueFd Messenger::dialPeer(int peer, const Call& call) {
   std::string refusal;
   try {
     return dial(directory_, peer, Purpose::Data, call);
@@ -133,7 +133,7 @@ UniqueFd Messenger::dialOrExplain(int peer, const Call& call) {
     if (failure.code != FailureCode::PeerDied) throw;
     refusal = failure.detail;
   }
-  throwEndOf(peer, refusal);
+  throwEndFailureOf(peer, refusal);
 }
 
 bool Messenger::advance(Sending& sending) {
@@ -147,7 +147,7 @@ bool Messenger::advance(Sending& sending) {
   const ssize_t sent = ::sendmsg(connections_[static_cast<std::size_t>(peer)].get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent < 0) {
     if (wouldBlock(errno)) return false;
-    throwEndOf(peer, describeSystemError("sendmsg", errno, std::to_string(sending.done) + " of " +
+    throwEndFailureOf(peer, describeSystemError("sendmsg", errno, std::to_string(sending.done) + " of " +
                                                                std::to_string(sizeof sending.header + sending.message.bytes) +
                                                                " bytes sent"));
   }
@@ -171,14 +171,14 @@ bool Messenger::advance(Receiving& receiving, const Call& call) {
   };
   if (got < 0) {
     if (wouldBlock(errno)) return false;
-    throwEndOf(peer, describeSystemError("recvmsg", errno, progress()));
+    throwEndFailureOf(peer, describeSystemError("recvmsg", errno, progress()));
   }
-  if (got == 0) throwEndOf(peer, "its data connection closed, " + progress());
+  if (got == 0) throwEndFailureOf(peer, "its data connection closed, " + progress());
   const bool hadHeader = receiving.done >= sizeof receiving.header;
   receiving.done += static_cast<std::size_t>(got);
   if (!hadHeader && receiving.done >= sizeof receiving.header) {
     checkHeader(receiving, call);
-    if (directory_.isHere(peer)) processors_[static_cast<std::size_t>(peer)] = receiving.header.processor;
+    if (directory_.isOnThisMachine(peer)) processors_[static_cast<std::size_t>(peer)] = receiving.header.processor;
   }
   return true;
 }
@@ -201,7 +201,8 @@ void Messenger::checkHeader(const Receiving& receiving, const Call& call) const 
   }
 }
 
-// Whether this thread runs elsewhere than those of this machine that it waits for; so that it may spin.
+// True if this thread runs on another processor than the peers on this machine that it waits for, so that it
+// may spin.
 bool Messenger::runsApartFromPeers() {
   bool enough = true;
   const auto moveAwayFrom = [&](int peer) { enough &= mover_.moveAwayFrom(processors_[static_cast<std::size_t>(peer)]); };
@@ -238,9 +239,9 @@ void Messenger::waitForReadiness(const Call& call) {
 
 void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgress) {
   const auto idle = Clock::now() - lastProgress;
-  // One that makes progress for long keeps others waiting too.
+  // A long operation keeps others waiting even if it makes progress.
   const bool takesLong = Clock::now() - call.deadline.since() >= kLongOperation;
-  if (idle >= kLivenessInterval || takesLong) mesh_.tellStatus(call.fingerprint);
+  if (idle >= kLivenessInterval || takesLong) mesh_.sendStatus(call.fingerprint);
   mesh_.receive();
   mesh_.throwIfFailedBy(call.fingerprint.sequence);
   mesh_.throwIfDisagreed(call.fingerprint);
@@ -257,16 +258,16 @@ void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgre
 
 void Messenger::throwIfEnded(int peer, Clock::duration idle) {
   if (!mesh_.hasEnded(peer)) return;
-  // It may have dialled, sent and ended since the last look.
+  // It may have connected, sent and ended since the last check.
   UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
   if (!connection && peer > rank_) {
     acceptor_.advance();
     connection = acceptor_.take(Purpose::Data, peer);
   }
-  if (!connection || idle >= kGraceAfterEnd) throw mesh_.whyEnded(peer);
+  if (!connection || idle >= kGraceAfterEnd) throw mesh_.endFailure(peer);
 }
 
-// Ranks that have not said that they wait in this operation; when all have, those that this rank waits for.
+// The ranks without a STATUS of this operation; if all have sent it, the ranks that this rank waits for.
 std::vector<InvolvedRank> Messenger::missing(const Call& call) const {
   std::vector<InvolvedRank> silent;
   for (int peer = 0; peer < size_; ++peer) {
@@ -285,13 +286,13 @@ std::vector<InvolvedRank> Messenger::missing(const Call& call) const {
   return awaited;
 }
 
-// A peer ends its data because it died, or because it failed, in which case it has said why on its control
+// A data connection ends because the peer died, or because it failed and sent the reason on its control
 // connection.
-void Messenger::throwEndOf(int peer, const std::string& noticed) {
+void Messenger::throwEndFailureOf(int peer, const std::string& noticed) {
   const Deadline timeout = Deadline::after(static_cast<double>(kEndReasonTimeout.count()));
   for (;;) {
     mesh_.receive();
-    if (mesh_.hasEnded(peer)) throw mesh_.whyEnded(peer);
+    if (mesh_.hasEnded(peer)) throw mesh_.endFailure(peer);
     if (timeout.passed()) throw Failure(FailureCode::PeerDied, {{peer, {}}}, noticed);
     interests_.clear();
     mesh_.addInterests(interests_);

@@ -16,9 +16,9 @@
 
 namespace ringrun {
 
-// A message of `bytes` to or from a rank. `part` counts the messages of one operation, so that both sides can check
-// that they speak of the same one. Zero bytes are a message too. `headerFirst`: not a byte reaches `into` before the
-// message is known to be of this operation, which costs a system call more.
+// A message of `bytes` to or from a rank; zero bytes are a message too. `part` counts the messages of one
+// operation, so that both sides can check it. `headerFirst`: nothing is written to `into` before the header is
+// checked, which costs one more system call.
 struct Outgoing {
   int to;
   std::uint32_t part;
@@ -33,33 +33,34 @@ struct Incoming {
   bool headerFirst = false;
 };
 
-// Moves messages between ranks over TCP (ranks of one host: over Unix sockets): one connection for each pair of ranks that
-// has something to say to each other, opened when first needed (the higher rank dials), used in both directions.
+// Sends messages between ranks over TCP, or over Unix sockets inside a host. Each pair of ranks that exchanges
+// data has one connection, opened when first needed (the higher rank connects) and used in both directions.
 //
-// Used by one thread at a time. Every message carries the operation's fingerprint. A message of another operation is
-// a Mismatch; note that the bytes of `into` may have been overwritten by then, so `into` is memory of the caller's
-// own until it knows that all ranks agree, or the header is taken first.
+// Used by one thread at a time. Every message carries the operation's fingerprint; a message of another
+// operation is a Mismatch. `into` may have been overwritten by then, so it must be scratch memory until the
+// caller knows that all ranks agree, or use `headerFirst`.
 //
-// How a wait ends: by progress; by the end of an awaited peer's data; by somebody's ABORT; by the deadline. That a
-// peer has ended is not the end of this operation, since it may have done its part and gone: what it sent before
-// still arrives. Whoever misses something notices first, and tells the others. Only a connection that stays silent (a
-// host that vanished) is given up some seconds later. A rank that waits longer than kLivenessInterval tells everybody
-// in which operation: that way any two ranks that disagree find out, whoever they are waiting for, and a timeout can
-// name the ranks that never came.
+// A wait ends by progress, by the end of an awaited peer's data, by an ABORT, or at the deadline. A peer that
+// has ended does not end the wait, because data that it sent before still arrives. The first rank that misses
+// data detects the failure and aborts the others. Only a silent connection (a vanished host) fails some seconds
+// later.
+//
+// A rank that waits longer than kLivenessInterval sends STATUS to all ranks. So any two ranks that disagree
+// detect it, and a timeout names the missing ranks.
 class Messenger {
  public:
-  // All that it is given outlives it.
+  // All arguments must outlive this object.
   Messenger(const Directory& directory, Acceptor& acceptor, ControlMesh& mesh);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Carries out all of it at once, at most one message from and one to each rank; returns when the last byte has been
-  // received, and the last one to send has been taken over by the kernel. Messages of successive transfers keep their
-  // order. Throws Failure.
+  // Sends and receives all messages concurrently, at most one to and one from each rank. Returns when the last
+  // byte has been received and the kernel has accepted the last byte to send. Messages of successive transfers
+  // keep their order. Throws Failure.
   void transfer(const Call& call, const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives);
 
-  // Closes every data connection, so that peers in the middle of a message wake up.
+  // Closes all data connections, which wakes peers in the middle of a message.
   void closeAll();
 
  private:
@@ -80,7 +81,7 @@ class Messenger {
   bool advanceAll(const Call& call);
   bool isComplete() const;
   bool hasConnection(int peer, const Call& call);
-  UniqueFd dialOrExplain(int peer, const Call& call);
+  UniqueFd dialPeer(int peer, const Call& call);
   bool advance(Sending& sending);
   bool advance(Receiving& receiving, const Call& call);
   void checkHeader(const Receiving& receiving, const Call& call) const;
@@ -89,19 +90,19 @@ class Messenger {
   void checkWhileWaiting(const Call& call, Clock::time_point lastProgress);
   void throwIfEnded(int peer, Clock::duration idle);
   std::vector<InvolvedRank> missing(const Call& call) const;
-  [[noreturn]] void throwEndOf(int peer, const std::string& noticed);
+  [[noreturn]] void throwEndFailureOf(int peer, const std::string& noticed);
 
   int rank_;
   int size_;
-  bool isOversubscribed_;  // ranks share processors
+  bool isOversubscribed_;  // more ranks than processors
   const Directory& directory_;
   Acceptor& acceptor_;
   ControlMesh& mesh_;
   std::vector<UniqueFd> connections_;
-  // Where each rank of this machine ran when it sent its last message; kUnknownProcessor for all others.
+  // The processor on which each rank of this machine sent its last message; kUnknownProcessor for all others.
   std::vector<std::uint32_t> processors_;
   ProcessorMover mover_;
-  // Of the transfer under way; members so that their memory is reused.
+  // State of the current transfer; members to reuse their memory.
   std::vector<Sending> sending_;
   std::vector<Receiving> receiving_;
   std::vector<pollfd> interests_;
