@@ -54,7 +54,7 @@ const sanitizers = {
       ...['faults', 'forming', 'on-device'].map((name) => `packages/collectives/test/nccl/${name}.test.ts`),
     ],
     tests: ofFewRanks,
-    faults: ['read behind the end', 'memory that is lost', 'shift by 32 bits'],
+    faults: ['out-of-bounds read', 'memory leak', 'shift by 32 bits'],
   },
   thread: {
     flags: ['-fsanitize=thread'],

@@ -62,7 +62,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
   const last = size - 1;
 
   test.each([1000, 200_000])(
-    'about a block of %d elements are all told which one, and nothing changes',
+    'about a block of %d elements all get an error that names it, and no data changes',
     async (length) => {
       const message = new RegExp(
         `rank 0 sends ${(length + 1).toLocaleString('en')} elements to rank ${last}, which expects`,
@@ -76,7 +76,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
   );
 
   test.each([1000, 200_000])(
-    'about inputs of %d elements are all told which ones, and nothing changes',
+    'about inputs of %d elements all get an error that names them, and no data changes',
     async (length) => {
       for (const report of await runRanks(hosts, 'reduceScatterThatDisagrees', { length })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });
@@ -89,7 +89,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
   );
 
   test.each([1000, 200_000])(
-    'about the root of %d elements are told both, and nothing changes',
+    'about the root of %d elements all get an error with both, and no data changes',
     async (length) => {
       for (const { ranks, ...report } of await runRanks(hosts, 'reduceThatDisagrees', { length })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true });
@@ -106,7 +106,7 @@ describe.each(ways([3], [2]))('%d ranks that disagree over TCP', (size) => {
     { odd: 'allReduce', all: 'reduceScatter', algorithm: 'halving-doubling' },
     { odd: 'allReduce', all: 'reduceScatter', algorithm: 'recursive-doubling' },
     { odd: 'broadcast', all: 'reduceScatter', algorithm: 'chain' },
-  ])('about $odd and $all ($algorithm) are all told, and nothing changes', async (operations) => {
+  ])('about $odd and $all ($algorithm) all get an error, and no data changes', async (operations) => {
     for (const length of [10, 1000, 200_000]) {
       for (const report of await runRanks(hosts, 'operationsThatDisagree', { length, ...operations })) {
         expect(report).toMatchObject({ code: 'MISMATCH', untouched: true, refusesMore: true });

@@ -43,9 +43,9 @@ const objectOf = (rank) => ({
 });
 
 export async function objects({ group, rank, ranks }) {
-  const everybodys = ranks.map(objectOf);
+  const allObjects = ranks.map(objectOf);
   for (const sync of ['', 'Sync']) {
-    assert.deepEqual(await group[`allGatherObject${sync}`](objectOf(rank)), everybodys);
+    assert.deepEqual(await group[`allGatherObject${sync}`](objectOf(rank)), allObjects);
     for (const root of ranks) {
       const given = rank === root ? objectOf(root) : undefined;
       const arrived = await group[`broadcastObject${sync}`](given, { src: root });
@@ -53,9 +53,9 @@ export async function objects({ group, rank, ranks }) {
       if (rank === root) assert.equal(arrived, given);
 
       const gathered = await group[`gatherObject${sync}`](objectOf(rank), { dst: root });
-      assert.deepEqual(gathered, rank === root ? everybodys : undefined);
+      assert.deepEqual(gathered, rank === root ? allObjects : undefined);
 
-      const list = rank === root ? everybodys : undefined;
+      const list = rank === root ? allObjects : undefined;
       assert.deepEqual(await group[`scatterObject${sync}`](list, { src: root }), objectOf(rank));
     }
   }

@@ -10,15 +10,15 @@ import { settingsOverNccl } from '../nccl/settings.ts';
 const settings = [...settingsOnCpu, ...settingsOverNccl];
 
 /**
- * By case of disagreements.js, what every rank must be told: each side, with the lengths of three ranks where there are three. `n` is the
- * length that rank 0 means, `odd` the rank that differs where only one does.
+ * For each case of disagreements.js, the sides that the error of every rank must contain. `n`: the length on rank 0;
+ * `odd`: the rank that differs, if only one does.
  */
 const sidesOf = (n: number, odd: number): Record<string, string[]> => {
   const [short, exact, longer, longest] = [n - 1, n, n + 1, n + 2].map((count) => count.toLocaleString('en'));
   const three = (operation: (count: string) => string) =>
     [exact, longer, longest].map((count) => operation(count));
-  const blocks = (rank: number, count: string, taker: number, expected: string) =>
-    `rank ${rank} sends ${count} elements to rank ${taker}, which expects ${expected}`;
+  const blocks = (rank: number, count: string, receiver: number, expected: string) =>
+    `rank ${rank} sends ${count} elements to rank ${receiver}, which expects ${expected}`;
   return {
     op: [`${exact} elements, SUM)`, `${exact} elements, MAX)`],
     average: ['SUM, to rank 0', 'AVG, to rank 0'],

@@ -15,7 +15,7 @@ import { reduceScatterOperands } from '../../src/cpu/operands.ts';
 const place = { rank: 1, size: 3 };
 const numbers = (...values: number[]) => Float32Array.from(values);
 const upTo = (length: number) => Float32Array.from({ length }, (_, i) => i);
-const nobody = [null, null, null];
+const none = [null, null, null];
 
 describe('allGather', () => {
   test('sends the input to all ranks, and receives a part of the output from each', () => {
@@ -47,7 +47,7 @@ describe('allGather', () => {
 
   test('sends nothing for empty arrays', () => {
     expect(allGatherExchange(place, [upTo(4), upTo(0), upTo(0)], upTo(0))).toMatchObject({
-      gives: nobody,
+      gives: none,
       takes: [upTo(4), null, null],
     });
   });
@@ -65,7 +65,7 @@ describe('gather', () => {
     expect(gatherExchange(place, input, { dst: 2 })).toEqual({
       op: nativeExchange.gather,
       gives: [null, null, input],
-      takes: nobody,
+      takes: none,
       dtype: 'float32',
       root: 2,
       onDevice: false,
@@ -85,7 +85,7 @@ describe('scatter', () => {
     const output = upTo(2);
     expect(scatterExchange(place, output, {})).toEqual({
       op: nativeExchange.scatter,
-      gives: nobody,
+      gives: none,
       takes: [output, null, null],
       dtype: 'float32',
       root: 0,

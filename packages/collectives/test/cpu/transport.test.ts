@@ -43,8 +43,8 @@ describe('decideTransport', () => {
   });
 
   test('uses TCP if all ranks request it, without a note', () => {
-    const told = { requested: 'tcp', sharedMemoryProblem: 'none' } as const;
-    expect(decideTransport(infosOf(told, told))).toEqual({
+    const request = { requested: 'tcp', sharedMemoryProblem: 'none' } as const;
+    expect(decideTransport(infosOf(request, request))).toEqual({
       transport: 'tcp',
       hosts: [0, 1],
       note: undefined,

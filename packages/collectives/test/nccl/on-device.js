@@ -221,12 +221,12 @@ export async function streamsInOrder({ group, report }) {
   await tensor.copyFromHost(filled('float32', 10, 1));
   const since = performance.now();
   await group.afterStream(0n);
-  const toldAfter = performance.now() - since;
+  const callbackAfter = performance.now() - since;
   await group.allReduce(tensor);
   const reducedAfter = performance.now() - since;
   await group.beforeStream(0n);
   await group.destroy();
-  await report({ toldAfter, reducedAfter });
+  await report({ callbackAfter, reducedAfter });
 }
 
 /** Invalid arguments; the group remains usable after each. */

@@ -101,8 +101,8 @@ test.runIf(isFake)(
     const reports = await runRanks(2, 'streamsInOrder', {
       envOf: (rank) => ({ ...envOverNccl(rank), RINGRUN_FAKE_GPU_BUSY_MS: String(busyMs) }),
     });
-    for (const { toldAfter, reducedAfter } of reports as Record<string, number>[]) {
-      expect(toldAfter).toBeLessThan(busyMs);
+    for (const { callbackAfter, reducedAfter } of reports as Record<string, number>[]) {
+      expect(callbackAfter).toBeLessThan(busyMs);
       expect(reducedAfter).toBeGreaterThanOrEqual(busyMs);
     }
   },

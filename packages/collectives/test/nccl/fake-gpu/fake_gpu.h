@@ -56,19 +56,19 @@ inline void log(const char* function) {
   [[maybe_unused]] const ssize_t written = ::write(file, line.data(), line.size());
 }
 
-// The fault of this call; empty for none. Counts calls since the variable was last set, as a test may set it again within
-// one process.
+// The fault of this call; empty for none. Calls are counted from the last change of the variable, because a
+// test may set it several times in one process.
 inline std::string faultOf(const char* function) {
   log(function);
   static std::mutex mutex;
   static std::string known;
   static std::vector<Fault> faults;
   const std::lock_guard<std::mutex> lock(mutex);
-  const char* const told = std::getenv("RINGRUN_FAKE_GPU_FAULT");
-  const std::string now = told == nullptr ? "" : told;
-  if (now != known) {
-    known = now;
-    faults = parse(now);
+  const char* const value = std::getenv("RINGRUN_FAKE_GPU_FAULT");
+  const std::string current = value == nullptr ? "" : value;
+  if (current != known) {
+    known = current;
+    faults = parse(current);
   }
   for (Fault& one : faults) {
     if (one.function != function || one.call == 0 || --one.call > 0) continue;

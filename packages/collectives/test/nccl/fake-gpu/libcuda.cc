@@ -1,5 +1,5 @@
-// A fake CUDA driver (libcuda.so.1): see fake_gpu.h. Signatures are those of the CUDA driver API; the numbers of
-// errors those of CUresult.
+// A fake CUDA driver (libcuda.so.1): see fake_gpu.h. Signatures are those of the CUDA driver API, error numbers
+// those of CUresult.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -24,8 +24,8 @@ using fake_gpu::faultOf;
 using fake_gpu::hang;
 using fake_gpu::isNumber;
 
-// Memory "on the GPU" has two addresses: the one that is handed out, at which nobody can read or write, and the one that
-// copies use. So code of the host that touches it is found out.
+// Memory "on the GPU" has two addresses: the returned one, which cannot be read or written, and the one that
+// copies use. So host code that dereferences it crashes.
 struct Allocation {
   std::uint8_t* host;
   std::size_t bytes;
@@ -72,7 +72,7 @@ std::uint8_t* hostAddressOf(const void* address, std::size_t bytes) {
   return offset + bytes <= next->second.bytes ? next->second.host + offset : nullptr;
 }
 
-// A real driver takes pageable memory too, and then blocks: here that is an error.
+// A real driver accepts pageable memory and blocks: here that is an error.
 bool isPinned(const void* address, std::size_t bytes) {
   Memory& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -135,7 +135,7 @@ FakeStream* start(const std::shared_ptr<FakeStream>& stream) {
   return stream.get();
 }
 
-// The one that is there without having been created. It is in the midst of a computation, of RINGRUN_FAKE_GPU_BUSY_MS.
+// The default stream, which exists without creation. It is busy for RINGRUN_FAKE_GPU_BUSY_MS at first.
 FakeStream* defaultStream() {
   static FakeStream* const stream = [] {
     const auto made = std::make_shared<FakeStream>();
@@ -154,7 +154,7 @@ void enqueue(FakeStream* given, std::function<void()> task) {
   stream->changed.notify_all();
 }
 
-// As cuMemFree of a real driver, which waits for the GPU.
+// Waits for the GPU, as the real cuMemFree does.
 void awaitAll() {
   std::set<std::shared_ptr<FakeStream>> all;
   {
@@ -169,7 +169,7 @@ void awaitAll() {
 
 }  // namespace
 
-// The fault of this call, if there is one; and what a call without a current context gets.
+// The fault of this call, if any, or the error of a call without a current context.
 #define FAKE_GPU_CALL(name)                                      \
   if (const std::string what = faultOf(name); !what.empty()) {   \
     if (what == "hang") hang();                                  \
@@ -255,7 +255,7 @@ FAKE_GPU_EXPORT int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   if (bytes == 0) return kInvalidValue;
   void* const host = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   void* const onDevice = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  // What a real GPU has in fresh memory is anything.
+  // New memory of a real GPU has undefined contents.
   std::memset(host, 0xee, bytes);
   const std::lock_guard<std::mutex> lock(memory().mutex);
   memory().onDevice[static_cast<std::uint8_t*>(onDevice)] = {static_cast<std::uint8_t*>(host), bytes};
@@ -337,7 +337,7 @@ FAKE_GPU_EXPORT int cuStreamCreate(FakeStream** stream, unsigned) {
   return 0;
 }
 
-// What it was given still runs.
+// Enqueued work still runs.
 FAKE_GPU_EXPORT int cuStreamDestroy_v2(FakeStream* stream) {
   FAKE_GPU_CALL_IN_CONTEXT("cuStreamDestroy_v2");
   std::shared_ptr<FakeStream> owned;

@@ -1,7 +1,7 @@
-// A fake NCCL (libnccl.so.2): see fake_gpu.h. Signatures and numbers are those of nccl.h. Every rank sends what it
-// has to every other one over a socket of this machine, and reduces in the order of the ranks. Sums of 16-bit numbers are
-// kept in float32 and AVG divides once: what NCCL rounds on its way, or multiplies by 1/ranks before, agrees with that
-// only where nothing has to be rounded.
+// A fake NCCL (libnccl.so.2): see fake_gpu.h. Signatures and numbers are those of nccl.h. Every rank sends its
+// data to all others over local sockets, and reduces in the order of the ranks. Sums of 16-bit numbers are kept
+// in float32 and AVG divides once. Real NCCL also rounds in between, or multiplies by 1/ranks before, so
+// results are equal only if nothing must be rounded.
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
@@ -40,7 +40,7 @@ struct Config {
 
 constexpr unsigned kConfigMagic = 0xcafebeef;
 
-// What the ranks of an operation must have alike, ahead of its bytes.
+// Header of an operation's bytes: the values that must be equal on all ranks.
 struct Header {
   std::uint64_t bytes;
   std::int32_t kind;
@@ -68,7 +68,8 @@ struct FakeComm {
   int rank = 0;
   int size = 0;
   UniqueId id{};
-  // Of the descriptors while the communicator forms on a thread of its own, and may be aborted by another; when it has formed, they stay.
+  // Guards the descriptors while one thread forms the communicator and another may abort it. Afterwards they do
+  // not change.
   std::mutex forming;
   int listener = -1;
   std::vector<int> sockets;
@@ -102,7 +103,7 @@ std::uint8_t* hostAddress(const void* onDevice, std::size_t bytes) {
 
 bool isGivenUp(const FakeComm& comm) { return comm.aborted.load(); }
 
-// As a kernel that waits for a peer which is gone: for ever, but for an abort.
+// Like a kernel that waits for a dead peer: returns only after an abort.
 bool stuck(FakeComm& comm) {
   while (!isGivenUp(comm)) ::usleep(1000);
   return false;
@@ -115,7 +116,7 @@ struct Transfer {
   std::size_t done = 0;
 };
 
-// Messages of one peer one after the other, those of different peers and directions at once.
+// Messages of one peer are sequential; those of different peers and directions are concurrent.
 bool transfer(FakeComm& comm, std::vector<Transfer> sends, std::vector<Transfer> receives) {
   for (;;) {
     if (isGivenUp(comm)) return false;
@@ -180,7 +181,7 @@ float widenHalf(std::uint16_t bits) {
   return value;
 }
 
-// To nearest, ties to even.
+// Rounds to nearest, ties to even.
 std::uint16_t narrowHalf(float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -265,7 +266,7 @@ void reduceAs(const std::vector<const std::uint8_t*>& inputs, std::uint8_t* outp
 
 void reduce(const std::vector<const std::uint8_t*>& inputs, std::uint8_t* output, std::size_t count, int dtype, int op) {
   switch (dtype) {
-    // Unsigned, of as many bits: sums and products have the same bits, and wrap around.
+    // Unsigned types of the same size: sums and products have the same bits, and wrap around.
     case 0: return op == 2 || op == 3 ? reduceAs<std::int8_t>(inputs, output, count, op) : reduceAs<std::uint8_t>(inputs, output, count, op);
     case 1: return reduceAs<std::uint8_t>(inputs, output, count, op);
     case 2: return op == 2 || op == 3 ? reduceAs<std::int32_t>(inputs, output, count, op) : reduceAs<std::uint32_t>(inputs, output, count, op);
@@ -292,7 +293,7 @@ Header headerOf(const Operation& operation, std::size_t bytes) {
   return {bytes, kind, operation.dtype, operation.op, isMessage ? 0 : operation.root};
 }
 
-// Messages with their headers. What the other side sends is compared with what is expected of it.
+// Exchanges messages with headers, and compares the received headers with the expected ones.
 class Exchange {
  public:
   explicit Exchange(FakeComm& comm) : comm_(comm) {}
@@ -399,7 +400,7 @@ void carryOut(FakeComm& comm, const std::vector<Operation>& operations) {
   --comm.pending;
 }
 
-// The first launches of a communicator go on in the background, as NCCL's do while it connects.
+// The first launches of a communicator continue in the background, as NCCL's do while it connects.
 int launch(FakeComm* comm, std::vector<Operation> operations) {
   ++comm->pending;
   FakeStream* const stream = operations.front().stream;
@@ -477,7 +478,7 @@ struct Introduction {
   std::int32_t port;
 };
 
-// Tells every rank where the others listen, once all have come.
+// Sends the addresses of all ranks to every rank, after all have connected.
 void introduce(int listener) {
   std::vector<int> sockets;
   std::vector<std::int32_t> ports;
@@ -498,7 +499,7 @@ void introduce(int listener) {
   ::close(listener);
 }
 
-// Keeps a descriptor where it belongs, unless the communicator was given up meanwhile.
+// Stores a descriptor, unless the communicator was aborted meanwhile.
 void keep(FakeComm* comm, int& place, int fd) {
   const std::lock_guard<std::mutex> lock(comm->forming);
   if (comm->aborted && fd >= 0) {
@@ -561,11 +562,11 @@ int faultNumber(const char* name) {
 
 }  // namespace
 
-// Communicators are never freed: threads of theirs may be under way.
+// Communicators are never freed, because their threads may still run.
 
 FAKE_GPU_EXPORT int ncclGetVersion(int* version) {
-  const char* const told = std::getenv("RINGRUN_FAKE_GPU_NCCL_VERSION");
-  *version = told == nullptr ? 22105 : std::atoi(told);
+  const char* const value = std::getenv("RINGRUN_FAKE_GPU_NCCL_VERSION");
+  *version = value == nullptr ? 22105 : std::atoi(value);
   return Success;
 }
 
