@@ -51,7 +51,7 @@ class ProgressEngine {
   std::mutex mutex_;
   std::vector<std::unique_ptr<JobRunner>> submitted_;  // guarded by mutex_
   std::vector<std::unique_ptr<JobRunner>> idle_;       // guarded by mutex_; kept to reuse their stacks
-  bool ending_ = false;                             // guarded by mutex_
+  bool ending_ = false;                                // guarded by mutex_
 
   std::vector<std::unique_ptr<JobRunner>> runners_;
   std::vector<WaitCondition*> conditions_;

@@ -27,13 +27,13 @@ Napi::Value algorithmNamesOf(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value chooseAlgorithmOf(const Napi::CallbackInfo& info) {
-  Situation situation;
-  situation.op = static_cast<Op>(info[0].As<Napi::Number>().Uint32Value());
-  situation.medium = mediumNamed(info[1].ToString());
-  situation.dtype = dtypeOf(info[2]);
-  situation.bytes = static_cast<std::uint64_t>(info[3].As<Napi::Number>().Int64Value());
-  situation.ranks = info[4].As<Napi::Number>();
-  return Napi::String::New(info.Env(), nameOf(chooseAlgorithm(situation, algorithmOf(info[5]))));
+  AlgorithmInput input;
+  input.op = static_cast<Op>(info[0].As<Napi::Number>().Uint32Value());
+  input.medium = mediumNamed(info[1].ToString());
+  input.dtype = dtypeOf(info[2]);
+  input.bytes = static_cast<std::uint64_t>(info[3].As<Napi::Number>().Int64Value());
+  input.ranks = info[4].As<Napi::Number>();
+  return Napi::String::New(info.Env(), nameOf(chooseAlgorithm(input, algorithmOf(info[5]))));
 }
 
 }  // namespace ringrun

@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// Nothing for ''. Throws TypeError for what is no name of an algorithm: TypeScript lets none through.
+// Nothing for ''. Throws TypeError for an unknown name, which TypeScript rejects before.
 std::optional<Algorithm> algorithmOf(const Napi::Value& name);
 
 // algorithmNames and chooseAlgorithm of native/lib/index.ts.

@@ -6,7 +6,7 @@
 namespace ringrun {
 namespace {
 
-// Tells these objects from all others, whatever JavaScript does to prototypes.
+// Identifies these objects, independent of their prototypes.
 constexpr napi_type_tag kTag{0x5d1c6e0b7f3a4928, 0x9b0e6a3f51c2d784};
 
 }  // namespace
@@ -36,7 +36,7 @@ DeviceMemoryObject::DeviceMemoryObject(const Napi::CallbackInfo& info) : Napi::O
     data_ = owned_->data();
   });
   if (failure) throw Napi::Error::New(info.Env(), failure->detail);
-  // So that the garbage collector knows what a small object holds.
+  // Informs the garbage collector about the memory of a small object.
   Napi::MemoryManagement::AdjustExternalMemory(info.Env(), static_cast<std::int64_t>(bytes_));
 }
 

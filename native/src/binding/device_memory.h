@@ -18,10 +18,10 @@ class DeviceMemoryObject : public Napi::ObjectWrap<DeviceMemoryObject> {
   explicit DeviceMemoryObject(const Napi::CallbackInfo& info);
   ~DeviceMemoryObject() override;
 
-  // The object, where `value` is one of these; else null.
+  // The object behind `value`, or null if it is not a DeviceMemory.
   static DeviceMemoryObject* of(const Napi::Value& value);
 
-  // Null once it is freed.
+  // Null after free().
   std::uint8_t* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
 

@@ -20,8 +20,7 @@ std::size_t bytesPerElementOf(napi_typedarray_type type) {
     case napi_float64_array:
     case napi_bigint64_array:
     case napi_biguint64_array: return 8;
-    // Float16Array is the one class that is younger than these names: Node-API gives it a number that depends on the
-    // version of Node, or none.
+    // Float16Array is newer than these names: its number in Node-API depends on the version of Node.
     default: return 2;
   }
 }
@@ -51,7 +50,7 @@ DType dtypeOf(const Napi::Value& number) {
 }
 
 Elements elementsOf(const Napi::Value& value, DType dtype) {
-  // Node-API leaves the type of classes that it does not know as it was.
+  // Node-API does not set the type of classes that it does not know.
   auto type = static_cast<napi_typedarray_type>(-1);
   std::size_t count;
   void* data;
@@ -63,7 +62,7 @@ Elements elementsOf(const Napi::Value& value, DType dtype) {
     throw Napi::TypeError::New(value.Env(), "tensor is " + given + ", expected a typed array with elements of " +
                                                 std::to_string(bytesPerElement(dtype)) + " bytes for its dtype");
   }
-  // An empty array may have no address, and memcpy must not be given that even for no bytes.
+  // memcpy requires valid addresses even for 0 bytes, and an empty array may have none.
   static std::uint8_t nothing;
   return {count == 0 ? &nothing : data, count, dtype, false};
 }

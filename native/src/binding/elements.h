@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// The elements of a typed array, or of a DeviceTensor; valid for as long as that is reachable. `data` is never null.
+// The elements of a typed array or DeviceTensor; valid while that is reachable. `data` is never null.
 struct Elements {
   void* data;
   std::uint64_t count;
@@ -16,12 +16,12 @@ struct Elements {
   bool onDevice = false;
 };
 
-// The dtype's number in nativeDType of native/lib/index.ts; throws TypeError for any other value.
+// Throws TypeError unless `number` is one of nativeDType in native/lib/index.ts.
 DType dtypeOf(const Napi::Value& number);
 
-// The dtype is TypeScript's to say: two of them lie in arrays of 16-bit unsigned integers, whose class does not tell
-// which. A DeviceTensor is an object with `deviceMemory`, `byteOffset` and `length`. Throws TypeError for what is neither, or one whose elements have another size. TypeScript lets none of
-// those through; this is what keeps the process from crashing all the same.
+// The elements of a typed array, or of a DeviceTensor: an object with `deviceMemory`, `byteOffset` and
+// `length`. The caller passes the dtype, because float16 and bfloat16 share Uint16Array. Throws TypeError for
+// any other value or element size; TypeScript rejects them before, so this only prevents crashes.
 Elements elementsOf(const Napi::Value& value, DType dtype);
 
 }  // namespace ringrun

@@ -6,7 +6,7 @@
 namespace ringrun {
 namespace {
 
-// As the errors of node:fs: with errno's number.
+// Like the errors of node:fs, with `errno`.
 void check(Napi::Env env, int error) {
   if (error == 0) return;
   Napi::Error failure = Napi::Error::New(env, describeSystemError("fcntl", error, "lock of a byte"));

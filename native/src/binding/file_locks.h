@@ -4,7 +4,7 @@
 
 namespace ringrun {
 
-// The functions on files of native/lib/index.ts.
+// The file lock functions of native/lib/index.ts.
 Napi::Value tryLockByteOf(const Napi::CallbackInfo& info);
 void unlockByteOf(const Napi::CallbackInfo& info);
 Napi::Value isByteLockedElsewhereOf(const Napi::CallbackInfo& info);

@@ -8,7 +8,7 @@
 namespace ringrun {
 namespace {
 
-// Of a view in the array: index, top, left, step.
+// Numbers of a view in the array: index, top, left, step.
 constexpr std::size_t kNumbersOfView = 4;
 
 void require(const Napi::CallbackInfo& info, bool holds, const std::string& what) {

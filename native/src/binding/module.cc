@@ -34,7 +34,7 @@ const InstructionSet& setNamed(const Napi::Value& value) {
   throw Napi::Error::New(value.Env(), "kernels '" + name + "' are not available on this processor");
 }
 
-// reduceWith(kernel, dtype, op, inputs, outputs, divisor): arrays of one length.
+// reduceWith(kernel, dtype, op, inputs, outputs, divisor): all arrays have the same length.
 void reduceWith(const Napi::CallbackInfo& info) {
   const DType dtype = dtypeOf(info[1]);
   const auto op = static_cast<ReduceOp>(info[2].ToNumber().Uint32Value());
@@ -55,14 +55,14 @@ void reduceWith(const Napi::CallbackInfo& info) {
           info[5].ToNumber().Uint32Value()});
 }
 
-// Of a dtype that is reduced in float32; anything else is refused.
+// Throws for dtypes that are not reduced in float32.
 Conversion conversionOf(const Napi::Value& set, const Napi::Value& dtype) {
   const Conversion conversion = setNamed(set).conversionFor(dtypeOf(dtype));
   if (conversion.widen == nullptr) throw Napi::Error::New(dtype.Env(), "expected dtype float16 or bfloat16");
   return conversion;
 }
 
-// widenWith(kernel, dtype, from, to): as many elements as both have.
+// widenWith(kernel, dtype, from, to): converts as many elements as both arrays have.
 void widenWith(const Napi::CallbackInfo& info) {
   const Conversion conversion = conversionOf(info[0], info[1]);
   const Elements from = elementsOf(info[2], dtypeOf(info[1]));
@@ -70,7 +70,7 @@ void widenWith(const Napi::CallbackInfo& info) {
   conversion.widen(static_cast<const std::uint16_t*>(from.data), static_cast<float*>(to.data), std::min(from.count, to.count));
 }
 
-// narrowWith(kernel, dtype, from, to): as many elements as both have.
+// narrowWith(kernel, dtype, from, to): converts as many elements as both arrays have.
 void narrowWith(const Napi::CallbackInfo& info) {
   const Conversion conversion = conversionOf(info[0], info[1]);
   const Elements from = elementsOf(info[2], DType::Float32);

@@ -27,7 +27,7 @@ Endpoint endpointOf(const Napi::Object& object) {
 
 ReduceOp reduceOpOf(const Napi::Value& number) { return static_cast<ReduceOp>(number.As<Napi::Number>().Uint32Value()); }
 
-// The arrays of one operation, which all lie on the GPU, or all on this host.
+// The arrays of one operation: all on the GPU or all in host memory.
 class Arrays {
  public:
   explicit Arrays(DType dtype) : dtype_(dtype) {}
@@ -53,10 +53,10 @@ class Arrays {
 
   bool onDevice() const { return onDevice_; }
 
-  // The same, where those without elements are not among the arrays, and only the caller knows.
-  bool onDevice(const Napi::Value& told) const {
-    if (!isKnown_ || onDevice_ == told.ToBoolean()) return told.ToBoolean();
-    throw Napi::TypeError::New(told.Env(), "onDevice does not match the location of the arrays");
+  // The location that the caller declares; checked if there are arrays. Blocks without elements have none.
+  bool onDevice(const Napi::Value& declared) const {
+    if (!isKnown_ || onDevice_ == declared.ToBoolean()) return declared.ToBoolean();
+    throw Napi::TypeError::New(declared.Env(), "onDevice does not match the location of the arrays");
   }
 
  private:
@@ -72,7 +72,7 @@ NcclUniqueId uniqueIdOf(const Napi::Value& value) {
   return id;
 }
 
-// (tensor, dtype, rank, tag, timeoutMs); a receive from anybody has rank −1.
+// (tensor, dtype, rank, tag, timeoutMs). A receive from any rank has rank −1.
 Message messageOf(Op op, const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   if (elements.onDevice) {
@@ -89,8 +89,8 @@ Message messageOf(Op op, const Napi::CallbackInfo& info) {
   return message;
 }
 
-// The one object among the arguments, or a list of all of them.
-Napi::Value keptOf(const Napi::CallbackInfo& info) {
+// The object among the arguments, or an array of all of them.
+Napi::Value retainedObjects(const Napi::CallbackInfo& info) {
   std::vector<Napi::Value> objects;
   for (std::size_t i = 0; i < info.Length(); ++i) {
     if (info[i].IsObject()) objects.push_back(info[i]);
@@ -102,7 +102,7 @@ Napi::Value keptOf(const Napi::CallbackInfo& info) {
   return all;
 }
 
-Fingerprint wantedOf(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, std::uint64_t count) {
+Fingerprint fingerprintOf(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, std::uint64_t count) {
   Fingerprint fingerprint;
   fingerprint.op = op;
   fingerprint.reduceOp = reduceOp;
@@ -114,17 +114,16 @@ Fingerprint wantedOf(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, 
 
 }  // namespace
 
-// A promise, and what must stay reachable until it settles: the array that the operation works on, and the group
-// itself.
+// A promise, with references that keep the operation's array and the group alive until it settles.
 struct ProcessGroup::Pending {
   Napi::Promise::Deferred deferred;
   Napi::ObjectReference array;
   Napi::ObjectReference group;
   bool detaches = false;
   std::optional<OperationFailure> failure;
-  std::optional<int> sender;  // what a receive resolves with
+  std::optional<int> sender;  // result of a receive
 
-  // An environment that is ending lets go of everything by itself, and must not be asked to.
+  // An environment that is ending releases all references itself.
   void leaveReferencesToEnvironment() {
     array.SuppressDestruct();
     group.SuppressDestruct();
@@ -185,8 +184,8 @@ ProcessGroup::~ProcessGroup() {
   settlement_.Release();
 }
 
-// Hooks run in the reverse order of their registration, so this one runs before that of `settlement_` frees what the
-// operations call.
+// Hooks run in reverse order of registration, so this one runs before `settlement_`, which operations call, is
+// freed.
 void ProcessGroup::endWithEnvironment(void* self) { static_cast<ProcessGroup*>(self)->endOperations(); }
 
 void ProcessGroup::endOperations() {
@@ -213,20 +212,20 @@ Napi::Value ProcessGroup::listen(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
-  const auto cards = info[0].As<Napi::Array>();
+  const auto rankInfos = info[0].As<Napi::Array>();
   std::vector<Endpoint> endpoints;
   std::vector<int> hosts;
   std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < cards.Length(); ++i) {
-    const auto card = cards.Get(i).As<Napi::Object>();
-    endpoints.push_back(endpointOf(card));
-    hosts.push_back(card.Get("host").As<Napi::Number>());
-    names.push_back(card.Get("name").ToString());
+  for (std::uint32_t i = 0; i < rankInfos.Length(); ++i) {
+    const auto rankInfo = rankInfos.Get(i).As<Napi::Object>();
+    endpoints.push_back(endpointOf(rankInfo));
+    hosts.push_back(rankInfo.Get("host").As<Napi::Number>());
+    names.push_back(rankInfo.Get("name").ToString());
   }
   const std::optional<Algorithm> forced = algorithmOf(info[1]);
   const double timeoutMs = info[2].As<Napi::Number>();
   WaitReports reports(std::move(names), info[3].As<Napi::Number>());
-  return later(info.Env(),
+  return runAsync(info.Env(),
                [this, topology = Topology(hosts), endpoints = std::move(endpoints), forced, timeoutMs,
                 reports = std::move(reports)] {
                  return group_.connect(topology, endpoints, forced, reports, timeoutMs);
@@ -240,12 +239,12 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
   const double timeoutMs = info[2].As<Napi::Number>();
   const Fingerprint fingerprint = group_.issue(Op::Allocate, ReduceOp::None, dtype, 0, count);
   Allocation allocation;
-  now(info.Env(), [&] {
+  runSync(info.Env(), [&] {
     return group_.run(fingerprint, timeoutMs, [&](Collectives& collectives, const Call& call) {
       allocation = collectives.allocate(call);
     });
   });
-  // The array buffer keeps the memory, even where it outlives the group without having been detached.
+  // The array buffer owns the memory, even if it outlives the group without having been detached.
   auto owner = std::make_unique<std::shared_ptr<const void>>(std::move(allocation.owner));
   auto buffer = Napi::ArrayBuffer::New(
       info.Env(), allocation.data, fingerprint.bytes(),
@@ -263,18 +262,18 @@ ProcessGroup::Work ProcessGroup::workOf(const Fingerprint& fingerprint, double t
   return [this, fingerprint, timeoutMs, operate] { return group_.run(fingerprint, timeoutMs, operate); };
 }
 
-// A group without a GPU must not be given one's memory: nothing has been issued then.
-void ProcessGroup::refuseUnlessUsable(Napi::Env env, bool onDevice) const {
+// Throws before issuing anything if the array is on a GPU but the group is not.
+void ProcessGroup::requireGpuGroup(Napi::Env env, bool onDevice) const {
   if (!onDevice || gpu_ != nullptr) return;
   throw Napi::TypeError::New(env,
                              "tensor is on a GPU, but this group's backend is gloo. Pass a typed array in host memory, or use "
                              "a group with backend nccl");
 }
 
-// An operation on arrays, whose place is part of what the ranks agree on.
-Fingerprint ProcessGroup::issue(Napi::Env env, Fingerprint wanted, bool onDevice) {
-  refuseUnlessUsable(env, onDevice);
-  Fingerprint fingerprint = group_.issue(wanted.op, wanted.reduceOp, wanted.dtype, wanted.root, wanted.count);
+// Issues an operation on arrays. Their location is part of the fingerprint.
+Fingerprint ProcessGroup::issue(Napi::Env env, Fingerprint request, bool onDevice) {
+  requireGpuGroup(env, onDevice);
+  Fingerprint fingerprint = group_.issue(request.op, request.reduceOp, request.dtype, request.root, request.count);
   fingerprint.onDevice = onDevice ? 1 : 0;
   return fingerprint;
 }
@@ -282,20 +281,20 @@ Fingerprint ProcessGroup::issue(Napi::Env env, Fingerprint wanted, bool onDevice
 // (tensor, dtype, reduceOp, timeoutMs)
 ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  const Fingerprint wanted = wantedOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count);
-  return workOf(issue(info.Env(), wanted, elements.onDevice), info[3].As<Napi::Number>(),
+  const Fingerprint request = fingerprintOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count);
+  return workOf(issue(info.Env(), request, elements.onDevice), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
 }
 
-// (tensors, dtype, reduceOp, timeoutMs): no dtype where there are no tensors.
+// (tensors, dtype, reduceOp, timeoutMs). The dtype is ignored if there are no tensors.
 ProcessGroup::Work ProcessGroup::allReduceCoalescedOf(const Napi::CallbackInfo& info) {
   const bool hasTensors = info[0].As<Napi::Array>().Length() > 0;
   const DType dtype = hasTensors ? dtypeOf(info[1]) : DType::None;
   Arrays arrays(dtype);
   Blocks blocks = arrays.blocks(info[0]);
   const auto count = static_cast<std::uint32_t>(blocks.size());
-  const Fingerprint wanted = wantedOf(Op::AllReduceCoalesced, reduceOpOf(info[2]), dtype, count, 0);
-  return workOf(issue(info.Env(), wanted, arrays.onDevice()), info[3].As<Napi::Number>(),
+  const Fingerprint request = fingerprintOf(Op::AllReduceCoalesced, reduceOpOf(info[2]), dtype, count, 0);
+  return workOf(issue(info.Env(), request, arrays.onDevice()), info[3].As<Napi::Number>(),
                 [blocks = std::move(blocks)](Collectives& collectives, const Call& call) {
                   collectives.allReduceCoalesced(call, blocks);
                 });
@@ -305,8 +304,8 @@ ProcessGroup::Work ProcessGroup::allReduceCoalescedOf(const Napi::CallbackInfo& 
 ProcessGroup::Work ProcessGroup::reduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   const std::uint32_t root = info[3].As<Napi::Number>();
-  const Fingerprint wanted = wantedOf(Op::Reduce, reduceOpOf(info[2]), elements.dtype, root, elements.count);
-  return workOf(issue(info.Env(), wanted, elements.onDevice), info[4].As<Napi::Number>(),
+  const Fingerprint request = fingerprintOf(Op::Reduce, reduceOpOf(info[2]), elements.dtype, root, elements.count);
+  return workOf(issue(info.Env(), request, elements.onDevice), info[4].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.reduce(call, data); });
 }
 
@@ -316,8 +315,8 @@ ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info)
   Arrays arrays(dtype);
   const Block output = arrays.block(info[0]);
   Blocks inputs = arrays.blocks(info[1]);
-  const Fingerprint wanted = wantedOf(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0);
-  return workOf(issue(info.Env(), wanted, arrays.onDevice()), info[4].As<Napi::Number>(),
+  const Fingerprint request = fingerprintOf(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0);
+  return workOf(issue(info.Env(), request, arrays.onDevice()), info[4].As<Napi::Number>(),
                 [output, inputs = std::move(inputs)](Collectives& collectives, const Call& call) {
                   collectives.reduceScatter(call, inputs, output);
                 });
@@ -327,21 +326,21 @@ ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info)
 ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   const std::uint32_t root = info[2].As<Napi::Number>();
-  const Fingerprint wanted = wantedOf(Op::Broadcast, ReduceOp::None, elements.dtype, root, elements.count);
-  return workOf(issue(info.Env(), wanted, elements.onDevice), info[3].As<Napi::Number>(),
+  const Fingerprint request = fingerprintOf(Op::Broadcast, ReduceOp::None, elements.dtype, root, elements.count);
+  return workOf(issue(info.Env(), request, elements.onDevice), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.broadcast(call, data); });
 }
 
-// (op, gives, takes, dtype, root, onDevice, timeoutMs)
+// (op, sends, receives, dtype, root, onDevice, timeoutMs)
 ProcessGroup::Work ProcessGroup::exchangeOf(const Napi::CallbackInfo& info) {
   const auto op = static_cast<Op>(info[0].As<Napi::Number>().Uint32Value());
   const DType dtype = dtypeOf(info[3]);
   Arrays arrays(dtype);
-  Blocks gives = arrays.blocks(info[1]);
-  Blocks takes = arrays.blocks(info[2]);
-  const Fingerprint wanted = wantedOf(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0);
-  return workOf(issue(info.Env(), wanted, arrays.onDevice(info[5])), info[6].As<Napi::Number>(),
-                [exchange = Exchange{std::move(gives), std::move(takes)}](
+  Blocks sends = arrays.blocks(info[1]);
+  Blocks receives = arrays.blocks(info[2]);
+  const Fingerprint request = fingerprintOf(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0);
+  return workOf(issue(info.Env(), request, arrays.onDevice(info[5])), info[6].As<Napi::Number>(),
+                [exchange = Exchange{std::move(sends), std::move(receives)}](
                     Collectives& collectives, const Call& call) { collectives.exchange(call, exchange); });
 }
 
@@ -350,72 +349,72 @@ Napi::Value ProcessGroup::joinNccl(const Napi::CallbackInfo& info) {
   const int index = info[0].As<Napi::Number>();
   const NcclUniqueId id = uniqueIdOf(info[1]);
   const double timeoutMs = info[2].As<Napi::Number>();
-  const auto wrap = [this, index, id](std::unique_ptr<Collectives> beside, Connections& connections, const Call& call) {
+  const auto wrap = [this, index, id](std::unique_ptr<Collectives> cpu, Connections& connections, const Call& call) {
     auto collectives =
-        std::make_unique<NcclCollectives>(std::move(beside), connections, Device::at(index), id, call);
+        std::make_unique<NcclCollectives>(std::move(cpu), connections, Device::at(index), id, call);
     gpu_ = collectives.get();
     return collectives;
   };
-  return later(info.Env(), [this, wrap, timeoutMs] { return group_.wrapCollectives(wrap, timeoutMs); },
+  return runAsync(info.Env(), [this, wrap, timeoutMs] { return group_.wrapCollectives(wrap, timeoutMs); },
                info.Env().Undefined());
 }
 
-// (onDevice, host, dtype, timeoutMs): as many elements as both have.
+// (onDevice, host, dtype, timeoutMs): copies as many elements as both arrays have.
 template <Op op>
 Napi::Value ProcessGroup::copy(const Napi::CallbackInfo& info) {
   const DType dtype = dtypeOf(info[2]);
   const Elements onDevice = elementsOf(info[0], dtype);
   const Elements host = elementsOf(info[1], dtype);
-  refuseUnlessUsable(info.Env(), onDevice.onDevice);
-  Fingerprint fingerprint = wantedOf(op, ReduceOp::None, dtype, 0, host.count);
+  requireGpuGroup(info.Env(), onDevice.onDevice);
+  Fingerprint fingerprint = fingerprintOf(op, ReduceOp::None, dtype, 0, host.count);
   fingerprint.onDevice = 1;
   const auto copyElements = [onDevice, host](Collectives& collectives, const Call& call) {
     auto& gpu = static_cast<NcclCollectives&>(collectives);
     if (op == Op::CopyToDevice) gpu.copyToDevice(call, host.data, onDevice.data);
     if (op == Op::CopyToHost) gpu.copyToHost(call, onDevice.data, host.data);
   };
-  return later(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), copyElements), keptOf(info));
+  return runAsync(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), copyElements), retainedObjects(info));
 }
 
-// (tensor, dtype, rank, timeoutMs): in the order of the group's operations, and of no number among them, since the other
-// ranks have no part in it.
+// (tensor, dtype, rank, timeoutMs): in the order of the group's operations, but without a sequence number,
+// because other ranks do not take part.
 template <Op op>
 Napi::Value ProcessGroup::messageOnDevice(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
-  refuseUnlessUsable(info.Env(), true);
+  requireGpuGroup(info.Env(), true);
   const int peer = info[2].As<Napi::Number>();
   const auto root = static_cast<std::uint32_t>(peer);
-  Fingerprint fingerprint = wantedOf(op, ReduceOp::None, elements.dtype, root, elements.count);
+  Fingerprint fingerprint = fingerprintOf(op, ReduceOp::None, elements.dtype, root, elements.count);
   fingerprint.onDevice = 1;
   const auto exchange = [data = elements.data, peer](Collectives& collectives, const Call& call) {
     auto& gpu = static_cast<NcclCollectives&>(collectives);
     if (op == Op::Send) gpu.send(call, data, peer);
     if (op == Op::Receive) gpu.receive(call, data, peer);
   };
-  return later(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), exchange), keptOf(info));
+  return runAsync(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), exchange), retainedObjects(info));
 }
 
-// (stream, timeoutMs): what the group's stream is given from now on begins when that one has done what it has been given.
+// (stream, timeoutMs): later work of the group's stream starts after the current work of `stream`.
 Napi::Value ProcessGroup::afterStream(const Napi::CallbackInfo& info) {
-  return meetStream(info, [](NcclCollectives& gpu, CuStream stream) { gpu.waitForStream(stream); });
+  return synchronizeStreams(info, [](NcclCollectives& gpu, CuStream stream) { gpu.waitForStream(stream); });
 }
 
-// (stream, timeoutMs): and the other way round.
+// (stream, timeoutMs): later work of `stream` starts after the current work of the group's stream.
 Napi::Value ProcessGroup::beforeStream(const Napi::CallbackInfo& info) {
-  return meetStream(info, [](NcclCollectives& gpu, CuStream stream) { gpu.letStreamWait(stream); });
+  return synchronizeStreams(info, [](NcclCollectives& gpu, CuStream stream) { gpu.makeStreamWait(stream); });
 }
 
-template <typename Meet>
-Napi::Value ProcessGroup::meetStream(const Napi::CallbackInfo& info, Meet meet) {
-  refuseUnlessUsable(info.Env(), true);
+template <typename Synchronize>
+Napi::Value ProcessGroup::synchronizeStreams(const Napi::CallbackInfo& info, Synchronize synchronize) {
+  requireGpuGroup(info.Env(), true);
   bool isExact = false;
   auto* const stream = reinterpret_cast<CuStream>(info[0].As<Napi::BigInt>().Uint64Value(&isExact));
   Fingerprint fingerprint;
   fingerprint.op = Op::CopyToDevice;
-  const auto met = [stream, meet](Collectives& collectives, const Call&) {
-    meet(static_cast<NcclCollectives&>(collectives), stream);
+  const auto synchronizeBoth = [stream, synchronize](Collectives& collectives, const Call&) {
+    synchronize(static_cast<NcclCollectives&>(collectives), stream);
   };
-  return later(info.Env(), workOf(fingerprint, info[1].As<Napi::Number>(), met), info.Env().Undefined());
+  return runAsync(info.Env(), workOf(fingerprint, info[1].As<Napi::Number>(), synchronizeBoth), info.Env().Undefined());
 }
 
 // (monitored, timeoutMs)
@@ -425,18 +424,18 @@ ProcessGroup::Work ProcessGroup::barrierOf(const Napi::CallbackInfo& info) {
                 [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
 }
 
-// Lists of arrays are not changed by TypeScript any more, so holding the list holds them.
+// TypeScript does not change argument lists after the call, so a reference to a list keeps its arrays alive.
 template <ProcessGroup::Issue issue>
 Napi::Value ProcessGroup::asynchronous(const Napi::CallbackInfo& info) {
-  return later(info.Env(), (this->*issue)(info), keptOf(info));
+  return runAsync(info.Env(), (this->*issue)(info), retainedObjects(info));
 }
 
 template <ProcessGroup::Issue issue>
 void ProcessGroup::synchronous(const Napi::CallbackInfo& info) {
-  now(info.Env(), (this->*issue)(info));
+  runSync(info.Env(), (this->*issue)(info));
 }
 
-// Blocks until every collective that was issued is over; their promises settle later, on the event loop.
+// Blocks until all issued collectives have completed; their promises settle later, on the event loop.
 void ProcessGroup::settleSync(const Napi::CallbackInfo& info) {
   queue_->awaitIdle();
   if (group_.failure()) throw toJs(info.Env(), *group_.failure());
@@ -445,23 +444,23 @@ void ProcessGroup::settleSync(const Napi::CallbackInfo& info) {
 Napi::Value ProcessGroup::destroy(const Napi::CallbackInfo& info) {
   const double timeoutMs = info[0].As<Napi::Number>();
   const Fingerprint fingerprint = group_.issue(Op::Destroy, ReduceOp::None, DType::None, 0, 0);
-  return later(info.Env(), [this, fingerprint, timeoutMs] { return group_.destroy(fingerprint, timeoutMs); },
+  return runAsync(info.Env(), [this, fingerprint, timeoutMs] { return group_.destroy(fingerprint, timeoutMs); },
                info.Env().Undefined(), true);
 }
 
-Napi::Value ProcessGroup::send(const Napi::CallbackInfo& info) { return postLater(Op::Send, info); }
+Napi::Value ProcessGroup::send(const Napi::CallbackInfo& info) { return postAsync(Op::Send, info); }
 
-void ProcessGroup::sendSync(const Napi::CallbackInfo& info) { postNow(Op::Send, info); }
+void ProcessGroup::sendSync(const Napi::CallbackInfo& info) { postSync(Op::Send, info); }
 
-Napi::Value ProcessGroup::receive(const Napi::CallbackInfo& info) { return postLater(Op::Receive, info); }
+Napi::Value ProcessGroup::receive(const Napi::CallbackInfo& info) { return postAsync(Op::Receive, info); }
 
 Napi::Value ProcessGroup::receiveSync(const Napi::CallbackInfo& info) {
-  return Napi::Number::New(info.Env(), postNow(Op::Receive, info));
+  return Napi::Number::New(info.Env(), postSync(Op::Receive, info));
 }
 
-Napi::Value ProcessGroup::postLater(Op op, const Napi::CallbackInfo& info) {
+Napi::Value ProcessGroup::postAsync(Op op, const Napi::CallbackInfo& info) {
   Message message = messageOf(op, info);
-  auto pending = pend(info.Env(), info[0]);
+  auto pending = makePending(info.Env(), info[0]);
   const Napi::Value promise = pending->deferred.Promise();
   const bool receives = op == Op::Receive;
   message.done = [this, receives, waiting = pending.release()](std::optional<OperationFailure> failure, int peer) {
@@ -474,7 +473,7 @@ Napi::Value ProcessGroup::postLater(Op op, const Napi::CallbackInfo& info) {
   return promise;
 }
 
-int ProcessGroup::postNow(Op op, const Napi::CallbackInfo& info) {
+int ProcessGroup::postSync(Op op, const Napi::CallbackInfo& info) {
   struct Result {
     std::optional<OperationFailure> failure;
     int peer;
@@ -492,8 +491,8 @@ void ProcessGroup::post(Message message) {
   if (group_.post(std::move(message))) messages_->submit(SerialQueue::Task([this] { group_.runPointToPoint(); }));
 }
 
-// On this thread, unless messages are under way on the other: they use the same connections.
-void ProcessGroup::now(Napi::Env env, const Work& work) {
+// Runs on this thread unless messages are pending on the other, because both use the same connections.
+void ProcessGroup::runSync(Napi::Env env, const Work& work) {
   queue_->awaitIdle();
   std::optional<OperationFailure> failure;
   if (group_.isExchangingMessages()) {
@@ -505,33 +504,34 @@ void ProcessGroup::now(Napi::Env env, const Work& work) {
   if (failure) throw toJs(env, *failure);
 }
 
-std::unique_ptr<ProcessGroup::Pending> ProcessGroup::pend(Napi::Env env, Napi::Value kept) {
+std::unique_ptr<ProcessGroup::Pending> ProcessGroup::makePending(Napi::Env env, Napi::Value retained) {
   auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), {}, {}, false, {}, {}});
-  if (kept.IsObject()) pending->array = Napi::Persistent(kept.As<Napi::Object>());
+  if (retained.IsObject()) pending->array = Napi::Persistent(retained.As<Napi::Object>());
   pending->group = Napi::Persistent(Value());
   return pending;
 }
 
-Napi::Value ProcessGroup::later(Napi::Env env, Work work, Napi::Value kept, bool detaches) {
-  auto pending = pend(env, kept);
+Napi::Value ProcessGroup::runAsync(Napi::Env env, Work work, Napi::Value retained, bool detaches) {
+  auto pending = makePending(env, retained);
   pending->detaches = detaches;
   const Napi::Value promise = pending->deferred.Promise();
   queue_->submit(SerialQueue::Task([this, work = std::move(work), pending = std::move(pending)]() mutable {
     pending->failure = work();
-    // The JavaScript thread takes over what is pending. Where it is ending it does not, and neither does anybody
-    // else: references to JavaScript values must not be released on this thread.
+    // The JavaScript thread takes ownership of `pending`. If it is ending, `pending` leaks, because references
+    // to JavaScript values must not be released on this thread.
     settlement_.NonBlockingCall(pending.release());
   }));
   keepAlive(env);
   return promise;
 }
 
-// After what may throw; what is pending cannot be settled before: that happens on this thread.
+// Called after everything that may throw. Pending operations cannot settle before, because that happens on this
+// thread.
 void ProcessGroup::keepAlive(Napi::Env env) {
   if (pending_++ == 0) settlement_.Ref(env);
 }
 
-// `env` is empty when the environment is ending: promises are of no use any more.
+// `env` is empty if the environment is ending: promises can no longer settle.
 void ProcessGroup::settle(Napi::Env env, Napi::Function, ProcessGroup* self, Pending* pending) {
   const std::unique_ptr<Pending> settled(pending);
   if (env == nullptr) return settled->leaveReferencesToEnvironment();

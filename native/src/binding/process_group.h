@@ -13,11 +13,11 @@
 
 namespace ringrun {
 
-// ProcessGroup of native/lib/index.ts: a Group, the queue of its operations, and the promises that wait for it.
+// ProcessGroup of native/lib/index.ts: a Group, its operation queue, and the promises of its operations.
 //
-// Everything here runs on the JavaScript thread, except the tasks given to the queue: those touch the group alone,
-// never JavaScript. Arguments have been checked by TypeScript; what is checked here is only what would crash the
-// process. The process stays alive while a promise is pending, and no longer.
+// Everything runs on the JavaScript thread except queued tasks, which access the group and never JavaScript.
+// TypeScript has checked the arguments; checks here only prevent crashes. The process stays alive while a
+// promise is pending.
 class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
  public:
   static Napi::Function define(Napi::Env env);
@@ -38,7 +38,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   void settleSync(const Napi::CallbackInfo& info);
   Napi::Value destroy(const Napi::CallbackInfo& info);
 
-  // What only a group on a GPU can do.
+  // Operations that require a GPU.
   Napi::Value joinNccl(const Napi::CallbackInfo& info);
   template <Op op>
   Napi::Value copy(const Napi::CallbackInfo& info);
@@ -46,13 +46,12 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value messageOnDevice(const Napi::CallbackInfo& info);
   Napi::Value afterStream(const Napi::CallbackInfo& info);
   Napi::Value beforeStream(const Napi::CallbackInfo& info);
-  template <typename Meet>
-  Napi::Value meetStream(const Napi::CallbackInfo& info, Meet meet);
-  void refuseUnlessUsable(Napi::Env env, bool onDevice) const;
-  Fingerprint issue(Napi::Env env, Fingerprint wanted, bool onDevice);
+  template <typename Synchronize>
+  Napi::Value synchronizeStreams(const Napi::CallbackInfo& info, Synchronize synchronize);
+  void requireGpuGroup(Napi::Env env, bool onDevice) const;
+  Fingerprint issue(Napi::Env env, Fingerprint request, bool onDevice);
 
-  // An operation in the terms of its JavaScript arguments. Each has a place in the order of the group's operations from
-  // when this is called.
+  // Issues an operation with its JavaScript arguments. The call determines its position in the group's order.
   using Issue = Work (ProcessGroup::*)(const Napi::CallbackInfo& info);
   Work allReduceOf(const Napi::CallbackInfo& info);
   Work allReduceCoalescedOf(const Napi::CallbackInfo& info);
@@ -62,7 +61,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Work exchangeOf(const Napi::CallbackInfo& info);
   Work barrierOf(const Napi::CallbackInfo& info);
 
-  // The two forms in which JavaScript calls each of them.
+  // The asynchronous and synchronous forms of each operation.
   template <Issue issue>
   Napi::Value asynchronous(const Napi::CallbackInfo& info);
   template <Issue issue>
@@ -73,30 +72,30 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   void sendSync(const Napi::CallbackInfo& info);
   Napi::Value receive(const Napi::CallbackInfo& info);
   Napi::Value receiveSync(const Napi::CallbackInfo& info);
-  Napi::Value postLater(Op op, const Napi::CallbackInfo& info);
-  int postNow(Op op, const Napi::CallbackInfo& info);
+  Napi::Value postAsync(Op op, const Napi::CallbackInfo& info);
+  int postSync(Op op, const Napi::CallbackInfo& info);
   void post(Message message);
 
   template <typename Operate>
   Work workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
-  std::unique_ptr<Pending> pend(Napi::Env env, Napi::Value kept);
-  Napi::Value later(Napi::Env env, Work work, Napi::Value kept, bool detaches = false);
+  std::unique_ptr<Pending> makePending(Napi::Env env, Napi::Value retained);
+  Napi::Value runAsync(Napi::Env env, Work work, Napi::Value retained, bool detaches = false);
   void keepAlive(Napi::Env env);
-  void now(Napi::Env env, const Work& work);
+  void runSync(Napi::Env env, const Work& work);
   void detachAllocations();
 
-  // The environment may end (process.exit) under a running operation: it is cancelled, and has ended before the
-  // memory that it works on goes away.
+  // If the environment ends (process.exit) during an operation, cancels it and waits for its end before its
+  // memory is freed.
   static void endWithEnvironment(void* self);
   void endOperations();
 
   Group group_;
-  // The group's collectives, once it has joined NCCL: written on the other thread before the promise of joinNccl settles.
+  // The group's collectives after joinNccl. Written on the other thread before the promise of joinNccl settles.
   NcclCollectives* gpu_ = nullptr;
   Settlement settlement_;
   std::size_t pending_ = 0;
   std::vector<Napi::Reference<Napi::ArrayBuffer>> allocations_;
-  // Its tasks use what is above. Empty once the environment has ended.
+  // Destroyed before the members above, which its tasks use. Empty after the environment has ended.
   std::unique_ptr<SerialQueue> queue_;
   // Runs group_.runPointToPoint() while messages are pending.
   std::unique_ptr<SerialQueue> messages_;

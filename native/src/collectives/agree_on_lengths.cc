@@ -2,16 +2,16 @@
 
 namespace ringrun {
 
-// Rows travel as elements of whatever dtype the operation has, so that it has one fingerprint from here to its end; no dtype
-// has elements longer than a length.
+// Rows are sent as elements of the operation's dtype, so that the operation has one fingerprint throughout. No
+// dtype is larger than a length.
 std::vector<Row> gatherRows(Collectives& collectives, const Call& call, const Row& row) {
   std::vector<Row> rows(static_cast<std::size_t>(collectives.size()), Row(row.size()));
   const std::uint64_t elements = row.size() * sizeof(std::uint64_t) / bytesPerElement(call.fingerprint.dtype);
   Row own = row;
   Exchange allRows;
   for (Row& one : rows) {
-    allRows.gives.push_back({own.data(), elements});
-    allRows.takes.push_back({one.data(), elements});
+    allRows.sends.push_back({own.data(), elements});
+    allRows.receives.push_back({one.data(), elements});
   }
   collectives.exchange(call, allRows);
   return rows;

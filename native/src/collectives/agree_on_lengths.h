@@ -2,18 +2,18 @@
 
 #include <vector>
 
-#include "collectives/agreement.h"
+#include "collectives/lengths.h"
 #include "collectives/collectives.h"
 
 namespace ringrun {
 
-// Agreements by an exchange of rows of lengths, for operations that have none of their own. Each returns when every rank has
-// called it with the same fingerprint; else every rank throws Mismatch.
+// Agreement on lengths by an exchange, for operations without an agreement of their own. Each returns when
+// every rank has called it with the same fingerprint; otherwise every rank throws Mismatch.
 
-// All ranks' rows, by rank; all are as long as this one.
+// Returns all ranks' rows, by rank. All rows are as long as this one.
 std::vector<Row> gatherRows(Collectives& collectives, const Call& call, const Row& row);
 
-// All ranks have arrays of the same lengths, and as many as the fingerprint says.
+// Checks that all ranks have as many arrays as the fingerprint states, of the same lengths.
 void agreeOnLengths(Collectives& collectives, const Call& call, const Blocks& arrays);
 
 }  // namespace ringrun

@@ -28,7 +28,7 @@ constexpr Name kNames[] = {
 
 enum class Elements { Any, SixteenBitFloats };
 
-struct Row {
+struct Rule {
   Op op;
   Medium medium;
   Elements elements;
@@ -41,10 +41,10 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kAnySize = std::numeric_limits<std::uint64_t>::max();
 constexpr int kAnyRanks = std::numeric_limits<int>::max();
 
-// Of an operation's rows the first that fits is taken. Where algorithms differ in steps and in bytes, few steps win
-// while an array is small, few bytes when it is large.
-constexpr Row kTable[] = {
-    // In shared memory all ranks read all data directly; there are no steps to save.
+// The first matching rule of an operation applies. Algorithms trade steps against bytes: few steps are faster
+// for small arrays, few bytes for large ones.
+constexpr Rule kRules[] = {
+    // In shared memory all ranks read all data directly, so no algorithm saves steps.
     {Op::AllReduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
     {Op::Reduce, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
     {Op::ReduceScatter, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
@@ -58,18 +58,20 @@ constexpr Row kTable[] = {
     {Op::Allocate, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
     {Op::Destroy, Medium::SharedMemory, Elements::Any, kAnySize, kAnyRanks, Algorithm::Flat},
 
-    // Numbers of 16 bits lose most where partial results are passed on; reduced at once, they travel in 16 bits too.
+    // 16-bit numbers lose most precision if partial results are passed on. Reduced at once, they are also sent
+    // in 16 bits.
     {Op::AllReduce, Medium::Tcp, Elements::SixteenBitFloats, kAnySize, kAnyRanks, Algorithm::Direct},
-    // Two ranks send as much in one step as a ring does in two; beyond this the ring's chunks stay in the cache.
+    // Two ranks send as many bytes in one step as a ring does in two. Beyond this size the ring's chunks stay
+    // in the cache.
     {Op::AllReduce, Medium::Tcp, Elements::Any, 512 * kKiB, 2, Algorithm::Direct},
     {Op::AllReduce, Medium::Tcp, Elements::Any, 16 * kKiB, 3, Algorithm::Direct},
-    // Within a machine few messages are better than few steps: 45 µs against 64 on 4 ranks that share two processors, 127
-    // against 318 on 8.
+    // Within a machine, few messages are faster than few steps: 45 µs against 64 µs on 4 ranks that share two
+    // processors, 127 against 318 on 8.
     {Op::AllReduce, Medium::Loopback, Elements::Any, 64 * kKiB, kAnyRanks, Algorithm::RecursiveDoubling},
     {Op::AllReduce, Medium::Tcp, Elements::Any, 16 * kKiB, 4, Algorithm::Direct},
     {Op::AllReduce, Medium::Tcp, Elements::Any, 8 * kKiB, 8, Algorithm::Direct},
     {Op::AllReduce, Medium::Tcp, Elements::Any, 1 * kKiB, 64, Algorithm::Direct},
-    // Up to 3 ranks the ring has no more steps than anything else.
+    // Up to 3 ranks, no algorithm has fewer steps than the ring.
     {Op::AllReduce, Medium::Tcp, Elements::Any, kAnySize, 3, Algorithm::Ring},
     {Op::AllReduce, Medium::Tcp, Elements::Any, 256 * kKiB, kAnyRanks, Algorithm::HalvingDoubling},
     {Op::AllReduce, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Ring},
@@ -99,20 +101,20 @@ constexpr Row kTable[] = {
     {Op::Destroy, Medium::Tcp, Elements::Any, kAnySize, kAnyRanks, Algorithm::Dissemination},
 };
 
-bool isFor(const Row& row, Op op, Medium medium) {
-  const bool serves = row.medium == medium || (row.medium == Medium::Tcp && medium == Medium::Loopback);
-  return row.op == op && serves;
+bool isFor(const Rule& rule, Op op, Medium medium) {
+  const bool serves = rule.medium == medium || (rule.medium == Medium::Tcp && medium == Medium::Loopback);
+  return rule.op == op && serves;
 }
 
-// What suits one kind of TCP better than the other can be carried out over both.
-bool canRunOver(const Row& row, Medium medium) {
-  return (row.medium == Medium::SharedMemory) == (medium == Medium::SharedMemory);
+// An algorithm with a rule for one kind of TCP also runs over the other.
+bool canRunOver(const Rule& rule, Medium medium) {
+  return (rule.medium == Medium::SharedMemory) == (medium == Medium::SharedMemory);
 }
 
-bool fits(const Row& row, const Situation& situation) {
-  const bool isSixteenBits = situation.dtype == DType::Float16 || situation.dtype == DType::BFloat16;
-  return isFor(row, situation.op, situation.medium) && (row.elements == Elements::Any || isSixteenBits) &&
-         situation.bytes <= row.upToBytes && situation.ranks <= row.upToRanks;
+bool fits(const Rule& rule, const AlgorithmInput& input) {
+  const bool isSixteenBits = input.dtype == DType::Float16 || input.dtype == DType::BFloat16;
+  return isFor(rule, input.op, input.medium) && (rule.elements == Elements::Any || isSixteenBits) &&
+         input.bytes <= rule.upToBytes && input.ranks <= rule.upToRanks;
 }
 
 }  // namespace
@@ -136,16 +138,16 @@ std::vector<std::string> algorithmNames() {
 }
 
 bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm) {
-  return std::any_of(std::begin(kTable), std::end(kTable),
-                     [&](const Row& row) { return row.op == op && canRunOver(row, medium) && row.algorithm == algorithm; });
+  return std::any_of(std::begin(kRules), std::end(kRules),
+                     [&](const Rule& rule) { return rule.op == op && canRunOver(rule, medium) && rule.algorithm == algorithm; });
 }
 
-Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced) {
-  if (forced && hasAlgorithm(situation.op, situation.medium, *forced)) return *forced;
-  for (const Row& row : kTable) {
-    if (fits(row, situation)) return row.algorithm;
+Algorithm chooseAlgorithm(const AlgorithmInput& input, std::optional<Algorithm> forced) {
+  if (forced && hasAlgorithm(input.op, input.medium, *forced)) return *forced;
+  for (const Rule& rule : kRules) {
+    if (fits(rule, input)) return rule.algorithm;
   }
-  throw std::logic_error("operation " + std::to_string(static_cast<int>(situation.op)) + " has no algorithm");
+  throw std::logic_error("operation " + std::to_string(static_cast<int>(input.op)) + " has no algorithm");
 }
 
 }  // namespace ringrun

@@ -9,7 +9,8 @@
 
 namespace ringrun {
 
-// Ways to carry out a collective; docs/algorithms.md tells what each does and costs. Not every operation has each.
+// Algorithms of the collectives; docs/algorithms.md describes them and their costs. Each operation supports
+// some of them.
 enum class Algorithm : std::uint8_t {
   Flat,
   Direct,
@@ -24,30 +25,30 @@ enum class Algorithm : std::uint8_t {
   Hierarchical,
 };
 
-// "halving-doubling"; as RINGRUN_ALGORITHM takes it.
+// "halving-doubling": the name in RINGRUN_ALGORITHM.
 const char* nameOf(Algorithm algorithm);
 std::optional<Algorithm> algorithmNamed(const std::string& name);
 std::vector<std::string> algorithmNames();
 
-// What the ranks have in common. Loopback is TCP within one machine: there is no distance between the ranks, and what a
-// message costs is the time of the processors that they share. Whatever is for Tcp is for Loopback too.
+// The medium that connects the ranks. Loopback is TCP within one machine: latency is low, and the cost of a
+// message is the time of the processors that the ranks share. Rules for Tcp apply to Loopback too.
 enum class Medium : std::uint8_t { SharedMemory, Tcp, Loopback };
 
-// What a choice depends on: all of it is equal on all ranks, and so is the choice.
-struct Situation {
+// The input of the choice of an algorithm. Equal on all ranks, and so is the choice.
+struct AlgorithmInput {
   Op op;
   Medium medium;
   DType dtype;
-  // Of each rank's array; where lengths differ, the most that any rank takes.
+  // Size of each rank's array; if lengths differ, the largest size that any rank receives.
   std::uint64_t bytes;
   int ranks;
 };
 
-// True if the operation supports that algorithm.
+// True if the operation supports that algorithm over that medium.
 bool hasAlgorithm(Op op, Medium medium, Algorithm algorithm);
 
-// `forced` where the operation has it over this medium, else what the table says. Every operation that moves data or
-// waits for allRanks has an algorithm.
-Algorithm chooseAlgorithm(const Situation& situation, std::optional<Algorithm> forced);
+// Returns `forced` if the operation supports it over this medium, else the algorithm of the first matching
+// rule. Every operation that moves data or waits for all ranks has an algorithm.
+Algorithm chooseAlgorithm(const AlgorithmInput& input, std::optional<Algorithm> forced);
 
 }  // namespace ringrun

@@ -5,20 +5,20 @@
 
 namespace ringrun {
 
-// Elements that one rank gives to, or takes from, another. `data` is null exactly where `count` is 0.
+// Elements that one rank sends to, or receives from, another. `data` is null if and only if `count` is 0.
 struct Block {
   void* data = nullptr;
   std::uint64_t count = 0;
 };
 
-// One for each rank.
+// One block for each rank.
 using Blocks = std::vector<Block>;
 
-// What a rank's part of a movement of data is. Blocks that are given may overlap one another (allGather gives one to
-// allRanks); the block that a rank gives itself may be the one that it takes from itself.
+// One rank's side of an exchange. Blocks to send may overlap one another (allGather sends one block to all
+// ranks). The block that a rank sends to itself may be the one that it receives from itself.
 struct Exchange {
-  Blocks gives;
-  Blocks takes;
+  Blocks sends;
+  Blocks receives;
 };
 
 }  // namespace ringrun

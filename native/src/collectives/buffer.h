@@ -7,14 +7,14 @@
 
 namespace ringrun {
 
-// Memory to work in, kept from one operation to the next: fresh pages cost more than what is done in them.
+// Scratch memory, kept between operations because page faults on new pages cost more than the work on them.
 class Buffer {
  public:
-  // `bytes` with unknown contents, until the next call.
+  // Returns `bytes` of undefined contents, valid until the next call.
   std::uint8_t* of(std::size_t bytes) {
     const std::size_t atLeast = std::max<std::size_t>(bytes, 1);
     if (memory_.size() < atLeast) {
-      memory_ = {};  // first, so that there are never two
+      memory_ = {};  // first, so that only one buffer exists at a time
       memory_.resize(atLeast);
     }
     return memory_.data();

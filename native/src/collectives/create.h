@@ -9,8 +9,9 @@
 
 namespace ringrun {
 
-// What fits the topology: shared memory on one host, messages between hosts of one rank each, both where some ranks
-// share memory. A collective. `connections` outlives the result. `forced`: for every operation that has it. Throws Failure.
+// Chooses the collectives for the topology: shared memory on one host, messages between hosts of one rank each,
+// and both if some ranks share memory. A collective. `connections` must outlive the result. `forced`: used by
+// every operation that supports it. Throws Failure.
 std::unique_ptr<Collectives> createCollectives(Connections& connections, std::optional<Algorithm> forced, const Call& call);
 
 }  // namespace ringrun

@@ -9,7 +9,7 @@
 namespace ringrun {
 namespace {
 
-// A group that is destroyed looks this often whether its messages are through.
+// Interval at which destroy() checks for pending messages.
 constexpr Milliseconds kDrainInterval{1};
 
 }  // namespace
@@ -78,7 +78,7 @@ void Group::failToConnect(const Failure& failure, const Fingerprint& fingerprint
   failure_ = OperationFailure{failure, fingerprint, timeoutMs};
 }
 
-// Those that some rank will dial; the others are closed.
+// Keeps the listeners to which other ranks connect and closes the others.
 Acceptor Group::takeListeners(const Topology& topology) {
   std::vector<Listener> listeners;
   const bool hasLocalPeers = topology.ranksOn(topology.hostOf(rank_)).size() > 1;
@@ -89,15 +89,15 @@ Acceptor Group::takeListeners(const Topology& topology) {
   return {std::move(listeners), token_, size_};
 }
 
-// The first failure ends everything else that is under way, which then fails with the same one.
+// The first failure ends all other operations, which fail with the same one.
 void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs) {
   if (failure_) return;
   ControlMesh& mesh = connections_->mesh();
-  // A message has no place among the collectives: whatever the others are in, they learn of it.
+  // A message has no position among the collectives: it ends any operation of the other ranks.
   const bool isMessage = fingerprint.op == Op::Send || fingerprint.op == Op::Receive;
   const bool hasMoreSides = failure.code == FailureCode::Mismatch && !isMessage;
   const Failure whole = hasMoreSides ? mesh.withAllSides(failure, fingerprint) : failure;
-  if (failure_) return;  // while the others were asked
+  if (failure_) return;  // another failure arrived while waiting for the other ranks
   failure_ = OperationFailure{whole, fingerprint, timeoutMs};
   cancel();
   mesh.abort(whole, isMessage ? 0 : fingerprint.sequence);

@@ -20,45 +20,44 @@
 
 namespace ringrun {
 
-// One rank's end of a group: its life from listening to leaving, and the rule that after the first failure nothing
-// runs any more.
+// One rank's side of a group, from listening to leaving. After the first failure no operation runs.
 //
-// listen(), issue() and post() belong to the thread that owns the group. run(), connect() and destroy() may run on
-// another, one at a time and in the order of issue(). runPointToPoint() runs on that other thread too, in turns with them
-// (strands: base/progress_engine.h); so while isExchangingMessages(), nothing runs on the owner's. cancel() may be called by any
-// thread at any time.
+// listen(), issue() and post() belong to the owning thread. run(), connect() and destroy() may run on another
+// thread, one at a time and in the order of issue(). runPointToPoint() runs on that other thread too, on its
+// own fiber (base/progress_engine.h); so while isExchangingMessages(), the owning thread must not run anything.
+// cancel() may be called by any thread at any time.
 class Group {
  public:
   Group(int rank, int size) : rank_(rank), size_(size) {}
 
   struct Listening {
-    std::string socketName;           // empty: this process cannot share memory
-    std::string sharedMemoryProblem;  // why; empty when it can
+    std::string socketName;           // empty if this process cannot share memory
+    std::string sharedMemoryProblem;  // the reason; empty if it can
     std::uint16_t port;
     Token token;
   };
 
-  // Opens what the other ranks will connect to. `address` is the one that they are told. Throws Failure.
+  // Opens the sockets to which the other ranks connect. `address`: numeric address of this host. Throws
+  // Failure.
   Listening listen(const std::string& address);
 
-  // Gives the operation its place in the order.
+  // Assigns the operation its sequence number.
   Fingerprint issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, std::uint64_t count);
 
-  // The functions below return the failure instead of throwing it: it has to travel to another thread.
+  // The functions below return the failure instead of throwing it, because another thread handles it.
 
-  // Meets the other ranks. `endpoints` has one for each rank. In a group of one, nothing is opened. `forced` is used by
-  // every operation that has it, on all ranks the same.
-  // Operations that wait for long are reported by `reports`.
+  // Connects to the other ranks. `endpoints`: one for each rank. A group of one opens no socket. `forced`: used
+  // by every operation that supports it; equal on all ranks. `reports`: receives reports of long waits.
   std::optional<OperationFailure> connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
                                           std::optional<Algorithm> forced, const WaitReports& reports,
                                           double timeoutMs);
 
-  // From now on the collectives of a connected group are those that `wrap` makes around them: it is given the present ones,
-  // the connections and the call. A collective.
+  // Replaces the collectives of a connected group by those that `wrap` creates from the current ones, the
+  // connections and the call. A collective.
   using Wrap = std::function<std::unique_ptr<Collectives>(std::unique_ptr<Collectives>, Connections&, const Call&)>;
   std::optional<OperationFailure> wrapCollectives(const Wrap& wrap, double timeoutMs);
 
-  // Runs an operation of a connected group; `operate` is given the collectives and the call.
+  // Runs an operation of a connected group: calls `operate` with the collectives and the call.
   template <typename Operate>
   std::optional<OperationFailure> run(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
     if (failure_) return failure_;
@@ -69,28 +68,29 @@ class Group {
     } else {
       connections_->mesh().operationEnded(call);
     }
-    // Peers in the middle of a message wake up. Not in fail(), which may run while an operation uses them.
+    // Wakes peers in the middle of a message. Not in fail(), which may run while an operation uses the connections.
     if (failure_) connections_->messenger().closeAll();
     return failure_;
   }
 
-  // The failure of an operation that was run, or nothing.
+  // The first failure, if any.
   const std::optional<OperationFailure>& failure() const { return failure_; }
 
-  // Takes over a message to or from another rank of a connected group. True: runPointToPoint() has to be called.
+  // Posts a message to or from another rank of a connected group. Returns true if runPointToPoint() must be
+  // called.
   bool post(Message message) { return pointToPoint_->post(std::move(message)); }
 
-  // Carries out messages until none is left.
+  // Runs until no message is pending.
   void runPointToPoint();
 
   bool isExchangingMessages() const { return pointToPoint_ && pointToPoint_->isBusy(); }
 
-  // Waits for messages that are under way, and for allRanks to come here, says farewell and closes. Closes too when
-  // that fails, and without waiting when the group was never connected or had failed before, which is then no failure
-  // of this call.
+  // Waits for pending messages and for all ranks to call it, then sends LEAVE and closes everything. Also
+  // closes if that fails. Closes without waiting if the group was never connected or had failed before, which
+  // is no failure of this call.
   std::optional<OperationFailure> destroy(const Fingerprint& fingerprint, double timeoutMs);
 
-  // Ends what is under way within kLivenessInterval, with FailureCode::Closed.
+  // Ends the current operation within kLivenessInterval, with FailureCode::Closed.
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
  private:

@@ -1,4 +1,4 @@
-#include "collectives/agreement.h"
+#include "collectives/lengths.h"
 
 #include <algorithm>
 #include <set>
@@ -10,14 +10,14 @@
 namespace ringrun {
 namespace {
 
-// Mentioned in one message at most; a mistake in a large group is the same mistake many times.
+// Maximum number of differences in one error. In a large group one mistake causes many.
 constexpr std::size_t kMaxDifferences = 8;
 
 std::string elements(std::uint64_t count) {
   return withThousandsSeparated(count) + (count == 1 ? " element" : " elements");
 }
 
-// Collects what differs, then throws it all at once.
+// Collects all differences, then throws them in one error.
 class Differences {
  public:
   void add(int one, int other, const std::string& what) {
@@ -45,8 +45,8 @@ class Differences {
 
 Row rowOf(const Exchange& exchange) {
   Row row;
-  for (const Block& block : exchange.gives) row.push_back(block.count);
-  for (const Block& block : exchange.takes) row.push_back(block.count);
+  for (const Block& block : exchange.sends) row.push_back(block.count);
+  for (const Block& block : exchange.receives) row.push_back(block.count);
   return row;
 }
 
@@ -62,12 +62,12 @@ void checkExchange(const Fingerprint& fingerprint, int size, const Counts& count
   Differences differences;
   for (int from = 0; from < size; ++from) {
     for (int to = 0; to < size; ++to) {
-      const std::uint64_t given = counts.given(from, to);
-      const std::uint64_t taken = counts.taken(to, from);
-      if (given == taken) continue;
+      const std::uint64_t sent = counts.sent(from, to);
+      const std::uint64_t received = counts.received(to, from);
+      if (sent == received) continue;
       differences.add(from, to,
-                      "rank " + std::to_string(from) + " sends " + elements(given) + " to rank " + std::to_string(to) +
-                          ", which expects " + withThousandsSeparated(taken));
+                      "rank " + std::to_string(from) + " sends " + elements(sent) + " to rank " + std::to_string(to) +
+                          ", which expects " + withThousandsSeparated(received));
     }
   }
   differences.throwIfAny(fingerprint);
@@ -78,15 +78,15 @@ void checkReduceScatter(const Fingerprint& fingerprint, int size, const Counts& 
   for (int rank = 0; rank < size; ++rank) {
     const std::string name = "rank " + std::to_string(rank);
     for (int to = 0; to < size; ++to) {
-      const std::uint64_t first = counts.given(0, to);
-      const std::uint64_t mine = counts.given(rank, to);
+      const std::uint64_t first = counts.sent(0, to);
+      const std::uint64_t mine = counts.sent(rank, to);
       if (mine == first) continue;
       differences.add(0, rank,
                       "the input for rank " + std::to_string(to) + " has " + elements(first) + " on rank 0 and " +
                           withThousandsSeparated(mine) + " on " + name);
     }
-    const std::uint64_t input = counts.given(rank, rank);
-    const std::uint64_t output = counts.taken(rank, rank);
+    const std::uint64_t input = counts.sent(rank, rank);
+    const std::uint64_t output = counts.received(rank, rank);
     if (input == output) continue;
     differences.add(rank, rank,
                     "the output of " + name + " has " + elements(output) + ", its input " + withThousandsSeparated(input));

@@ -5,7 +5,7 @@
 namespace ringrun {
 namespace {
 
-// Columns `first` to `end` (without it) of a view show the image, those before and behind what is around it.
+// Columns [first, end) of a view show the image; the other columns show the surroundings.
 struct Inside {
   std::size_t first, end;
 };
@@ -13,14 +13,14 @@ struct Inside {
 Inside insideOf(const View& view, std::size_t imageWidth) {
   const auto width = static_cast<std::ptrdiff_t>(view.width);
   const auto right = static_cast<std::ptrdiff_t>(imageWidth) - 1;
-  // Where the view meets the image's column that it sees first, and the one that it sees last.
+  // The columns of the view that show the image's first and last column.
   const std::ptrdiff_t first = view.step > 0 ? -view.left : view.left - right;
   const std::ptrdiff_t last = view.step > 0 ? right - view.left : view.left;
   const std::ptrdiff_t from = std::clamp<std::ptrdiff_t>(first, 0, width);
   return {static_cast<std::size_t>(from), static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(last + 1, from, width))};
 }
 
-// One loop for each direction: compilers unroll what steps by a constant.
+// One loop for each direction, because compilers unroll constant steps.
 void lookUpRow(const std::uint8_t* row, const View& view, Inside inside, const float* values, float* to) {
   if (view.step > 0) {
     for (std::size_t x = inside.first; x < inside.end; ++x) to[x] = values[row[view.left + static_cast<std::ptrdiff_t>(x)]];

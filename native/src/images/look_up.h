@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// Images as bytes, channel by channel and row by row, and as the values that models take: each is looked up in a table of its channel.
+// Converts images from bytes, channel by channel and row by row, to floats, with a look-up table for each
+// channel.
 
 namespace ringrun {
 
@@ -11,15 +12,16 @@ struct ImageSize {
   std::size_t channels, height, width;
 };
 
-// What is seen of an image: pixel (x, y) is the image's pixel (left + x * step, top + y), or outside of it. `step` is 1 or -1.
+// A view of an image: its pixel (x, y) is the image's pixel (left + x * step, top + y), or outside of it.
+// `step` is 1 or -1.
 struct View {
   std::ptrdiff_t top, left, step;
   std::size_t height, width;
 };
 
 struct Tables {
-  const float* values;   // 256 for each channel: of bytes 0 to 255
-  const float* outside;  // one for each channel: of what lies outside of the image
+  const float* values;   // 256 for each channel, for bytes 0 to 255
+  const float* outside;  // one for each channel, for pixels outside the image
 };
 
 // Writes channels * view.height * view.width values.

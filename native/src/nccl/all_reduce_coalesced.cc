@@ -11,7 +11,7 @@ std::uint64_t countOf(const Blocks& arrays) {
   return count;
 }
 
-// What of an array that begins at element `begin` of all arrays, one behind the other, is in the range `piece` of those.
+// The part of an array in the range `piece` of all arrays concatenated; the array begins at element `begin`.
 Range partIn(const Range& piece, std::size_t begin, const Block& array) {
   const Range part = overlapOf(piece, {begin, begin + static_cast<std::size_t>(array.count)});
   return part.length() == 0 ? Range{} : Range{part.begin - begin, part.end - begin};
@@ -20,12 +20,12 @@ Range partIn(const Range& piece, std::size_t begin, const Block& array) {
 }  // namespace
 
 void NcclCollectives::allReduceCoalesced(const Call& call, const Blocks& arrays) {
-  if (!hasNcclReduceOp(call.fingerprint.reduceOp)) return beside_->allReduceCoalesced(call, arrays);
-  agreeOnLengths(*beside_, call, arrays);
+  if (!hasNcclReduceOp(call.fingerprint.reduceOp)) return cpu_->allReduceCoalesced(call, arrays);
+  agreeOnLengths(*cpu_, call, arrays);
   if (countOf(arrays) == 0) return;
   onGpu([&] {
     if (!isOnDevice(call)) return allReduceInPieces(call, arrays);
-    communicator_.together([&] {
+    communicator_.fuse([&] {
       for (const Block& array : arrays) {
         if (array.count > 0) communicator_.allReduce(call, array.data, static_cast<std::size_t>(array.count));
       }
@@ -34,12 +34,12 @@ void NcclCollectives::allReduceCoalesced(const Call& call, const Blocks& arrays)
   });
 }
 
-// On the GPU arrays of this host lie one behind the other, so that a piece is reduced as one, however many there are.
+// Host arrays are concatenated on the GPU, so that each piece is one reduction.
 void NcclCollectives::allReduceInPieces(const Call& call, const Blocks& arrays) {
   const DType dtype = call.fingerprint.dtype;
   const auto count = static_cast<std::size_t>(countOf(arrays));
   const std::size_t most = pieceElements(dtype, 1);
-  staging_.carryOut(call, segmentsIn(count, most), [&](std::size_t index) {
+  staging_.run(call, segmentsIn(count, most), [&](std::size_t index) {
     Piece piece;
     PieceBuilder builder(piece, dtype);
     const Range whole = segmentOf({0, count}, most, index);
@@ -48,8 +48,8 @@ void NcclCollectives::allReduceInPieces(const Call& call, const Blocks& arrays) 
       const Range part = partIn(whole, begin, array);
       if (part.length() > 0) {
         const std::size_t at = (begin + part.begin - whole.begin) * bytesPerElement(dtype);
-        builder.giveAt(at, array, part);
-        builder.takeAt(at, array, part);
+        builder.addInputAt(at, array, part);
+        builder.addOutputAt(at, array, part);
       }
       begin += static_cast<std::size_t>(array.count);
     }

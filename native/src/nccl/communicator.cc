@@ -2,16 +2,16 @@
 
 #include <utility>
 
-#include "nccl/aside.h"
+#include "nccl/run_with_timeout.h"
 
 namespace ringrun {
 namespace {
 
-// How often a call that goes on in the background is asked for: NCCL has nothing to wait for it by.
+// Polling interval for calls that continue in the background, because NCCL offers nothing to wait for.
 constexpr Milliseconds kSettleInterval{1};
 
-// For calls that have no deadline of their own. NCCL's abort joins threads that look at its flag every few milliseconds;
-// where it has not come back by then, something below it is stuck (a driver, a network).
+// For calls without a deadline of their own. NCCL's abort joins threads that check its flag every few
+// milliseconds; if it has not returned by then, a driver or a network is stuck.
 constexpr Milliseconds kAbortPatience{3000};
 constexpr Milliseconds kLeavePatience{5000};
 
@@ -22,9 +22,9 @@ std::string about(const Call& call) { return describe(call.fingerprint); }
 
 }  // namespace
 
-NcclCommunicator::NcclCommunicator(const Device& device, const Watch& watch, const NcclUniqueId& id, int rank, int size,
+NcclCommunicator::NcclCommunicator(const Device& device, const Watchdog& watchdog, const NcclUniqueId& id, int rank, int size,
                                    const Call& call)
-    : device_(device), watch_(watch), stream_((device.makeCurrent(), device)) {
+    : device_(device), watchdog_(watchdog), stream_((device.makeCurrent(), device)) {
   const Nccl& nccl = Nccl::ofProcess();
   NcclConfig config;
   const std::string who = "rank " + std::to_string(rank) + " of " + std::to_string(size) + " on " + device.name();
@@ -85,7 +85,7 @@ void NcclCommunicator::endGroup() const {
 }
 
 void NcclCommunicator::settle(const Call& call) {
-  watch_.until(call, [this] { return isSettled(); }, kSettleInterval);
+  watchdog_.waitUntil(call, [this] { return isSettled(); }, kSettleInterval);
   device_.makeCurrent();
 }
 
@@ -102,14 +102,14 @@ bool NcclCommunicator::abort() noexcept {
   const NcclComm comm = std::exchange(comm_, nullptr);
   bool ended = false;
   const std::optional<Failure> failure = failureOf([&] {
-    ended = endsWithin(kAbortPatience, [comm, &device = device_] {
+    ended = runWithTimeout(kAbortPatience, [comm, &device = device_] {
       if (!failureOf([&] { device.makeCurrent(); })) Nccl::ofProcess().commAbort(comm);
     });
   });
   return ended && !failure;
 }
 
-// Finalizing is a collective that ends when everything is flushed; destroying frees what is left (NCCL's user guide,
+// Finalizing is a collective that flushes all operations; destroying frees the rest (NCCL's user guide,
 // "Destroying a communicator").
 void NcclCommunicator::leave(const Call& call) noexcept {
   if (comm_ == nullptr) return;
@@ -126,7 +126,7 @@ void NcclCommunicator::leave(const Call& call) noexcept {
   }
   const NcclComm comm = std::exchange(comm_, nullptr);
   static_cast<void>(failureOf([&] {
-    endsWithin(kLeavePatience, [comm, &device = device_] {
+    runWithTimeout(kLeavePatience, [comm, &device = device_] {
       if (!failureOf([&] { device.makeCurrent(); })) Nccl::ofProcess().commDestroy(comm);
     });
   }));

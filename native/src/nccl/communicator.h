@@ -4,59 +4,59 @@
 #include "nccl/device.h"
 #include "nccl/nccl.h"
 #include "nccl/stream.h"
-#include "nccl/watch.h"
+#include "nccl/watchdog.h"
 
 namespace ringrun {
 
-// One rank's end of a communicator of NCCL, from forming it to giving it up. It is *non-blocking*: its functions return
-// at once, and what they have begun is looked after by settle(). Its operations run on one stream, in the order of the
-// calls.
+// One rank's side of an NCCL communicator. It is *non-blocking*: functions return at once, and settle() waits
+// for what they began. Operations run on one stream, in call order.
 class NcclCommunicator {
  public:
-  // A collective: returns when all ranks have come. `watch` outlives it. Throws Failure, and has given everything up then.
-  NcclCommunicator(const Device& device, const Watch& watch, const NcclUniqueId& id, int rank, int size, const Call& call);
+  // A collective: returns when all ranks have joined. `watchdog` must outlive this object. Throws Failure after
+  // releasing everything.
+  NcclCommunicator(const Device& device, const Watchdog& watchdog, const NcclUniqueId& id, int rank, int size, const Call& call);
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
-  // Aborts, unless it was left.
+  // Aborts, unless leave() was called.
   ~NcclCommunicator();
 
-  // The functions below take arrays on the GPU and counts of elements, and put their work on the stream.
+  // The functions below take arrays on the GPU and counts of elements, and enqueue their work on the stream.
   void allReduce(const Call& call, void* data, std::size_t count);
   void broadcast(const Call& call, void* data, std::size_t count);
-  // `data` changes on the root alone.
+  // Changes `data` on the root only.
   void reduce(const Call& call, void* data, std::size_t count);
-  // Into `into` of this rank's part; `from` is this rank's array, or empty ones, of each rank's count.
+  // Reduces `from` of all ranks into `into` on rank `root`.
   void reduceTo(const Call& call, const void* from, void* into, std::size_t count, int root);
-  // `all` becomes allRanks's `own`, `count` elements each.
+  // Gathers the `own` of all ranks, `count` elements each, in `all`.
   void allGather(const Call& call, const void* own, void* all, std::size_t count);
   void reduceScatter(const Call& call, const void* all, void* own, std::size_t count);
   void send(const Call& call, const void* data, std::size_t count, int to);
   void receive(const Call& call, void* data, std::size_t count, int from);
 
-  // Fuses what `issue` issues into one launch, in which no part waits for another (ncclGroupStart, ncclGroupEnd).
+  // Fuses the calls of `issue` into one launch, in which none waits for another (ncclGroupStart, ncclGroupEnd).
   template <typename Issue>
-  void together(const Issue& issue) {
+  void fuse(const Issue& issue) {
     beginGroup();
     std::optional<Failure> failure = failureOf(issue);
-    // After an error inside, NCCL reports it here once more, without saying of what.
+    // NCCL reports an error inside the group again here, without details.
     const std::optional<Failure> failureOfAll = failureOf([this] { endGroup(); });
     if (!failure) failure = failureOfAll;
     if (failure) throw Failure(*failure);
   }
 
-  // Waits until what was issued is on the stream: only then may the stream be given what depends on it. Throws Failure.
+  // Waits until all calls are enqueued on the stream; only then may dependent work be enqueued. Throws Failure.
   void settle(const Call& call);
 
-  // Whether it is; for a wait that goes on. Throws Failure for an error that NCCL has met meanwhile, whoever caused it.
+  // True if all calls are enqueued. Throws Failure for any error that NCCL has detected meanwhile.
   bool isSettled() const;
 
   const Stream& stream() const { return stream_; }
 
-  // Ends what is under way on this rank. Never hangs; false when NCCL did not come to an end in time, and may use its
-  // memory still. Nothing may follow.
+  // Ends all work of this rank. Never hangs. Returns false if NCCL did not end in time and may still use its
+  // memory. No other call may follow.
   bool abort() noexcept;
 
-  // Says farewell: allRanks has issued the same, and it is done. Never hangs.
+  // Destroys the communicator after all ranks have completed the same operations. Never hangs.
   void leave(const Call& call) noexcept;
 
  private:
@@ -64,7 +64,7 @@ class NcclCommunicator {
   void endGroup() const;
 
   const Device& device_;
-  const Watch& watch_;
+  const Watchdog& watchdog_;
   NcclComm comm_ = nullptr;
   Stream stream_;
 };

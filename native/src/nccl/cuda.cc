@@ -10,7 +10,7 @@ const Cuda& Cuda::ofProcess() {
   return *cuda;
 }
 
-// What is missing in an older driver is said by name.
+// Names the functions that an older driver lacks.
 std::string Cuda::findProblem() const {
   if (!library.isOpen()) return "libcuda.so.1 could not be opened";
   std::string missing;

@@ -9,28 +9,28 @@
 
 namespace ringrun {
 
-// NVIDIA's CUDA driver API, as far as it is used here, without its header: the types and signatures of
-// docs.nvidia.com/cuda/cuda-driver-api (read for CUDA 12.4; each function has been there, under the name that is looked
-// up, since the version in its comment, and the oldest driver that has all of them is CUDA 10.0's). The header renames
-// some functions: cuMemAlloc is cuMemAlloc_v2 in the library.
+// The part of NVIDIA's CUDA driver API that is used here, without its header: types and signatures of
+// docs.nvidia.com/cuda/cuda-driver-api (read for CUDA 12.4). Each comment names the version since which its
+// functions exist under the name looked up; CUDA 10.0 has all of them. The header renames some functions:
+// cuMemAlloc is cuMemAlloc_v2 in the library.
 
-using CuResult = int;         // CUresult, an enum
-using CuDevice = int;         // CUdevice
+using CuResult = int;             // CUresult, an enum
+using CuDevice = int;             // CUdevice
 using CuPointer = std::uint64_t;  // CUdeviceptr, unsigned long long where pointers have 64 bits
 struct CuContextHandle;
 struct CuStreamHandle;
 struct CuEventHandle;
-using CuContext = CuContextHandle*;  // CUcontext
-using CuStream = CuStreamHandle*;    // CUstream
-using CuEvent = CuEventHandle*;      // CUevent
+using CuContext = CuContextHandle*;      // CUcontext
+using CuStream = CuStreamHandle*;        // CUstream
+using CuEvent = CuEventHandle*;          // CUevent
 using CuHostFunction = void (*)(void*);  // CUhostFn
 
 struct CuUuid {  // CUuuid
   char bytes[16];
 };
 
-constexpr CuResult kCudaSuccess = 0;     // CUDA_SUCCESS
-constexpr CuResult kCudaNotReady = 600;  // CUDA_ERROR_NOT_READY
+constexpr CuResult kCudaSuccess = 0;           // CUDA_SUCCESS
+constexpr CuResult kCudaNotReady = 600;        // CUDA_ERROR_NOT_READY
 constexpr unsigned kMemHostAllocPortable = 1;  // CU_MEMHOSTALLOC_PORTABLE: pinned for every context
 constexpr unsigned kStreamNonBlocking = 1;     // CU_STREAM_NON_BLOCKING: does not wait for the legacy default stream
 constexpr unsigned kEventDisableTiming = 2;    // CU_EVENT_DISABLE_TIMING
@@ -72,8 +72,8 @@ class Cuda {
       library, "cuMemcpyDtoDAsync_v2"};
   Function<CuResult(CuPointer to, unsigned char value, std::size_t count, CuStream)> memset8{library, "cuMemsetD8Async"};
 
-  // "Stream Management", "Event Management", "Execution Control". CUDA 2.0; cuStreamWaitEvent 3.2, destroying by _v2 4.0,
-  // cuLaunchHostFunc 10.0.
+  // "Stream Management", "Event Management", "Execution Control". CUDA 2.0; cuStreamWaitEvent 3.2, the _v2
+  // destroy functions 4.0, cuLaunchHostFunc 10.0.
   Function<CuResult(CuStream* stream, unsigned flags)> streamCreate{library, "cuStreamCreate"};
   Function<CuResult(CuStream)> streamDestroy{library, "cuStreamDestroy_v2"};
   Function<CuResult(CuStream, CuEvent, unsigned flags)> streamWaitEvent{library, "cuStreamWaitEvent"};
@@ -83,13 +83,13 @@ class Cuda {
   Function<CuResult(CuEvent)> eventDestroy{library, "cuEventDestroy_v2"};
   Function<CuResult(CuStream, CuHostFunction, void* data)> launchHostFunction{library, "cuLaunchHostFunc"};
 
-  // Why it cannot be used; empty when it can. Looked for, and initialized, once in a process.
+  // The reason why it cannot be used; empty if it can. Found once in a process, with initialization.
   const std::string& problem() const { return problem_; }
 
-  // The driver of this process: opened by the first call.
+  // The driver of this process; the first call opens it.
   static const Cuda& ofProcess();
 
-  // Calls a function; throws a System failure that names it, what it was about, and CUDA's words for the error.
+  // Calls a function. Throws a System failure with its name, `about`, and CUDA's error text.
   template <typename... Parameters, typename... Arguments>
   void call(const Function<CuResult(Parameters...)>& function, const std::string& about, Arguments... arguments) const {
     const CuResult result = function(arguments...);

@@ -8,7 +8,7 @@
 
 namespace ringrun {
 
-// A GPU as CUDA_VISIBLE_DEVICES lets this process see it.
+// A GPU visible to this process (CUDA_VISIBLE_DEVICES).
 struct DeviceDescription {
   int index;
   std::string name;
@@ -18,9 +18,9 @@ struct DeviceDescription {
 };
 
 struct LibraryDescription {
-  std::string path;     // where it was loaded from; empty when it was not
-  std::string version;  // "12.4", "2.21.5"; empty when unknown
-  std::string problem;  // why it cannot be used; empty when it can
+  std::string path;     // of the loaded library; empty if none was loaded
+  std::string version;  // "12.4", "2.21.5"; empty if unknown
+  std::string problem;  // the reason why it cannot be used; empty if it can
   std::vector<Attempt> attempts;
 };
 
@@ -30,7 +30,8 @@ struct NcclDescription {
   std::vector<DeviceDescription> devices;
 };
 
-// What a group of the backend nccl would find on this machine. Opens both libraries; creates nothing on a GPU.
+// The libraries and GPUs that a group of the backend nccl finds on this machine. Opens both libraries;
+// allocates nothing on a GPU.
 NcclDescription describeNccl();
 
 }  // namespace ringrun

@@ -6,12 +6,12 @@
 
 namespace ringrun {
 
-// One GPU, in its primary context: the one that NCCL and every library on the CUDA runtime use too. Retained until the
-// process ends, as the runtime does.
+// One GPU in its primary context, which NCCL and all libraries on the CUDA runtime share. Retained until the
+// process ends, as by the runtime.
 class Device {
  public:
-  // `index` among those that CUDA_VISIBLE_DEVICES lets this process see. Lives until the process ends. Throws Failure. May be
-  // called by every thread.
+  // `index`: among the GPUs visible to this process. The result lives until the process ends. Throws Failure.
+  // May be called by any thread.
   static const Device& at(int index);
 
   Device(const Device&) = delete;
@@ -22,8 +22,8 @@ class Device {
   // "GPU 0"
   std::string name() const { return "GPU " + std::to_string(index_); }
 
-  // What follows on this thread concerns this GPU, until another one is made current: after every wait, since other
-  // strands of the thread may have done that.
+  // Makes this GPU current on this thread. Must be repeated after every wait, because other fibers of the
+  // thread may make another one current.
   void makeCurrent() const;
 
  private:

@@ -20,7 +20,7 @@ std::string pathOf(void* handle, const std::string& name) {
 
 }  // namespace
 
-// RTLD_NOW: what it needs and does not find is a reason here, and not the end of the process at its first call.
+// RTLD_NOW: an unresolved symbol is an error here instead of a crash at its first call.
 DynamicLibrary::DynamicLibrary(const std::vector<std::string>& candidates) {
   for (const std::string& candidate : candidates) {
     handle_ = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);

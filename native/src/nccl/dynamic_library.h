@@ -5,28 +5,28 @@
 
 namespace ringrun {
 
-// A place where a library was looked for, and why it was not taken; empty for the one that was.
+// A place tried for a library, and the reason why it failed; empty for the one that was loaded.
 struct Attempt {
   std::string place;
   std::string reason;
 };
 
-// A shared library that is opened while the program runs, so that neither building nor starting needs it. Stays loaded
-// until the process ends: its threads may outlive whoever uses it.
+// A shared library loaded at run time, so that neither building nor starting requires it. Stays loaded until
+// the process ends, because its threads may outlive its users.
 class DynamicLibrary {
  public:
-  // Opens the first of `candidates`, names or paths, that can be.
+  // Opens the first of `candidates` (names or paths) that can be opened.
   explicit DynamicLibrary(const std::vector<std::string>& candidates);
 
   bool isOpen() const { return handle_ != nullptr; }
 
-  // Where it really lies; empty when it is not open.
+  // Path of the loaded file; empty if none was loaded.
   const std::string& path() const { return path_; }
 
-  // In the order in which they were made.
+  // In the order of the attempts.
   const std::vector<Attempt>& attempts() const { return attempts_; }
 
-  // Null when it has none of that name.
+  // Null if the library has no such symbol.
   void* find(const char* name) const;
 
  private:
@@ -38,7 +38,7 @@ class DynamicLibrary {
 template <typename Signature>
 class Function;
 
-// A function of a library, with the signature that its header gives it. Null when the library has none of that name.
+// A function of a library, with the signature of its header. Null if the library lacks it.
 template <typename Result, typename... Arguments>
 class Function<Result(Arguments...)> {
  public:

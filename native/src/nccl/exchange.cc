@@ -17,7 +17,7 @@ bool areEquallyLong(const Blocks& blocks) {
   return std::all_of(blocks.begin(), blocks.end(), isAsLong);
 }
 
-// Whether the blocks lie one behind the other.
+// True if the blocks are contiguous.
 bool areAdjacent(const Blocks& blocks, std::size_t elementBytes) {
   const auto* next = static_cast<const std::uint8_t*>(blocks.front().data);
   for (const Block& block : blocks) {
@@ -30,7 +30,7 @@ bool areAdjacent(const Blocks& blocks, std::size_t elementBytes) {
 }  // namespace
 
 void NcclCollectives::agreeOnRow(const Call& call, const Row& row, bool isReduceScatter) {
-  const Counts counts(gatherRows(*beside_, call, row));
+  const Counts counts(gatherRows(*cpu_, call, row));
   if (isReduceScatter) {
     checkReduceScatter(call.fingerprint, size_, counts);
   } else {
@@ -39,7 +39,7 @@ void NcclCollectives::agreeOnRow(const Call& call, const Row& row, bool isReduce
 }
 
 void NcclCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
-  if (!hasNcclReduceOp(call.fingerprint.reduceOp)) return beside_->reduceScatter(call, inputs, output);
+  if (!hasNcclReduceOp(call.fingerprint.reduceOp)) return cpu_->reduceScatter(call, inputs, output);
   agreeOnRow(call, rowOf(inputs, rank_, output), true);
   if (longestOf(inputs) == 0) return;
   onGpu([&] {
@@ -65,14 +65,14 @@ void NcclCollectives::reduceScatterEqual(const Call& call, const Blocks& inputs,
     return awaitStream(call);
   }
   const std::size_t most = pieceElements(dtype, inputs.size());
-  staging_.carryOut(call, segmentsIn(length, most), [&](std::size_t index) {
+  staging_.run(call, segmentsIn(length, most), [&](std::size_t index) {
     Piece piece;
     PieceBuilder builder(piece, dtype);
     const Range range = inPiece(output, most, index);
     const std::size_t bytes = range.length() * elementBytes;
-    for (std::size_t rank = 0; rank < inputs.size(); ++rank) builder.giveAt(rank * bytes, inputs[rank], range);
+    for (std::size_t rank = 0; rank < inputs.size(); ++rank) builder.addInputAt(rank * bytes, inputs[rank], range);
     const std::size_t own = static_cast<std::size_t>(rank_) * bytes;
-    builder.takeAt(own, output, range);
+    builder.addOutputAt(own, output, range);
     piece.operate = [this, &call, range, own](std::uint8_t* data) {
       communicator_.reduceScatter(call, data, data + own, range.length());
     };
@@ -80,11 +80,11 @@ void NcclCollectives::reduceScatterEqual(const Call& call, const Blocks& inputs,
   });
 }
 
-// A reduction to each rank, all of them fused: those of ranks that have nothing are left out everywhere.
+// One reduction to each rank, fused; ranks without elements are skipped on all ranks.
 void NcclCollectives::reduceScatterUnequal(const Call& call, const Blocks& inputs, const Block& output) {
   const DType dtype = call.fingerprint.dtype;
   if (isOnDevice(call)) {
-    communicator_.together([&] {
+    communicator_.fuse([&] {
       for (int root = 0; root < size_; ++root) {
         const Block& input = inputs[static_cast<std::size_t>(root)];
         void* const into = root == rank_ ? output.data : input.data;
@@ -95,17 +95,17 @@ void NcclCollectives::reduceScatterUnequal(const Call& call, const Blocks& input
     return awaitStream(call);
   }
   const std::size_t most = pieceElements(dtype, inputs.size());
-  staging_.carryOut(call, segmentsIn(longestOf(inputs), most), [&](std::size_t index) {
+  staging_.run(call, segmentsIn(longestOf(inputs), most), [&](std::size_t index) {
     Piece piece;
     PieceBuilder builder(piece, dtype);
-    std::vector<std::pair<std::size_t, std::size_t>> places;  // where each rank's part lies, and its length
+    std::vector<std::pair<std::size_t, std::size_t>> places;  // offset and length of each rank's part
     for (std::size_t root = 0; root < inputs.size(); ++root) {
       const Range range = inPiece(inputs[root], most, index);
-      places.emplace_back(builder.give(inputs[root], range), range.length());
-      if (static_cast<int>(root) == rank_ && range.length() > 0) builder.takeAt(places.back().first, output, range);
+      places.emplace_back(builder.addInput(inputs[root], range), range.length());
+      if (static_cast<int>(root) == rank_ && range.length() > 0) builder.addOutputAt(places.back().first, output, range);
     }
     piece.operate = [this, &call, places = std::move(places)](std::uint8_t* data) {
-      communicator_.together([&] {
+      communicator_.fuse([&] {
         for (std::size_t root = 0; root < places.size(); ++root) {
           const auto& [at, count] = places[root];
           if (count > 0) communicator_.reduceTo(call, data + at, data + at, count, static_cast<int>(root));
@@ -118,51 +118,51 @@ void NcclCollectives::reduceScatterUnequal(const Call& call, const Blocks& input
 
 void NcclCollectives::exchange(const Call& call, const Exchange& exchange) {
   agreeOnRow(call, rowOf(exchange), false);
-  if (longestOf(exchange.gives) == 0 && longestOf(exchange.takes) == 0) return;
+  if (longestOf(exchange.sends) == 0 && longestOf(exchange.receives) == 0) return;
   onGpu([&] {
     const auto own = static_cast<std::size_t>(rank_);
-    const Block& given = exchange.gives[own];
-    const Block& taken = exchange.takes[own];
-    const std::size_t bytes = static_cast<std::size_t>(taken.count) * bytesPerElement(call.fingerprint.dtype);
-    if (bytes > 0 && given.data != taken.data) {
-      if (isOnDevice(call)) stream().copyOnDevice(taken.data, given.data, bytes);
-      if (!isOnDevice(call)) std::memmove(taken.data, given.data, bytes);
+    const Block& sent = exchange.sends[own];
+    const Block& received = exchange.receives[own];
+    const std::size_t bytes = static_cast<std::size_t>(received.count) * bytesPerElement(call.fingerprint.dtype);
+    if (bytes > 0 && sent.data != received.data) {
+      if (isOnDevice(call)) stream().copyOnDevice(received.data, sent.data, bytes);
+      if (!isOnDevice(call)) std::memmove(received.data, sent.data, bytes);
     }
-    if (call.fingerprint.op == Op::AllGather && areEquallyLong(exchange.takes)) return allGatherEqual(call, exchange);
+    if (call.fingerprint.op == Op::AllGather && areEquallyLong(exchange.receives)) return allGatherEqual(call, exchange);
     sendAndReceive(call, exchange);
   });
 }
 
-// Every rank knows all lengths, so all of them come here, or none.
+// Every rank knows all lengths, so either all ranks call this or none.
 void NcclCollectives::allGatherEqual(const Call& call, const Exchange& exchange) {
   const DType dtype = call.fingerprint.dtype;
   const std::size_t elementBytes = bytesPerElement(dtype);
   const auto own = static_cast<std::size_t>(rank_);
-  const Block& given = exchange.gives[own];
-  const auto length = static_cast<std::size_t>(given.count);
-  const Blocks& takes = exchange.takes;
+  const Block& sent = exchange.sends[own];
+  const auto length = static_cast<std::size_t>(sent.count);
+  const Blocks& receives = exchange.receives;
   if (isOnDevice(call)) {
-    const bool isInPlace = areAdjacent(takes, elementBytes);
-    auto* const first = static_cast<std::uint8_t*>(takes.front().data);
-    std::uint8_t* const all = isInPlace ? first : scratch(takes.size() * length * elementBytes);
-    communicator_.allGather(call, given.data, all, length);
+    const bool isInPlace = areAdjacent(receives, elementBytes);
+    auto* const first = static_cast<std::uint8_t*>(receives.front().data);
+    std::uint8_t* const all = isInPlace ? first : scratch(receives.size() * length * elementBytes);
+    communicator_.allGather(call, sent.data, all, length);
     communicator_.settle(call);
-    for (std::size_t rank = 0; rank < takes.size() && !isInPlace; ++rank) {
+    for (std::size_t rank = 0; rank < receives.size() && !isInPlace; ++rank) {
       const std::size_t bytes = length * elementBytes;
-      if (rank != own) stream().copyOnDevice(takes[rank].data, all + rank * bytes, bytes);
+      if (rank != own) stream().copyOnDevice(receives[rank].data, all + rank * bytes, bytes);
     }
     return awaitStream(call);
   }
-  const std::size_t most = pieceElements(dtype, takes.size());
-  staging_.carryOut(call, segmentsIn(length, most), [&](std::size_t index) {
+  const std::size_t most = pieceElements(dtype, receives.size());
+  staging_.run(call, segmentsIn(length, most), [&](std::size_t index) {
     Piece piece;
     PieceBuilder builder(piece, dtype);
-    const Range range = inPiece(given, most, index);
+    const Range range = inPiece(sent, most, index);
     const std::size_t bytes = range.length() * elementBytes;
-    piece.bytes = takes.size() * bytes;
-    builder.giveAt(own * bytes, given, range);
-    for (std::size_t rank = 0; rank < takes.size(); ++rank) {
-      if (rank != own) builder.takeAt(rank * bytes, takes[rank], range);
+    piece.bytes = receives.size() * bytes;
+    builder.addInputAt(own * bytes, sent, range);
+    for (std::size_t rank = 0; rank < receives.size(); ++rank) {
+      if (rank != own) builder.addOutputAt(rank * bytes, receives[rank], range);
     }
     piece.operate = [this, &call, range, at = own * bytes](std::uint8_t* data) {
       communicator_.allGather(call, data + at, data, range.length());
@@ -171,8 +171,8 @@ void NcclCollectives::allGatherEqual(const Call& call, const Exchange& exchange)
   });
 }
 
-// A message to each rank and one from each, all of them fused. Messages of two ranks meet in the order of the pieces, in
-// which they have the same lengths; how many pieces there are may differ from rank to rank.
+// One message to and from each rank, fused. Messages of two ranks match in the order of the pieces, in which
+// they have equal lengths; the number of pieces may differ between ranks.
 void NcclCollectives::sendAndReceive(const Call& call, const Exchange& exchange) {
   struct Transfer {
     std::size_t at;
@@ -181,43 +181,43 @@ void NcclCollectives::sendAndReceive(const Call& call, const Exchange& exchange)
   };
   const DType dtype = call.fingerprint.dtype;
   if (isOnDevice(call)) {
-    communicator_.together([&] {
+    communicator_.fuse([&] {
       for (int peer = 0; peer < size_; ++peer) {
-        const Block& given = exchange.gives[static_cast<std::size_t>(peer)];
-        const Block& taken = exchange.takes[static_cast<std::size_t>(peer)];
+        const Block& sent = exchange.sends[static_cast<std::size_t>(peer)];
+        const Block& received = exchange.receives[static_cast<std::size_t>(peer)];
         if (peer == rank_) continue;
-        if (given.count > 0) communicator_.send(call, given.data, static_cast<std::size_t>(given.count), peer);
-        if (taken.count > 0) communicator_.receive(call, taken.data, static_cast<std::size_t>(taken.count), peer);
+        if (sent.count > 0) communicator_.send(call, sent.data, static_cast<std::size_t>(sent.count), peer);
+        if (received.count > 0) communicator_.receive(call, received.data, static_cast<std::size_t>(received.count), peer);
       }
     });
     return awaitStream(call);
   }
   Exchange others = exchange;
-  others.gives[static_cast<std::size_t>(rank_)] = {};
-  others.takes[static_cast<std::size_t>(rank_)] = {};
-  const std::size_t most = pieceElements(dtype, 2 * others.gives.size());
-  const std::size_t longest = std::max(longestOf(others.gives), longestOf(others.takes));
-  staging_.carryOut(call, segmentsIn(longest, most), [&](std::size_t index) {
+  others.sends[static_cast<std::size_t>(rank_)] = {};
+  others.receives[static_cast<std::size_t>(rank_)] = {};
+  const std::size_t most = pieceElements(dtype, 2 * others.sends.size());
+  const std::size_t longest = std::max(longestOf(others.sends), longestOf(others.receives));
+  staging_.run(call, segmentsIn(longest, most), [&](std::size_t index) {
     Piece piece;
     PieceBuilder builder(piece, dtype);
     std::vector<Transfer> sends;
     std::vector<Transfer> receives;
-    std::map<const void*, std::size_t> given;  // an allGather gives one block to allRanks: it goes in once
+    std::map<const void*, std::size_t> inputs;  // an allGather sends one block to all ranks: copied in once
     for (int peer = 0; peer < size_; ++peer) {
-      const Block& give = others.gives[static_cast<std::size_t>(peer)];
-      const Block& take = others.takes[static_cast<std::size_t>(peer)];
-      const Range sent = inPiece(give, most, index);
-      const Range received = inPiece(take, most, index);
+      const Block& outgoing = others.sends[static_cast<std::size_t>(peer)];
+      const Block& incoming = others.receives[static_cast<std::size_t>(peer)];
+      const Range sent = inPiece(outgoing, most, index);
+      const Range received = inPiece(incoming, most, index);
       if (sent.length() > 0) {
-        const auto known = call.fingerprint.op == Op::AllGather ? given.find(give.data) : given.end();
-        const std::size_t at = known == given.end() ? builder.give(give, sent) : known->second;
-        given.emplace(give.data, at);
+        const auto known = call.fingerprint.op == Op::AllGather ? inputs.find(outgoing.data) : inputs.end();
+        const std::size_t at = known == inputs.end() ? builder.addInput(outgoing, sent) : known->second;
+        inputs.emplace(outgoing.data, at);
         sends.push_back({at, sent.length(), peer});
       }
-      if (received.length() > 0) receives.push_back({builder.take(take, received), received.length(), peer});
+      if (received.length() > 0) receives.push_back({builder.addOutput(incoming, received), received.length(), peer});
     }
     piece.operate = [this, &call, sends = std::move(sends), receives = std::move(receives)](std::uint8_t* data) {
-      communicator_.together([&] {
+      communicator_.fuse([&] {
         for (const Transfer& one : sends) communicator_.send(call, data + one.at, one.count, one.peer);
         for (const Transfer& one : receives) communicator_.receive(call, data + one.at, one.count, one.peer);
       });

@@ -25,7 +25,7 @@ void await(const Stream& stream, const Event& event, const std::shared_ptr<const
 
 }  // namespace
 
-// The first copy of each direction is not counted.
+// The first copy in each direction is not measured.
 CopyBandwidth measureCopies(const Device& device, std::size_t bytes, int rounds) {
   device.makeCurrent();
   const DeviceMemory onDevice(device, bytes);
@@ -39,8 +39,8 @@ CopyBandwidth measureCopies(const Device& device, std::size_t bytes, int rounds)
     const auto since = std::chrono::steady_clock::now();
     for (int round = 0; round < rounds; ++round) copy();
     await(stream, event, notifier);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since;
-    return static_cast<double>(bytes) * rounds / taken.count();
+    const std::chrono::duration<double> received = std::chrono::steady_clock::now() - since;
+    return static_cast<double>(bytes) * rounds / received.count();
   };
   CopyBandwidth bandwidth{};
   bandwidth.toDevice = measure([&] { stream.copyToDevice(onDevice.data(), pinned.data(), bytes); });

@@ -6,8 +6,8 @@
 
 namespace ringrun {
 
-// Bytes per second of the driver's own copies, in one piece, between page-locked memory and the GPU: what staging is
-// measured against.
+// Bandwidth of the driver's own copies between page-locked memory and the GPU, in bytes per second: the
+// reference for staging.
 struct CopyBandwidth {
   double toDevice;
   double toHost;

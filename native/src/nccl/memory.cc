@@ -12,13 +12,13 @@ std::string bytesOnDevice(std::size_t bytes, const Device& device) {
   return withThousandsSeparated(bytes) + " bytes for " + device.name();
 }
 
-// Where pinned memory begins, and how long it is.
+// Start and length of all pinned memory.
 struct PinnedRanges {
   std::mutex mutex;
   std::map<const std::uint8_t*, std::size_t> ranges;  // guarded by mutex
 };
 
-// Never destroyed: JavaScript's garbage may be collected after static objects are gone.
+// Never destroyed: JavaScript objects may be collected after static objects are destroyed.
 PinnedRanges& pinnedRanges() {
   static PinnedRanges* const ranges = new PinnedRanges;
   return *ranges;

@@ -7,18 +7,18 @@
 
 namespace ringrun {
 
-// Memory on a GPU. Freed with its owner, unless leak() was called: freeing waits for the GPU, which after a failure may
-// never be done.
+// Memory on a GPU. Freed with its owner, unless leak() was called: freeing waits for the GPU, which after a
+// failure may never become idle.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  // Throws Failure. The device is current; it outlives the memory.
+  // Throws Failure. The device must be current and outlive the memory.
   DeviceMemory(const Device& device, std::size_t bytes);
   DeviceMemory(DeviceMemory&& other) noexcept;
   DeviceMemory& operator=(DeviceMemory&& other) noexcept;
   ~DeviceMemory();
 
-  // The address as NCCL takes it, which only the GPU may use.
+  // The device address; only the GPU can dereference it.
   std::uint8_t* data() const { return reinterpret_cast<std::uint8_t*>(address_); }
   std::size_t bytes() const { return bytes_; }
   void leak() { address_ = 0; }
@@ -29,8 +29,7 @@ class DeviceMemory {
   const Device* device_ = nullptr;
 };
 
-// Memory of this host that does not move (page-locked), so that a GPU copies from and to it by itself, while the
-// processor does something else. Known as such for as long as it lives: see isPinned().
+// Page-locked host memory, which a GPU copies from and to asynchronously. isPinned() detects it.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
@@ -50,7 +49,7 @@ class PinnedMemory {
   const Device* device_ = nullptr;
 };
 
-// Whether [data, data + bytes) lies in a PinnedMemory of this process. May be called by every thread.
+// True if [data, data + bytes) lies in a PinnedMemory of this process. May be called by any thread.
 bool isPinned(const void* data, std::size_t bytes);
 
 }  // namespace ringrun

@@ -1,27 +1,27 @@
-#include "nccl/spare_memory.h"
+#include "nccl/memory_pool.h"
 
 #include <memory>
 
-#include "nccl/aside.h"
+#include "nccl/run_with_timeout.h"
 #include "nccl/memory.h"
 
 namespace ringrun {
 namespace {
 
-// Allocating takes milliseconds, unless something on the GPU never ends.
+// Allocation takes milliseconds, unless GPU work never ends.
 constexpr Milliseconds kPatience{30'000};
 
 }  // namespace
 
 template <typename Memory>
-Memory takeMemory(const Device& device, std::size_t bytes) {
-  if (std::optional<Memory> spare = SpareMemory<Memory>::ofProcess().take(device, bytes)) return std::move(*spare);
+Memory acquireMemory(const Device& device, std::size_t bytes) {
+  if (std::optional<Memory> memory = MemoryPool<Memory>::ofProcess().acquire(device, bytes)) return std::move(*memory);
   struct Result {
     Memory memory;
     std::optional<Failure> failure;
   };
   const auto result = std::make_shared<Result>();
-  const bool ended = endsWithin(kPatience, [result, &device, bytes] {
+  const bool ended = runWithTimeout(kPatience, [result, &device, bytes] {
     result->failure = failureOf([&] {
       device.makeCurrent();
       result->memory = Memory(device, bytes);
@@ -37,7 +37,7 @@ Memory takeMemory(const Device& device, std::size_t bytes) {
   return std::move(result->memory);
 }
 
-template DeviceMemory takeMemory<DeviceMemory>(const Device& device, std::size_t bytes);
-template PinnedMemory takeMemory<PinnedMemory>(const Device& device, std::size_t bytes);
+template DeviceMemory acquireMemory<DeviceMemory>(const Device& device, std::size_t bytes);
+template PinnedMemory acquireMemory<PinnedMemory>(const Device& device, std::size_t bytes);
 
 }  // namespace ringrun

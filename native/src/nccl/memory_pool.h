@@ -10,41 +10,41 @@
 
 namespace ringrun {
 
-// Memory that is not used at present, kept to be used again: allocating and freeing wait for everything that the GPU has
-// been given, by other groups too, and one of those may wait for a rank that is gone, until this very thread gives it up.
-// One for each kind of memory in a process; may be used by every thread.
+// A pool of unused memory. Allocating and freeing wait for all GPU work, also of other groups, and that may
+// wait for a dead rank until this very thread aborts it. One pool for each kind of memory in a process. May be
+// used by any thread.
 template <typename Memory>
-class SpareMemory {
+class MemoryPool {
  public:
-  static SpareMemory& ofProcess() {
-    static SpareMemory* const spare = new SpareMemory;
-    return *spare;
+  static MemoryPool& ofProcess() {
+    static MemoryPool* const pool = new MemoryPool;
+    return *pool;
   }
 
-  // Of at least `bytes`, and at most twice as much; nothing where there is none.
-  std::optional<Memory> take(const Device& device, std::size_t bytes) {
+  // Memory of at least `bytes` and at most twice that; nothing if the pool has none.
+  std::optional<Memory> acquire(const Device& device, std::size_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = spare_.lower_bound({device.index(), bytes});
-    if (found == spare_.end() || found->first.first != device.index() || found->first.second > 2 * bytes) return std::nullopt;
+    const auto found = free_.lower_bound({device.index(), bytes});
+    if (found == free_.end() || found->first.first != device.index() || found->first.second > 2 * bytes) return std::nullopt;
     std::optional<Memory> memory(std::move(found->second));
-    spare_.erase(found);
+    free_.erase(found);
     return memory;
   }
 
-  void keep(const Device& device, Memory memory) {
+  void release(const Device& device, Memory memory) {
     if (memory.data() == nullptr) return;
     const std::lock_guard<std::mutex> lock(mutex_);
-    spare_.emplace(std::make_pair(device.index(), memory.bytes()), std::move(memory));
+    free_.emplace(std::make_pair(device.index(), memory.bytes()), std::move(memory));
   }
 
  private:
   std::mutex mutex_;
-  std::multimap<std::pair<int, std::size_t>, Memory> spare_;  // by device and bytes; guarded by mutex_
+  std::multimap<std::pair<int, std::size_t>, Memory> free_;  // by device and bytes; guarded by mutex_
 };
 
-// From what is spare, or freshly allocated: on a thread of its own, so that operations of other groups go on meanwhile.
-// Throws Failure.
+// Memory from the pool, or newly allocated on a separate thread, so that operations of other groups continue
+// meanwhile. Throws Failure.
 template <typename Memory>
-Memory takeMemory(const Device& device, std::size_t bytes);
+Memory acquireMemory(const Device& device, std::size_t bytes);
 
 }  // namespace ringrun

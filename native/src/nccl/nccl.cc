@@ -28,7 +28,7 @@ std::string Nccl::findProblem() {
   return missing.empty() ? "" : library.path() + " lacks " + missing;
 }
 
-// The last error is a text of the library about this thread's last call; older ones say nothing there.
+// ncclGetLastError is about this thread's last call; older versions return no text.
 std::string Nccl::describe(NcclResult result) const {
   const char* const last = getLastError(nullptr);
   const std::string more = last == nullptr || last[0] == '\0' ? "" : std::string(", ") + last;
@@ -40,7 +40,7 @@ void Nccl::throwError(const char* function, const std::string& about, NcclResult
                 std::string(function) + " (" + about + "): " + describe(result) + ". Set NCCL_DEBUG=WARN for details");
 }
 
-// From 2.9 on major × 10,000, before × 1,000 (nccl.h, NCCL_VERSION).
+// Since 2.9 major × 10,000, before × 1,000 (nccl.h, NCCL_VERSION).
 std::string describeNcclVersion(int version) {
   const int unit = version < 10000 ? 1000 : 10000;
   return std::to_string(version / unit) + "." + std::to_string(version % unit / 100) + "." + std::to_string(version % 100);

@@ -12,8 +12,9 @@
 
 namespace ringrun {
 
-// NVIDIA's NCCL, as far as it is used here, without its header: the types and signatures of
-// docs.nvidia.com/deeplearning/nccl/user-guide, chapter "NCCL API" (read for 2.21; since 2.0 unless a comment says otherwise).
+// The part of NVIDIA's NCCL that is used here, without its header: types and signatures of
+// docs.nvidia.com/deeplearning/nccl/user-guide, chapter "NCCL API" (read for 2.21). All exist since 2.0 unless
+// a comment names a version.
 
 using NcclResult = int;    // ncclResult_t, an enum
 using NcclDType = int;     // ncclDataType_t
@@ -24,12 +25,12 @@ using NcclComm = NcclCommHandle*;  // ncclComm_t
 constexpr NcclResult kNcclSuccess = 0;     // ncclSuccess
 constexpr NcclResult kNcclInProgress = 7;  // ncclInProgress, of non-blocking communicators (2.14)
 
-struct NcclUniqueId {  // ncclUniqueId: NCCL_UNIQUE_ID_BYTES of bytes that mean nothing to others
+struct NcclUniqueId {  // ncclUniqueId: NCCL_UNIQUE_ID_BYTES opaque bytes
   char bytes[128];
 };
 
-// ncclConfig_t as of 2.14.0. Later versions have more members at its end, and take those that this version number does not
-// know as NCCL_CONFIG_UNDEF_INT, their defaults ("Communicator Creation and Management", ncclConfig_t).
+// ncclConfig_t of 2.14.0. Later versions append members, which default for this version number ("Communicator
+// Creation and Management", ncclConfig_t).
 struct NcclConfig {
   std::size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef;
@@ -39,7 +40,7 @@ struct NcclConfig {
 };
 static_assert(sizeof(NcclConfig) == 24, "the layout of nccl.h");
 
-// 2.14.0: the first with non-blocking communicators, which can be given up while they are being formed.
+// 2.14.0: the first version with non-blocking communicators, which can be aborted while being formed.
 constexpr int kMinNcclVersion = 21400;
 
 class Nccl {
@@ -61,9 +62,9 @@ class Nccl {
   Function<const char*(NcclResult)> getErrorString{library, "ncclGetErrorString"};
   Function<const char*(NcclComm)> getLastError{library, "ncclGetLastError"};
 
-  // "Collective Communication Functions": (send, receive, count of elements, dtype, reduction or root or both where there
-  // are such, communicator, stream). The count is that of each rank's share: of what an allGather sends, and a
-  // reduceScatter receives.
+  // "Collective Communication Functions": (send, receive, count of elements, dtype, reduction and root if any,
+  // communicator, stream). The count is that of one rank's share: what an allGather sends, and a reduceScatter
+  // receives.
   using Reducing = NcclResult(const void*, void*, std::size_t, NcclDType, NcclReduceOp, NcclComm, CuStream);
   using Rooted = NcclResult(const void*, void*, std::size_t, NcclDType, int root, NcclComm, CuStream);
   using ReducingToRoot = NcclResult(const void*, void*, std::size_t, NcclDType, NcclReduceOp, int root, NcclComm, CuStream);
@@ -81,17 +82,17 @@ class Nccl {
   Function<NcclResult()> groupStart{library, "ncclGroupStart"};
   Function<NcclResult()> groupEnd{library, "ncclGroupEnd"};
 
-  // Why it cannot be used; empty when it can.
+  // The reason why it cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }
 
-  // As ncclGetVersion gives it: 22105 is 2.21.5. 0 when it is not open.
+  // The number of ncclGetVersion: 22105 is 2.21.5. 0 if no library was loaded.
   int version() const { return version_; }
 
-  // The library of this process: opened by the first call.
+  // The library of this process; the first call opens it.
   static const Nccl& ofProcess();
 
-  // Calls a function; throws a System failure that names it, what it was about, and NCCL's words for the error. That the
-  // call is still in progress is no error.
+  // Calls a function. Throws a System failure with its name, `about`, and NCCL's error text. A call in progress
+  // is no error.
   template <typename... Parameters, typename... Arguments>
   void call(const Function<NcclResult(Parameters...)>& function, const std::string& about, Arguments... arguments) const {
     const NcclResult result = function(arguments...);
@@ -112,10 +113,10 @@ class Nccl {
 // "2.21.5"
 std::string describeNcclVersion(int version);
 
-// Every dtype has one.
+// Defined for every dtype.
 NcclDType ncclDTypeOf(DType dtype);
 
-// NCCL combines no bits: those reductions have none.
+// NCCL has no bitwise reductions.
 bool hasNcclReduceOp(ReduceOp op);
 NcclReduceOp ncclReduceOpOf(ReduceOp op);
 

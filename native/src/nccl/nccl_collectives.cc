@@ -3,70 +3,70 @@
 #include <cstring>
 #include <utility>
 
-#include "collectives/agreement.h"
+#include "collectives/lengths.h"
 #include "collectives/tcp/agree.h"
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 #include "nccl/pieces.h"
-#include "nccl/spare_memory.h"
+#include "nccl/memory_pool.h"
 
 namespace ringrun {
 namespace {
 
-// For copies that end by themselves once the communicator is aborted.
+// Timeout for copies that end by themselves after the communicator is aborted.
 constexpr Milliseconds kQuietPatience{1000};
 
 constexpr std::size_t kLeastScratchBytes = 64 * 1024;
 
 }  // namespace
 
-NcclCollectives::NcclCollectives(std::unique_ptr<Collectives> beside, Connections& connections, const Device& device,
+NcclCollectives::NcclCollectives(std::unique_ptr<Collectives> cpu, Connections& connections, const Device& device,
                                  const NcclUniqueId& id, const Call& call)
-    : beside_(std::move(beside)),
+    : cpu_(std::move(cpu)),
       connections_(connections),
       rank_(connections.rank()),
       size_(connections.size()),
       device_(device),
-      watch_(connections),
-      communicator_(device, watch_, id, rank_, size_, call),
-      staging_((device.makeCurrent(), device), watch_, communicator_),
+      watchdog_(connections),
+      communicator_(device, watchdog_, id, rank_, size_, call),
+      staging_((device.makeCurrent(), device), watchdog_, communicator_),
       done_(device) {}
 
 NcclCollectives::~NcclCollectives() {
-  if (!hasLeft_) giveUp();
-  SpareMemory<DeviceMemory>::ofProcess().keep(device_, std::exchange(scratch_, {}));
+  if (!hasLeft_) abandonGpuWork();
+  MemoryPool<DeviceMemory>::ofProcess().release(device_, std::exchange(scratch_, {}));
 }
 
-// Aborts first: what waits for peers on the GPU ends by that, and then everything behind it.
-void NcclCollectives::giveUp() noexcept {
+// Aborts first: this ends GPU work that waits for peers, and then all work behind it.
+void NcclCollectives::abandonGpuWork() noexcept {
   const bool ended = communicator_.abort();
-  if (!isEmptyHanded_) staging_.awaitQuiet(ended ? kQuietPatience : Milliseconds{0});
+  if (!isGpuIdle_) staging_.awaitIdle(ended ? kQuietPatience : Milliseconds{0});
   if (!ended) scratch_.leak();
-  isEmptyHanded_ = true;
+  isGpuIdle_ = true;
 }
 
 void NcclCollectives::onGpu(const std::function<void()>& run) {
-  isEmptyHanded_ = false;
+  isGpuIdle_ = false;
   const std::optional<Failure> failure = failureOf([&] {
     device_.makeCurrent();
     run();
   });
   if (failure) {
-    giveUp();
+    abandonGpuWork();
     throw Failure(*failure);
   }
-  isEmptyHanded_ = true;
+  isGpuIdle_ = true;
 }
 
-// Until everything that the stream was given is done.
+// Waits until the GPU has completed all work of the stream.
 void NcclCollectives::awaitStream(const Call& call) {
   communicator_.settle(call);
   communicator_.stream().record(done_);
-  communicator_.stream().notifyWhenDone(watch_.notifier());
-  watch_.until(call, [this] { return communicator_.isSettled() && done_.hasPassed(); }, kLivenessInterval);
+  communicator_.stream().notifyWhenDone(watchdog_.notifier());
+  watchdog_.waitUntil(call, [this] { return communicator_.isSettled() && done_.hasPassed(); }, kLivenessInterval);
   device_.makeCurrent();
 }
 
-// One array that is the same on all ranks but for its values, in place.
+// Runs an operation in place on one array of equal length on all ranks.
 void NcclCollectives::inPlace(const Call& call, void* data, bool goesIn, bool comesOut,
                               const std::function<void(void* data, std::size_t count)>& operate) {
   const Block whole{data, call.fingerprint.count};
@@ -79,13 +79,13 @@ void NcclCollectives::inPlace(const Call& call, void* data, bool goesIn, bool co
     }
     const DType dtype = call.fingerprint.dtype;
     const std::size_t most = pieceElements(dtype, 1);
-    staging_.carryOut(call, segmentsIn(static_cast<std::size_t>(whole.count), most), [&](std::size_t index) {
+    staging_.run(call, segmentsIn(static_cast<std::size_t>(whole.count), most), [&](std::size_t index) {
       Piece piece;
       PieceBuilder builder(piece, dtype);
       const Range range = inPiece(whole, most, index);
       piece.bytes = range.length() * bytesPerElement(dtype);
-      if (goesIn) builder.giveAt(0, whole, range);
-      if (comesOut) builder.takeAt(0, whole, range);
+      if (goesIn) builder.addInputAt(0, whole, range);
+      if (comesOut) builder.addOutputAt(0, whole, range);
       piece.operate = [&operate, range](std::uint8_t* onDevice) { operate(onDevice, range.length()); };
       return piece;
     });
@@ -93,27 +93,27 @@ void NcclCollectives::inPlace(const Call& call, void* data, bool goesIn, bool co
 }
 
 void NcclCollectives::allReduce(const Call& call, void* data) {
-  if (!hasNcclReduceOp(call.fingerprint.reduceOp)) return beside_->allReduce(call, data);
-  beside_->barrier(call);
+  if (!hasNcclReduceOp(call.fingerprint.reduceOp)) return cpu_->allReduce(call, data);
+  cpu_->barrier(call);
   inPlace(call, data, true, true, [&](void* piece, std::size_t count) { communicator_.allReduce(call, piece, count); });
 }
 
 void NcclCollectives::reduce(const Call& call, void* data) {
-  if (!hasNcclReduceOp(call.fingerprint.reduceOp)) return beside_->reduce(call, data);
-  beside_->barrier(call);
+  if (!hasNcclReduceOp(call.fingerprint.reduceOp)) return cpu_->reduce(call, data);
+  cpu_->barrier(call);
   const bool isRoot = static_cast<int>(call.fingerprint.root) == rank_;
   inPlace(call, data, true, isRoot, [&](void* piece, std::size_t count) { communicator_.reduce(call, piece, count); });
 }
 
 void NcclCollectives::broadcast(const Call& call, void* data) {
-  beside_->barrier(call);
+  cpu_->barrier(call);
   const bool isRoot = static_cast<int>(call.fingerprint.root) == rank_;
   inPlace(call, data, isRoot, !isRoot, [&](void* piece, std::size_t count) { communicator_.broadcast(call, piece, count); });
 }
 
-// On the GPU too: when it returns, allRanks's has done what was issued before.
+// Also waits for the GPU work issued before it on all ranks.
 void NcclCollectives::barrier(const Call& call) {
-  beside_->barrier(call);
+  cpu_->barrier(call);
   if (call.fingerprint.op == Op::Destroy) {
     communicator_.leave(call);
     hasLeft_ = true;
@@ -132,7 +132,7 @@ void NcclCollectives::barrier(const Call& call) {
 }
 
 Allocation NcclCollectives::allocate(const Call& call) {
-  beside_->barrier(call);
+  cpu_->barrier(call);
   device_.makeCurrent();
   const std::size_t bytes = std::max<std::size_t>(call.fingerprint.bytes(), 1);
   auto memory = std::make_shared<const PinnedMemory>(device_, bytes);
@@ -152,14 +152,14 @@ void NcclCollectives::copy(const Call& call, void* host, void* onDevice, bool to
   const DType dtype = call.fingerprint.dtype;
   const std::size_t most = pieceElements(dtype, 1);
   onGpu([&] {
-    staging_.carryOut(call, segmentsIn(static_cast<std::size_t>(whole.count), most), [&](std::size_t index) {
+    staging_.run(call, segmentsIn(static_cast<std::size_t>(whole.count), most), [&](std::size_t index) {
       Piece piece;
       PieceBuilder builder(piece, dtype);
       const Range range = inPiece(whole, most, index);
       const std::size_t bytes = range.length() * bytesPerElement(dtype);
       std::uint8_t* const there = static_cast<std::uint8_t*>(onDevice) + range.begin * bytesPerElement(dtype);
-      if (toDevice) builder.giveAt(0, whole, range);
-      if (!toDevice) builder.takeAt(0, whole, range);
+      if (toDevice) builder.addInputAt(0, whole, range);
+      if (!toDevice) builder.addOutputAt(0, whole, range);
       piece.operate = [this, there, bytes, toDevice](std::uint8_t* staged) {
         communicator_.stream().copyOnDevice(toDevice ? there : staged, toDevice ? staged : there, bytes);
       };
@@ -186,14 +186,14 @@ void NcclCollectives::receive(const Call& call, void* data, int from) {
   });
 }
 
-// Both sides under one fingerprint: a send by the one who sends.
+// Both ranks agree on one fingerprint, that of the sender.
 void NcclCollectives::agreeWith(const Call& call, int peer, int sender) {
   Fingerprint shared = call.fingerprint;
   shared.op = Op::Send;
   shared.root = static_cast<std::uint32_t>(sender);
-  const Call together{shared, call.deadline, call.cancelled, call.reports};
+  const Call agreement{shared, call.deadline, call.cancelled, call.reports};
   const Team pair{std::min(rank_, peer), std::max(rank_, peer)};
-  Communicator team(connections_.messenger(), together, pair, agreementScratch_);
+  TeamOperation team(connections_.messenger(), agreement, pair, agreementScratch_);
   agree(team);
 }
 
@@ -205,7 +205,7 @@ void NcclCollectives::waitForStream(CuStream other) {
   stream().waitFor(passed);
 }
 
-void NcclCollectives::letStreamWait(CuStream other) {
+void NcclCollectives::makeStreamWait(CuStream other) {
   const Cuda& cuda = Cuda::ofProcess();
   device_.makeCurrent();
   const Event passed(device_);
@@ -215,8 +215,8 @@ void NcclCollectives::letStreamWait(CuStream other) {
 
 std::uint8_t* NcclCollectives::scratch(std::size_t bytes) {
   if (scratch_.bytes() < bytes) {
-    SpareMemory<DeviceMemory>::ofProcess().keep(device_, std::exchange(scratch_, {}));
-    scratch_ = takeMemory<DeviceMemory>(device_, std::max(bytes, kLeastScratchBytes));
+    MemoryPool<DeviceMemory>::ofProcess().release(device_, std::exchange(scratch_, {}));
+    scratch_ = acquireMemory<DeviceMemory>(device_, std::max(bytes, kLeastScratchBytes));
   }
   return scratch_.data();
 }

@@ -4,31 +4,31 @@
 #include <functional>
 #include <memory>
 
-#include "collectives/agreement.h"
+#include "collectives/lengths.h"
 #include "collectives/collectives.h"
 #include "collectives/tcp/scratch.h"
 #include "nccl/communicator.h"
 #include "nccl/memory.h"
 #include "nccl/staging.h"
-#include "nccl/watch.h"
+#include "nccl/watchdog.h"
 #include "transport/connections.h"
 
 namespace ringrun {
 
-// Collectives on GPUs, through NCCL, beside those of a group over shared memory or TCP (`beside`). Every operation goes
-// through two phases:
+// Collectives on GPUs through NCCL, with the CPU collectives of the same group (`cpu`). Every operation has two
+// phases:
 //
-//   1. The ranks agree on it over their own connections: that all have come, call the same, with the same lengths. What
-//      NCCL would answer with wrong bytes or by waiting for ever is a Failure here, and nothing has changed.
-//   2. NCCL moves the data, and the connections tell of a death meanwhile (watch.h).
+//   1. The ranks agree on it over the CPU connections: all have arrived, with the same operation and lengths.
+//      Where NCCL would return wrong bytes or hang, this throws a Failure, and no array has changed.
+//   2. NCCL moves the data, while the connections detect dead peers (watchdog.h).
 //
-// An array lies in this host's memory and is taken through the GPU in pieces (staging.h), or on the GPU, where NCCL uses
-// it as it lies; the fingerprint says which, and it is the same on all ranks. Pieces follow from lengths and the number
-// of ranks alone, so that all ranks make the same calls. What NCCL has no reduction for (bits) is done beside it.
+// An array is in host memory and goes through the GPU in pieces (staging.h), or on the GPU, where NCCL uses it
+// in place. The fingerprint states which; it is equal on all ranks. Pieces depend only on lengths and the
+// number of ranks, so that all ranks make the same calls. Bitwise reductions, which NCCL lacks, run on the CPU.
 class NcclCollectives : public Collectives {
  public:
-  // A collective. `connections` outlive it. Throws Failure.
-  NcclCollectives(std::unique_ptr<Collectives> beside, Connections& connections, const Device& device, const NcclUniqueId& id,
+  // A collective. `connections` must outlive this object. Throws Failure.
+  NcclCollectives(std::unique_ptr<Collectives> cpu, Connections& connections, const Device& device, const NcclUniqueId& id,
                   const Call& call);
   ~NcclCollectives() override;
 
@@ -41,32 +41,32 @@ class NcclCollectives : public Collectives {
   void exchange(const Call& call, const Exchange& exchange) override;
   void barrier(const Call& call) override;
 
-  // Page-locked memory, from and to which the GPU copies by itself.
+  // Page-locked memory, which the GPU copies from and to directly.
   Allocation allocate(const Call& call) override;
 
-  void wakeLocalRanks() noexcept override { beside_->wakeLocalRanks(); }
+  void wakeLocalRanks() noexcept override { cpu_->wakeLocalRanks(); }
 
   const Device& device() const { return device_; }
   const Stream& stream() const { return communicator_.stream(); }
 
-  // A message of the GPU's memory, in the order of the group's operations on both ranks, which agree on it first. Throws
-  // Failure; a Mismatch where the other rank's is of another dtype or length.
+  // A message between GPUs, in the order of the group's operations on both ranks, which agree on it first.
+  // Throws Failure: Mismatch if dtypes or lengths differ.
   void send(const Call& call, const void* data, int to);
   void receive(const Call& call, void* data, int from);
 
-  // What this group's stream is given later begins when `other` has done what it has been given by now; and the other way
-  // round.
+  // waitForStream: later work of this group's stream starts after the current work of `other`. makeStreamWait:
+  // the reverse.
   void waitForStream(CuStream other);
-  void letStreamWait(CuStream other);
+  void makeStreamWait(CuStream other);
 
-  // Between an array of this host and one on the GPU; both are as long as the fingerprint says. Not a collective.
+  // Copy between host and GPU arrays of the fingerprint's length. Not collectives.
   void copyToDevice(const Call& call, const void* host, void* onDevice);
   void copyToHost(const Call& call, const void* onDevice, void* host);
 
  private:
-  // Runs the second phase; after a Failure nothing of it is under way any more.
+  // Runs the second phase. After a Failure all of its GPU work has ended.
   void onGpu(const std::function<void()>& run);
-  void giveUp() noexcept;
+  void abandonGpuWork() noexcept;
   void awaitStream(const Call& call);
 
   bool isOnDevice(const Call& call) const { return call.fingerprint.onDevice != 0; }
@@ -84,18 +84,18 @@ class NcclCollectives : public Collectives {
 
   void agreeWith(const Call& call, int peer, int sender);
 
-  std::unique_ptr<Collectives> beside_;
+  std::unique_ptr<Collectives> cpu_;
   Connections& connections_;
   Scratch agreementScratch_;
   int rank_;
   int size_;
   const Device& device_;
-  Watch watch_;
+  Watchdog watchdog_;
   NcclCommunicator communicator_;
   Staging staging_;
   Event done_;
   DeviceMemory scratch_;
-  bool isEmptyHanded_ = true;  // nothing has been given to the GPU that may be under way
+  bool isGpuIdle_ = true;  // no GPU work of this group is pending
   bool hasLeft_ = false;
 };
 

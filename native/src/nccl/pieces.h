@@ -12,41 +12,41 @@
 
 namespace ringrun {
 
-// Bytes of a piece: long enough that launching its copies and its operation (some 20 µs) costs little beside carrying it
-// out (4 MiB at 20 GB/s: 200 µs), short enough that pieces overlap in buckets of 25 MiB.
-constexpr std::size_t kPieceBytes = 4 * 1024 * 1024;
+// Bytes of a piece: long enough that launching its copies and its operation (about 20 µs) costs little compared
+// to running them (4 MiB at 20 GB/s: 200 µs), short enough that pieces overlap in buckets of 25 MiB.
+constexpr std::size_t kGpuPieceBytes = 4 * 1024 * 1024;
 
-// Of each rank's share of a piece.
+// Minimum bytes of each rank's share of a piece.
 constexpr std::size_t kMinShareBytes = 64 * 1024;
 
-// Elements of a piece in each of `shares` arrays, which the ranks' arrays are cut into.
+// Elements of a piece if the ranks' arrays are divided into `shares` arrays.
 inline std::size_t pieceElements(DType dtype, std::size_t shares) {
-  return std::max(kPieceBytes / shares, kMinShareBytes) / bytesPerElement(dtype);
+  return std::max(kGpuPieceBytes / shares, kMinShareBytes) / bytesPerElement(dtype);
 }
 
-// Puts parts of host arrays one behind the other into a piece; each begins where GPUs like to read (16 bytes).
+// Places parts of host arrays in a piece, each aligned to 16 bytes for the GPU.
 class PieceBuilder {
  public:
   PieceBuilder(Piece& piece, DType dtype) : piece_(piece), elementBytes_(bytesPerElement(dtype)) {}
 
-  // Elements `range` of `block`; where they lie in the piece.
-  std::size_t give(const Block& block, const Range& range) {
-    const std::size_t at = place(range);
+  // Adds elements `range` of `block` and returns their offset in the piece.
+  std::size_t addInput(const Block& block, const Range& range) {
+    const std::size_t at = reserve(range);
     if (range.length() > 0) piece_.in.push_back(partOf(block, range, at));
     return at;
   }
-  std::size_t take(const Block& block, const Range& range) {
-    const std::size_t at = place(range);
+  std::size_t addOutput(const Block& block, const Range& range) {
+    const std::size_t at = reserve(range);
     if (range.length() > 0) piece_.out.push_back(partOf(block, range, at));
     return at;
   }
 
-  // Without a gap before it.
-  void giveAt(std::size_t at, const Block& block, const Range& range) {
+  // The same at a fixed offset.
+  void addInputAt(std::size_t at, const Block& block, const Range& range) {
     piece_.in.push_back(partOf(block, range, at));
     piece_.bytes = std::max(piece_.bytes, at + range.length() * elementBytes_);
   }
-  void takeAt(std::size_t at, const Block& block, const Range& range) {
+  void addOutputAt(std::size_t at, const Block& block, const Range& range) {
     piece_.out.push_back(partOf(block, range, at));
     piece_.bytes = std::max(piece_.bytes, at + range.length() * elementBytes_);
   }
@@ -54,7 +54,7 @@ class PieceBuilder {
  private:
   static constexpr std::size_t kAlignment = 16;
 
-  std::size_t place(const Range& range) {
+  std::size_t reserve(const Range& range) {
     const std::size_t at = (piece_.bytes + kAlignment - 1) / kAlignment * kAlignment;
     piece_.bytes = at + range.length() * elementBytes_;
     return at;
@@ -68,7 +68,7 @@ class PieceBuilder {
   std::size_t elementBytes_;
 };
 
-// The range of a block that is in piece `index`; empty beyond its end.
+// The range of a block in piece `index`; empty beyond its end.
 inline Range inPiece(const Block& block, std::size_t most, std::size_t index) {
   return segmentOf({0, static_cast<std::size_t>(block.count)}, most, index);
 }

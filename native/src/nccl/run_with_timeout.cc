@@ -1,4 +1,4 @@
-#include "nccl/aside.h"
+#include "nccl/run_with_timeout.h"
 
 #include <poll.h>
 
@@ -12,7 +12,7 @@
 
 namespace ringrun {
 
-bool endsWithin(Milliseconds timeout, std::function<void()> act) {
+bool runWithTimeout(Milliseconds timeout, std::function<void()> act) {
   struct End {
     Notifier notifier;
     std::atomic<bool> reached{false};
@@ -20,7 +20,8 @@ bool endsWithin(Milliseconds timeout, std::function<void()> act) {
   const auto end = std::make_shared<End>();
   std::thread([end, act = std::move(act)]() mutable {
     act();
-    // What it owns with whoever waits is theirs alone from here on, to read and to free.
+    // Releases captured state before the caller can see the end, because the caller may then read and free
+    // shared state.
     act = nullptr;
     end->reached.store(true, std::memory_order_release);
     end->notifier.notify();

@@ -6,8 +6,9 @@
 
 namespace ringrun {
 
-// Calls what may never return on a thread of its own, and waits for its end, for `timeout` at most. False: it goes on by
-// itself, so it must own all that it uses. For those calls of a library that have no deadline; must not throw.
-bool endsWithin(Milliseconds timeout, std::function<void()> act);
+// Calls `act` on a separate thread and waits for at most `timeout`. Returns false if it has not returned; it
+// then continues, so it must own everything that it uses. For library calls without a deadline. `act` must not
+// throw.
+bool runWithTimeout(Milliseconds timeout, std::function<void()> act);
 
 }  // namespace ringrun

@@ -14,7 +14,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Files that there are: a pattern without one adds nothing.
+// Adds the files that match a pattern, if any.
 void addMatches(Names& names, const std::string& pattern) {
   glob_t found{};
   if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
@@ -23,7 +23,7 @@ void addMatches(Names& names, const std::string& pattern) {
   ::globfree(&found);
 }
 
-// What is installed for Python lies beside the interpreter's version: python3.10, python3.12.
+// pip installs into a folder with the interpreter's version: python3.10, python3.12.
 void addPythonPackages(Names& names, const std::string& root) {
   for (const char* const packages : {"site-packages", "dist-packages"}) {
     addMatches(names, root + "/lib/python3*/" + packages + "/nvidia/nccl/lib/libnccl.so.2");

@@ -5,14 +5,14 @@
 
 namespace ringrun {
 
-// Where libcuda.so.1, the driver, is looked for, in this order: the file that RINGRUN_CUDA_LIBRARY names, and nothing
-// else; or what the dynamic loader finds (LD_LIBRARY_PATH, ld.so.cache, the system's folders), and then the folders that
-// container runtimes and WSL mount it into.
+// Places to search for libcuda.so.1, the driver: only the file in RINGRUN_CUDA_LIBRARY if that is set; else the
+// dynamic loader's (LD_LIBRARY_PATH, ld.so.cache, system folders), then the folders into which container
+// runtimes and WSL mount it.
 std::vector<std::string> cudaCandidates();
 
-// Where libnccl.so.2 is looked for: the file that RINGRUN_NCCL_LIBRARY names, and nothing else; or what the dynamic
-// loader finds, and then $NCCL_HOME/lib, $CONDA_PREFIX/lib, $CUDA_HOME/lib64, /usr/local/cuda/lib64, and what pip has
-// installed (nvidia-nccl-cu*: site-packages/nvidia/nccl/lib) in $VIRTUAL_ENV, $CONDA_PREFIX, /usr/local and /usr.
+// Places to search for libnccl.so.2: only the file in RINGRUN_NCCL_LIBRARY if that is set; else the dynamic
+// loader's, then $NCCL_HOME/lib, $CONDA_PREFIX/lib, $CUDA_HOME/lib64, /usr/local/cuda/lib64, and pip packages
+// (nvidia-nccl-cu*: site-packages/nvidia/nccl/lib) in $VIRTUAL_ENV, $CONDA_PREFIX, /usr/local and /usr.
 std::vector<std::string> ncclCandidates();
 
 }  // namespace ringrun

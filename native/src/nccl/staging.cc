@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "base/wait.h"
-#include "nccl/spare_memory.h"
+#include "nccl/memory_pool.h"
 
 namespace ringrun {
 namespace {
 
-// One on its way in, one at work, one on its way out.
+// One piece being copied in, one in operation, one being copied out.
 constexpr std::size_t kSlots = 3;
 
-// Slots grow by doubling, so that a few operations of growing lengths do not allocate every time: that stops the GPU.
+// Slots grow by doubling, because every allocation stops the GPU.
 constexpr std::size_t kLeastSlotBytes = 64 * 1024;
 
 std::size_t roomFor(std::size_t bytes) {
@@ -29,14 +29,14 @@ bool continues(const HostPart& one, const HostPart& next) {
 
 }  // namespace
 
-Staging::Staging(const Device& device, const Watch& watch, NcclCommunicator& communicator)
-    : device_(device), watch_(watch), communicator_(communicator), in_(device), out_(device) {}
+Staging::Staging(const Device& device, const Watchdog& watchdog, NcclCommunicator& communicator)
+    : device_(device), watchdog_(watchdog), communicator_(communicator), in_(device), out_(device) {}
 
 Staging::~Staging() {
   for (const auto& slot : slots_) release(*slot);
 }
 
-void Staging::carryOut(const Call& call, std::size_t count, const std::function<Piece(std::size_t index)>& pieceAt) {
+void Staging::run(const Call& call, std::size_t count, const std::function<Piece(std::size_t index)>& pieceAt) {
   while (slots_.size() < std::min(count, kSlots)) slots_.push_back(std::make_unique<Slot>(device_));
   const std::size_t slots = slots_.size();
   for (std::size_t index = 0; index < count; ++index) {
@@ -47,10 +47,10 @@ void Staging::carryOut(const Call& call, std::size_t count, const std::function<
   for (std::size_t index = count - std::min(count, slots); index < count; ++index) finish(call, *slots_[index % slots]);
 }
 
-// Nothing of the slot is under way.
+// No work of the slot is pending.
 void Staging::begin(const Call& call, Slot& slot, const Piece& piece) {
   device_.makeCurrent();
-  makeRoom(slot, piece.bytes);
+  reserve(slot, piece.bytes);
   copyIn(slot, piece);
   in_.record(slot.arrived);
   communicator_.stream().waitFor(slot.arrived);
@@ -60,10 +60,10 @@ void Staging::begin(const Call& call, Slot& slot, const Piece& piece) {
   out_.waitFor(slot.operated);
   copyOut(slot, piece);
   out_.record(slot.left);
-  out_.notifyWhenDone(watch_.notifier());
+  out_.notifyWhenDone(watchdog_.notifier());
 }
 
-// The parts as the GPU copies them: in page-locked memory, where localRanks of one allocation are one.
+// The parts for the GPU to copy: in page-locked memory, where adjacent parts of one allocation are merged.
 std::vector<HostPart> Staging::joined(const Slot& slot, const std::vector<HostPart>& parts) {
   std::vector<HostPart> copies;
   for (HostPart part : parts) {
@@ -93,28 +93,28 @@ void Staging::copyOut(Slot& slot, const Piece& piece) const {
 }
 
 void Staging::finish(const Call& call, Slot& slot) {
-  watch_.until(call, [&] { return communicator_.isSettled() && slot.left.hasPassed(); }, kLivenessInterval);
+  watchdog_.waitUntil(call, [&] { return communicator_.isSettled() && slot.left.hasPassed(); }, kLivenessInterval);
   device_.makeCurrent();
   for (const HostPart& part : slot.toCopyOut) std::memcpy(part.host, slot.pinned.data() + part.at, part.bytes);
   slot.toCopyOut.clear();
 }
 
-void Staging::makeRoom(Slot& slot, std::size_t bytes) const {
+void Staging::reserve(Slot& slot, std::size_t bytes) const {
   if (slot.onDevice.bytes() >= bytes && slot.pinned.bytes() >= bytes) return;
   const std::size_t room = roomFor(bytes);
   release(slot);
-  slot.onDevice = takeMemory<DeviceMemory>(device_, room);
-  slot.pinned = takeMemory<PinnedMemory>(device_, room);
+  slot.onDevice = acquireMemory<DeviceMemory>(device_, room);
+  slot.pinned = acquireMemory<PinnedMemory>(device_, room);
 }
 
 void Staging::release(Slot& slot) const {
-  SpareMemory<DeviceMemory>::ofProcess().keep(device_, std::exchange(slot.onDevice, {}));
-  SpareMemory<PinnedMemory>::ofProcess().keep(device_, std::exchange(slot.pinned, {}));
+  MemoryPool<DeviceMemory>::ofProcess().release(device_, std::exchange(slot.onDevice, {}));
+  MemoryPool<PinnedMemory>::ofProcess().release(device_, std::exchange(slot.pinned, {}));
 }
 
-void Staging::awaitQuiet(Milliseconds timeout) noexcept {
+void Staging::awaitIdle(Milliseconds timeout) noexcept {
   const Deadline deadline = Deadline::after(static_cast<double>(timeout.count()));
-  // Behind everything: a piece that failed half-way has recorded no end of its own.
+  // After all other work, because a piece that failed half-way has recorded no event at its end.
   if (!slots_.empty()) {
     static_cast<void>(failureOf([&] {
       device_.makeCurrent();
@@ -125,7 +125,7 @@ void Staging::awaitQuiet(Milliseconds timeout) noexcept {
   const auto isQuiet = [&] {
     return std::all_of(slots_.begin(), slots_.end(), [](const auto& slot) {
       bool passed = true;
-      // An error is an end, too: nothing runs in a broken context.
+      // An error also ends the wait: nothing runs in a broken context.
       static_cast<void>(failureOf([&] { passed = slot->arrived.hasPassed() && slot->left.hasPassed(); }));
       return passed;
     });

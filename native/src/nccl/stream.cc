@@ -36,7 +36,7 @@ Stream::Stream(const Device& device) : device_(device) {
   cuda.call(cuda.streamCreate, device.name(), &handle_, kStreamNonBlocking);
 }
 
-// Does not wait: what the stream has been given still runs, and then the driver frees it.
+// Does not wait: the stream's work still runs, and the driver frees the stream afterwards.
 Stream::~Stream() {
   if (!failureOf([&] { device_.makeCurrent(); })) Cuda::ofProcess().streamDestroy(handle_);
 }
@@ -71,17 +71,17 @@ void Stream::waitFor(const Event& event) const {
   cuda.call(cuda.streamWaitEvent, device_.name(), handle_, event.handle(), 0u);
 }
 
-// The notifier is given to the driver, whose call may come after allRanks here is gone; where it never comes, some bytes and
-// two descriptors are lost with the GPU's context.
+// The driver's callback owns a reference to the notifier, because it may run after all other owners are gone.
+// If it never runs, some bytes and two descriptors leak with the GPU's context.
 void Stream::notifyWhenDone(std::shared_ptr<const Notifier> notifier) const {
   const Cuda& cuda = Cuda::ofProcess();
-  auto given = std::make_unique<std::shared_ptr<const Notifier>>(std::move(notifier));
+  auto sent = std::make_unique<std::shared_ptr<const Notifier>>(std::move(notifier));
   const CuHostFunction ring = [](void* data) {
-    const std::unique_ptr<std::shared_ptr<const Notifier>> taken(static_cast<std::shared_ptr<const Notifier>*>(data));
-    (*taken)->notify();
+    const std::unique_ptr<std::shared_ptr<const Notifier>> received(static_cast<std::shared_ptr<const Notifier>*>(data));
+    (*received)->notify();
   };
-  cuda.call(cuda.launchHostFunction, device_.name(), handle_, ring, static_cast<void*>(given.get()));
-  static_cast<void>(given.release());
+  cuda.call(cuda.launchHostFunction, device_.name(), handle_, ring, static_cast<void*>(sent.get()));
+  static_cast<void>(sent.release());
 }
 
 }  // namespace ringrun

@@ -7,7 +7,7 @@
 
 namespace ringrun {
 
-// A point in the work of a stream.
+// A point in the work of a stream (cuEvent).
 class Event {
  public:
   explicit Event(const Device& device);
@@ -15,8 +15,8 @@ class Event {
   Event& operator=(const Event&) = delete;
   ~Event();
 
-  // Whether the stream has come to where it was recorded last; true before the first time. Throws Failure for an error of
-  // what came before it.
+  // True if the stream has passed the last recorded point, or if none was recorded. Throws Failure if earlier
+  // work failed.
   bool hasPassed() const;
 
   CuEvent handle() const { return handle_; }
@@ -26,8 +26,7 @@ class Event {
   CuEvent handle_ = nullptr;
 };
 
-// Work that a GPU does in the order in which it was given; what is given here never waits. The device is current, and
-// outlives it.
+// A GPU stream. Its functions enqueue work and never wait. The device must be current and outlive the stream.
 class Stream {
  public:
   explicit Stream(const Device& device);
@@ -42,11 +41,11 @@ class Stream {
 
   void record(const Event& event) const;
 
-  // What follows begins when `event` has passed on its own stream, as it is recorded now.
+  // Later work of this stream starts after the currently recorded point of `event`.
   void waitFor(const Event& event) const;
 
-  // Rings when everything given so far is done, on a thread of the driver. Not after an error, which Event::hasPassed()
-  // tells: so nobody may rely on the notifier alone.
+  // Notifies, on a thread of the driver, when all current work is done. Not called after an error, which
+  // Event::hasPassed() reports: so check that too.
   void notifyWhenDone(std::shared_ptr<const Notifier> notifier) const;
 
   CuStream handle() const { return handle_; }

@@ -1,4 +1,4 @@
-#include "nccl/watch.h"
+#include "nccl/watchdog.h"
 
 #include <utility>
 #include <vector>
@@ -8,37 +8,37 @@
 namespace ringrun {
 namespace {
 
-// A peer that is gone may have done its part before: what it sent is on its way.
+// A dead peer may have completed its part: data in transit still arrives within this time.
 constexpr Milliseconds kGraceAfterDeath{300};
 
-// NCCL notices the death of a peer by its own sockets, often before the connections here do.
+// NCCL often detects the death of a peer before the control connections do.
 constexpr Milliseconds kCauseTimeout{1000};
 
 constexpr Milliseconds kIntervalInTrouble{10};
 
 }  // namespace
 
-// Whatever is thrown is thrown from here: in a catch block a runner may not sleep.
-void Watch::until(const Call& call, const IsOver& isOver, Milliseconds interval) const {
+// Rethrows from here, because a fiber must not sleep in a catch block.
+void Watchdog::waitUntil(const Call& call, const IsDone& isDone, Milliseconds interval) const {
   const auto since = Clock::now();
   std::optional<Failure> trouble;
   std::optional<Failure> death;
-  std::optional<Clock::time_point> giveUpAt;
+  std::optional<Clock::time_point> abortAt;
   for (;;) {
     notifier_->clear();
     bool over = false;
-    if (!trouble) trouble = failureOf([&] { over = isOver(); });
+    if (!trouble) trouble = failureOf([&] { over = isDone(); });
     if (over) return;
     throwIfEnded(call, since);
-    if (!death) death = deathOfPeer(call);
+    if (!death) death = failureOfPeer(call);
     if (death && trouble) throw Failure(*death);
-    if ((death || trouble) && !giveUpAt) giveUpAt = Clock::now() + (death ? kGraceAfterDeath : kCauseTimeout);
-    if (giveUpAt && Clock::now() >= *giveUpAt) throw Failure(death ? *death : *trouble);
-    sleep(call, giveUpAt ? kIntervalInTrouble : interval);
+    if ((death || trouble) && !abortAt) abortAt = Clock::now() + (death ? kGraceAfterDeath : kCauseTimeout);
+    if (abortAt && Clock::now() >= *abortAt) throw Failure(death ? *death : *trouble);
+    sleep(call, abortAt ? kIntervalInTrouble : interval);
   }
 }
 
-void Watch::throwIfEnded(const Call& call, Clock::time_point since) const {
+void Watchdog::throwIfEnded(const Call& call, Clock::time_point since) const {
   ControlMesh& mesh = connections_.mesh();
   mesh.receive();
   mesh.throwIfFailedBy(call.fingerprint.sequence);
@@ -46,14 +46,14 @@ void Watch::throwIfEnded(const Call& call, Clock::time_point since) const {
     throw Failure(FailureCode::Closed, {}, "the group was destroyed while this operation was running");
   }
   if (call.deadline.passed()) throw timeoutOf(call);
-  // Those who are told can say at their own timeout that this rank was here.
+  // The other ranks can then report at their own timeout that this rank was here.
   const auto waited = Clock::now() - since;
   if (waited >= kLivenessInterval) mesh.sendStatus(call.fingerprint);
   mesh.reportWait(call, waited, [&] { return timeoutOf(call).ranks; });
 }
 
-// Ranks that take their leave together may have left while others still do.
-std::optional<Failure> Watch::deathOfPeer(const Call& call) const {
+// In destroy, some ranks leave before others.
+std::optional<Failure> Watchdog::failureOfPeer(const Call& call) const {
   const ControlMesh& mesh = connections_.mesh();
   const bool isFarewell = call.fingerprint.op == Op::Destroy;
   for (int peer = 0; peer < connections_.size(); ++peer) {
@@ -63,9 +63,9 @@ std::optional<Failure> Watch::deathOfPeer(const Call& call) const {
   return std::nullopt;
 }
 
-// All ranks had begun the operation. Missing are those who did not say that they wait in it too; where all have, nobody is
+// All ranks have begun the operation. Missing are those without a STATUS of it; if all have sent it, no rank is
 // known to be at fault.
-Failure Watch::timeoutOf(const Call& call) const {
+Failure Watchdog::timeoutOf(const Call& call) const {
   const ControlMesh& mesh = connections_.mesh();
   std::vector<InvolvedRank> others;
   std::vector<InvolvedRank> silent;
@@ -79,7 +79,7 @@ Failure Watch::timeoutOf(const Call& call) const {
                  "all ranks started it, but NCCL did not complete it on this GPU");
 }
 
-void Watch::sleep(const Call& call, Milliseconds interval) const {
+void Watchdog::sleep(const Call& call, Milliseconds interval) const {
   std::vector<pollfd> interests{{notifier_->fd(), POLLIN, 0}};
   connections_.mesh().addInterests(interests);
   pollSockets(interests.data(), interests.size(), call.deadline.leftWithin(interval));

@@ -10,27 +10,27 @@
 
 namespace ringrun {
 
-// Waits for a GPU, as every wait of this library does (base/wait.h), and looks out for what ends the wait otherwise: a
-// peer's death, its failure, the deadline, an error of NCCL, this process leaving. NCCL itself waits for a dead peer for
-// ever, so it is the connections between the ranks that tell.
-class Watch {
+// Waits for GPU work through base/wait.h, and also ends the wait at a peer's death or failure, the deadline, an
+// NCCL error, or destruction of the group. NCCL itself waits forever for a dead peer, so the control
+// connections detect it.
+class Watchdog {
  public:
-  // `connections` outlive it.
-  explicit Watch(Connections& connections) : connections_(connections), notifier_(std::make_shared<Notifier>()) {}
+  // `connections` must outlive this object.
+  explicit Watchdog(Connections& connections) : connections_(connections), notifier_(std::make_shared<Notifier>()) {}
 
-  // Rung when there may be something to look at.
+  // Notified when the condition may have changed.
   const std::shared_ptr<const Notifier>& notifier() const { return notifier_; }
 
-  // What is asked at every wake-up: whether the wait is over. Throws Failure for an error of the GPU or of NCCL.
-  using IsOver = std::function<bool()>;
+  // Condition checked at every wake-up. Throws Failure for an error of the GPU or of NCCL.
+  using IsDone = std::function<bool()>;
 
-  // Returns when it is over; looks at least every `interval`. Throws Failure: PeerDied rather than whatever NCCL reports
-  // of the same death.
-  void until(const Call& call, const IsOver& isOver, Milliseconds interval) const;
+  // Waits until `isDone` returns true; checks at least every `interval`. Throws Failure: PeerDied rather than
+  // NCCL's report of the same death.
+  void waitUntil(const Call& call, const IsDone& isDone, Milliseconds interval) const;
 
  private:
   void throwIfEnded(const Call& call, Clock::time_point since) const;
-  std::optional<Failure> deathOfPeer(const Call& call) const;
+  std::optional<Failure> failureOfPeer(const Call& call) const;
   Failure timeoutOf(const Call& call) const;
   void sleep(const Call& call, Milliseconds interval) const;
 

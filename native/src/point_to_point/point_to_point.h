@@ -111,10 +111,10 @@ class PointToPoint {
   std::map<int, Channel> outgoing_;
   std::map<int, Channel> incoming_;
   std::uint64_t sent_ = 0;
-  std::map<std::uint64_t, Posted> sends_;         // by message number
-  std::list<Posted> receives_;                    // posted, without a matching message
-  std::map<MessageId, Posted> arriving_;           // receives whose elements are being received
-  std::list<UnexpectedMessage> unexpected_;                  // without a matching receive
+  std::map<std::uint64_t, Posted> sends_;    // by message number
+  std::list<Posted> receives_;               // posted, without a matching message
+  std::map<MessageId, Posted> arriving_;     // receives whose elements are being received
+  std::list<UnexpectedMessage> unexpected_;  // without a matching receive
   Fingerprint failedFingerprint_;
   double failedTimeoutMs_ = 0;
 };

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <cstring>
 
-// The two floating-point formats of 16 bits, one element at a time, in plain C++: what the instructions of processors
-// (instruction_sets.h) have to equal bit for bit. Widening to float32 is exact. Narrowing rounds to nearest, ties to
-// even, and overflows to infinity. Both keep a NaN's sign and as much of its payload as fits, and make it quiet where
-// processors do.
+// The two 16-bit floating-point formats, one element at a time in plain C++: the reference that the processor
+// instructions (instruction_sets.h) match bit for bit. Widening to float32 is exact. Narrowing rounds to
+// nearest, ties to even, and overflows to infinity. Both keep a NaN's sign and as much of its payload as fits,
+// and make it quiet if the instructions do.
 
 namespace ringrun {
 
@@ -48,12 +48,12 @@ struct Float16 {
  private:
   static RINGRUN_INLINE std::uint32_t narrowedMagnitude(std::uint32_t magnitude) {
     if (magnitude > 0x7f800000u) return 0x7e00u | (magnitude >> 13 & 0x03ffu);
-    // From 65,520, which lies half way between the largest float16 and what would follow.
+    // From 65,520, halfway between the largest float16 and the next value.
     if (magnitude >= 0x477ff000u) return 0x7c00u;
-    // Below 2^-14. The unit in the last place of numbers from 0.5 is 2^-24, as that of subnormals: the sum rounds where
-    // they do.
+    // Below 2^-14. The unit in the last place of floats from 0.5 is 2^-24, as for subnormals: the addition
+    // rounds correctly.
     if (magnitude < 0x38800000u) return bitsOf(floatOf(magnitude) + 0.5f) - bitsOf(0.5f);
-    // A carry out of the fraction goes where it belongs, into the exponent.
+    // A carry out of the fraction correctly increments the exponent.
     const std::uint32_t isOdd = magnitude >> 13 & 1u;
     return (magnitude - kRebias + 0x0fffu + isOdd) >> 13;
   }
@@ -67,7 +67,7 @@ struct BFloat16 {
     const std::uint32_t bits = bitsOf(value);
     const std::uint32_t isOdd = bits >> 16 & 1u;
     const std::uint32_t rounded = bits + 0x7fffu + isOdd;
-    // A payload in the lower half alone would vanish and leave an infinity; a carry could leave anything.
+    // A payload only in the lower half would become an infinity, and a carry could change the sign or exponent.
     const std::uint32_t quiet = bits | 0x00400000u;
     return static_cast<std::uint16_t>(((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded) >> 16);
   }

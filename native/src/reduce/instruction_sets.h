@@ -15,21 +15,21 @@
 #include "reduce/kernels.h"
 #include "reduce/vectorised.h"
 
-// Instruction sets: functions that differ in nothing but their attribute, the width of the vectors, and the instruction
-// that converts float16. Each has
+// Instruction sets: functions that differ only in their attribute, the width of the vectors, and the conversion
+// instruction of float16. Each has
 //
-//   run<T, Operator>(reduction)     elements of T are reduced as they are
-//   widen<Format>(from, to, count)  16-bit elements to float32
-//   narrow<Format>(from, to, count) and back
+//   run<T, Operator>(reduction)     reduces elements of T
+//   widen<Format>(from, to, count)  converts 16-bit elements to float32
+//   narrow<Format>(from, to, count) converts them back
 //
-// Conversions are functions of their own, called for many elements at once: unlike the bodies in vectorised.h they use
-// intrinsics, which compilers inline only into functions that carry the instruction set's attribute themselves.
+// Conversions are separate functions for many elements at once: unlike the bodies in vectorised.h they use
+// intrinsics, which compilers inline only into functions with the instruction set's attribute.
 
 namespace ringrun {
 
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
-// From element `begin`. Compilers make vectors of the loops over bfloat16, which is shifts, adds and one selection.
+// From element `begin`. Compilers vectorise the loops over bfloat16: shifts, additions and one selection.
 template <typename Format>
 RINGRUN_INLINE void widenOneByOne(const std::uint16_t* from, float* to, std::size_t begin, std::size_t count) {
   for (std::size_t i = begin; i < count; ++i) to[i] = Format::widened(from[i]);
@@ -59,8 +59,8 @@ struct Plain {
 
 #if defined(__x86_64__)
 
-// What the processor has is asked of the processor: __builtin_cpu_supports is a question to the compiler's library, and that of zig has no answer.
-// Bits by Intel's Software Developer's Manual, volume 2A, CPUID.
+// Queries CPUID, because __builtin_cpu_supports needs the compiler's run-time library, which zig's lacks. Bits:
+// Intel's Software Developer's Manual, volume 2A, CPUID.
 
 enum class Register { Ebx, Ecx };
 
@@ -70,7 +70,7 @@ inline bool cpuHas(unsigned leaf, Register where, unsigned bits) {
   return ((where == Register::Ebx ? ebx : ecx) & bits) == bits;
 }
 
-// Whether the operating system saves these registers when it changes threads (XCR0).
+// Register sets that the operating system saves when it switches threads (XCR0).
 inline bool systemKeeps(std::uint64_t registers) {
   constexpr unsigned kOsxsave = 1u << 27;
   if (!cpuHas(1, Register::Ecx, kOsxsave)) return false;
@@ -79,7 +79,7 @@ inline bool systemKeeps(std::uint64_t registers) {
   return ((static_cast<std::uint64_t>(high) << 32 | low) & registers) == registers;
 }
 
-// 128 bits are in the base line of x86-64; conversions of float16 are not.
+// 128-bit vectors are part of the x86-64 baseline; conversions of float16 are not.
 struct Sse2 : Plain {
   template <typename T, typename Operator>
   static void run(const Reduction& reduction) {
@@ -87,13 +87,13 @@ struct Sse2 : Plain {
   }
 };
 
-// Rounds to nearest, ties to even, whatever the thread's rounding mode is.
+// Rounds to nearest, ties to even, independent of the thread's rounding mode.
 constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
 struct Avx2 {
 #define RINGRUN_AVX2 __attribute__((target("avx2,f16c")))
 
-  // Every processor that has AVX2 has F16C, but a hypervisor may hide it.
+  // Every processor with AVX2 has F16C, but a hypervisor may hide it.
   static bool isHere() {
     constexpr std::uint64_t kRegisters = 0x6;  // of 128 and 256 bits
     return cpuHas(1, Register::Ecx, 1u << 29) && cpuHas(7, Register::Ebx, 1u << 5) && systemKeeps(kRegisters);
@@ -132,7 +132,7 @@ struct Avx2 {
 };
 
 struct Avx512 {
-// BW has the operations on bytes, DQ the product of 64-bit integers.
+// BW: operations on bytes. DQ: 64-bit integer multiplication.
 #define RINGRUN_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq")))
 
   static bool isHere() {
@@ -140,8 +140,8 @@ struct Avx512 {
     return cpuHas(7, Register::Ebx, 1u << 16 | 1u << 17 | 1u << 30) && systemKeeps(kRegisters);
   }
 
-  // The forms without a mask make GCC 12 warn of its own header (a register that is deliberately not initialized). This
-  // mask costs nothing: it is compiled away.
+  // GCC 12 warns about its own header in the forms without a mask (a deliberately uninitialised register).
+  // Compilers remove this mask.
   static constexpr __mmask16 kAllLanes = 0xffff;
 
   template <typename T, typename Operator>
@@ -178,7 +178,8 @@ struct Avx512 {
 
 #elif defined(__aarch64__)
 
-// In the base line of arm64, conversions of float16 too. They round as the thread does: to nearest, ties to even.
+// Part of the arm64 baseline, with float16 conversions, which use the thread's rounding mode: to nearest, ties
+// to even.
 struct Neon {
   template <typename T, typename Operator>
   static void run(const Reduction& reduction) {

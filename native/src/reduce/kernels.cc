@@ -10,7 +10,7 @@
 namespace ringrun {
 namespace {
 
-// How to reduce floating-point numbers with an operator: as they are, or widened.
+// Selects how an operator reduces floating-point numbers: directly or widened.
 
 template <typename Set, typename T>
 struct AsTheyAre {
@@ -40,8 +40,8 @@ ReductionKernel floatingPointKernel(ReduceOp op) {
   return nullptr;
 }
 
-// Sums and products of signed integers wrap around to the bits of the unsigned ones, where that is no undefined
-// behaviour. Only the order needs the sign.
+// Sums and products of signed integers use the unsigned type, whose overflow is defined and gives the same
+// bits. Only comparisons need the sign.
 template <typename Set, typename T>
 ReductionKernel integerKernel(ReduceOp op) {
   using Bits = std::make_unsigned_t<T>;

@@ -9,11 +9,11 @@
 
 namespace ringrun {
 
-// Elements that are widened at a time: two blocks of float32, 4 KiB, stay in the L1 cache beside what is read and
-// written. With half or twice as many it is 10 to 20% slower.
+// Elements widened at a time: two float32 blocks of 4 KiB fit into the L1 cache with the inputs and outputs.
+// Half or twice as many are 10 to 20% slower.
 constexpr std::size_t kWidenedBlock = 512;
 
-// result ← (result ∘ term) with the kernel of float32.
+// result ← (result ∘ term), with the float32 kernel.
 template <typename Set, typename Operator>
 void combineWidened(float* result, const float* term, std::size_t count) {
   const void* const inputs[] = {result, term};
@@ -28,8 +28,8 @@ void divideWidened(float* result, std::size_t count, std::size_t divisor) {
   Set::template run<float, Sum>({inputs, 1, outputs, 1, count, divisor});
 }
 
-// Elements of 16 bits: widened to float32, reduced as float32 in the order of the inputs, and rounded once, at the end.
-// An output that is an input too is written only after its block has been read.
+// Reduces 16-bit elements: widens to float32, reduces in the order of the inputs, and rounds once, at the end.
+// An output that is also an input is written only after its block has been read.
 template <typename Set, typename Format, typename Operator>
 void reduceWidened(const Reduction& r) {
   alignas(64) float result[kWidenedBlock];

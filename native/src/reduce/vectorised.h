@@ -5,16 +5,16 @@
 
 #include "reduce/kernels.h"
 
-// One body for every element type, operator and vector width: it is inlined into functions that carry the instruction
-// set as an attribute (instruction_sets.h), so that no flag is needed per file and no inline function of a library is compiled
-// for a processor that may not be there.
+// One body for every element type, operator and vector width, inlined into functions with the instruction set
+// as an attribute (instruction_sets.h). So no file needs its own flags, and no library inline function is
+// compiled for instructions that the processor may lack.
 
 namespace ringrun {
 
 #define RINGRUN_INLINE inline __attribute__((always_inline))
 
-// The operators: left ← left ∘ right, of one element T or of a vector V of them. Operands are references, since how a
-// vector is passed by value depends on the instruction set.
+// The operators: left ← left ∘ right, of one element T or of a vector V of them. Operands are references,
+// because passing vectors by value depends on the instruction set.
 
 struct Sum {
   template <typename T, typename V>
@@ -30,7 +30,7 @@ struct Product {
   }
 };
 
-// A NaN on the left stays, since nothing is less or greater than it; one on the right has to be asked for.
+// A NaN on the left stays, because comparisons with it are false. One on the right needs a test.
 struct Min {
   template <typename T, typename V>
   static RINGRUN_INLINE void apply(V& left, const V& right) {
@@ -74,7 +74,7 @@ struct BitwiseXor {
   }
 };
 
-// `Lanes` elements side by side; one is the element itself.
+// A vector of `Lanes` elements; with one lane, the element itself.
 template <typename T, std::size_t Lanes>
 struct VectorOf {
   typedef T Type __attribute__((vector_size(Lanes * sizeof(T))));
@@ -85,8 +85,8 @@ struct VectorOf<T, 1> {
   using Type = T;
 };
 
-// Where arrays begin. Of a fixed count they are copied: what is stored to an array might otherwise change where the next
-// one begins, for all that the compiler knows, and every pointer would be loaded anew for every vector.
+// The start addresses of arrays. Addresses of a fixed count are copied to locals: otherwise the compiler
+// assumes that a store to an array may change them, and reloads every pointer for every vector.
 template <typename Pointer, std::size_t Count>
 struct Beginnings {
   explicit RINGRUN_INLINE Beginnings(const Pointer* given) {
@@ -105,8 +105,8 @@ struct Beginnings<Pointer, 0> {
   const Pointer* pointers;
 };
 
-// Reduces vectors at one place of every input, from element `begin` for as long as whole vectors are left; returns
-// where it ended. Counts are fixed, or 0: as many as the reduction says.
+// Reduces one vector of every input at a time, from element `begin` while whole vectors remain, and returns the
+// end. Counts are compile-time constants, or 0 for those of the reduction.
 template <typename T, typename Operator, std::size_t Lanes, std::size_t Inputs, std::size_t Outputs>
 RINGRUN_INLINE std::size_t reduceVectors(const Reduction& r, std::size_t begin) {
   using Vector = typename VectorOf<T, Lanes>::Type;
@@ -141,7 +141,7 @@ RINGRUN_INLINE void reduceRange(const Reduction& r) {
   reduceVectors<T, Operator, 1, Inputs, Outputs>(r, done);
 }
 
-// With vectors of `Bytes`; sizeof(T): one element after the other.
+// Vectors of `Bytes` bytes; sizeof(T) for single elements.
 template <std::size_t Bytes, typename T, typename Operator>
 RINGRUN_INLINE void reduceWithVectors(const Reduction& r) {
   constexpr std::size_t kLanes = Bytes / sizeof(T);

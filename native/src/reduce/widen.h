@@ -6,15 +6,15 @@
 
 namespace ringrun {
 
-// float16 and bfloat16 are reduced in float32. An algorithm that passes partial results from rank to rank passes them
-// as float32, or they would be rounded once per step.
+// float16 and bfloat16 are reduced in float32. Algorithms that send partial results send them as float32, to
+// round only once.
 bool isReducedInFloat32(DType dtype);
 
-// `count` elements of a dtype for which that is so, to float32: exact.
+// Converts `count` elements of such a dtype to float32; exact.
 void widen(DType dtype, const void* from, float* to, std::size_t count);
 
-// And back: rounded to nearest, ties to even; beyond the largest number lies infinity, and a NaN stays one. The arrays
-// of neither function overlap, and need no alignment beyond their elements'.
+// Converts back: rounds to nearest, ties to even; values beyond the largest number become infinity, and NaN
+// stays NaN. For both functions: arrays must not overlap, and alignment is that of one element.
 void narrow(DType dtype, const float* from, void* to, std::size_t count);
 
 }  // namespace ringrun

@@ -16,9 +16,9 @@ namespace ringrun {
 
 constexpr std::uint16_t kWireVersion = 3;
 
-constexpr std::uint32_t kHelloMagic = 0x31485252;    // "RRH1"
-constexpr std::uint32_t kControlMagic = 0x31435252;  // "RRC1"
-constexpr std::uint32_t kDataMagic = 0x31445252;     // "RRD1"
+constexpr std::uint32_t kHelloMagic = 0x31485252;         // "RRH1"
+constexpr std::uint32_t kControlMagic = 0x31435252;       // "RRC1"
+constexpr std::uint32_t kDataMagic = 0x31445252;          // "RRD1"
 constexpr std::uint32_t kPointToPointMagic = 0x31505252;  // "RRP1"
 
 constexpr std::size_t kTokenBytes = 16;
@@ -80,7 +80,7 @@ struct DataHeader {
   std::uint32_t magic = kDataMagic;
   std::uint32_t part = 0;  // number of earlier messages to this rank in this operation and team
   Fingerprint fingerprint;
-  std::uint64_t bytes = 0;  // bytes that follow
+  std::uint64_t bytes = 0;      // bytes that follow
   std::uint32_t processor = 0;  // on which the sender ran; used by ranks on the same machine
   std::uint32_t reserved = 0;
 };

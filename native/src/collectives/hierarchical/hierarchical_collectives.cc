@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "collectives/agreement.h"
+#include "collectives/lengths.h"
 #include "collectives/tcp/agree.h"
 #include "collectives/tcp/all_reduce.h"
 #include "collectives/tcp/broadcast.h"
@@ -12,7 +12,7 @@
 namespace ringrun {
 namespace {
 
-// Up to this size one connection per host is enough, and fewer messages are faster.
+// Up to this size one connection for each host suffices, and fewer messages are faster.
 constexpr std::size_t kOneOwnerBytes = 64 * 1024;
 
 void narrowRange(DType dtype, const void* from, void* to, const Range& range) {
@@ -41,7 +41,7 @@ Algorithm HierarchicalCollectives::choose(Op op, DType dtype, std::uint64_t byte
   return chooseAlgorithm({op, Medium::Tcp, dtype, bytes, topology_.hosts()}, std::nullopt);
 }
 
-// Ranks that carry a share: as many on each host as the smallest one has.
+// The number of shares: the number of ranks on the smallest host.
 Shares HierarchicalCollectives::sharesOf(DType dtype, std::size_t count) const {
   const bool isSmall = count * bytesPerElement(dtype) <= kOneOwnerBytes;
   return {isSmall ? 1 : topology_.minRanksOnHost(), dtype, count};
@@ -55,7 +55,7 @@ Team HierarchicalCollectives::teamAt(int place) const {
   return team;
 }
 
-// The root is its host's leader.
+// One leader for each host; the root leads its own.
 Team HierarchicalCollectives::leadersFor(int root) const {
   Team leaders = teamAt(0);
   leaders[static_cast<std::size_t>(topology_.hostOf(root))] = root;
@@ -67,16 +67,16 @@ void HierarchicalCollectives::allReduce(const Call& call, void* data) {
   combine(call, data, static_cast<std::size_t>(call.fingerprint.count));
 }
 
-// That all agree is known, before anybody's array changes, to each rank that has combined a range of its share across
-// hosts: its localRanks had arrived, and so had those of every rank in its team. While a range travels between hosts,
-// the next one is reduced inside the host, and the one before spread in it.
+// When a rank has combined a range of its share across hosts, all ranks agree: the ranks of its host had
+// arrived, and so had those of every rank in its team. While a range is sent between hosts, the next one is
+// reduced inside the host, and the previous one is written to its arrays.
 void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t count) {
   const Shares shares = sharesOf(call.fingerprint.dtype, count);
   const std::size_t length = shares.of(place_).length();
   const bool isNarrow = partialDType(shares.dtype) != shares.dtype;
   void* const partial = partial_.of(length * bytesPerElement(partialDType(shares.dtype)));
   void* const complete = isNarrow ? narrowed_.of(length * bytesPerElement(shares.dtype)) : partial;
-  Overlapped inHost;
+  OverlapCallbacks inHost;
   inHost.beforeUse = [&](const Range& range) { host_.reduceInShare(call, shares, range, partial); };
   inHost.whenComplete = [&](const Range& range) {
     if (isNarrow) narrowRange(shares.dtype, partial, complete, range);
@@ -87,13 +87,13 @@ void HierarchicalCollectives::combine(const Call& call, void* data, std::size_t 
   host_.endShares(call, shares, complete, data);
 }
 
-// This rank's share becomes complete.
+// Reduces this rank's share across hosts.
 void HierarchicalCollectives::combineAcrossHosts(const Call& call, void* partial, std::size_t count,
-                                                 const Overlapped& inHost) {
+                                                 const OverlapCallbacks& inHost) {
   const Fingerprint& fingerprint = call.fingerprint;
   const DType dtype = partialDType(fingerprint.dtype);
   const Team team = teamAt(place_);
-  Communicator across(messenger_, call, team, scratch_);
+  TeamOperation across(messenger_, call, team, scratch_);
   const auto ranks = static_cast<std::size_t>(topology_.size());
   const Combination combination{dtype, fingerprint.reduceOp, divisorOf(fingerprint.reduceOp, ranks)};
   const Algorithm algorithm = choose(Op::AllReduce, dtype, count * bytesPerElement(dtype));
@@ -112,7 +112,7 @@ void HierarchicalCollectives::reduce(const Call& call, void* data) {
 void HierarchicalCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
   if (ignoresHosts(call.fingerprint.op)) return allRanks_.reduceScatter(call, inputs, output);
   const Team all = topology_.allRanks();
-  Communicator team(messenger_, call, all, scratch_);
+  TeamOperation team(messenger_, call, all, scratch_);
   checkReduceScatter(call.fingerprint, team.size(), agreeOnRows(team, rowOf(inputs, rank_, output)));
 
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
@@ -139,7 +139,7 @@ void HierarchicalCollectives::broadcast(const Call& call, void* data) {
   const Team leaders = leadersFor(static_cast<int>(fingerprint.root));
   const int leader = leaders[static_cast<std::size_t>(topology_.hostOf(rank_))];
   if (rank_ == leader) {
-    Communicator across(messenger_, call, leaders, scratch_);
+    TeamOperation across(messenger_, call, leaders, scratch_);
     ringrun::broadcast(across, choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes()), rootHost,
                        {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
   }
@@ -148,12 +148,12 @@ void HierarchicalCollectives::broadcast(const Call& call, void* data) {
 
 void HierarchicalCollectives::exchange(const Call& call, const Exchange& exchange) { allRanks_.exchange(call, exchange); }
 
-// A leader speaks for its host, and its host hears from it what the others have said.
+// The leaders agree for their hosts; the second barrier passes the result to the other ranks.
 void HierarchicalCollectives::barrier(const Call& call) {
   host_.barrier(call);
   if (place_ == 0) {
     const Team leaders = teamAt(0);
-    Communicator across(messenger_, call, leaders, scratch_);
+    TeamOperation across(messenger_, call, leaders, scratch_);
     agree(across);
   }
   host_.barrier(call);

@@ -12,16 +12,16 @@
 
 namespace ringrun {
 
-// Collectives of ranks of which some share memory: inside each host first, then between hosts, then inside each host
-// again. Ranks of the same place on their hosts form a team that carries one share of the data; the *leader* of a host
-// is its first rank.
+// Collectives for ranks of which some share memory: inside each host, then between hosts, then inside each host
+// again. Ranks with the same index on their hosts form a team that reduces one share of the data. The *leader*
+// of a host is its first rank.
 //
-// What a reduction sends from each host is what one rank per host would send. Movements of data (exchange) gain nothing
-// from hosts, since every byte has one giver and one taker: they go from rank to rank.
+// A host sends as many bytes for a reduction as one rank would. An exchange has no hierarchy, because every
+// byte has one sender and one receiver.
 class HierarchicalCollectives : public Collectives {
  public:
-  // A collective. `connections` outlives it. `forced`: where it is an algorithm over messages, all ranks carry it out
-  // as if none shared memory. Throws Failure.
+  // A collective. `connections` must outlive this object. `forced`: operations that support it over TCP run as
+  // if no ranks shared memory. Throws Failure.
   HierarchicalCollectives(Connections& connections, std::optional<Algorithm> forced, const Call& call);
 
   int size() const override { return topology_.size(); }
@@ -41,7 +41,7 @@ class HierarchicalCollectives : public Collectives {
   Team leadersFor(int root) const;
   Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
   void combine(const Call& call, void* data, std::size_t count);
-  void combineAcrossHosts(const Call& call, void* partial, std::size_t count, const Overlapped& inHost);
+  void combineAcrossHosts(const Call& call, void* partial, std::size_t count, const OverlapCallbacks& inHost);
 
   const Topology& topology_;
   Messenger& messenger_;
@@ -51,9 +51,9 @@ class HierarchicalCollectives : public Collectives {
   ShmCollectives host_;
   TcpCollectives allRanks_;
   Scratch scratch_;
-  Buffer partial_;   // this rank's share
+  Buffer partial_;   // result of this rank's share
   Buffer narrowed_;  // the same in 16 bits
-  Buffer copy_;      // of an array that may not change
+  Buffer copy_;      // of an array that must not change
 };
 
 }  // namespace ringrun

@@ -5,8 +5,8 @@
 
 namespace ringrun {
 
-// Every rank touches its own slice first, which places the pages near its processor, and then enters the others' into
-// its page table.
+// Every rank touches its own slice first, which places the pages near its processor, and then maps the slices
+// of the others.
 Allocation ShmCollectives::allocate(const Call& call) {
   arena_.post(call, {});
   arena_.arrive(call);

@@ -4,84 +4,85 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/agreement.h"
+#include "collectives/lengths.h"
 #include "collectives/blocks.h"
-#include "collectives/shm/stream.h"
+#include "collectives/shm/packed_blocks.h"
 #include "transport/shm/arena.h"
 #include "transport/shm/segments.h"
 
 namespace ringrun {
 
-// What every rank says beside its post before blocks go from rank to rank: the lengths that it knows of, and where the
-// blocks lie that it gives to others. The giver chooses among three places, and the takers follow:
+// The tables that ranks publish with their posts before blocks move: the lengths that a rank knows, and the
+// locations of the blocks that it sends. The sender chooses one of three locations, and the receivers follow:
 //
-//   its payload        all that it gives, where that fits there
-//   registered memory  what lies there anyway; the giver must not return before it has been read
-//   its staging        everything else, in pieces
+//   its payload        all blocks, if they fit
+//   registered memory  blocks that lie in it; the sender must not return before they have been read
+//   its staging        all other blocks, in pieces
 //
-// Blocks in payload and staging make up the rank's *stream*, which begins with the next rank's: where all lengths are
-// equal, every rank takes from another one at any time. An offer, in words of 8 bytes:
+// The blocks in payload and staging are *packed*, those for the next rank first, so that with equal lengths
+// every rank reads from a different sender at any time. A table consists of words of 8 bytes:
 //
-//   [bytes of the stream] [for each rank: offset, segment] [row of lengths, see agreement.h]
+//   [packed bytes] [for each rank: offset, segment] [row of lengths, see lengths.h]
 //
-// where an offset in segment 0 is one in the stream. The payload begins with the offer, and the stream follows where it
-// fits. An offer of more than kEagerBytes (256 ranks or more) is in staging, which is enough for any host.
+// An offset in segment 0 is one in the packed blocks. The payload begins with the table; the packed blocks
+// follow if they fit. A table of more than kEagerBytes (256 ranks or more) is written to staging, which is
+// large enough for any host.
 //
-// In this order: publish(), the arrival, receive(), and all the rest.
-class Offers {
+// Call publish(), the arrival, readAll(), then the other functions.
+class BlockTables {
  public:
-  Offers(Arena& arena, int rank, int size, std::size_t elementBytes);
+  BlockTables(Arena& arena, int rank, int size, std::size_t elementBytes);
 
-  // Writes this rank's offer, and its stream where that fits.
-  void publish(const Segments& segments, const Blocks& gives, const Row& row);
+  // Writes this rank's table, and its packed blocks if they fit.
+  void publish(const Segments& segments, const Blocks& sends, const Row& row);
 
-  // True if pieces may be copied into staging before the arrival, and read after it.
-  bool leaveStagingFree() const { return headBytes() <= kEagerBytes; }
+  // True if tables fit into the payload: pieces may then be copied into staging before the arrival.
+  bool fitInPayload() const { return tableBytes() <= kEagerBytes; }
 
-  // Reads all ranks' offers; frees the other half of staging if they were in this one.
-  void receive();
+  // Reads all ranks' tables. Switches to the other half of staging if they were in this one.
+  void readAll();
 
   Counts counts() const;
 
-  // Where the block lies, if it can be read at once.
-  std::uint8_t* blockFor(int taker, int giver, const Segments& segments) const;
+  // Address of a block that is not staged.
+  std::uint8_t* blockFor(int receiver, int sender, const Segments& segments) const;
 
-  // Otherwise. Known for this rank's own blocks from publish() on.
-  bool isStaged(int taker, int giver) const { return segmentOf(taker, giver) == 0 && !fitsPayload(giver); }
+  // True if the block goes through staging. Known for this rank's own blocks after publish().
+  bool isStaged(int receiver, int sender) const { return segmentOf(receiver, sender) == 0 && !fitsPayload(sender); }
 
-  // True if a block for `taker` goes through the staging of any other rank.
-  bool isStagedBySome(int taker) const;
+  // True if a block for `receiver` goes through the staging of any other rank.
+  bool isStagedBySome(int receiver) const;
 
-  // Where a block begins in its giver's stream.
-  std::uint64_t placeInStream(int taker, int giver) const { return words(giver)[1 + 2 * index(taker)]; }
+  // Offset of a block in its sender's packed blocks.
+  std::uint64_t packedOffset(int receiver, int sender) const { return words(sender)[1 + 2 * index(receiver)]; }
 
-  // Of those that go through staging; 0 where none does.
-  std::uint64_t longestStream() const;
+  // Largest packed size of the senders that use staging; 0 if none does.
+  std::uint64_t longestPacked() const;
 
-  // Copies a piece of this rank's stream, from its byte `begin`, into staging, if it goes there.
+  // Copies a piece of this rank's packed blocks, from byte `begin`, into staging, if they go through it.
   void stage(std::uint64_t begin) const;
 
-  // True if any rank reads registered memory.
-  bool includeRegistered() const;
+  // True if any rank reads registered memory of another.
+  bool anyRegistered() const;
 
  private:
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-  std::size_t wordsEach() const { return 1 + 4 * index(size_); }
-  std::size_t headBytes() const { return wordsEach() * sizeof(std::uint64_t); }
-  const std::uint64_t* words(int giver) const { return heads_.data() + wordsEach() * index(giver); }
-  std::uint64_t segmentOf(int taker, int giver) const { return words(giver)[2 + 2 * index(taker)]; }
-  bool fitsPayload(int giver) const { return headBytes() + words(giver)[0] <= kEagerBytes; }
-  std::uint8_t* headOf(int giver) const {
-    return leaveStagingFree() ? arena_.payloadOf(giver) : arena_.stagingOf(giver);
+  std::size_t wordsPerTable() const { return 1 + 4 * index(size_); }
+  std::size_t tableBytes() const { return wordsPerTable() * sizeof(std::uint64_t); }
+  const std::uint64_t* words(int sender) const { return tables_.data() + wordsPerTable() * index(sender); }
+  std::uint64_t segmentOf(int receiver, int sender) const { return words(sender)[2 + 2 * index(receiver)]; }
+  bool fitsPayload(int sender) const { return tableBytes() + words(sender)[0] <= kEagerBytes; }
+  std::uint8_t* tableOf(int sender) const {
+    return fitInPayload() ? arena_.payloadOf(sender) : arena_.stagingOf(sender);
   }
-  void place(const Blocks& gives, const Segments* segments);
+  void pack(const Blocks& sends, const Segments* segments);
 
   Arena& arena_;
   int rank_;
   int size_;
   std::size_t elementBytes_;
-  std::vector<std::uint64_t> heads_;
-  Stream stream_;
+  std::vector<std::uint64_t> tables_;
+  PackedBlocks packed_;
 };
 
 }  // namespace ringrun

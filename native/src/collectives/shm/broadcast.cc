@@ -5,11 +5,11 @@
 
 namespace ringrun {
 
-// Chosen by where the root's array lies:
+// Chosen by the location of the root's array:
 //
-//   small              1 step       every rank reads bytes
-//   registered memory  2 steps      the same, straight from the root's slice
-//   anything else      1 per piece  the same, and a copy in by the root
+//   small              1 step            every rank reads bytes
+//   registered memory  2 steps           every rank reads from the root's slice
+//   otherwise          1 for each piece  the root copies into staging, every rank reads from it
 void ShmCollectives::broadcast(const Call& call, void* data) {
   broadcastFrom(static_cast<int>(call.fingerprint.root), call, data);
 }

@@ -1,74 +1,76 @@
 #include <cstring>
 
-#include "collectives/agreement.h"
-#include "collectives/shm/offers.h"
+#include "collectives/lengths.h"
+#include "collectives/shm/block_tables.h"
 #include "collectives/shm/shm_collectives.h"
 
 namespace ringrun {
 
-// Every rank takes what is for it from where its giver has it (see offers.h). For a rank that gives n bytes:
+// Every rank copies its blocks from where the senders have them (block_tables.h). For a rank that sends n
+// bytes:
 //
-//   small              1 step       and a copy in
-//   registered memory  2 steps      no copy but the takers'
-//   anything else      1 per piece  and a copy in
+//   small              1 step            the sender copies into its payload
+//   registered memory  2 steps           receivers read in place
+//   otherwise          1 for each piece  the sender copies into staging
 //
-// The steps are those of the rank that needs most. Bytes for several ranks, as of an allGather, are copied in once.
+// The number of steps is that of the rank that needs most. Bytes for several ranks, as in allGather, are copied
+// in once.
 void ShmCollectives::exchange(const Call& call, const Exchange& exchange) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
-  Offers offers(arena_, rank_, size_, elementBytes);
+  BlockTables tables(arena_, rank_, size_, elementBytes);
   arena_.post(call, {});
-  offers.publish(segments_, exchange.gives, rowOf(exchange));
-  if (offers.leaveStagingFree()) offers.stage(0);
+  tables.publish(segments_, exchange.sends, rowOf(exchange));
+  if (tables.fitInPayload()) tables.stage(0);
   arena_.arrive(call);
-  offers.receive();
-  checkExchange(call.fingerprint, size_, offers.counts());
+  tables.readAll();
+  checkExchange(call.fingerprint, size_, tables.counts());
 
-  takeAtOnce(offers, exchange, elementBytes);
-  takeStaged(call, offers, exchange);
-  if (offers.includeRegistered()) arena_.step(call);
+  copyUnstaged(tables, exchange, elementBytes);
+  copyStaged(call, tables, exchange);
+  if (tables.anyRegistered()) arena_.step(call);
 }
 
-void ShmCollectives::takeAtOnce(const Offers& offers, const Exchange& exchange, std::size_t elementBytes) const {
+void ShmCollectives::copyUnstaged(const BlockTables& tables, const Exchange& exchange, std::size_t elementBytes) const {
   for (int distance = 0; distance < size_; ++distance) {
-    const int giver = (rank_ + size_ - distance) % size_;
-    const Block& take = exchange.takes[static_cast<std::size_t>(giver)];
-    if (take.count == 0) continue;
-    const void* const own = exchange.gives[static_cast<std::size_t>(giver)].data;
-    if (giver == rank_) {
-      std::memmove(take.data, own, take.count * elementBytes);
-    } else if (!offers.isStaged(rank_, giver)) {
-      std::memcpy(take.data, offers.blockFor(rank_, giver, segments_), take.count * elementBytes);
+    const int sender = (rank_ + size_ - distance) % size_;
+    const Block& incoming = exchange.receives[static_cast<std::size_t>(sender)];
+    if (incoming.count == 0) continue;
+    const void* const own = exchange.sends[static_cast<std::size_t>(sender)].data;
+    if (sender == rank_) {
+      std::memmove(incoming.data, own, incoming.count * elementBytes);
+    } else if (!tables.isStaged(rank_, sender)) {
+      std::memcpy(incoming.data, tables.blockFor(rank_, sender, segments_), incoming.count * elementBytes);
     }
   }
 }
 
-// The halves of staging alternate: while a rank still copies one piece out, the next is copied into the other half.
-// A rank that writes the piece after that has seen all ranks at a step after the first.
-void ShmCollectives::takeStaged(const Call& call, const Offers& offers, const Exchange& exchange) {
+// The halves of staging alternate: while one rank copies a piece out, others copy the next one into the other
+// half. A rank that writes the piece after that has seen all ranks at a step after the first.
+void ShmCollectives::copyStaged(const Call& call, const BlockTables& tables, const Exchange& exchange) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
-  const std::uint64_t longest = offers.longestStream();
+  const std::uint64_t longest = tables.longestPacked();
   for (std::uint64_t begin = 0; begin < longest; begin += kPieceBytes) {
-    if (begin > 0 || !offers.leaveStagingFree()) {
-      offers.stage(begin);
+    if (begin > 0 || !tables.fitInPayload()) {
+      tables.stage(begin);
       arena_.step(call);
     }
-    takePiece(offers, exchange.takes, elementBytes, begin);
+    copyPiece(tables, exchange.receives, elementBytes, begin);
     arena_.nextStaging();
   }
 }
 
-// What is for this rank among the bytes of every stream that are in staging now, from `begin` on.
-void ShmCollectives::takePiece(const Offers& offers, const Blocks& takes, std::size_t elementBytes,
+// Copies this rank's part of every sender's piece in staging, from `begin` of its packed blocks.
+void ShmCollectives::copyPiece(const BlockTables& tables, const Blocks& receives, std::size_t elementBytes,
                                std::uint64_t begin) const {
   for (int distance = 1; distance < size_; ++distance) {
-    const int giver = (rank_ + size_ - distance) % size_;
-    if (!offers.isStaged(rank_, giver)) continue;
-    const Block& take = takes[static_cast<std::size_t>(giver)];
-    const std::uint64_t first = offers.placeInStream(rank_, giver);
-    const Range part = overlapOf({first, first + take.count * elementBytes}, {begin, begin + kPieceBytes});
+    const int sender = (rank_ + size_ - distance) % size_;
+    if (!tables.isStaged(rank_, sender)) continue;
+    const Block& incoming = receives[static_cast<std::size_t>(sender)];
+    const std::uint64_t first = tables.packedOffset(rank_, sender);
+    const Range part = overlapOf({first, first + incoming.count * elementBytes}, {begin, begin + kPieceBytes});
     if (part.length() == 0) continue;
-    std::memcpy(static_cast<std::uint8_t*>(take.data) + part.begin - first,
-                arena_.stagingOf(giver) + part.begin - begin, part.length());
+    std::memcpy(static_cast<std::uint8_t*>(incoming.data) + part.begin - first,
+                arena_.stagingOf(sender) + part.begin - begin, part.length());
   }
 }
 

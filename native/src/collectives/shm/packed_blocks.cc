@@ -1,4 +1,4 @@
-#include "collectives/shm/stream.h"
+#include "collectives/shm/packed_blocks.h"
 
 #include <cstring>
 
@@ -6,7 +6,7 @@
 
 namespace ringrun {
 
-std::uint64_t Stream::add(const void* data, std::uint64_t bytes) {
+std::uint64_t PackedBlocks::add(const void* data, std::uint64_t bytes) {
   const auto* const first = static_cast<const std::uint8_t*>(data);
   if (!parts_.empty()) {
     const Part& last = parts_.back();
@@ -17,7 +17,7 @@ std::uint64_t Stream::add(const void* data, std::uint64_t bytes) {
   return begin;
 }
 
-void Stream::copy(std::uint64_t begin, std::uint64_t length, std::uint8_t* to) const {
+void PackedBlocks::copy(std::uint64_t begin, std::uint64_t length, std::uint8_t* to) const {
   for (const Part& part : parts_) {
     const Range wanted = overlapOf({part.begin, part.end}, {begin, begin + length});
     if (wanted.length() == 0) continue;

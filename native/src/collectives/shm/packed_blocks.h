@@ -5,16 +5,15 @@
 
 namespace ringrun {
 
-// Blocks one behind the other, as one run of bytes that is copied out in pieces.
-class Stream {
+// Blocks as one contiguous byte range, from which pieces are copied.
+class PackedBlocks {
  public:
-  // Returns where the block begins. One that is the same as that before it, as allRanks's of an allGather is, is in
-  // the stream already.
+  // Returns the offset of the block. A block equal to the previous one, as in an allGather, is added once.
   std::uint64_t add(const void* data, std::uint64_t bytes);
 
   std::uint64_t bytes() const { return parts_.empty() ? 0 : parts_.back().end; }
 
-  // Bytes [begin, begin + length), as far as the stream goes.
+  // Copies bytes [begin, begin + length), as far as they exist.
   void copy(std::uint64_t begin, std::uint64_t length, std::uint8_t* to) const;
 
  private:

@@ -6,12 +6,12 @@
 
 namespace ringrun {
 
-// In the ways of allReduce, and with its bytes; chosen by what every rank has posted:
+// The ways of allReduce, with the same bytes, chosen from the posts of all ranks:
 //
-//   small                      1 step       the root reads size × bytes
-//   registered on all ranks    2 steps      every rank reads bytes and writes bytes / size, into the root's array
-//   registered on the root     1 per piece  the same, and a copy in by those who are not registered
-//   anything else              2 per piece  the same, into staging, and a copy out by the root
+//   small                     1 step            the root reads size × bytes
+//   registered on all ranks   2 steps           every rank reads bytes, writes bytes / size to the root's array
+//   registered on the root    1 for each piece  the same; unregistered ranks copy into staging
+//   otherwise                 2 for each piece  the same, into staging; the root copies the result out
 //
 // No rank returns while others read its array.
 void ShmCollectives::reduce(const Call& call, void* data) {
@@ -20,7 +20,7 @@ void ShmCollectives::reduce(const Call& call, void* data) {
   reduceByShares(call, static_cast<std::uint8_t*>(data));
 }
 
-// The others need not wait for the root: a payload stays until all ranks have arrived at the next operation.
+// The other ranks do not wait for the root: a payload is valid until all ranks arrive at the next operation.
 void ShmCollectives::reduceEagerly(const Call& call, void* data) {
   arena_.post(call, {});
   std::memcpy(arena_.payloadOf(rank_), data, call.fingerprint.bytes());
@@ -30,7 +30,7 @@ void ShmCollectives::reduceEagerly(const Call& call, void* data) {
   reduceSlices(call.fingerprint, payloads, &data, 1, call.fingerprint.count);
 }
 
-// Ranks whose arrays are not registered copy them into staging piece by piece.
+// Ranks with unregistered arrays copy them into staging piece by piece.
 void ShmCollectives::reduceByShares(const Call& call, std::uint8_t* data) {
   const std::size_t bytes = call.fingerprint.bytes();
   const Placement placement = segments_.placementOf(data, bytes);
@@ -54,9 +54,9 @@ void ShmCollectives::reduceByShares(const Call& call, std::uint8_t* data) {
   if (isRegistered(static_cast<int>(call.fingerprint.root))) arena_.step(call);
 }
 
-// Where the results go straight into the root's array, the step behind the next copy into staging is also the one that
-// says that allRanks has reduced this piece. Where they go into staging, they get a step of their own, before which no
-// half may be written again.
+// If results are written to the root's array, the step after the next copy into staging also confirms that all
+// ranks have reduced this piece. If they go to staging, they need a step of their own, before which no half may
+// be overwritten.
 void ShmCollectives::reducePiece(const Call& call, std::uint8_t* data, std::size_t begin, std::size_t length) {
   const int root = static_cast<int>(call.fingerprint.root);
   if (isRegistered(root)) return reduceShare(call.fingerprint, begin, length, registeredArrayOf(root) + begin);
@@ -67,7 +67,7 @@ void ShmCollectives::reducePiece(const Call& call, std::uint8_t* data, std::size
   for (int owner = 0; owner < size_; ++owner) collectShareOf(owner, call.fingerprint, count, data + begin);
 }
 
-// This rank's share of the bytes [begin, begin + length) of every array goes to the same place of `piece`.
+// Reduces this rank's share of bytes [begin, begin + length) of every array into `piece`, at the same offset.
 void ShmCollectives::reduceShare(const Fingerprint& fingerprint, std::size_t begin, std::size_t length,
                                  std::uint8_t* piece) const {
   const std::size_t elementBytes = bytesPerElement(fingerprint.dtype);

@@ -1,32 +1,32 @@
 #include <algorithm>
 #include <cstring>
 
-#include "collectives/agreement.h"
-#include "collectives/shm/offers.h"
+#include "collectives/lengths.h"
+#include "collectives/shm/block_tables.h"
 #include "collectives/shm/shm_collectives.h"
 #include "collectives/shm/slices.h"
 
 namespace ringrun {
 
-// Every rank reduces what the others have for it, in the order of the ranks, from where they have it (see offers.h).
+// Every rank reduces the inputs for it, in the order of the ranks, from where they are (block_tables.h).
 //
-//   small              1 step       and a copy in
-//   registered memory  2 steps      no copy
-//   anything else      1 per piece  and a copy in
+//   small              1 step            a copy into the payload
+//   registered memory  2 steps           no copy
+//   otherwise          1 for each piece  a copy into staging
 //
 // A piece has a slot for each rank, so that all of them reduce at the same time.
 void ShmCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
-  Offers offers(arena_, rank_, size_, elementBytes);
+  BlockTables tables(arena_, rank_, size_, elementBytes);
   arena_.post(call, {});
-  offers.publish(segments_, inputs, rowOf(inputs, rank_, output));
-  if (offers.leaveStagingFree()) stageInputs(offers, inputs, elementBytes, 0);
+  tables.publish(segments_, inputs, rowOf(inputs, rank_, output));
+  if (tables.fitInPayload()) stageInputs(tables, inputs, elementBytes, 0);
   arena_.arrive(call);
-  offers.receive();
-  checkReduceScatter(call.fingerprint, size_, offers.counts());
+  tables.readAll();
+  checkReduceScatter(call.fingerprint, size_, tables.counts());
 
-  reduceInputs(call, offers, inputs, output);
-  if (offers.includeRegistered()) arena_.step(call);
+  reduceInputs(call, tables, inputs, output);
+  if (tables.anyRegistered()) arena_.step(call);
 }
 
 std::size_t ShmCollectives::slotBytes() const {
@@ -34,55 +34,55 @@ std::size_t ShmCollectives::slotBytes() const {
   return lines / static_cast<std::size_t>(size_) * kLineBytes;
 }
 
-// Of each input that goes through staging, the bytes that fit its slot, from `begin` on.
-void ShmCollectives::stageInputs(const Offers& offers, const Blocks& inputs, std::size_t elementBytes,
+// Copies into each slot the bytes of its input from `begin` on, if that input is staged.
+void ShmCollectives::stageInputs(const BlockTables& tables, const Blocks& inputs, std::size_t elementBytes,
                                  std::uint64_t begin) const {
-  for (int taker = 0; taker < size_; ++taker) {
-    const Block& input = inputs[static_cast<std::size_t>(taker)];
+  for (int receiver = 0; receiver < size_; ++receiver) {
+    const Block& input = inputs[static_cast<std::size_t>(receiver)];
     const std::uint64_t bytes = input.count * elementBytes;
-    if (taker == rank_ || begin >= bytes || !offers.isStaged(taker, rank_)) continue;
-    std::memcpy(arena_.stagingOf(rank_) + static_cast<std::size_t>(taker) * slotBytes(),
+    if (receiver == rank_ || begin >= bytes || !tables.isStaged(receiver, rank_)) continue;
+    std::memcpy(arena_.stagingOf(rank_) + static_cast<std::size_t>(receiver) * slotBytes(),
                 static_cast<const std::uint8_t*>(input.data) + begin,
                 std::min<std::uint64_t>(slotBytes(), bytes - begin));
   }
 }
 
-// An input that no rank stages is reduced in one piece. All ranks run as many rounds as the longest input needs.
-void ShmCollectives::reduceInputs(const Call& call, const Offers& offers, const Blocks& inputs, const Block& output) {
+// Reduces an input that no rank stages in one piece. All ranks run as many rounds as the longest input needs.
+void ShmCollectives::reduceInputs(const Call& call, const BlockTables& tables, const Blocks& inputs, const Block& output) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
   const Block& own = inputs[static_cast<std::size_t>(rank_)];
   const Range all{0, own.count * elementBytes};
-  const bool inSlots = offers.isStagedBySome(rank_);
-  if (!inSlots) reduceRange(call.fingerprint, offers, own, output, all);
+  const bool inSlots = tables.isStagedBySome(rank_);
+  if (!inSlots) reduceRange(call.fingerprint, tables, own, output, all);
 
-  const std::uint64_t longest = longestStagedInput(offers, inputs) * elementBytes;
+  const std::uint64_t longest = longestStagedInput(tables, inputs) * elementBytes;
   for (std::uint64_t begin = 0; begin < longest; begin += slotBytes()) {
-    if (begin > 0 || !offers.leaveStagingFree()) {
-      stageInputs(offers, inputs, elementBytes, begin);
+    if (begin > 0 || !tables.fitInPayload()) {
+      stageInputs(tables, inputs, elementBytes, begin);
       arena_.step(call);
     }
-    if (inSlots) reduceRange(call.fingerprint, offers, own, output, overlapOf(all, {begin, begin + slotBytes()}));
+    if (inSlots) reduceRange(call.fingerprint, tables, own, output, overlapOf(all, {begin, begin + slotBytes()}));
     arena_.nextStaging();
   }
 }
 
-// In elements; lengths are the same on all ranks.
-std::uint64_t ShmCollectives::longestStagedInput(const Offers& offers, const Blocks& inputs) const {
+// In elements. Lengths are the same on all ranks.
+std::uint64_t ShmCollectives::longestStagedInput(const BlockTables& tables, const Blocks& inputs) const {
   std::uint64_t longest = 0;
-  for (int taker = 0; taker < size_; ++taker) {
-    if (offers.isStagedBySome(taker)) longest = std::max(longest, inputs[static_cast<std::size_t>(taker)].count);
+  for (int receiver = 0; receiver < size_; ++receiver) {
+    if (tables.isStagedBySome(receiver)) longest = std::max(longest, inputs[static_cast<std::size_t>(receiver)].count);
   }
   return longest;
 }
 
-// Bytes of the output; where inputs are staged, those in the slot.
-void ShmCollectives::reduceRange(const Fingerprint& fingerprint, const Offers& offers, const Block& input,
+// Reduces a byte range of the output; of staged inputs, the range in the slot.
+void ShmCollectives::reduceRange(const Fingerprint& fingerprint, const BlockTables& tables, const Block& input,
                                  const Block& output, const Range& range) const {
   if (range.length() == 0) return;
-  const Slices slices = slicesOf(size_, [&](int giver) {
-    if (giver == rank_) return static_cast<std::uint8_t*>(input.data) + range.begin;
-    if (!offers.isStaged(rank_, giver)) return offers.blockFor(rank_, giver, segments_) + range.begin;
-    return arena_.stagingOf(giver) + static_cast<std::size_t>(rank_) * slotBytes();
+  const Slices slices = slicesOf(size_, [&](int sender) {
+    if (sender == rank_) return static_cast<std::uint8_t*>(input.data) + range.begin;
+    if (!tables.isStaged(rank_, sender)) return tables.blockFor(rank_, sender, segments_) + range.begin;
+    return arena_.stagingOf(sender) + static_cast<std::size_t>(rank_) * slotBytes();
   });
   void* const result = static_cast<std::uint8_t*>(output.data) + range.begin;
   reduceSlices(fingerprint, slices, &result, 1, range.length() / bytesPerElement(fingerprint.dtype));

@@ -6,18 +6,18 @@
 #include "collectives/shm/slices.h"
 #include "reduce/widen.h"
 
-// The parts of an all-reduce between which a rank may do something with its share. As in allReduce, registered memory
-// is read and written where it lies: its owner alone does either with a share, so that needs no step in between.
-// Everything else goes through staging, with one step for each piece: who writes to a half of staging again has seen
-// allRanks a step further than the piece that was there.
+// The parts of an all-reduce, between which a rank may work on its share. As in allReduce, registered memory is
+// read and written in place: only the owner of a share does either, so no step is needed in between. Other
+// memory goes through staging, with one step for each piece: a rank that overwrites a half of staging has seen
+// all ranks one step beyond its previous piece.
 
 namespace ringrun {
 namespace {
 
-// Elements widened at a time: as float32, those of several ranks stay in the L1 cache.
+// Elements widened at a time: as float32, those of several ranks fit into the L1 cache.
 constexpr std::size_t kWidenedElements = 1024;
 
-// Sums and the like, which are still to be combined with those of others: AVG does not divide yet.
+// Reduces without AVG's division, because the result is combined with those of other hosts.
 void reducePartially(const Fingerprint& fingerprint, DType dtype, const Slices& inputs, void* output, std::size_t count) {
   ringrun::reduce(dtype, fingerprint.reduceOp, {inputs.data(), inputs.size(), &output, 1, count, 1});
 }
@@ -79,7 +79,7 @@ void ShmCollectives::reduceInShare(const Call& call, const Shares& shares, const
   reducePart(call.fingerprint, [&](int rank) { return registeredArrayOf(rank) + offset; }, held, share, partial);
 }
 
-// What of the share lies in `held`, the elements that begin at `locate(rank)` on each rank.
+// Reduces the part of the share in `held`, whose elements are at `locate(rank)` on each rank.
 template <typename Locate>
 void ShmCollectives::reducePart(const Fingerprint& fingerprint, Locate locate, const Range& held, const Range& share,
                                 void* partial) const {

@@ -12,26 +12,27 @@
 
 namespace ringrun {
 
-class Offers;
+class BlockTables;
 
-// An array of which each of the first `owners` ranks has a part.
+// The division of an array among the first `owners` ranks.
 struct Shares {
   int owners;
   DType dtype;
   std::size_t count;
 
-  // In elements; empty for those who own none.
+  // The share of a rank, in elements; empty for ranks beyond `owners`.
   Range of(int place) const;
 };
 
-// What travels of a dtype while its reduction is not complete.
+// The dtype of partial results.
 DType partialDType(DType dtype);
 
-// Collectives of the ranks of one host, which are told by their place there: in a group of one host, that is the rank. A *share* is the range of elements that one rank reduces for allRanks; a *piece*
-// is what goes through staging at once; *registered* memory is that of segments, which all ranks have mapped.
+// Collectives of the ranks of one host, identified by their index there; in a group of one host that is the
+// rank. A *share* is the range of elements that one rank reduces for all; a *piece* goes through staging at
+// once; *registered* memory is that of segments, which all ranks have mapped.
 class ShmCollectives : public Collectives {
  public:
-  // A collective. `connections` outlives it. Throws Failure.
+  // A collective. `connections` must outlive this object. Throws Failure.
   ShmCollectives(Connections& connections, const Call& call);
 
   int size() const override { return size_; }
@@ -44,21 +45,22 @@ class ShmCollectives : public Collectives {
   Allocation allocate(const Call& call) override;
   void wakeLocalRanks() noexcept override;
 
-  // An all-reduce in parts, between which others may have their say: beginShares; for each range of the own share,
-  // which counts from 0, reduceInShare and later spreadFromShare; endShares. With registered memory each does its part;
-  // otherwise everything goes through staging in the first and in the last, and nothing is left to the two in between.
+  // An all-reduce in parts: beginShares; for each range of the own share, counted from 0, reduceInShare and
+  // later spreadFromShare; endShares. With registered memory each function does its part; otherwise the first
+  // and the last move everything through staging, and the others do nothing.
   //
-  // All ranks have the same fingerprint when the first returns. Arrays change from the first spreadFromShare on.
+  // When beginShares returns, all ranks have the same fingerprint. Arrays change from the first spreadFromShare
+  // on.
 
-  // `partial` will hold the own share of all ranks' `data`, reduced but for AVG's division, in partialDType().
+  // Reduces the own share of all ranks' `data` into `partial`, in partialDType() and without AVG's division.
   void beginShares(const Call& call, const Shares& shares, const void* data, void* partial);
   void reduceInShare(const Call& call, const Shares& shares, const Range& range, void* partial) const;
 
-  // All ranks' `data` becomes the shares that their owners have in `complete`.
+  // Writes a range of this rank's share, from `complete`, to all ranks' `data`.
   void spreadFromShare(const Shares& shares, const Range& range, const void* complete) const;
   void endShares(const Call& call, const Shares& shares, const void* complete, void* data);
 
-  // broadcast() from the rank at this place, whatever the fingerprint says.
+  // broadcast() from the rank at this index, independent of the fingerprint's root.
   void broadcastFrom(int root, const Call& call, void* data);
 
  private:
@@ -74,24 +76,25 @@ class ShmCollectives : public Collectives {
   void reduceShare(const Fingerprint& fingerprint, std::size_t begin, std::size_t length,
                    std::uint8_t* piece) const;
 
-  void takeAtOnce(const Offers& offers, const Exchange& exchange, std::size_t elementBytes) const;
-  void takeStaged(const Call& call, const Offers& offers, const Exchange& exchange);
-  void takePiece(const Offers& offers, const Blocks& takes, std::size_t elementBytes, std::uint64_t begin) const;
+  void copyUnstaged(const BlockTables& tables, const Exchange& exchange, std::size_t elementBytes) const;
+  void copyStaged(const Call& call, const BlockTables& tables, const Exchange& exchange);
+  void copyPiece(const BlockTables& tables, const Blocks& receives, std::size_t elementBytes, std::uint64_t begin) const;
 
-  void stageInputs(const Offers& offers, const Blocks& inputs, std::size_t elementBytes, std::uint64_t begin) const;
-  void reduceInputs(const Call& call, const Offers& offers, const Blocks& inputs, const Block& output);
-  void reduceRange(const Fingerprint& fingerprint, const Offers& offers, const Block& input, const Block& output,
+  void stageInputs(const BlockTables& tables, const Blocks& inputs, std::size_t elementBytes, std::uint64_t begin) const;
+  void reduceInputs(const Call& call, const BlockTables& tables, const Blocks& inputs, const Block& output);
+  void reduceRange(const Fingerprint& fingerprint, const BlockTables& tables, const Block& input, const Block& output,
                    const Range& range) const;
-  std::uint64_t longestStagedInput(const Offers& offers, const Blocks& inputs) const;
+  std::uint64_t longestStagedInput(const BlockTables& tables, const Blocks& inputs) const;
   std::size_t slotBytes() const;
 
-  // As posted for the current operation.
+  // From the posts of the current operation.
   bool isRegistered(int rank) const { return arena_.postOf(rank).placement.isRegistered(); }
   int ranksRegistered() const;
   std::uint8_t* registeredArrayOf(int rank) const;
 
   Range shareOf(int rank, const Fingerprint& fingerprint, std::size_t count) const;
-  // In and out of staging, of a piece of `count` elements: what others will reduce, and what `owner` has reduced.
+  // Copy a piece of `count` elements into staging (the shares of other ranks) and out of it (the share that
+  // `owner` has reduced).
   void stageSharesOfOthers(const Fingerprint& fingerprint, std::size_t count, const std::uint8_t* piece) const;
   void collectShareOf(int owner, const Fingerprint& fingerprint, std::size_t count, std::uint8_t* piece) const;
 

@@ -7,15 +7,15 @@
 
 namespace ringrun {
 
-// Dissemination: in each round every rank tells the one `distance` above it, and hears from the one as far below. After
-// ⌈log₂ size⌉ rounds what each rank has heard of, directly or not, is allRanks.
-void agree(Communicator& team) {
+// Dissemination: in each round every rank sends a message to the rank `distance` above it, and receives one
+// from the rank as far below. After ⌈log₂ size⌉ rounds each rank has heard from all, directly or not.
+void agree(TeamOperation& team) {
   for (int distance = 1; distance < team.size(); distance *= 2) {
     team.transfer({{team.above(distance), nullptr, 0}}, {{team.below(distance), nullptr, 0}});
   }
 }
 
-Counts agreeOnRows(Communicator& team, const Row& row) {
+Counts agreeOnRows(TeamOperation& team, const Row& row) {
   std::vector<Row> rows(static_cast<std::size_t>(team.size()), Row(row.size()));
   rows[static_cast<std::size_t>(team.place())] = row;
   Spans spans;

@@ -4,20 +4,21 @@
 #include <functional>
 #include <limits>
 
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 
 namespace ringrun {
 
-// `blocks[place]` of every rank becomes that of the rank at this place, whose own is there already. All ranks know all
-// lengths, which may differ; places are in the order of the team.
+// Sets `blocks[place]` to the block of the rank at that place; this rank's own is already there. Lengths may
+// differ; all ranks know all of them.
 
-// For large blocks: what a rank sends was the previous one's in the step before. All ranks have agreed. Blocks travel
-// in segments, equally long on all ranks; `arrived` is told of each that is there, while the next ones are on the way.
-void ringAllGather(Communicator& team, const Spans& blocks,
+// For large blocks: a rank sends what it received in the previous step. All ranks must have agreed. Blocks are
+// sent in segments of equal length on all ranks; `arrived` is called for each, while the next ones are in
+// transit.
+void ringAllGather(TeamOperation& team, const Spans& blocks,
                    std::size_t segmentBytes = std::numeric_limits<std::size_t>::max(),
                    const std::function<void(const Span&)>& arrived = {});
 
-// For small blocks on many ranks. Nothing is written before all ranks agree.
-void bruckAllGather(Communicator& team, const Spans& blocks);
+// For small blocks on many ranks. Writes nothing before all ranks agree.
+void bruckAllGather(TeamOperation& team, const Spans& blocks);
 
 }  // namespace ringrun

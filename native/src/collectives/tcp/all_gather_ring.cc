@@ -13,14 +13,14 @@ Span segmentOf(const Span& block, std::size_t segmentBytes, std::size_t s) {
 
 }  // namespace
 
-// size − 1 steps, in each of which every rank passes to the right what came from the left in the step before, beginning
-// with its own: Σ bytes − the block of its right neighbour, sent by each.
+// size − 1 steps: every rank sends to the right what it received from the left in the previous step, starting
+// with its own block. Each rank sends Σ bytes − the block of its right neighbour.
 //
 //   4 ranks    sends 0  1  2  3
 //   step 0           a  b  c  d
 //   step 1           d  a  b  c
 //   step 2           c  d  a  b
-void ringAllGather(Communicator& team, const Spans& blocks, std::size_t segmentBytes,
+void ringAllGather(TeamOperation& team, const Spans& blocks, std::size_t segmentBytes,
                    const std::function<void(const Span&)>& arrived) {
   for (int step = 0; step < team.size() - 1; ++step) {
     const Span& sent = blocks[static_cast<std::size_t>(team.below(step))];
@@ -29,8 +29,8 @@ void ringAllGather(Communicator& team, const Spans& blocks, std::size_t segmentB
     for (std::size_t s = 0; s < segments; ++s) {
       const Span out = segmentOf(sent, segmentBytes, s);
       const Span in = segmentOf(received, segmentBytes, s);
-      std::vector<Communicator::Send> sends;
-      std::vector<Communicator::Receive> receives;
+      std::vector<TeamOperation::Send> sends;
+      std::vector<TeamOperation::Receive> receives;
       if (out.bytes > 0) sends.push_back({team.above(), out.data, out.bytes});
       if (in.bytes > 0) receives.push_back({team.below(), in.data, in.bytes});
       team.transfer(sends, receives);

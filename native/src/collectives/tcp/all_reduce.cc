@@ -6,14 +6,14 @@ namespace ringrun {
 
 namespace {
 
-// Nothing, for an algorithm that does not pass partial results on.
-using PassOn = void (*)(Communicator& team, const Combination& combination, void* data, std::size_t count);
+// No value for an algorithm that does not send partial results.
+using PassOn = void (*)(TeamOperation& team, const Combination& combination, void* data, std::size_t count);
 PassOn passingOn(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::RecursiveDoubling: return recursiveDoublingAllReduce;
     case Algorithm::HalvingDoubling: return halvingDoublingAllReduce;
     case Algorithm::Ring:
-      return [](Communicator& team, const Combination& combination, void* data, std::size_t count) {
+      return [](TeamOperation& team, const Combination& combination, void* data, std::size_t count) {
         ringAllReduce(team, combination, data, count);
       };
     default: return nullptr;
@@ -22,7 +22,7 @@ PassOn passingOn(Algorithm algorithm) {
 
 }  // namespace
 
-void allReduce(Communicator& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count) {
+void allReduce(TeamOperation& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count) {
   const PassOn passOn = passingOn(algorithm);
   if (passOn == nullptr) return directAllReduce(team, combination, data, count);
   if (!isReducedInFloat32(combination.dtype)) return passOn(team, combination, data, count);
@@ -31,14 +31,14 @@ void allReduce(Communicator& team, Algorithm algorithm, const Combination& combi
   wide.narrowInto(data);
 }
 
-void allReduce(Communicator& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count,
-               const Overlapped& overlapped) {
+void allReduce(TeamOperation& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count,
+               const OverlapCallbacks& callbacks) {
   if (algorithm == Algorithm::Ring && !isReducedInFloat32(combination.dtype)) {
-    return ringAllReduce(team, combination, data, count, overlapped);
+    return ringAllReduce(team, combination, data, count, callbacks);
   }
-  overlapped.beforeUse({0, count});
+  callbacks.beforeUse({0, count});
   allReduce(team, algorithm, combination, data, count);
-  overlapped.whenComplete({0, count});
+  callbacks.whenComplete({0, count});
 }
 
 }  // namespace ringrun

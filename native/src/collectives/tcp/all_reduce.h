@@ -6,38 +6,38 @@
 #include "collectives/algorithms.h"
 #include "collectives/split.h"
 #include "collectives/tcp/combination.h"
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 
 namespace ringrun {
 
-// What somebody does with elements of the array while others travel. Both are called once for every element, a range at
-// a time, in any order of the ranges.
-struct Overlapped {
-  // They are about to be read.
+// Callbacks that overlap with communication. Each is called exactly once for every element, in ranges of any
+// order.
+struct OverlapCallbacks {
+  // The elements are about to be read.
   std::function<void(const Range&)> beforeUse = [](const Range&) {};
-  // They have their final values, and all of the team agree.
+  // The elements have their final values, and all ranks of the team agree.
   std::function<void(const Range&)> whenComplete = [](const Range&) {};
 };
 
-// The `count` elements of `data` become the combination of allRanks's, with the same bytes on every rank of the team
-// and in every run. In each of these a rank knows that all of the team agree before it writes to `data`;
-// docs/algorithms.md has their costs side by side.
+// Replaces the `count` elements of `data` by the combination over the team: the same bytes on every rank and in
+// every run. Every algorithm ensures that all ranks agree before it writes to `data`; docs/algorithms.md
+// compares costs.
 
-// By the algorithm of that name; partial results of 16-bit floating-point numbers travel as float32.
-void allReduce(Communicator& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count);
+// Dispatches to `algorithm`. Partial results of 16-bit floating-point numbers are sent as float32.
+void allReduce(TeamOperation& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count);
 
-// The same, where something is to be done with each element before and after: by a ring while it waits for the network,
-// by the other algorithms, which are for less data, before and after everything else.
-void allReduce(Communicator& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count,
-               const Overlapped& overlapped);
+// The same, with callbacks before and after the use of each element. A ring calls them while it waits for the
+// network; the other algorithms, which are for less data, call them before and after everything else.
+void allReduce(TeamOperation& team, Algorithm algorithm, const Combination& combination, void* data, std::size_t count,
+               const OverlapCallbacks& callbacks);
 
-// Every term goes straight to who reduces it, in the order of the team.
-void directAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count);
+// Every rank sends each term directly to the rank that reduces it, in the order of the team.
+void directAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count);
 
-// Partial results travel in these.
-void recursiveDoublingAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count);
-void halvingDoublingAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count);
-void ringAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count,
-                   const Overlapped& overlapped = {});
+// These send partial results.
+void recursiveDoublingAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count);
+void halvingDoublingAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count);
+void ringAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count,
+                   const OverlapCallbacks& callbacks = {});
 
 }  // namespace ringrun

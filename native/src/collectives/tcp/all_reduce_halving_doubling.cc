@@ -7,35 +7,35 @@
 namespace ringrun {
 namespace {
 
-// One rank's part of the cube.
+// The state of one vertex of the hypercube.
 class Vertex {
  public:
-  Vertex(Communicator& team, const Hypercube& cube, const Combination& combination, std::uint8_t* data, std::size_t count)
+  Vertex(TeamOperation& team, const Hypercube& cube, const Combination& combination, std::uint8_t* data, std::size_t count)
       : team_(team),
         cube_(cube),
         combination_(combination),
         data_(data),
         terms_(data),
         kept_{{0, count}},
-        landing_(team.landings(2 * count * combination.elementBytes())),
-        partial_(landing_ + count * combination.elementBytes()) {}
+        received_(team.receiveBuffer(2 * count * combination.elementBytes())),
+        partial_(received_ + count * combination.elementBytes()) {}
 
-  void takeInSurplus(int from) {
+  void receiveFromSurplus(int from) {
     const Range all = kept_.back();
-    team_.transfer({}, {{from, landing_, bytesOf(all)}});
-    combination_.combine({landing_, data_}, partial_, all.length());
+    team_.transfer({}, {{from, received_, bytesOf(all)}});
+    combination_.combine({received_, data_}, partial_, all.length());
     terms_ = partial_;
   }
 
-  // The localRanks share what both have terms of: the lower one reduces the lower half, and the lower one's terms come
-  // first.
+  // Two neighbours divide the range of which both have terms: the lower one reduces the lower half, and its
+  // terms come first.
   void halveWith(int bit) {
     const Range keeps = halfOf(kept_.back(), isUpper(bit));
-    const Range gives = halfOf(kept_.back(), !isUpper(bit));
-    exchangeWith(bit, terms_ + offsetOf(gives), bytesOf(gives), landing_, bytesOf(keeps));
+    const Range sends = halfOf(kept_.back(), !isUpper(bit));
+    exchangeWith(bit, terms_ + offsetOf(sends), bytesOf(sends), received_, bytesOf(keeps));
     const void* const own = terms_ + offsetOf(keeps);
-    const std::vector<const void*> terms = isUpper(bit) ? std::vector<const void*>{landing_, own}
-                                                        : std::vector<const void*>{own, landing_};
+    const std::vector<const void*> terms = isUpper(bit) ? std::vector<const void*>{received_, own}
+                                                        : std::vector<const void*>{own, received_};
     if (2 * bit == cube_.vertices()) {
       combination_.complete(terms, data_ + offsetOf(keeps), keeps.length());
     } else {
@@ -45,7 +45,7 @@ class Vertex {
     kept_.push_back(keeps);
   }
 
-  // The way back, with complete elements.
+  // The reverse exchange, with complete elements.
   void doubleWith(int bit) {
     const Range has = kept_.back();
     kept_.pop_back();
@@ -53,7 +53,7 @@ class Vertex {
     exchangeWith(bit, data_ + offsetOf(has), bytesOf(has), data_ + offsetOf(lacks), bytesOf(lacks));
   }
 
-  void giveToSurplus(int to) { team_.transfer({{to, data_, bytesOf(kept_.front())}}, {}); }
+  void sendToSurplus(int to) { team_.transfer({{to, data_, bytesOf(kept_.front())}}, {}); }
 
  private:
   static Range halfOf(const Range& whole, bool upper) {
@@ -70,31 +70,31 @@ class Vertex {
     team_.transfer({{neighbour, out, outBytes}}, {{neighbour, in, inBytes}});
   }
 
-  Communicator& team_;
+  TeamOperation& team_;
   const Hypercube& cube_;
   const Combination& combination_;
   std::uint8_t* data_;
-  const std::uint8_t* terms_;  // of what this rank still reduces: at first its own
-  std::vector<Range> kept_;    // what it has reduced, from everything down to what it completes
-  std::uint8_t* landing_;
+  const std::uint8_t* terms_;  // terms of the current range; initially this rank's own
+  std::vector<Range> kept_;    // ranges kept at each step, from the whole array to the completed part
+  std::uint8_t* received_;
   std::uint8_t* partial_;
 };
 
 }  // namespace
 
-// Recursive halving (a reduce-scatter), then recursive doubling (an all-gather): 2 log₂ vertices steps, in which every
-// vertex sends 2(vertices − 1)/vertices × bytes; surplus ranks and those that stand for them send bytes more, in 2 more
-// steps.
+// Recursive halving (a reduce-scatter), then recursive doubling (an all-gather): 2 log₂ vertices steps, in
+// which every vertex sends 2(vertices − 1)/vertices × bytes. Surplus ranks and their neighbours send bytes
+// more, in 2 more steps.
 //
 //   4 ranks    0        1        2        3
-//   halving    ab ↔ 1   cd ↔ 0   ab ↔ 3   cd ↔ 2     what a rank keeps, and with whom it shares
+//   halving    ab ↔ 1   cd ↔ 0   ab ↔ 3   cd ↔ 2     what a rank keeps, and its partner
 //              a  ↔ 2   c  ↔ 3   b  ↔ 0   d  ↔ 1     complete
 //   doubling   the same backwards
 //
-// An element is reduced as a tree, localRanks first: (0 ∘ 1) ∘ (2 ∘ 3), by one rank for all. After the last halving a
-// rank has heard from allRanks, directly or not, and may write to the caller's memory. A surplus rank hears of
-// nobody but its neighbour, and only at the end, hence the look at the header first.
-void halvingDoublingAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count) {
+// An element is reduced as a tree, neighbours first: (0 ∘ 1) ∘ (2 ∘ 3), by one rank for all. After the last
+// halving a rank has heard from all others, directly or not, and may write to the caller's memory. A surplus
+// rank hears only from its neighbour, and only at the end, so it checks the header first.
+void halvingDoublingAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count) {
   const Hypercube cube(team.size());
   const int place = team.place();
   if (cube.isSurplus(place)) {
@@ -103,10 +103,10 @@ void halvingDoublingAllReduce(Communicator& team, const Combination& combination
     return team.transfer({}, {{team.above(), data, bytes, true}});
   }
   Vertex vertex(team, cube, combination, static_cast<std::uint8_t*>(data), count);
-  if (cube.standsForTwo(place)) vertex.takeInSurplus(team.below());
+  if (cube.standsForTwo(place)) vertex.receiveFromSurplus(team.below());
   for (int bit = 1; bit < cube.vertices(); bit *= 2) vertex.halveWith(bit);
   for (int bit = cube.vertices() / 2; bit >= 1; bit /= 2) vertex.doubleWith(bit);
-  if (cube.standsForTwo(place)) vertex.giveToSurplus(team.below());
+  if (cube.standsForTwo(place)) vertex.sendToSurplus(team.below());
 }
 
 }  // namespace ringrun

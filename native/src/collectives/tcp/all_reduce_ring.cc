@@ -7,14 +7,15 @@
 namespace ringrun {
 namespace {
 
-// What travels as one message: large enough that system calls do not matter, small enough to stay in the L2 cache
-// until it is reduced.
+// Bytes of a message: large enough to amortise system calls, small enough to stay in the L2 cache until it is
+// reduced.
 constexpr std::size_t kSegmentBytes = 256 * 1024;
 
-// The same where nothing is reduced.
+// The same for messages that are not reduced.
 constexpr std::size_t kGatheredBytes = 1024 * 1024;
 
-// A *chunk* for each place of the team, cut into segments: equally many in all, so that all ranks count the same steps.
+// The array in one *chunk* for each place of the team, each cut into equally many segments, so that all ranks
+// count the same steps.
 class Chunks {
  public:
   Chunks(std::size_t count, int size, std::size_t elementBytes)
@@ -25,7 +26,7 @@ class Chunks {
 
   std::size_t longest() const { return longest_; }
 
-  // One at least, since its message is also what ranks compare fingerprints by.
+  // At least one, because its message also compares fingerprints.
   std::size_t segments() const { return std::max<std::size_t>(segmentsIn(longest_, perSegment_), 1); }
 
   Range chunk(int place) const { return splitEvenly(count_, size_, static_cast<std::size_t>(place), 1); }
@@ -38,14 +39,14 @@ class Chunks {
   std::size_t longest_;
 };
 
-// Where partial results lie from when they arrive until they are passed on a step later; the place is used again two
-// steps later. With two ranks none is ever passed on, and one segment is enough.
-class Landings {
+// Buffers for partial results, from their arrival until they are sent one step later; reused two steps later.
+// Two ranks never pass a partial result on and need only one segment.
+class PartialResults {
  public:
-  Landings(Communicator& team, const Chunks& chunks, std::size_t elementBytes)
+  PartialResults(TeamOperation& team, const Chunks& chunks, std::size_t elementBytes)
       : elementBytes_(elementBytes), keepsChunks_(team.size() > 2),
         stepBytes_(keepsChunks_ ? chunks.longest() * elementBytes : kSegmentBytes),
-        memory_(team.landings(2 * stepBytes_)) {}
+        memory_(team.receiveBuffer(2 * stepBytes_)) {}
 
   std::uint8_t* of(int step, const Range& chunk, const Range& segment) const {
     const std::size_t within = keepsChunks_ ? (segment.begin - chunk.begin) * elementBytes_ : 0;
@@ -59,19 +60,19 @@ class Landings {
   std::uint8_t* memory_;
 };
 
-// Ring reduce-scatter: in step s of size − 1 the rank at place r sends chunk r − s − 1 to the right and receives chunk
-// r − s − 2 from the left (modulo size), to which it adds its own term. The last step completes the chunk of its own
-// place, which has been at every rank, and every rank has compared fingerprints with the one before it: from here on
-// all agree, and the caller's memory may be written.
+// Ring reduce-scatter: in step s of size − 1, the rank at place r sends chunk r − s − 1 to the right, receives
+// chunk r − s − 2 from the left (modulo size), and adds its own term. The last step completes the chunk of its
+// own place, which has passed every rank, and every rank has compared fingerprints with the previous one: all
+// agree, and the caller's memory may be written.
 //
 //   4 ranks    sends 0  1  2  3
 //   step 0           d  a  b  c     term of one rank
 //   step 1           c  d  a  b     of two
 //   step 2           b  c  d  a     of three; the receiver's is the last
-void reduceChunksInRing(Communicator& team, const Combination& combination, std::uint8_t* data, const Chunks& chunks,
-                        const Overlapped& overlapped) {
+void reduceChunksInRing(TeamOperation& team, const Combination& combination, std::uint8_t* data, const Chunks& chunks,
+                        const OverlapCallbacks& callbacks) {
   const std::size_t elementBytes = combination.elementBytes();
-  const Landings landings(team, chunks, elementBytes);
+  const PartialResults partials(team, chunks, elementBytes);
   const int lastStep = team.size() - 2;
   for (int step = 0; step <= lastStep; ++step) {
     const int sent = team.below((step + 1) % team.size());
@@ -80,18 +81,18 @@ void reduceChunksInRing(Communicator& team, const Combination& combination, std:
       const Range out = chunks.segment(sent, s);
       const Range in = chunks.segment(received, s);
       std::uint8_t* const own = data + in.begin * elementBytes;
-      std::uint8_t* const into = landings.of(step, chunks.chunk(received), in);
+      std::uint8_t* const into = partials.of(step, chunks.chunk(received), in);
       const std::uint8_t* const from =
-          step == 0 ? data + out.begin * elementBytes : landings.of(step - 1, chunks.chunk(sent), out);
-      if (step == 0) overlapped.beforeUse(out);
-      overlapped.beforeUse(in);
+          step == 0 ? data + out.begin * elementBytes : partials.of(step - 1, chunks.chunk(sent), out);
+      if (step == 0) callbacks.beforeUse(out);
+      callbacks.beforeUse(in);
       team.transfer({{team.above(), from, out.length() * elementBytes}},
                     {{team.below(), into, in.length() * elementBytes}});
       if (step < lastStep) {
         combination.combine({into, own}, into, in.length());
       } else {
         combination.complete({into, own}, own, in.length());
-        overlapped.whenComplete(in);
+        callbacks.whenComplete(in);
       }
     }
   }
@@ -99,17 +100,17 @@ void reduceChunksInRing(Communicator& team, const Combination& combination, std:
 
 }  // namespace
 
-// Ring: reduce-scatter, then all-gather; 2(size − 1) steps, in each of which every rank sends one chunk to the right
-// and receives one from the left: 2(size − 1)/size × bytes sent by each.
+// Ring: reduce-scatter, then all-gather. 2(size − 1) steps, in each of which every rank sends one chunk to the
+// right and receives one from the left. Each rank sends 2(size − 1)/size × bytes.
 //
-// Order of reduction in a chunk: along the ring, beginning right of its owner; equal on every run, and done once for
-// all ranks.
-void ringAllReduce(Communicator& team, const Combination& combination, void* data, std::size_t count,
-                   const Overlapped& overlapped) {
+// Order of reduction in a chunk: along the ring, starting right of its owner; the same in every run, and done
+// once for all ranks.
+void ringAllReduce(TeamOperation& team, const Combination& combination, void* data, std::size_t count,
+                   const OverlapCallbacks& callbacks) {
   auto* const values = static_cast<std::uint8_t*>(data);
   const std::size_t elementBytes = combination.elementBytes();
   const Chunks chunks(count, team.size(), elementBytes);
-  reduceChunksInRing(team, combination, values, chunks, overlapped);
+  reduceChunksInRing(team, combination, values, chunks, callbacks);
   Spans blocks;
   for (int place = 0; place < team.size(); ++place) {
     const Range chunk = chunks.chunk(place);
@@ -117,7 +118,7 @@ void ringAllReduce(Communicator& team, const Combination& combination, void* dat
   }
   ringAllGather(team, blocks, kGatheredBytes, [&](const Span& arrived) {
     const std::size_t begin = static_cast<std::size_t>(arrived.data - values) / elementBytes;
-    overlapped.whenComplete({begin, begin + arrived.bytes / elementBytes});
+    callbacks.whenComplete({begin, begin + arrived.bytes / elementBytes});
   });
 }
 

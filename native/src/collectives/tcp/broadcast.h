@@ -1,19 +1,19 @@
 #pragma once
 
 #include "collectives/algorithms.h"
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 
 namespace ringrun {
 
-// `values` become those of the rank at place `root`, on no rank before all ranks agree.
+// Copies `values` from the rank at place `root` to all ranks. Writes nothing before all ranks agree.
 
-// By the algorithm of that name.
-void broadcast(Communicator& team, Algorithm algorithm, int root, const Span& values);
+// Dispatches to `algorithm`.
+void broadcast(TeamOperation& team, Algorithm algorithm, int root, const Span& values);
 
 // Few hops.
-void binomialTreeBroadcast(Communicator& team, int root, const Span& values);
+void binomialTreeBroadcast(TeamOperation& team, int root, const Span& values);
 
 // No rank sends the data more than once.
-void chainBroadcast(Communicator& team, int root, const Span& values);
+void chainBroadcast(TeamOperation& team, int root, const Span& values);
 
 }  // namespace ringrun

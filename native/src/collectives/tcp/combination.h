@@ -8,20 +8,20 @@
 
 namespace ringrun {
 
-// How the ranks' terms of an element are combined.
+// How terms of an element are combined.
 struct Combination {
   DType dtype;
   ReduceOp op;
-  std::size_t divisor;  // of what is complete: the ranks that have terms in it where the op is AVG, else 1
+  std::size_t divisor;  // of the complete result: the number of ranks for AVG, else 1
 
   std::size_t elementBytes() const { return bytesPerElement(dtype); }
 
-  // result ← terms[0] ∘ terms[1] ∘ …, which will be a term itself. `result` may be one of the terms.
+  // result ← terms[0] ∘ terms[1] ∘ …, a partial result. `result` may be one of the terms.
   void combine(const std::vector<const void*>& terms, void* result, std::size_t count) const {
     run(terms, result, count, 1);
   }
 
-  // The same with the last terms.
+  // The same for the last terms: also divides.
   void complete(const std::vector<const void*>& terms, void* result, std::size_t count) const {
     run(terms, result, count, divisor);
   }

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 
 namespace ringrun {
 
-// `takes[place]` becomes what the rank at that place has in `gives` for this rank, whose own block stays where it is.
-// All ranks have agreed, on all lengths too; blocks of no bytes are not sent.
+// Sets `toReceive[place]` to the `toSend` block for this rank of the rank at that place, except for this rank's
+// own block. All ranks have agreed, also on all lengths; empty blocks are not sent.
 
-// With one rank after the other.
-void pairwiseExchange(Communicator& team, const Spans& gives, const Spans& takes);
+// One peer after another.
+void pairwiseExchange(TeamOperation& team, const Spans& toSend, const Spans& toReceive);
 
-// With several ranks at once.
-void directExchange(Communicator& team, const Spans& gives, const Spans& takes);
+// Several peers at once.
+void directExchange(TeamOperation& team, const Spans& toSend, const Spans& toReceive);
 
 }  // namespace ringrun

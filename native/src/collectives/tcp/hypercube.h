@@ -2,8 +2,8 @@
 
 namespace ringrun {
 
-// The largest power of two of ranks are *vertices* of a hypercube. Of the others each gives its terms to the place above
-// it, and gets the result from there: places 0, 2, 4 … below twice their number.
+// A hypercube with the largest power of two of ranks as *vertices*. The others are *surplus*: places 0, 2, 4 …
+// below twice their number. Each sends its terms to the place above it, and receives the result from there.
 class Hypercube {
  public:
   explicit Hypercube(int size) {

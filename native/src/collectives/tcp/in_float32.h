@@ -3,16 +3,16 @@
 #include <cstddef>
 
 #include "collectives/tcp/combination.h"
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 #include "reduce/widen.h"
 
 namespace ringrun {
 
-// 16-bit floating-point numbers as float32, for algorithms in which partial results travel: rounded once, at the end, by
-// whoever has the complete result.
+// 16-bit floating-point numbers as float32, for algorithms that send partial results. The rank with the
+// complete result rounds once, at the end.
 class InFloat32 {
  public:
-  InFloat32(Communicator& team, const Combination& combination, const void* data, std::size_t count)
+  InFloat32(TeamOperation& team, const Combination& combination, const void* data, std::size_t count)
       : narrow_(combination), data_(team.widened(count)), count_(count) {
     widen(narrow_.dtype, data, data_, count_);
   }

@@ -4,7 +4,7 @@
 
 namespace ringrun {
 
-void reduceTo(Communicator& team, Algorithm algorithm, int root, const Combination& combination, void* data,
+void reduceTo(TeamOperation& team, Algorithm algorithm, int root, const Combination& combination, void* data,
               std::size_t count) {
   if (algorithm != Algorithm::BinomialTree) return directReduce(team, root, combination, data, count);
   if (!isReducedInFloat32(combination.dtype)) return binomialTreeReduce(team, root, combination, data, count);

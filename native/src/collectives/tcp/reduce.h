@@ -4,21 +4,22 @@
 
 #include "collectives/algorithms.h"
 #include "collectives/tcp/combination.h"
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 
 namespace ringrun {
 
-// On the rank at place `root` the `count` elements of `data` become the combination of allRanks's; nobody else's
-// change. All ranks have agreed.
+// Sets `count` elements of `data` on the rank at place `root` to the combination over all ranks; data of other
+// ranks does not change. All ranks have agreed.
 
-// By the algorithm of that name; partial results of 16-bit floating-point numbers travel as float32.
-void reduceTo(Communicator& team, Algorithm algorithm, int root, const Combination& combination, void* data,
+// Dispatches to `algorithm`. Partial results of 16-bit floating-point numbers are sent as float32.
+void reduceTo(TeamOperation& team, Algorithm algorithm, int root, const Combination& combination, void* data,
               std::size_t count);
 
-// Every term goes straight to one rank that reduces it, in the order of the team, and from there to the root.
-void directReduce(Communicator& team, int root, const Combination& combination, void* data, std::size_t count);
+// Sends every term directly to the one rank that reduces it, in the order of the team, and the results to the
+// root.
+void directReduce(TeamOperation& team, int root, const Combination& combination, void* data, std::size_t count);
 
-// Partial results travel, up a tree.
-void binomialTreeReduce(Communicator& team, int root, const Combination& combination, void* data, std::size_t count);
+// Sends partial results up a tree.
+void binomialTreeReduce(TeamOperation& team, int root, const Combination& combination, void* data, std::size_t count);
 
 }  // namespace ringrun

@@ -2,39 +2,39 @@
 #include <vector>
 
 #include "collectives/tcp/reduce.h"
-#include "collectives/tcp/terms.h"
+#include "collectives/tcp/segmented_reduce_scatter.h"
 
 namespace ringrun {
 namespace {
 
-// One rank's part: its own chunk, and on the root the chunks that all ranks complete.
+// One rank's part: its own chunk and, on the root, the completed chunks of all ranks.
 class DirectReduce {
  public:
-  DirectReduce(Communicator& team, int root, const Combination& combination, void* data, std::size_t count)
+  DirectReduce(TeamOperation& team, int root, const Combination& combination, void* data, std::size_t count)
       : team_(team), root_(root), combination_(combination), data_(static_cast<std::uint8_t*>(data)), count_(count),
-        terms_(team, combination, evenParts(team, combination, data, count)) {}
+        reduceScatter_(team, combination, evenParts(team, combination, data, count)) {}
 
-  std::size_t segments() const { return terms_.segments(); }
+  std::size_t segments() const { return reduceScatter_.segments(); }
 
-  // On the root, what segment s overwrites are elements that it has sent already.
-  void carryOut(std::size_t s) {
-    terms_.exchange(s);
+  // On the root, segment s overwrites only elements that have been sent.
+  void runSegment(std::size_t s) {
+    reduceScatter_.exchange(s);
     if (team_.place() == root_) {
-      terms_.reduceInto(inArray(team_.place(), s), s);
-      takeResults(s);
+      reduceScatter_.reduceInto(inArray(team_.place(), s), s);
+      receiveResults(s);
     } else {
-      giveResult(s);
+      sendResult(s);
     }
   }
 
  private:
-  void giveResult(std::size_t s) {
+  void sendResult(std::size_t s) {
     const std::size_t bytes = bytesOf(team_.place(), s);
-    if (bytes > 0) team_.transfer({{root_, terms_.reduced(s), bytes}}, {});
+    if (bytes > 0) team_.transfer({{root_, reduceScatter_.reduced(s), bytes}}, {});
   }
 
-  void takeResults(std::size_t s) {
-    std::vector<Communicator::Receive> receives;
+  void receiveResults(std::size_t s) {
+    std::vector<TeamOperation::Receive> receives;
     for (int distance = 1; distance < team_.size(); ++distance) {
       const int from = team_.below(distance);
       if (bytesOf(from, s) > 0) receives.push_back({from, inArray(from, s), bytesOf(from, s)});
@@ -43,30 +43,30 @@ class DirectReduce {
   }
 
   std::size_t bytesOf(int place, std::size_t s) const {
-    return terms_.segment(place, s).length() * combination_.elementBytes();
+    return reduceScatter_.segment(place, s).length() * combination_.elementBytes();
   }
 
   std::uint8_t* inArray(int place, std::size_t s) const {
     const auto size = static_cast<std::size_t>(team_.size());
     const Range chunk = splitEvenly(count_, size, static_cast<std::size_t>(place), 1);
-    return data_ + (chunk.begin + terms_.segment(place, s).begin) * combination_.elementBytes();
+    return data_ + (chunk.begin + reduceScatter_.segment(place, s).begin) * combination_.elementBytes();
   }
 
-  Communicator& team_;
+  TeamOperation& team_;
   int root_;
   const Combination& combination_;
   std::uint8_t* data_;
   std::size_t count_;
-  Terms terms_;
+  SegmentedReduceScatter reduceScatter_;
 };
 
 }  // namespace
 
-// Direct reduce-scatter, then a gather to the root, segment by segment: 2 steps for each. Every rank sends bytes once,
-// but the root, which sends what it does not reduce itself.
-void directReduce(Communicator& team, int root, const Combination& combination, void* data, std::size_t count) {
+// Direct reduce-scatter, then a gather to the root, segment by segment: 2 steps for each. Every rank sends
+// bytes once; the root sends only what it does not reduce itself.
+void directReduce(TeamOperation& team, int root, const Combination& combination, void* data, std::size_t count) {
   DirectReduce part(team, root, combination, data, count);
-  for (std::size_t s = 0; s < part.segments(); ++s) part.carryOut(s);
+  for (std::size_t s = 0; s < part.segments(); ++s) part.runSegment(s);
 }
 
 }  // namespace ringrun

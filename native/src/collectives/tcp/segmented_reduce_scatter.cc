@@ -1,4 +1,4 @@
-#include "collectives/tcp/terms.h"
+#include "collectives/tcp/segmented_reduce_scatter.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,75 +7,75 @@
 namespace ringrun {
 namespace {
 
-// All ranks' terms of a segment: they stay in the cache until they are reduced.
-constexpr std::size_t kLandingBytes = 2 * 1024 * 1024;
+// All ranks' terms of a segment: they fit into the cache until they are reduced.
+constexpr std::size_t kReceiveBufferBytes = 2 * 1024 * 1024;
 
-// Of one message.
+// Limits of one message.
 constexpr std::size_t kMaxSegmentBytes = 256 * 1024;
 constexpr std::size_t kMinSegmentBytes = 4 * 1024;
 
 // Equal on all ranks, and a whole number of elements of any dtype.
 std::size_t segmentBytesFor(int size) {
-  const std::size_t share = kLandingBytes / static_cast<std::size_t>(size) / 64 * 64;
+  const std::size_t share = kReceiveBufferBytes / static_cast<std::size_t>(size) / 64 * 64;
   return std::clamp(share, kMinSegmentBytes, kMaxSegmentBytes);
 }
 
 }  // namespace
 
-Terms::Terms(Communicator& team, const Combination& combination, Blocks parts)
+SegmentedReduceScatter::SegmentedReduceScatter(TeamOperation& team, const Combination& combination, Blocks parts)
     : team_(team),
       combination_(combination),
       parts_(std::move(parts)),
       perSegment_(segmentBytesFor(team.size()) / combination.elementBytes()),
-      landings_(team.landings(segmentBytesFor(team.size()) * static_cast<std::size_t>(team.size()))) {}
+      receiveBuffer_(team.receiveBuffer(segmentBytesFor(team.size()) * static_cast<std::size_t>(team.size()))) {}
 
-std::size_t Terms::segments() const {
+std::size_t SegmentedReduceScatter::segments() const {
   const auto shorter = [](const Block& a, const Block& b) { return a.count < b.count; };
   return segmentsIn(std::max_element(parts_.begin(), parts_.end(), shorter)->count, perSegment_);
 }
 
-Range Terms::segment(int place, std::size_t s) const { return segmentOf({0, part(place).count}, perSegment_, s); }
+Range SegmentedReduceScatter::segment(int place, std::size_t s) const { return segmentOf({0, part(place).count}, perSegment_, s); }
 
-void Terms::exchange(std::size_t s) {
+void SegmentedReduceScatter::exchange(std::size_t s) {
   const std::size_t elementBytes = combination_.elementBytes();
   const std::size_t ownBytes = segment(team_.place(), s).length() * elementBytes;
-  std::vector<Communicator::Send> sends;
-  std::vector<Communicator::Receive> receives;
+  std::vector<TeamOperation::Send> sends;
+  std::vector<TeamOperation::Receive> receives;
   // Each rank starts with a different receiver.
   for (int distance = 1; distance < team_.size(); ++distance) {
     const int to = team_.above(distance);
     const int from = team_.below(distance);
     const Range theirs = segment(to, s);
     if (theirs.length() > 0) sends.push_back({to, ownTermsAt(to, theirs.begin), theirs.length() * elementBytes});
-    if (ownBytes > 0) receives.push_back({from, landing(from), ownBytes});
+    if (ownBytes > 0) receives.push_back({from, receiveBufferOf(from), ownBytes});
   }
   team_.transfer(sends, receives);
 }
 
-void Terms::reduceInto(void* result, std::size_t s) const {
+void SegmentedReduceScatter::reduceInto(void* result, std::size_t s) const {
   const Range own = segment(team_.place(), s);
   std::vector<const void*> terms;
   for (int place = 0; place < team_.size(); ++place) {
-    terms.push_back(place == team_.place() ? ownTermsAt(place, own.begin) : landing(place));
+    terms.push_back(place == team_.place() ? ownTermsAt(place, own.begin) : receiveBufferOf(place));
   }
   combination_.complete(terms, result, own.length());
 }
 
-// Where others' terms land there is a place for the own ones too, which never arrive.
-const void* Terms::reduced(std::size_t s) const {
-  reduceInto(landing(team_.place()), s);
-  return landing(team_.place());
+// The buffer has an unused place for this rank's own terms, which holds the result.
+const void* SegmentedReduceScatter::reduced(std::size_t s) const {
+  reduceInto(receiveBufferOf(team_.place()), s);
+  return receiveBufferOf(team_.place());
 }
 
-const std::uint8_t* Terms::ownTermsAt(int place, std::size_t element) const {
+const std::uint8_t* SegmentedReduceScatter::ownTermsAt(int place, std::size_t element) const {
   return static_cast<const std::uint8_t*>(part(place).data) + element * combination_.elementBytes();
 }
 
-std::uint8_t* Terms::landing(int place) const {
-  return landings_ + static_cast<std::size_t>(place) * perSegment_ * combination_.elementBytes();
+std::uint8_t* SegmentedReduceScatter::receiveBufferOf(int place) const {
+  return receiveBuffer_ + static_cast<std::size_t>(place) * perSegment_ * combination_.elementBytes();
 }
 
-Blocks evenParts(const Communicator& team, const Combination& combination, void* data, std::size_t count) {
+Blocks evenParts(const TeamOperation& team, const Combination& combination, void* data, std::size_t count) {
   Blocks parts;
   for (int place = 0; place < team.size(); ++place) {
     const Range range = splitEvenly(count, static_cast<std::size_t>(team.size()), static_cast<std::size_t>(place), 1);

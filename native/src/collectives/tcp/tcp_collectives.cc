@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/mapping.h"
-#include "collectives/agreement.h"
+#include "collectives/lengths.h"
 #include "collectives/tcp/agree.h"
 #include "collectives/tcp/all_gather.h"
 #include "collectives/tcp/all_reduce.h"
@@ -26,24 +26,24 @@ Spans spansOf(const Blocks& blocks, DType dtype) {
   return spans;
 }
 
-// The most elements that any rank takes from all: equal on all ranks, unlike what one of them takes.
-std::uint64_t mostTaken(const Counts& counts, int size) {
+// The largest number of elements that any rank receives: equal on all ranks.
+std::uint64_t maxReceived(const Counts& counts, int size) {
   std::uint64_t most = 0;
   for (int by = 0; by < size; ++by) {
-    std::uint64_t taken = 0;
-    for (int from = 0; from < size; ++from) taken += counts.taken(by, from);
-    most = std::max(most, taken);
+    std::uint64_t received = 0;
+    for (int from = 0; from < size; ++from) received += counts.received(by, from);
+    most = std::max(most, received);
   }
   return most;
 }
 
-// What is not called for the sake of moving data makes known to all what each has to tell.
+// Other operations that exchange data, such as an agreement on lengths, send one block to all ranks.
 Op movementOf(Op op) {
   const bool isMovement = op == Op::AllGather || op == Op::Gather || op == Op::Scatter || op == Op::AllToAll;
   return isMovement ? op : Op::AllGather;
 }
 
-// They may be one memory.
+// The two may be the same memory.
 void move(const Span& from, const Span& to) {
   if (from.bytes > 0) std::memmove(to.data, from.data, from.bytes);
 }
@@ -62,21 +62,21 @@ Algorithm TcpCollectives::choose(Op op, DType dtype, std::uint64_t bytes) const 
 
 void TcpCollectives::allReduce(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  Communicator team = allRanksIn(call);
+  TeamOperation team = allRanksIn(call);
   const Algorithm algorithm = choose(Op::AllReduce, fingerprint.dtype, fingerprint.bytes());
   ringrun::allReduce(team, algorithm, combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
 }
 
 void TcpCollectives::reduce(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  Communicator team = allRanksIn(call);
+  TeamOperation team = allRanksIn(call);
   agree(team);
   reduceTo(team, choose(Op::Reduce, fingerprint.dtype, fingerprint.bytes()), static_cast<int>(fingerprint.root),
            combinationOf(fingerprint, team.size()), data, static_cast<std::size_t>(fingerprint.count));
 }
 
 void TcpCollectives::reduceScatter(const Call& call, const Blocks& inputs, const Block& output) {
-  Communicator team = allRanksIn(call);
+  TeamOperation team = allRanksIn(call);
   const Counts counts = agreeOnRows(team, rowOf(inputs, team.place(), output));
   checkReduceScatter(call.fingerprint, team.size(), counts);
   directReduceScatter(team, combinationOf(call.fingerprint, team.size()), inputs, output);
@@ -84,7 +84,7 @@ void TcpCollectives::reduceScatter(const Call& call, const Blocks& inputs, const
 
 void TcpCollectives::broadcast(const Call& call, void* data) {
   const Fingerprint& fingerprint = call.fingerprint;
-  Communicator team = allRanksIn(call);
+  TeamOperation team = allRanksIn(call);
   const Algorithm algorithm = choose(Op::Broadcast, fingerprint.dtype, fingerprint.bytes());
   ringrun::broadcast(team, algorithm, static_cast<int>(fingerprint.root),
                      {static_cast<std::uint8_t*>(data), fingerprint.bytes()});
@@ -92,28 +92,28 @@ void TcpCollectives::broadcast(const Call& call, void* data) {
 
 void TcpCollectives::exchange(const Call& call, const Exchange& exchange) {
   const DType dtype = call.fingerprint.dtype;
-  Communicator team = allRanksIn(call);
+  TeamOperation team = allRanksIn(call);
   const Counts counts = agreeOnRows(team, rowOf(exchange));
   checkExchange(call.fingerprint, team.size(), counts);
 
-  const Spans gives = spansOf(exchange.gives, dtype);
-  const Spans takes = spansOf(exchange.takes, dtype);
+  const Spans sends = spansOf(exchange.sends, dtype);
+  const Spans receives = spansOf(exchange.receives, dtype);
   const auto own = static_cast<std::size_t>(team.place());
-  move(gives[own], takes[own]);
-  switch (choose(movementOf(call.fingerprint.op), dtype, mostTaken(counts, team.size()) * bytesPerElement(dtype))) {
-    case Algorithm::Ring: return ringAllGather(team, takes);
-    case Algorithm::Bruck: return bruckAllGather(team, takes);
-    case Algorithm::Pairwise: return pairwiseExchange(team, gives, takes);
-    default: return directExchange(team, gives, takes);
+  move(sends[own], receives[own]);
+  switch (choose(movementOf(call.fingerprint.op), dtype, maxReceived(counts, team.size()) * bytesPerElement(dtype))) {
+    case Algorithm::Ring: return ringAllGather(team, receives);
+    case Algorithm::Bruck: return bruckAllGather(team, receives);
+    case Algorithm::Pairwise: return pairwiseExchange(team, sends, receives);
+    default: return directExchange(team, sends, receives);
   }
 }
 
 void TcpCollectives::barrier(const Call& call) {
-  Communicator team = allRanksIn(call);
+  TeamOperation team = allRanksIn(call);
   agree(team);
 }
 
-// TCP has no memory that is better than other; the ranks still agree that they are all at this place.
+// Memory of a TCP group is ordinary memory; the ranks still agree on the operation.
 Allocation TcpCollectives::allocate(const Call& call) {
   barrier(call);
   auto memory = std::make_shared<const Mapping>(Mapping::anonymous(std::max<std::size_t>(call.fingerprint.bytes(), 1)));

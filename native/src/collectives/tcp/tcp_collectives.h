@@ -5,16 +5,16 @@
 
 #include "collectives/algorithms.h"
 #include "collectives/collectives.h"
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 #include "transport/connections.h"
 
 namespace ringrun {
 
-// Collectives over TCP: picks an algorithm for each from the table, and runs it on all ranks. A *chunk* is the range of
-// elements that belongs to one rank, a *segment* the part of a chunk that travels as one message.
+// Collectives over TCP: chooses an algorithm for each operation and runs it on all ranks. A *chunk* is the
+// range of elements that belongs to one rank; a *segment* is the part of a chunk that is sent as one message.
 class TcpCollectives : public Collectives {
  public:
-  // `connections` outlives it. `forced`: for every operation that has it.
+  // `connections` must outlive this object. `forced`: used by every operation that supports it.
   TcpCollectives(Connections& connections, std::optional<Algorithm> forced);
 
   int size() const override { return static_cast<int>(allRanks_.size()); }
@@ -27,7 +27,7 @@ class TcpCollectives : public Collectives {
   Allocation allocate(const Call& call) override;
 
  private:
-  Communicator allRanksIn(const Call& call) { return {messenger_, call, allRanks_, scratch_}; }
+  TeamOperation allRanksIn(const Call& call) { return {messenger_, call, allRanks_, scratch_}; }
   Algorithm choose(Op op, DType dtype, std::uint64_t bytes) const;
 
   Messenger& messenger_;

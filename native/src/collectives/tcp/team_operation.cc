@@ -1,10 +1,10 @@
-#include "collectives/tcp/communicator.h"
+#include "collectives/tcp/team_operation.h"
 
 #include <algorithm>
 
 namespace ringrun {
 
-Communicator::Communicator(Messenger& messenger, const Call& call, const Team& team, Scratch& scratch)
+TeamOperation::TeamOperation(Messenger& messenger, const Call& call, const Team& team, Scratch& scratch)
     : messenger_(messenger),
       call_(call),
       team_(team),
@@ -13,7 +13,7 @@ Communicator::Communicator(Messenger& messenger, const Call& call, const Team& t
       sent_(team.size()),
       received_(team.size()) {}
 
-void Communicator::transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives) {
+void TeamOperation::transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives) {
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;
   outgoing.reserve(sends.size());

@@ -12,7 +12,7 @@
 
 namespace ringrun {
 
-// Bytes of an array.
+// The bytes of an array.
 struct Span {
   std::uint8_t* data = nullptr;
   std::size_t bytes = 0;
@@ -23,25 +23,24 @@ inline Span spanOf(const Block& block, DType dtype) {
   return {static_cast<std::uint8_t*>(block.data), static_cast<std::size_t>(block.count) * bytesPerElement(dtype)};
 }
 
-// A team in the course of one operation: what an algorithm runs over. Algorithms know the ranks by their places in the
-// team, in whose order a ring goes round, and never ask which other ranks there are: the same ring runs over a group,
-// or over one rank of each host.
+// One operation of a team, on which an algorithm runs. Algorithms address ranks by their places in the team,
+// whose order is that of a ring. So the same ring runs over a whole group or over one rank of each host.
 //
-// All that it is given outlives it; this rank is in the team, and not alone.
-class Communicator {
+// All arguments must outlive this object. This rank is one of two or more in the team.
+class TeamOperation {
  public:
-  Communicator(Messenger& messenger, const Call& call, const Team& team, Scratch& scratch);
+  TeamOperation(Messenger& messenger, const Call& call, const Team& team, Scratch& scratch);
 
   const Fingerprint& fingerprint() const { return call_.fingerprint; }
   int size() const { return static_cast<int>(team_.size()); }
 
-  // This rank's, and those that lie `distance` < size further round the ring, or back.
+  // This rank's place, and the places `distance` < size above or below it on the ring.
   int place() const { return place_; }
   int above(int distance = 1) const { return (place_ + distance) % size(); }
   int below(int distance = 1) const { return (place_ - distance + size()) % size(); }
 
-  // Between places. A receiver that is not sure yet that the sender carries out the same operation lets the header be
-  // looked at first where `into` is the caller's memory, which nothing else may be written to.
+  // Messages between places. `headerFirst`: for a receiver that writes to the caller's memory before it knows
+  // that the sender runs the same operation.
   struct Send {
     int to;
     const void* data;
@@ -54,11 +53,11 @@ class Communicator {
     bool headerFirst = false;
   };
 
-  // Messenger::transfer; numbers the messages of each pair, for both sides to check.
+  // Messenger::transfer. Numbers the messages of each pair, so that both sides can check them.
   void transfer(const std::vector<Send>& sends, const std::vector<Receive>& receives);
 
   // See Buffer::of.
-  std::uint8_t* landings(std::size_t bytes) { return scratch_.landings.of(bytes); }
+  std::uint8_t* receiveBuffer(std::size_t bytes) { return scratch_.receiveBuffer.of(bytes); }
   float* widened(std::size_t count) { return reinterpret_cast<float*>(scratch_.widened.of(count * sizeof(float))); }
 
  private:
@@ -67,7 +66,7 @@ class Communicator {
   const Team& team_;
   Scratch& scratch_;
   int place_;
-  // Messages so far, by place.
+  // Numbers of messages so far, by place.
   std::vector<std::uint32_t> sent_;
   std::vector<std::uint32_t> received_;
 };

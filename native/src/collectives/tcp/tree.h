@@ -4,14 +4,14 @@
 
 namespace ringrun {
 
-// A rank in a tree over a team.
+// The position of a rank in a tree over a team.
 struct TreePlace {
   int parent = -1;  // -1: this is the root
   std::vector<int> children;
 };
 
-// Few hops: ⌈log₂ size⌉. Places are counted from the root; the parent's number is the own one without its lowest set
-// bit, and a rank's descendants are those that follow it. Children in ascending order of that number.
+// Few hops: ⌈log₂ size⌉. Places are counted from the root; the parent of a place is the place without its
+// lowest set bit, and the descendants of a rank follow it. Children are in ascending order.
 TreePlace placeInBinomialTree(int place, int size, int root);
 
 // No rank has more than one child.

@@ -383,7 +383,7 @@ void ControlMesh::sendSegment(int fd, std::uint64_t bytes) {
     const int error = errno;
     receive();
     if (hasEnded(peer)) throw endFailure(peer);
-    throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("sendmsg", error, "handing over shared memory"));
+    throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("sendmsg", error, "sending shared memory"));
   }
 }
 

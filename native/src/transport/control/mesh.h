@@ -101,7 +101,7 @@ class ControlMesh {
     std::deque<UniqueFd> descriptors;
     std::deque<Segment> segments;
     std::optional<Fingerprint> status;
-    bool isWaiting = false;  // still in the operation of `status`
+    bool isWaiting = false;          // still in the operation of `status`
     std::optional<Failure> failure;  // from the perspective of this rank
     std::uint64_t failedSequence = 0;
     std::string disconnectReason;

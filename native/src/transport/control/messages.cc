@@ -71,7 +71,7 @@ DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int report
     const std::string source = isHearsay ? "" : kReportedBy + std::to_string(reporter) + ": ";
     return {Failure(code, std::move(ranks), source + text), abort.sequence};
   }
-  return {Failure(FailureCode::PeerDied, {{reporter, {}}}, "it gave up: " + text), abort.sequence};
+  return {Failure(FailureCode::PeerDied, {{reporter, {}}}, "its group failed: " + text), abort.sequence};
 }
 
 }  // namespace ringrun
