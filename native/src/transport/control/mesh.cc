@@ -232,6 +232,8 @@ void ControlMesh::throwIfFailedBy(std::uint64_t sequence) const {
 }
 
 void ControlMesh::throwIfDisagreed(const Fingerprint& part) const {
+  // Messages between GPUs have no number, so the STATUS of a peer may be about another one. Their headers are compared.
+  if (part.sequence == 0) return;
   const Fingerprint mine = wholeOf(part);
   for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
     const auto& theirs = peers_[peer].status;

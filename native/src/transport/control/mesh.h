@@ -49,7 +49,7 @@ class ControlMesh {
   // Throws if any rank failed in operation `sequence` or before, because it takes part in no later operation.
   void throwIfFailedBy(std::uint64_t sequence) const;
 
-  // Throws Mismatch if a peer waits in another operation with the same sequence number.
+  // Throws Mismatch if a peer waits in another operation with the same sequence number. Ignores sequence number 0.
   void throwIfDisagreed(const Fingerprint& mine) const;
 
   // Returns the mismatch with the fingerprints of all ranks instead of two. Waits briefly for the STATUS of

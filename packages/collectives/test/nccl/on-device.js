@@ -2,6 +2,7 @@
 // tensors.
 import assert from 'node:assert/strict';
 import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { bytesPerElement, createCpuGroup, dtypeOf, typedArrayClass } from '@ringrun/collectives';
 
@@ -201,6 +202,19 @@ export async function messagesUnanswered({ rank, size, store, report }) {
   await Promise.all([late.destroy(), gone.destroy()]);
 }
 messagesUnanswered.formsGroupItself = true;
+
+/** Two messages of different dtypes in opposite directions; each receiver waits until it has sent a STATUS. */
+export async function lateMessages({ group, rank, report }) {
+  for (const [sender, dtype] of ['float32', 'float64'].entries()) {
+    const tensor = group.allocate(dtype, 10);
+    if (rank === sender) await tensor.copyFromHost(filled(dtype, 10, sender + 1));
+    if (rank === sender) await sleep(500).then(() => group.send(tensor, 1 - sender));
+    else await group.recv(tensor, { src: sender });
+    await holds(tensor, sender + 1);
+  }
+  await group.destroy();
+  await report({ done: true });
+}
 
 /** Reduces a list of tensors and a list of host arrays, each as one operation. */
 export async function fusedReductions({ group, size, report }) {

@@ -63,6 +63,10 @@ test('a message fails at its timeout if not received, and immediately if the ran
   expect(await receiver.ended).toEqual({ code: null, signal: 'SIGKILL' });
 });
 
+test('messages of different dtypes that their receivers wait for are received', async () => {
+  expect(await runRanks(2, 'lateMessages', { envOf: envOverNccl })).toHaveLength(2);
+});
+
 const isFake = process.env['RINGRUN_GPU_CHECK'] !== '1';
 
 /** Runs a scenario on two ranks; returns rank 0's calls of the fake libraries. */
