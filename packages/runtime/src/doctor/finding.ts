@@ -27,3 +27,31 @@ export function problem(found: string, fix: string, measured?: Measured): Findin
 export function exitCodeFor(findings: readonly Finding[]): 0 | 1 {
   return findings.some(({ level }) => level === 'problem') ? 1 : 0;
 }
+
+const levelWidth = 'problem'.length;
+const checkWidth = 'shared memory'.length;
+const indent = ' '.repeat(levelWidth + checkWidth + 4);
+
+/** `ok       threads        2 CPUs`, and the fix on the next line if there is one. */
+export function formatFinding(finding: NamedFinding): string {
+  const head = `${finding.level.padEnd(levelWidth)}  ${finding.check.padEnd(checkWidth)}  `;
+  const found = `${head}${indented(finding.found)}\n`;
+  return finding.level === 'ok' ? found : `${found}${indent}fix: ${indented(finding.fix)}\n`;
+}
+
+/** The last line: `1 problem, 2 warnings`. */
+export function formatSummary(findings: readonly Finding[]): string {
+  const count = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  if (problems + warnings === 0) return 'All checks passed.\n';
+  const parts = [plural(problems, 'problem'), plural(warnings, 'warning')].filter((part) => part !== '');
+  return `${parts.join(', ')}\n`;
+}
+
+function plural(count: number, what: string): string {
+  return count === 0 ? '' : `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+function indented(text: string): string {
+  return text.trimEnd().replaceAll('\n', `\n${indent}`);
+}

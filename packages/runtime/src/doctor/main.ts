@@ -1,12 +1,11 @@
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
-import { exitCodeFor } from './finding.ts';
+import { exitCodeFor, formatFinding, formatSummary } from './finding.ts';
 import type { NamedFinding } from './finding.ts';
 import { examineMachine } from './local-checks.ts';
 import { examineNetwork } from './network-checks.ts';
 import { parseDoctorOptions } from './options.ts';
 import type { DoctorOptions } from './options.ts';
-import { formatFinding, formatSummary } from './print.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 

@@ -10,9 +10,9 @@ import type { LaunchOptions } from './options/launch-options.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
 import { rootCauseOf } from './root-cause.ts';
 import { EndingSignals } from './signals.ts';
-import { describeForcedEnd } from './forced-end.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
+import type { NodeOutcome } from './agent.ts';
 
 /**
  * Runs this node's part of a job. Resolves with the exit code of the launcher.
@@ -112,4 +112,14 @@ async function settleMasterPort(given: number | undefined): Promise<number> {
   if (given === undefined) return findFreePort();
   await requireFreePort(given);
   return given;
+}
+
+/** Returns, for example, `ended by SIGTERM; all workers ended`. */
+function describeForcedEnd({ workers, endedBy }: NodeOutcome): string {
+  const killed = workers.filter(({ forced }) => forced).length;
+  const how =
+    killed > 0
+      ? `${killed} of ${workers.length} workers did not end within the grace period and were killed`
+      : 'all workers ended';
+  return `ended by ${endedBy ?? 'the launcher'}; ${how}`;
 }

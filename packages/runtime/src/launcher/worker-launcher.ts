@@ -14,14 +14,13 @@ import { RunLogs } from './logs/run-logs.ts';
 import type { RoundLogs } from './logs/run-logs.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { readLimits, refuseTooMany } from './process-limits.ts';
-import { refuseUnknownRanks } from './logs/local-ranks.ts';
+import { refuseUnknownRanks } from './logs/destinations.ts';
 import { readProcessCount } from './process-count.ts';
 import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
-import { withTorchrunVariables } from './program-environment.ts';
+import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import { readErrorRecord } from './read-error-record.ts';
 import { workerCommand } from './worker-command.ts';
 import type { CommandLine } from './worker-command.ts';
-import { cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import type { JobSettings } from './worker-environment.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 

@@ -8,7 +8,7 @@ import { encodeManifest, fileRecordOf } from '../../src/checkpoint/manifest.ts';
 import { readCheckpoint, readNewest } from '../../src/checkpoint/read-checkpoint.ts';
 import { writeCheckpoint } from '../../src/checkpoint/write-checkpoint.ts';
 import { openStorage } from '../../src/storage/index.ts';
-import { readWhole } from '../../src/storage/read-whole.ts';
+import { readWhole } from '../../src/storage/directory-storage.ts';
 import type { Storage } from '../../src/storage/index.ts';
 import { startS3, useS3 } from '../support/s3.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

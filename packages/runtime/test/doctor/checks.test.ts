@@ -15,12 +15,11 @@ import { judgeOpenFiles, parseOpenFilesLimit } from '../../src/doctor/checks/ope
 import { judgeAttempt, judgeBinding } from '../../src/doctor/checks/port.ts';
 import { judgeSharedMemory } from '../../src/doctor/checks/shared-memory.ts';
 import { judgeThreads } from '../../src/doctor/checks/threads.ts';
-import { exitCodeFor } from '../../src/doctor/finding.ts';
+import { exitCodeFor, formatFinding, formatSummary } from '../../src/doctor/finding.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
 import { parseDriverVersion, parseModel } from '../../src/doctor/gpu-scene.ts';
 import type { GpuScene } from '../../src/doctor/gpu-scene.ts';
 import type { OpenedLibrary } from '../../src/doctor/opened-library.ts';
-import { formatFinding, formatSummary } from '../../src/doctor/print.ts';
 import type { LinkMeasurement } from '../../src/doctor/second-doctor.ts';
 
 /** `problem: found → fix`, or `ok: found`. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { countGpus } from '../../src/launcher/gpus.ts';
+import { countGpus, countProcesses } from '../../src/launcher/process-count.ts';
 import { readLimits, refuseTooMany } from '../../src/launcher/process-limits.ts';
-import { countProcesses } from '../../src/launcher/process-count.ts';
 
 const devices = [
   'nvidia0',

@@ -7,7 +7,6 @@ import type { LaunchOptions } from './launch-options.ts';
 import { settleNodes } from './nodes.ts';
 import type { Program } from './program.ts';
 import { noStreams } from './streams-by-rank.ts';
-import { withDashes } from './underscores.ts';
 
 export interface ParsedCommandLine {
   options: LaunchOptions;
@@ -75,4 +74,29 @@ function settleLogs(asked: Asked): LaunchOptions['logs'] {
 function noteOnLogs({ logDir, redirects, tee }: Asked): string[] {
   if (!logDir || redirects || tee) return [];
   return [`${logDir.from} is set, but no output is written to files. Add --redirects 3 or --tee 3.`];
+}
+
+/**
+ * Replaces underscores in option names: torchrun accepts --nproc_per_node as well as --nproc-per-node. Does not change
+ * values, the script and its arguments.
+ *
+ * @param see Called with the name of each option.
+ */
+function withDashes(
+  argv: readonly string[],
+  command: Command,
+  see: (option: string) => void = () => undefined,
+): string[] {
+  const dashed = [...argv];
+  for (let i = 0; i < dashed.length && dashed[i].startsWith('-') && dashed[i] !== '--'; i++) {
+    const [name, ...value] = dashed[i].split('=');
+    const option = name.replaceAll('_', '-');
+    see(option);
+    dashed[i] = [option, ...value].join('=');
+    const takesNext =
+      value.length === 0 &&
+      command.options.some((known) => known.required && [known.short, known.long].includes(option));
+    if (takesNext) i++;
+  }
+  return dashed;
 }
