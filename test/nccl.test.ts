@@ -67,12 +67,12 @@ async function trainOnOneHost(backend: string, ranks: number, data: string): Pro
 
 /** Trains on two ranks that share a GPU. NCCL allows this to ranks that declare different hosts; for tests only. */
 async function trainOnOneGpu(data: string): Promise<string | undefined> {
-  const meeting = { WORLD_SIZE: 2, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
+  const rendezvous = { WORLD_SIZE: 2, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
   const apart = { NCCL_P2P_DISABLE: 1, NCCL_SHM_DISABLE: 1, CUDA_VISIBLE_DEVICES: 0 };
   const args = ['--import', 'tsx', script, '--data', data, '--backend', 'nccl'];
   const ends = await Promise.all(
     [0, 1].map((RANK) => {
-      const env = { ...libraries, ...meeting, ...apart, RANK, NCCL_HOSTID: `host ${RANK}` };
+      const env = { ...libraries, ...rendezvous, ...apart, RANK, NCCL_HOSTID: `host ${RANK}` };
       return node(args, { env }).ended;
     }),
   );

@@ -46,12 +46,12 @@ describe.skipIf(noHosts)(`a PyTorch script on two hosts${noHosts ? `: skipped, $
     ),
   )(
     `trains on ${2 * processes} processes with the %s rendezvous, on the port that it receives`,
-    async (_, meeting) => {
+    async (_, rendezvousArgs) => {
       using network = connectHosts(2);
       for (const host of network.hosts) host.learnNames(network.hosts.filter((other) => other !== host));
       const ends = await Promise.all(
         network.hosts.map((host, rank) => {
-          const args = ['launch', '--nnodes', '2', ...meeting(rank), ...runOn(processes)];
+          const args = ['launch', '--nnodes', '2', ...rendezvousArgs(rank), ...runOn(processes)];
           return host.node(args, { env }).ended;
         }),
       );

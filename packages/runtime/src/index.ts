@@ -45,7 +45,7 @@ export type {
 } from '@ringrun/collectives';
 export { installErrorRecord } from './errors/error-record.ts';
 export type { ErrorRecord, ErrorRecordOptions } from './errors/error-record.ts';
-export type { SourcePlace } from './errors/source-place.ts';
+export type { SourceLocation } from './errors/source-location.ts';
 export * from './process-group/index.ts';
 export { FileStore, PrefixStore, StoreServer, TCPStore, connectStore } from './store/index.ts';
 export type {

@@ -43,33 +43,33 @@ async function* examineStore(
   master: string,
   address: string,
 ): AsyncGenerator<NamedFinding> {
-  const hosts = options.nodeRank === undefined ? isOwn(address) : options.nodeRank === 0;
-  const place = { master, address };
-  if (!hosts) {
-    yield* visitStore(options, place);
+  const servesStore = options.nodeRank === undefined ? isOwn(address) : options.nodeRank === 0;
+  const target = { master, address };
+  if (!servesStore) {
+    yield* joinStore(options, target);
     return;
   }
   const server = await bindStore(options.port);
   if (!(server instanceof StoreServer)) {
     yield { check: 'port', ...judgeBinding(options.port, server, true) };
-    if (server.kind === 'held' && server.store) yield* visitStore(options, place);
+    if (server.kind === 'held' && server.store) yield* joinStore(options, target);
     return;
   }
   try {
     yield { check: 'port', ...judgeBinding(options.port, { kind: 'free' }, true) };
     // No other node can connect to a loopback address.
-    if (!isLoopback(address)) yield* hostStore(options, place);
+    if (!isLoopback(address)) yield* serveStore(options, target);
   } finally {
     await server.close();
   }
 }
 
-interface Place {
+interface MasterAddress {
   master: string;
   address: string;
 }
 
-async function* hostStore(options: DoctorOptions, place: Place): AsyncGenerator<NamedFinding> {
+async function* serveStore(options: DoctorOptions, target: MasterAddress): AsyncGenerator<NamedFinding> {
   const { port, timeoutMs } = options;
   const store = await connectStore({
     host: '127.0.0.1',
@@ -78,36 +78,36 @@ async function* hostStore(options: DoctorOptions, place: Place): AsyncGenerator<
     who: 'doctor',
     describeKeys: describeDoctorKeys,
   });
-  yield* examineLink(store, options, { hosts: true, ...place });
+  yield* examineLink(store, options, { servesStore: true, ...target });
 }
 
-async function* visitStore(options: DoctorOptions, place: Place): AsyncGenerator<NamedFinding> {
+async function* joinStore(options: DoctorOptions, target: MasterAddress): AsyncGenerator<NamedFinding> {
   const { port, timeoutMs } = options;
   const startedAt = performance.now();
-  const target = { host: place.master, port };
+  const storeAddress = { host: target.master, port };
   let store;
   try {
-    store = await connectStore({ ...target, timeoutMs, who: 'doctor' });
+    store = await connectStore({ ...storeAddress, timeoutMs, who: 'doctor' });
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
-    const state = await probe(target);
-    const greeting = state.kind === 'accepted' ? await readGreeting({ host: place.address, port }) : '';
+    const state = await probe(storeAddress);
+    const greeting = state.kind === 'accepted' ? await readGreeting({ host: target.address, port }) : '';
     const waitedMs = performance.now() - startedAt;
-    yield { check: 'port', ...judgeAttempt({ ...target, state, waitedMs, greeting }) };
+    yield { check: 'port', ...judgeAttempt({ ...storeAddress, state, waitedMs, greeting }) };
     return;
   }
-  yield { check: 'port', ...ok(`a ringrun store answers at ${place.master}:${port}`) };
-  yield* examineLink(store, options, { hosts: false, ...place });
+  yield { check: 'port', ...ok(`a ringrun store answers at ${target.master}:${port}`) };
+  yield* examineLink(store, options, { servesStore: false, ...target });
 }
 
 async function* examineLink(
   store: StoreClient,
   { port, timeoutMs }: DoctorOptions,
-  { hosts, master, address }: Place & { hosts: boolean },
+  { servesStore, master, address }: MasterAddress & { servesStore: boolean },
 ): AsyncGenerator<NamedFinding> {
   const startedAt = performance.now();
   try {
-    const link = await measureLink(store, hosts, { masterAddress: address, timeoutMs });
+    const link = await measureLink(store, servesStore, { masterAddress: address, timeoutMs });
     yield { check: 'link', ...judgeLink(link) };
     yield { check: 'clocks', ...judgeClocks(link) };
   } catch (error) {

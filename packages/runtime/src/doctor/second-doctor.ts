@@ -34,8 +34,8 @@ export class LinkError extends Error {
   }
 }
 
-const hostKey = 'doctor/host';
-const guestKey = 'doctor/guest';
+const serverKey = 'doctor/host';
+const clientKey = 'doctor/guest';
 
 /** Milliseconds: a store in which no doctor has registered by then belongs to a training job. */
 const introductionMs = 2000;
@@ -47,19 +47,19 @@ const enoughMs = 100;
  * Waits for the doctor of another node, then measures the link in a group of two, formed as for training.
  *
  * @param store The store at the job's master address and port.
- * @param hosts True if this process serves the store.
+ * @param servesStore True if this process serves the store.
  * @throws LinkError with the stage that failed.
  */
 export async function measureLink(
   store: Store,
-  hosts: boolean,
+  servesStore: boolean,
   { masterAddress, timeoutMs }: { masterAddress: string; timeoutMs: number },
 ): Promise<LinkMeasurement> {
   const own: Doctor = { host: hostname(), pid: process.pid };
-  const peer = hosts ? await awaitGuest(store, own, timeoutMs) : await visit(store, own);
+  const peer = servesStore ? await awaitClient(store, own, timeoutMs) : await joinServer(store, own);
   const group = await createCpuGroup({
     store: new PrefixStore('doctor/group', store),
-    rank: hosts ? 0 : 1,
+    rank: servesStore ? 0 : 1,
     size: 2,
     timeoutMs,
     masterAddress,
@@ -71,13 +71,13 @@ export async function measureLink(
 
 /** Description of the keys that the store's server waits for. */
 export function describeDoctorKeys(keys: readonly string[]): string | undefined {
-  return keys.includes(guestKey) ? 'a second doctor, on another node' : undefined;
+  return keys.includes(clientKey) ? 'a second doctor, on another node' : undefined;
 }
 
-async function awaitGuest(store: Store, own: Doctor, timeoutMs: number): Promise<Doctor> {
-  await store.set(hostKey, JSON.stringify(own));
+async function awaitClient(store: Store, own: Doctor, timeoutMs: number): Promise<Doctor> {
+  await store.set(serverKey, JSON.stringify(own));
   try {
-    return parseDoctor(await store.get(guestKey, { timeoutMs }));
+    return parseDoctor(await store.get(clientKey, { timeoutMs }));
   } catch (error) {
     if (!(error instanceof StoreTimeoutError)) throw error;
     throw new LinkError({ stage: 'waiting', peer: undefined, message: error.message, bytes: 0 });
@@ -85,25 +85,25 @@ async function awaitGuest(store: Store, own: Doctor, timeoutMs: number): Promise
 }
 
 /**
- * The store may belong to a running training job, which must not be disturbed. A doctor accepts one guest at a time.
+ * The store may belong to a running training job, which must not be disturbed. A doctor accepts one client at a time.
  */
-async function visit(store: Store, own: Doctor): Promise<Doctor> {
-  const host = await awaitHost(store);
-  const card = JSON.stringify(own);
-  const there = Buffer.from(await store.compareSet(guestKey, '', card)).toString();
-  if (there !== card)
+async function joinServer(store: Store, own: Doctor): Promise<Doctor> {
+  const server = await awaitServer(store);
+  const ownText = JSON.stringify(own);
+  const registered = Buffer.from(await store.compareSet(clientKey, '', ownText)).toString();
+  if (registered !== ownText)
     throw occupied(
-      `the doctor on the master is busy measuring the link to ${parseDoctor(Buffer.from(there)).host}`,
+      `the doctor on the master is busy measuring the link to ${parseDoctor(Buffer.from(registered)).host}`,
     );
-  return host;
+  return server;
 }
 
 /**
- * The server's doctor registers right after it has opened its store; a guest that waited for the store may be earlier.
+ * The server's doctor registers right after it has opened its store; a client that waited for the store may be earlier.
  */
-async function awaitHost(store: Store): Promise<Doctor> {
+async function awaitServer(store: Store): Promise<Doctor> {
   try {
-    return parseDoctor(await store.get(hostKey, { timeoutMs: introductionMs }));
+    return parseDoctor(await store.get(serverKey, { timeoutMs: introductionMs }));
   } catch (error) {
     if (!(error instanceof StoreTimeoutError)) throw error;
     throw occupied("the store on the master's port belongs to a running job");
@@ -132,9 +132,9 @@ async function compareClocks(
   group: ProcessGroup,
 ): Promise<Pick<LinkMeasurement, 'clockAheadMs' | 'roundTripMs'>> {
   const [{ offset, roundTrip }] = (await group.allGatherObject(await measureClock(group))).slice(1);
-  const [began, guestBegan] = await group.allGatherObject(Date.now() - performance.now());
-  const hostAhead = offset + began - guestBegan;
-  return { clockAheadMs: group.rank === 0 ? -hostAhead : hostAhead, roundTripMs: roundTrip };
+  const [began, clientBegan] = await group.allGatherObject(Date.now() - performance.now());
+  const serverAhead = offset + began - clientBegan;
+  return { clockAheadMs: group.rank === 0 ? -serverAhead : serverAhead, roundTripMs: roundTrip };
 }
 
 function occupied(message: string): LinkError {

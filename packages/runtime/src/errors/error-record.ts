@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { inspect } from 'node:util';
 import { registry, requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
-import { sourcePlaceOf, type SourcePlace } from './source-place.ts';
+import { sourceLocationOf, type SourceLocation } from './source-location.ts';
 
 /** The error that ended a process, recorded for its launcher. */
 export interface ErrorRecord {
@@ -27,7 +27,7 @@ export interface ErrorRecord {
   /** The collective that failed, such as `allReduce #41 (float32, 1,048,576 elements)`, if known. */
   operation?: string;
   /** Location of a syntax error. */
-  place?: SourcePlace;
+  place?: SourceLocation;
 }
 
 /** Options of {@link installErrorRecord}. */
@@ -64,7 +64,7 @@ export function installErrorRecord(options: ErrorRecordOptions = {}): void {
 /** The record of a thrown value. */
 export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: number): ErrorRecord {
   const { code, operation } = (error ?? {}) as { code?: unknown; operation?: unknown };
-  const place = sourcePlaceOf(error);
+  const location = sourceLocationOf(error);
   const rank = Number.parseInt(env['RANK'] ?? '', 10);
   return {
     message: error instanceof Error ? error.message : inspect(error),
@@ -76,7 +76,7 @@ export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: numb
     pid: process.pid,
     time,
     ...(typeof operation === 'string' ? { operation } : {}),
-    ...(place ? { place } : {}),
+    ...(location ? { place: location } : {}),
   };
 }
 

@@ -3,8 +3,8 @@ import { RingrunError } from '@ringrun/core';
 /** Errors that are printed without a stack, which would only show ringrun's own lines. */
 const mistakes = new WeakSet<object>();
 
-/** Codes of errors about a place that the user named, such as `--data`, `--output` or `--resume`. */
-const codesOfNamedPlaces: ReadonlySet<string> = new Set([
+/** Codes of errors about a path or URL that the user named, such as `--data`, `--output` or `--resume`. */
+const codesOfNamedLocations: ReadonlySet<string> = new Set([
   'ERR_DOWNLOAD',
   'ERR_INVALID_DATA',
   'ERR_CHECKPOINT_NOT_FOUND',
@@ -14,7 +14,7 @@ const codesOfNamedPlaces: ReadonlySet<string> = new Set([
 let isInstalled = false;
 
 /**
- * From now on an uncaught error about a place that the user named, or an error of `readingUserInput`, is printed
+ * From now on an uncaught error about a path or URL that the user named, or an error of `readingUserInput`, is printed
  * as one line on stderr, and the exit code is 1. With RINGRUN_DEBUG set, Node prints the stack. Calling it again
  * does nothing.
  */
@@ -35,7 +35,7 @@ export function readingUserInput<T>(read: () => T): T {
 }
 
 function isMistake(error: Error): boolean {
-  return mistakes.has(error) || (error instanceof RingrunError && codesOfNamedPlaces.has(error.code));
+  return mistakes.has(error) || (error instanceof RingrunError && codesOfNamedLocations.has(error.code));
 }
 
 function printMistake(error: unknown): void {

@@ -13,9 +13,9 @@ async function main(argv: readonly string[]): Promise<number> {
     // These names cannot be scripts, which have an extension.
     if (argv[0] === 'doctor') return await (await import('../doctor/main.ts')).runDoctor(argv.slice(1));
     if (argv[0] === 'build-native') return (await import('@ringrun/native')).buildNative();
-    const { options, notes } = parseCommandLine(argv, process.env);
+    const { options, warnings } = parseCommandLine(argv, process.env);
     const executable = findExecutable(options.program);
-    for (const note of notes) process.stderr.write(`ringrun: ${note}\n`);
+    for (const warning of warnings) process.stderr.write(`ringrun: ${warning}\n`);
     // Imported late, because it loads the store.
     const { launch } = await import('./launch.ts');
     return await launch(options, executable);

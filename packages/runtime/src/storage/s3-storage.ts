@@ -71,7 +71,7 @@ export class S3Storage implements Storage {
 
   async deleteFolder(folder: string): Promise<void> {
     const objects = await this.list(`${checkedName(folder)}/`);
-    await inTurn(objects.length, (place) => this.delete(objects[place].name));
+    await inTurn(objects.length, (index) => this.delete(objects[index].name));
   }
 
   #object(name: string): { Bucket: string; Key: string } {
@@ -123,11 +123,11 @@ export class S3Storage implements Storage {
   async #writeInParts({ client, s3 }: Connection, name: string, bytes: Uint8Array): Promise<void> {
     const object = this.#object(name);
     const { UploadId } = await client.send(new s3.CreateMultipartUploadCommand(object));
-    const sendPart = async (place: number) => {
-      const Body = bytes.subarray(place * this.#partBytes, (place + 1) * this.#partBytes);
-      const part = { ...object, UploadId, PartNumber: place + 1, Body };
+    const sendPart = async (index: number) => {
+      const Body = bytes.subarray(index * this.#partBytes, (index + 1) * this.#partBytes);
+      const part = { ...object, UploadId, PartNumber: index + 1, Body };
       const { ETag } = await client.send(new s3.UploadPartCommand(part));
-      return { ETag, PartNumber: place + 1 };
+      return { ETag, PartNumber: index + 1 };
     };
     try {
       const Parts = await inTurn(Math.ceil(bytes.length / this.#partBytes), sendPart);
@@ -144,13 +144,13 @@ export class S3Storage implements Storage {
 }
 
 /** Results of `act(0)` to `act(count - 1)`, at most `partsAtOnce` at a time. */
-async function inTurn<T>(count: number, act: (place: number) => Promise<T>): Promise<T[]> {
+async function inTurn<T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;
   const work = async () => {
     while (next < count) {
-      const place = next++;
-      results[place] = await act(place);
+      const index = next++;
+      results[index] = await act(index);
     }
   };
   await Promise.all(Array.from({ length: Math.min(partsAtOnce, count) }, work));

@@ -193,7 +193,7 @@ export class StoreConnection {
     this.#settleOlderThan(pingId, new Set(parked.map(({ id }) => id)));
     const missing = [...new Set(parked.flatMap(({ missingKeys }) => missingKeys))];
     if (missing.length === 0) return;
-    this.#say(`${this.#options.describeKeys(missing)}, at the store at ${this.#where}`);
+    this.#reportWait(`${this.#options.describeKeys(missing)}, at the store at ${this.#where}`);
   }
 
   /**
@@ -232,7 +232,9 @@ export class StoreConnection {
       );
       return;
     }
-    this.#say(`the store at ${this.#where}: ${describeReachability(this.#options.host, reachability)}`);
+    this.#reportWait(
+      `the store at ${this.#where}: ${describeReachability(this.#options.host, reachability)}`,
+    );
     if (reachability.kind === 'accepted') this.#ping();
   }
 
@@ -241,7 +243,7 @@ export class StoreConnection {
     this.#send(this.#nextId++, { op: 'ping' });
   }
 
-  #say(what: string): void {
+  #reportWait(what: string): void {
     const oldest = this.#pending.values().next().value;
     if (oldest) this.#options.lines.report(what, oldest.startedAt, oldest.timeoutMs);
   }

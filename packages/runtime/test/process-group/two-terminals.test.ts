@@ -20,7 +20,7 @@ function terminals(initMethod: string, worldSize: number) {
 }
 
 function inFile(worldSize: number) {
-  const path = join(temporaryFolder(), 'a meeting place');
+  const path = join(temporaryFolder(), 'a store file');
   return { path, rank: terminals(pathToFileURL(path).href, worldSize) };
 }
 

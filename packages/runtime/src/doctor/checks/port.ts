@@ -14,8 +14,8 @@ export type Binding =
   | { kind: 'held'; owner: string; store: boolean }
   | { kind: 'forbidden'; why: string };
 
-/** @param hosts True if the job's store must listen here. Otherwise a launcher can choose another port. */
-export function judgeBinding(port: number, binding: Binding, hosts: boolean): Finding {
+/** @param servesStore True if the job's store must listen here. Otherwise a launcher can choose another port. */
+export function judgeBinding(port: number, binding: Binding, servesStore: boolean): Finding {
   if (binding.kind === 'free') return ok(`${port} is free`);
   if (binding.kind === 'forbidden') {
     return problem(
@@ -28,7 +28,8 @@ export function judgeBinding(port: number, binding: Binding, hosts: boolean): Fi
       `${port} is in use by ${binding.owner}, which serves a ringrun store: a job or a doctor is running`,
     );
   const found = `${port} is in use by ${binding.owner}`;
-  if (hosts) return problem(found, `end that process, or use another port on all nodes (--master-port)`);
+  if (servesStore)
+    return problem(found, `end that process, or use another port on all nodes (--master-port)`);
   return warning(
     `${found}: a script without a launcher cannot serve its store on this port`,
     'start the script with ringrun --nproc-per-node, which chooses a free port, or set MASTER_PORT',

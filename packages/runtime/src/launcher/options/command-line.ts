@@ -11,7 +11,7 @@ import { noStreams } from './streams-by-rank.ts';
 export interface ParsedCommandLine {
   options: LaunchOptions;
   /** Warnings for the user about options and variables, one line each. */
-  notes: readonly string[];
+  warnings: readonly string[];
 }
 
 /** torchrun's default of `--signals-to-handle`. */
@@ -31,7 +31,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
   };
   command.parse(withDashes(argv, command, see), { from: 'user' });
   const asked = collectAsked(command, env);
-  const { notes, ...placement } = settleNodes(asked, env);
+  const { warnings, ...placement } = settleNodes(asked, env);
   const options: LaunchOptions = {
     program: settleProgram(command, asked),
     ...placement,
@@ -46,7 +46,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     gracePeriodMs: asked.gracePeriod?.value ?? 30_000,
     numaBinding: asked.numaBinding?.value,
   };
-  return { options, notes: [...notes, ...noteOnLogs(asked), ...misspeltVariables(command, env)] };
+  return { options, warnings: [...warnings, ...warningsOnLogs(asked), ...misspeltVariables(command, env)] };
 }
 
 function settleProgram(command: Command, asked: Asked): Program {
@@ -71,7 +71,7 @@ function settleLogs(asked: Asked): LaunchOptions['logs'] {
   };
 }
 
-function noteOnLogs({ logDir, redirects, tee }: Asked): string[] {
+function warningsOnLogs({ logDir, redirects, tee }: Asked): string[] {
   if (!logDir || redirects || tee) return [];
   return [`${logDir.from} is set, but no output is written to files. Add --redirects 3 or --tee 3.`];
 }

@@ -10,7 +10,7 @@ import type { RendezvousOptions } from './rendezvous-options.ts';
 export type Placement = Pick<
   LaunchOptions,
   'nodes' | 'processesPerNode' | 'nodeRank' | 'masterAddress' | 'masterPort' | 'rendezvous'
-> & { notes: readonly string[] };
+> & { warnings: readonly string[] };
 
 const oneNode: NodeRange = { min: 1, max: 1 };
 
@@ -28,17 +28,17 @@ export function settleNodes(asked: Asked, env: NodeJS.ProcessEnv): Placement {
   const operator = readOperator(env);
   const nodes = settleCount(asked, operator, processesPerNode);
   const backend = settleBackend(asked, nodes);
-  const { nodeRank, notes } = settleRank(asked, operator, { nodes, backend, processesPerNode });
-  const meeting = settleMeeting(asked, operator, nodes);
+  const { nodeRank, warnings } = settleRank(asked, operator, { nodes, backend, processesPerNode });
+  const endpoints = settleEndpoints(asked, operator, nodes);
   const config = asked.rdzvConf?.value ?? defaultRendezvousConfig;
   return {
     nodes,
     processesPerNode,
     nodeRank,
-    masterAddress: meeting.masterAddress,
-    masterPort: meeting.masterPort,
-    rendezvous: { backend, endpoint: meeting.endpoint, config },
-    notes,
+    masterAddress: endpoints.masterAddress,
+    masterPort: endpoints.masterPort,
+    rendezvous: { backend, endpoint: endpoints.endpoint, config },
+    warnings,
   };
 }
 
@@ -85,7 +85,7 @@ function standaloneNode(asked: Asked, processesPerNode: ProcessesPerNode): Place
       endpoint: undefined,
       config: asked.rdzvConf?.value ?? defaultRendezvousConfig,
     },
-    notes: [],
+    warnings: [],
   };
 }
 
@@ -160,9 +160,9 @@ function settleRank(
   asked: Asked,
   operator: OperatorEnvironment,
   settled: Settled,
-): { nodeRank: number | undefined; notes: string[] } {
+): { nodeRank: number | undefined; warnings: string[] } {
   const { nodes, backend } = settled;
-  if (backend === 'c10d') return { nodeRank: nodes.max === 1 ? 0 : undefined, notes: [] };
+  if (backend === 'c10d') return { nodeRank: nodes.max === 1 ? 0 : undefined, warnings: [] };
   if (asked.nodeRank?.byFlag === false) checkRank(asked, operator, settled);
   const given = asked.nodeRank ?? rankOf(operator);
   const nodeRank = given?.value ?? 0;
@@ -174,7 +174,7 @@ function settleRank(
         : `${given!.from}: expected a rank from 0 to ${nodes.max - 1} in a job of ${nodes.max} nodes, got ${nodeRank}.`,
     );
   }
-  return { nodeRank, notes: given?.byFlag ? [] : noteOnRank(operator, nodeRank, settled) };
+  return { nodeRank, warnings: given?.byFlag ? [] : warningsOnRank(operator, nodeRank, settled) };
 }
 
 function rankOf({ rank }: OperatorEnvironment) {
@@ -192,7 +192,7 @@ function checkRank({ nodeRank }: Asked, { rank }: OperatorEnvironment, { process
 }
 
 /** In the manifest of a PyTorchJob, RANK looks like the rank of a process. */
-function noteOnRank(
+function warningsOnRank(
   { rank }: OperatorEnvironment,
   nodeRank: number,
   { nodes, processesPerNode }: Settled,
@@ -207,7 +207,7 @@ function noteOnRank(
 type Meeting = Pick<Placement, 'masterAddress' | 'masterPort'> & Pick<RendezvousOptions, 'endpoint'>;
 
 /** For one node, an operator's MASTER_ADDR and MASTER_PORT are ignored: loopback and a free port always work. */
-function settleMeeting(asked: Asked, operator: OperatorEnvironment, { max }: NodeRange): Meeting {
+function settleEndpoints(asked: Asked, operator: OperatorEnvironment, { max }: NodeRange): Meeting {
   const { masterAddr, masterPort: port, rdzvEndpoint } = asked;
   if (max === 1) {
     return {

@@ -111,7 +111,7 @@ export class Replica {
         const hadTurn = await this.#takeTurns();
         const waitMs = hadTurn ? this.#msToNextLook() : tryEveryMs;
         this.#giveUpOverdue();
-        this.#sayWhatIsMissing(hadTurn);
+        this.#reportMissing(hadTurn);
         if (this.#queue.length === 0 || !hadTurn) await this.#sleep(waitMs);
       }
     } catch (error) {
@@ -199,7 +199,7 @@ export class Replica {
     }
   }
 
-  #sayWhatIsMissing(hadTurn: boolean): void {
+  #reportMissing(hadTurn: boolean): void {
     const oldest = this.#pending.values().next().value;
     const missing = this.#state.missingOf(this.#opened.client);
     if (!oldest || (hadTurn && missing.length === 0)) return;

@@ -95,8 +95,8 @@ test('the prefix names the rank, and with several nodes also the node', () => {
 });
 
 test('warns about --log-dir without --redirects or --tee', () => {
-  expect(parsed('--log-dir logs').notes).toEqual([
+  expect(parsed('--log-dir logs').warnings).toEqual([
     '--log-dir is set, but no output is written to files. Add --redirects 3 or --tee 3.',
   ]);
-  expect(parsed('--log-dir logs -r 1').notes).toEqual([]);
+  expect(parsed('--log-dir logs -r 1').warnings).toEqual([]);
 });

@@ -41,7 +41,7 @@ test("uses torchrun's defaults without options", () => {
       gracePeriodMs: 30_000,
       numaBinding: undefined,
     },
-    notes: [],
+    warnings: [],
   });
 });
 
@@ -247,7 +247,7 @@ test('warns about a misspelt PET_ variable, not about those of a service named p
     PET_SERVICE_HOST: '10.0.0.1',
     PET_PORT_80_TCP: 'tcp://10.0.0.1:80',
   };
-  expect(parsed('', env).notes).toEqual([
+  expect(parsed('', env).warnings).toEqual([
     'Unknown variable PET_NPROCS_PER_NODE. Did you mean PET_NPROC_PER_NODE?',
   ]);
 });

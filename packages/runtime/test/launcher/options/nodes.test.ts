@@ -18,7 +18,7 @@ const noted = (processes: string) => [
   `RANK=2 is the rank of this node (2 of 3). Its ${processes} receive their own ranks.`,
 ];
 
-type Row = [what: string, args: string, env: Record<string, string>, means: object, notes?: string[]];
+type Row = [what: string, args: string, env: Record<string, string>, means: object, warnings?: string[]];
 
 describe('reads the environment of', () => {
   test.each<Row>([
@@ -197,10 +197,10 @@ describe('reads the environment of', () => {
       { MASTER_PORT: 'tcp://10.0.0.1:80' },
       { nodes: one, masterPort: undefined },
     ],
-  ])('%s', (_, args, env, means, notes = []) => {
-    const found: { options: LaunchOptions; notes: readonly string[] } = parsed(args, env);
+  ])('%s', (_, args, env, means, warnings = []) => {
+    const found: { options: LaunchOptions; warnings: readonly string[] } = parsed(args, env);
     expect(found.options).toMatchObject(means);
-    expect(found.notes).toEqual(notes);
+    expect(found.warnings).toEqual(warnings);
   });
 });
 

@@ -5,29 +5,30 @@ import { readFileSync } from 'node:fs';
  * Location of a syntax error, `/job/train.ts:2:9: ERROR: Unexpected "="` or `file:///job/train.mjs:2:11`, and its
  * source line.
  */
-export type SourcePlace = readonly [place: string, line: string];
+export type SourceLocation = readonly [location: string, line: string];
 
 const checkTimeoutMs = 5000;
 
 /** Location of a syntax error thrown by Node, or by esbuild, with which tsx transforms TypeScript. */
-export function sourcePlaceOf(error: unknown, script = process.argv[1]): SourcePlace | undefined {
+export function sourceLocationOf(error: unknown, script = process.argv[1]): SourceLocation | undefined {
   if (!(error instanceof Error)) return undefined;
-  const transformed = placeOfTransform(error);
+  const transformed = locationOfTransform(error);
   if (transformed) return transformed;
   if (error.name !== 'SyntaxError') return undefined;
   return (
-    placeInStack(error.stack ?? '') ?? (isOfModule(error) ? placeByCheck(script, error.message) : undefined)
+    locationInStack(error.stack ?? '') ??
+    (isOfModule(error) ? locationByCheck(script, error.message) : undefined)
   );
 }
 
 /**
  * The second line of esbuild's message. tsx's loader runs in another thread, so only message and stack are available.
  */
-function placeOfTransform({ message }: Error): SourcePlace | undefined {
-  const [headline, place = ''] = message.split('\n');
-  const found = /^(.+):(\d+):\d+: ERROR: /.exec(place);
+function locationOfTransform({ message }: Error): SourceLocation | undefined {
+  const [headline, location = ''] = message.split('\n');
+  const found = /^(.+):(\d+):\d+: ERROR: /.exec(location);
   if (!headline.startsWith('Transform failed with ') || !found) return undefined;
-  return [place, lineOf(found[1], Number(found[2]))];
+  return [location, lineOf(found[1], Number(found[2]))];
 }
 
 function lineOf(file: string, number: number): string {
@@ -39,10 +40,10 @@ function lineOf(file: string, number: number): string {
 }
 
 /** For most syntax errors, Node prepends `file:///job/train.mjs:2`, the line and a line of `^` to the stack. */
-function placeInStack(stack: string): SourcePlace | undefined {
-  const [place, line = '', mark = ''] = stack.split('\n');
-  if (!/^\S.*:\d+$/.test(place) || !/^\s*\^+\s*$/.test(mark)) return undefined;
-  return [`${place}:${mark.indexOf('^') + 1}`, line.trim()];
+function locationInStack(stack: string): SourceLocation | undefined {
+  const [location, line = '', mark = ''] = stack.split('\n');
+  if (!/^\S.*:\d+$/.test(location) || !/^\s*\^+\s*$/.test(mark)) return undefined;
+  return [`${location}:${mark.indexOf('^') + 1}`, line.trim()];
 }
 
 /**
@@ -58,7 +59,7 @@ function isOfModule({ stack = '' }: Error): boolean {
  * Node prints the location of an error in a module, but does not expose it: `node --check` prints it again. Only for
  * the script itself.
  */
-function placeByCheck(script: string | undefined, message: string): SourcePlace | undefined {
+function locationByCheck(script: string | undefined, message: string): SourceLocation | undefined {
   if (script === undefined) return undefined;
   const { stderr, status } = spawnSync(process.execPath, ['--check', script], {
     encoding: 'utf8',
@@ -66,5 +67,5 @@ function placeByCheck(script: string | undefined, message: string): SourcePlace 
     env: { ...process.env, NODE_OPTIONS: '' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  return status !== 0 && stderr.includes(message) ? placeInStack(stderr) : undefined;
+  return status !== 0 && stderr.includes(message) ? locationInStack(stderr) : undefined;
 }
