@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { describeNccl, loadNative } from '@ringrun/native';
 import type { NcclDescription } from '@ringrun/native';
 
-import { checkedRank, checkedSize, checkedTimeout } from '../cpu/arguments.ts';
+import { checkedRank, checkedSize, checkedTimeout } from '../native-group/arguments.ts';
 import type { CpuGroupOptions } from '../cpu/create.ts';
 import { connectRanks, cpuGroupOptions } from '../cpu/create.ts';
 import { defaultTimeoutMs, requireOptions } from '@ringrun/core';

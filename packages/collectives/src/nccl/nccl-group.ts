@@ -23,33 +23,36 @@ import type {
   TypedArray,
   Work,
 } from '@ringrun/core';
-import { checkedDType, checkedDTypeOf, checkedLength, checkedPeer } from '../cpu/arguments.ts';
-import type { GroupSettings } from '../cpu/cpu-group.ts';
-import { CpuGroup } from '../cpu/cpu-group.ts';
-import type { NativeCalls } from '../cpu/native-calls.ts';
-import { checkDType } from '../cpu/parts.ts';
+import { checkedDType, checkedDTypeOf, checkedLength, checkedPeer } from '../native-group/arguments.ts';
+import type { NativeCalls } from '../native-group/native-calls.ts';
+import type { GroupSettings } from '../native-group/native-group.ts';
+import { NativeGroup } from '../native-group/native-group.ts';
+import { checkDType } from '../native-group/parts.ts';
 
 /**
  * A process group whose collectives run on GPUs through NCCL (torch's backend nccl), on GPU tensors (`allocate`,
  * `wrap`) and on host arrays, which are copied through the GPU in pieces.
  *
- * It is also a CPU group: the ranks agree on every operation over their CPU connections before NCCL starts it, and
- * monitor each other while it runs, so errors are the same as in every group. These connections also carry what NCCL
+ * The ranks are also connected as in a CPU group. Over these connections they agree on every operation before NCCL
+ * starts it, and monitor each other while it runs, so errors are the same as in every group. They also carry what NCCL
  * does not support: objects, messages of host arrays (with tags, from any sender), and BAND, BOR and BXOR.
  *
  * Numerics are NCCL's: sums of float16 and bfloat16 may be rounded at each step between ranks, AVG multiplies by 1/size
  * before adding, and MIN and MAX ignore NaN. The results are bit-identical on all ranks.
  */
-export class NcclGroup extends CpuGroup {
+export class NcclGroup extends NativeGroup {
   /** The name that `initProcessGroup` takes. */
-  override readonly backend = 'nccl';
+  declare readonly backend: 'nccl';
   /** Index of this rank's GPU among the visible ones. */
   readonly device: number;
   readonly #copies: DeviceCopies;
 
   /** @internal */
-  constructor(calls: NativeCalls, settings: Omit<GroupSettings, 'transport'> & { device: number }) {
-    super(calls, { ...settings, transport: 'nccl' });
+  constructor(
+    calls: NativeCalls,
+    settings: Omit<GroupSettings, 'backend' | 'transport'> & { device: number },
+  ) {
+    super(calls, { ...settings, backend: 'nccl', transport: 'nccl' });
     this.device = settings.device;
     this.#copies = {
       toDevice: (tensor, from, options) => this.#copy('copyToDevice', tensor, from, options),

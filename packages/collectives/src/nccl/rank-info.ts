@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 
 import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
-import { describeRank } from '../cpu/failure.ts';
+import { describeRank } from '../native-group/failure.ts';
 
 /** What a rank publishes about itself in the store before the communicator exists. */
 export interface NcclRankInfo {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { Turns } from '../../src/cpu/turns.ts';
+import { Turns } from '../../src/native-group/turns.ts';
 
 /** Records each operation that starts, and ends it when the test does. */
 function recorder() {

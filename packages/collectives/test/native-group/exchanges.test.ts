@@ -8,8 +8,8 @@ import {
   allToAllExchange,
   gatherExchange,
   scatterExchange,
-} from '../../src/cpu/exchanges.ts';
-import { reduceScatterOperands } from '../../src/cpu/operands.ts';
+} from '../../src/native-group/exchanges.ts';
+import { reduceScatterOperands } from '../../src/native-group/operands.ts';
 
 /** Rank 1 of 3. */
 const place = { rank: 1, size: 3 };
