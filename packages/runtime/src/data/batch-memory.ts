@@ -41,8 +41,8 @@ export class ReusedMemory implements BatchMemory {
 
   /** The size must match exactly: sample arrays are identified as the batch's own if they fill its memory. */
   #take(bytes: number): ArrayBuffer {
-    const place = this.#free.findIndex(({ byteLength }) => byteLength === bytes);
-    return place < 0 ? new ArrayBuffer(bytes) : this.#free.splice(place, 1)[0];
+    const index = this.#free.findIndex(({ byteLength }) => byteLength === bytes);
+    return index < 0 ? new ArrayBuffer(bytes) : this.#free.splice(index, 1)[0];
   }
 }
 

@@ -245,8 +245,8 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
 
   *#indicesOf(iterator: Iterator<number>): Generator<number[], undefined> {
     let indices: number[] = [];
-    for (let drawn = iterator.next(); !drawn.done; drawn = iterator.next()) {
-      indices.push(this.#checked(drawn.value));
+    for (let next = iterator.next(); !next.done; next = iterator.next()) {
+      indices.push(this.#checked(next.value));
       if (indices.length < this.batchSize) continue;
       yield indices;
       indices = [];

@@ -46,7 +46,7 @@ export function isStateful(sampler: Sampler): sampler is StatefulSampler {
 }
 
 /** The properties that a state must match. */
-type Dataset = Pick<SamplerState, 'datasetLength' | 'shuffle'>;
+type DatasetOrder = Pick<SamplerState, 'datasetLength' | 'shuffle'>;
 
 /**
  * Returns `state` if it belongs to such a dataset; otherwise throws an `InvalidArgumentError` that names
@@ -54,7 +54,7 @@ type Dataset = Pick<SamplerState, 'datasetLength' | 'shuffle'>;
  */
 export function checkedState(
   state: SamplerState,
-  { datasetLength, shuffle }: Dataset,
+  { datasetLength, shuffle }: DatasetOrder,
   owner: string,
 ): SamplerState {
   const who = `${owner}.loadStateDict`;

@@ -12,7 +12,7 @@ export interface SharedOrderOptions extends Partial<Share> {
 }
 
 /** A position within an epoch. */
-type Place = Pick<SamplerState, 'epoch' | 'samplesSeen'>;
+type EpochPosition = Pick<SamplerState, 'epoch' | 'samplesSeen'>;
 
 /**
  * Base class of ringrun's samplers: one order of a dataset per epoch, and one rank's share of it.
@@ -28,7 +28,7 @@ export class SharedOrder implements StatefulSampler {
   readonly #shuffle: boolean;
   #seed: number;
   /** The start of the next iteration. */
-  #next: Place = { epoch: 0, samplesSeen: 0 };
+  #next: EpochPosition = { epoch: 0, samplesSeen: 0 };
   /** The latest iteration, or undefined if `#next` was set since. */
   #pass: Pass | undefined;
 
@@ -61,7 +61,7 @@ export class SharedOrder implements StatefulSampler {
    * it is the start of the next epoch.
    */
   stateDict(): SamplerState {
-    const { epoch, samplesSeen } = this.#pass?.place ?? this.#next;
+    const { epoch, samplesSeen } = this.#pass?.position ?? this.#next;
     const { datasetLength } = this.#share;
     return { epoch, samplesSeen, seed: this.#seed, shuffle: this.#shuffle, datasetLength };
   }
@@ -84,16 +84,16 @@ export class SharedOrder implements StatefulSampler {
 
   /** Starts the next epoch. Yields this rank's indices of it. */
   [Symbol.iterator](): EpochPass {
-    const place = this.#next;
+    const start = this.#next;
     const { datasetLength } = this.#share;
-    const order = this.#shuffle ? randperm(datasetLength, orderSeed(this.#seed, place.epoch)) : undefined;
-    this.#pass = new Pass(place, this.#share, this.#seed, order);
-    this.#next = { epoch: place.epoch + 1, samplesSeen: 0 };
+    const order = this.#shuffle ? randperm(datasetLength, orderSeed(this.#seed, start.epoch)) : undefined;
+    this.#pass = new Pass(start, this.#share, this.#seed, order);
+    this.#next = { epoch: start.epoch + 1, samplesSeen: 0 };
     return this.#pass;
   }
 
-  #startAt(place: Place): void {
-    this.#next = place;
+  #startAt(position: EpochPosition): void {
+    this.#next = position;
     this.#pass = undefined;
   }
 }
@@ -110,11 +110,16 @@ class Pass implements EpochPass {
   readonly #share: Share;
   readonly #order: Uint32Array | undefined;
   readonly #count: number;
-  #drawn = 0;
+  #yielded = 0;
   #used: number | undefined;
   #finished = false;
 
-  constructor({ epoch, samplesSeen }: Place, share: Share, seed: number, order: Uint32Array | undefined) {
+  constructor(
+    { epoch, samplesSeen }: EpochPosition,
+    share: Share,
+    seed: number,
+    order: Uint32Array | undefined,
+  ) {
     this.epoch = epoch;
     this.seed = seed;
     this.#seenBefore = samplesSeen;
@@ -123,9 +128,9 @@ class Pass implements EpochPass {
     this.#count = countOf(share, samplesSeen);
   }
 
-  get place(): Place {
+  get position(): EpochPosition {
     if (this.#finished) return { epoch: this.epoch + 1, samplesSeen: 0 };
-    const samplesSeen = seenAfter(this.#share, this.#seenBefore, this.#used ?? this.#drawn);
+    const samplesSeen = seenAfter(this.#share, this.#seenBefore, this.#used ?? this.#yielded);
     return { epoch: this.epoch, samplesSeen };
   }
 
@@ -142,12 +147,12 @@ class Pass implements EpochPass {
   }
 
   next(): IteratorResult<number, undefined> {
-    if (this.#drawn === this.#count) {
+    if (this.#yielded === this.#count) {
       if (this.#used === undefined) this.finish();
       return { done: true, value: undefined };
     }
-    const position = positionOf(this.#share, this.#seenBefore, this.#drawn);
-    this.#drawn += 1;
+    const position = positionOf(this.#share, this.#seenBefore, this.#yielded);
+    this.#yielded += 1;
     return { done: false, value: this.#order ? this.#order[position] : position };
   }
 }

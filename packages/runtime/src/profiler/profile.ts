@@ -49,25 +49,25 @@ const defaultSchedule = schedule({ skipFirst: 5, wait: 0, active: 50, repeat: 1 
  */
 export async function profile(options: ProfileOptions): Promise<Profiler> {
   requireOptions('profile', options, optionNames);
-  const { group, groups } = groupsNow();
-  if (registry.activityObserver !== undefined || underWay) {
+  const { group, groups } = currentGroups();
+  if (registry.activityObserver !== undefined || isProfiling) {
     throw new RingrunError(
       'ERR_PROFILE_UNDER_WAY',
       'profile: another profiler is recording. Await its stop() first.',
     );
   }
-  underWay = true;
+  isProfiling = true;
   try {
     await requireWritable(options.path, group);
     const clock = group === undefined ? ownClock() : await measureClock(group);
     return new Profiler(options, { group, groups, clock });
   } catch (error) {
-    underWay = false;
+    isProfiling = false;
     throw error;
   }
 }
 
-let underWay = false;
+let isProfiling = false;
 
 interface Surroundings {
   /** The group of all ranks; undefined without one. */
@@ -121,23 +121,23 @@ export class Profiler {
     this.#stopped = true;
     this.#recorder.stop();
     for (const unobserve of this.#unobserve) unobserve();
-    underWay = false;
+    isProfiling = false;
     const { group } = this.#surroundings;
     const own = await this.#ownTrace(group);
     const ranks = group === undefined ? [own] : await group.gatherObject(own);
     if (ranks === undefined) return;
     await writeWhole(this.#path, JSON.stringify(traceOf(ranks)));
-    if (ranks.every(({ activities }) => activities.length === 0)) this.#sayThatItIsEmpty();
+    if (ranks.every(({ activities }) => activities.length === 0)) this.#warnAboutEmptyTrace();
   }
 
   #recordIfScheduled(): void {
-    const shall = this.#schedule(this.#step) === 'record';
-    if (shall === this.#recorder.isRecording) return;
-    if (shall) this.#recorder.start(this.#stepStartedAt);
+    const records = this.#schedule(this.#step) === 'record';
+    if (records === this.#recorder.isRecording) return;
+    if (records) this.#recorder.start(this.#stepStartedAt);
     else this.#recorder.stop();
   }
 
-  #sayThatItIsEmpty(): void {
+  #warnAboutEmptyTrace(): void {
     process.stderr.write(
       `ringrun: the trace ${this.#path} has no steps: the schedule includes none of the ${this.#step} steps of this run. ` +
         'Train for more steps, or record earlier: schedule({ wait: 0, active: 50 }).\n',
@@ -167,7 +167,7 @@ function ownClock(): ClockOffset {
   return { at: performance.now(), offset: 0, roundTrip: 0 };
 }
 
-function groupsNow(): Pick<Surroundings, 'group' | 'groups'> {
+function currentGroups(): Pick<Surroundings, 'group' | 'groups'> {
   const state = currentState();
   if (state.phase !== 'ready') return { group: undefined, groups: [] };
   return { group: state.session.group, groups: state.subgroups.all() };

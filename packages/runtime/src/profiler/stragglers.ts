@@ -10,7 +10,7 @@ import type { Activity } from './recorder.ts';
 export function withStragglers(ranks: readonly (readonly Activity[])[]): Activity[][] {
   const stragglers = stragglersOf(ranks);
   return ranks.map((activities, rank) => {
-    const keyOf = namesOfWaits();
+    const keyOf = waitKeys();
     return activities.map((activity) => {
       const straggler = stragglers.get(keyOf(activity));
       return straggler === undefined || straggler.rank === rank ? activity : explained(activity, straggler);
@@ -33,7 +33,7 @@ function explained(activity: Activity, { rank, since }: Straggler): Activity {
 function stragglersOf(ranks: readonly (readonly Activity[])[]): ReadonlyMap<string | undefined, Straggler> {
   const candidates = new Map<string, Straggler[]>();
   for (const [rank, activities] of ranks.entries()) {
-    const keyOf = namesOfWaits();
+    const keyOf = waitKeys();
     for (const activity of activities) {
       const key = keyOf(activity);
       if (key === undefined) continue;
@@ -53,7 +53,7 @@ function latest(candidates: readonly Straggler[]): Straggler {
  * the wait in that step, since a job may train two models. Undefined for activities other than waits for
  * gradients.
  */
-function namesOfWaits(): (activity: Activity) => string | undefined {
+function waitKeys(): (activity: Activity) => string | undefined {
   const waits = new Map<number, number>();
   return ({ lane, details }) => {
     const step = details?.['step'];

@@ -1,7 +1,6 @@
 import type { Lane } from '@ringrun/core';
 import type { Activity } from './recorder.ts';
 import { withStragglers } from './stragglers.ts';
-import { asThreads } from './threads.ts';
 
 /** The recording of one rank, on rank 0's clock. */
 export interface RankTrace {
@@ -63,7 +62,7 @@ function namesOfRank({ rank, host, pid }: RankTrace): TraceEvent[] {
 
 function eventsOfRank(rank: number, activities: readonly Activity[], zero: number): TraceEvent[] {
   return lanes.flatMap((lane, place) => {
-    const threads = asThreads(activities.filter((activity) => activity.lane === lane));
+    const threads = rowsOf(activities.filter((activity) => activity.lane === lane));
     // Empty lanes are included too, so that all ranks have the same rows.
     return (threads.length > 0 ? threads : [[]]).flatMap((thread, number) => {
       const tid = place * threadsPerLane + Math.min(number, threadsPerLane - 1) + 1;
@@ -98,4 +97,28 @@ function remarksOn({ rank, clockErrorMs, dropped }: RankTrace): [string, string 
   ];
   if (dropped > 0) remarks.push([`rank ${rank} activities left out, too many`, dropped]);
   return remarks;
+}
+
+/**
+ * Divides activities into rows for a viewer. In one row, activities must be disjoint or nested, so
+ * overlapping all-reduces are put into different rows.
+ *
+ * @returns the rows, each sorted by time, assigned by first fit
+ */
+export function rowsOf(activities: readonly Activity[]): Activity[][] {
+  const threads: { activities: Activity[]; open: number[] }[] = [];
+  const inOrder = activities.toSorted((a, b) => a.startedAt - b.startedAt || b.endedAt - a.endedAt);
+  for (const activity of inOrder) {
+    let thread = threads.find(({ open }) => fits(activity, open));
+    if (thread === undefined) threads.push((thread = { activities: [], open: [] }));
+    thread.activities.push(activity);
+    thread.open.push(activity.endedAt);
+  }
+  return threads.map((thread) => thread.activities);
+}
+
+/** @param open end times of the open activities, outermost first; expired ones are removed */
+function fits({ startedAt, endedAt }: Activity, open: number[]): boolean {
+  while (open.length > 0 && open.at(-1)! <= startedAt) open.pop();
+  return open.length === 0 || endedAt <= open.at(-1)!;
 }

@@ -25,8 +25,8 @@ export interface Epoch {
   samples: number;
 }
 
-/** Progress within an epoch. */
-export interface Standing {
+/** ProgressDisplay within an epoch. */
+export interface EpochProgress {
   /** Completed steps of this rank. */
   steps: number;
   /** Samples of all ranks in these steps. */
@@ -36,7 +36,7 @@ export interface Standing {
 }
 
 /** Displays the progress of an epoch. */
-export interface Progress {
+export interface ProgressDisplay {
   begin(epoch: Epoch): void;
   /**
    * Whether to show step `step` of the epoch (from 0). The loss is read only for these steps, so the other
@@ -44,21 +44,21 @@ export interface Progress {
    */
   isDue(step: number): boolean;
   /** @param before progress before the step; `now`: after it */
-  show(before: Standing, now: Standing, loss: number): void;
+  show(before: EpochProgress, now: EpochProgress, loss: number): void;
   /** Called when the epoch ends or its loop is left. Does nothing without a preceding `begin`. */
   end(): void;
 }
 
 /** Returns a progress bar if `output` is a terminal; otherwise it prints a line every `logInterval` steps. */
-export function progressOn(
+export function progressDisplayOn(
   output: Output,
   { logInterval, unit }: { logInterval: number; unit: string },
-): Progress {
+): ProgressDisplay {
   return output.isTTY === true ? new ProgressBar(output, unit) : new ProgressLines(output, logInterval);
 }
 
 /** For ranks without output. */
-export const noProgress: Progress = {
+export const noProgressDisplay: ProgressDisplay = {
   begin: () => undefined,
   isDue: () => false,
   show: () => undefined,
@@ -71,7 +71,7 @@ const msBetweenDrawings = 100;
 const barSize = { least: 5, most: 40 };
 const columnsOfFigures = 66;
 
-class ProgressBar implements Progress {
+class ProgressBar implements ProgressDisplay {
   readonly #output: Output;
   readonly #unit: string;
   #bar: SingleBar | undefined;
@@ -110,7 +110,7 @@ class ProgressBar implements Progress {
     return step === this.#steps - 1 || performance.now() >= this.#nextDrawingAt;
   }
 
-  show(_: Standing, { steps, samplesPerSecond }: Standing, loss: number): void {
+  show(_: EpochProgress, { steps, samplesPerSecond }: EpochProgress, loss: number): void {
     const now = performance.now();
     const left = ((now - this.#startedAt) / 1000 / (steps - this.#stepsBefore)) * (this.#steps - steps);
     this.#bar?.update(steps, {
@@ -138,7 +138,7 @@ export function duration(seconds: number): string {
 }
 
 /** Lines in the format of PyTorch's and Kubeflow's MNIST examples, which Katib parses. */
-class ProgressLines implements Progress {
+class ProgressLines implements ProgressDisplay {
   readonly #output: Output;
   readonly #logInterval: number;
   #epoch: Epoch | undefined;
@@ -156,7 +156,7 @@ class ProgressLines implements Progress {
     return step % this.#logInterval === 0;
   }
 
-  show(before: Standing, _: Standing, loss: number): void {
+  show(before: EpochProgress, _: EpochProgress, loss: number): void {
     if (this.#epoch === undefined) return;
     const { number, steps, samples } = this.#epoch;
     const percent = Math.round((100 * before.steps) / steps);

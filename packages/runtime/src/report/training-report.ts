@@ -8,7 +8,13 @@ import { closingTable, type RankSummary } from './closing-table.ts';
 import { stopCountingSteps } from './train-job/counted-steps.ts';
 import { trainerServerIn } from './train-job/server-variables.ts';
 import type { TrainJobProgress } from './train-job/train-job-progress.ts';
-import { noProgress, progressOn, type Output, type Progress, type Standing } from './progress.ts';
+import {
+  noProgressDisplay,
+  progressDisplayOn,
+  type EpochProgress,
+  type Output,
+  type ProgressDisplay,
+} from './progress.ts';
 
 /** Options of {@link trainingReport}. */
 export interface TrainingReportOptions {
@@ -112,9 +118,9 @@ export async function trainingReport(options: TrainingReportOptions): Promise<Tr
   requireInteger(options.stepsBefore ?? 0, { who, what: 'stepsBefore', min: 0 });
   const group = options.processGroup ?? registry.defaultGroup;
   const writer =
-    options.dir !== undefined && isFirst(group) ? new SummaryWriter({ logDir: options.dir }) : undefined;
+    options.dir !== undefined && isRank0(group) ? new SummaryWriter({ logDir: options.dir }) : undefined;
   const profiler = options.profile === undefined ? undefined : await profile({ path: options.profile });
-  const trainJob = isFirst(group) ? await openTrainJobProgress() : undefined;
+  const trainJob = isRank0(group) ? await openTrainJobProgress() : undefined;
   return new TrainingReport(options, { group, writer, profiler, trainJob });
 }
 
@@ -159,7 +165,7 @@ export class TrainingReport {
   readonly #output: Output;
   readonly #unit: string;
   readonly #logInterval: number;
-  readonly #progress: Progress;
+  readonly #display: ProgressDisplay;
   readonly #summary: RankSummary;
   #running: Running | undefined;
   /** Time of the last point of the curves, and this rank's samples in the epoch at that time. */
@@ -181,7 +187,7 @@ export class TrainingReport {
     this.#output = output;
     this.#unit = unit;
     this.#logInterval = logInterval;
-    this.#progress = isFirst(group) ? progressOn(output, { logInterval, unit }) : noProgress;
+    this.#display = isRank0(group) ? progressDisplayOn(output, { logInterval, unit }) : noProgressDisplay;
     const nothing = { steps: 0, samples: 0, seconds: 0, input: 0, compute: 0, waiting: 0 };
     this.#summary = { rank: group?.rank ?? 0, host: hostname(), ...nothing };
   }
@@ -232,15 +238,15 @@ export class TrainingReport {
     const [before, step] = [running.samples, running.steps];
     running.steps += 1;
     running.samples += samples;
-    const shows = this.#progress.isDue(running.before.steps + step);
-    const draws = this.writer !== undefined && step % this.#logInterval === 0;
+    const displays = this.#display.isDue(running.before.steps + step);
+    const plots = this.writer !== undefined && step % this.#logInterval === 0;
     const isLast = running.before.steps + running.steps === running.of;
-    const tells = this.#trainJob !== undefined && (this.#trainJob.isDue || isLast);
-    if (shows || draws || tells) {
+    const sends = this.#trainJob !== undefined && (this.#trainJob.isDue || isLast);
+    if (displays || plots || sends) {
       const value = typeof loss === 'number' ? loss : await loss.item();
-      if (tells) this.#tell(running, value, lr);
-      if (shows) this.#show(running, before, value);
-      if (draws) this.#draw(running, value, lr);
+      if (sends) this.#sendStatus(running, value, lr);
+      if (displays) this.#show(running, before, value);
+      if (plots) this.#addPoints(running, value, lr);
     }
     this.#profiler?.step();
   }
@@ -287,14 +293,14 @@ export class TrainingReport {
     };
     this.#lastPoint = { at: startedAt, samples: 0 };
     const { epochs, samples } = this.#options;
-    this.#progress.begin({ number, of: epochs, steps, stepsBefore: before.steps, samples });
+    this.#display.begin({ number, of: epochs, steps, stepsBefore: before.steps, samples });
     this.#trainJob?.begin({ epoch: number, epochs, steps: before.steps, stepsOfEpoch: steps });
   }
 
   #endEpoch(): void {
     const running = this.#running!;
     this.#running = undefined;
-    this.#progress.end();
+    this.#display.end();
     const totals = { ...registry.activityTotals };
     const secondsOf = (lane: 'input' | 'compute' | 'waiting') => (totals[lane] - running.totals[lane]) / 1000;
     const seconds = (performance.now() - running.startedAt) / 1000;
@@ -308,12 +314,12 @@ export class TrainingReport {
   }
 
   #show(running: Running, samplesBefore: number, loss: number): void {
-    const now = this.#standing(running, running.steps, running.samples);
-    this.#progress.show(this.#standing(running, running.steps - 1, samplesBefore), now, loss);
+    const now = this.#progressAt(running, running.steps, running.samples);
+    this.#display.show(this.#progressAt(running, running.steps - 1, samplesBefore), now, loss);
   }
 
   /** Assumes equal shares of all ranks, as with a DistributedSampler. */
-  #standing({ startedAt, before }: Running, steps: number, samples: number): Standing {
+  #progressAt({ startedAt, before }: Running, steps: number, samples: number): EpochProgress {
     const samplesPerSecond = (1000 * samples * this.#ranks) / (performance.now() - startedAt);
     return {
       steps: before.steps + steps,
@@ -323,14 +329,14 @@ export class TrainingReport {
   }
 
   /** Also reports the last step of an epoch, so that the final status includes it. */
-  #tell(running: Running, loss: number, lr: number | undefined): void {
-    const { steps, samplesPerSecond } = this.#standing(running, running.steps, running.samples);
-    const standing = { epoch: running.number, epochs: this.#options.epochs, steps, stepsOfEpoch: running.of };
+  #sendStatus(running: Running, loss: number, lr: number | undefined): void {
+    const { steps, samplesPerSecond } = this.#progressAt(running, running.steps, running.samples);
+    const progress = { epoch: running.number, epochs: this.#options.epochs, steps, stepsOfEpoch: running.of };
     const rate = { [`${this.#unit}_per_second`]: samplesPerSecond };
-    this.#trainJob?.show(standing, { loss, epoch: running.number, ...rate, learning_rate: lr });
+    this.#trainJob?.show(progress, { loss, epoch: running.number, ...rate, learning_rate: lr });
   }
 
-  #draw(running: Running, loss: number, lr: number | undefined): void {
+  #addPoints(running: Running, loss: number, lr: number | undefined): void {
     const [now, writer] = [performance.now(), this.writer!];
     const rate =
       (1000 * (running.samples - this.#lastPoint.samples) * this.#ranks) / (now - this.#lastPoint.at);
@@ -347,6 +353,6 @@ export class TrainingReport {
   }
 }
 
-function isFirst(group: ProcessGroup | undefined): boolean {
+function isRank0(group: ProcessGroup | undefined): boolean {
   return group === undefined || group.rank === 0;
 }

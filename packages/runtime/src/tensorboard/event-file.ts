@@ -2,9 +2,9 @@ import { createWriteStream, openSync, type WriteStream } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { makeFolderSync } from '../storage/make-folder.ts';
-import { recordOf } from './record.ts';
+import { encodeTfRecord } from './tfrecord.ts';
 
-let filesOfThisProcess = 0;
+let fileCount = 0;
 
 /**
  * A name that is unique across hosts, processes and files, and sorts by time:
@@ -12,7 +12,7 @@ let filesOfThisProcess = 0;
  */
 export function nextEventFileName(seconds: number, suffix: string): string {
   const time = Math.floor(seconds).toString().padStart(10, '0');
-  const number = filesOfThisProcess++;
+  const number = fileCount++;
   return `events.out.tfevents.${time}.${hostname()}.${process.pid}.${number}${suffix}`;
 }
 
@@ -33,7 +33,7 @@ export class EventFile {
     this.#stream = createWriteStream(path, { fd: openSync(path, 'a') });
     // Callbacks of writes receive the error first. The event needs a listener too, or it would end the
     // process.
-    this.#stream.on('error', this.#noteFailure);
+    this.#stream.on('error', this.#recordFailure);
   }
 
   /** The error that ended the file; undefined while it works. */
@@ -42,7 +42,7 @@ export class EventFile {
   }
 
   append(bytes: Uint8Array): void {
-    if (this.#failure === undefined) this.#stream.write(recordOf(bytes), this.#noteFailure);
+    if (this.#failure === undefined) this.#stream.write(encodeTfRecord(bytes), this.#recordFailure);
   }
 
   /** Resolves when all records have been written to the operating system, or the file has failed. */
@@ -62,7 +62,7 @@ export class EventFile {
     });
   }
 
-  readonly #noteFailure = (error: Error | null | undefined): void => {
+  readonly #recordFailure = (error: Error | null | undefined): void => {
     if (!error || this.#failure) return;
     this.#failure = error;
     process.stderr.write(

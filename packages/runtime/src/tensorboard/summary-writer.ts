@@ -34,7 +34,7 @@ export class SummaryWriter {
 
   constructor(options: SummaryWriterOptions = {}) {
     requireOptions('SummaryWriter', options, optionNames);
-    this.logDir = options.logDir ?? join('runs', `${timeInWords(new Date())}_${hostname()}`);
+    this.logDir = options.logDir ?? join('runs', `${timestampOf(new Date())}_${hostname()}`);
     const now = secondsNow();
     this.#file = new EventFile(eventFilePath(this.logDir, now, options.filenameSuffix ?? ''));
     this.#file.append(encodeEvent({ wallTime: now, fileVersion: 'brain.Event:2' }));
@@ -121,6 +121,6 @@ function secondsNow(): number {
 }
 
 /** Like torch's run names, but sorted by time: `2026-01-31T23-59-59`. */
-function timeInWords(time: Date): string {
+function timestampOf(time: Date): string {
   return time.toISOString().slice(0, 19).replaceAll(':', '-');
 }

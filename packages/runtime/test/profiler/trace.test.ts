@@ -3,8 +3,7 @@ import type { Lane } from '@ringrun/core';
 import { offsetOf, onClockOfRank0 } from '../../src/profiler/clock.ts';
 import type { Activity } from '../../src/profiler/recorder.ts';
 import { schedule } from '../../src/profiler/schedule.ts';
-import { asThreads } from '../../src/profiler/threads.ts';
-import { traceOf } from '../../src/profiler/trace.ts';
+import { rowsOf, traceOf } from '../../src/profiler/trace.ts';
 
 const activity = (
   lane: Lane,
@@ -63,7 +62,7 @@ test('rows hold nested or disjoint activities; overlapping ones use further rows
     activity('communication', 10, 12),
     activity('communication', 4, 11),
   ];
-  expect(asThreads([after, across, inner, outer])).toEqual([[outer, inner, after], [across]]);
+  expect(rowsOf([after, across, inner, outer])).toEqual([[outer, inner, after], [across]]);
 });
 
 test('a trace has a process per rank, a row per lane, and µs from the first activity', () => {

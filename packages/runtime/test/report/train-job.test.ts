@@ -9,7 +9,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fractionDone, secondsLeft, statusOf } from '../../src/report/train-job/status.ts';
-import type { Standing } from '../../src/report/train-job/status.ts';
+import type { TrainingProgress } from '../../src/report/train-job/status.ts';
 import { TrainJobProgress } from '../../src/report/train-job/train-job-progress.ts';
 import { trainingReport } from '../../src/report/training-report.ts';
 import { launch } from '../launcher/fixtures/launched.ts';
@@ -17,7 +17,7 @@ import { withoutWaiting } from '../../../../test/support/without-waiting.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('the progress of training', () => {
-  const at = (epoch: number, steps: number, epochs: number | undefined = 4): Standing => ({
+  const at = (epoch: number, steps: number, epochs: number | undefined = 4): TrainingProgress => ({
     epoch,
     epochs,
     steps,
@@ -117,7 +117,7 @@ async function close(server: Server): Promise<void> {
   if (server.listening) await new Promise((resolve) => server.close(resolve));
 }
 
-const half: Standing = { epoch: 1, epochs: 1, steps: 5, stepsOfEpoch: 10 };
+const half: TrainingProgress = { epoch: 1, epochs: 1, steps: 5, stepsOfEpoch: 10 };
 
 describe('the server receives', () => {
   test('a status with the current token, at most once per interval, and a final one', async () => {

@@ -1,5 +1,5 @@
 import { RingrunError } from '@ringrun/collectives';
-import type { DownloadProgress } from './progress.ts';
+import type { DownloadProgress } from './download-progress.ts';
 
 /** A file on the mirrors. */
 export interface RemoteFile {
@@ -15,7 +15,7 @@ export interface Downloader {
   /** Base URLs, tried in this order. A mirror that failed is not tried again. */
   mirrors: readonly string[];
   /** Milliseconds without data after which a mirror counts as failed. */
-  patienceMs: number;
+  timeoutMs: number;
   progress: DownloadProgress;
 }
 
@@ -34,7 +34,7 @@ export class DownloadError extends RingrunError {
 
 /**
  * Downloads files one after the other. Throws a `DownloadError` if no mirror is left. Each silent mirror
- * costs `patienceMs` once, regardless of the number of files.
+ * costs `timeoutMs` once, regardless of the number of files.
  */
 export async function* downloadFiles(
   files: readonly RemoteFile[],
@@ -43,12 +43,12 @@ export async function* downloadFiles(
   const mirrors = [...downloader.mirrors];
   const failures: string[] = [];
   for (const file of files) {
-    yield { file, bytes: await fromFirstThatHasIt(file, mirrors, failures, downloader) };
+    yield { file, bytes: await downloadFromMirrors(file, mirrors, failures, downloader) };
   }
 }
 
 /** Moves mirrors that failed from `mirrors` to `failures`. */
-async function fromFirstThatHasIt(
+async function downloadFromMirrors(
   file: RemoteFile,
   mirrors: string[],
   failures: string[],
@@ -57,11 +57,11 @@ async function fromFirstThatHasIt(
   for (let mirror = mirrors[0]; mirrors.length > 0; mirror = mirrors[0]) {
     const url = new URL(file.name, mirror.endsWith('/') ? mirror : `${mirror}/`);
     try {
-      const bytes = await fetchWithPatience(url, file.maxBytes, downloader);
+      const bytes = await fetchWithTimeout(url, file.maxBytes, downloader);
       file.verify(bytes);
       return bytes;
     } catch (error) {
-      failures.push(`${url.href}: ${inOneLine(error)}`);
+      failures.push(`${url.href}: ${reasonOf(error)}`);
       mirrors.shift();
     }
   }
@@ -69,23 +69,26 @@ async function fromFirstThatHasIt(
 }
 
 /** Reads the body of a response; throws if it is longer than `maxBytes`. */
-async function fetchWithPatience(
+async function fetchWithTimeout(
   url: URL,
   maxBytes: number,
-  { patienceMs, progress }: Downloader,
+  { timeoutMs, progress }: Downloader,
 ): Promise<Uint8Array> {
-  const abandon = new AbortController();
-  const patience = setTimeout(() => {
-    abandon.abort(new Error(`no data for ${patienceMs / 1000} s`));
-  }, patienceMs);
+  const controller = new AbortController();
+  const timer = setTimeout(() => {
+    controller.abort(new Error(`no data for ${timeoutMs / 1000} s`));
+  }, timeoutMs);
   try {
-    const response = await fetch(url, { signal: abandon.signal, headers: { 'accept-encoding': 'identity' } });
+    const response = await fetch(url, {
+      signal: controller.signal,
+      headers: { 'accept-encoding': 'identity' },
+    });
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status} ${response.statusText}`);
     progress.begin(url, Number(response.headers.get('content-length')));
     const chunks: Uint8Array[] = [];
     let received = 0;
     for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-      patience.refresh();
+      timer.refresh();
       chunks.push(chunk);
       received += chunk.length;
       if (received > maxBytes) throw new Error(`it is longer than ${maxBytes} bytes`);
@@ -93,15 +96,15 @@ async function fetchWithPatience(
     }
     return Buffer.concat(chunks);
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timer);
     // Closes the connection of a response that was not read completely.
-    abandon.abort();
+    controller.abort();
     progress.end();
   }
 }
 
 /** The reason of a failed request, which fetch puts into the cause of its error. */
-function inOneLine(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;

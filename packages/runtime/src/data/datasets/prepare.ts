@@ -9,7 +9,7 @@ import { DownloadError, downloadFiles } from './download.ts';
 import type { RemoteFile } from './download.ts';
 import { InvalidDataError } from './invalid-data-error.ts';
 import { onePerHost } from './one-per-host.ts';
-import { progressOn } from './progress.ts';
+import { downloadProgressOn } from './download-progress.ts';
 
 /** Options of {@link prepareMnist} and {@link prepareCifar10}. */
 export interface PrepareOptions {
@@ -18,7 +18,7 @@ export interface PrepareOptions {
   /** Generate synthetic data of the same format instead of downloading the real data (`--synthetic`). Default: false. */
   synthetic?: boolean | undefined;
   /** Milliseconds without a byte after which the next mirror is tried. Default: 5,000. */
-  patienceMs?: number;
+  timeoutMs?: number;
   /** Stream that shows the progress of downloads. Default: standard error. */
   output?: Output;
   /** Source of `XDG_CACHE_HOME`, `RINGRUN_…_MIRRORS` and `LOCAL_RANK`. Default: `process.env`. */
@@ -28,7 +28,7 @@ export interface PrepareOptions {
 export const prepareOptions: OptionNames<PrepareOptions> = {
   location: true,
   synthetic: true,
-  patienceMs: true,
+  timeoutMs: true,
   output: true,
   environment: true,
 };
@@ -105,7 +105,7 @@ const probe = 'writable';
 async function downloadInto(
   dataset: DownloadableDataset,
   folder: string,
-  { patienceMs = 5000, output = process.stderr, environment = process.env }: PrepareOptions,
+  { timeoutMs = 5000, output = process.stderr, environment = process.env }: PrepareOptions,
 ): Promise<void> {
   const { title, files } = dataset;
   const storage = openStorage(folder);
@@ -116,9 +116,9 @@ async function downloadInto(
   await storage.delete(probe);
   const there = (await storage.list()).map(({ name }) => name);
   const missing = files.filter(({ name }) => !there.includes(name));
-  const progress = progressOn(output, title);
+  const progress = downloadProgressOn(output, title);
   try {
-    for await (const { file, bytes } of downloadFiles(missing, { mirrors, patienceMs, progress }))
+    for await (const { file, bytes } of downloadFiles(missing, { mirrors, timeoutMs, progress }))
       await writeToCache(storage, file.name, bytes);
   } catch (error) {
     throw error instanceof DownloadError ? withRemedy(dataset, error) : error;

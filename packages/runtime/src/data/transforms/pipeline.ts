@@ -56,9 +56,9 @@ export class Pipeline {
   run(pixels: Uint8Array, wanted: readonly { index: number; random: Random }[], target: Float32Array): void {
     const [, height, width] = this.shape;
     const views = new Int32Array(4 * wanted.length);
-    for (const [place, { index, random }] of wanted.entries()) {
+    for (const [position, { index, random }] of wanted.entries()) {
       const { top, left, step } = viewOf(this.#geometry, this.#from, random);
-      views.set([index, top, left, step], 4 * place);
+      views.set([index, top, left, step], 4 * position);
     }
     loadNative().lookUpImages(
       pixels,

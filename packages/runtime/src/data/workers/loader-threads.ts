@@ -23,7 +23,7 @@ export class LoaderThreads {
   /** @throws InvalidArgumentError if `data` cannot be cloned */
   constructor(count: number, data: LoaderThreadData, { reuseMemory }: { reuseMemory: boolean }) {
     this.#free = reuseMemory ? [] : undefined;
-    this.#threads = Array.from({ length: count }, (_, place) => new LoaderThread(place, data));
+    this.#threads = Array.from({ length: count }, (_, index) => new LoaderThread(index, data));
   }
 
   /** Requests a batch. Rejects with `DataLoaderWorkerError` if it cannot be created. */
@@ -56,13 +56,13 @@ export class LoaderThreads {
 
 class LoaderThread {
   readonly worker: Worker;
-  readonly #place: number;
+  readonly #index: number;
   readonly #pending: Pending[] = [];
   /** The error that ended the thread. */
   #ended: DataLoaderWorkerError | undefined;
 
-  constructor(place: number, data: LoaderThreadData) {
-    this.#place = place;
+  constructor(index: number, data: LoaderThreadData) {
+    this.#index = index;
     this.worker = startWorker(data);
     this.worker.unref();
     this.worker.on('message', (reply: BatchReply) => {
@@ -101,13 +101,13 @@ class LoaderThread {
   #settle(reply: BatchReply): void {
     const { resolve, reject } = this.#pending.shift()!;
     if ('batch' in reply) resolve(reply);
-    else reject(new DataLoaderWorkerError(this.#place, reply.index, describe(reply.failure), reply.failure));
+    else reject(new DataLoaderWorkerError(this.#index, reply.index, describe(reply.failure), reply.failure));
   }
 
   #fail(what: string, cause?: unknown): void {
     const indices = this.#pending.at(0)?.request.indices;
     const doing = indices ? `, over a batch of ${nameSome(indices)}` : '';
-    this.#ended ??= new DataLoaderWorkerError(this.#place, undefined, what + doing, cause);
+    this.#ended ??= new DataLoaderWorkerError(this.#index, undefined, what + doing, cause);
     for (const { reject } of this.#pending.splice(0)) reject(this.#ended);
   }
 }

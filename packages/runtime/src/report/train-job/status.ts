@@ -8,7 +8,7 @@ export interface TrainerStatus {
 }
 
 /** The progress of training. */
-export interface Standing {
+export interface TrainingProgress {
   /** From 1. */
   epoch: number;
   /** Undefined if unknown. */
@@ -19,7 +19,7 @@ export interface Standing {
 }
 
 /** The completed fraction of training, from 0 to 1; undefined if the number of epochs is unknown. */
-export function fractionDone({ epoch, epochs, steps, stepsOfEpoch }: Standing): number | undefined {
+export function fractionDone({ epoch, epochs, steps, stepsOfEpoch }: TrainingProgress): number | undefined {
   if (epochs === undefined || epochs <= 0) return undefined;
   const ofEpoch = stepsOfEpoch > 0 ? steps / stepsOfEpoch : 1;
   return Math.min((epoch - 1 + ofEpoch) / epochs, 1);

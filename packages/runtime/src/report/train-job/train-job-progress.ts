@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fractionDone, secondsLeft, statusOf } from './status.ts';
-import type { Standing, TrainerStatus } from './status.ts';
+import type { TrainingProgress, TrainerStatus } from './status.ts';
 import type { TrainerServer } from './server-variables.ts';
 import { postStatus } from './trainer-server.ts';
 
@@ -56,13 +56,13 @@ export class TrainJobProgress {
   }
 
   /** Starts an epoch, or resumes one mid-epoch: earlier progress is not counted in the rate. */
-  begin(standing: Standing): void {
-    this.#from ??= fractionDone(standing);
+  begin(progress: TrainingProgress): void {
+    this.#from ??= fractionDone(progress);
   }
 
   /** Records progress, and sends it if the interval has passed. Returns at once. */
-  show(standing: Standing, metrics: Metrics): void {
-    this.#fraction = fractionDone(standing);
+  show(progress: TrainingProgress, metrics: Metrics): void {
+    this.#fraction = fractionDone(progress);
     this.#metrics = metrics;
     if (this.isDue) this.#send(this.#status());
   }
@@ -86,12 +86,12 @@ export class TrainJobProgress {
     this.#nextAt = this.#clock.now() + this.#intervalMs;
     this.#sending = postStatus(this.#server, status)
       .catch((error: unknown) => {
-        this.#sayOnce(error as NodeJS.ErrnoException);
+        this.#logOnce(error as NodeJS.ErrnoException);
       })
       .finally(() => (this.#sending = undefined));
   }
 
-  #sayOnce({ code = 'unknown', message }: NodeJS.ErrnoException): void {
+  #logOnce({ code = 'unknown', message }: NodeJS.ErrnoException): void {
     if (this.#failures.has(code)) return;
     this.#failures.add(code);
     this.#log(

@@ -7,7 +7,7 @@ import type { TrainerStatus } from './status.ts';
 const requestMs = 5000;
 
 /** The server did not accept a status. `code` identifies the kind of failure. */
-export class NotTakenError extends Error {
+export class StatusRejectedError extends Error {
   readonly code: string;
 
   constructor(code: string, message: string) {
@@ -19,7 +19,7 @@ export class NotTakenError extends Error {
 /**
  * Posts a status. Reads both files each time, because the token is rotated and the certificate may be.
  *
- * @throws NotTakenError if the server does not answer with success; errors of the file system, TLS and
+ * @throws StatusRejectedError if the server does not answer with success; errors of the file system, TLS and
  * network
  */
 export async function postStatus(server: TrainerServer, status: TrainerStatus): Promise<void> {
@@ -47,13 +47,16 @@ function post(url: string, options: { ca: Buffer; headers: object }, body: strin
       signal,
     });
     sent.on('error', (error) => {
-      reject(signal.aborted ? new NotTakenError('TIMEOUT', `no answer within ${requestMs / 1000} s`) : error);
+      reject(
+        signal.aborted ? new StatusRejectedError('TIMEOUT', `no answer within ${requestMs / 1000} s`) : error,
+      );
     });
     sent.on('response', (response) => {
       const { statusCode = 0, statusMessage = '' } = response.resume();
-      const taken = statusCode >= 200 && statusCode < 300;
-      if (taken) response.on('end', resolve);
-      else reject(new NotTakenError(`HTTP ${statusCode}`, `it answered ${statusCode} ${statusMessage}`));
+      const isAccepted = statusCode >= 200 && statusCode < 300;
+      if (isAccepted) response.on('end', resolve);
+      else
+        reject(new StatusRejectedError(`HTTP ${statusCode}`, `it answered ${statusCode} ${statusMessage}`));
     });
     sent.end(body);
   });

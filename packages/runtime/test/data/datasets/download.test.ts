@@ -27,7 +27,7 @@ async function download(
 ): Promise<Map<string, Uint8Array>> {
   const progress = { begin() {}, advance() {}, end() {} };
   const received = new Map<string, Uint8Array>();
-  const downloads = downloadFiles(files, { mirrors, patienceMs: 20_000, progress, ...options });
+  const downloads = downloadFiles(files, { mirrors, timeoutMs: 20_000, progress, ...options });
   for await (const { file, bytes } of downloads) received.set(file.name, bytes);
   return received;
 }
@@ -125,9 +125,9 @@ describe('a mirror is left for the next one, and not asked again, when it', () =
   ])('%s', async (_, hang) => {
     const silent = await startMirror(hang);
     const working = await startMirror(good);
-    expectAll(await download([silent.url, working.url], { patienceMs: 1000 }));
+    expectAll(await download([silent.url, working.url], { timeoutMs: 1000 }));
     expect(silent.requests).toEqual(['/mnist/one.gz']);
-    await expect(download([silent.url], { patienceMs: 1000 })).rejects.toThrow('no data for 1 s');
+    await expect(download([silent.url], { timeoutMs: 1000 })).rejects.toThrow('no data for 1 s');
   });
 
   test('does not exist', async () => {
@@ -157,7 +157,7 @@ test('a slow mirror is not a silent one', async () => {
       response.end();
     }, 100);
   });
-  expectAll(await download([url], { patienceMs: 1000 }));
+  expectAll(await download([url], { timeoutMs: 1000 }));
   expect(ticks).toBe(12);
 });
 

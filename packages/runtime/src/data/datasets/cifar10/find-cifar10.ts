@@ -15,7 +15,7 @@ const isArchive = /\.(tar\.gz|tgz|tar)$/;
 const folders = ['', 'cifar-10-batches-bin/'];
 
 /** The folder of a location, and the name of the archive if the location is one. */
-export function placeOf(location: string): { folder: string; archive?: string } {
+export function splitLocation(location: string): { folder: string; archive?: string } {
   if (!isArchive.test(location)) return { folder: location };
   const archive = baseName(location);
   return { folder: location.slice(0, -archive.length) || '.', archive };
@@ -23,7 +23,7 @@ export function placeOf(location: string): { folder: string; archive?: string } 
 
 /** Finds CIFAR-10 in a location. Batch files take precedence over an archive. */
 export async function findCifar10(location: string): Promise<FoundCifar10> {
-  const { folder, archive } = placeOf(location);
+  const { folder, archive } = splitLocation(location);
   const storage = openStorage(folder);
   const named = async (prefix: string) => (await storage.list(prefix)).map(({ name }) => name);
   if (archive !== undefined) {

@@ -10,7 +10,7 @@ import type { Member } from './archive.ts';
 import { countOf, imageShape, pixelsPerImage, readBatch } from './batch.ts';
 import { baseName, batchNames } from './files.ts';
 import type { Split } from './files.ts';
-import { findCifar10, placeOf } from './find-cifar10.ts';
+import { findCifar10, splitLocation } from './find-cifar10.ts';
 
 /** Options of {@link loadCifar10}. */
 export interface LoadCifar10Options {
@@ -55,9 +55,9 @@ export async function loadCifar10(options: LoadCifar10Options): Promise<ImageDat
   const labels = sharedBytes(count);
   const pixels = sharedBytes(count * pixelsPerImage);
   let first = 0;
-  for (const [place, { name, bytes }] of batches.entries()) {
+  for (const [index, { name, bytes }] of batches.entries()) {
     readBatch(bytes, name, { labels, pixels, first });
-    first += counts[place];
+    first += counts[index];
   }
   const transforms = transformsOf(transform, usual);
   return new ImageDataset({ title: 'CIFAR-10', pixels, labels, shape: imageShape, transforms });
@@ -65,7 +65,7 @@ export async function loadCifar10(options: LoadCifar10Options): Promise<ImageDat
 
 /** The split's batch files with their paths, in the order of their numbers. */
 async function readBatches(location: string, split: Split): Promise<Member[]> {
-  const storage = openStorage(placeOf(location).folder);
+  const storage = openStorage(splitLocation(location).folder);
   const found = await findCifar10(location);
   const batches =
     found.archive === undefined
@@ -73,8 +73,8 @@ async function readBatches(location: string, split: Split): Promise<Member[]> {
       : await readMembers(storage, found.archive, split);
   if (batches.length > 0) return batches.sort((a, b) => numberIn(a.name) - numberIn(b.name));
   const wanted = split === 'train' ? 'data_batch_*.bin' : 'test_batch.bin';
-  const place = found.archive === undefined ? storage.location : `${storage.location}/${found.archive}`;
-  throw new InvalidDataError(place, `it has no ${wanted}`, 'Put the binary version of CIFAR-10 there');
+  const searched = found.archive === undefined ? storage.location : `${storage.location}/${found.archive}`;
+  throw new InvalidDataError(searched, `it has no ${wanted}`, 'Put the binary version of CIFAR-10 there');
 }
 
 async function readFiles(storage: Storage, names: readonly string[]): Promise<Member[]> {

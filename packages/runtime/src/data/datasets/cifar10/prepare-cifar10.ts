@@ -54,8 +54,8 @@ async function lacks({ location }: { location: string }): Promise<string[]> {
 }
 
 function* generate(): Generator<[name: string, bytes: Uint8Array], void> {
-  for (const [place, name] of syntheticBatches.entries()) {
-    const { labels, pixels } = syntheticShapes({ count: imagesPerBatch, seed: 1 + place });
+  for (const [index, name] of syntheticBatches.entries()) {
+    const { labels, pixels } = syntheticShapes({ count: imagesPerBatch, seed: 1 + index });
     yield [`${name}.bin`, encodeBatch(labels, pixels)];
   }
 }

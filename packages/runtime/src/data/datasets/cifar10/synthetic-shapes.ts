@@ -5,7 +5,7 @@ const side = 32;
 const channelPixels = side * side;
 
 /**
- * How far a place of the plane is inside of a figure: positive inside, negative outside, about 1 at 1 from its edge. Figures have a size of about 1 around (0, 0).
+ * How far a point of the plane is inside a figure: positive inside, negative outside, about 1 at 1 from its edge. Figures have a size of about 1 around (0, 0).
  */
 type Figure = (x: number, y: number) => number;
 
@@ -46,11 +46,11 @@ export function syntheticShapes({ count, seed }: { count: number; seed: number }
 }
 
 function drawFigure(figure: Figure, random: Random, pixels: Uint8Array): void {
-  const place = randomPlacement(random);
+  const toPlane = randomPlacement(random);
   const [paper, ink] = randomColours(random);
   const light = random.uniform(-25, 25);
   for (let pixel = 0; pixel < channelPixels; pixel += 1) {
-    const [x, y] = place(pixel % side, Math.floor(pixel / side));
+    const [x, y] = toPlane(pixel % side, Math.floor(pixel / side));
     const coverage = clamp(0.5 + 5 * figure(x, y), 0, 1);
     const shade = light * (x + y) + random.uniform(-18, 18);
     for (let channel = 0; channel < 3; channel += 1) {
@@ -60,7 +60,7 @@ function drawFigure(figure: Figure, random: Random, pixels: Uint8Array): void {
   }
 }
 
-/** Where in a figure's plane a pixel lies. The turn is small: upright and lying stripes stay apart. */
+/** Maps a pixel to a figure's plane. The rotation is small, so vertical and horizontal stripes stay distinct. */
 function randomPlacement(random: Random): (column: number, row: number) => [x: number, y: number] {
   const radius = random.uniform(9, 15);
   const [x0, y0] = [15.5 + random.bell(1.5), 15.5 + random.bell(1.5)];

@@ -49,12 +49,12 @@ export async function prepareMnist(options: PrepareOptions = {}): Promise<Prepar
 }
 
 async function lacks(storage: Storage): Promise<string[]> {
-  const there = await Promise.all(allMnistFiles.map(({ name }) => storage.list(name)));
-  const isThere = (place: number) =>
-    there[place].some(({ name }) =>
-      [allMnistFiles[place].name, `${allMnistFiles[place].name}.gz`].includes(name),
+  const found = await Promise.all(allMnistFiles.map(({ name }) => storage.list(name)));
+  const isPresent = (index: number) =>
+    found[index].some(({ name }) =>
+      [allMnistFiles[index].name, `${allMnistFiles[index].name}.gz`].includes(name),
     );
-  return allMnistFiles.filter((_, place) => !isThere(place)).map(({ name }) => `no ${name}`);
+  return allMnistFiles.filter((_, index) => !isPresent(index)).map(({ name }) => `no ${name}`);
 }
 
 function* generate(): Generator<[name: string, bytes: Uint8Array], void> {

@@ -1,12 +1,12 @@
-/** A place: x to the right, y downwards. */
+/** x to the right, y downwards. */
 export type Point = readonly [x: number, y: number];
 
 /** One movement of the pen: a smooth curve through these points. */
 export type Stroke = readonly Point[];
 
-/** Straight pieces that each span of a stroke is drawn in. */
+/** Number of straight pieces per span of a stroke. */
 const piecesPerSpan = 4;
-/** Pixels in which a stroke's edge goes from ink to background. */
+/** Width in pixels of a stroke's edge, from ink to background. */
 const edgeWidth = 1.2;
 
 /**

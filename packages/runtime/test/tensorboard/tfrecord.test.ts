@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import crc32c from 'crc-32/crc32c.js';
-import { maskedCrc32c, recordOf } from '../../src/tensorboard/record.ts';
+import { maskedCrc32c, encodeTfRecord } from '../../src/tensorboard/tfrecord.ts';
 
 /** RFC 3720, B.4; checksums there are written as bytes, least significant first. */
 const published: [string, Uint8Array, number][] = [
@@ -31,8 +31,8 @@ describe('the checksum', () => {
 });
 
 test('encodes a record byte for byte as TensorBoard 2.21 does', () => {
-  expect(recordOf(Buffer.from('ringrun')).toString('hex')).toBe(
+  expect(encodeTfRecord(Buffer.from('ringrun')).toString('hex')).toBe(
     '0700000000000000bbd79f1172696e6772756ef8267664',
   );
-  expect(recordOf(new Uint8Array(0)).toString('hex')).toBe('000000000000000029039807d8ea82a2');
+  expect(encodeTfRecord(new Uint8Array(0)).toString('hex')).toBe('000000000000000029039807d8ea82a2');
 });

@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { progressOn } from '../../../src/data/datasets/progress.ts';
+import { downloadProgressOn } from '../../../src/data/datasets/download-progress.ts';
 
 function show(isTTY: boolean): string {
   const output = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY });
-  const progress = progressOn(output, 'MNIST');
+  const progress = downloadProgressOn(output, 'MNIST');
   progress.end();
   progress.begin(new URL('http://host/mnist/labels.gz'), 2_500_000);
   progress.advance(2_000_000);

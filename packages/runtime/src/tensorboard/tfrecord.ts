@@ -10,7 +10,7 @@ const footerBytes = 4;
  *
  * Format: https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
  */
-export function recordOf(bytes: Uint8Array): Buffer {
+export function encodeTfRecord(bytes: Uint8Array): Buffer {
   const record = Buffer.alloc(headerBytes + bytes.length + footerBytes);
   record.writeBigUInt64LE(BigInt(bytes.length), 0);
   record.writeUInt32LE(maskedCrc32c(record.subarray(0, 8)), 8);

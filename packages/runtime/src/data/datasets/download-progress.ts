@@ -16,11 +16,11 @@ export interface DownloadProgress {
 }
 
 /** Returns a progress bar if `stream` is a terminal; otherwise prints lines that start with `title`. */
-export function progressOn(stream: Output, title: string): DownloadProgress {
-  return stream.isTTY ? new ProgressBar(stream) : new ProgressLines(stream, title);
+export function downloadProgressOn(stream: Output, title: string): DownloadProgress {
+  return stream.isTTY ? new DownloadBar(stream) : new DownloadLines(stream, title);
 }
 
-class ProgressBar implements DownloadProgress {
+class DownloadBar implements DownloadProgress {
   readonly #bar: SingleBar;
 
   constructor(stream: Output) {
@@ -46,7 +46,7 @@ class ProgressBar implements DownloadProgress {
 }
 
 /** Prints one line at the start of a file, and one every 5 s. */
-class ProgressLines implements DownloadProgress {
+class DownloadLines implements DownloadProgress {
   readonly #stream: Output;
   readonly #title: string;
   #received = 0;

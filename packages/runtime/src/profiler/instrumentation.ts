@@ -1,5 +1,26 @@
 import { recordActivity } from '@ringrun/core';
 
+/**
+ * Runs a function and records it in the trace under a name (torch.profiler.record_function). For an async
+ * function, the recorded time lasts until its promise settles.
+ *
+ * @returns the function's return value
+ */
+export function recordFunction<Result>(name: string, run: () => Result): Result {
+  const startedAt = performance.now();
+  const end = () => {
+    recordActivity('function', name, startedAt, performance.now());
+  };
+  let result: Result | undefined;
+  try {
+    result = run();
+    return result;
+  } finally {
+    if (result instanceof Promise) result.then(end, end);
+    else end();
+  }
+}
+
 /** Yields the same batches and measures the time the loop waits for each as `input`. */
 export async function* timedInput<Batch>(
   loader: Iterable<Batch> | AsyncIterable<Batch>,
