@@ -1,11 +1,11 @@
 /*
- * Options that a function does not have are refused with the nearest one that it has: a misspelt option would otherwise be ignored silently, and so would a
- * positional argument. The packages collectives, nn and tfjs import none of each other's code, so each has a copy of this file (test/known-options.test.ts compares them).
+ * Options that a function does not have are rejected with the nearest one that it has: a misspelt option, or a
+ * positional argument, would otherwise be ignored silently.
  */
 
 /**
- * The names of options, which TypeScript compares with their type: `const names: OptionNames<SGDOptions> = { lr: true, … }`. The first is the one that torch
- * takes at this position.
+ * The names of options, which TypeScript compares with their type: `const names: OptionNames<SGDOptions> = { lr: true, …
+ * }`. The first is the one that torch takes at this position.
  */
 export type OptionNames<Options extends object> = Readonly<Record<keyof Options, true>>;
 

@@ -1,6 +1,8 @@
+import { RingrunError } from '@ringrun/core';
+
 /** Base class of all errors of @ringrun/nn. `code` is stable across versions. */
-export class NnError extends Error {
-  readonly code:
+export class NnError extends RingrunError {
+  declare readonly code:
     | 'ERR_SHAPE'
     | 'ERR_ARGUMENT'
     | 'ERR_BACKWARD'
@@ -10,9 +12,7 @@ export class NnError extends Error {
     | 'ERR_OUTDATED';
 
   constructor(code: NnError['code'], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
+    super(code, message, options);
   }
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ArgumentError, F, nn, optim, Parameter, tensor } from '../src/index.ts';
 
@@ -156,11 +155,4 @@ test('a tensor in arithmetic of JavaScript’s, and an assignment of requiresGra
   for (const frozen of [parameter(), new nn.Linear(1, 1)]) {
     expect(() => (frozen.requiresGrad = false)).toThrow('requiresGrad cannot be set');
   }
-});
-
-test('the packages check options by the same code', () => {
-  const [ofNn, ...others] = ['nn', 'collectives', 'tfjs'].map((name) =>
-    readFileSync(new URL(`../../${name}/src/known-options.ts`, import.meta.url), 'utf8'),
-  );
-  for (const other of others) expect(other).toBe(ofNn);
 });

@@ -1,7 +1,9 @@
+import { RingrunError } from '@ringrun/core';
+
 /** Error of @ringrun/tfjs. `code` is stable across versions. Collectives throw ringrun's errors. */
-export class TfjsError extends Error {
+export class TfjsError extends RingrunError {
   /** Stable name of the kind of failure; docs/errors.md lists all of them. */
-  readonly code:
+  declare readonly code:
     | 'ERR_ARGUMENT'
     | 'ERR_NOT_INITIALIZED'
     | 'ERR_ALREADY_DISTRIBUTED'
@@ -13,8 +15,6 @@ export class TfjsError extends Error {
     | 'ERR_CHECKPOINT';
 
   constructor(code: TfjsError['code'], message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-    this.code = code;
+    super(code, message, options);
   }
 }

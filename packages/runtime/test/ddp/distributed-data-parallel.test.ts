@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type ProcessGroup } from '@ringrun/collectives';
 import { expect, test } from 'vitest';
 import { DistributedDataParallel } from '../../src/ddp/distributed-data-parallel.ts';
-import type { DistributedParameter } from '../../src/ddp/distributed-module.ts';
+import type { DistributedParameter } from '@ringrun/core';
 
 class Scale implements DistributedParameter {
   readonly shape = [2];
