@@ -11,6 +11,7 @@ export class NnError extends RingrunError {
     | 'ERR_NOT_AWAITED'
     | 'ERR_OUTDATED';
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- admits only the codes above
   constructor(code: NnError['code'], message: string, options?: ErrorOptions) {
     super(code, message, options);
   }

@@ -14,6 +14,7 @@ export class TfjsError extends RingrunError {
     | 'ERR_DEVICES'
     | 'ERR_CHECKPOINT';
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- admits only the codes above
   constructor(code: TfjsError['code'], message: string, options?: ErrorOptions) {
     super(code, message, options);
   }
