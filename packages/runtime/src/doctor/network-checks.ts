@@ -8,7 +8,7 @@ import { StoreServer } from '../store/server.ts';
 import { isOwn, judgeRoute, readRoute } from './checks/address.ts';
 import { judgeClocks, judgeLink, judgeLinkFailure } from './checks/link.ts';
 import { judgeName, resolvePatiently } from './checks/name.ts';
-import { judgeAttempt, judgeBinding, readGreeting } from './checks/port.ts';
+import { judgeConnection, judgeBinding, readGreeting } from './checks/port.ts';
 import type { Binding } from './checks/port.ts';
 import { ok } from './finding.ts';
 import type { NamedFinding } from './finding.ts';
@@ -93,7 +93,7 @@ async function* joinStore(options: DoctorOptions, target: MasterAddress): AsyncG
     const state = await probe(storeAddress);
     const greeting = state.kind === 'accepted' ? await readGreeting({ host: target.address, port }) : '';
     const waitedMs = performance.now() - startedAt;
-    yield { check: 'port', ...judgeAttempt({ ...storeAddress, state, waitedMs, greeting }) };
+    yield { check: 'port', ...judgeConnection({ ...storeAddress, state, waitedMs, greeting }) };
     return;
   }
   yield { check: 'port', ...ok(`a ringrun store answers at ${target.master}:${port}`) };

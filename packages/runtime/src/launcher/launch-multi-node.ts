@@ -35,7 +35,7 @@ export async function launchMultiNode(
   try {
     await store.serveIfLocal();
     const { end, leftBy } = await runNode(options, launcher, signals, store);
-    return conclude(end, leftBy);
+    return reportEnd(end, leftBy);
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
     throw new LaunchError(1, error.message, { cause: error });
@@ -92,7 +92,7 @@ function jobStoreOf({ rendezvous, masterAddress, masterPort, nodeRank }: LaunchO
   const port = endpoint?.port ?? masterPort ?? defaultPorts[backend];
   return new JobStore({
     endpoint: { host, port },
-    isHost: backend === 'static' ? nodeRank === 0 : config.isHost,
+    servesStore: backend === 'static' ? nodeRank === 0 : config.isHost,
     joinTimeoutMs: config.joinTimeoutMs,
     // A node without an answer for the length of a lease loses its slot in the round.
     answerTimeoutMs: Math.min(config.readTimeoutMs, Math.max(1000, config.keepAliveIntervalMs)),
@@ -141,7 +141,7 @@ function describeRound(
 }
 
 /** Prints how this node's part ended, and returns the exit code. */
-function conclude({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefined): number {
+function reportEnd({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefined): number {
   const history = (state?.events ?? []).map(describeEvent);
   if (leftBy !== undefined) {
     log(`ringrun: ended by ${leftBy}`);
@@ -153,7 +153,7 @@ function conclude({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefi
         log(['ringrun: events of the job:', ...history].join('\n'));
       return 0;
     case 'failed':
-      return concludeFailure(end, history);
+      return reportFailure(end, history);
     case 'refused':
       log(`ringrun: ${end.why}.`);
       return 1;
@@ -168,7 +168,7 @@ function conclude({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefi
 }
 
 /** Every node prints the root cause of the whole job and exits with its code. */
-function concludeFailure(
+function reportFailure(
   { rootCause }: Extract<Verdict, { kind: 'failed' }>,
   history: readonly string[],
 ): number {

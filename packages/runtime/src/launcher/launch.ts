@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterRound } from '../rendezvous/restart-policy.ts';
-import type { Budget } from '../rendezvous/restart-policy.ts';
+import { decideRestart } from '../rendezvous/restart-policy.ts';
+import type { RestartBudget } from '../rendezvous/restart-policy.ts';
 import type { Round } from '../rendezvous/round.ts';
 import { StoreServer } from '../store/server.ts';
 import { WorkerLauncher } from './worker-launcher.ts';
@@ -42,7 +42,11 @@ async function launchSingleNode(
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const over = new AbortController();
   const runId = options.runId ?? randomUUID();
-  let budget: Budget = { maxRestarts: options.maxRestarts, restartsUsed: 0, lastStartUpFailure: undefined };
+  let budget: RestartBudget = {
+    maxRestarts: options.maxRestarts,
+    restartsUsed: 0,
+    lastStartUpFailure: undefined,
+  };
   let workers: LaunchedWorkers | undefined;
   let endSignal: NodeJS.Signals | undefined;
   const listen = (signal: NodeJS.Signals): void => {
@@ -56,7 +60,7 @@ async function launchSingleNode(
       // The signal arrived between two rounds, or before the first.
       if (endSignal) return exitCodeOf(endSignal);
       workers = launcher.start(round);
-      const next = conclude(await workers.ended, budget);
+      const next = reportRound(await workers.ended, budget);
       if ('exitCode' in next) return next.exitCode;
       budget = next.budget;
     }
@@ -67,10 +71,10 @@ async function launchSingleNode(
 }
 
 /** Prints how an attempt failed, and decides whether the workers are restarted. */
-function conclude(
+function reportRound(
   { outcome, run }: Awaited<LaunchedWorkers['ended']>,
-  budget: Budget,
-): { exitCode: number } | { budget: Budget } {
+  budget: RestartBudget,
+): { exitCode: number } | { budget: RestartBudget } {
   if (outcome.endedBy) {
     process.stderr.write(`ringrun: ${describeForcedEnd(outcome)}\n`);
     return { exitCode: exitCodeOf(outcome.endedBy) };
@@ -78,7 +82,7 @@ function conclude(
   const rootCause = rootCauseOf(run);
   if (!rootCause) return { exitCode: 0 };
   const end = { nodesChanged: false, startUpFailure: rootCause.startUpFingerprint };
-  const next = afterRound(end, budget);
+  const next = decideRestart(end, budget);
   if (next.kind === 'restart') {
     process.stderr.write(`${rootCause.text}ringrun: restarting the workers: ${next.reason}\n`);
     return next;

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
-import { isHost } from '../store/host-name.ts';
+import { isHostName } from '../store/host-name.ts';
 import { refuseEnvironmentOfNode } from './node-environment.ts';
 import { parseEndpoint } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
@@ -77,7 +77,7 @@ function readRank(env: NodeJS.ProcessEnv, given: GivenSettings): { rank: number;
 
 function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = read(env, name);
-  if (text === undefined || isHost(text)) return text;
+  if (text === undefined || isHostName(text)) return text;
   throw new InvalidArgumentError(
     `${name} is ${JSON.stringify(text)}, expected a host name or an IP address.`,
   );

@@ -15,7 +15,7 @@ export interface JobStoreOptions {
    * Whether this node serves the store. Default: true if the endpoint is a name of this host and no other process has
    * bound the port.
    */
-  readonly isHost: boolean | undefined;
+  readonly servesStore: boolean | undefined;
   /** Milliseconds to wait until the name resolves and the store accepts connections. */
   readonly joinTimeoutMs: number;
   /** Milliseconds to wait for one answer of the store. */
@@ -57,10 +57,10 @@ export class JobStore {
    * @throws RingrunError `ERR_PORT_IN_USE` if this node has to serve the store and cannot bind the port.
    */
   async serveIfLocal(): Promise<void> {
-    const { isHost } = this.#options;
+    const { servesStore } = this.#options;
     if (this.#server) return;
-    if (isHost === false) return;
-    const isLocal = isHost === true ? !(await this.#isServedElsewhere()) : await this.#isLocal();
+    if (servesStore === false) return;
+    const isLocal = servesStore === true ? !(await this.#isServedElsewhere()) : await this.#isLocal();
     if (isLocal) await this.#serve();
   }
 
@@ -90,7 +90,7 @@ export class JobStore {
     } catch (error) {
       // Another node on this machine has bound the port.
       const isTaken = error instanceof RingrunError && error.code === 'ERR_PORT_IN_USE';
-      if (!isTaken || this.#options.isHost) throw error;
+      if (!isTaken || this.#options.servesStore) throw error;
     }
   }
 

@@ -15,24 +15,24 @@ export interface Timing {
 /** The workers of one node in round `round`. */
 export type Workers =
   | { readonly kind: 'none' }
-  | (StartedWorkers & {
+  | (WorkersOfRound & {
       readonly kind: 'running';
       /** Whether a worker has failed, so that the others are about to be stopped. */
       readonly failing: boolean;
     })
-  | (StartedWorkers & {
+  | (WorkersOfRound & {
       readonly kind: 'stopping';
       /** Whether they have to end before the lease does. */
       readonly cutOff: boolean;
     })
-  | (Pick<StartedWorkers, 'incarnation' | 'round'> & {
+  | (Pick<WorkersOfRound, 'incarnation' | 'round'> & {
       readonly kind: 'ended';
       readonly end: WorkersEnd;
       readonly cutOff: boolean;
       readonly rootCause: RootCause | undefined;
     });
 
-interface StartedWorkers {
+interface WorkersOfRound {
   readonly incarnation: string;
   readonly round: number;
   /** The lease at the time when the store was lost: heartbeats in a new store do not renew it. */

@@ -27,7 +27,7 @@ export interface RendezvousState {
   /** MASTER_ADDR and MASTER_PORT of the workers; undefined until the node of rank 0 has found a port. */
   readonly master: { readonly address: string; readonly port: number } | undefined;
   /** Why the round ends. */
-  readonly because: EndOfRound | undefined;
+  readonly because: EndReason | undefined;
   /** The earliest known failure of this round that is not a consequence of another one. */
   readonly rootCause: RootCause | undefined;
   /** Ids of nodes that may still run a round of a lost store, as known to the participants. */
@@ -92,7 +92,7 @@ export interface Participant {
 export type WorkersEnd = 'finished' | 'failed' | 'stopped';
 
 /** `by`: name of the node, for messages. Only `failed` uses a restart. */
-export interface EndOfRound {
+export interface EndReason {
   readonly kind: 'failed' | 'died' | 'left' | 'joined' | 'cut off';
   readonly by: string;
 }

@@ -27,7 +27,7 @@ import type {
   RootCause,
   WorkersEnd,
 } from './rendezvous-state.ts';
-import type { End, Step } from './step.ts';
+import type { NodeEnd, Step } from './step.ts';
 import { RendezvousClient, isFatal, isLost, isSame } from './rendezvous-client.ts';
 import type { StoredState } from './rendezvous-client.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
@@ -71,7 +71,7 @@ export interface RendezvousOptions {
 
 /** How this node's part ended, and the last state that it read, with the events of the job. */
 export interface RendezvousEnd {
-  readonly end: End;
+  readonly end: NodeEnd;
   readonly state: RendezvousState | undefined;
 }
 
@@ -103,7 +103,7 @@ export class Rendezvous {
   #leftAt: number | undefined;
   /** The events that were printed. */
   #printedEvents: readonly JobEvent[] | undefined;
-  #finish!: (end: End) => void;
+  #finish!: (end: NodeEnd) => void;
   #fail!: (error: unknown) => void;
 
   constructor(options: RendezvousOptions) {
@@ -123,7 +123,7 @@ export class Rendezvous {
    */
   async run(): Promise<RendezvousEnd> {
     const { leaving, lookEveryMs, store } = this.#options;
-    const over = new Promise<End>((resolve, reject) => {
+    const over = new Promise<NodeEnd>((resolve, reject) => {
       this.#finish = resolve;
       this.#fail = reject;
     });

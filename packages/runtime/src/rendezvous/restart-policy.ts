@@ -1,5 +1,5 @@
 /** The restarts that a job has used and may use. */
-export interface Budget {
+export interface RestartBudget {
   /** --max-restarts: for the whole job, on all nodes together. */
   readonly maxRestarts: number;
   readonly restartsUsed: number;
@@ -8,7 +8,7 @@ export interface Budget {
 }
 
 /** Why a round ended. */
-export interface RoundEnd {
+export interface RoundOutcome {
   /** Whether a node joined, left or died, which does not count as a failure. */
   readonly nodesChanged: boolean;
   /** Fingerprint of a failure during start-up, equal for equal failures. */
@@ -16,8 +16,8 @@ export interface RoundEnd {
 }
 
 /** `reason` completes "the job failed: …" or "restarting the workers: …". */
-export type AfterRound =
-  | { readonly kind: 'restart'; readonly budget: Budget; readonly reason: string }
+export type RestartDecision =
+  | { readonly kind: 'restart'; readonly budget: RestartBudget; readonly reason: string }
   | { readonly kind: 'fail'; readonly reason: string };
 
 /**
@@ -27,7 +27,10 @@ export type AfterRound =
  * If the same start-up failure occurs twice, with the same message and stack, the job fails: restarts would only hide
  * it.
  */
-export function afterRound({ nodesChanged, startUpFailure }: RoundEnd, budget: Budget): AfterRound {
+export function decideRestart(
+  { nodesChanged, startUpFailure }: RoundOutcome,
+  budget: RestartBudget,
+): RestartDecision {
   const { maxRestarts, restartsUsed, lastStartUpFailure } = budget;
   if (nodesChanged) {
     return { kind: 'restart', budget, reason: 'the nodes changed, which uses no restart' };

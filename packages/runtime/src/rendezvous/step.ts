@@ -1,11 +1,11 @@
 import type { NodeState } from './node-state.ts';
 import { changed } from './rendezvous-state.ts';
-import type { Change, EndOfRound, RendezvousState, Verdict } from './rendezvous-state.ts';
+import type { Change, EndReason, RendezvousState, Verdict } from './rendezvous-state.ts';
 
 /** The next action of a node. */
 export type Step =
   /** Replaces the state that was read, unless another node has changed it. Then the node ends if `end` is set. */
-  | { readonly kind: 'write'; readonly state: RendezvousState; readonly end?: End }
+  | { readonly kind: 'write'; readonly state: RendezvousState; readonly end?: NodeEnd }
   /** Finds a port that workers on this host can bind. */
   | { readonly kind: 'find-port' }
   /** Starts the workers of this round. */
@@ -14,14 +14,14 @@ export type Step =
   | {
       readonly kind: 'stop';
       readonly cutOff: boolean;
-      readonly because: EndOfRound['kind'] | 'lost' | 'closed';
+      readonly because: EndReason['kind'] | 'lost' | 'closed';
     }
   /** Waits for something to change; `reason` completes the sentence "waiting for …". */
   | { readonly kind: 'wait'; readonly reason: string }
-  | { readonly kind: 'end'; readonly end: End };
+  | { readonly kind: 'end'; readonly end: NodeEnd };
 
 /** How a node's part in a job ends. */
-export type End =
+export type NodeEnd =
   | Verdict
   | { readonly kind: 'left'; readonly why: string }
   | { readonly kind: 'refused'; readonly why: string }
@@ -39,7 +39,7 @@ export function write(
   change: Change,
   { wall }: Clock,
   what?: string,
-  end?: End,
+  end?: NodeEnd,
 ): Step {
   const next = changed(state, change, what === undefined ? [] : [{ at: wall, what }]);
   return end ? { kind: 'write', state: next, end } : { kind: 'write', state: next };

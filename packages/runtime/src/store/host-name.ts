@@ -7,6 +7,6 @@ import { isIPv6 } from 'node:net';
 const name = /^(?=.{1,253}$)[\p{L}\p{N}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_][\p{L}\p{N}_-]*)*\.?$/u;
 
 /** True if `text` has the form of a host name or address. */
-export function isHost(text: string): boolean {
+export function isHostName(text: string): boolean {
   return isIPv6(text) || name.test(text);
 }

@@ -12,7 +12,7 @@ import { judgeNccl } from '../../src/doctor/checks/nccl.ts';
 import { judgeNode } from '../../src/doctor/checks/node-version.ts';
 import { judgeOnnxruntime } from '../../src/doctor/checks/onnxruntime.ts';
 import { judgeOpenFiles, parseOpenFilesLimit } from '../../src/doctor/checks/open-files.ts';
-import { judgeAttempt, judgeBinding } from '../../src/doctor/checks/port.ts';
+import { judgeConnection, judgeBinding } from '../../src/doctor/checks/port.ts';
 import { judgeSharedMemory } from '../../src/doctor/checks/shared-memory.ts';
 import { judgeThreads } from '../../src/doctor/checks/threads.ts';
 import { exitCodeFor, formatFinding, formatSummary } from '../../src/doctor/finding.ts';
@@ -310,12 +310,12 @@ describe('the path to the master', () => {
     const attempt = { host: 'm', port: 29500, waitedMs: 30_000, greeting: '' };
     const addresses = ['10.0.0.1'];
     expect(
-      words(judgeAttempt({ ...attempt, state: { kind: 'unreachable', addresses, code: 'ETIMEDOUT' } })),
+      words(judgeConnection({ ...attempt, state: { kind: 'unreachable', addresses, code: 'ETIMEDOUT' } })),
     ).toMatch(/ETIMEDOUT\) → .*firewall, a NetworkPolicy/);
-    expect(words(judgeAttempt({ ...attempt, state: { kind: 'refused', addresses } }))).toMatch(
+    expect(words(judgeConnection({ ...attempt, state: { kind: 'refused', addresses } }))).toMatch(
       /→ start the doctor, or the job/,
     );
-    expect(words(judgeAttempt({ ...attempt, state: { kind: 'unresolved', code: 'ENOTFOUND' } }))).toMatch(
+    expect(words(judgeConnection({ ...attempt, state: { kind: 'unresolved', code: 'ENOTFOUND' } }))).toMatch(
       /→ .*name server/,
     );
   });

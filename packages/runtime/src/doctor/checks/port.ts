@@ -37,14 +37,14 @@ export function judgeBinding(port: number, binding: Binding, servesStore: boolea
 }
 
 /** Result of connecting to the master's port for `waitedMs`. */
-export interface Attempt extends HostPort {
+export interface ConnectionAttempt extends HostPort {
   state: Reachability;
   waitedMs: number;
   /** First line that the listener sends, by itself or as the answer to an HTTP request. Empty if it sends nothing. */
   greeting: string;
 }
 
-export function judgeAttempt({ host, port, state, waitedMs, greeting }: Attempt): Finding {
+export function judgeConnection({ host, port, state, waitedMs, greeting }: ConnectionAttempt): Finding {
   const where = formatHostPort({ host, port });
   const found = `${where} was not reached within ${formatDuration(waitedMs)}: ${describeReachability(host, state)}`;
   switch (state.kind) {

@@ -1,5 +1,5 @@
 import { highestWorldSize } from '../../process-group/world-size.ts';
-import { isHost } from '../../store/host-name.ts';
+import { isHostName } from '../../store/host-name.ts';
 import { LaunchError } from '../launch-error.ts';
 
 /** Variables other than PET_*: Kubeflow's operators set them per node, launchers per process. */
@@ -27,7 +27,7 @@ export function readOperator(env: NodeJS.ProcessEnv): OperatorEnvironment {
 function readHost(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = env[name]?.trim();
   if (!text) return undefined;
-  if (isHost(text)) return text;
+  if (isHostName(text)) return text;
   throw new LaunchError(
     2,
     `The variable ${name}: expected the name or address of a host, got '${text}'. Correct or unset it.`,

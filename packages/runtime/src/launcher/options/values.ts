@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { constants } from 'node:os';
 import { InvalidArgumentError } from 'commander';
-import { isHost } from '../../store/host-name.ts';
+import { isHostName } from '../../store/host-name.ts';
 import { numaBindings } from './launch-options.ts';
 import type { NodeRange, NumaBinding, ProcessesPerNode } from './launch-options.ts';
 import { suggestion } from './nearest.ts';
@@ -44,14 +44,14 @@ export function parseHostPort(text: string): { host: string; port: number | unde
   const port = match?.[3] === undefined ? undefined : Number(match[3]);
   const host = bracketed ?? match?.[2] ?? text;
   // Brackets are for IPv6 addresses only.
-  const isKnown = bracketed === undefined ? isHost(host) : isIPv6(bracketed);
+  const isKnown = bracketed === undefined ? isHostName(host) : isIPv6(bracketed);
   if (isKnown && (port === undefined || (port >= 1 && port <= highestPort))) return { host, port };
   throw new InvalidArgumentError(`Expected host or host:port, with a port from 1 to ${highestPort}.`);
 }
 
 export function parseHost(text: string): string {
   const host = text.replace(/^\[(.*)\]$/, '$1');
-  if (host === text ? isHost(host) : isIPv6(host)) return host;
+  if (host === text ? isHostName(host) : isIPv6(host)) return host;
   throw new InvalidArgumentError('Expected the name or address of a host.');
 }
 

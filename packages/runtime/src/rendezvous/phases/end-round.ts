@@ -2,7 +2,7 @@ import type { NodeState } from '../node-state.ts';
 import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
 import type { Participant, RendezvousState, RootCause } from '../rendezvous-state.ts';
 import { stop, waitUntilStopped, write } from '../step.ts';
-import type { Clock, End, Step } from '../step.ts';
+import type { Clock, NodeEnd, Step } from '../step.ts';
 
 /** The round ends: this node stops its workers, reports how they ended, and waits for the other nodes. */
 export function endRound(
@@ -29,7 +29,7 @@ function reportEnd(state: RendezvousState, { card, workers, leaving }: NodeState
   const participants = withChange(state.participants, card.id, { report: ended?.end ?? 'stopped', gone });
   const detectedFirst = state.because?.by === nameOf(card);
   const rootCause = firstCause(state.rootCause, ended?.rootCause, detectedFirst);
-  const end: End | undefined = leaving === undefined ? undefined : { kind: 'left', why: leaving };
+  const end: NodeEnd | undefined = leaving === undefined ? undefined : { kind: 'left', why: leaving };
   return write(state, { participants, rootCause }, clock, undefined, end);
 }
 

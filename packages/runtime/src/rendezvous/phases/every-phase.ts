@@ -4,13 +4,13 @@ import type { NodeState } from '../node-state.ts';
 import { changed, nameOf, namesOf } from '../rendezvous-state.ts';
 import type { Change, NodeCard, Participant, RendezvousState } from '../rendezvous-state.ts';
 import { write } from '../step.ts';
-import type { Clock, End, Step } from '../step.ts';
+import type { Clock, NodeEnd, Step } from '../step.ts';
 
 /** Ends this node if another node has refused it. */
 export function readRefusal(state: RendezvousState, { card }: NodeState): Step | undefined {
   const refusal = state.refused.find(({ id }) => id === card.id);
   if (!refusal) return undefined;
-  const end: End = { kind: 'refused', why: refusal.why };
+  const end: NodeEnd = { kind: 'refused', why: refusal.why };
   const refused = state.refused.filter(({ id }) => id !== card.id);
   return { kind: 'write', state: changed(state, { refused }, []), end };
 }

@@ -1,6 +1,6 @@
 import { admit, newParticipant } from '../participants.ts';
-import { afterRound } from '../restart-policy.ts';
-import type { Change, EndOfRound, RendezvousState, RootCause, Verdict } from '../rendezvous-state.ts';
+import { decideRestart } from '../restart-policy.ts';
+import type { Change, EndReason, RendezvousState, RootCause, Verdict } from '../rendezvous-state.ts';
 import { nameOf } from '../rendezvous-state.ts';
 import { write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
@@ -10,7 +10,7 @@ export function decideNextRound(state: RendezvousState, clock: Clock): Step | un
   if (state.phase !== 'ending' || state.participants.some(({ report, gone }) => !report && !gone))
     return undefined;
   const { terms, because, rootCause } = state;
-  const decision = afterRound(
+  const decision = decideRestart(
     { nodesChanged: nodesChanged(state), startUpFailure: rootCause?.startUpFingerprint },
     { ...state, maxRestarts: terms.maxRestarts },
   );
@@ -57,7 +57,7 @@ function describeGone({ participants }: RendezvousState): string | undefined {
   return gone.length === 0 ? undefined : gone.join(', ');
 }
 
-function describeEnd(because: EndOfRound | undefined, rootCause: RootCause | undefined): string {
+function describeEnd(because: EndReason | undefined, rootCause: RootCause | undefined): string {
   switch (because?.kind) {
     case 'failed':
       return rootCause ? rootCause.headline : `workers of ${because.by} failed`;

@@ -2,7 +2,7 @@ import { mustStopAt } from '../lease.ts';
 import { hasSlotFor } from '../participants.ts';
 import type { NodeState } from '../node-state.ts';
 import { nameOf, namesOf, withChange } from '../rendezvous-state.ts';
-import type { EndOfRound, NodeCard, Participant, RendezvousState } from '../rendezvous-state.ts';
+import type { EndReason, NodeCard, Participant, RendezvousState } from '../rendezvous-state.ts';
 import { stop, waitUntilStopped, write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
@@ -69,7 +69,7 @@ function reportFinished(state: RendezvousState, card: NodeCard, clock: Clock): S
   );
 }
 
-function endBecause(state: RendezvousState, because: EndOfRound, clock: Clock, what?: string): Step {
+function endBecause(state: RendezvousState, because: EndReason, clock: Clock, what?: string): Step {
   return write(state, { phase: 'ending', because }, clock, what);
 }
 

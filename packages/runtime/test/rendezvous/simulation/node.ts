@@ -21,7 +21,7 @@ import type {
   RendezvousState,
   RootCause,
 } from '../../../src/rendezvous/rendezvous-state.ts';
-import type { End, Step } from '../../../src/rendezvous/step.ts';
+import type { NodeEnd, Step } from '../../../src/rendezvous/step.ts';
 import type { World } from './world.ts';
 import type { StoreAnswer } from './store.ts';
 
@@ -43,7 +43,7 @@ export class SimulatedNode {
   isAlive = true;
   isCutOff = false;
   /** How its part ended. */
-  end: End | undefined;
+  end: NodeEnd | undefined;
   readonly #world: World;
   readonly #clock: { offset: number; rate: number };
   #nodeState: NodeState;
@@ -54,7 +54,7 @@ export class SimulatedNode {
   #isWriting = false;
   #workersRun = 0;
 
-  constructor(world: World, card: NodeCard, terms: JobTerms, timing: Timing, isHost: boolean) {
+  constructor(world: World, card: NodeCard, terms: JobTerms, timing: Timing, servesStore: boolean) {
     this.card = card;
     this.#world = world;
     this.#clock = { offset: world.random.between(0, 1e6), rate: world.random.between(0.97, 1.03) };
@@ -67,7 +67,7 @@ export class SimulatedNode {
     this.#every(timing.keepAliveIntervalMs, () => {
       this.#sendHeartbeat();
     });
-    if (isHost) {
+    if (servesStore) {
       this.#every(listenEveryMs, () => {
         this.#readHeartbeats();
       });

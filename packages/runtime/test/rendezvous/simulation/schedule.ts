@@ -65,14 +65,14 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
   }
 
   function start(slot: number): void {
-    const isHost = slot === 0;
-    if (!isHost && mustWait()) {
+    const servesStore = slot === 0;
+    if (!servesStore && mustWait()) {
       agenda.after(leaseLength(timing), () => {
         if (!jobIsOver() && !(world.nodes[slot] as SimulatedNode | undefined)?.takesPart) start(slot);
       });
       return;
     }
-    if (isHost) replaceStore();
+    if (servesStore) replaceStore();
     const card = {
       id: `${slot}.${count}`,
       host: `host${slot}`,
@@ -81,10 +81,10 @@ export function runSchedule(seed: number, step: typeof nextStep = nextStep): Out
       processesPerNode: 1 + (slot % 2),
       nodeRank: slot,
       machine: `machine${slot}`,
-      hostsStore: isHost,
+      hostsStore: servesStore,
     };
     count += 1;
-    world.nodes[slot] = new SimulatedNode(world, card, terms, timing, isHost);
+    world.nodes[slot] = new SimulatedNode(world, card, terms, timing, servesStore);
   }
 
   /** The previous state ended with the previous node that served the store. */
