@@ -17,8 +17,8 @@ import {
   withCachedLeaves,
   type UncachedPart,
 } from './value-cache.ts';
-import { noteReached } from './strangers.ts';
-import { inTurn, type Operation } from './turns.ts';
+import { recordReached } from './unlisted-parameters.ts';
+import { enqueue, type Operation } from './operation-queue.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
 export interface BackwardOptions {
@@ -42,7 +42,7 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
   const order = topologicalOrder([loss]);
   const inputs = new CapturedInputs(uncachedPartOf(loss, order, 'differentiate').nodes);
   try {
-    await inTurn(operationOn(order, 'loss.backward()', true), () =>
+    await enqueue(operationOn(order, 'loss.backward()', true), () =>
       backwardNow(loss, order, inputs, options),
     );
   } finally {
@@ -60,7 +60,7 @@ export async function read(value: Value, name: string): Promise<TensorData> {
   const order = topologicalOrder([value]);
   const inputs = new CapturedInputs(uncachedPartOf(value, order, 'read').nodes);
   try {
-    return await inTurn(operationOn(order, `tensor.${name}()`, false), () =>
+    return await enqueue(operationOn(order, `tensor.${name}()`, false), () =>
       readNow(value, order, name, inputs),
     );
   } finally {
@@ -107,7 +107,7 @@ function operationOn(order: readonly Node[], name: string, changes: boolean): Op
   return {
     name,
     changes,
-    arrays: () => new Set(leaves().map(({ attributes: { source } }) => source.place ?? source.data)),
+    arrays: () => new Set(leaves().map(({ attributes: { source } }) => source.storage ?? source.data)),
   };
 }
 
@@ -142,12 +142,12 @@ async function backwardNow(
   const number = new Float32Array(1);
   try {
     if (detectAnomaly) await runDetectingAnomalies(loss, step, number, gradients, { arrayOf });
-    else await step.run(number, gradients.places, gradients.deliver, { arrayOf });
+    else await step.run(number, gradients.arrays, gradients.deliver, { arrayOf });
   } catch (error) {
     gradients.restoreUndelivered();
     throw error;
   }
-  noteReached(parameters);
+  recordReached(parameters);
   for (const parameter of parameters) await parameter.backwardDone();
   cacheElements(written, number);
 }
@@ -157,26 +157,26 @@ async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,
   number: Float32Array,
-  { places, deliver }: Gradients,
+  { arrays, deliver }: Gradients,
   options: RunOptions,
 ): Promise<void> {
-  const transcript = new CollectiveLog();
-  await step.run(number, places, () => undefined, {
+  const log = new CollectiveLog();
+  await step.run(number, arrays, () => undefined, {
     ...options,
-    replaceGroup: transcript.record,
+    replaceGroup: log.record,
   });
-  if (![number, ...places].every((numbers) => allFinite(numbers))) {
+  if (![number, ...arrays].every((numbers) => allFinite(numbers))) {
     throw new NnError(
       'ERR_NONFINITE',
-      `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: transcript.replay })}`,
+      `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,
     );
   }
-  deliver(places.keys());
+  deliver(arrays.keys());
 }
 
 /** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
 class Gradients {
-  readonly places: readonly Float32Array[];
+  readonly arrays: readonly Float32Array[];
   readonly #parameters: readonly GradientReceiver[];
   readonly #earlier: readonly (Float32Array | undefined)[];
   readonly #delivered = new Set<number>();
@@ -184,14 +184,14 @@ class Gradients {
   constructor(parameters: readonly GradientReceiver[]) {
     this.#parameters = parameters;
     this.#earlier = parameters.map(({ grad }) => grad?.slice());
-    this.places = parameters.map((parameter) => parameter.gradientPlace());
+    this.arrays = parameters.map((parameter) => parameter.gradientPlace());
   }
 
   /** Called with the positions of gradients that have been written. */
   readonly deliver = (positions: Iterable<number>): void => {
     for (const position of positions) {
       this.#delivered.add(position);
-      accumulate(this.places[position], this.#earlier[position]);
+      accumulate(this.arrays[position], this.#earlier[position]);
       this.#parameters[position].gradientWritten();
     }
   };
@@ -199,7 +199,7 @@ class Gradients {
   /** After a failed pass: restores gradients that were not delivered. Delivered ones are already being averaged. */
   restoreUndelivered(): void {
     for (const [position, gradient] of this.#earlier.entries()) {
-      if (gradient && !this.#delivered.has(position)) this.places[position].set(gradient);
+      if (gradient && !this.#delivered.has(position)) this.arrays[position].set(gradient);
     }
   }
 }

@@ -4,8 +4,8 @@ import { requireLength } from './require-length.ts';
 import { Tensor } from './tensor.ts';
 
 /**
- * A tensor that belongs to a model and is not trained, such as a running mean (what torch.nn.Module.register_buffer makes of a tensor). As a
- * property of a module it is listed by `namedBuffers`. Its elements live in an array that stays where it is.
+ * A tensor of a model that is not trained, such as a running mean (torch.nn.Module.register_buffer). As a property of a
+ * module, it is listed by `namedBuffers`. Its array is never replaced.
  */
 export class BufferTensor extends Tensor implements DistributedTensor, DistributedBuffer {
   readonly #elements: BufferElements;
@@ -18,8 +18,8 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
   }
 
   /**
-   * The elements, row-major; changed in place. Between the forward call of a DistributedDataParallel and what computes it, asking for them blocks until rank 0's have
-   * come: ask anew instead of keeping the array.
+   * The elements, row-major; changed in place. After a forward call of DistributedDataParallel, reading this property blocks
+   * until rank 0's elements have been received, so read it again instead of keeping the array.
    *
    * @throws the error of that broadcast
    */
@@ -32,18 +32,18 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
   }
 }
 
-/** An array to which other elements may be on their way. */
+/** An array whose elements may be being received from another rank. */
 class BufferElements {
   arrival: Arrival | undefined;
-  readonly place: Float32Array;
+  readonly storage: Float32Array;
 
-  constructor(place: Float32Array) {
-    this.place = place;
+  constructor(storage: Float32Array) {
+    this.storage = storage;
   }
 
   get data(): Float32Array {
     this.arrival?.waitSync();
-    return this.place;
+    return this.storage;
   }
 
   get isThere(): boolean {

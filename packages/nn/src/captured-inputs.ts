@@ -1,13 +1,13 @@
 import type { TensorData } from './dtype.ts';
-import { discard } from './executor/discard.ts';
+import { freeBuffers } from './executor/free-buffers.ts';
 import { isNode, type Node } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
 
 /** Free buffers of earlier runs by size in bytes, at most as many as one run used: loops need similar sizes repeatedly. */
-let free = new Map<number, TensorData[]>();
+let freeBySize = new Map<number, TensorData[]>();
 
 /** Bytes kept for the next run. Larger buffers are freed, since their copy is cheap compared with the computation. */
-const mostHeld = 64e6;
+const maxFreeBytes = 64e6;
 
 /**
  * Copies of the callers' arrays at the time of the call. The run starts later, after other operations and perhaps a
@@ -30,16 +30,16 @@ export class CapturedInputs {
     if (this.#copies.size === 0) return;
     const copies = [...this.#copies.values()];
     this.#copies.clear();
-    if (copies.reduce((sum, { byteLength }) => sum + byteLength, 0) > mostHeld) {
-      discard(copies.map(({ buffer }) => buffer as ArrayBuffer));
+    if (copies.reduce((sum, { byteLength }) => sum + byteLength, 0) > maxFreeBytes) {
+      freeBuffers(copies.map(({ buffer }) => buffer as ArrayBuffer));
     } else {
       // Sizes that this run did not use.
-      const unused = [...free.values()].flat();
-      if (unused.length > 0) discard(unused.map(({ buffer }) => buffer as ArrayBuffer));
-      free = new Map();
+      const unused = [...freeBySize.values()].flat();
+      if (unused.length > 0) freeBuffers(unused.map(({ buffer }) => buffer as ArrayBuffer));
+      freeBySize = new Map();
       for (const copy of copies) {
-        const alike = free.get(copy.buffer.byteLength);
-        if (alike === undefined) free.set(copy.buffer.byteLength, [copy]);
+        const alike = freeBySize.get(copy.buffer.byteLength);
+        if (alike === undefined) freeBySize.set(copy.buffer.byteLength, [copy]);
         else alike.push(copy);
       }
     }
@@ -50,11 +50,11 @@ export class CapturedInputs {
     // A detached (empty) array is reported when the graph runs.
     if (data.length === 0 || this.#copies.has(source)) return;
     const capacity = roundedUp(data.byteLength);
-    const place = free.get(capacity)?.pop();
-    const isAlike = place?.length === data.length && place.BYTES_PER_ELEMENT === data.BYTES_PER_ELEMENT;
+    const reused = freeBySize.get(capacity)?.pop();
+    const isAlike = reused?.length === data.length && reused.BYTES_PER_ELEMENT === data.BYTES_PER_ELEMENT;
     const copy = isAlike
-      ? place
-      : viewLike(data, (place?.buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(capacity));
+      ? reused
+      : viewLike(data, (reused?.buffer as ArrayBuffer | undefined) ?? new ArrayBuffer(capacity));
     (copy as Float32Array).set(data as Float32Array);
     this.#copies.set(source, copy);
   }

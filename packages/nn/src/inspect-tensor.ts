@@ -25,8 +25,8 @@ function describeElements(value: Value): string {
   if (isNode(node, 'Constant')) return listed(node.attributes.values);
   if (isNode(node, 'Input')) {
     const { source } = node.attributes;
-    if (source.isThere === false) return '(its elements are being received from another rank)';
-    const data = source.place ?? source.data;
+    if (source.isAvailable === false) return '(its elements are being received from another rank)';
+    const data = source.storage ?? source.data;
     return data.length === sizeOf(value.shape) ? listed(data) : '(its array was detached)';
   }
   return isOutdated(value)

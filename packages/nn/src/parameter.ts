@@ -5,7 +5,7 @@ import { describeType } from './graph/node.ts';
 import { input } from './ops/source.ts';
 import { requireLength } from './require-length.ts';
 import { Tensor } from './tensor.ts';
-import { changeInTurn } from './turns.ts';
+import { enqueueChange } from './operation-queue.ts';
 
 /** A trainable tensor (torch.nn.Parameter): its elements and its gradient live in arrays that stay where they are. */
 export class Parameter extends Tensor implements DistributedParameter, GradientReceiver {
@@ -32,7 +32,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
 
   /** Forgets the gradient, so that the next backward pass starts a new one; after the operations that are pending, such as a step that was not awaited. */
   zeroGrad(): void {
-    changeInTurn('zeroGrad', () => {
+    enqueueChange('zeroGrad', () => {
       this.#hasGradient = false;
     });
   }

@@ -9,7 +9,7 @@ import { requireLength } from './require-length.ts';
 import { normalizeAxis } from './ops/axes.ts';
 import * as elementwise from './ops/elementwise.ts';
 import * as functions from './ops/functions.ts';
-import { product } from './ops/linear-algebra.ts';
+import { torchMatmul } from './ops/linear-algebra.ts';
 import { reduceMax, reduceMean, reduceSum } from './ops/reduction.ts';
 import { concat, flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
 import { logSoftmax, softmax } from './ops/softmax.ts';
@@ -140,7 +140,7 @@ export class Tensor {
    * row, one on the right a column, and the result is without it.
    */
   matmul(other: Tensor): Tensor {
-    return new Tensor(product(this.value, other.value));
+    return new Tensor(torchMatmul(this.value, other.value));
   }
 
   /** exp x / Σ exp x along `dim` (torch.softmax). */

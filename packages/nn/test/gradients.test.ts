@@ -5,7 +5,7 @@ import type { CollectiveOp, OpName } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv, convTranspose } from '../src/ops/convolution.ts';
 import { noGradient } from '../src/ops/definition.ts';
-import { after } from '../src/ops/after.ts';
+import { addDependency } from '../src/ops/dependency.ts';
 import * as elementwise from '../src/ops/elementwise.ts';
 import { abs, erf, leakyRelu, pow, sigmoid, sign, softplus, tanh } from '../src/ops/functions.ts';
 import { operators } from '../src/ops/index.ts';
@@ -28,7 +28,7 @@ const withoutGradient = [
   'Number',
   'Constant',
   'Identity',
-  'After',
+  'AddDependency',
   'Greater',
   'GreaterOrEqual',
   'Equal',
@@ -383,9 +383,9 @@ describe('values of operators without a gradient', () => {
     ['Number', elementwise.mul(x, number(0.1))],
     ['Constant', constantTensor([2, 2], [0.1, -2, 3e-20, 4e20])],
     ['Identity', elementwise.detach(x)],
-    ['After', after(y, x)],
-    ['After', after(y, constantTensor([1], [Infinity]))],
-    ['After', after(y, elementwise.log(constantTensor([1], [-1])))],
+    ['AddDependency', addDependency(y, x)],
+    ['AddDependency', addDependency(y, constantTensor([1], [Infinity]))],
+    ['AddDependency', addDependency(y, elementwise.log(constantTensor([1], [-1])))],
     ['Greater', elementwise.greater(x, y)],
     ['Greater', elementwise.greater(equalElements, constant(-1))],
     ['GreaterOrEqual', elementwise.greaterOrEqual(x, y)],

@@ -177,10 +177,10 @@ describe('rejects', () => {
     expect(second).toThrow('Adam: parameter fc.bias (float32[3]) belongs to another optimizer (SGD)');
     first.release();
     second();
-    await expect(first.step()).rejects.toThrow('given up by release()');
+    await expect(first.step()).rejects.toThrow('released by release()');
     expect(() => {
       first.addParamGroup({ params: [vector(1)] });
-    }).toThrow('given up by release()');
+    }).toThrow('released by release()');
     first.release();
     expect(second, 'releasing twice frees nothing of the second').toThrow('(Adam)');
   });

@@ -47,7 +47,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Number: ({ attributes: { value } }) => [Float64Array.of(Math.fround(value))],
 
   Identity: elementwise((a) => a),
-  After: elementwise((a) => a),
+  AddDependency: elementwise((a) => a),
   Add: elementwise((a, b) => a + b),
   Sub: elementwise((a, b) => a - b),
   Mul: elementwise((a, b) => a * b),

@@ -64,7 +64,7 @@ describe('stages', () => {
         ({ collective }) => collective ?? [],
       );
       const inputs = collectives.map(({ inputs: [input] }) => input);
-      const turns = collectives.map(({ attributes }) => attributes.turn);
+      const turns = collectives.map(({ attributes }) => attributes.sequence);
       return { forward: inputs.slice(0, 3), backward: turns.slice(3) };
     });
     for (const { forward, backward } of orders) {

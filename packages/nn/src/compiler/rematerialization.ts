@@ -1,5 +1,5 @@
 import { createNode, isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
-import { after } from '../ops/after.ts';
+import { addDependency } from '../ops/dependency.ts';
 import { rewrite } from './rewrite.ts';
 
 /**
@@ -40,6 +40,8 @@ function isViewOfParameter(node: Node): boolean {
 /** A copy of a map that is computed after the trigger. */
 function rematerialized({ node }: Value, trigger: Value): Value {
   const [first, ...rest] = node.inputs;
-  const dependent = isNode(first.node, 'Constant') ? after(first, trigger) : rematerialized(first, trigger);
+  const dependent = isNode(first.node, 'Constant')
+    ? addDependency(first, trigger)
+    : rematerialized(first, trigger);
   return createNode(node.op, [dependent, ...rest], node.attributes, node.outputs).outputs[0];
 }

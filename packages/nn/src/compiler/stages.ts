@@ -1,4 +1,4 @@
-import { inOrderOfTurns, type CollectiveNode } from '../graph/collective.ts';
+import { inSequence, type CollectiveNode } from '../graph/collective.ts';
 import type { Node, Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 
@@ -21,7 +21,7 @@ export interface Stage {
  */
 export function stagesOf(parts: readonly (readonly Value[])[]): Stage[] {
   const order = topologicalOrder(parts.flat());
-  const collectives = inOrderOfTurns(order);
+  const collectives = inSequence(order);
   const passed = collectivesPassed(order, collectives);
   const requested = parts.flatMap((values, part) =>
     values.map(({ node }) => ({ part, after: passed.get(node)! })),

@@ -5,7 +5,7 @@ import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
 import { requireLength } from '../require-length.ts';
-import { discard } from './discard.ts';
+import { freeBuffers } from './free-buffers.ts';
 import { inputName, outputName, type Executor, type Program, type ProgramDefinition } from './executor.ts';
 
 /** Runs graphs on onnxruntime's CPU provider with OMP_NUM_THREADS threads. Default: one per core. */
@@ -58,7 +58,7 @@ class OnnxruntimeProgram implements Program {
 /** Frees the copies that onnxruntime-node returns in addition to the outputs written in place. */
 function discardCopies(results: ort.InferenceSession.ReturnType, places: Record<string, ort.Tensor>): void {
   const copies = Object.entries(results).filter(([name, { data }]) => data !== places[name].data);
-  discard(copies.map(([, { data }]) => (data as TensorData).buffer as ArrayBuffer));
+  freeBuffers(copies.map(([, { data }]) => (data as TensorData).buffer as ArrayBuffer));
 }
 
 /** onnxruntime's tensor of each array, cached because parameters and gradients are bound at every step. */

@@ -81,11 +81,14 @@ export interface BatchNormInputs {
 /** See `batchNorm`. */
 export function normalizeBatch(name: string, inputs: BatchNormInputs): Tensor {
   requireChannels(name, inputs);
-  if (!inputs.training) return new Tensor(byRunningStatistics(name, inputs));
-  return new Tensor(inputs.group ? byBatchesOf(inputs.group, inputs) : byBatch(name, inputs));
+  if (!inputs.training) return new Tensor(normalizeByRunning(name, inputs));
+  return new Tensor(inputs.group ? normalizeByGroup(inputs.group, inputs) : normalizeByBatch(name, inputs));
 }
 
-function byBatch(name: string, { input, running, weight, bias, momentum, eps }: BatchNormInputs): Value {
+function normalizeByBatch(
+  name: string,
+  { input, running, weight, bias, momentum, eps }: BatchNormInputs,
+): Value {
   const { count } = reducedIn(input);
   if (count < 2) {
     throw new ShapeError(
@@ -103,7 +106,7 @@ function byBatch(name: string, { input, running, weight, bias, momentum, eps }: 
  * (x − M) / √(V + eps) = y·√(v + eps) / √(V + eps) + (m − M) / √(V + eps). The additional cost is one pass over the
  * input, shared with weight and bias, and y is the only additional array of the input's size for the backward pass.
  */
-function byBatchesOf(
+function normalizeByGroup(
   group: CollectiveGroup,
   { input, running, weight, bias, momentum, eps }: BatchNormInputs,
 ): Value {
@@ -146,7 +149,7 @@ function perChannel(channels: number, number: number): Value {
 }
 
 /** One pass over the input; all other operations are over channels. */
-function byRunningStatistics(name: string, { input, running, weight, bias, eps }: BatchNormInputs): Value {
+function normalizeByRunning(name: string, { input, running, weight, bias, eps }: BatchNormInputs): Value {
   if (running === undefined) {
     throw new ArgumentError(
       `${name}: expected a running mean and variance in evaluation, got none. Pass both, or use training: true.`,

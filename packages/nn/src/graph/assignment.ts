@@ -2,20 +2,20 @@ import { changeBy, recordChange, type Change } from './changes.ts';
 import type { Node, Value } from './node.ts';
 import { topologicalOrder } from './topology.ts';
 
-/** An array that forward calls change, such as a running mean, and the leaf that reads it. */
+/** An array that forward calls change, such as a running mean, with the leaf that reads it. */
 export interface Assignable {
   readonly value: Value;
   readonly data: Float32Array;
 }
 
-/** What arrays become; `read` gives what one holds by then, after the assignments of earlier forward calls in the same graph. */
+/** Returns the new values of arrays. `read` returns an array's value after earlier assignments in the same graph. */
 export type AssignmentRule = (
   read: (target: Assignable) => Value,
 ) => readonly (readonly [target: Assignable, value: Value])[];
 
 interface Pending {
   readonly update: AssignmentRule;
-  /** At the time of the forward call, which orders it among others. */
+  /** Has the time of the forward call, which orders assignments. */
   readonly change: Change;
   done: boolean;
 }
@@ -23,19 +23,20 @@ interface Pending {
 const pendingOf = new WeakMap<Node, Pending>();
 
 /**
- * Says what running a graph with this value is to assign. An eager framework assigns in the forward call; here that call computes nothing, so the
- * assignment happens in the first run of a graph that the value is part of, for a loss and its gradients or for anything else, and never again.
+ * Attaches an assignment to a value. Because forward calls compute nothing, the assignment happens once, in the first run of
+ * any graph that contains the value.
  */
 export function assignWhenRun({ node }: Value, update: AssignmentRule): void {
   pendingOf.set(node, { update, change: changeBy('a forward call in training mode'), done: false });
 }
 
-/** The assignments that the next run of a graph brings about. */
+/** The assignments of the next run of a graph. */
 export interface Assignments {
-  /** What is assigned, to be computed by the same program as the graph. */
+  /** The values to assign, computed by the same program as the graph. */
   readonly values: readonly Value[];
   /**
-   * Runs `compute`, which fills an array for each of the values, and assigns them. When it fails nothing has changed, and the next run assigns.
+   * Runs `compute`, which fills one array for each value, then assigns them. If it fails, nothing changes and the next run
+   * assigns.
    */
   during(compute: (arrays: readonly Float32Array[]) => Promise<void>): Promise<void>;
 }
@@ -65,7 +66,7 @@ async function assignOnce(
   changes: ReadonlyMap<Assignable, Change>,
   compute: (arrays: readonly Float32Array[]) => Promise<void>,
 ): Promise<void> {
-  // Another run of the same graph may have begun while this one was compiled.
+  // Another run of the same graph may have started while this one was compiled.
   const first = pending.every(({ done }) => !done);
   const targets = [...changes.keys()];
   const arrays = targets.map(({ data }) => new Float32Array(data.length));

@@ -1,6 +1,6 @@
 import { NnError } from '../errors.ts';
 import { describeType, isNode, type Node, type Value } from './node.ts';
-import { tick } from './time.ts';
+import { tick } from './logical-clock.ts';
 
 /** A change of a parameter or buffer, such as an optimizer step, ordered by call. */
 export interface Change {
@@ -35,7 +35,7 @@ export function findOutdated(nodes: readonly Node[]): Outdated | undefined {
   for (const node of nodes) {
     for (const leaf of node.inputs) {
       const change = isNode(leaf.node, 'Input') ? lastChange.get(leaf) : undefined;
-      if (change !== undefined && node.madeAt < change.at) return { leaf, change };
+      if (change !== undefined && node.createdAt < change.at) return { leaf, change };
     }
   }
   return undefined;

@@ -12,26 +12,25 @@ export function isCollective(node: Node): node is CollectiveNode {
   return collectives[node.op] === true;
 }
 
-let turns = 0;
+let lastSequence = 0;
 
-/** The turn of a collective of the forward pass; that of its gradient is the negative. */
-export function newTurn(): number {
-  turns += 1;
-  return turns;
+/** A sequence number for a collective of the forward pass. Its gradient has the negative number. */
+export function nextSequence(): number {
+  lastSequence += 1;
+  return lastSequence;
 }
 
 /**
- * The collectives among some nodes, in the one order in which every rank runs them: those of the forward pass in the order of the forward calls, then those of the
- * backward pass in the reverse.
- *
- * It follows from the order of calls alone, not from shapes or from what rewriting made of the graph, because ranks may differ in these: one with a smaller batch
- * may have another layout. And it is one in which the graph can be computed: an operator's inputs are made before it, and a gradient depends on gradients of later
- * calls only.
+ * The collectives among some nodes, in the order in which every rank runs them: those of the forward pass in call order,
+ * then those of the backward pass in reverse call order. Shapes and rewrites do not affect it, because they may differ
+ * between ranks. It is a valid order of computation: a gradient depends only on gradients of later calls.
  */
-export function inOrderOfTurns(nodes: readonly Node[]): CollectiveNode[] {
-  return nodes.filter(isCollective).sort((a, b) => compareTurns(a.attributes.turn, b.attributes.turn));
+export function inSequence(nodes: readonly Node[]): CollectiveNode[] {
+  return nodes
+    .filter(isCollective)
+    .sort((a, b) => compareSequences(a.attributes.sequence, b.attributes.sequence));
 }
 
-function compareTurns(a: number, b: number): number {
+function compareSequences(a: number, b: number): number {
   return Math.sign(b) - Math.sign(a) || a - b;
 }

@@ -1,4 +1,4 @@
-/** JSON in which different numbers are written differently: plain JSON writes NaN and both infinities as null, and -0 as 0. */
+/** JSON that distinguishes all numbers: plain JSON writes NaN and both infinities as null, and -0 as 0. */
 export function exactJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
     if (typeof part !== 'number') return part;

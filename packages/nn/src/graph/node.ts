@@ -1,6 +1,6 @@
 import type { DType } from '../dtype.ts';
 import type { OpName, Operators } from './operators.ts';
-import { time } from './time.ts';
+import { logicalTime } from './logical-clock.ts';
 
 /** Element type and dimensions of a value in a graph. */
 export interface ValueType {
@@ -8,24 +8,24 @@ export interface ValueType {
   readonly shape: readonly number[];
 }
 
-/** One output of a node: what flows along the edges of a graph. */
+/** One output of a node; an edge of the graph. */
 export interface Value extends ValueType {
   readonly node: Node;
-  /** Which of the node's outputs this is. */
+  /** Index among the node's outputs. */
   readonly index: number;
 }
 
-/** One application of an operator. Nodes are never changed: rewriting a graph makes new ones. */
+/** One application of an operator. Nodes are immutable: rewrites create new nodes. */
 export interface Node<Op extends OpName = OpName> {
   readonly op: Op;
   readonly inputs: readonly Value[];
   readonly attributes: Operators[Op];
   readonly outputs: readonly Value[];
-  /** Orders the node with changes of parameters and buffers. */
-  readonly madeAt: number;
+  /** Logical time, which orders the node relative to changes of parameters and buffers. */
+  readonly createdAt: number;
 }
 
-/** A node with several outputs; the operator's own function has checked the inputs. */
+/** Creates a node with several outputs. The operator's own function has checked the inputs. */
 export function createNode<Op extends OpName>(
   op: Op,
   inputs: readonly Value[],
@@ -33,12 +33,12 @@ export function createNode<Op extends OpName>(
   types: readonly ValueType[],
 ): Node<Op> {
   const outputs: Value[] = [];
-  const node: Node<Op> = { op, inputs, attributes, outputs, madeAt: time() };
+  const node: Node<Op> = { op, inputs, attributes, outputs, createdAt: logicalTime() };
   for (const [index, { dtype, shape }] of types.entries()) outputs.push({ node, index, dtype, shape });
   return node;
 }
 
-/** The output of a node that has one. */
+/** Creates a node with one output and returns that output. */
 export function createValue<Op extends OpName>(
   op: Op,
   inputs: readonly Value[],
@@ -48,7 +48,7 @@ export function createValue<Op extends OpName>(
   return createNode(op, inputs, attributes, [type]).outputs[0];
 }
 
-/** Whether a node applies this operator; narrows its attributes. */
+/** True if a node applies this operator; narrows its attributes. */
 export function isNode<Op extends OpName>(node: Node, op: Op): node is Node & Node<Op> {
   return node.op === op;
 }
@@ -58,7 +58,7 @@ export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((size, dimension) => size * dimension, 1);
 }
 
-/** A value's type as people write it: `float32[64,1,28,28]`. */
+/** Formats a type for messages: `float32[64,1,28,28]`. */
 export function describeType({ dtype, shape }: ValueType): string {
   return `${dtype}[${shape.join()}]`;
 }

@@ -3,47 +3,48 @@ import type { DType, TensorData } from '../dtype.ts';
 
 type None = Readonly<Record<string, never>>;
 
-/** Where a leaf's elements are when a graph runs. Graphs that differ only in their sources are one program. */
+/** The elements of a leaf when a graph runs. Graphs that differ only in their sources share one program. */
 export interface Source {
+  /** Reading it may block until elements have been received from another rank (see `arrived`). */
   readonly data: TensorData;
-  /** The array of `data`, for those who only ask which one it is; `data` where it is left out. */
-  readonly place?: TensorData;
-  /** Resolves when the elements that are on their way to `data` are there; undefined when none are. To be waited for before a graph runs: `data` would block. */
+  /** The array of `data`, without blocking; may hold outdated elements. Default: `data`. */
+  readonly storage?: TensorData;
+  /** Resolves when pending elements have been received; undefined if none are pending. Await it before a run, because `data` blocks. */
   arrived?(): Promise<void> | undefined;
-  /** Whether no elements are on their way to `place`, for printing; true where it is left out. */
-  readonly isThere?: boolean;
-  /** Who takes this leaf's gradient; a leaf without one is not trained. */
+  /** False while elements are being received into `storage`. Default: true. */
+  readonly isAvailable?: boolean;
+  /** Receives this leaf's gradient. Undefined: the leaf is not trained. */
   readonly parameter?: GradientReceiver | undefined;
-  /** Whether a caller has the array and may write to it at any time, so that a run reads a copy of what it held when the run was asked for. */
+  /** True if the caller owns the array and may write to it at any time, so that a run reads a copy made at the call. */
   readonly isCallers?: boolean;
 }
 
-/** What a backward pass asks of a parameter. */
+/** The part of a parameter that a backward pass uses. */
 export interface GradientReceiver {
-  /** What earlier backward passes left, to be added to; undefined when a new gradient begins. */
+  /** The gradient accumulated by earlier backward passes; undefined after `zeroGrad`. */
   readonly grad: Float32Array | undefined;
   /** Gradients of one group are asked for together, and those of a lower group before those of a higher one. */
   readonly gradientBucketIndex: number;
-  /** Where the parameter is in a model, as `conv1.weight`, if that is known. */
+  /** Path of the parameter in its model, such as `conv1.weight`, if known. */
   readonly path: string | undefined;
-  /** The parameter as messages name it: its path, if that is known, and its type. */
+  /** Describes the parameter in messages: its path, if known, and its type. */
   describe(): string;
   /** The array that the backward pass writes. */
   gradientPlace(): Float32Array;
-  /** Told when the gradient is in its place. */
+  /** Called when the gradient has been written. */
   gradientWritten(): void;
-  /** Resolves when what happens to the gradients of this backward pass after that, such as averaging over ranks, is done. */
+  /** Resolves when the gradients of this backward pass have been processed, such as averaged over ranks. */
   backwardDone(): Promise<void>;
 }
 
-/** What a graph's collectives need of a process group. */
+/** The part of a process group that a graph's collectives use. */
 export type CollectiveGroup = Pick<ProcessGroup, 'rank' | 'size' | 'allReduce' | 'allGather'>;
 
 export interface CollectiveAttributes {
-  /** Who takes part. Graphs that differ only in their groups are one program. */
+  /** The participating ranks. Graphs that differ only in their groups share one program. */
   group: CollectiveGroup;
-  /** Places the collective among those of its graph: see `inOrderOfTurns`. */
-  turn: number;
+  /** Sequence number, which orders the collectives of a graph (see `inSequence`). */
+  sequence: number;
 }
 
 /** Window of a convolution over an NCHW tensor; every list is [height, width], pads are ONNX's [top, left, bottom, right]. */
@@ -61,23 +62,22 @@ export interface PoolAttributes {
 }
 
 /**
- * The vocabulary of graphs: operators by their names in ONNX, with the attributes of each.
- *
- * Every operator has an entry in the table of `ops/index.ts`, which says how it is written in ONNX and what its gradient is.
+ * The operators of graphs by their ONNX names, with their attributes. `ops/index.ts` has the ONNX form and the gradient
+ * of each.
  */
 export interface Operators {
-  /** A leaf: an array that is bound when the graph runs (a parameter, a batch, a scalar such as the learning rate). */
+  /** A leaf: an array that is bound when the graph runs, such as a parameter, a batch, or the learning rate. */
   Input: { source: Source };
-  /** Numbers that are part of the program: few, and known when the graph is compiled. Default dtype: float32. */
+  /** A few numbers that are part of the compiled program. Default dtype: float32. */
   Constant: { shape: readonly number[]; values: readonly number[]; dtype?: 'int64' };
 
-  /** A float32 number of the caller's, such as the factor of `mul(beta)`. Programs read it as a leaf, so another number is the same program. */
+  /** A float32 number passed by the caller, such as the factor of `mul(beta)`. A leaf, so other numbers share the program. */
   Number: { value: number };
 
-  /** The same value, through which no gradient flows back (detach, noGrad). */
+  /** Returns its input and blocks the gradient (detach, noGrad). */
   Identity: None;
-  /** Inputs: a small float32 value with dimensions, and another that is computed before anybody reads it. */
-  After: None;
+  /** Inputs: a small float32 value that is not a scalar, and a value that must be computed before the output is read. */
+  AddDependency: None;
 
   Add: None;
   Sub: None;
@@ -87,9 +87,9 @@ export interface Operators {
   Exp: None;
   Log: None;
   Sqrt: None;
-  /** Two outputs: max(x, 0), and where x is 0 or less, so that no gradient passes (bool). */
+  /** Two outputs: max(x, 0), and the mask x ≤ 0 (bool), where the gradient is 0. */
   Relu: None;
-  /** x to a power that is part of the program. */
+  /** x to a power that is part of the compiled program. */
   Pow: { exponent: number };
   Abs: None;
   /** −1, 0 or 1. */
@@ -111,15 +111,15 @@ export interface Operators {
   GreaterOrEqual: None;
   Equal: None;
   IsNaN: None;
-  /** Whether one of two conditions (bool) holds. */
+  /** Logical or of two conditions (bool). */
   Or: None;
-  /** Inputs: condition (bool), value where it holds, value elsewhere. */
+  /** Inputs: condition (bool), value where it is true, value where it is false. */
   Where: None;
   Cast: { to: DType };
 
   Reshape: { shape: readonly number[] };
   Transpose: { perm: readonly number[] };
-  /** The first and the last of four axes exchanged. */
+  /** Exchanges the first and the last of four axes. */
   ExchangeEnds: None;
   Concat: { axis: number };
   /** Several outputs: equal parts along an axis. */
@@ -155,43 +155,44 @@ export interface Operators {
   /** Two outputs: the maxima, and their flat positions (int64) for MaxUnpool. */
   MaxPool: PoolAttributes;
   /**
-   * As MaxPool, but NaN is the largest of its window, the last where there are several, and a window that holds −Infinity alone has that maximum, both as in torch;
-   * onnxruntime's MaxPool loses either. What programs run in its place; exported models have MaxPool.
+   * MaxPool with torch's results for NaN (the last NaN of a window wins) and for windows of −Infinity, which onnxruntime's
+   * MaxPool gets wrong. Replaces MaxPool in compiled programs; exported models have MaxPool.
    */
   ExactMaxPool: PoolAttributes;
-  /** Means of windows; with `countIncludePad` padding counts as elements that are 0. */
+  /** Means of windows. With `countIncludePad`, padding counts as zeros. */
   AveragePool: PoolAttributes & { countIncludePad: boolean };
-  /** Inputs: values, positions, as from MaxPool; zeros elsewhere. Windows must not overlap. */
+  /** Inputs: values and positions from MaxPool; all other elements are 0. Windows must not overlap. */
   MaxUnpool: { shape: readonly number[] };
 
-  /** The elements at fixed positions along an axis, in their order; one may stand there several times. */
+  /** The elements at fixed positions along an axis, in order. Positions may repeat. */
   IndexSelect: { axis: number; positions: readonly number[] };
   /** Inputs: table [V,D], rows (int64); output [...rows,D]. A padding row gets no gradient. */
   Gather: { paddingRow?: number };
-  /** Inputs: data, positions (int64); output like the positions: the element of data at the same index but for the axis, there at the position. */
+  /** Inputs: data, positions (int64). Output: shape of the positions, each replaced by data's element at that position along the axis. */
   GatherElements: { axis: number };
-  /** Inputs: positions (int64), updates, of one shape; output with `size` along the axis: each update added at its position, in their order. */
+  /** Inputs: positions (int64) and updates of one shape. Output: `size` along the axis, each update added at its position, in order. */
   ScatterElements: { axis: number; size: number };
 
   Softmax: { axis: number };
   LogSoftmax: { axis: number };
   /**
-   * Inputs: log-probabilities [N,C], classes [N] (int64). Outputs: the negated mean over the classes that are not `ignoreIndex`; the classes, C where they are ignored; 1 by
-   * the number of those that are not.
+   * Inputs: log-probabilities [N,C], classes [N] (int64). Outputs: the negated mean over classes other than `ignoreIndex`;
+   * the classes, with C for ignored ones; 1 / number of classes that are not ignored.
    */
   NegativeLogLikelihoodLoss: { ignoreIndex: number };
-  /** Input: classes [N] (int64); output [N,depth] with `value` at the class and 0 elsewhere. */
+  /** Input: classes [N] (int64). Output: [N,depth] with `value` at the class and 0 elsewhere. */
   OneHot: { depth: number; value: number };
 
-  /** The sum over the ranks of a group. Not in ONNX, as the next one: programs are cut before and behind collectives. */
+  /** The sum over the ranks of a group. Not an ONNX operator: programs are cut at collectives. */
   AllReduce: CollectiveAttributes;
   /**
-   * Inputs: mean and variance of `count` values on this rank, of one shape; outputs: mean, variance and number [] of the values of all ranks of a group.
+   * Inputs: mean and variance of `count` values on this rank, of one shape. Outputs: mean, variance and number ([]) of the
+   * values of all ranks of a group. Not an ONNX operator.
    */
   CombineMoments: CollectiveAttributes & { count: number };
 }
 
 export type OpName = keyof Operators;
 
-/** Operators in which all ranks of a group take part. */
+/** Operators that run on all ranks of a group. */
 export type CollectiveOp = 'AllReduce' | 'CombineMoments';

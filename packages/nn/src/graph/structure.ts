@@ -1,23 +1,24 @@
-import { inOrderOfTurns, isCollective } from './collective.ts';
+import { inSequence, isCollective } from './collective.ts';
 import { exactJson } from './exact-json.ts';
 import { isNode, type Node, type Value } from './node.ts';
 import type { CollectiveGroup, Source } from './operators.ts';
 import { topologicalOrder } from './topology.ts';
 
-/** A leaf of a graph, and what it reads. */
+/** A leaf of a graph and its source. */
 export interface Leaf {
   readonly value: Value;
   readonly source: Source;
 }
 
-/** What makes two graphs the same program: everything but the arrays that their leaves read, and who takes part in their collectives. */
+/** What two graphs must share to be one program: everything except the leaves' arrays and the collectives' groups. */
 export interface Structure {
-  /** The leaves in the order in which the program takes their arrays. */
+  /** The leaves, in the order in which the program takes their arrays. */
   readonly leaves: readonly Leaf[];
-  /** Those of the collectives, each once, in the order in which runs are given them. */
+  /** The distinct groups of the collectives, in the order in which runs take them. */
   readonly groups: readonly CollectiveGroup[];
   /**
-   * Equal for graphs of equal operators, attributes, shapes and connections, whose collectives have one order, and one group where those of the other graph have one.
+   * Equal for graphs with equal operators, attributes, shapes and edges, the same order of collectives, and the same
+   * assignment of collectives to groups.
    */
   readonly key: string;
 }
@@ -27,7 +28,7 @@ export function structureOf(outputs: readonly Value[]): Structure {
   const positions = new Map<Node, number>(order.map((node, position) => [node, position]));
   const reference = ({ node, index }: Value) => `${positions.get(node)!}.${index}`;
   const leaves: Leaf[] = [];
-  const collectives = inOrderOfTurns(order);
+  const collectives = inSequence(order);
   const groups = [...new Set(collectives.map(({ attributes }) => attributes.group))];
   const lines = order.map((node) => {
     const value = node.outputs[0];
@@ -44,7 +45,7 @@ export function structureOf(outputs: readonly Value[]): Structure {
       ? {
           ...node.attributes,
           group: groups.indexOf(node.attributes.group),
-          turn: collectives.indexOf(node),
+          sequence: collectives.indexOf(node),
         }
       : node.attributes;
     return `${node.op}(${node.inputs.map(reference).join()})${exactJson(attributes)}`;

@@ -1,7 +1,7 @@
 import { createNode, type Value } from './node.ts';
 import { topologicalOrder } from './topology.ts';
 
-/** The outputs of a graph in which other values stand for some; what does not depend on those is kept as it is. */
+/** The outputs of a graph with some values replaced. Nodes that do not depend on a replaced value stay the same objects. */
 export function substitute(outputs: readonly Value[], replacements: ReadonlyMap<Value, Value>): Value[] {
   const replaced = new Map(replacements);
   const current = (value: Value): Value => replaced.get(value) ?? value;

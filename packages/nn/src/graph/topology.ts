@@ -1,9 +1,9 @@
 import type { Node, Value } from './node.ts';
 
 /**
- * Every node that the outputs depend on, each after those it depends on. Equal graphs give equal orders.
+ * Every node that the outputs depend on, in topological order. Equal graphs have equal orders.
  *
- * @param followed whether the walk continues to a node's inputs. Default: always.
+ * @param followed returns true if the walk continues to a node's inputs. Default: always.
  */
 export function topologicalOrder(
   outputs: readonly Value[],
@@ -11,7 +11,7 @@ export function topologicalOrder(
 ): Node[] {
   const order: Node[] = [];
   const seen = new Set<Node>();
-  // A stack of its own: a deep network would overflow the call stack.
+  // An explicit stack, because recursion would overflow the call stack for deep networks.
   const pending = outputs.map(({ node }) => ({ node, expanded: false })).reverse();
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const { node, expanded } = entry;

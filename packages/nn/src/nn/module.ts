@@ -3,7 +3,7 @@ import { BufferTensor } from '../buffer-tensor.ts';
 import { ArgumentError } from '../errors.ts';
 import { Parameter } from '../parameter.ts';
 import { changeBy, recordChange } from '../graph/changes.ts';
-import { requireNothingPending } from '../turns.ts';
+import { requireNothingPending } from '../operation-queue.ts';
 import {
   keyOf,
   loadTensors,

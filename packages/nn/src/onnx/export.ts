@@ -9,8 +9,8 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 import { describeValue } from '../stored-tensor.ts';
 import { Tensor } from '../tensor.ts';
 import { GraphBuilder } from './graph-builder.ts';
-import { openDimension, writeWithOpenBatch, type Trace } from './open-batch.ts';
-import { RecordingGraph } from './recording.ts';
+import { dynamicDimension, writeWithDynamicBatch, type Trace } from './dynamic-batch.ts';
+import { RecordingGraph } from './recording-graph.ts';
 
 /** An input of the exported model. */
 export interface ExportInput {
@@ -74,7 +74,7 @@ export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Arra
 
   const graph = new GraphBuilder();
   for (const { name, dtype, shape, fixed } of inputs) {
-    const size = openDimension(sizesOf(calls), multiplesOf(shape[0], calls, fixed));
+    const size = dynamicDimension(sizesOf(calls), multiplesOf(shape[0], calls, fixed));
     graph.input(name, dtype, fixed ? shape : [size, ...shape.slice(1)]);
   }
   const state = stateOf(module, calls[0].outputs);
@@ -84,7 +84,7 @@ export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Arra
     const leaves = [...call.inputs.map((value, place) => ({ name: inputs[place].name, value })), ...state];
     return { size: call.size, entries: record(leaves, call, names) };
   });
-  writeWithOpenBatch(graph, traces, open?.name);
+  writeWithDynamicBatch(graph, traces, open?.name);
   for (const [place, name] of names.entries()) {
     graph.output(name, calls[0].outputs[place].value.dtype, shapeOf(calls, place));
   }
@@ -286,10 +286,10 @@ function multiplesOf(size: number, calls: readonly Call[], fixed: boolean): numb
   return calls.map((_, call) => (fixed ? size : size * multiples[call]));
 }
 
-function shapeOf(calls: readonly Call[], place: number): ReturnType<typeof openDimension>[] {
+function shapeOf(calls: readonly Call[], place: number): ReturnType<typeof dynamicDimension>[] {
   const shapes = calls.map(({ outputs }) => outputs[place].value.shape);
   return shapes[0].map((_, axis) =>
-    openDimension(
+    dynamicDimension(
       sizesOf(calls),
       shapes.map((shape) => shape[axis]),
     ),

@@ -12,13 +12,13 @@ export function affine(x: Value, scale: Value, shift: Value): Value {
   return createValue('Affine', [x, scale, shift], {}, x);
 }
 
-/** A value normalized over its batch, and what it was normalized by. */
+/** A value normalized over its batch, with its moments. */
 export interface BatchNormalized {
   /** [N, C, …] */
   readonly normalized: Value;
   /** [C] */
   readonly mean: Value;
-  /** [C], of the elements as they are: divided by their number. */
+  /** [C], biased: divided by the number of elements. */
   readonly variance: Value;
 }
 
@@ -30,7 +30,7 @@ export function batchNormalize(x: Value, weight: Value, bias: Value, epsilon: nu
   return { normalized, mean, variance };
 }
 
-/** [C] seen as [1, C, 1, …], as many dimensions as `like` has. */
+/** Reshapes [C] to [1, C, 1, …] with as many dimensions as `like`. */
 export function alongChannels(value: Value, like: Value): Value {
   return reshape(
     value,
@@ -40,7 +40,7 @@ export function alongChannels(value: Value, like: Value): Value {
 
 export const batchNormalization: OperatorFamily<'Affine' | 'BatchNormalize'> = {
   Affine: {
-    // One pass, where Mul and Add are two: BatchNormalization of mean 0 and variance 1.
+    // BatchNormalization with mean 0 and variance 1 is one pass; Mul and Add are two.
     emit: (graph, { inputs: [{ shape }] }, [x, scale, shift], outputs) => {
       const [zeros, ones] = [0, 1].map((number) => perChannel(shape, number));
       const moments = [zeros, ones].map((numbers) => graph.constant('float32', [numbers.length], numbers));
@@ -62,7 +62,7 @@ export const batchNormalization: OperatorFamily<'Affine' | 'BatchNormalize'> = {
       const over = graph.constant('int64', [axes.length], axes);
       graph.node('ReduceMean', [x, over], [meanInPlace], { keepdims: 1 });
       graph.node('Reshape', [meanInPlace, graph.constant('int64', [1], [shape[1]])], [mean]);
-      // From here on x is not needed: what is kept for the gradient has its place.
+      // x is not read below, so onnxruntime can reuse its memory for `centered`, which the gradient reads.
       graph.node('Sub', [x, meanInPlace], [centered]);
       graph.node('Mul', [centered, centered], [squares]);
       graph.node('ReduceMean', [squares, over], [variance], { keepdims: 0 });

@@ -1,5 +1,5 @@
 import { ShapeError } from '../errors.ts';
-import { newTurn, type CollectiveNode } from '../graph/collective.ts';
+import { nextSequence, type CollectiveNode } from '../graph/collective.ts';
 import { createNode, createValue, describeType, isNode, sizeOf, type Value } from '../graph/node.ts';
 import type { CollectiveGroup, CollectiveOp } from '../graph/operators.ts';
 import type { OperatorFamily } from './definition.ts';
@@ -8,11 +8,11 @@ import { concat, expand, reshape, slice } from './shape.ts';
 import { constant } from './source.ts';
 
 /** The sum of a value over the ranks of a group. All ranks must compute it at the same point of their graphs. */
-export function allReduce(value: Value, group: CollectiveGroup, turn = newTurn()): Value {
+export function allReduce(value: Value, group: CollectiveGroup, sequence = nextSequence()): Value {
   if (value.dtype !== 'float32') {
     throw new ShapeError(`AllReduce: expected float32, got ${describeType(value)}.`);
   }
-  return createValue('AllReduce', [value], { group, turn }, value);
+  return createValue('AllReduce', [value], { group, sequence }, value);
 }
 
 /** Mean and biased variance of a set of values. */
@@ -28,7 +28,7 @@ export function combineMoments(
   group: CollectiveGroup,
 ): Moments & { total: Value } {
   const types = [mean, variance, { dtype: mean.dtype, shape: [] }];
-  const attributes = { count, group, turn: newTurn() };
+  const attributes = { count, group, sequence: nextSequence() };
   const [all, allVariance, total] = createNode('CombineMoments', [mean, variance], attributes, types).outputs;
   return { mean: all, variance: allVariance, total };
 }
@@ -37,14 +37,14 @@ export const collectives: OperatorFamily<CollectiveOp> = {
   AllReduce: {
     emit: refuse,
     // Each rank's input affects every rank's output, so its gradient is the sum of all ranks' output gradients.
-    gradient: ({ attributes: { group, turn } }, [d]) => [d && allReduce(d, group, -turn)],
+    gradient: ({ attributes: { group, sequence } }, [d]) => [d && allReduce(d, group, -sequence)],
   },
   CombineMoments: {
     emit: refuse,
     // With n, m, v of this rank and N, M, V of all: M = Σ n·m / N and V = Σ n·(v + (m − M)²) / N, so dm = n/N·(dM + 2·(m − M)·dV) and dv = n/N·dV, where dM and dV
-    // are sums over the losses of all ranks: one message. (Through M in it V does not change: Σ n·(m − M) is 0.)
+    // are sums over the losses of all ranks, in one message. (V does not depend on M, because Σ n·(m − M) is 0.)
     gradient: ({ inputs: [m], outputs: [all, , total], attributes }, [dMean, dVariance]) => {
-      const { count, group, turn } = attributes;
+      const { count, group, sequence } = attributes;
       const parts = [dMean, dVariance].map((d) => d ?? expand(constant(0), m.shape));
       const size = sizeOf(m.shape);
       const flat = concat(
@@ -52,7 +52,7 @@ export const collectives: OperatorFamily<CollectiveOp> = {
         0,
       );
       const share = div(constant(count), total);
-      const sums = mul(allReduce(flat, group, -turn), share);
+      const sums = mul(allReduce(flat, group, -sequence), share);
       const [ofMean, ofVariance] = [0, size].map((at) => reshape(slice(sums, 0, at, at + size), m.shape));
       return [add(ofMean, mul(ofVariance, mul(sub(m, all), constant(2)))), ofVariance];
     },

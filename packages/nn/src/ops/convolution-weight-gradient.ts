@@ -4,15 +4,15 @@ import { conv } from './convolution.ts';
 import { indexSelect } from './indexing.ts';
 import { matmul, sumOfRows } from './linear-algebra.ts';
 import { concat, pad, reshape, slice, split, transpose } from './shape.ts';
-import { unfold } from './taps.ts';
+import { unfold } from './unfold.ts';
 
 /**
- * The gradient of a convolution's weight, given the two images that the weight stands between:
+ * The gradient of a convolution's weight, from the convolution's input and the gradient of its output:
  *
  *     dW[m, c, i, j] = Σ over n, y, x of small[n, m, y, x] · large[n, c, y·stride + i·dilation − pad, x·stride + j·dilation − pad]
  *
- * @param large the image that `conv` reads, [N, C, H, W]
- * @param small the gradient of what it gives, [N, M, oH, oW]
+ * @param large the input of `conv`, [N, C, H, W]
+ * @param small the gradient of its output, [N, M, oH, oW]
  * @param weightShape [M, C / group, kH, kW]
  */
 export function weightGradient(
@@ -24,19 +24,19 @@ export function weightGradient(
   const [, channels, height, width] = weightShape as [number, number, number, number];
   const { strides, pads, group } = attributes;
   if (width === 1 && strides[1] === 1 && pads[1] === 0 && pads[3] === 0) {
-    // The image with fewer rows is the one that is copied kH times.
+    // The smaller of the two images is copied kH times.
     const copiesGradient = strides[0] === 1 && weightShape[0] / group < channels;
     return (copiesGradient ? unfoldedGradient : unfolded)(large, small, weightShape, attributes);
   }
   if (group > 1) return byGroup(large, small, weightShape, attributes);
-  // Side by side, rows and channels of the weight must fill a vector register to be worth the rearranging.
+  // Rearranging pays off only if rows and channels of the weight fill a vector register.
   const wide = strides[0] === 1 && channels * height >= 16;
   return (wide ? sideBySide : swapped)(large, small, weightShape, attributes);
 }
 
 /**
- * As a convolution of the large image with the small one as its kernel, in which batch and channels change places, and stride and
- * dilation too. One matrix product per channel, kH·kW columns wide.
+ * As a convolution of the large image with the small one as kernel, with batch and channels swapped, and stride and
+ * dilation swapped. One matrix product per channel, kH·kW columns wide.
  */
 export function swapped(
   large: Value,
@@ -47,15 +47,15 @@ export function swapped(
   const swap = [1, 0, 2, 3];
   const window = { strides: dilations, dilations: strides, pads, group: 1 };
   const result = conv(transpose(large, swap), transpose(small, swap), undefined, window);
-  // Where the stride does not divide the input, rows and columns that no window reached are left at the end.
+  // If the stride does not divide the input, rows and columns that no window reads remain at the end.
   const cropped = slice(slice(result, 2, 0, weightShape[2]), 3, 0, weightShape[3]);
   return transpose(cropped, swap);
 }
 
 /**
- * As one convolution over x alone, whose channels are (n, y) and whose second image axis holds every (i, c) of the weight side by side: one
- * matrix product, M × (N·oH·oW) × (kW·kH·C), over columns that are copied in runs of kH·C. For 50 filters over [64,20,12,12] 3.0 ms, where
- * `swapped` takes 4.2 ms and the matrix product alone 2.45 ms. Needs a vertical stride of 1.
+ * As one convolution over x with channels (n, y), whose second image axis holds every (i, c) of the weight: one matrix
+ * product, M × (N·oH·oW) × (kW·kH·C), over columns copied in runs of kH·C. Requires a vertical stride of 1.
+ * 50 filters over [64,20,12,12]: 3.0 ms; `swapped` takes 4.2 ms, the matrix product alone 2.45 ms.
  */
 export function sideBySide(
   large: Value,
@@ -84,8 +84,8 @@ export function sideBySide(
 }
 
 /**
- * As a matrix product per image and group, M × (oH·W) × (C·kH), over the shifted rows of the large image; the products of all images are added.
- * For kernels of width 1: nothing is turned around, and the shifted rows are copied in runs of W or more.
+ * As a matrix product per image and group, M × (oH·W) × (C·kH), over the shifted rows of the large image, summed over
+ * images. For kernels of width 1: needs no transpose, and copies shifted rows in runs of W or more.
  */
 export function unfolded(
   large: Value,
@@ -96,19 +96,19 @@ export function unfolded(
   const [filters, channels, kernelHeight] = weightShape as [number, number, number, number];
   const [n, , outHeight, width] = small.shape as [number, number, number, number];
   const pixels = outHeight * width;
-  const course = { stride: strides[0], dilation: dilations[0], before: pads[0], after: pads[2] };
-  const columns = reshape(unfold(large, 2, kernelHeight, course), [
+  const axisWindow = { stride: strides[0], dilation: dilations[0], before: pads[0], after: pads[2] };
+  const columns = reshape(unfold(large, 2, kernelHeight, axisWindow), [
     n * group,
     channels * kernelHeight,
     pixels,
   ]);
   const gradients = reshape(small, [n * group, filters / group, pixels]);
-  return reshape(productsOfAllImages(gradients, columns, n), weightShape);
+  return reshape(sumOfImageProducts(gradients, columns, n), weightShape);
 }
 
 /**
- * The same with the other image shifted, the gradient between zeros: M·kH × (H·W) × C. Where there are fewer filters than channels that is less to copy: for 6
- * filters over 15 channels of [28,15,32,64] 2.9 ms, where `unfolded` takes 6.9.
+ * As `unfolded`, but shifts the gradient, padded with zeros: M·kH × (H·W) × C. Copies less if there are fewer filters than
+ * channels. 6 filters over [28,15,32,64]: 2.9 ms instead of 6.9 ms.
  */
 export function unfoldedGradient(
   large: Value,
@@ -121,7 +121,7 @@ export function unfoldedGradient(
   const [n, , height, width] = rows.shape as [number, number, number, number];
   const pixels = height * width;
   const perGroup = filters / group;
-  // Row `above` of the padded one is the first of the gradient; a tap sees it further below, the further below in the kernel it is.
+  // Row `above` of the padded gradient is its first row; each tap of the kernel reads it `dilation` rows further down.
   const above = (kernelHeight - 1) * dilations[0];
   const between = pad(small, [0, 0, above, 0], [0, 0, height - small.shape[2], 0]);
   const positions = Array.from(
@@ -131,12 +131,12 @@ export function unfoldedGradient(
   const shifted = indexSelect(between, 2, positions);
   const gradients = reshape(shifted, [n * group, perGroup * kernelHeight, pixels]);
   const image = reshape(rows, [n * group, channels, pixels]);
-  const sums = productsOfAllImages(gradients, image, n);
+  const sums = sumOfImageProducts(gradients, image, n);
   return reshape(transpose(reshape(sums, [filters, kernelHeight, channels]), [0, 2, 1]), weightShape);
 }
 
-/** a·bᵀ for each image and group, added over the n images. */
-function productsOfAllImages(a: Value, b: Value, n: number): Value {
+/** a·bᵀ for each image and group, summed over the n images. */
+function sumOfImageProducts(a: Value, b: Value, n: number): Value {
   const products = matmul(a, transpose(b, [0, 2, 1]));
   return sumOfRows(reshape(products, [n, -1]));
 }

@@ -42,7 +42,7 @@ export function conv(data: Value, weight: Value, bias: Value | undefined, attrib
 }
 
 /**
- * The transpose of `conv` as a linear map of its data: what a gradient of conv's output is in conv's input.
+ * The transpose of `conv` as a linear map of its data: maps a gradient of conv's output to a gradient of its input.
  *
  * @param data [N, M, h, w]
  * @param weight [M, C / group, kH, kW], as in `conv`
@@ -93,7 +93,7 @@ export const convolution: OperatorFamily<'Conv' | 'ConvTranspose'> = {
       const output_padding = attributes.outputPadding;
       graph.node('ConvTranspose', inputs, outputs, { ...onnxWindow(attributes), output_padding });
     },
-    // The transpose of the transpose is Conv, with the same two images around the weight.
+    // The transpose of the transpose is Conv, with the roles of the two images exchanged.
     gradient: ({ inputs: [data, weight], attributes }, [d]) => {
       if (d === undefined) return [];
       const { strides, pads, dilations, group } = attributes;

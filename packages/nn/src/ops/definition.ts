@@ -2,17 +2,17 @@ import type { Node, Value } from '../graph/node.ts';
 import type { OpName } from '../graph/operators.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 
-/** A gradient, or undefined where none flows. */
+/** A gradient, or undefined if there is none. */
 export type MaybeValue = Value | undefined;
 
-/** Everything that the compiler knows of an operator. Its shape rule is in the function that creates its nodes. */
+/** ONNX form and gradient of an operator. Its shape rule is in the function that creates its nodes. */
 export interface OperatorDefinition<Op extends OpName> {
-  /** Writes the node in ONNX; an output that nobody reads has an empty name. */
+  /** Emits the node as ONNX. An unused output has an empty name. */
   emit(graph: GraphBuilder, node: Node<Op>, inputs: readonly string[], outputs: readonly string[]): void;
 
   /**
-   * The gradients of the node's inputs, given those of its outputs (undefined: nothing depends on that output).
-   * What is built for an input that needs no gradient is never emitted, so rules need not ask.
+   * Returns the gradients of the node's inputs from those of its outputs (undefined: nothing depends on that output).
+   * Rules need not check which inputs need gradients, because unused values are never emitted.
    */
   gradient(node: Node<Op>, gradients: readonly MaybeValue[]): readonly MaybeValue[];
 }

@@ -16,7 +16,7 @@ export const mul = (a: Value, b: Value): Value => {
   if (isConstant(a, 1)) return b;
   return isConstant(b, 1) ? a : binary('Mul', a, b);
 };
-/** The quotient in float32, of integers too. */
+/** The quotient in float32, also of integers. */
 export const div = (a: Value, b: Value): Value => binary('Div', cast(a, 'float32'), cast(b, 'float32'));
 export const max = (a: Value, b: Value): Value => binary('Max', a, b);
 export const min = (a: Value, b: Value): Value => binary('Min', a, b);
@@ -27,25 +27,25 @@ export const neg = (a: Value): Value => unary('Neg', a);
 export const exp = (a: Value): Value => unary('Exp', a);
 export const log = (a: Value): Value => unary('Log', a);
 export const sqrt = (a: Value): Value => unary('Sqrt', a);
-/** The value without a way back to the parameters. */
+/** The value, with its gradient blocked. */
 export const detach = (a: Value): Value => createValue('Identity', [a], {}, a);
 export function relu(a: Value): Value {
   requireFloat('Relu', a);
   return createNode('Relu', [a], {}, [a, { dtype: 'bool', shape: a.shape }]).outputs[0];
 }
 
-/** Whether an element is NaN. */
+/** True where an element is NaN. */
 export function isNaN(a: Value): Value {
   requireFloat('IsNaN', a);
   return createValue('IsNaN', [a], {}, { dtype: 'bool', shape: a.shape });
 }
 
-/** Whether one of two conditions holds. */
+/** Logical or. */
 export function or(a: Value, b: Value): Value {
   return createValue('Or', [a, b], {}, { dtype: 'bool', shape: broadcastShape('Or', a, b) });
 }
 
-/** `whenTrue` where the condition holds, else `whenFalse`; the three broadcast. */
+/** `whenTrue` where the condition is true, else `whenFalse`. All three broadcast. */
 export function where(condition: Value, whenTrue: Value, whenFalse: Value): Value {
   if (condition.dtype !== 'bool') {
     throw new ShapeError(`Where: the condition must be bool, got ${describeType(condition)}.`);
@@ -82,8 +82,8 @@ export const elementwise: OperatorFamily<
   },
   Max: {
     emit: emitPlain,
-    // Where the two are equal the first one takes the whole gradient, and a NaN takes it, the second of two: a chain of Max over a pooling window,
-    // in row-major order, then picks the element that torch's max_pool2d picks.
+    // The first of equal operands receives the whole gradient; a NaN receives it, the second if both are NaN. So a chain of
+    // Max over a pooling window in row-major order selects the same element as torch's max_pool2d.
     gradient: ({ inputs: [a, b] }, [d]) => {
       if (d === undefined) return [];
       const second = or(greater(b, a), isNaN(b));
@@ -92,7 +92,7 @@ export const elementwise: OperatorFamily<
   },
   Min: {
     emit: emitPlain,
-    // Where the two are equal each takes half, and where one is NaN each takes all, as in torch.minimum.
+    // Equal operands receive half each; if one is NaN, both receive the whole gradient, as in torch.minimum.
     gradient: ({ inputs: [a, b] }, [d]) => {
       if (d === undefined) return [];
       const shared = where(equal(a, b), mul(d, constant(0.5)), d);
@@ -112,7 +112,7 @@ export const elementwise: OperatorFamily<
   Sqrt: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && div(d, mul(y, constant(2)))] },
   Relu: {
     emit: emitRelu,
-    // At 0 the gradient is 0, and NaN lets it pass, as in torch.
+    // The gradient is 0 at 0 and passes at NaN, as in torch.
     gradient: ({ outputs: [, flat] }, [d]) => [d && where(flat, constant(0), d)],
   },
 
@@ -158,14 +158,14 @@ function fit(gradient: MaybeValue, operand: Value | undefined): MaybeValue {
   return gradient && sumToShape(gradient, operand!.shape);
 }
 
-/** Whether a value is this scalar. */
+/** True if a value is this constant scalar. */
 function isConstant({ node, shape }: Value, number: number): boolean {
   return isNode(node, 'Constant') && shape.length === 0 && node.attributes.values[0] === number;
 }
 
 /**
- * For the backward pass it is noted where the input is not positive: a quarter of the memory of the output, which then need not be kept. The output is computed from what
- * has the note's shape, so that the note is there before: onnxruntime would make it when it is read, and keep the output until then.
+ * The backward pass reads a mask of x ≤ 0 instead of the output, in a quarter of the memory. The output depends on the
+ * mask's shape, so that the mask is computed first; otherwise onnxruntime would compute it late and keep x until then.
  */
 function emitRelu(
   graph: GraphBuilder,

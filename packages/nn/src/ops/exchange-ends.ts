@@ -3,7 +3,7 @@ import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { type OperatorFamily } from './definition.ts';
 import { emitReshape } from './shape.ts';
 
-/** The first and the last of four axes exchanged: [A, B, C, D] gives [D, B, C, A]. */
+/** Exchanges the first and the last of four axes: [A, B, C, D] becomes [D, B, C, A]. */
 export function exchangeEnds(value: Value): Value {
   const { dtype, shape } = value;
   const [first, b, c, last] = shape as [number, number, number, number];
@@ -15,12 +15,12 @@ export const exchanges: OperatorFamily<'ExchangeEnds'> = {
     emit: (graph, { inputs: [{ shape }], outputs: [{ shape: target }] }, [x], [y]) => {
       const [first, b, c, last] = shape as [number, number, number, number];
       const inner = b * c;
-      // The longer axis is the one in whose runs rows are moved.
+      // Rows are moved in runs of the longer axis.
       if (first >= last) {
-        const turned = turn(graph, x, [first, inner * last], 0);
+        const transposed = transposeMatrix(graph, x, [first, inner * last], 0);
         const moved = gatherRows(
           graph,
-          turned,
+          transposed,
           rowsInOrder(last, inner, ([a, b]) => b * last + a),
         );
         reshape(graph, moved, target, y);
@@ -31,24 +31,24 @@ export const exchanges: OperatorFamily<'ExchangeEnds'> = {
           rows,
           rowsInOrder(inner, first, ([a, b]) => b * inner + a),
         );
-        reshape(graph, turn(graph, moved, [inner * first, last]), target, y);
+        reshape(graph, transposeMatrix(graph, moved, [inner * first, last]), target, y);
       }
     },
     gradient: (_, [d]) => [d && exchangeEnds(d)],
   },
 };
 
-/** A matrix of this shape, its rows and columns exchanged. */
-function turn(graph: GraphBuilder, x: string, shape: readonly number[], open = 1): string {
+/** Reshapes to a matrix and transposes it. */
+function transposeMatrix(graph: GraphBuilder, x: string, shape: readonly number[], open = 1): string {
   const matrix = reshape(graph, x, shape, graph.freshName('matrix'), open);
-  const turned = graph.freshName('turned');
-  graph.node('Transpose', [matrix], [turned], { perm: [1, 0] });
-  return turned;
+  const transposed = graph.freshName('turned');
+  graph.node('Transpose', [matrix], [transposed], { perm: [1, 0] });
+  return transposed;
 }
 
 /**
- * Rows in another order. Gather, because Transpose moves number by number where it exchanges both ends, and onnxruntime makes one Transpose of two that
- * follow each other: of [64,3,32,32] 0.26 ms this way, and 0.86 ms with Transpose.
+ * Reorders rows. Uses Gather, because a Transpose that exchanges both ends moves single numbers, and onnxruntime merges two
+ * consecutive Transposes: 0.26 ms for [64,3,32,32], 0.86 ms with Transpose.
  */
 function gatherRows(graph: GraphBuilder, matrix: string, order: readonly number[]): string {
   const moved = graph.freshName('moved');

@@ -5,7 +5,7 @@ import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
 import { div, exp, greater, mul, neg, sqrt, sub, where } from './elementwise.ts';
 import { constant } from './source.ts';
 
-// Functions of one operand, elementwise, beside those of elementwise.ts, which other operators' gradients are made of.
+// Elementwise functions of one operand. elementwise.ts has those that other operators' gradients use.
 
 type Plain = 'Abs' | 'Sign' | 'Erf' | 'Tanh' | 'Sigmoid' | 'Softplus';
 
@@ -16,7 +16,7 @@ export const tanh = (x: Value): Value => plain('Tanh', x);
 export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
 export const softplus = (x: Value): Value => plain('Softplus', x);
 
-/** x to a power. Where products, a quotient or a root give the same they are the faster way to it. */
+/** x to a power. Products, a quotient and a root are faster than Pow and replace it where they are equal. */
 export function pow(x: Value, exponent: number): Value {
   requireFloat('Pow', x);
   if (exponent === 1) return x;
@@ -38,7 +38,7 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
     emit: (graph, { attributes: { exponent } }, inputs, outputs) => {
       graph.node('Pow', [...inputs, graph.constant('float32', [], [exponent])], outputs);
     },
-    // x⁰ is 1 everywhere; the formula would make 0·∞ of its slope at 0.
+    // x⁰ is 1 everywhere; the general formula would compute 0·∞ at 0.
     gradient: ({ inputs: [x], attributes: { exponent } }, [d]) => [
       exponent === 0 ? undefined : d && mul(d, mul(pow(x, exponent - 1), constant(exponent))),
     ],
@@ -70,7 +70,7 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
   },
 };
 
-/** 1 / (1 + exp(−x)) as it stands. ONNX's Sigmoid is approximated by onnxruntime: it gives 0 from −18 down, and at −10 an error of 2e-4 of the value. */
+/** Computes 1 / (1 + exp(−x)) exactly. onnxruntime's Sigmoid is an approximation: 0 below −18, relative error 2e-4 at −10. */
 function emitSigmoid(
   graph: GraphBuilder,
   _: Node<'Sigmoid'>,

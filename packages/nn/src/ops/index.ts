@@ -1,6 +1,6 @@
 import type { Node } from '../graph/node.ts';
 import type { OpName } from '../graph/operators.ts';
-import { afters } from './after.ts';
+import { dependencies } from './dependency.ts';
 import { batchNormalization } from './batch-normalization.ts';
 import { collectives } from './collective.ts';
 import { convolution } from './convolution.ts';
@@ -20,7 +20,7 @@ import { sources } from './source.ts';
 /** How every operator is written in ONNX and what its gradient is. An operator without an entry does not compile. */
 export const operators: OperatorFamily<OpName> = {
   ...sources,
-  ...afters,
+  ...dependencies,
   ...elementwise,
   ...functions,
   ...shaping,

@@ -60,7 +60,7 @@ function leadingBroadcast(a: readonly number[], b: readonly number[]): boolean {
  * torch.matmul: a vector on the left is a row, on the right a column; its dimension is removed from the result. With a
  * matrix on the right, all rows are multiplied in one product.
  */
-export function product(a: Value, b: Value): Value {
+export function torchMatmul(a: Value, b: Value): Value {
   const innerB = b.shape.length === 1 ? b.shape[0] : b.shape.at(-2);
   if (a.shape.length === 0 || a.shape.at(-1) !== innerB) {
     throw new ShapeError(

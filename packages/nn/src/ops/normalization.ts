@@ -7,11 +7,11 @@ import { reduceMean } from './reduction.ts';
 import { expand } from './shape.ts';
 import { constant } from './source.ts';
 
-/** A value of mean 0 and variance 1 over some axes, and what it was brought there by; the moments keep the axes, as 1. */
+/** A value with mean 0 and variance 1 over some axes, and its original moments, which keep the axes with size 1. */
 export interface Normalized {
   readonly normalized: Value;
   readonly mean: Value;
-  /** Of the elements as they are: divided by their number. */
+  /** Biased: divided by the number of elements. */
   readonly variance: Value;
 }
 
@@ -58,7 +58,7 @@ export const normalization: OperatorFamily<'Normalize'> = {
         dNormalized &&
           div(sub(sub(dNormalized, mean(dNormalized)), mul(y, mean(mul(dNormalized, y)))), deviation),
         dMean && expand(div(dMean, count), x.shape),
-        // x − mean is y·s.
+        // x − mean = y·s
         dVariance && mul(y, div(mul(mul(dVariance, deviation), constant(2)), count)),
       ];
       const delivered = parts.filter((part) => part !== undefined);

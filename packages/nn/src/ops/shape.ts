@@ -131,12 +131,12 @@ export function emitReshape(
   y: string,
   openAxis = shape.length - 1,
 ): void {
-  const given = sizeOf(shape) < leastOpen ? shape : shape.with(openAxis, -1);
+  const given = sizeOf(shape) < minDynamicElements ? shape : shape.with(openAxis, -1);
   graph.node('Reshape', [x, graph.constant('int64', [given.length], given)], [y]);
 }
 
 /** Elements: 256 KiB of float32. */
-const leastOpen = 2 ** 16;
+const minDynamicElements = 2 ** 16;
 
 export const shaping: OperatorFamily<Shaping> = {
   Reshape: {

@@ -84,7 +84,7 @@ function emitNegativeLogLikelihood(
   const ignored = graph.freshName('ignored');
   graph.node('Equal', [classes, graph.constant('int64', [], [ignoreIndex])], [ignored]);
   if (places) {
-    // One behind the last class is no class: its row of a OneHot holds zeros only.
+    // C, one past the last class, gives a row of zeros in OneHot.
     graph.node('Where', [ignored, graph.constant('int64', [], [shape[1]]), classes], [places]);
   }
   if (!share) return;

@@ -8,12 +8,12 @@ export function input(dtype: DType, shape: readonly number[], source: Source): V
   return createValue('Input', [], { source }, { dtype, shape });
 }
 
-/** A float32 scalar that every run of a graph is given anew: what a caller passes as a number may be another one at the next step. */
+/** A float32 scalar passed to every run, because a caller's number may change from step to step. */
 export function number(value: number): Value {
   return createValue('Number', [], { value }, { dtype: 'float32', shape: [] });
 }
 
-/** A float32 scalar that is part of the program, for what an operator's formula says. Each value is another program: see `number`. */
+/** A float32 scalar that is part of the program, for an operator's formula. Each value is a different program (see `number`). */
 export function constant(value: number): Value {
   return constantTensor([], [value]);
 }
@@ -23,7 +23,7 @@ export function constantTensor(shape: readonly number[], values: readonly number
   return createValue('Constant', [], { shape, values }, { dtype: 'float32', shape });
 }
 
-/** Integers that are part of the program, each one that a number of JavaScript holds. */
+/** Integers that are part of the program, within Number.MAX_SAFE_INTEGER. */
 export function int64Constant(shape: readonly number[], values: readonly number[]): Value {
   return createValue('Constant', [], { shape, values, dtype: 'int64' }, { dtype: 'int64', shape });
 }
@@ -36,7 +36,7 @@ export const sources: OperatorFamily<'Input' | 'Number' | 'Constant'> = {
     gradient: noGradient,
   },
   Number: {
-    // Where it is no leaf, as in an exported model.
+    // Used only if it is not a leaf, as in an exported model.
     emit: (graph, { attributes: { value } }, _, outputs) => {
       graph.node('Identity', [graph.constant('float32', [], [value])], outputs);
     },

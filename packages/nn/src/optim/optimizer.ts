@@ -1,10 +1,10 @@
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, recordChange, type Change } from '../graph/changes.ts';
 import type { Parameter } from '../parameter.ts';
-import { requireNoStrangers } from '../strangers.ts';
-import { inTurn, requireNothingPending } from '../turns.ts';
-import { definedNames, updateOfCohorts, type Cohort, type CohortsUpdate } from './cohort.ts';
-import { claim, disclaim, requireFree } from './owners.ts';
+import { requireNoUnlistedParameters } from '../unlisted-parameters.ts';
+import { enqueue, requireNothingPending } from '../operation-queue.ts';
+import { definedNames, fuseUpdates, type UpdateSet, type FusedUpdate } from './fused-update.ts';
+import { takeOwnership, releaseOwnership, requireUnowned } from './parameter-ownership.ts';
 import {
   asGroups,
   completeGroup,
@@ -18,31 +18,31 @@ import { ParameterState } from './parameter-state.ts';
 import type { Rule } from './rule.ts';
 import { checkStateDict, type OptimizerStateDict } from './state-dict.ts';
 
-/** What every optimizer has a setting for. */
+/** Settings of every optimizer. */
 export interface CommonSettings {
   /** Learning rate. */
   lr: number;
 }
 
 /**
- * Changes parameters by their gradients (torch.optim.Optimizer).
+ * Updates parameters by their gradients (torch.optim.Optimizer).
  *
- * A subclass brings its rule as a graph over one parameter. All parameters' updates are compiled into one program that works in place and
- * reads the settings' numbers as inputs: changing a number costs nothing, changing what is computed (momentum from 0 to 0.9, say)
- * compiles anew.
+ * A subclass defines its update rule as a graph over one parameter. The updates of all parameters are compiled into one
+ * in-place program that reads the settings as inputs: changing a number costs nothing; changing the computation, such as
+ * momentum from 0 to 0.9, compiles again.
  */
 export abstract class Optimizer<Settings extends CommonSettings = CommonSettings> {
-  /** The groups, whose settings may be changed between steps: `optimizer.paramGroups[0].lr = 0.01`. */
+  /** The parameter groups. Settings may be changed between steps: `optimizer.paramGroups[0].lr = 0.01`. */
   readonly paramGroups: readonly ParamGroup<Settings>[];
-  /** Settings of groups that do not have their own. */
+  /** Default settings of the groups. */
   readonly defaults: Readonly<Settings>;
   readonly #groups: ParamGroup<Settings>[] = [];
   readonly #rule: Rule<Settings>;
   readonly #states = new Map<Parameter, ParameterState>();
-  readonly #updates = new Map<string, CohortsUpdate>();
+  readonly #updates = new Map<string, FusedUpdate>();
   #released = false;
 
-  /** @param defaults every setting, for groups that do not say otherwise */
+  /** @param defaults a value for every setting, for groups without their own */
   constructor(rule: Rule<Settings>, parameters: OptimizerParameters<Settings>, defaults: Settings) {
     this.#rule = rule;
     this.defaults = structuredClone(defaults);
@@ -51,65 +51,66 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
-   * One more group (torch.optim.Optimizer.add_param_group), such as layers that are trained from now on.
+   * Adds a group (torch.optim.Optimizer.add_param_group), such as layers that are unfrozen.
    *
-   * @throws ArgumentError when another group or another optimizer has one of the parameters; nothing is added then
+   * @throws ArgumentError if another group or optimizer has one of the parameters; nothing is added then
    */
   addParamGroup(group: ParamGroupOptions<Settings>): void {
-    this.#requireHeld();
+    this.#requireNotReleased();
     this.#addGroups([group]);
   }
 
-  /** Forgets the gradients of all parameters; the next backward pass starts new ones. */
+  /** Resets the gradients of all parameters. */
   zeroGrad(): void {
     for (const parameter of this.#states.keys()) parameter.zeroGrad();
   }
 
   /**
-   * Updates every parameter that has a gradient, in place, with the settings at the time of the call. It runs after the backward passes, steps and reads that were called before, and before those that
-   * are called later, also if it is not awaited.
+   * Updates every parameter that has a gradient, in place, with the settings at the time of the call. Runs in call order
+   * relative to backward passes, other steps and reads, even if it is not awaited.
    *
-   * @throws ArgumentError if the backward pass reached a parameter that no module lists and no optimizer has, as one of a layer in a #private field; NnError
-   * (ERR_BACKWARD) if no parameter has a gradient; (ERR_NOT_AWAITED) if an operation that was called before and not awaited fails
+   * @throws ArgumentError if the backward pass reached a parameter that no module lists and no optimizer has, such as in a
+   *   layer in a #private field; NnError (ERR_BACKWARD) if no parameter has a gradient; (ERR_NOT_AWAITED) if an earlier
+   *   operation that was not awaited failed
    */
   async step(): Promise<void> {
-    this.#requireHeld();
+    this.#requireNotReleased();
     for (const group of this.#groups) this.#rule.check(group);
-    const groups = this.#groups.map(asItIsNow);
+    const groups = this.#groups.map(copyOfGroup);
     const change = changeBy('optimizer.step()');
     const arrays = () => new Set(groups.flatMap(({ params }) => params.map(({ data }) => data)));
-    await inTurn({ name: 'optimizer.step()', changes: true, arrays }, () => this.#stepNow(groups, change));
+    await enqueue({ name: 'optimizer.step()', changes: true, arrays }, () => this.#stepNow(groups, change));
   }
 
   async #stepNow(groups: readonly ParamGroup<Settings>[], change: Change): Promise<void> {
-    const cohorts = groups.flatMap((group) => this.#cohortsOf(group));
-    if (cohorts.length === 0) {
+    const updateSets = groups.flatMap((group) => this.#updateSetsOf(group));
+    if (updateSets.length === 0) {
       throw new NnError(
         'ERR_BACKWARD',
-        'step: no parameter has a gradient; await loss.backward() comes first.',
+        'step: no parameter has a gradient. Call await loss.backward() first.',
       );
     }
-    const members = cohorts.flatMap((cohort) => cohort.members);
-    requireNoStrangers(members.map(({ parameter }) => parameter));
-    const update = this.#updateOf(cohorts);
+    const members = updateSets.flatMap((updateSet) => updateSet.members);
+    requireNoUnlistedParameters(members.map(({ parameter }) => parameter));
+    const update = this.#updateOf(updateSets);
     for (const { parameter } of members) recordChange(parameter.value, change);
-    await update(cohorts.map(({ coefficients }) => coefficients));
+    await update(updateSets.map(({ coefficients }) => coefficients));
     for (const { parameter } of members) this.#stateOf(parameter).count();
   }
 
   /**
-   * Gives the parameters up, so that another optimizer may take them. torch lets two optimizers share parameters; here that is refused,
-   * because two that do so by mistake train wrongly without a word.
+   * Releases the parameters, so that another optimizer may use them. torch lets optimizers share parameters; ringrun rejects
+   * it, because sharing by mistake trains wrongly without an error.
    */
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    disclaim(this.#states.keys());
+    releaseOwnership(this.#states.keys());
   }
 
   /**
-   * A copy of settings and states (torch.optim.Optimizer.state_dict). Parameters have numbers in it, in the order of the groups; their elements are in
-   * the model's state dict.
+   * A copy of settings and states (torch.optim.Optimizer.state_dict). Parameters are indices, in the order of the groups;
+   * their elements are in the model's state dict.
    */
   stateDict(): OptimizerStateDict<Settings> {
     requireNothingPending(`${this.#rule.name}.stateDict`, this.#states.keys(), { besideReads: true });
@@ -129,13 +130,13 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
-   * Takes over settings and states that `stateDict` gave, of an optimizer of the same class over parameters of the same shapes in the same groups
-   * (torch.optim.Optimizer.load_state_dict). The arrays are copied.
+   * Loads settings and states from `stateDict` of an optimizer of the same class, with parameters of the same shapes in the
+   * same groups (torch.optim.Optimizer.load_state_dict). Copies the arrays.
    *
-   * @throws ArgumentError that names everything that differs; nothing is changed then
+   * @throws ArgumentError that lists all differences; nothing is changed then
    */
   loadStateDict(dict: OptimizerStateDict<Settings>): void {
-    this.#requireHeld();
+    this.#requireNotReleased();
     requireNothingPending(`${this.#rule.name}.loadStateDict`, this.#states.keys(), { besideReads: true });
     const loaded = checkStateDict(this.#rule, this.#groups, dict);
     for (const [position, { settings, states }] of loaded.entries()) {
@@ -144,7 +145,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       Object.assign(group, settings);
       for (const [place, parameter] of group.params.entries()) this.#stateOf(parameter).load(states[place]);
     }
-    // They would write the arrays of before.
+    // They are bound to the replaced arrays.
     this.#updates.clear();
   }
 
@@ -155,18 +156,18 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     requireInOneGroup(name, [...this.#groups, ...added]);
     const parameters = added.flatMap(({ params }) => params);
     if (this.#groups.length === 0 && parameters.length === 0) throw noParameters(name);
-    requireFree(name, parameters);
-    claim(name, parameters);
+    requireUnowned(name, parameters);
+    takeOwnership(name, parameters);
     this.#groups.push(...added);
     for (const parameter of parameters) {
       this.#states.set(parameter, new ParameterState(this.#states.size));
     }
   }
 
-  #requireHeld(): void {
+  #requireNotReleased(): void {
     if (!this.#released) return;
     throw new ArgumentError(
-      `${this.#rule.name}: its parameters were given up by release(); make a new optimizer.`,
+      `${this.#rule.name}: its parameters were released by release(). Create a new optimizer.`,
     );
   }
 
@@ -175,10 +176,10 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
-   * The parameters of a group that have a gradient: one cohort as long as all of them have been updated equally often, else each for itself. So
-   * there are two programs at most for one set of parameters, whatever the counts.
+   * The parameters of a group that have a gradient: one set if all have been updated equally often, else one set per
+   * parameter. So one set of parameters needs at most two programs.
    */
-  #cohortsOf(group: ParamGroup<Settings>): Cohort[] {
+  #updateSetsOf(group: ParamGroup<Settings>): UpdateSet[] {
     const names = this.#rule.stateNames(group);
     const concerned = group.params.filter(({ grad }) => grad !== undefined);
     const members = concerned.map((parameter) => ({
@@ -197,19 +198,19 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     }));
   }
 
-  #updateOf(cohorts: readonly Cohort[]): CohortsUpdate {
-    // Which parameters have a gradient can change at any step, and what is computed with the settings.
-    const key = cohorts.map((cohort) => this.#identify(cohort)).join(';');
-    const update = this.#updates.get(key) ?? updateOfCohorts(this.#rule, cohorts);
-    // The one used last comes last; there may be as many as there are sets of parameters that get a gradient.
+  #updateOf(updateSets: readonly UpdateSet[]): FusedUpdate {
+    // The parameters that have a gradient may change at any step, and settings may change the computation.
+    const key = updateSets.map((updateSet) => this.#identify(updateSet)).join(';');
+    const update = this.#updates.get(key) ?? fuseUpdates(this.#rule, updateSets);
+    // Least recently used first.
     this.#updates.delete(key);
     this.#updates.set(key, update);
-    if (this.#updates.size > mostUpdates) this.#updates.delete(this.#updates.keys().next().value!);
+    if (this.#updates.size > maxUpdates) this.#updates.delete(this.#updates.keys().next().value!);
     return update;
   }
 
-  #identify({ members, coefficients }: Cohort): string {
-    // The gradient's place can change once, when a model is wrapped.
+  #identify({ members, coefficients }: UpdateSet): string {
+    // The gradient's array can change once, when a model is wrapped in DistributedDataParallel.
     const places = members.map(
       ({ parameter }) =>
         `${this.#stateOf(parameter).position}${parameter.gradientSink === undefined ? '' : 's'}`,
@@ -218,13 +219,13 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 }
 
-/** A scheduler may change the settings before the step's turn comes. */
-function asItIsNow<Settings extends object>(group: ParamGroup<Settings>): ParamGroup<Settings> {
+/** A copy, because a scheduler may change the settings before a queued step runs. */
+function copyOfGroup<Settings extends object>(group: ParamGroup<Settings>): ParamGroup<Settings> {
   const settings = Object.entries(group).map(([name, setting]) => {
     return [name, Array.isArray(setting) ? [...(setting as unknown[])] : setting];
   });
   return Object.fromEntries(settings) as ParamGroup<Settings>;
 }
 
-/** Graphs of updates that an optimizer keeps; their programs are kept by `programCache`. */
-const mostUpdates = 16;
+/** Number of update graphs that an optimizer caches; `programCache` holds their programs. */
+const maxUpdates = 16;

@@ -1,7 +1,7 @@
 import { ArgumentError, NnError } from '../../errors.ts';
 import type { Parameter } from '../../parameter.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
-import { requireNothingPending } from '../../turns.ts';
+import { requireNothingPending } from '../../operation-queue.ts';
 
 export interface ClipGradNormOptions {
   /** p of the norm (Σ|g|ᵖ)^(1/p), above 0; Infinity: the largest |g|. Default: 2. */

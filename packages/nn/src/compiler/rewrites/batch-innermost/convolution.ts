@@ -4,7 +4,7 @@ import { conv } from '../../../ops/convolution.ts';
 import { gemm, matmul } from '../../../ops/linear-algebra.ts';
 import { concat, reshape, transpose } from '../../../ops/shape.ts';
 import { constantTensor } from '../../../ops/source.ts';
-import { seenByTaps } from '../../../ops/taps.ts';
+import { unfoldByTap } from '../../../ops/unfold.ts';
 import { largestTile, toomCook, type ToomCook } from './toom-cook.ts';
 
 /**
@@ -44,8 +44,8 @@ function noTapReadsOnlyPadding(image: Value, weight: Value, { pads }: ConvAttrib
 function withShiftedColumns(image: Value, weight: Value, window: ConvAttributes): Value {
   const [filters, channels, kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
   const { strides, pads, dilations } = window;
-  const course = { stride: strides[1], dilation: dilations[1], before: pads[1], after: pads[3] };
-  const columns = concat(seenByTaps(image, 0, kernelWidth, course), 1);
+  const axisWindow = { stride: strides[1], dilation: dilations[1], before: pads[1], after: pads[3] };
+  const columns = concat(unfoldByTap(image, 0, kernelWidth, axisWindow), 1);
   const tall = reshape(transpose(weight, [0, 3, 1, 2]), [filters, kernelWidth * channels, kernelHeight, 1]);
   return conv(columns, tall, undefined, alongHeight(window, 1));
 }

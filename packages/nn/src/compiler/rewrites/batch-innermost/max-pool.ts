@@ -3,7 +3,7 @@ import type { PoolAttributes } from '../../../graph/operators.ts';
 import { conv } from '../../../ops/convolution.ts';
 import { max } from '../../../ops/elementwise.ts';
 import { reshape, split } from '../../../ops/shape.ts';
-import { everyNth } from '../../../ops/taps.ts';
+import { everyNth } from '../../../ops/unfold.ts';
 
 /** True if the windows tile an NCHW image: no overlap, no padding, no remainder. */
 export function windowsTile({ shape }: Value, { kernelShape, strides, pads }: PoolAttributes): boolean {

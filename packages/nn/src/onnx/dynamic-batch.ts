@@ -5,7 +5,7 @@ import { exactJson } from '../graph/exact-json.ts';
 import { describeType, isNode, type Node } from '../graph/node.ts';
 import { asFraction, formulaOf, type BatchFormula } from './batch-formula.ts';
 import type { Dimension, GraphBuilder } from './graph-builder.ts';
-import type { ConstantEntry, Entry, NodeEntry } from './recording.ts';
+import type { ConstantEntry, Entry, NodeEntry } from './recording-graph.ts';
 import { dataTypeCode } from './schema.ts';
 
 /** The graph recorded for one batch size. */
@@ -24,7 +24,7 @@ type Term = number | BatchFormula;
  * @param input the input whose first dimension is the batch; undefined if there is only one trace
  * @throws ArgumentError that names the operation if the traces differ in another way
  */
-export function writeWithOpenBatch(
+export function writeWithDynamicBatch(
   graph: GraphBuilder,
   traces: readonly Trace[],
   input: string | undefined,
@@ -49,7 +49,7 @@ export function writeWithOpenBatch(
 }
 
 /** A dimension of an output: its size, `batch`, or a formula; undefined if no formula matches. */
-export function openDimension(sizes: readonly number[], dimensions: readonly number[]): Dimension {
+export function dynamicDimension(sizes: readonly number[], dimensions: readonly number[]): Dimension {
   if (dimensions.every((dimension) => dimension === dimensions[0])) return dimensions[0];
   const formula = formulaOf(sizes, dimensions);
   if (formula === undefined || formula.isReciprocal) return undefined;
@@ -70,13 +70,13 @@ function requireOneKind(traces: readonly Trace[], alternatives: readonly (Entry 
       const operation = entry === undefined ? 'no further operation' : describeOperation(entry.of);
       return `${operation} for a batch of ${traces[trace].size}`;
     });
-    throw cannotBeOpen(`forward computes ${first}, and ${second}`);
+    throw cannotBeDynamic(`forward computes ${first}, and ${second}`);
   }
   if (alternatives[0]?.kind !== 'node') return;
   for (const name of Object.keys(alternatives[0].attributes)) {
     const values = (alternatives as NodeEntry[]).map(({ attributes }) => exactJson(attributes[name]));
     if (values.some((value) => value !== values[0])) {
-      throw differs(traces, alternatives[0].of, `${name} of ${alternatives[0].opType}`, values);
+      throw differenceError(traces, alternatives[0].of, `${name} of ${alternatives[0].opType}`, values);
     }
   }
 }
@@ -106,7 +106,7 @@ function writeConstant(
     if (opensDimension && numbers.includes(-1)) return -1;
     const formula = formulaOf(sizes, numbers);
     if (formula === undefined || !size.canCompute(dtype, formula)) {
-      throw differs(traces, of, 'a number in it', numbers.map(String));
+      throw differenceError(traces, of, 'a number in it', numbers.map(String));
     }
     return formula;
   };
@@ -118,7 +118,7 @@ function writeConstant(
   // An array whose size depends on the batch is supported only if it repeats one number.
   if (constants.some((constant) => constant.values.some((value) => !Object.is(value, constant.values[0])))) {
     const types = constants.map((constant) => describeType(constant));
-    throw differs(traces, of, 'an array of numbers in it', types);
+    throw differenceError(traces, of, 'an array of numbers in it', types);
   }
   const number = writeTerms(graph, size, {
     dtype,
@@ -126,7 +126,7 @@ function writeConstant(
     terms: [term(constants.map((constant) => constant.values[0]))],
   });
   const target = writeTerms(graph, size, { dtype: 'int64', shape: [shape.length], terms: dimensions });
-  return written(graph, 'Expand', [number, target]);
+  return addNode(graph, 'Expand', [number, target]);
 }
 
 /** The operation that reads a constant, for messages. */
@@ -144,9 +144,9 @@ function writeTerms(
   const parts = terms.map((term) =>
     typeof term === 'number' ? graph.constant(dtype, [1], [term]) : size.compute(dtype, term),
   );
-  const flat = parts.length === 1 ? parts[0] : written(graph, 'Concat', parts, { axis: 0 });
+  const flat = parts.length === 1 ? parts[0] : addNode(graph, 'Concat', parts, { axis: 0 });
   if (shape.length === 1) return flat;
-  return written(graph, 'Reshape', [flat, graph.constant('int64', [shape.length], shape)]);
+  return addNode(graph, 'Reshape', [flat, graph.constant('int64', [shape.length], shape)]);
 }
 
 /** Computes numbers from the batch size when the graph runs, as arrays of one element. */
@@ -181,22 +181,22 @@ class BatchSize {
 
   #float({ factor, offset, isReciprocal }: BatchFormula): string {
     const size = this.#once('float', () =>
-      written(this.#graph, 'Cast', [this.#size()], { to: dataTypeCode.float32 }),
+      addNode(this.#graph, 'Cast', [this.#size()], { to: dataTypeCode.float32 }),
     );
     const constant = (number: number) => this.#graph.constant('float32', [1], [number]);
     // c / n as one division, so that it rounds like the original number.
-    if (isReciprocal && offset === 0) return written(this.#graph, 'Div', [constant(1 / factor), size]);
+    if (isReciprocal && offset === 0) return addNode(this.#graph, 'Div', [constant(1 / factor), size]);
     const line = this.#apply('float32', 'Add', this.#apply('float32', 'Mul', size, factor, 1), offset, 0);
-    return isReciprocal ? written(this.#graph, 'Div', [constant(1), line]) : line;
+    return isReciprocal ? addNode(this.#graph, 'Div', [constant(1), line]) : line;
   }
 
   #apply(dtype: DType, op: string, to: string, number: number, neutral: number): string {
     if (number === neutral) return to;
-    return written(this.#graph, op, [to, this.#graph.constant(dtype, [1], [number])]);
+    return addNode(this.#graph, op, [to, this.#graph.constant(dtype, [1], [number])]);
   }
 
   #size(): string {
-    return this.#once('size', () => written(this.#graph, 'Shape', [this.#input!], { start: 0, end: 1 }));
+    return this.#once('size', () => addNode(this.#graph, 'Shape', [this.#input!], { start: 0, end: 1 }));
   }
 
   #once(key: string, write: () => string): string {
@@ -207,7 +207,7 @@ class BatchSize {
 }
 
 /** Adds a node and returns its output, with a fresh name. */
-function written(
+function addNode(
   graph: GraphBuilder,
   op: string,
   inputs: readonly string[],
@@ -218,17 +218,19 @@ function written(
   return name;
 }
 
-function differs(
+function differenceError(
   traces: readonly Trace[],
   of: Node,
   what: string,
   values: readonly (string | undefined)[],
 ): ArgumentError {
   const cases = values.map((value, trace) => `${value} for a batch of ${traces[trace].size}`).join(', ');
-  return cannotBeOpen(`in ${describeOperation(of)}, ${what} is ${cases}, which matches no supported formula`);
+  return cannotBeDynamic(
+    `in ${describeOperation(of)}, ${what} is ${cases}, which matches no supported formula`,
+  );
 }
 
-function cannotBeOpen(reason: string): ArgumentError {
+function cannotBeDynamic(reason: string): ArgumentError {
   return new ArgumentError(
     `exportOnnx: the batch cannot be dynamic: ${reason}. ` +
       'Make forward independent of the batch size, or export one batch size: inputs: [{ shape, fixed: true }].',

@@ -12,17 +12,17 @@ export interface Operation {
   readonly arrays: () => ReadonlySet<TensorData>;
 }
 
-interface Turn {
+interface QueuedOperation {
   readonly operation: Operation;
-  isOver: boolean;
+  hasEnded: boolean;
   /** Failure of this operation, or of an earlier one that it depends on. */
   failure: { readonly name: string; readonly error: unknown } | undefined;
 }
 
 /** Pending operations, in the order of the calls. */
-const pending = new Set<Turn>();
-/** The turn of the currently running code, such as the communication hook of a backward pass. */
-const current = new AsyncLocalStorage<Turn>();
+const pending = new Set<QueuedOperation>();
+/** The operation that the currently running code belongs to, such as the communication hook of a backward pass. */
+const current = new AsyncLocalStorage<QueuedOperation>();
 let end: Promise<unknown> = Promise.resolve();
 
 /**
@@ -30,47 +30,47 @@ let end: Promise<unknown> = Promise.resolve();
  * awaited, as in an eager framework.
  *
  * If an earlier operation with an effect fails, operations that were called before it ended do not run. They reject with
- * its error as their cause, because their caller did not await it. Nested operations run within the turn of their caller.
+ * its error as their cause, because their caller did not await it. Nested operations run immediately, as part of their caller.
  */
-export function inTurn<Result>(operation: Operation, run: () => Promise<Result>): Promise<Result> {
-  if (isWithinTurn()) return run();
-  const before = lastOf(pending);
-  const turn: Turn = { operation, isOver: false, failure: undefined };
-  pending.add(turn);
+export function enqueue<Result>(operation: Operation, run: () => Promise<Result>): Promise<Result> {
+  if (isInsideOperation()) return run();
+  const before = lastElement(pending);
+  const queued: QueuedOperation = { operation, hasEnded: false, failure: undefined };
+  pending.add(queued);
   const result = end.then(async () => {
     try {
-      if (before?.failure) throw didNotRun(operation, before.failure);
-      return await current.run(turn, run);
+      if (before?.failure) throw notRunError(operation, before.failure);
+      return await current.run(queued, run);
     } catch (error) {
-      turn.failure = before?.failure ?? (operation.changes ? { name: operation.name, error } : undefined);
+      queued.failure = before?.failure ?? (operation.changes ? { name: operation.name, error } : undefined);
       throw error;
     } finally {
-      turn.isOver = true;
-      pending.delete(turn);
+      queued.hasEnded = true;
+      pending.delete(queued);
     }
   });
   end = result.catch(() => undefined);
   return result;
 }
 
-/** Makes a synchronous change: immediately if no operation is pending, else in its turn. */
-export function changeInTurn(name: string, change: () => void): void {
-  if (pending.size === 0 || isWithinTurn()) {
+/** Makes a synchronous change: immediately if no operation is pending, else after the pending ones. */
+export function enqueueChange(name: string, change: () => void): void {
+  if (pending.size === 0 || isInsideOperation()) {
     change();
     return;
   }
   // If an earlier operation fails, the change is skipped and later operations report the failure.
-  void inTurn({ name, changes: true, arrays: () => new Set() }, async () => {
+  void enqueue({ name, changes: true, arrays: () => new Set() }, async () => {
     change();
     return Promise.resolve();
   }).catch(() => undefined);
 }
 
 /**
- * For synchronous functions, which cannot wait for their turn.
+ * For synchronous functions, which cannot wait in the queue.
  *
  * @param tensors parameters and buffers that the function reads or changes
- * @param beside true if operations without an effect may be pending
+ * @param besideReads if true, operations without an effect may be pending. Default: false.
  * @throws NnError (ERR_NOT_AWAITED) if an operation on one of the tensors is pending
  */
 export function requireNothingPending(
@@ -78,7 +78,7 @@ export function requireNothingPending(
   tensors: Iterable<{ readonly data: TensorData }>,
   { besideReads = false }: { besideReads?: boolean } = {},
 ): void {
-  if (pending.size === 0 || isWithinTurn()) return;
+  if (pending.size === 0 || isInsideOperation()) return;
   const arrays = [...tensors].map(({ data }) => data);
   for (const { operation } of pending) {
     if (besideReads && !operation.changes) continue;
@@ -92,17 +92,20 @@ export function requireNothingPending(
   }
 }
 
-function isWithinTurn(): boolean {
-  return current.getStore()?.isOver === false;
+function isInsideOperation(): boolean {
+  return current.getStore()?.hasEnded === false;
 }
 
-function lastOf<T>(set: ReadonlySet<T>): T | undefined {
+function lastElement<T>(set: ReadonlySet<T>): T | undefined {
   let last: T | undefined;
   for (const element of set) last = element;
   return last;
 }
 
-function didNotRun({ name }: Operation, { name: failed, error }: NonNullable<Turn['failure']>): NnError {
+function notRunError(
+  { name }: Operation,
+  { name: failed, error }: NonNullable<QueuedOperation['failure']>,
+): NnError {
   const reason = error instanceof Error ? error.message : String(error);
   return new NnError(
     'ERR_NOT_AWAITED',

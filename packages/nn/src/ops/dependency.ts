@@ -4,17 +4,17 @@ import { dataTypeCode } from '../onnx/schema.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
 /**
- * A small value, which nobody can read before the other one is computed. onnxruntime computes a graph in an order of its own, and makes one of equal nodes: with this
- * for an operand, an operator is computed late, and is not equal to another.
+ * Returns a small value that depends on another one, so that its readers are computed late. onnxruntime chooses its own
+ * order and merges equal nodes; the dependency prevents both.
  */
-export function after(value: Value, other: Value): Value {
-  return createValue('After', [value, other], {}, value);
+export function addDependency(value: Value, other: Value): Value {
+  return createValue('AddDependency', [value, other], {}, value);
 }
 
-export const afters: OperatorFamily<'After'> = {
-  After: {
+export const dependencies: OperatorFamily<'AddDependency'> = {
+  AddDependency: {
     emit: (graph, { inputs: [, other] }, [value, trigger], [y]) => {
-      // Nothing can be had of an empty array, and what waits for it is empty too.
+      // An empty array has no element to depend on, and its readers are empty too.
       if (sizeOf(other.shape) === 0) graph.node('Identity', [value], [y]);
       else graph.node('Add', [value, zeroOf(graph, trigger)], [y]);
     },
@@ -22,7 +22,7 @@ export const afters: OperatorFamily<'After'> = {
   },
 };
 
-/** A zero [1] that is computed from the first element of an array, whatever that is. */
+/** A zero, [1], computed from the first element of an array, whatever its value. */
 function zeroOf(graph: GraphBuilder, array: string): string {
   const [flat, first, exceeds, zero] = ['flat', 'first', 'exceeds', 'zero'].map((name) =>
     graph.freshName(name),
@@ -30,7 +30,7 @@ function zeroOf(graph: GraphBuilder, array: string): string {
   const position = (at: number) => graph.constant('int64', [1], [at]);
   graph.node('Reshape', [array, position(-1)], [flat]);
   graph.node('Slice', [flat, position(0), position(1)], [first]);
-  // Nothing is larger than infinity, NaN included.
+  // Always false, also for NaN.
   graph.node('Greater', [first, graph.constant('float32', [], [Infinity])], [exceeds]);
   graph.node('Cast', [exceeds], [zero], { to: dataTypeCode.float32 });
   return zero;

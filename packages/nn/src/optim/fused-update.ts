@@ -11,24 +11,24 @@ export interface Member {
 }
 
 /** Parameters of one group that are updated with the same coefficients. */
-export interface Cohort {
+export interface UpdateSet {
   readonly members: readonly Member[];
   readonly coefficients: Coefficients;
 }
 
-/** Updates all members of the cohorts with the current coefficients. */
-export type CohortsUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
+/** Updates all parameters of the sets with the current coefficients. */
+export type FusedUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
 
-/** Compiles the in-place updates of all cohorts into one program, or several if the parameters are large. */
-export function updateOfCohorts(
+/** Compiles the in-place updates of all sets into one program, or several if the parameters are large. */
+export function fuseUpdates(
   { update }: Pick<Rule<object>, 'update'>,
-  cohorts: readonly Cohort[],
-): CohortsUpdate {
-  const slots = cohorts.map(({ coefficients }) => slotsFor(coefficients));
-  const assignments = cohorts.flatMap(({ members }, position) =>
+  updateSets: readonly UpdateSet[],
+): FusedUpdate {
+  const slots = updateSets.map(({ coefficients }) => coefficientInputs(coefficients));
+  const assignments = updateSets.flatMap(({ members }, position) =>
     members.map((member) => assignmentsOf(update, member, slots[position])),
   );
-  const run = inPlaceUpdate(inPortions(assignments));
+  const run = inPlaceUpdate(splitBySize(assignments));
   return async (coefficients) => {
     for (const [position, slot] of slots.entries()) {
       for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
@@ -38,7 +38,7 @@ export function updateOfCohorts(
 }
 
 /** Splits updates into programs that write about 16 MB each: onnxruntime-node copies all outputs of a run at once. */
-function inPortions(updates: readonly (readonly ArrayAssignment[])[]): ArrayAssignment[][] {
+function splitBySize(updates: readonly (readonly ArrayAssignment[])[]): ArrayAssignment[][] {
   const portions: { assignments: ArrayAssignment[]; bytes: number }[] = [];
   for (const update of updates) {
     const bytes = update.reduce((sum, { into }) => sum + into.byteLength, 0);
@@ -57,12 +57,12 @@ function inPortions(updates: readonly (readonly ArrayAssignment[])[]): ArrayAssi
 const portionBytes = 16e6;
 
 /** The float32 array of a coefficient, and the value that reads it. */
-interface Slot {
+interface CoefficientInput {
   readonly array: Float32Array;
   readonly value: Value;
 }
 
-function slotsFor(coefficients: Coefficients): Readonly<Record<string, Slot>> {
+function coefficientInputs(coefficients: Coefficients): Readonly<Record<string, CoefficientInput>> {
   return Object.fromEntries(
     definedNames(coefficients).map((name) => {
       const array = new Float32Array(1);
@@ -79,7 +79,7 @@ export function definedNames(coefficients: Coefficients): string[] {
 function assignmentsOf(
   update: Rule<object>['update'],
   { parameter, state }: Member,
-  slots: Readonly<Record<string, Slot>>,
+  slots: Readonly<Record<string, CoefficientInput>>,
 ): ArrayAssignment[] {
   const leaf = (data: Float32Array) => input('float32', parameter.shape, { data });
   const outputs = update({

@@ -2,8 +2,8 @@ import { sizeOf, type Value } from '../graph/node.ts';
 import { indexSelect } from './indexing.ts';
 import { pad, reshape, slice, split } from './shape.ts';
 
-/** How a kernel moves along one axis of an image. */
-export interface Course {
+/** The window of a kernel along one axis of an image. */
+export interface AxisWindow {
   readonly stride: number;
   readonly dilation: number;
   /** Zeros before and after the image. */
@@ -11,11 +11,11 @@ export interface Course {
   readonly after: number;
 }
 
-/** For each of a kernel's taps along an axis, the elements that it meets, one for each place of the kernel. */
-export function seenByTaps(value: Value, axis: number, taps: number, course: Course): Value[] {
-  const { stride, dilation, before, after } = course;
+/** For each tap of a kernel along an axis, the elements that it reads, one per window. */
+export function unfoldByTap(value: Value, axis: number, taps: number, window: AxisWindow): Value[] {
+  const { stride, dilation, before, after } = window;
   const size = value.shape[axis] + before + after;
-  const places = placesOf(value.shape[axis], taps, course);
+  const windows = windowCount(value.shape[axis], taps, window);
   const unfilled = (stride - (size % stride)) % stride;
   const none = value.shape.map(() => 0);
   const padded = pad(value, none.with(axis, before), none.with(axis, after + unfilled));
@@ -23,31 +23,32 @@ export function seenByTaps(value: Value, axis: number, taps: number, course: Cou
   return Array.from({ length: taps }, (_, tap) => {
     const first = tap * dilation;
     const start = Math.floor(first / stride);
-    return slice(phases[first % stride], axis, start, start + places);
+    return slice(phases[first % stride], axis, start, start + windows);
   });
 }
 
 /**
- * The same, joined along the axis: the elements that the first tap meets, then those of the second, and so on.
+ * As `unfoldByTap`, concatenated along the axis: the elements of the first tap, then those of the second, and so on.
  *
- * One Gather, which copies each element once: 5 taps over the rows of [7,24,32,64] take a quarter of the time of slices that are joined.
+ * Uses one Gather, which copies each element once: 5 taps over the rows of [7,24,32,64] take a quarter of the time of
+ * concatenated slices.
  */
-export function unfold(value: Value, axis: number, taps: number, course: Course): Value {
-  const { stride, dilation, before, after } = course;
+export function unfold(value: Value, axis: number, taps: number, window: AxisWindow): Value {
+  const { stride, dilation, before, after } = window;
   const none = value.shape.map(() => 0);
-  const places = placesOf(value.shape[axis], taps, course);
+  const windows = windowCount(value.shape[axis], taps, window);
   const positions = Array.from(
-    { length: taps * places },
-    (_, place) => Math.floor(place / places) * dilation + (place % places) * stride,
+    { length: taps * windows },
+    (_, i) => Math.floor(i / windows) * dilation + (i % windows) * stride,
   );
   return indexSelect(pad(value, none.with(axis, before), none.with(axis, after)), axis, positions);
 }
 
-function placesOf(size: number, taps: number, { stride, dilation, before, after }: Course): number {
+function windowCount(size: number, taps: number, { stride, dilation, before, after }: AxisWindow): number {
   return Math.floor((before + size + after - (taps - 1) * dilation - 1) / stride) + 1;
 }
 
-/** The elements 0, n, 2n, … along an axis, the elements 1, n + 1, …, and so on; n divides their number. */
+/** Splits into n values: the elements 0, n, 2n, … along an axis, the elements 1, n + 1, …, and so on. n divides their number. */
 export function everyNth(value: Value, axis: number, n: number): readonly Value[] {
   if (n === 1) return [value];
   const { shape } = value;

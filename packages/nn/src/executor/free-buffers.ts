@@ -10,6 +10,6 @@ end.close();
  * The garbage collector frees memory outside V8's heap late and triggers full collections: about 6 ms every 25 steps for
  * the 0.7 MB per step of a CNN with 62,000 parameters; 130 MB of additional memory for a ResNet-18.
  */
-export function discard(buffers: readonly ArrayBuffer[]): void {
+export function freeBuffers(buffers: readonly ArrayBuffer[]): void {
   nowhere.postMessage(undefined, buffers);
 }

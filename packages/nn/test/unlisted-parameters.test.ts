@@ -32,8 +32,8 @@ describe('a layer in a #private field', () => {
     const step = optimizer.step();
     await expect(step).rejects.toThrow(ArgumentError);
     await expect(step).rejects.toThrow(
-      'step: a parameter (float32[3]), a parameter (float32[3,2]) got a gradient and would not be trained: no module lists it and no optimizer has it. ' +
-        'A layer is probably kept in a #private field, where parameters() cannot find it; make it a public field, or one of an nn.ModuleList.',
+      'step: a parameter (float32[3]), a parameter (float32[3,2]) has a gradient but would not be trained: no module lists it and no optimizer has it. ' +
+        'Its layer is probably in a #private field, where parameters() cannot find it: use a public field or nn.ModuleList.',
     );
     expect(model.out.weight.data).toEqual(before);
   });
@@ -93,7 +93,7 @@ describe('no error is', () => {
     const optimizer = new optim.SGD([weight], { lr: 1 });
     const input = new Parameter(Float32Array.of(2), [1]);
     await weight.mul(input).sum().backward();
-    await expect(optimizer.step()).rejects.toThrow('a parameter (float32[1]) got a gradient');
+    await expect(optimizer.step()).rejects.toThrow('a parameter (float32[1]) has a gradient');
     input.zeroGrad();
     await optimizer.step();
     await input.mul(2).sum().backward();

@@ -1,0 +1,30 @@
+import { ArgumentError } from '../errors.ts';
+import type { Parameter } from '../parameter.ts';
+import { recordOwned } from '../unlisted-parameters.ts';
+
+/** Name of the optimizer that owns a parameter. Not the optimizer, whose states would live as long as the parameter. */
+const owners = new WeakMap<Parameter, string>();
+
+/** @throws ArgumentError if an optimizer already owns one of the parameters */
+export function requireUnowned(where: string, parameters: Iterable<Parameter>): void {
+  for (const parameter of parameters) {
+    const owner = owners.get(parameter);
+    if (owner !== undefined) {
+      throw new ArgumentError(
+        `${where}: ${parameter.describe()} belongs to another optimizer (${owner}), and both would change it at every step. ` +
+          'Call release() on the other optimizer first, or omit the parameter.',
+      );
+    }
+  }
+}
+
+export function takeOwnership(name: string, parameters: Iterable<Parameter>): void {
+  for (const parameter of parameters) {
+    owners.set(parameter, name);
+    recordOwned(parameter);
+  }
+}
+
+export function releaseOwnership(parameters: Iterable<Parameter>): void {
+  for (const parameter of parameters) owners.delete(parameter);
+}
