@@ -4,6 +4,12 @@ import { RingrunError } from './errors.ts';
 import type { ProcessGroup } from './process-group.ts';
 import type { Stateful } from './stateful.ts';
 
+/** What every copy of `@ringrun/tfjs` knows about an optimizer that `distribute` has changed. */
+export interface TfjsDistribution {
+  /** Names of the variables on which no rank's loss depended in the last step. */
+  readonly unused: readonly string[];
+}
+
 /**
  * What the packages of ringrun share at run time. One per process (per thread, with worker threads): copies of a
  * package, and its ES module and CommonJS forms, find the same object.
@@ -26,7 +32,7 @@ export interface Registry {
   /** True once `warnOfUnaveragedGradient` has printed its warning. */
   unaveragedGradientWasReported: boolean;
   /** The state that `distribute` of `@ringrun/tfjs` keeps for each optimizer, so that every copy of it finds them. */
-  readonly tfjsDistributions: WeakMap<object, { readonly unused: readonly string[] }>;
+  readonly tfjsDistributions: WeakMap<object, TfjsDistribution>;
   /**
    * Random generators by library name. A library adds its generator when it is loaded, so that programs need not
    * register it. Checkpoints contain their states, per rank.
