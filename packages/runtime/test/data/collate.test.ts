@@ -3,8 +3,8 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { defaultCollate } from '../../src/data/collate.ts';
 import type { Batched, ShapedArray } from '../../src/data/collate.ts';
 
-describe('makes one batch of', () => {
-  test('numbers, exactly', () => {
+describe('collates', () => {
+  test('fractions, NaN and unsafe integers to float64', () => {
     const batch = defaultCollate([1, 0.1, 2 ** 53 - 1]);
     expect(batch).toEqual({ data: Float64Array.of(1, 0.1, 2 ** 53 - 1), shape: [3] });
     expectTypeOf(batch).toEqualTypeOf<Batched<BigInt64Array | Float64Array>>();
@@ -12,7 +12,7 @@ describe('makes one batch of', () => {
     expect(defaultCollate([1, 2 ** 53]).data).toEqual(Float64Array.of(1, 2 ** 53));
   });
 
-  test('numbers that are all integers, as int64', () => {
+  test('integers to int64', () => {
     const batch = defaultCollate([3, -1, 2 ** 53 - 1]);
     expect(batch).toEqual({ data: BigInt64Array.of(3n, -1n, 2n ** 53n - 1n), shape: [3] });
   });
@@ -40,7 +40,7 @@ describe('makes one batch of', () => {
     expect(defaultCollate([new Float32Array(0)])).toEqual({ data: new Float32Array(0), shape: [1, 0] });
   });
 
-  test('arrays with a shape, which the batch keeps', () => {
+  test('arrays with a shape, and keeps the shape', () => {
     const image = (from: number): ShapedArray<Float32Array> => ({
       data: Float32Array.of(from, from + 1),
       shape: [1, 2, 1],
@@ -50,7 +50,7 @@ describe('makes one batch of', () => {
     expectTypeOf(batch).toEqualTypeOf<Batched<Float32Array>>();
   });
 
-  test('objects, tuples and what they hold', () => {
+  test('objects and tuples, with nested values', () => {
     type Sample = { image: Float32Array; at: [x: number, name: string] };
     const samples: Sample[] = [
       { image: Float32Array.of(1), at: [5, 'a'] },
@@ -64,13 +64,13 @@ describe('makes one batch of', () => {
     expectTypeOf(batch.at).toEqualTypeOf<[x: Batched<BigInt64Array | Float64Array>, name: string[]]>();
   });
 
-  test('memory of its own', () => {
+  test('into separate memory', () => {
     const sample = Float32Array.of(1, 2);
     defaultCollate([sample]).data.fill(9);
     expect([...sample]).toEqual([1, 2]);
   });
 
-  test('the one array that the samples are parts of, where it is there for the batch', () => {
+  test('views of one array into that array, if the batch adopts it', () => {
     const whole = Float32Array.of(1, 2, 3, 4);
     const parts = [whole.subarray(0, 2), whole.subarray(2)];
     const adopted = defaultCollate(parts, { adopt: true });
@@ -82,7 +82,7 @@ describe('makes one batch of', () => {
   });
 });
 
-describe('names the field and both sides when samples are not alike:', () => {
+describe('names the field and both sides if samples differ in', () => {
   test.each([
     [
       'lengths',
@@ -136,12 +136,12 @@ test.each([
   ['a Date inside', { when: new Date(0) }, 'sample.when is an object (Date)'],
   ['undefined', undefined, 'sample is undefined'],
   ['a boolean', true, 'sample is a boolean'],
-])('%s is refused, with the way out', (_, sample, message) => {
+])('rejects %s and says what to do', (_, sample, message) => {
   expect(() => defaultCollate([sample])).toThrow(InvalidArgumentError);
   expect(() => defaultCollate([sample])).toThrow(message);
   expect(() => defaultCollate([sample])).toThrow('give DataLoader a `collateFn`');
 });
 
-test('no samples are no batch', () => {
+test('rejects an empty list of samples', () => {
   expect(() => defaultCollate([])).toThrow('a batch needs at least 1 sample, got 0');
 });

@@ -40,7 +40,7 @@ describe('batches', () => {
     expect(loader.length).toBe(expected.length);
   });
 
-  test('are asked for at once where the dataset can, and are its array', () => {
+  test('are read with one atAll, and adopt its array', () => {
     const asked: (readonly number[])[] = [];
     const atAll = (indices: readonly number[]) => {
       asked.push(indices);
@@ -58,11 +58,11 @@ describe('batches', () => {
     ]);
   });
 
-  test('have one sample unless told otherwise', () => {
+  test('have one sample by default', () => {
     expect(valuesOf(new DataLoader(tens(2)))).toEqual([[0], [10]]);
   });
 
-  test('come out the same under for await, and the event loop has its turn between them', async () => {
+  test('are the same with for await, which yields to the event loop between them', async () => {
     const loader = new DataLoader(tens(7), { batchSize: 3 });
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
@@ -99,7 +99,7 @@ describe('order', () => {
     expect(epochsOf(2)[0]).not.toEqual(first);
   });
 
-  test('a sampler decides which samples are visited', () => {
+  test('a sampler selects the samples', () => {
     const sampler = new DistributedSampler(7, { numReplicas: 2, rank: 1, shuffle: false });
     const loader = new DataLoader(tens(7), { batchSize: 3, sampler });
     expect(valuesOf(loader)).toEqual([[10, 30, 50], [0]]);
@@ -107,7 +107,7 @@ describe('order', () => {
   });
 });
 
-describe('a field keeps the element type of the first batch:', () => {
+describe('a field has the element type of the first batch:', () => {
   const oneTurnsUp = (values: readonly unknown[]) => {
     const dataset = { length: values.length, at: (index: number) => ({ pair: [values[index], 'name'] }) };
     const batches: unknown[] = [];
@@ -120,7 +120,7 @@ describe('a field keeps the element type of the first batch:', () => {
     return [batches.length, ''];
   };
 
-  test('a fraction among integers, and integers among fractions, are refused by the field', () => {
+  test('rejects fractions after integers and integers after fractions, and names the field', () => {
     const cure = 'Return BigInt(x) for classes, and Float32Array.of(x) for float targets.';
     const because = `Numbers become int64 where all of a batch are integers. ${cure}`;
     expect(oneTurnsUp([1, 2, 3, 0.5])).toEqual([
@@ -133,7 +133,7 @@ describe('a field keeps the element type of the first batch:', () => {
     ]);
   });
 
-  test('arrays of another type are refused', () => {
+  test('rejects arrays of another type', () => {
     const arrays = [Float32Array.of(1), Float32Array.of(1), Uint8Array.of(1), Uint8Array.of(1)];
     expect(oneTurnsUp(arrays)).toEqual([
       1,
@@ -141,7 +141,7 @@ describe('a field keeps the element type of the first batch:', () => {
     ]);
   });
 
-  test('what is alike passes, in each epoch', () => {
+  test('accepts equal types, in each epoch', () => {
     expect(oneTurnsUp([1n, 2, 3, 4n].map(BigInt))).toEqual([2, '']);
     const loader = new DataLoader({ length: 4, at: (index: number) => index / 4 }, { sampler: [1, 2] });
     expect([...loader, ...loader]).toHaveLength(4);
@@ -150,13 +150,13 @@ describe('a field keeps the element type of the first batch:', () => {
   });
 });
 
-test('a collate function makes the batch', () => {
+test('collateFn creates the batch', () => {
   const loader = new DataLoader(tens(3), { batchSize: 2, collateFn: (samples) => samples.join('+') });
   expectTypeOf(loader).toEqualTypeOf<DataLoader<number, string>>();
   expect([...loader]).toEqual(['0+10', '20']);
 });
 
-describe('refuses', () => {
+describe('rejects', () => {
   const sampler = new RandomSampler(3);
   test.each([
     ['an empty batch', { batchSize: 0 }, 'batchSize must be an integer of at least 1, got 0'],
@@ -166,13 +166,13 @@ describe('refuses', () => {
       { shuffle: true, seed: 0.5 },
       'seed must be an integer from -(2^53 - 1) to 2^53 - 1, got 0.5',
     ],
-    ['two orders', { shuffle: true, sampler }, 'got both a sampler and shuffle: true'],
+    ['a sampler and shuffle', { shuffle: true, sampler }, 'got both a sampler and shuffle: true'],
   ])('%s', (_, options, message) => {
     expect(() => new DataLoader(tens(3), options)).toThrow(InvalidArgumentError);
     expect(() => new DataLoader(tens(3), options)).toThrow(message);
   });
 
-  test.each([[[0, 3]], [[-1]], [[0.5]]])('a sampler of another dataset, which gives %j', (indices) => {
+  test.each([[[0, 3]], [[-1]], [[0.5]]])('a sampler of another dataset, which yields %j', (indices) => {
     const loader = new DataLoader(tens(3), { sampler: indices });
     expect(() => [...loader]).toThrow(
       `the sampler gave index ${indices.at(-1)}, but the dataset has 3 samples`,

@@ -4,7 +4,7 @@ import { DistributedSampler } from '../../src/data/distributed-sampler.ts';
 import { RandomSampler } from '../../src/data/sampler.ts';
 import golden from './golden/sampler.json' with { type: 'json' };
 
-describe('visits what torch visits', () => {
+describe('visits the indices that torch visits', () => {
   test.each(golden.distributed)(
     '$length samples, $numReplicas ranks, shuffle $shuffle, seed $seed, dropLast $dropLast, epoch $epoch',
     ({ length, epoch, ranks, ...options }) => {
@@ -34,18 +34,18 @@ describe('epochs', () => {
     expect(second).not.toEqual(first);
   });
 
-  test('setEpoch says which epoch the next iteration is, and counting goes on from there', () => {
+  test('setEpoch sets the epoch of the next iteration; later ones follow', () => {
     const [, , third, fourth] = epochs(4);
     expect(epochs(2, setTo(2))).toEqual([third, fourth]);
   });
 
-  test('setEpoch before every iteration is torch’s habit, and still works', () => {
+  test('setEpoch may be called before every iteration, as in torch', () => {
     const one = sampler();
     const habit = [0, 1, 2].map((epoch) => [...setTo(epoch, one)]);
     expect(habit).toEqual(epochs(3));
   });
 
-  test('an iterator belongs to the epoch in which it was made', () => {
+  test('an iterator keeps the epoch in which it was created', () => {
     const one = sampler();
     const iterator = one[Symbol.iterator]();
     one.setEpoch(7);
@@ -53,7 +53,7 @@ describe('epochs', () => {
     expect(indices).toEqual([...setTo(0)]);
   });
 
-  test('on one rank the order is that of RandomSampler', () => {
+  test('the order on one rank equals RandomSampler’s', () => {
     const alone = new DistributedSampler(50, { numReplicas: 1, rank: 0, seed: 9 });
     const random = new RandomSampler(50, { seed: 9 });
     expect(epochs(2, alone)).toEqual([[...random], [...random]]);
@@ -62,23 +62,28 @@ describe('epochs', () => {
   });
 });
 
-test('without a group it is one rank of one', () => {
+test('without a group, rank is 0 and numReplicas is 1', () => {
   expect([...new DistributedSampler([5, 6, 7], { shuffle: false })]).toEqual([0, 1, 2]);
 });
 
 test.each([
-  ['a rank that is not there', 10, { numReplicas: 2, rank: 2 }, 'rank must be an integer from 0 to 1, got 2'],
+  [
+    'a rank beyond numReplicas',
+    10,
+    { numReplicas: 2, rank: 2 },
+    'rank must be an integer from 0 to 1, got 2',
+  ],
   ['a negative rank', 10, { numReplicas: 2, rank: -1 }, 'rank must be an integer from 0 to 1, got -1'],
   ['no ranks', 10, { numReplicas: 0, rank: 0 }, 'numReplicas must be an integer of at least 1, got 0'],
   ['a broken seed', 10, { seed: 0.5 }, 'seed must be an integer from -(2^53 - 1) to 2^53 - 1, got 0.5'],
-  ['a seed that is not exact', 10, { seed: 2 ** 53 }, 'got 9007199254740992'],
-  ['a length that is none', NaN, {}, "the dataset's length must be an integer of at least 0, got NaN"],
-])('%s is refused', (_, length, options, message) => {
+  ['a seed beyond 2^53 - 1', 10, { seed: 2 ** 53 }, 'got 9007199254740992'],
+  ['a length of NaN', NaN, {}, "the dataset's length must be an integer of at least 0, got NaN"],
+])('rejects %s', (_, length, options, message) => {
   expect(() => new DistributedSampler(length, options)).toThrow(InvalidArgumentError);
   expect(() => new DistributedSampler(length, options)).toThrow(message);
 });
 
-test('a refused epoch changes nothing', () => {
+test('a rejected epoch changes nothing', () => {
   const sampler = new DistributedSampler(20, { numReplicas: 1, rank: 0 });
   expect(() => {
     sampler.setEpoch(-1);

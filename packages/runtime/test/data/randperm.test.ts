@@ -4,14 +4,14 @@ import { randperm } from '../../src/data/randperm.ts';
 import golden from './golden/sampler.json' with { type: 'json' };
 
 test.each(golden.randperm)(
-  'is what torch draws: $length elements, seed $seed',
+  'equals torch.randperm: $length elements, seed $seed',
   ({ length, seed, indices }) => {
     expect([...randperm(length, seed)]).toEqual(indices);
   },
 );
 
 test.each(golden.randpermHashes)(
-  'is what torch draws: $length elements, seed $seed',
+  'equals torch.randperm: $length elements, seed $seed',
   ({ length, seed, sha256 }) => {
     const bytes = new Uint8Array(randperm(length, seed).buffer);
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);

@@ -31,7 +31,7 @@ const reuseMemory = true;
 const ways: [name: string, options: Workers][] = [
   ['in the loop’s thread', {}],
   ['with a worker', { numWorkers: 1 }],
-  ['with workers that are kept', { numWorkers: 3, prefetchFactor: 1, persistentWorkers: true }],
+  ['with persistent workers', { numWorkers: 3, prefetchFactor: 1, persistentWorkers: true }],
 ];
 
 async function leftBehind(length: number, options: object): Promise<DataLoader<Sample, Batch>> {
@@ -44,7 +44,7 @@ async function leftBehind(length: number, options: object): Promise<DataLoader<S
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2));
 
 describe.each(ways)('%s', (_, options) => {
-  test('batches hold the same bits as with memory of their own, until the next is asked for', async () => {
+  test('batches equal those in new memory until the next one is requested', async () => {
     const order = { batchSize: 7, shuffle: true, seed: 3 };
     const kept = new DataLoader(images(100), order);
     const reused = new DataLoader(images(100), { ...order, ...options, reuseMemory });
@@ -61,7 +61,7 @@ describe.each(ways)('%s', (_, options) => {
     }
   });
 
-  test('they lie where earlier ones lay', async () => {
+  test('batches reuse the memory of earlier ones', async () => {
     const loader = await leftBehind(80, options);
     const found: number[] = [];
     for await (const batch of loader) found.push(Number(batch.found.data[0]));
@@ -80,7 +80,7 @@ describe.each(ways)('%s', (_, options) => {
     expect(new Set(found.slice(places)).size).toBe(20 - places);
   });
 
-  test('whoever keeps one finds it empty, not another one in it', async () => {
+  test('a kept batch is empty afterwards; it never shows another batch', async () => {
     const kept: Batch[] = [];
     for await (const batch of await leftBehind(12, options)) {
       for (const { values, found } of kept) {
@@ -93,7 +93,7 @@ describe.each(ways)('%s', (_, options) => {
     expect(kept.map(({ values }) => values.data.length)).toEqual([0, 0, 0]);
   });
 
-  test('a loop that is left keeps its last batch, also when the loader goes on', async () => {
+  test('the last batch of an abandoned loop stays valid in later iterations', async () => {
     const loader = await leftBehind(40, options);
     let last: Batch | undefined;
     for await (const batch of loader) {
@@ -104,7 +104,7 @@ describe.each(ways)('%s', (_, options) => {
     expect([...last!.values.data]).toEqual([8, 9, 10, 11].flatMap((i) => [i, i, i, i, i]));
   });
 
-  test('two loops at once do not meet in one memory', async () => {
+  test('two concurrent loops use separate memory', async () => {
     const loader = await leftBehind(32, options);
     const loops = [0, 1].map(async () => {
       const sums: number[] = [];
@@ -118,7 +118,7 @@ describe.each(ways)('%s', (_, options) => {
     expect(await Promise.all(loops)).toEqual([expected, expected]);
   });
 
-  test('a collate function makes what it likes in the memory that it is given, and keeps the rest', async () => {
+  test('collateFn may allocate in the memory; its other arrays stay valid', async () => {
     const collateFn = (samples: Sample[], memory?: BatchMemory) => {
       const sums = memory!.array('Float64Array', samples.length);
       const [before] = sums;
@@ -138,7 +138,7 @@ describe.each(ways)('%s', (_, options) => {
   });
 });
 
-test('iterated without waiting, it is the same', async () => {
+test('reuses memory in a synchronous loop too', async () => {
   const loader = await leftBehind(12, {});
   const seen: number[] = [];
   const batches: Batch[] = [];
@@ -153,7 +153,7 @@ test('iterated without waiting, it is the same', async () => {
   expect(next.found.data[0]).toBe(8n);
 });
 
-test('numbers, bigints, typed arrays and lists of them are made in it, whatever the dataset', () => {
+test('numbers, bigints, typed arrays and lists of these are allocated in it', () => {
   const at = (index: number) => ({
     number: index,
     big: BigInt(index),
@@ -176,7 +176,7 @@ test('numbers, bigints, typed arrays and lists of them are made in it, whatever 
   expect(name).toEqual(['0', '1']);
 });
 
-test('arrays that the dataset made elsewhere stay as they are', () => {
+test('arrays that the dataset allocated elsewhere are unchanged', () => {
   const whole = (indices: readonly number[]) => {
     const values = Float32Array.from(indices);
     return indices.map((_, place) => values.subarray(place, place + 1));
@@ -189,7 +189,7 @@ test('arrays that the dataset made elsewhere stay as they are', () => {
   ]);
 });
 
-test('an epoch takes as much memory as one batch', async () => {
+test('an epoch uses as much memory as one batch', async () => {
   const batchBytes = 4 * 2 ** 20;
   const at = (index: number) => new Float32Array(batchBytes / 16).fill(index);
   const dataset = { length: 200, at: (index: number) => samples[index % 4] };
@@ -204,7 +204,7 @@ test('an epoch takes as much memory as one batch', async () => {
   expect(Math.max(...held) - Math.min(...held)).toBeLessThan(batchBytes);
 });
 
-test('a batch that was sent away by the loop is not missed', () => {
+test('a batch transferred by the loop is replaced by new memory', () => {
   const loader = new DataLoader(
     { length: 6, at: (i: number) => Float32Array.of(i) },
     { batchSize: 2, reuseMemory },

@@ -40,10 +40,10 @@ function resumed(state: SamplerState, loaders: Loaders): Loaders {
 const all = (length: number) => Array.from({ length }, (_, index) => index);
 const sorted = (indices: readonly number[]) => indices.toSorted((a, b) => a - b);
 
-describe.each([1, 2, 3, 4, 7])('an epoch that began on %i ranks', (before) => {
+describe.each([1, 2, 3, 4, 7])('an epoch started on %i ranks', (before) => {
   const worlds = [1, 2, 3, 5, 8];
 
-  test.each(worlds)('goes on on %i, at any step, with each sample once', (after) => {
+  test.each(worlds)('resumes on %i at any step and visits each sample once', (after) => {
     for (const length of [0, 1, 6, 23, 48]) {
       for (const batchSize of [1, 3]) {
         const options = { seed: 5, evenDivisible: false };
@@ -58,7 +58,7 @@ describe.each([1, 2, 3, 4, 7])('an epoch that began on %i ranks', (before) => {
     }
   });
 
-  test.each(worlds)('goes on on %i with padding, which is all that is repeated, or dropLast', (after) => {
+  test.each(worlds)('resumes on %i with padding, which alone repeats samples, or dropLast', (after) => {
     for (const dropLast of [false, true]) {
       for (const [length, steps] of [
         [23, 2],
@@ -77,7 +77,7 @@ describe.each([1, 2, 3, 4, 7])('an epoch that began on %i ranks', (before) => {
   });
 });
 
-test('a job that changes its size twice in an epoch still sees each sample once', () => {
+test('a job resized twice in an epoch visits each sample once', () => {
   const options = { evenDivisible: false };
   const first = train(loadersOf(101, 4, 4, options), 2);
   const second = train(resumed(first.states[0], loadersOf(101, 4, 3, options)), 3);
@@ -85,7 +85,7 @@ test('a job that changes its size twice in an epoch still sees each sample once'
   expect(sorted([...first.seen, ...second.seen, ...third.seen])).toEqual(all(101));
 });
 
-test('on as many ranks it is the order that an uninterrupted job has, and the epochs after it too', () => {
+test('on as many ranks, this and later epochs equal those of an uninterrupted job', () => {
   const uninterrupted = loadersOf(50, 3, 2, { seed: 9 });
   const epochs = [1, 2, 3].map(() => train(uninterrupted).seen);
   const before = loadersOf(50, 3, 2, { seed: 9 });
@@ -103,7 +103,7 @@ describe('the state', () => {
     datasetLength: 10,
   });
 
-  test('counts what the loop was given, of all ranks, and after it is the next epoch’s beginning', () => {
+  test('counts the samples delivered on all ranks; afterwards it is the next epoch’s start', () => {
     const [loader] = loadersOf(10, 2, 2, {});
     const states = [loader.stateDict()];
     const batches = loader[Symbol.iterator]();
@@ -112,7 +112,7 @@ describe('the state', () => {
     expect(states).toEqual([stateOf(0, 0), stateOf(0, 4), stateOf(0, 8), stateOf(0, 10), stateOf(1, 0)]);
   });
 
-  test('of a sampler alone counts what was drawn', () => {
+  test('of a sampler without a loader counts the yielded indices', () => {
     const sampler = new RandomSampler(10);
     const pass = sampler[Symbol.iterator]();
     expect(sampler.stateDict()).toEqual(stateOf(0, 0));
@@ -122,7 +122,7 @@ describe('the state', () => {
     expect(sampler.stateDict()).toEqual(stateOf(1, 0));
   });
 
-  test('does not count a batch that could not be made', () => {
+  test('does not count a batch that failed', () => {
     const dataset = {
       length: 4,
       at: (index: number) => {
@@ -135,13 +135,13 @@ describe('the state', () => {
     expect(loader.stateDict()).toMatchObject({ epoch: 0, samplesSeen: 2 });
   });
 
-  test('taken in the last batch resumes with an epoch that is over', () => {
+  test('saved in the last batch resumes at the end of the epoch', () => {
     const [loader] = resumed(stateOf(3, 10), loadersOf(10, 2, 1, {}));
     expect([...loader]).toEqual([]);
     expect(loader.stateDict()).toEqual(stateOf(4, 0));
   });
 
-  test('survives setEpoch of its own epoch, and gives way to another', () => {
+  test('is kept by setEpoch of its epoch and dropped by another epoch', () => {
     const sampler = new DistributedSampler(10);
     sampler.loadStateDict(stateOf(2, 7));
     sampler.setEpoch(2);
@@ -152,7 +152,7 @@ describe('the state', () => {
     expect([...sampler]).toHaveLength(10);
   });
 
-  test('after a loop that was left is what it was then, and the next iteration is the next epoch', () => {
+  test('is kept after an abandoned loop; the next iteration is the next epoch', () => {
     const [loader] = loadersOf(10, 2, 1, {});
     const leave = () => {
       const [first] = loader;
@@ -165,7 +165,7 @@ describe('the state', () => {
   });
 });
 
-describe('refuses, and changes nothing:', () => {
+describe('rejects, and changes nothing:', () => {
   const sampler = new DistributedSampler(20);
   const state = { ...sampler.stateDict(), samplesSeen: 3 };
   test.each([
@@ -179,9 +179,13 @@ describe('refuses, and changes nothing:', () => {
       { shuffle: false },
       "expected the state of a shuffled order, got the state of the dataset's own order",
     ],
-    ['more than all', { samplesSeen: 21 }, 'samplesSeen must be an integer from 0 to 20, got 21'],
+    ['more samples than exist', { samplesSeen: 21 }, 'samplesSeen must be an integer from 0 to 20, got 21'],
     ['half an epoch', { epoch: 0.5 }, 'epoch must be an integer of at least 0, got 0.5'],
-    ['a text as seed', { seed: '7' as never }, 'seed must be an integer from -(2^53 - 1) to 2^53 - 1, got 7'],
+    [
+      'a seed that is a string',
+      { seed: '7' as never },
+      'seed must be an integer from -(2^53 - 1) to 2^53 - 1, got 7',
+    ],
   ])('%s', (_, change, message) => {
     const before = sampler.stateDict();
     expect(() => {
@@ -226,7 +230,7 @@ describe('evenDivisible: false', () => {
   });
 });
 
-test('a SequentialSampler resumes too', () => {
+test('a SequentialSampler resumes', () => {
   const sampler = new SequentialSampler(5);
   sampler.loadStateDict({ ...sampler.stateDict(), samplesSeen: 3 });
   expect([...sampler]).toEqual([3, 4]);

@@ -42,7 +42,7 @@ describe('batches', () => {
     [3, 1],
     [4, 3],
   ])(
-    'of %i workers that load %i ahead are those of none, in their order',
+    'of %i workers that prefetch %i equal those without workers, in order',
     async (numWorkers, prefetchFactor) => {
       const options = { batchSize: 7, shuffle: true, seed: 3 };
       const without = new DataLoader(images(100), options);
@@ -55,7 +55,7 @@ describe('batches', () => {
     },
   );
 
-  test('come from as many threads, not the loop’s', async () => {
+  test('come from numWorkers threads other than the loop’s', async () => {
     const loader = new DataLoader(await squares({ length: 40 }), { batchSize: 2, numWorkers: 3 });
     const threads = (await all(loader)).map(({ threadId }) => (threadId as Batched).data[0]);
     expect(new Set(threads).size).toBe(3);
@@ -63,7 +63,7 @@ describe('batches', () => {
     expect(threads.slice(3)).toEqual(threads.slice(0, -3));
   });
 
-  test('come from the same threads again with persistentWorkers, unless a loop was left', async () => {
+  test('come from the same threads with persistentWorkers, unless a loop was abandoned', async () => {
     const options = { batchSize: 2, numWorkers: 2, persistentWorkers: true };
     const loader = new DataLoader(await squares({ length: 8 }), options);
     const threads = async () =>
@@ -111,7 +111,7 @@ describe('batches', () => {
     expect(await seen(3, 1, 2)).toEqual(alone);
   });
 
-  test('that were made ahead do not count: the state is what the loop was given', async () => {
+  test('that are prefetched do not count in the state, delivered ones do', async () => {
     const loader = new DataLoader(await squares({ length: 100 }), {
       batchSize: 4,
       numWorkers: 2,
@@ -124,31 +124,26 @@ describe('batches', () => {
     expect(loader.stateDict()).toMatchObject({ epoch: 1, samplesSeen: 0 });
   });
 
-  test.each([false, true])(
-    'leave the dataset its memory (atAll: %s), with a collate function too',
-    async (owned) => {
-      const dataset = await squares({ length: 12, owned });
-      for (const collateFn of [undefined, (samples: Square[]) => samples.map(({ pair }) => [...pair])]) {
-        const options = { batchSize: 3, numWorkers: 1, sampler: [0, 1, 2, 2, 1, 0, 0, 1, 2] };
-        const loader = new DataLoader<Square, unknown>(
-          dataset,
-          collateFn ? { ...options, collateFn } : options,
-        );
-        const pairs = (await all(loader)).map((batch) =>
-          collateFn
-            ? (batch as number[][]).flat()
-            : [...(batch as { pair: Batched<Float32Array> }).pair.data],
-        );
-        expect(pairs).toEqual([
-          [0, 1, 2, 3, 4, 5],
-          [4, 5, 2, 3, 0, 1],
-          [0, 1, 2, 3, 4, 5],
-        ]);
-      }
-    },
-  );
+  test.each([false, true])('leave the dataset its memory (atAll: %s), also with collateFn', async (owned) => {
+    const dataset = await squares({ length: 12, owned });
+    for (const collateFn of [undefined, (samples: Square[]) => samples.map(({ pair }) => [...pair])]) {
+      const options = { batchSize: 3, numWorkers: 1, sampler: [0, 1, 2, 2, 1, 0, 0, 1, 2] };
+      const loader = new DataLoader<Square, unknown>(
+        dataset,
+        collateFn ? { ...options, collateFn } : options,
+      );
+      const pairs = (await all(loader)).map((batch) =>
+        collateFn ? (batch as number[][]).flat() : [...(batch as { pair: Batched<Float32Array> }).pair.data],
+      );
+      expect(pairs).toEqual([
+        [0, 1, 2, 3, 4, 5],
+        [4, 5, 2, 3, 0, 1],
+        [0, 1, 2, 3, 4, 5],
+      ]);
+    }
+  });
 
-  test('are told seed and epoch', async () => {
+  test('receive seed and epoch', async () => {
     const dataset = await squares({ length: 4 });
     const sampler = new DistributedSampler(4, { seed: 6 });
     sampler.setEpoch(9);
@@ -164,7 +159,7 @@ describe('batches', () => {
   });
 });
 
-describe('what goes wrong in a worker reaches the loop:', () => {
+describe('the loop throws on', () => {
   const failure = async (fails: object, options: object = {}) => {
     // Long enough for a loop to be still there when something goes wrong beside it.
     const dataset = await squares({ length: 4000, fails });
@@ -178,7 +173,7 @@ describe('what goes wrong in a worker reaches the loop:', () => {
     throw new Error('nothing went wrong');
   };
 
-  test('an error, with the sample, the worker and its stack, after the batches before it', async () => {
+  test('an error, with sample, worker and its stack, after the preceding batches', async () => {
     const { batches, error } = await failure({ at: 9 });
     expect(batches).toBe(2);
     expect(error).toMatchObject({
@@ -193,7 +188,7 @@ describe('what goes wrong in a worker reaches the loop:', () => {
     expect(error.cause).toMatchObject({ name: 'RangeError', message: 'sample 9 cannot be read' });
   });
 
-  test('an error outside of a sample', async () => {
+  test('an error outside a sample', async () => {
     const { error } = await failure({ laterAt: 5 });
     expect(error).toMatchObject({ code: 'ERR_DATA_LOADER_WORKER', worker: 1 });
     expect(error.message).toContain('RangeError: sample 5 cannot be read');
@@ -207,7 +202,7 @@ describe('what goes wrong in a worker reaches the loop:', () => {
     );
   });
 
-  test('samples that are not alike', async () => {
+  test('samples that differ', async () => {
     const dataset = await squares({ length: 4 });
     const loader = new DataLoader({ ...dataset, length: 9 }, { batchSize: 9, numWorkers: 1 });
     await expect(all(loader)).rejects.toThrow(
@@ -216,7 +211,7 @@ describe('what goes wrong in a worker reaches the loop:', () => {
   });
 });
 
-test('batches of workers are checked for the element type of the first, in the loop’s thread', async () => {
+test('the loop’s thread checks that batches of workers have the first one’s element type', async () => {
   const dataset = await squares({ length: 8, fails: { fractionAt: 5 } });
   const loader = new DataLoader(dataset, { batchSize: 2, numWorkers: 2, persistentWorkers: true });
   await expect(all(loader)).rejects.toThrow(
@@ -224,8 +219,8 @@ test('batches of workers are checked for the element type of the first, in the l
   );
 });
 
-describe('refuses, with the way out,', () => {
-  test('a dataset whose functions stay in the loop’s thread', () => {
+describe('rejects, and says what to do:', () => {
+  test('a dataset without forWorkers', () => {
     const dataset = { length: 3, at: (index: number) => index };
     expect(() => new DataLoader(dataset, { numWorkers: 2 })).toThrow(
       "got numWorkers: 2, but the dataset's functions stay in this thread. Put the dataset in a module of its own",
@@ -239,12 +234,12 @@ describe('refuses, with the way out,', () => {
     );
   });
 
-  test('a loop that does not wait', async () => {
+  test('a synchronous loop', async () => {
     const loader = new DataLoader(await squares({ length: 3 }), { numWorkers: 1 });
     expect(() => [...loader]).toThrow('Write `for await (const batch of loader)`');
   });
 
-  test('modules that make no dataset', async () => {
+  test('modules that create no dataset', async () => {
     await expect(datasetFromModule(fixture('loops.mjs').href.replace('loops', 'no-dataset'))).rejects.toThrow(
       'did not return a dataset. Return an object with a length and a method at(index)',
     );
@@ -263,7 +258,7 @@ describe('refuses, with the way out,', () => {
   });
 });
 
-describe('workers end with the loop, and the process with them, when it', () => {
+describe('workers and the process end with the loop if it', () => {
   test.each([
     ['end', 0, '50\n', ''],
     ['persist', 0, '50\n50\n', ''],

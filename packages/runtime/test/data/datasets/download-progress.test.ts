@@ -13,10 +13,10 @@ function show(isTTY: boolean): string {
   return String(output.read());
 }
 
-test('a terminal sees a bar', () => {
+test('shows a bar on a terminal', () => {
   expect(show(true)).toMatch(/labels\.gz \[.+\] 100% of 2\.50 MB/);
 });
 
-test('a file sees a line, which names the address', () => {
+test('prints a line with the URL into a file', () => {
   expect(show(false)).toBe('MNIST: downloading http://host/mnist/labels.gz (2.50 MB)\n');
 });

@@ -38,7 +38,7 @@ function expectAll(received: Map<string, Uint8Array>): void {
     expect(Buffer.compare(gzipped, zipped(name.replace('.gz', '')))).toBe(0);
 }
 
-test('files come from the first mirror, and the progress is told of every byte', async () => {
+test('downloads from the first mirror and reports every byte as progress', async () => {
   const [first, second] = [await startMirror(good), await startMirror(good)];
   const told: [what: string, bytes?: number][] = [];
   const progress = {
@@ -65,17 +65,17 @@ test('files come from the first mirror, and the progress is told of every byte',
   expect(told.filter(([what]) => what === 'end')).toHaveLength(2);
 });
 
-test('a base URL needs no last slash, and a file is what its own check says', async () => {
+test('accepts a base URL without a trailing slash and calls the file’s own check', async () => {
   const otherwise = (name: string) => gzipSync(contents.get(name)!, { level: 1, memLevel: 1 });
   expect(Buffer.compare(otherwise('one'), zipped('one'))).not.toBe(0);
   const { url } = await startMirror((request, response) => response.end(otherwise(nameIn(request.url))));
   expect([...(await download([url.slice(0, -1)])).keys()]).toEqual(['one.gz', 'two.gz']);
 });
 
-describe('a mirror is left for the next one, and not asked again, when it', () => {
+describe('skips a mirror from then on if it', () => {
   test.each<[string, RequestListener, string]>([
     ['has no such file', (_, response) => response.writeHead(404).end('<html>'), 'HTTP 404 Not Found'],
-    ['sends other contents', (_, response) => response.end(gzipSync('three')), 'its contents are others'],
+    ['sends other content', (_, response) => response.end(gzipSync('three')), 'its contents are others'],
     ['sends no gzip data', (_, response) => response.end('<html>'), 'incorrect header check'],
     [
       'sends a truncated file',
@@ -94,7 +94,7 @@ describe('a mirror is left for the next one, and not asked again, when it', () =
     ],
     ['sends too much', (_, response) => response.end(Buffer.alloc(100_000)), 'it is longer than 20000 bytes'],
     [
-      'sends what unpacks to too much',
+      'sends data that unpacks to too much',
       (_, response) => response.end(gzipSync(Buffer.alloc(100_000))),
       'larger than',
     ],
@@ -121,7 +121,7 @@ describe('a mirror is left for the next one, and not asked again, when it', () =
 
   test.each<[string, RequestListener]>([
     ['does not answer', () => undefined],
-    ['falls silent', (_, response) => response.writeHead(200, { 'content-length': 50 }).write('abc')],
+    ['stops sending', (_, response) => response.writeHead(200, { 'content-length': 50 }).write('abc')],
   ])('%s', async (_, hang) => {
     const silent = await startMirror(hang);
     const working = await startMirror(good);
@@ -137,7 +137,7 @@ describe('a mirror is left for the next one, and not asked again, when it', () =
   });
 });
 
-test('a slow mirror is not a silent one', async () => {
+test('a slow mirror does not time out', async () => {
   // Longer than its patience in all, and never silent for as long.
   let ticks = 0;
   const { url } = await startMirror((request, response) => {
@@ -161,6 +161,6 @@ test('a slow mirror is not a silent one', async () => {
   expect(ticks).toBe(12);
 });
 
-test('without a mirror it says so', async () => {
+test('throws if no mirror is configured', async () => {
   await expect(download([])).rejects.toThrow('no mirror is configured');
 });

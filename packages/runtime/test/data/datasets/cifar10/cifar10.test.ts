@@ -71,7 +71,7 @@ async function requireContents(location: string): Promise<void> {
   );
 }
 
-describe('is read, in the order of the batches’ numbers,', () => {
+describe('reads batches in the order of their numbers', () => {
   test('from a folder with the archive', async () => {
     await requireContents(await packed());
   });
@@ -80,7 +80,7 @@ describe('is read, in the order of the batches’ numbers,', () => {
     await requireContents(join(await packed(), 'cifar-10-binary.tar.gz'));
   });
 
-  test('from a folder with the archive’s folder, and from that', async () => {
+  test('from the unpacked folder and from its parent', async () => {
     const folder = unpacked();
     await requireContents(folder);
     await requireContents(join(folder, 'cifar-10-batches-bin'));
@@ -103,7 +103,7 @@ describe('is read, in the order of the batches’ numbers,', () => {
   });
 });
 
-describe('refuses, naming file and member:', () => {
+describe('rejects, and names file and member:', () => {
   const load = async (folder: string) => await loadCifar10({ split: 'train', location: folder });
 
   test.each<[string, Record<string, Uint8Array>, RegExp]>([
@@ -114,7 +114,7 @@ describe('refuses, naming file and member:', () => {
     ],
     ['an empty batch', { 'data_batch_1.bin': new Uint8Array(0) }, /data_batch_1\.bin: it has 0 bytes/],
     [
-      'a label that is none',
+      'an invalid label',
       { 'data_batch_1.bin': batch(3, 0).with(3073, 10) },
       /data_batch_1\.bin: label 1 is 10, not a class from 0 to 9/,
     ],
@@ -170,7 +170,7 @@ describe('refuses, naming file and member:', () => {
     await expect(load(folder)).rejects.toThrow(`${folder}/cifar-10-binary.tar.gz: `);
   });
 
-  test('a place that has nothing, when it is prepared', async () => {
+  test('an empty location, in prepareCifar10', async () => {
     const location = temporaryFolder();
     await expect(prepareCifar10({ location })).rejects.toThrow(
       `${location}: it has no data_batch_*.bin, no test_batch.bin. Pass --data with a folder or s3://bucket/prefix that has CIFAR-10's`,
@@ -185,7 +185,7 @@ describe('augmented images', () => {
     new ToTensor(),
   ]);
 
-  test('follow from seed, epoch and index alone', async () => {
+  test('depend only on seed, epoch and index', async () => {
     const dataset = await loadCifar10({ split: 'train', location: unpacked(), transform });
     const pass = { seed: 3, epoch: 5 };
     const all = dataset.atAll([0, 1, 2, 3, 4], pass).map(({ image }) => image.data.join());
@@ -203,14 +203,14 @@ describe('augmented images', () => {
 describe('synthetic shapes', () => {
   const { labels, pixels } = syntheticShapes({ count: 1000, seed: 1 });
 
-  test('are the same for one seed, however many, and others for another', () => {
+  test('depend on the seed and not on the count', () => {
     const fewer = syntheticShapes({ count: 50, seed: 1 });
     expect(Buffer.compare(fewer.pixels, pixels.subarray(0, 50 * 3072))).toBe(0);
     expect(Buffer.compare(fewer.labels, labels.subarray(0, 50))).toBe(0);
     expect(Buffer.compare(syntheticShapes({ count: 50, seed: 2 }).pixels, fewer.pixels)).not.toBe(0);
   });
 
-  test('have every class about equally often, and colours that tell nothing about it', () => {
+  test('have uniform classes, and colours independent of the class', () => {
     for (let label = 0; label < 10; label += 1) {
       const images = Array.from(labels.keys()).filter((image) => labels[image] === label);
       expect(images.length).toBeGreaterThan(65);
@@ -226,7 +226,7 @@ describe('synthetic shapes', () => {
     }
   });
 
-  test('are written in CIFAR’s format, and read as such', async () => {
+  test('are written and read in the format of CIFAR-10', async () => {
     const folder = unpacked({ 'data_batch_1.bin': encodeBatch(labels, pixels) });
     const dataset = await loadCifar10({
       split: 'train',
@@ -239,7 +239,7 @@ describe('synthetic shapes', () => {
   });
 });
 
-test.skipIf(!existsSync(real))('real images are read, and normalised to mean 0 and deviation 1', async () => {
+test.skipIf(!existsSync(real))('normalises real images to mean 0 and deviation 1', async () => {
   const train = await loadCifar10({ split: 'train', location: real });
   const testing = await loadCifar10({ split: 'test', location: real });
   expect([train.length, testing.length]).toEqual([10_000, 2000]);

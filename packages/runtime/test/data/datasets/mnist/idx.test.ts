@@ -8,7 +8,7 @@ const labels = { shape: [3], data: Uint8Array.of(7, 0, 9) };
 const imageFile = encodeIdx(images);
 const zipped = gzipSync(imageFile);
 
-test('is written as the format says: big-endian magic number and dimensions, then the bytes', () => {
+test('writes big-endian magic number and dimensions, then the bytes', () => {
   expect([...encodeIdx(labels)]).toEqual([0, 0, 8, 1, 0, 0, 0, 3, 7, 0, 9]);
 });
 
@@ -28,7 +28,7 @@ test.each([
   expect([...data]).toEqual([...expected.data]);
 });
 
-describe('refuses, naming the file,', () => {
+describe('rejects, and names the file:', () => {
   const bent = zipped.with(zipped.length - 20, zipped[zipped.length - 20] ^ 0xff);
   test.each([
     ['an empty file', new Uint8Array(0), 'it is no IDX file: it is empty where 0x00000803 was expected'],
@@ -38,7 +38,7 @@ describe('refuses, naming the file,', () => {
       'it is no IDX file: it begins with 0x3c68746d where 0x00000803',
     ],
     ['two bytes', Buffer.of(0, 0), 'it begins with 0x0000 where 0x00000803'],
-    ['elements that are no bytes', imageFile.with(2, 0x0d), 'it is no IDX file: it begins with 0x00000d03'],
+    ['elements other than bytes', imageFile.with(2, 0x0d), 'it is no IDX file: it begins with 0x00000d03'],
     [
       'labels for images',
       encodeIdx(labels),
@@ -61,7 +61,7 @@ describe('refuses, naming the file,', () => {
       'it has data after its end: its header says 2 x 3 x 2 = 12',
     ],
     [
-      'dimensions beyond all measure',
+      'dimensions beyond the file',
       Uint8Array.from(imageFile).fill(0xff, 4, 16),
       'it is truncated: its header says 4294967295 x',
     ],

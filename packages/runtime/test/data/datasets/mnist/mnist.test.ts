@@ -33,7 +33,7 @@ function folderWith({ labels = [3, 0, 9], images = labels.length, rows = 28 }: C
 const load = (location: string) => loadMnist({ split: 'test', location });
 
 describe('samples', () => {
-  test('have their label and normalised pixels, from files gzip’d or not', async () => {
+  test('have labels and normalised pixels, from plain and gzipped files', async () => {
     const dataset = await load(folderWith({ labels: [3, 0, 9] }));
     expect(dataset.length).toBe(3);
     expect([0, 1, 2].map((index) => dataset.at(index).label)).toEqual([3n, 0n, 9n]);
@@ -43,20 +43,20 @@ describe('samples', () => {
     expect([...data]).toEqual(expected.map(Math.fround));
   });
 
-  test('have memory of their own', async () => {
+  test('have separate memory', async () => {
     const dataset = await load(folderWith({}));
     const first = dataset.at(0).image.data[5];
     dataset.at(0).image.data.fill(100);
     expect(dataset.at(0).image.data[5]).toBe(first);
   });
 
-  test.each([-1, 3, 0.5, NaN])('%s is none of them', async (index) => {
+  test.each([-1, 3, 0.5, NaN])('throws for index %s', async (index) => {
     const dataset = await load(folderWith({}));
     expect(() => dataset.at(index)).toThrow(`MNIST: expected an index from 0 to 2, got ${index}.`);
   });
 });
 
-test('a bucket’s files are read as a folder’s', async () => {
+test('reads files from a bucket', async () => {
   useS3((await startS3('data')).port);
   const folder = folderWith({});
   for (const { name, bytes } of await openStorage(folder).list()) {
@@ -71,15 +71,10 @@ test('a bucket’s files are read as a folder’s', async () => {
   );
 });
 
-describe('refuses, naming the file,', () => {
+describe('rejects, and names the file:', () => {
   const { images, labels } = mnistFiles.test;
   test.each<[string, Contents, string, string]>([
-    [
-      'a label that is no digit',
-      { labels: [1, 2, 10] },
-      labels.name,
-      'label 2 is 10, not a digit from 0 to 9',
-    ],
+    ['a label above 9', { labels: [1, 2, 10] }, labels.name, 'label 2 is 10, not a digit from 0 to 9'],
     [
       'fewer labels than images',
       { labels: [1], images: 2 },
@@ -99,7 +94,7 @@ describe('refuses, naming the file,', () => {
     await expect(load(folder)).rejects.toThrow(`${join(folder, file)}: ${problem}`);
   });
 
-  test('a file that is not there', async () => {
+  test('a missing file', async () => {
     const folder = folderWith({});
     await expect(loadMnist({ split: 'train', location: folder })).rejects.toThrow(
       `${folder}: it has no train-images-idx3-ubyte, nor train-images-idx3-ubyte.gz. Put it there`,
@@ -107,7 +102,7 @@ describe('refuses, naming the file,', () => {
   });
 });
 
-test.skipIf(!existsSync(realMnist))('the real files are read', async () => {
+test.skipIf(!existsSync(realMnist))('reads the real files', async () => {
   const train = await loadMnist({ split: 'train', location: realMnist });
   const testing = await load(realMnist);
   expect([train.length, testing.length]).toEqual([60_000, 10_000]);

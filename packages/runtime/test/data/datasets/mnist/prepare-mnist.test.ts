@@ -27,27 +27,27 @@ async function prepare(cache: string, mirrors: string, options: PrepareOptions =
   return { ...source, printed: (output.read() as string | null) ?? '' };
 }
 
-describe('a folder that was asked for', () => {
+describe('a given folder', () => {
   const complete = () => {
     const folder = temporaryFolder();
     for (const { name } of allMnistFiles) writeFileSync(join(folder, `${name}.gz`), '');
     return folder;
   };
 
-  test('is used, and nothing is downloaded', async () => {
+  test('is used without a download', async () => {
     const location = complete();
     expect(await prepareMnist({ location })).toEqual({ location, kind: 'given', title: location });
   });
 
   test.each([
     [
-      'is not there',
+      'does not exist',
       () => join(temporaryFolder(), 'nothing'),
       'it has no train-images-idx3-ubyte, no train-labels',
     ],
     ['is empty', temporaryFolder, 'it has no train-images-idx3-ubyte, no train-labels'],
     ['is a file', () => join(complete(), allMnistFiles[0].name + '.gz'), 'it has no train-images-idx3-ubyte'],
-  ])('is refused when it %s', async (_, folder, problem) => {
+  ])('is rejected if it %s', async (_, folder, problem) => {
     const location = folder();
     await expect(prepareMnist({ location })).rejects.toThrow(InvalidDataError);
     await expect(prepareMnist({ location })).rejects.toThrow(`${location}: ${problem}`);
@@ -71,17 +71,17 @@ test('without a network, the error names the mirrors, --data and --synthetic', a
   );
 });
 
-test('a location and synthetic data at once are refused', async () => {
+test('rejects a location together with synthetic data', async () => {
   const prepared = prepareMnist({ location: temporaryFolder(), synthetic: true });
   await expect(prepared).rejects.toThrow(/MNIST: got the location .* and synthetic: true .*Choose one/);
 });
 
-test.each(['ftp://host/', 'host/mnist', 'http://'])('%s is refused as a mirror', async (mirror) => {
+test.each(['ftp://host/', 'host/mnist', 'http://'])('rejects the mirror %s', async (mirror) => {
   const prepared = prepare(temporaryFolder(), `http://127.0.0.1:9/,${mirror}`);
   await expect(prepared).rejects.toThrow(`RINGRUN_MNIST_MIRRORS: '${mirror}' is no http or https URL`);
 });
 
-test('a cache that cannot be written is an error with the way out', async () => {
+test('an unwritable cache is an error that says what to do', async () => {
   const file = join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   const prepared = prepare(file, '');
@@ -115,7 +115,7 @@ describe.skipIf(!hasRealMnist)('the real files', () => {
     expect(mirror.requests).toHaveLength(4);
   });
 
-  test('are completed where some are there', async () => {
+  test('are completed if some exist', async () => {
     const cache = temporaryFolder();
     const folder = join(cache, 'ringrun', 'mnist');
     mkdirSync(folder, { recursive: true });

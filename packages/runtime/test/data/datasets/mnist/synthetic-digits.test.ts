@@ -6,24 +6,24 @@ const count = 2000;
 const { images, labels } = syntheticDigits({ count, seed: 1 });
 const imageOf = (of: typeof images, index: number) => of.data.subarray(784 * index, 784 * (index + 1));
 
-test('the same seed draws the same digits, however many', () => {
+test('equal seeds generate equal digits, for any count', () => {
   const fewer = syntheticDigits({ count: 100, seed: 1 });
   expect(fewer.images.shape).toEqual([100, 28, 28]);
   expect(Buffer.compare(fewer.images.data, images.data.subarray(0, 100 * 784))).toBe(0);
   expect(Buffer.compare(fewer.labels.data, labels.data.subarray(0, 100))).toBe(0);
 });
 
-test('another seed draws other digits', () => {
+test('other seeds generate other digits', () => {
   const other = syntheticDigits({ count: 100, seed: 2 });
   expect(Buffer.compare(other.images.data, images.data.subarray(0, 100 * 784))).not.toBe(0);
 });
 
-test('no two images are the same', () => {
+test('all images differ', () => {
   const hash = (index: number) => createHash('sha256').update(imageOf(images, index)).digest('hex');
   expect(new Set(Array.from({ length: count }, (_, index) => hash(index))).size).toBe(count);
 });
 
-test('every digit comes about equally often', () => {
+test('digits are uniformly distributed', () => {
   const times = Array.from(
     { length: 10 },
     (_, digit) => labels.data.filter((label) => label === digit).length,
@@ -32,7 +32,7 @@ test('every digit comes about equally often', () => {
   expect(Math.max(...times)).toBeLessThan(250);
 });
 
-test('they are as bright as MNIST, whose mean normalises them: white on black, inside the frame', () => {
+test('mean brightness is MNIST’s: white on black, inside the frame', () => {
   const mean = images.data.reduce((sum, byte) => sum + byte, 0) / images.data.length / 255;
   expect(mean).toBeGreaterThan(0.11);
   expect(mean).toBeLessThan(0.15);
@@ -41,7 +41,7 @@ test('they are as bright as MNIST, whose mean normalises them: white on black, i
   expect(ofFrame.filter((byte) => byte > 0).length / ofFrame.length).toBeLessThan(0.01);
 });
 
-test('their labels can be learned, and not by looking at each digit’s average alone', () => {
+test('labels can be learned, but not from the mean image of each digit alone', () => {
   const average = Array.from({ length: 10 }, () => new Float64Array(784));
   const times = new Float64Array(10);
   for (let index = 0; index < count; index++) {
