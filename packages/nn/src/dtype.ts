@@ -3,12 +3,15 @@ export type DType = 'float32' | 'int64' | 'bool';
 
 /** The JavaScript array that holds the elements of a tensor, row-major. */
 export interface ArrayOf {
+  /** IEEE 754 binary32. */
   float32: Float32Array;
+  /** Signed, 64 bits; elements are bigints. */
   int64: BigInt64Array;
   /** One byte per element, 0 or 1. */
   bool: Uint8Array;
 }
 
+/** The elements of a tensor of any dtype, row-major. */
 export type TensorData = ArrayOf[DType];
 
 /** A zeroed array for `length` elements. */

@@ -2,6 +2,7 @@ import { RingrunError } from '@ringrun/core';
 
 /** Base class of all errors of @ringrun/nn. `code` is stable across versions. */
 export class NnError extends RingrunError {
+  /** Stable name of the kind of failure; docs/errors.md lists all of them. */
   declare readonly code:
     | 'ERR_SHAPE'
     | 'ERR_ARGUMENT'

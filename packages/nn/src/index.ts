@@ -17,4 +17,4 @@ export { Parameter } from './parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
 export type { TensorElements } from './elements.ts';
 export { cat, stack, tensor, Tensor } from './tensor.ts';
-export type { LoadableArray, LoadableTensor, StoredTensor } from './stored-tensor.ts';
+export type { ConvertsToFloat32, LoadableArray, LoadableTensor, StoredTensor } from './stored-tensor.ts';

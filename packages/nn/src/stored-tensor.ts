@@ -2,6 +2,7 @@ import { sizeOf } from './graph/node.ts';
 
 /** A copy of a float32 tensor in a state dict. */
 export interface StoredTensor {
+  /** Length of each dimension. */
   readonly shape: readonly number[];
   /** Row-major. */
   readonly data: Float32Array;
@@ -9,6 +10,7 @@ export interface StoredTensor {
 
 /** A tensor of any dtype to load, such as those of ringrun's `loadSafetensors`. */
 export interface LoadableTensor {
+  /** Length of each dimension. */
   readonly shape: readonly number[];
   /** Row-major. */
   readonly data: LoadableArray;
@@ -21,8 +23,11 @@ export type LoadableArray =
   | BigUint64Array
   | (ArrayBufferView & ConvertsToFloat32);
 
-interface ConvertsToFloat32 {
+/** An array that converts itself to float32. */
+export interface ConvertsToFloat32 {
+  /** Number of elements. */
   readonly length: number;
+  /** Returns the elements as float32, in a new array. */
   toFloat32(): Float32Array;
 }
 

@@ -15,6 +15,7 @@ export function leakyRelu(input: Tensor, negativeSlope = 0.01): Tensor {
   return new Tensor(leakyReluOf(input.value, negativeSlope));
 }
 
+/** Options of {@link gelu} and of `nn.GELU`. */
 export interface GELUOptions {
   /** 'none': x·Φ(x) by the error function. 'tanh': an approximation by the hyperbolic tangent. Default: 'none'. */
   approximate?: 'none' | 'tanh';

@@ -4,6 +4,7 @@ import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair } from './pair.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link conv2d}. */
 export interface Conv2dOptions {
   /** Default: 1. */
   stride?: Pair;

@@ -6,6 +6,7 @@ import { Tensor } from '../tensor.ts';
 import { requireNumber } from '../nn/require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link dropout}. */
 export interface DropoutOptions {
   /** If false, returns the input unchanged. Default: true. */
   training?: boolean;

@@ -4,6 +4,7 @@ import { gather } from '../ops/indexing.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link embedding} and of `nn.Embedding`. */
 export interface EmbeddingOptions {
   /** Row of the padding token, which receives no gradient. Negative values count from the last row. */
   paddingIdx?: number | undefined;

@@ -14,6 +14,7 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 /** Reduction of the elementwise losses: their mean (weighted, if classes have weights), their sum, or none. */
 export type Reduction = 'mean' | 'sum' | 'none';
 
+/** Options of {@link mseLoss} and of `nn.MSELoss`. */
 export interface ReductionOptions {
   /** Default: 'mean'. */
   reduction?: Reduction;
@@ -21,6 +22,7 @@ export interface ReductionOptions {
 
 export const reductionOptions: OptionNames<ReductionOptions> = { reduction: true };
 
+/** Options of {@link nllLoss} and of `nn.NLLLoss`. */
 export interface NLLLossOptions extends ReductionOptions {
   /** Weight of each class, [C]. Default: 1. */
   weight?: Tensor | undefined;
@@ -34,6 +36,7 @@ export const nllLossOptions: OptionNames<NLLLossOptions> = {
   reduction: true,
 };
 
+/** Options of {@link crossEntropy} and of `nn.CrossEntropyLoss`. */
 export interface CrossEntropyOptions extends NLLLossOptions {
   /** Fraction of each target that is spread evenly over all classes, from 0 to 1. Default: 0. */
   labelSmoothing?: number;
@@ -44,6 +47,7 @@ export const crossEntropyOptions: OptionNames<CrossEntropyOptions> = {
   labelSmoothing: true,
 };
 
+/** Options of {@link binaryCrossEntropyWithLogits} and of `nn.BCEWithLogitsLoss`. */
 export interface BCEWithLogitsOptions extends ReductionOptions {
   /** Weight of each element; broadcast to the input. Default: 1. */
   weight?: Tensor | undefined;

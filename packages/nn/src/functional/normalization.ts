@@ -4,6 +4,7 @@ import { normalize } from '../ops/normalization.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link layerNorm}. */
 export interface NormalizationOptions {
   /** Added to the variance. Default: 1e-5. */
   eps?: number;

@@ -4,6 +4,7 @@ import { Tensor } from '../tensor.ts';
 import { requireAtLeast, type Pair } from './pair.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link maxPool2d} and of `nn.MaxPool2d`. */
 export interface MaxPool2dOptions {
   /** Default: the window's size. */
   stride?: Pair;
@@ -22,6 +23,7 @@ export function maxPool2d(input: Tensor, kernelSize: Pair, options: MaxPool2dOpt
   return new Tensor(maxPool(input.value, { kernelShape, strides, pads }));
 }
 
+/** Options of {@link avgPool2d} and of `nn.AvgPool2d`. */
 export interface AvgPool2dOptions extends MaxPool2dOptions {
   /** If true, the mean includes padding as zeros. Default: true. */
   countIncludePad?: boolean;

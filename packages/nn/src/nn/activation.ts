@@ -17,6 +17,7 @@ import { requireNumber } from './require.ts';
 
 /** max(x, 0) (torch.nn.ReLU). */
 export class ReLU extends Module {
+  /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return relu(input);
   }
@@ -32,6 +33,7 @@ export class LeakyReLU extends Module {
     this.#negativeSlope = negativeSlope;
   }
 
+  /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return leakyRelu(input, this.#negativeSlope);
   }
@@ -47,6 +49,7 @@ export class GELU extends Module {
     this.#options = options;
   }
 
+  /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return gelu(input, this.#options);
   }
@@ -54,6 +57,7 @@ export class GELU extends Module {
 
 /** x·sigmoid(x) (torch.nn.SiLU). */
 export class SiLU extends Module {
+  /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return silu(input);
   }
@@ -61,6 +65,7 @@ export class SiLU extends Module {
 
 /** 1 / (1 + exp(−x)) (torch.nn.Sigmoid). */
 export class Sigmoid extends Module {
+  /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return sigmoid(input);
   }
@@ -68,6 +73,7 @@ export class Sigmoid extends Module {
 
 /** Hyperbolic tangent (torch.nn.Tanh). */
 export class Tanh extends Module {
+  /** Applies the function to each element; the shape is kept. */
   forward(input: Tensor): Tensor {
     return tanh(input);
   }
@@ -83,6 +89,7 @@ export class Softmax extends Module {
     this.#dim = dim;
   }
 
+  /** Normalizes along `dim`; the shape is kept. */
   forward(input: Tensor): Tensor {
     return softmax(input, this.#dim);
   }
@@ -98,6 +105,7 @@ export class LogSoftmax extends Module {
     this.#dim = dim;
   }
 
+  /** Normalizes along `dim`; the shape is kept. */
   forward(input: Tensor): Tensor {
     return logSoftmax(input, this.#dim);
   }

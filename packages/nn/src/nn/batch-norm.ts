@@ -11,6 +11,7 @@ import { Module } from './module.ts';
 import { requirePositive, requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link BatchNorm1d} and {@link BatchNorm2d}. */
 export interface BatchNormModuleOptions extends NormalizationOptions {
   /** Weight of each batch in the running statistics; null: their mean over all batches. Default: 0.1. */
   momentum?: number | null;
@@ -67,19 +68,36 @@ export abstract class BatchNorm extends Module {
     this.numBatchesTracked = new BufferTensor(new Float32Array(1), []);
   }
 
-  /** `takes`: true if inputs may have `dims` dimensions; `written`: the expected shape, for messages. */
+  /**
+   * `takes`: true if inputs may have `dims` dimensions; `written`: the expected shape, for messages.
+   *
+   * @internal
+   */
   protected abstract readonly inputs: { readonly takes: (dims: number) => boolean; readonly written: string };
 
-  /** Ranks whose batches are normalized together in training. Default: undefined, this rank's batch alone. */
+  /**
+   * Ranks whose batches are normalized together in training. Default: undefined, this rank's batch alone.
+   *
+   * @internal
+   */
   protected group(): CollectiveGroup | undefined {
     return undefined;
   }
 
-  /** Constructor arguments. */
+  /**
+   * Constructor arguments.
+   *
+   * @internal
+   */
   get settings(): { numFeatures: number; eps: number; momentum: number | null } {
     return { numFeatures: this.#numFeatures, eps: this.#eps, momentum: this.#momentum };
   }
 
+  /**
+   * Normalizes each channel of the input, whose second dimension is `numFeatures`; the shape is kept.
+   *
+   * @throws ShapeError for an input of another number of dimensions or channels
+   */
   forward(input: Tensor): Tensor {
     const { takes, written } = this.inputs;
     if (!takes(input.shape.length) || input.shape[1] !== this.#numFeatures) {
@@ -109,6 +127,7 @@ export abstract class BatchNorm extends Module {
 
 /** Batch normalization of [N, C] or [N, C, L] (torch.nn.BatchNorm1d). */
 export class BatchNorm1d extends BatchNorm {
+  /** @internal */
   protected override get inputs() {
     return { takes: (dims: number) => dims === 2 || dims === 3, written: '[N,C] or [N,C,L]' };
   }
@@ -116,6 +135,7 @@ export class BatchNorm1d extends BatchNorm {
 
 /** Batch normalization of images, [N, C, H, W] (torch.nn.BatchNorm2d). */
 export class BatchNorm2d extends BatchNorm {
+  /** @internal */
   protected override get inputs() {
     return { takes: (dims: number) => dims === 4, written: '[N,C,H,W]' };
   }

@@ -8,6 +8,7 @@ import { Module } from './module.ts';
 import { requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link Conv2d}. */
 export interface Conv2dModuleOptions extends Conv2dOptions {
   /** If true, adds a learned bias. Default: true. */
   bias?: boolean;
@@ -50,6 +51,7 @@ export class Conv2d extends Module {
     this.bias = bias ? uniformByFanIn([outChannels], fanIn) : undefined;
   }
 
+  /** [N, inChannels, H, W] to [N, outChannels, oH, oW]. */
   forward(input: Tensor): Tensor {
     return conv2d(input, this.weight, this.bias, this.#options);
   }

@@ -12,6 +12,7 @@ export class Dropout extends Module {
     this.#p = p;
   }
 
+  /** The shape is kept. */
   forward(input: Tensor): Tensor {
     return dropout(input, this.#p, { training: this.training });
   }

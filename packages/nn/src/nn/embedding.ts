@@ -29,6 +29,7 @@ export class Embedding extends Module {
     this.weight = new Parameter(data, [numEmbeddings, embeddingDim]);
   }
 
+  /** Looks up a row for each index: int64 […] to [..., embeddingDim]. */
   forward(input: Tensor): Tensor {
     return embedding(input, this.weight, { paddingIdx: this.#paddingIdx });
   }

@@ -15,6 +15,7 @@ export class Flatten extends Module {
     this.#endDim = endDim;
   }
 
+  /** Merges the dimensions; the elements keep their order. */
   forward(input: Tensor): Tensor {
     return flatten(input, this.#startDim, this.#endDim);
   }

@@ -1,5 +1,5 @@
 export { GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh } from './activation.ts';
-export { BatchNorm1d, BatchNorm2d, type BatchNormModuleOptions } from './batch-norm.ts';
+export { BatchNorm1d, BatchNorm2d, type BatchNorm, type BatchNormModuleOptions } from './batch-norm.ts';
 export { Conv2d, type Conv2dModuleOptions } from './conv2d.ts';
 export { Dropout } from './dropout.ts';
 export { Embedding } from './embedding.ts';

@@ -6,6 +6,7 @@ import { Module } from './module.ts';
 import { requirePositive, requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link LayerNorm}. */
 export interface LayerNormOptions extends NormalizationOptions {
   /** If true, learns a weight (initially 1) and a bias (initially 0). Default: true. */
   elementwiseAffine?: boolean;
@@ -36,6 +37,7 @@ export class LayerNorm extends Module {
     this.bias = elementwiseAffine ? filledWith(0, shape) : undefined;
   }
 
+  /** Normalizes over the last dimensions, which are `normalizedShape`; the shape is kept. */
   forward(input: Tensor): Tensor {
     return layerNorm(input, this.#shape, this.weight, this.bias, { eps: this.#eps });
   }

@@ -6,6 +6,7 @@ import { Module } from './module.ts';
 import { requirePositiveInteger } from './require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link Linear}. */
 export interface LinearOptions {
   /** If true, adds a learned bias. Default: true. */
   bias?: boolean;
@@ -31,6 +32,7 @@ export class Linear extends Module {
     this.bias = (options.bias ?? true) ? uniformByFanIn([outFeatures], inFeatures) : undefined;
   }
 
+  /** […, inFeatures] to […, outFeatures]. */
   forward(input: Tensor): Tensor {
     return linear(input, this.weight, this.bias);
   }

@@ -26,6 +26,7 @@ export class NLLLoss extends Module {
     this.#options = options;
   }
 
+  /** The loss of log-probabilities [N, C] or [N, C, …] and classes int64 [N] or [N, …]. */
   forward(logProbabilities: Tensor, target: Tensor): Tensor {
     return nllLoss(logProbabilities, target, this.#options);
   }
@@ -41,6 +42,7 @@ export class CrossEntropyLoss extends Module {
     this.#options = options;
   }
 
+  /** The loss of logits [N, C] or [N, C, …] and classes int64 [N] or [N, …], or probabilities of the logits' shape. */
   forward(logits: Tensor, target: Tensor): Tensor {
     return crossEntropy(logits, target, this.#options);
   }
@@ -56,6 +58,7 @@ export class MSELoss extends Module {
     this.#options = options;
   }
 
+  /** The loss of two tensors of one shape. */
   forward(input: Tensor, target: Tensor): Tensor {
     return mseLoss(input, target, this.#options);
   }
@@ -71,6 +74,7 @@ export class BCEWithLogitsLoss extends Module {
     this.#options = options;
   }
 
+  /** The loss of logits and targets from 0 to 1, of one shape. */
   forward(logits: Tensor, target: Tensor): Tensor {
     return binaryCrossEntropyWithLogits(logits, target, this.#options);
   }

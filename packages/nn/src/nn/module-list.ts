@@ -11,6 +11,7 @@ export class ModuleList<M extends Module = Module> extends Module implements Ite
     for (const module of modules) this.append(module);
   }
 
+  /** Number of modules. */
   get length(): number {
     return Object.values(this).filter((property) => property instanceof Module).length;
   }
@@ -26,6 +27,7 @@ export class ModuleList<M extends Module = Module> extends Module implements Ite
     return this;
   }
 
+  /** Yields the modules in order. */
   *[Symbol.iterator](): Generator<M> {
     for (let position = 0; position < this.length; position += 1) yield this[position];
   }

@@ -24,6 +24,7 @@ export class MaxPool2d extends Module {
     this.#options = options;
   }
 
+  /** [N, C, H, W] to [N, C, oH, oW]. */
   forward(input: Tensor): Tensor {
     return maxPool2d(input, this.#kernelSize, this.#options);
   }
@@ -41,6 +42,7 @@ export class AvgPool2d extends Module {
     this.#options = options;
   }
 
+  /** [N, C, H, W] to [N, C, oH, oW]. */
   forward(input: Tensor): Tensor {
     return avgPool2d(input, this.#kernelSize, this.#options);
   }
@@ -55,6 +57,7 @@ export class AdaptiveAvgPool2d extends Module {
     this.#outputSize = outputSize;
   }
 
+  /** [N, C, H, W] to [N, C, ...outputSize]. */
   forward(input: Tensor): Tensor {
     return adaptiveAvgPool2d(input, this.#outputSize);
   }

@@ -4,7 +4,10 @@ import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
 
 /** A module whose forward maps one tensor to one tensor. */
-export type Layer = Module & { forward(input: Tensor): Tensor };
+export type Layer = Module & {
+  /** Computes the output. */
+  forward(input: Tensor): Tensor;
+};
 
 /**
  * Runs modules one after the other (torch.nn.Sequential). Its layers are the properties '0', '1', …, so parameters are
@@ -12,6 +15,7 @@ export type Layer = Module & { forward(input: Tensor): Tensor };
  */
 export class Sequential extends Module {
   readonly [position: number]: Layer;
+  /** Number of modules. */
   readonly length: number;
 
   constructor(...layers: readonly Layer[]) {
@@ -26,10 +30,12 @@ export class Sequential extends Module {
     Object.assign(this, layers);
   }
 
+  /** Passes the input through all modules in order; returns the last one's output. */
   forward(input: Tensor): Tensor {
     return [...this].reduce((x, layer) => layer.forward(x), input);
   }
 
+  /** Yields the modules in order. */
   *[Symbol.iterator](): Generator<Layer> {
     for (let position = 0; position < this.length; position += 1) yield this[position];
   }

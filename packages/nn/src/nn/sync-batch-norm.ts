@@ -6,6 +6,7 @@ import { BatchNorm, batchNormOptions, type BatchNormModuleOptions } from './batc
 import { Module } from './module.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link SyncBatchNorm}. */
 export interface SyncBatchNormOptions extends BatchNormModuleOptions {
   /** Ranks whose batches are normalized together, including this one. Default: the default group at each forward call. */
   processGroup?: ProcessGroup;
@@ -61,10 +62,12 @@ export class SyncBatchNorm extends BatchNorm {
     return true;
   }
 
+  /** @internal */
   protected override get inputs() {
     return { takes: (dims: number) => dims >= 2, written: '[N,C] or [N,C,…]' };
   }
 
+  /** @internal */
   protected override group(): CollectiveGroup | undefined {
     const group = this.#processGroup ?? registry.defaultGroup;
     return group !== undefined && group.size > 1 ? group : undefined;

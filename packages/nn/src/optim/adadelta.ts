@@ -5,6 +5,7 @@ import { completeSettings, type OptimizerParameters } from './param-groups.ts';
 import { requireAtLeastZero, requireFraction } from './require.ts';
 import type { Rule } from './rule.ts';
 
+/** Settings of a parameter group of {@link Adadelta}. */
 export interface AdadeltaSettings {
   /** Factor of the update. Default: 1. */
   lr: number;
@@ -16,6 +17,7 @@ export interface AdadeltaSettings {
   weightDecay: number;
 }
 
+/** Options of {@link Adadelta}: defaults of its groups' settings. */
 export type AdadeltaOptions = Partial<AdadeltaSettings>;
 
 /** Adadelta (torch.optim.Adadelta): v ← ρ·v + (1 − ρ)·g², Δ = g·√(u + eps)/√(v + eps), u ← ρ·u + (1 − ρ)·Δ², p ← p − lr·Δ. */

@@ -5,6 +5,7 @@ import { completeSettings, type OptimizerParameters } from './param-groups.ts';
 import { requireAtLeastZero, requireBelowOne } from './require.ts';
 import type { Moment, Rule, UpdateInputs, UpdateOutputs } from './rule.ts';
 
+/** Settings of a parameter group of {@link Adam} or {@link AdamW}. */
 export interface AdamSettings {
   /** Learning rate. Default: 0.001. */
   lr: number;
@@ -18,6 +19,7 @@ export interface AdamSettings {
   amsgrad: boolean;
 }
 
+/** Options of {@link Adam} and {@link AdamW}: defaults of their groups' settings. */
 export type AdamOptions = Partial<AdamSettings>;
 
 /**

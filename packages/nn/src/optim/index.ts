@@ -4,6 +4,5 @@ export * as lrScheduler from './lr-scheduler/index.ts';
 export { Optimizer, type CommonSettings } from './optimizer.ts';
 export type { OptimizerParameters, ParamGroup, ParamGroupOptions } from './param-groups.ts';
 export { RMSprop, type RMSpropOptions, type RMSpropSettings } from './rmsprop.ts';
-export type { Moment, Rule, UpdateInputs, UpdateOutputs } from './rule.ts';
 export { SGD, type SGDOptions, type SGDSettings } from './sgd.ts';
 export type { OptimizerStateDict, ParameterStateDict, StoredGroup } from './state-dict.ts';

@@ -5,6 +5,7 @@ import { describeValue } from '../stored-tensor.ts';
 
 /** Parameters and their settings (an entry of torch.optim.Optimizer.param_groups). Settings may change between steps. */
 export type ParamGroup<Settings extends object> = Settings & {
+  /** The group's parameters, each once. */
   readonly params: readonly Parameter[];
   /** Initial learning rate for schedulers; set by the first scheduler. */
   initialLr?: number;
@@ -12,6 +13,7 @@ export type ParamGroup<Settings extends object> = Settings & {
 
 /** A parameter group as passed to an optimizer. Default of each setting: the optimizer's. */
 export type ParamGroupOptions<Settings extends object> = Partial<Settings> & {
+  /** The group's parameters. */
   params: Parameter | Iterable<Parameter>;
 };
 

@@ -5,6 +5,7 @@ import { completeSettings, type OptimizerParameters } from './param-groups.ts';
 import { requireAtLeastZero } from './require.ts';
 import type { Rule } from './rule.ts';
 
+/** Settings of a parameter group of {@link RMSprop}. */
 export interface RMSpropSettings {
   /** Learning rate. Default: 0.01. */
   lr: number;
@@ -20,6 +21,7 @@ export interface RMSpropSettings {
   centered: boolean;
 }
 
+/** Options of {@link RMSprop}: defaults of its groups' settings. */
 export type RMSpropOptions = Partial<RMSpropSettings>;
 
 /** RMSprop (torch.optim.RMSprop): v ← α·v + (1 − α)·g², p ← p − lr·g / (√v + eps). */

@@ -6,6 +6,7 @@ import { completeSettings, type OptimizerParameters } from './param-groups.ts';
 import { requireAtLeastZero } from './require.ts';
 import type { Rule } from './rule.ts';
 
+/** Settings of a parameter group of {@link SGD}. */
 export interface SGDSettings {
   /** Learning rate. Default: 0.001, as in torch 2 (torch 1.13 requires it). */
   lr: number;
@@ -19,6 +20,7 @@ export interface SGDSettings {
   nesterov: boolean;
 }
 
+/** Options of {@link SGD}: defaults of its groups' settings. */
 export type SGDOptions = Partial<SGDSettings>;
 
 /** Stochastic gradient descent (torch.optim.SGD): v ← momentum·v + (1 − dampening)·g, p ← p − lr·v; the first v is g. */

@@ -7,14 +7,23 @@ import type { Rule } from './rule.ts';
 export interface OptimizerStateDict<Settings extends object = object> {
   /** By parameter index; parameters that were never updated have no entry. */
   state: Record<number, ParameterStateDict>;
+  /** The groups in their order. */
   paramGroups: StoredGroup<Settings>[];
 }
 
 /** `step`, the number of updates, and the rule's arrays under torch's names in camelCase, such as `expAvg`. */
-export type ParameterStateDict = Record<string, number | StoredTensor> & { step: number };
+export type ParameterStateDict = Record<string, number | StoredTensor> & {
+  /** Number of updates of the parameter. */
+  step: number;
+};
 
 /** A group's settings and the indices of its parameters, counted through all groups. */
-export type StoredGroup<Settings extends object> = Settings & { params: number[]; initialLr?: number };
+export type StoredGroup<Settings extends object> = Settings & {
+  /** Indices of the group's parameters, counted through all groups. */
+  params: number[];
+  /** Initial learning rate for schedulers, if a scheduler has set it. */
+  initialLr?: number;
+};
 
 /** A validated group: its settings, and the state of each of its parameters, if any. */
 export interface CheckedGroup<Settings extends object> {

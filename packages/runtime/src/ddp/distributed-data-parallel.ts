@@ -19,7 +19,7 @@ import { checkedBatchSize, samplesOf } from './sample-weights.ts';
 import { UnusedParameters } from './unused-parameters.ts';
 
 /** The library's own type of the model's parameters. */
-type ParameterOf<M extends DistributedModule> =
+export type ParameterOf<M extends DistributedModule> =
   ReturnType<M['namedParameters']> extends Iterable<readonly [string, infer Parameter]> ? Parameter : never;
 
 /**

@@ -1,5 +1,5 @@
 export { ParametersDivergedError, parametersDigest, verifyIdenticalParameters } from './consistency.ts';
-export { DistributedDataParallel } from './distributed-data-parallel.ts';
+export { DistributedDataParallel, type ParameterOf } from './distributed-data-parallel.ts';
 export type {
   Arrival,
   CommHook,

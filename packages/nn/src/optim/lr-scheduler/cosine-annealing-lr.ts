@@ -4,6 +4,7 @@ import { requireAtLeastZero } from '../require.ts';
 import { LRScheduler } from './lr-scheduler.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
+/** Options of {@link CosineAnnealingLR}. */
 export interface CosineAnnealingLROptions {
   /** Learning rate after `tMax` epochs. Default: 0. */
   etaMin?: number;

@@ -5,6 +5,7 @@ import { requireFraction } from '../require.ts';
 import { LRScheduler } from './lr-scheduler.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
+/** Options of {@link LinearLR}. */
 export interface LinearLROptions {
   /** Factor of the first epoch, above 0. Default: 1/3. */
   startFactor?: number;

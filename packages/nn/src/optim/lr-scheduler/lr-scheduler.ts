@@ -18,8 +18,11 @@ export type Schedule = (point: Point) => number;
 
 /** Progress of a scheduler, without its settings. */
 export interface LRSchedulerState {
+  /** The scheduler's epoch: 0 after the constructor, one more after each `step`. */
   lastEpoch: number;
+  /** Learning rate of each group before any scheduler. */
   baseLrs: number[];
+  /** Learning rate of each group at `lastEpoch`. */
   lastLr: number[];
 }
 
@@ -30,6 +33,7 @@ export interface LRSchedulerState {
  * To resume, create optimizer and scheduler as before, then load the state dicts of both: the optimizer's has the rates.
  */
 export abstract class LRScheduler {
+  /** The optimizer whose learning rates it sets. */
   readonly optimizer: Optimizer;
   readonly #schedule: Schedule;
   readonly #momentum: Schedule | undefined;
@@ -67,6 +71,7 @@ export abstract class LRScheduler {
     return [...this.#lastLr];
   }
 
+  /** Returns a copy of the progress, for `loadStateDict`. */
   stateDict(): LRSchedulerState {
     return { lastEpoch: this.#lastEpoch, baseLrs: [...this.#baseLrs], lastLr: [...this.#lastLr] };
   }

@@ -5,10 +5,13 @@ import { requireAtLeastZero, requireFraction } from '../require.ts';
 import { forEachGroup, hasMomentum, LRScheduler, type Schedule } from './lr-scheduler.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
+/** Options of {@link OneCycleLR}. Either `totalSteps`, or `epochs` and `stepsPerEpoch`, are required. */
 export interface OneCycleLROptions {
   /** Steps of the whole cycle. Default: `epochs` · `stepsPerEpoch`. */
   totalSteps?: number;
+  /** Number of epochs of the cycle. */
   epochs?: number;
+  /** Steps in an epoch. */
   stepsPerEpoch?: number;
   /** Fraction of the steps in which the rate rises. Default: 0.3. */
   pctStart?: number;

@@ -3,8 +3,11 @@ import type { Optimizer } from '../optimizer.ts';
 import { LRScheduler, requireOptimizer, type LRSchedulerState } from './lr-scheduler.ts';
 import { requireMilestones } from './multi-step-lr.ts';
 
+/** Progress of a {@link SequentialLR}, without settings. */
 export interface SequentialLRState {
+  /** Number of `step` calls. */
   lastEpoch: number;
+  /** The states of the schedulers, in their order. */
   schedulers: LRSchedulerState[];
 }
 
@@ -13,6 +16,7 @@ export interface SequentialLRState {
  * from the groups' initial rates, and so on.
  */
 export class SequentialLR {
+  /** The optimizer whose learning rates it sets. */
   readonly optimizer: Optimizer;
   readonly #schedulers: readonly LRScheduler[];
   readonly #milestones: readonly number[];
@@ -41,16 +45,19 @@ export class SequentialLR {
     this.#current().startOver();
   }
 
+  /** Advances the current scheduler to the next epoch, or starts the next scheduler at its milestone. */
   step(): void {
     this.#lastEpoch += 1;
     if (this.#milestones.includes(this.#lastEpoch)) this.#current().startOver();
     else this.#current().step();
   }
 
+  /** Learning rates set by the last `step`, one per group. */
   getLastLr(): number[] {
     return this.#current().getLastLr();
   }
 
+  /** Returns a copy of the progress, for `loadStateDict`. */
   stateDict(): SequentialLRState {
     return {
       lastEpoch: this.#lastEpoch,

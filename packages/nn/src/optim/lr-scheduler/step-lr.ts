@@ -4,6 +4,7 @@ import { requireAtLeastZero } from '../require.ts';
 import { LRScheduler } from './lr-scheduler.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 
+/** Options of {@link StepLR} and {@link MultiStepLR}. */
 export interface StepLROptions {
   /** Factor. Default: 0.1. */
   gamma?: number;
