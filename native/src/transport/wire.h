@@ -40,7 +40,7 @@ enum class ControlType : std::uint16_t {
   Status = 1,   // body: Fingerprint of the operation in which the sender waits
   Abort = 2,    // body: AbortBody, InvolvedBody × involved, text
   Leave = 3,    // no body: the sender has destroyed the group, after all ranks called destroy
-  Segment = 4,  // body: SegmentBody, with one file descriptor (SCM_RIGHTS); Unix sockets only
+  Memory = 4,   // body: PassedMemoryBody, with one file descriptor (SCM_RIGHTS); Unix sockets only
   Outside = 5,  // no body: the sender has completed the operation of its last Status
 };
 
@@ -70,10 +70,10 @@ struct InvolvedBody {
 };
 static_assert(sizeof(InvolvedBody) == 32, "wire format");
 
-struct SegmentBody {
+struct PassedMemoryBody {
   std::uint64_t bytes = 0;
 };
-static_assert(sizeof(SegmentBody) == 8, "wire format");
+static_assert(sizeof(PassedMemoryBody) == 8, "wire format");
 
 // Precedes the elements of every message on a data connection.
 struct DataHeader {

@@ -23,7 +23,7 @@ void ShmCollectives::allReduce(const Call& call, void* data) {
   const std::size_t bytes = call.fingerprint.bytes();
   if (size_ == 1) return;
 
-  const Placement placement = bytes < kInPlaceBytes ? Placement{} : segments_.placementOf(data, bytes);
+  const Placement placement = bytes < kInPlaceBytes ? Placement{} : allocations_.placementOf(data, bytes);
   const bool isEager = bytes <= kEagerBytes;
   auto* const values = static_cast<std::uint8_t*>(data);
   arena_.post(call, placement);

@@ -10,7 +10,7 @@ namespace ringrun {
 Allocation ShmCollectives::allocate(const Call& call) {
   arena_.post(call, {});
   arena_.arrive(call);
-  const std::size_t stride = Segment::strideFor(call.fingerprint.bytes());
+  const std::size_t stride = SharedAllocation::strideFor(call.fingerprint.bytes());
   const std::size_t bytes = stride * static_cast<std::size_t>(size_);
   auto memory = std::make_shared<const Mapping>(shareMemory(mesh_, arena_.team(), arena_.team()[static_cast<std::size_t>(rank_)], bytes, call));
   memory->populate(stride * static_cast<std::size_t>(rank_), stride);
@@ -18,9 +18,9 @@ Allocation ShmCollectives::allocate(const Call& call) {
   memory->populate(0, bytes);
   arena_.step(call);
 
-  Segment segment(memory, stride);
-  Allocation allocation{segment.slice(rank_), memory};
-  segments_.add(std::move(segment));
+  SharedAllocation shared(memory, stride);
+  Allocation allocation{shared.slice(rank_), memory};
+  allocations_.add(std::move(shared));
   return allocation;
 }
 

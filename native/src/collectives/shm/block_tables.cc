@@ -8,17 +8,17 @@ namespace ringrun {
 BlockTables::BlockTables(Arena& arena, int rank, int size, std::size_t elementBytes)
     : arena_(arena), rank_(rank), size_(size), elementBytes_(elementBytes), tables_(wordsPerTable() * index(size)) {}
 
-void BlockTables::publish(const Segments& segments, const Blocks& sends, const Row& row) {
+void BlockTables::publish(const SharedAllocations& allocations, const Blocks& sends, const Row& row) {
   pack(sends, nullptr);
-  if (!fitsPayload(rank_)) pack(sends, &segments);
+  if (!fitsPayload(rank_)) pack(sends, &allocations);
   std::uint64_t* const table = tables_.data() + wordsPerTable() * index(rank_);
   std::copy(row.begin(), row.end(), table + 1 + 2 * size_);
   std::memcpy(tableOf(rank_), table, tableBytes());
   if (fitsPayload(rank_)) packed_.copy(0, packed_.bytes(), arena_.payloadOf(rank_) + tableBytes());
 }
 
-// Packs the blocks, except those in one of the segments.
-void BlockTables::pack(const Blocks& sends, const Segments* segments) {
+// Packs the blocks, except those in a shared allocation.
+void BlockTables::pack(const Blocks& sends, const SharedAllocations* allocations) {
   std::uint64_t* const table = tables_.data() + wordsPerTable() * index(rank_);
   packed_ = {};
   for (int distance = 1; distance < size_; ++distance) {
@@ -26,10 +26,10 @@ void BlockTables::pack(const Blocks& sends, const Segments* segments) {
     const Block& block = sends[index(receiver)];
     const std::uint64_t bytes = block.count * elementBytes_;
     if (bytes == 0) continue;
-    Placement placement = segments == nullptr ? Placement{} : segments->placementOf(block.data, bytes);
+    Placement placement = allocations == nullptr ? Placement{} : allocations->placementOf(block.data, bytes);
     if (!placement.isRegistered()) placement.offset = packed_.add(block.data, bytes);
     table[1 + 2 * index(receiver)] = placement.offset;
-    table[2 + 2 * index(receiver)] = placement.segment;
+    table[2 + 2 * index(receiver)] = placement.allocation;
   }
   table[0] = packed_.bytes();
 }
@@ -50,12 +50,12 @@ Counts BlockTables::counts() const {
   return Counts(std::move(rows));
 }
 
-std::uint8_t* BlockTables::blockFor(int receiver, int sender, const Segments& segments) const {
+std::uint8_t* BlockTables::blockFor(int receiver, int sender, const SharedAllocations& allocations) const {
   const std::uint64_t offset = words(sender)[1 + 2 * index(receiver)];
   Placement placement;
   placement.offset = offset;
-  placement.segment = static_cast<std::uint32_t>(segmentOf(receiver, sender));
-  if (placement.isRegistered()) return segments.locate(placement, sender);
+  placement.allocation = static_cast<std::uint32_t>(allocationOf(receiver, sender));
+  if (placement.isRegistered()) return allocations.locate(placement, sender);
   return arena_.payloadOf(sender) + tableBytes() + offset;
 }
 
@@ -81,7 +81,7 @@ void BlockTables::stage(std::uint64_t begin) const {
 bool BlockTables::anyRegistered() const {
   for (int sender = 0; sender < size_; ++sender) {
     for (int receiver = 0; receiver < size_; ++receiver) {
-      if (segmentOf(receiver, sender) != 0) return true;
+      if (allocationOf(receiver, sender) != 0) return true;
     }
   }
   return false;

@@ -8,7 +8,7 @@
 #include "collectives/blocks.h"
 #include "collectives/shm/packed_blocks.h"
 #include "transport/shm/arena.h"
-#include "transport/shm/segments.h"
+#include "transport/shm/shared_allocations.h"
 
 namespace ringrun {
 
@@ -22,9 +22,9 @@ namespace ringrun {
 // The blocks in payload and staging are *packed*, those for the next rank first, so that with equal lengths
 // every rank reads from a different sender at any time. A table consists of words of 8 bytes:
 //
-//   [packed bytes] [for each rank: offset, segment] [row of lengths, see lengths.h]
+//   [packed bytes] [for each rank: offset, allocation] [row of lengths, see lengths.h]
 //
-// An offset in segment 0 is one in the packed blocks. The payload begins with the table; the packed blocks
+// An offset in allocation 0 is one in the packed blocks. The payload begins with the table; the packed blocks
 // follow if they fit. A table of more than kEagerBytes (256 ranks or more) is written to staging, which is
 // large enough for any host.
 //
@@ -34,7 +34,7 @@ class BlockTables {
   BlockTables(Arena& arena, int rank, int size, std::size_t elementBytes);
 
   // Writes this rank's table, and its packed blocks if they fit.
-  void publish(const Segments& segments, const Blocks& sends, const Row& row);
+  void publish(const SharedAllocations& allocations, const Blocks& sends, const Row& row);
 
   // True if tables fit into the payload: pieces may then be copied into staging before the arrival.
   bool fitInPayload() const { return tableBytes() <= kEagerBytes; }
@@ -45,10 +45,10 @@ class BlockTables {
   Counts counts() const;
 
   // Address of a block that is not staged.
-  std::uint8_t* blockFor(int receiver, int sender, const Segments& segments) const;
+  std::uint8_t* blockFor(int receiver, int sender, const SharedAllocations& allocations) const;
 
   // True if the block goes through staging. Known for this rank's own blocks after publish().
-  bool isStaged(int receiver, int sender) const { return segmentOf(receiver, sender) == 0 && !fitsPayload(sender); }
+  bool isStaged(int receiver, int sender) const { return allocationOf(receiver, sender) == 0 && !fitsPayload(sender); }
 
   // True if a block for `receiver` goes through the staging of any other rank.
   bool isStagedBySome(int receiver) const;
@@ -70,12 +70,12 @@ class BlockTables {
   std::size_t wordsPerTable() const { return 1 + 4 * index(size_); }
   std::size_t tableBytes() const { return wordsPerTable() * sizeof(std::uint64_t); }
   const std::uint64_t* words(int sender) const { return tables_.data() + wordsPerTable() * index(sender); }
-  std::uint64_t segmentOf(int receiver, int sender) const { return words(sender)[2 + 2 * index(receiver)]; }
+  std::uint64_t allocationOf(int receiver, int sender) const { return words(sender)[2 + 2 * index(receiver)]; }
   bool fitsPayload(int sender) const { return tableBytes() + words(sender)[0] <= kEagerBytes; }
   std::uint8_t* tableOf(int sender) const {
     return fitInPayload() ? arena_.payloadOf(sender) : arena_.stagingOf(sender);
   }
-  void pack(const Blocks& sends, const Segments* segments);
+  void pack(const Blocks& sends, const SharedAllocations* allocations);
 
   Arena& arena_;
   int rank_;

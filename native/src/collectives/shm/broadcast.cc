@@ -28,13 +28,13 @@ void ShmCollectives::broadcastFrom(int root, const Call& call, void* data) {
     return;
   }
 
-  const Placement mine = isRoot ? segments_.placementOf(data, bytes) : Placement{};
-  if (isRoot && mine.segment == 0) std::memcpy(arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
+  const Placement mine = isRoot ? allocations_.placementOf(data, bytes) : Placement{};
+  if (isRoot && mine.allocation == 0) std::memcpy(arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
   arena_.post(call, mine);
   arena_.arrive(call);
   const Placement source = arena_.postOf(root).placement;
-  if (source.segment != 0) {
-    if (!isRoot) std::memcpy(values, segments_.locate(source, root), bytes);
+  if (source.allocation != 0) {
+    if (!isRoot) std::memcpy(values, allocations_.locate(source, root), bytes);
     return arena_.step(call);
   }
   for (std::size_t begin = 0; begin < bytes; begin += kPieceBytes) {

@@ -19,7 +19,7 @@ void ShmCollectives::exchange(const Call& call, const Exchange& exchange) {
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
   BlockTables tables(arena_, rank_, size_, elementBytes);
   arena_.post(call, {});
-  tables.publish(segments_, exchange.sends, rowOf(exchange));
+  tables.publish(allocations_, exchange.sends, rowOf(exchange));
   if (tables.fitInPayload()) tables.stage(0);
   arena_.arrive(call);
   tables.readAll();
@@ -39,7 +39,7 @@ void ShmCollectives::copyUnstaged(const BlockTables& tables, const Exchange& exc
     if (sender == rank_) {
       std::memmove(incoming.data, own, incoming.count * elementBytes);
     } else if (!tables.isStaged(rank_, sender)) {
-      std::memcpy(incoming.data, tables.blockFor(rank_, sender, segments_), incoming.count * elementBytes);
+      std::memcpy(incoming.data, tables.blockFor(rank_, sender, allocations_), incoming.count * elementBytes);
     }
   }
 }

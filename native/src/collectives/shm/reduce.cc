@@ -33,7 +33,7 @@ void ShmCollectives::reduceEagerly(const Call& call, void* data) {
 // Ranks with unregistered arrays copy them into staging piece by piece.
 void ShmCollectives::reduceByShares(const Call& call, std::uint8_t* data) {
   const std::size_t bytes = call.fingerprint.bytes();
-  const Placement placement = segments_.placementOf(data, bytes);
+  const Placement placement = allocations_.placementOf(data, bytes);
   const auto stage = [&](std::size_t begin) {
     if (placement.isRegistered()) return;
     std::memcpy(arena_.stagingOf(rank_), data + begin, std::min(kPieceBytes, bytes - begin));

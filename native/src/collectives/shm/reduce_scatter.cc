@@ -19,7 +19,7 @@ void ShmCollectives::reduceScatter(const Call& call, const Blocks& inputs, const
   const std::size_t elementBytes = bytesPerElement(call.fingerprint.dtype);
   BlockTables tables(arena_, rank_, size_, elementBytes);
   arena_.post(call, {});
-  tables.publish(segments_, inputs, rowOf(inputs, rank_, output));
+  tables.publish(allocations_, inputs, rowOf(inputs, rank_, output));
   if (tables.fitInPayload()) stageInputs(tables, inputs, elementBytes, 0);
   arena_.arrive(call);
   tables.readAll();
@@ -81,7 +81,7 @@ void ShmCollectives::reduceRange(const Fingerprint& fingerprint, const BlockTabl
   if (range.length() == 0) return;
   const Slices slices = slicesOf(size_, [&](int sender) {
     if (sender == rank_) return static_cast<std::uint8_t*>(input.data) + range.begin;
-    if (!tables.isStaged(rank_, sender)) return tables.blockFor(rank_, sender, segments_) + range.begin;
+    if (!tables.isStaged(rank_, sender)) return tables.blockFor(rank_, sender, allocations_) + range.begin;
     return arena_.stagingOf(sender) + static_cast<std::size_t>(rank_) * slotBytes();
   });
   void* const result = static_cast<std::uint8_t*>(output.data) + range.begin;

@@ -52,7 +52,7 @@ void ShmCollectives::beginShares(const Call& call, const Shares& shares, const v
   const std::size_t bytes = shares.count * elementBytes;
   const auto* const values = static_cast<const std::uint8_t*>(data);
   const Range share = shares.of(rank_);
-  const Placement placement = segments_.placementOf(data, bytes);
+  const Placement placement = allocations_.placementOf(data, bytes);
   arena_.post(call, placement);
   if (!placement.isRegistered()) std::memcpy(arena_.stagingOf(rank_), values, std::min(bytes, kPieceBytes));
   arena_.arrive(call);

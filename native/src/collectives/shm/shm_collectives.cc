@@ -9,7 +9,7 @@ ShmCollectives::ShmCollectives(Connections& connections, const Call& call)
       size_(static_cast<int>(connections.directory().localRanks().size())),
       mesh_(connections.mesh()),
       arena_(mesh_, connections.directory().localRanks(), rank_, call),
-      segments_(rank_) {}
+      allocations_(rank_) {}
 
 void ShmCollectives::wakeLocalRanks() noexcept { arena_.wakeRanks(); }
 
@@ -20,7 +20,7 @@ int ShmCollectives::ranksRegistered() const {
 }
 
 std::uint8_t* ShmCollectives::registeredArrayOf(int rank) const {
-  return segments_.locate(arena_.postOf(rank).placement, rank);
+  return allocations_.locate(arena_.postOf(rank).placement, rank);
 }
 
 Range ShmCollectives::shareOf(int rank, const Fingerprint& fingerprint, std::size_t count) const {

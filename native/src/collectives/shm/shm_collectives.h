@@ -8,7 +8,7 @@
 #include "collectives/split.h"
 #include "transport/connections.h"
 #include "transport/shm/arena.h"
-#include "transport/shm/segments.h"
+#include "transport/shm/shared_allocations.h"
 
 namespace ringrun {
 
@@ -29,7 +29,7 @@ DType partialDType(DType dtype);
 
 // Collectives of the ranks of one host, identified by their index there; in a group of one host that is the
 // rank. A *share* is the range of elements that one rank reduces for all; a *piece* goes through staging at
-// once; *registered* memory is that of segments, which all ranks have mapped.
+// once; *registered* memory is that of shared allocations, which all ranks have mapped.
 class ShmCollectives : public Collectives {
  public:
   // A collective. `connections` must outlive this object. Throws Failure.
@@ -102,7 +102,7 @@ class ShmCollectives : public Collectives {
   int size_;
   ControlMesh& mesh_;
   Arena arena_;
-  Segments segments_;
+  SharedAllocations allocations_;
 };
 
 }  // namespace ringrun

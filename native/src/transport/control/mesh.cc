@@ -27,7 +27,7 @@ constexpr Milliseconds kSidesTimeout{300};
 // A rank that never waits reads its control connections at this interval, so that their buffers do not fill.
 constexpr Milliseconds kReceiveInterval{1000};
 
-// Descriptors arrive with the bytes of their message. Segments are allocated one at a time, so few are in
+// Descriptors arrive with the bytes of their message. Shared memory is passed one allocation at a time, so few are in
 // flight.
 constexpr std::size_t kMaxDescriptors = 16;
 
@@ -193,11 +193,11 @@ void ControlMesh::handle(int peer, ControlType type, const std::uint8_t* body, s
     case ControlType::Leave:
       from.state = PeerState::Left;
       return;
-    case ControlType::Segment: {
-      SegmentBody segment;
-      if (bytes != sizeof segment || from.descriptors.empty()) return;
-      std::memcpy(&segment, body, sizeof segment);
-      from.segments.push_back({std::move(from.descriptors.front()), segment.bytes});
+    case ControlType::Memory: {
+      PassedMemoryBody memory;
+      if (bytes != sizeof memory || from.descriptors.empty()) return;
+      std::memcpy(&memory, body, sizeof memory);
+      from.passedMemory.push_back({std::move(from.descriptors.front()), memory.bytes});
       from.descriptors.pop_front();
       return;
     }
@@ -304,7 +304,7 @@ void ControlMesh::operationEnded(const Call& call) noexcept {
   if (call.deadline.since() - lastReceived_ >= kReceiveInterval) receive();
 }
 
-bool ControlMesh::waitsAtLeastIn(int peer, std::uint64_t sequence) const {
+bool ControlMesh::isWaitingInOrAfter(int peer, std::uint64_t sequence) const {
   const Peer& one = peers_[peer];
   return one.isWaiting && one.status->sequence >= sequence;
 }
@@ -316,7 +316,7 @@ void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awa
   const std::vector<InvolvedRank> known = awaited();
   for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
     if (peer == rank_) continue;
-    if (!waitsAtLeastIn(peer, sequence)) {
+    if (!isWaitingInOrAfter(peer, sequence)) {
       const auto same = std::find_if(known.begin(), known.end(), [&](const InvolvedRank& one) { return one.rank == peer; });
       missing.push_back(same == known.end() ? InvolvedRank{peer, {}} : *same);
     } else if (peer < rank_) {
@@ -363,10 +363,10 @@ void ControlMesh::shutDownSending() noexcept {
   }
 }
 
-void ControlMesh::sendSegment(int fd, std::uint64_t bytes) {
-  SegmentBody body;
+void ControlMesh::passMemory(int fd, std::uint64_t bytes) {
+  PassedMemoryBody body;
   body.bytes = bytes;
-  std::vector<std::uint8_t> bytesToSend = encodeMessage(ControlType::Segment, bytesOf(body));
+  std::vector<std::uint8_t> bytesToSend = encodeMessage(ControlType::Memory, bytesOf(body));
   for (const int peer : directory_.localRanks()) {
     if (peer == rank_) continue;
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
@@ -389,12 +389,12 @@ void ControlMesh::sendSegment(int fd, std::uint64_t bytes) {
   }
 }
 
-std::optional<ControlMesh::Segment> ControlMesh::takeSegment(int peer) {
-  auto& segments = peers_[peer].segments;
-  if (segments.empty()) return std::nullopt;
-  Segment segment = std::move(segments.front());
-  segments.pop_front();
-  return segment;
+std::optional<ControlMesh::PassedMemory> ControlMesh::takePassedMemory(int peer) {
+  auto& received = peers_[peer].passedMemory;
+  if (received.empty()) return std::nullopt;
+  PassedMemory memory = std::move(received.front());
+  received.pop_front();
+  return memory;
 }
 
 }  // namespace ringrun

@@ -82,14 +82,14 @@ class ControlMesh {
   void leave() noexcept;
 
   // Sends the memory behind `fd` to every other rank of this host. Throws Failure.
-  void sendSegment(int fd, std::uint64_t bytes);
+  void passMemory(int fd, std::uint64_t bytes);
 
-  // Removes and returns the oldest segment received from `peer`, if any.
-  struct Segment {
+  // Removes and returns the oldest memory received from `peer`, if any.
+  struct PassedMemory {
     UniqueFd fd;
     std::uint64_t bytes = 0;
   };
-  std::optional<Segment> takeSegment(int peer);
+  std::optional<PassedMemory> takePassedMemory(int peer);
 
  private:
   enum class PeerState { NotConnected, Connected, Left, Failed, Disconnected };
@@ -99,7 +99,7 @@ class ControlMesh {
     PeerState state = PeerState::NotConnected;
     std::vector<std::uint8_t> inbox;  // bytes of incomplete messages
     std::deque<UniqueFd> descriptors;
-    std::deque<Segment> segments;
+    std::deque<PassedMemory> passedMemory;
     std::optional<Fingerprint> status;
     bool isWaiting = false;          // still in the operation of `status`
     std::optional<Failure> failure;  // from the perspective of this rank
@@ -114,7 +114,7 @@ class ControlMesh {
   void readMessages(int peer);
   void handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes);
   void markDisconnected(int peer, std::string how);
-  bool waitsAtLeastIn(int peer, std::uint64_t sequence) const;
+  bool isWaitingInOrAfter(int peer, std::uint64_t sequence) const;
   std::optional<Fingerprint> sideOf(int peer, const Fingerprint& mine) const;
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
   void shutDownSending() noexcept;

@@ -44,12 +44,12 @@ struct ArenaHeader {
 };
 static_assert(sizeof(ArenaHeader) == kPageBytes, "shared layout");
 
-// Location of an array. In a segment, all ranks can read and write it in place.
+// Location of an array. In a shared allocation, all ranks can read and write it in place.
 struct Placement {
-  bool isRegistered() const { return segment != 0; }
+  bool isRegistered() const { return allocation != 0; }
 
   std::uint64_t offset = 0;   // bytes from the start of the rank's slice
-  std::uint32_t segment = 0;  // number of the segment, from 1; 0: private memory
+  std::uint32_t allocation = 0;  // number of the shared allocation, from 1; 0: private memory
   std::uint32_t reserved = 0;
 };
 static_assert(sizeof(Placement) == 16, "shared layout");

@@ -38,11 +38,11 @@ std::string sharedMemoryProblem() {
 
 namespace {
 
-ControlMesh::Segment awaitSegment(ControlMesh& mesh, int from, const Call& call) {
+ControlMesh::PassedMemory awaitPassedMemory(ControlMesh& mesh, int from, const Call& call) {
   const auto since = Clock::now();
   for (;;) {
     mesh.receive();
-    if (auto segment = mesh.takeSegment(from)) return std::move(*segment);
+    if (auto received = mesh.takePassedMemory(from)) return std::move(*received);
     mesh.throwIfFailedBy(call.fingerprint.sequence);
     if (mesh.hasEnded(from)) throw mesh.endFailure(from);
     mesh.reportWait(call, Clock::now() - since, [&] { return std::vector<InvolvedRank>{{from, {}}}; });
@@ -61,16 +61,16 @@ Mapping shareMemory(ControlMesh& mesh, const Team& team, int rank, std::size_t b
   if (rank == creator) {
     const UniqueFd fd = createMemory(bytes);
     Mapping mapping = Mapping::shared(fd.get(), bytes);
-    mesh.sendSegment(fd.get(), bytes);
+    mesh.passMemory(fd.get(), bytes);
     return mapping;
   }
-  const ControlMesh::Segment segment = awaitSegment(mesh, creator, call);
-  if (segment.bytes != bytes) {
+  const ControlMesh::PassedMemory received = awaitPassedMemory(mesh, creator, call);
+  if (received.bytes != bytes) {
     throw Failure(FailureCode::System, {},
-                  "rank " + std::to_string(creator) + " passed " + std::to_string(segment.bytes) + " bytes of shared memory, expected " +
+                  "rank " + std::to_string(creator) + " passed " + std::to_string(received.bytes) + " bytes of shared memory, expected " +
                       std::to_string(bytes));
   }
-  return Mapping::shared(segment.fd.get(), bytes);
+  return Mapping::shared(received.fd.get(), bytes);
 }
 
 }  // namespace ringrun
