@@ -56,7 +56,7 @@ async function launchSingleNode(
   signals.listen(listen, over.signal);
   try {
     for (let restartCount = 0; ; restartCount += 1) {
-      const round = await settleRound(options, launcher, { restartCount, runId, store });
+      const round = await resolveRound(options, launcher, { restartCount, runId, store });
       // The signal arrived between two rounds, or before the first.
       if (endSignal) return exitCodeOf(endSignal);
       workers = launcher.start(round);
@@ -93,13 +93,13 @@ function reportRound(
   return { exitCode: rootCause.exitCode };
 }
 
-async function settleRound(
+async function resolveRound(
   options: LaunchOptions,
   { processesPerNode }: WorkerLauncher,
   { restartCount, runId, store }: { restartCount: number; runId: string; store: StoreServer },
 ): Promise<Round> {
   // After the store has bound its port, so that the two differ.
-  const masterPort = await settleMasterPort(options.masterPort);
+  const masterPort = await resolveMasterPort(options.masterPort);
   return {
     runId,
     restartCount,
@@ -112,7 +112,7 @@ async function settleRound(
   };
 }
 
-async function settleMasterPort(given: number | undefined): Promise<number> {
+async function resolveMasterPort(given: number | undefined): Promise<number> {
   if (given === undefined) return findFreePort();
   await requireFreePort(given);
   return given;

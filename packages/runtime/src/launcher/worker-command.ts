@@ -50,7 +50,7 @@ export function workerArguments(
   cpus: number,
 ): string[] {
   const imports = [
-    preload('worker'),
+    preload('worker-setup'),
     ...(preloads.ownPackages ? [preload('own-packages')] : []),
     ...(preloads.typescript ? [new URL('../typescript/register.js', import.meta.url).href] : []),
   ];

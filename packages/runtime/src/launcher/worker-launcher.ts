@@ -61,7 +61,7 @@ export class WorkerLauncher {
     };
     refuseTooMany(node.processesPerNode, readLimits(executable.kind));
     refuseUnknownRanks(options.logs, node.processesPerNode);
-    const commandOf = await settleCommand(options, executable, node);
+    const commandOf = await resolveCommand(options, executable, node);
     return new WorkerLauncher(options, executable, node, commandOf);
   }
 
@@ -164,7 +164,7 @@ export class WorkerLauncher {
 }
 
 /** Returns the command of each worker, by local rank. */
-async function settleCommand(
+async function resolveCommand(
   { numaBinding }: LaunchOptions,
   executable: Executable,
   node: Pick<JobSettings, 'processesPerNode' | 'usableCpus'>,

@@ -40,8 +40,8 @@ test.each([
   ['auto', 8, 0, 8],
   ['cpu', 8, 2, 8],
   ['gpu', 8, 2, 2],
-] as const)('%s on a node with %d CPUs and %d GPUs: %d processes', (asked, cpus, gpus, expected) => {
-  expect(countProcesses(asked, cpus, gpus)).toBe(expected);
+] as const)('%s on a node with %d CPUs and %d GPUs: %d processes', (requested, cpus, gpus, expected) => {
+  expect(countProcesses(requested, cpus, gpus)).toBe(expected);
 });
 
 test('refuses gpu on a node without GPUs and names the files and variables checked', () => {

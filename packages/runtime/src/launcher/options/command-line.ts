@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { LaunchError } from '../launch-error.ts';
-import { collectAsked, misspeltVariables } from './asked.ts';
-import type { Asked } from './asked.ts';
+import { collectOptions, misspeltVariables } from './requested-options.ts';
+import type { RequestedOptions } from './requested-options.ts';
 import { launchCommand, refuseForeign } from './command.ts';
 import type { LaunchOptions } from './launch-options.ts';
-import { settleNodes } from './nodes.ts';
+import { resolveNodes } from './nodes.ts';
 import type { Program } from './program.ts';
 import { noStreams } from './streams-by-rank.ts';
 
@@ -30,48 +30,51 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     refuseForeign(command, option);
   };
   command.parse(withDashes(argv, command, see), { from: 'user' });
-  const asked = collectAsked(command, env);
-  const { warnings, ...placement } = settleNodes(asked, env);
+  const requested = collectOptions(command, env);
+  const { warnings, ...placement } = resolveNodes(requested, env);
   const options: LaunchOptions = {
-    program: settleProgram(command, asked),
+    program: resolveProgram(command, requested),
     ...placement,
-    runId: asked.rdzvId?.value,
-    standalone: asked.standalone?.value ?? false,
-    localAddress: asked.localAddr?.value,
-    maxRestarts: asked.maxRestarts?.value ?? 0,
-    monitorIntervalMs: asked.monitorInterval?.value ?? 100,
-    role: asked.role?.value ?? 'default',
-    logs: settleLogs(asked),
-    signalsToHandle: [...new Set([...endingSignals, ...(asked.signalsToHandle?.value ?? [])])],
-    gracePeriodMs: asked.gracePeriod?.value ?? 30_000,
-    numaBinding: asked.numaBinding?.value,
+    runId: requested.rdzvId?.value,
+    standalone: requested.standalone?.value ?? false,
+    localAddress: requested.localAddr?.value,
+    maxRestarts: requested.maxRestarts?.value ?? 0,
+    monitorIntervalMs: requested.monitorInterval?.value ?? 100,
+    role: requested.role?.value ?? 'default',
+    logs: resolveLogs(requested),
+    signalsToHandle: [...new Set([...endingSignals, ...(requested.signalsToHandle?.value ?? [])])],
+    gracePeriodMs: requested.gracePeriod?.value ?? 30_000,
+    numaBinding: requested.numaBinding?.value,
   };
-  return { options, warnings: [...warnings, ...warningsOnLogs(asked), ...misspeltVariables(command, env)] };
+  return {
+    options,
+    warnings: [...warnings, ...warningsOnLogs(requested), ...misspeltVariables(command, env)],
+  };
 }
 
-function settleProgram(command: Command, asked: Asked): Program {
+function resolveProgram(command: Command, requested: RequestedOptions): Program {
   const [name, ...args] = command.args;
-  const isModule = asked.module?.value === true;
-  const direct = [asked.noNode, asked.noPython].find((one) => one?.value === true);
+  const isModule = requested.module?.value === true;
+  const direct = [requested.noNode, requested.noPython].find((one) => one?.value === true);
   if (isModule && direct) {
     throw new LaunchError(
       2,
-      `${asked.module.from} and ${direct.from} contradict each other: the first runs the entry point of a package, the second any program. Remove one.`,
+      `${requested.module.from} and ${direct.from} contradict each other: the first runs the entry point of a package, the second any program. Remove one.`,
     );
   }
   return { kind: isModule ? 'module' : direct ? 'program' : 'script', name, arguments: args };
 }
 
-function settleLogs(asked: Asked): LaunchOptions['logs'] {
+function resolveLogs(requested: RequestedOptions): LaunchOptions['logs'] {
   return {
-    directory: asked.logDir?.value,
-    redirects: asked.redirects?.value ?? noStreams,
-    tee: asked.tee?.value ?? noStreams,
-    filter: asked.localRanksFilter?.value,
+    directory: requested.logDir?.value,
+    redirects: requested.redirects?.value ?? noStreams,
+    tee: requested.tee?.value ?? noStreams,
+    filter: requested.localRanksFilter?.value,
   };
 }
 
-function warningsOnLogs({ logDir, redirects, tee }: Asked): string[] {
+function warningsOnLogs({ logDir, redirects, tee }: RequestedOptions): string[] {
   if (!logDir || redirects || tee) return [];
   return [`${logDir.from} is set, but no output is written to files. Add --redirects 3 or --tee 3.`];
 }

@@ -1,5 +1,5 @@
 import { LaunchError } from '../launch-error.ts';
-import type { Asked } from './asked.ts';
+import type { RequestedOptions } from './requested-options.ts';
 import type { LaunchOptions, NodeRange, ProcessesPerNode } from './launch-options.ts';
 import { readOperator } from './operator-environment.ts';
 import type { OperatorEnvironment } from './operator-environment.ts';
@@ -20,17 +20,17 @@ const oneNode: NodeRange = { min: 1, max: 1 };
  *
  * @throws LaunchError that names both settings if two contradict each other.
  */
-export function settleNodes(asked: Asked, env: NodeJS.ProcessEnv): Placement {
-  const processesPerNode = settleProcesses(asked);
-  const standalone = asked.standalone?.value === true;
+export function resolveNodes(requested: RequestedOptions, env: NodeJS.ProcessEnv): Placement {
+  const processesPerNode = resolveProcesses(requested);
+  const standalone = requested.standalone?.value === true;
   refuseSecondWorld(env, standalone);
-  if (standalone) return standaloneNode(asked, processesPerNode);
+  if (standalone) return standaloneNode(requested, processesPerNode);
   const operator = readOperator(env);
-  const nodes = settleCount(asked, operator, processesPerNode);
-  const backend = settleBackend(asked, nodes);
-  const { nodeRank, warnings } = settleRank(asked, operator, { nodes, backend, processesPerNode });
-  const endpoints = settleEndpoints(asked, operator, nodes);
-  const config = asked.rdzvConf?.value ?? defaultRendezvousConfig;
+  const nodes = resolveCount(requested, operator, processesPerNode);
+  const backend = resolveBackend(requested, nodes);
+  const { nodeRank, warnings } = resolveRank(requested, operator, { nodes, backend, processesPerNode });
+  const endpoints = resolveEndpoints(requested, operator, nodes);
+  const config = requested.rdzvConf?.value ?? defaultRendezvousConfig;
   return {
     nodes,
     processesPerNode,
@@ -42,7 +42,7 @@ export function settleNodes(asked: Asked, env: NodeJS.ProcessEnv): Placement {
   };
 }
 
-function settleProcesses({ nproc, nprocPerNode }: Asked): ProcessesPerNode {
+function resolveProcesses({ nproc, nprocPerNode }: RequestedOptions): ProcessesPerNode {
   if (nproc && nprocPerNode?.byFlag && nproc.value !== nprocPerNode.value) {
     throw new LaunchError(
       2,
@@ -64,8 +64,8 @@ function refuseSecondWorld(env: NodeJS.ProcessEnv, standalone: boolean): void {
   );
 }
 
-function standaloneNode(asked: Asked, processesPerNode: ProcessesPerNode): Placement {
-  const { standalone, nnodes } = asked;
+function standaloneNode(requested: RequestedOptions, processesPerNode: ProcessesPerNode): Placement {
+  const { standalone, nnodes } = requested;
   // For experiments inside a pod: the flag --standalone overrides the operator's PET_NNODES.
   const isOverruled = standalone!.byFlag && nnodes?.byFlag === false;
   if (nnodes && nnodes.value.max > 1 && !isOverruled) {
@@ -78,12 +78,12 @@ function standaloneNode(asked: Asked, processesPerNode: ProcessesPerNode): Place
     nodes: oneNode,
     processesPerNode,
     nodeRank: 0,
-    masterAddress: asked.masterAddr?.byFlag ? asked.masterAddr.value : undefined,
-    masterPort: asked.masterPort?.byFlag ? asked.masterPort.value : undefined,
+    masterAddress: requested.masterAddr?.byFlag ? requested.masterAddr.value : undefined,
+    masterPort: requested.masterPort?.byFlag ? requested.masterPort.value : undefined,
     rendezvous: {
       backend: 'c10d',
       endpoint: undefined,
-      config: asked.rdzvConf?.value ?? defaultRendezvousConfig,
+      config: requested.rdzvConf?.value ?? defaultRendezvousConfig,
     },
     warnings: [],
   };
@@ -93,10 +93,14 @@ function standaloneNode(asked: Asked, processesPerNode: ProcessesPerNode): Place
  * --nnodes, PET_NNODES or WORLD_SIZE. WORLD_SIZE is nodes × processes per node (`auto` counts as 1) in a PyTorchJob,
  * and the number of nodes under older operators.
  */
-function settleCount(asked: Asked, operator: OperatorEnvironment, processes: ProcessesPerNode): NodeRange {
-  if (asked.nnodes) {
-    if (!asked.nnodes.byFlag) checkWorldSize(asked, operator, processes);
-    return asked.nnodes.value;
+function resolveCount(
+  requested: RequestedOptions,
+  operator: OperatorEnvironment,
+  processes: ProcessesPerNode,
+): NodeRange {
+  if (requested.nnodes) {
+    if (!requested.nnodes.byFlag) checkWorldSize(requested, operator, processes);
+    return requested.nnodes.value;
   }
   const { rank, worldSize } = operator;
   if (rank === undefined && worldSize === undefined) return oneNode;
@@ -117,7 +121,7 @@ function settleCount(asked: Asked, operator: OperatorEnvironment, processes: Pro
 
 /** Detects a mistake in a manifest. Only variables are compared with each other: flags override them. */
 function checkWorldSize(
-  { nnodes, nprocPerNode }: Asked,
+  { nnodes, nprocPerNode }: RequestedOptions,
   { worldSize }: OperatorEnvironment,
   processes: ProcessesPerNode,
 ): void {
@@ -140,7 +144,10 @@ function countedAs(processes: ProcessesPerNode): number {
   return typeof processes === 'number' ? processes : 1;
 }
 
-function settleBackend({ rdzvBackend }: Asked, { min, max }: NodeRange): RendezvousOptions['backend'] {
+function resolveBackend(
+  { rdzvBackend }: RequestedOptions,
+  { min, max }: NodeRange,
+): RendezvousOptions['backend'] {
   const backend = rdzvBackend?.value ?? 'static';
   if (backend === 'c10d' || min === max) return backend;
   throw new LaunchError(
@@ -149,22 +156,22 @@ function settleBackend({ rdzvBackend }: Asked, { min, max }: NodeRange): Rendezv
   );
 }
 
-interface Settled {
+interface ResolvedNodes {
   nodes: NodeRange;
   backend: RendezvousOptions['backend'];
   processesPerNode: ProcessesPerNode;
 }
 
 /** With c10d, --node-rank is ignored, as under torchrun: the rendezvous assigns the ranks. */
-function settleRank(
-  asked: Asked,
+function resolveRank(
+  requested: RequestedOptions,
   operator: OperatorEnvironment,
-  settled: Settled,
+  resolved: ResolvedNodes,
 ): { nodeRank: number | undefined; warnings: string[] } {
-  const { nodes, backend } = settled;
+  const { nodes, backend } = resolved;
   if (backend === 'c10d') return { nodeRank: nodes.max === 1 ? 0 : undefined, warnings: [] };
-  if (asked.nodeRank?.byFlag === false) checkRank(asked, operator, settled);
-  const given = asked.nodeRank ?? rankOf(operator);
+  if (requested.nodeRank?.byFlag === false) checkRank(requested, operator, resolved);
+  const given = requested.nodeRank ?? rankOf(operator);
   const nodeRank = given?.value ?? 0;
   if (nodeRank >= nodes.max) {
     throw new LaunchError(
@@ -174,7 +181,7 @@ function settleRank(
         : `${given!.from}: expected a rank from 0 to ${nodes.max - 1} in a job of ${nodes.max} nodes, got ${nodeRank}.`,
     );
   }
-  return { nodeRank, warnings: given?.byFlag ? [] : warningsOnRank(operator, nodeRank, settled) };
+  return { nodeRank, warnings: given?.byFlag ? [] : warningsOnRank(operator, nodeRank, resolved) };
 }
 
 function rankOf({ rank }: OperatorEnvironment) {
@@ -182,7 +189,11 @@ function rankOf({ rank }: OperatorEnvironment) {
 }
 
 /** A PyTorchJob sets RANK and PET_NODE_RANK to the same number; other tools set RANK to the node's first worker. */
-function checkRank({ nodeRank }: Asked, { rank }: OperatorEnvironment, { processesPerNode }: Settled): void {
+function checkRank(
+  { nodeRank }: RequestedOptions,
+  { rank }: OperatorEnvironment,
+  { processesPerNode }: ResolvedNodes,
+): void {
   const { value, from } = nodeRank!;
   if (rank === undefined || rank === value || rank === value * countedAs(processesPerNode)) return;
   throw new LaunchError(
@@ -195,7 +206,7 @@ function checkRank({ nodeRank }: Asked, { rank }: OperatorEnvironment, { process
 function warningsOnRank(
   { rank }: OperatorEnvironment,
   nodeRank: number,
-  { nodes, processesPerNode }: Settled,
+  { nodes, processesPerNode }: ResolvedNodes,
 ): string[] {
   if (rank === undefined || nodes.max === 1 || processesPerNode === 1) return [];
   const processes = typeof processesPerNode === 'number' ? `${processesPerNode} processes` : 'processes';
@@ -204,11 +215,15 @@ function warningsOnRank(
   ];
 }
 
-type Meeting = Pick<Placement, 'masterAddress' | 'masterPort'> & Pick<RendezvousOptions, 'endpoint'>;
+type Endpoints = Pick<Placement, 'masterAddress' | 'masterPort'> & Pick<RendezvousOptions, 'endpoint'>;
 
 /** For one node, an operator's MASTER_ADDR and MASTER_PORT are ignored: loopback and a free port always work. */
-function settleEndpoints(asked: Asked, operator: OperatorEnvironment, { max }: NodeRange): Meeting {
-  const { masterAddr, masterPort: port, rdzvEndpoint } = asked;
+function resolveEndpoints(
+  requested: RequestedOptions,
+  operator: OperatorEnvironment,
+  { max }: NodeRange,
+): Endpoints {
+  const { masterAddr, masterPort: port, rdzvEndpoint } = requested;
   if (max === 1) {
     return {
       masterAddress: masterAddr?.byFlag ? masterAddr.value : undefined,

@@ -44,7 +44,7 @@ export interface Given<T> {
 }
 
 /** The options that the command line sets, and those that only the environment sets. */
-export type Asked = { readonly [Name in keyof Values]?: Given<Values[Name]> };
+export type RequestedOptions = { readonly [Name in keyof Values]?: Given<Values[Name]> };
 
 /**
  * Collects the options of `command`, which is parsed already, and of the environment. An empty variable counts as
@@ -52,7 +52,7 @@ export type Asked = { readonly [Name in keyof Values]?: Given<Values[Name]> };
  *
  * @throws LaunchError if a variable has a value that its option does not accept.
  */
-export function collectAsked(command: Command, env: NodeJS.ProcessEnv): Asked {
+export function collectOptions(command: Command, env: NodeJS.ProcessEnv): RequestedOptions {
   const given = command.options.map(
     (option) => [camelCased(nameOf(option)), find(command, option, env)] as const,
   );
