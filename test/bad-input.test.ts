@@ -3,16 +3,17 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
 import type { Command } from './support/command.ts';
-import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 const mostLines = 24;
 const mostSeconds = 15;
-const joinScript = 'test/fixtures/join.js';
+const joinScript = builtScript('fixtures/join');
 const mnistScript = 'packages/examples-mnist/train.ts';
 
 /** Resolves with the stderr of `command` after checking that it ended as with a user mistake. */
@@ -104,7 +105,7 @@ describe('a folder that the system refuses to create with ENOENT (/proc/x)', () 
   const [place, limitMs] = ['/proc/ringrun/x', 20_000];
 
   test('is an error of every writer, and so is a FileStore behind a dangling link', async () => {
-    const args = ['test/fixtures/unusable-folders.js', place, temporaryFolder()];
+    const args = [builtScript('bad-input.script'), place, temporaryFolder()];
     const { stdout, timedOut } = await node(args, { limitMs }).ended;
     expect({ stdout: stdout.replaceAll(/: ENOENT: .*/g, ': ENOENT'), timedOut }).toEqual({
       stdout: expect.stringMatching(

@@ -8,12 +8,13 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startRelay } from '../packages/runtime/test/support/relay.ts';
 import { credentials, startS3, startS3In } from '../packages/runtime/test/support/s3.ts';
+import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
 import { isFull, ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios('test/fixtures/checkpoints.js', temporaryFolder());
+const scenarios = new Scenarios(builtScript('fixtures/checkpoints'), temporaryFolder());
 
 const mebibyte = 2 ** 20;
 const canMount =
@@ -211,7 +212,7 @@ describe('storage slower than the timeout of a collective', () => {
     for (const found of await scenarios.run(2, 'resume', { env: { ...env, TIMEOUT_MS: 2500 } }))
       expect(found).toEqual({ failure: { message: 'none' }, step: 1, value: 1 });
     const folder = temporaryFolder();
-    const args = ['--nproc', '2', 'test/fixtures/checkpoints.js', 'dieWhileReading', folder];
+    const args = ['--nproc', '2', builtScript('fixtures/checkpoints'), 'dieWhileReading', folder];
     await launch(args, { env }).ended;
     const { failure, ms } = JSON.parse(readFileSync(join(folder, '1.json'), 'utf8')) as {
       failure: Failure;
@@ -254,7 +255,7 @@ describe('folders that exist on one host only', () => {
       '2',
       '--max-restarts',
       '1',
-      'test/fixtures/checkpoints.js',
+      builtScript('fixtures/checkpoints'),
       'saveAndRestart',
       results,
     ];
@@ -274,11 +275,11 @@ describe('folders that exist on one host only', () => {
 
 test('a second job cannot save to the same folder while the first one runs', async () => {
   const env = { DIR: temporaryFolder() };
-  const first = node(['test/fixtures/ends-while-saving.js', 'stays'], {
+  const first = node([builtScript('checkpoint-failures.script'), 'stays'], {
     env: { ...env, RINGRUN_RUN_ID: 'job-7' },
   });
   await first.sees(/saved/);
-  const second = () => node(['test/fixtures/ends-while-saving.js', 'exits'], { env }).ended;
+  const second = () => node([builtScript('checkpoint-failures.script'), 'exits'], { env }).ended;
   const refused = await second();
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain('ERR_CHECKPOINT_IN_USE');
@@ -298,7 +299,7 @@ test('a second job cannot save to the same folder while the first one runs', asy
 });
 
 describe('a process that ends while it writes a checkpoint', () => {
-  const script = 'test/fixtures/ends-while-saving.js';
+  const script = builtScript('checkpoint-failures.script');
 
   /** A bucket that delays each of three files; `written` lists those that it has confirmed. */
   async function bucketThatTakes(delayMs: number) {

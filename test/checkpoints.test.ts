@@ -2,11 +2,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as ort from 'onnxruntime-node';
+import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
+import { largestDifference } from './support/largest-difference.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios('test/fixtures/checkpoints.js', temporaryFolder());
+const scenarios = new Scenarios(builtScript('fixtures/checkpoints'), temporaryFolder());
 
 test('a checkpoint restores the state at the time of the save, per rank where it is per rank', async () => {
   const dir = join(temporaryFolder(), 'only', 'rank 0');
@@ -103,7 +105,7 @@ test('invalid arguments are refused on every rank, and the next save works', asy
     place:
       "ERR_INVALID_ARGUMENT: openStorage: expected a folder's path or s3://bucket/prefix, got 'gs://bucket'",
     file: 'ERR_INVALID_ARGUMENT: Checkpointer: dir: expected a folder, got the file /',
-    belowFile: '/test/fixtures/checkpoints.js is a file. Use a folder',
+    belowFile: '/test/dist/fixtures/checkpoints.js is a file. Use a folder',
     step: 'ERR_CHECKPOINT_NOT_WRITTEN: Checkpointer.save: rank 0: Checkpointer.save: step',
     ranksDiffer: 'ERR_CHECKPOINT_RANKS_DIFFER: ',
     unsavable: 'values.callback is a function, which a checkpoint cannot hold',
@@ -166,10 +168,7 @@ test('a model loaded from a checkpoint computes the same outputs after export', 
     const images = Float32Array.from({ length: batch * 36 }, (_, i) => Math.cos(i * batch));
     const { scores } = await session.run({ images: new ort.Tensor('float32', images, [batch, 1, 6, 6]) });
     expect(scores.dims).toEqual([batch, 4]);
-    const furthest = [...(scores.data as Float32Array)].map((score, i) =>
-      Math.abs(score - answers[batch][i]),
-    );
-    expect(Math.max(...furthest)).toBeLessThan(1e-5);
+    expect(largestDifference([...(scores.data as Float32Array)], answers[batch])).toBeLessThan(1e-5);
     expect(answers[batch].some((score) => Math.abs(score) > 0.01)).toBe(true);
   }
 });
@@ -183,7 +182,7 @@ test('a program that ends during a save completes the checkpoint first', async (
 
 test('an unreported failure sets the exit code', async () => {
   const env = { DIR: '/proc/checkpoints' };
-  const args = ['--nproc', '2', 'test/fixtures/checkpoints.js', 'saveAndEnd', temporaryFolder()];
+  const args = ['--nproc', '2', builtScript('fixtures/checkpoints'), 'saveAndEnd', temporaryFolder()];
   const { code, stderr, left } = await launch(args, { env }).ended;
   expect({ code, left }).toEqual({ code: 1, left: [] });
   expect(stderr).toContain('the checkpoint of step 1 was not written to /proc/checkpoints: writing /proc/');

@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
+import { largestDifference } from './support/largest-difference.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios('test/fixtures/ddp-hooks.js', temporaryFolder());
-
-function furthest(a: readonly number[], b: readonly number[]): number {
-  expect(a).toHaveLength(b.length);
-  return Math.max(...a.map((value, i) => Math.abs(value - b[i])));
-}
+const scenarios = new Scenarios(builtScript('ddp-hooks.script'), temporaryFolder());
 
 function largest(values: readonly number[]): number {
   return Math.max(...values.map(Math.abs));
@@ -34,13 +31,13 @@ test.each(ways(['tcp'], ['shm']))(
       ['fp16', 2 ** -11],
       ['bf16', 2 ** -8],
     ] as const) {
-      expect(furthest(by[name], exact)).toBeLessThanOrEqual(2 * 4 * unit);
-      expect(furthest(by[name], exact)).toBeGreaterThan(unit / 16);
+      expect(largestDifference(by[name], exact)).toBeLessThanOrEqual(2 * 4 * unit);
+      expect(largestDifference(by[name], exact)).toBeGreaterThan(unit / 16);
     }
     expect(by.fp16ManyBuckets).toEqual(by.fp16);
     // Two directions represent a gradient of rank 2 exactly, up to rounding.
     for (const gradients of [by.rank2, by.rank2ManyBuckets]) {
-      expect(furthest(gradients, exact)).toBeLessThan(1e-5 * scale);
+      expect(largestDifference(gradients, exact)).toBeLessThan(1e-5 * scale);
       expect(gradients).not.toEqual(exact);
     }
   },
@@ -59,13 +56,13 @@ test('powerSgd: error feedback adds the lost directions in later steps; first st
   expect(found[1]).toEqual(found[0]);
   const { exact, withFeedback, coldWithFeedback, without, late } = found[0];
   const scale = largest(exact);
-  expect(furthest(without, exact)).toBeGreaterThan(0.1 * scale);
+  expect(largestDifference(without, exact)).toBeGreaterThan(0.1 * scale);
   // The remaining error after 64 steps is a few gradients, independent of the number of steps.
   for (const mean of [withFeedback, coldWithFeedback]) {
-    expect(furthest(mean, exact)).toBeLessThan((6 / 64) * scale);
+    expect(largestDifference(mean, exact)).toBeLessThan((6 / 64) * scale);
   }
   expect(late.slice(0, 2)).toEqual([exact, exact]);
-  expect(furthest(late[2], exact)).toBeGreaterThan(0.1 * scale);
+  expect(largestDifference(late[2], exact)).toBeGreaterThan(0.1 * scale);
 });
 
 test('synchronous hooks return the same result as asynchronous ones', async () => {

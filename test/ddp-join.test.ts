@@ -1,19 +1,16 @@
 import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { isFull, ways } from './support/extent.ts';
+import { largestDifference } from './support/largest-difference.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios('test/fixtures/ddp-join.js', temporaryFolder());
+const scenarios = new Scenarios(builtScript('ddp-join.script'), temporaryFolder());
 
 interface Epoch {
   said: string;
   values: number[];
   digest: string;
-}
-
-function furthest(a: readonly number[], b: readonly number[]): number {
-  expect(a).toHaveLength(b.length);
-  return Math.max(...a.map((value, i) => Math.abs(value - b[i])));
 }
 
 /** Expects bit-identical parameters on all ranks after each epoch. */
@@ -33,9 +30,9 @@ test.each(ways(['tcp'], ['shm']))(
     expectAgreement(found);
     for (const [epoch, { said, values }] of found[0].entries()) {
       expect(said).toBe(`epoch ${epoch}`);
-      expect(furthest(values, one[epoch])).toBeLessThan(1e-5);
+      expect(largestDifference(values, one[epoch])).toBeLessThan(1e-5);
     }
-    expect(furthest(one[1], one[0])).toBeGreaterThan(0.01);
+    expect(largestDifference(one[1], one[0])).toBeGreaterThan(0.01);
   },
 );
 
@@ -51,8 +48,8 @@ test('without follow, a join leaves parameters equal but not momenta', async () 
   const found = await scenarios.run<Epoch[]>(4, 'withoutFollow');
   expectAgreement(found);
   const one = await alone();
-  expect(furthest(found[3][0].values, one[0])).toBeLessThan(1e-5);
-  expect(furthest(found[3][1].values, one[1])).toBeGreaterThan(1e-3);
+  expect(largestDifference(found[3][0].values, one[0])).toBeLessThan(1e-5);
+  expect(largestDifference(found[3][1].values, one[1])).toBeGreaterThan(1e-3);
 });
 
 test.runIf(isFull)(
@@ -69,7 +66,7 @@ test.runIf(isFull)(
     })) {
       expectAgreement(found.map((ways) => ways[way]));
       const last = found[0][way].length - 1;
-      expect(furthest(found[0][way][last].values, one[last])).toBeLessThan(tolerance);
+      expect(largestDifference(found[0][way][last].values, one[last])).toBeLessThan(tolerance);
     }
   },
 );

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
+import { largestDifference } from './support/largest-difference.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios('test/fixtures/ddp.js', temporaryFolder());
+const scenarios = new Scenarios(builtScript('ddp.script'), temporaryFolder());
 
 function ranks<Result>(
   size: number,
@@ -11,11 +13,6 @@ function ranks<Result>(
   options?: { transport?: string; stderr?: unknown },
 ): Promise<Result[]> {
   return scenarios.run(size, scenario, options);
-}
-
-function furthest(a: readonly number[], b: readonly number[]): number {
-  expect(a).toHaveLength(b.length);
-  return Math.max(...a.map((value, i) => Math.abs(value - b[i])));
 }
 
 interface BeforeAndAfter {
@@ -26,7 +23,7 @@ interface BeforeAndAfter {
 test('ranks initialized differently have the parameters of rank 0 after wrapping', async () => {
   const found = await ranks<BeforeAndAfter>(3, 'wrap');
   const [zero, ...others] = found;
-  for (const other of others) expect(furthest(other.before, zero.before)).toBeGreaterThan(0.01);
+  for (const other of others) expect(largestDifference(other.before, zero.before)).toBeGreaterThan(0.01);
   for (const { after } of found) expect(after).toEqual(zero.before);
 });
 

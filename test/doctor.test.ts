@@ -6,8 +6,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fakeGpuLibraries } from '../packages/collectives/test/nccl/fake-gpu.ts';
-import type { CommandOptions } from './support/command.ts';
+import { builtScript } from './support/built-script.ts';
 import { node } from './support/command.ts';
+import type { CommandOptions } from './support/command.ts';
 import { findingsOf, words } from './support/doctor.ts';
 import { repository } from './support/environment.ts';
 import { start } from './support/start.ts';
@@ -199,7 +200,7 @@ describe('a port', () => {
     const place = { MASTER_ADDR: '127.0.0.1', WORLD_SIZE: 2 };
     const env = { ...place, MASTER_PORT: 29_517, OMP_NUM_THREADS: 1 };
     const ranks = [0, 1].map((RANK) =>
-      node(['test/fixtures/endless-sums.js', '20000'], { env: { ...env, RANK } }),
+      node([builtScript('fixtures/endless-sums'), '20000'], { env: { ...env, RANK } }),
     );
     await Promise.all(ranks.map((rank) => rank.sees(/adds up/)));
     const findings = await doctor([], { env });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import type { Command } from './support/command.ts';
 import { firstMnist } from './support/first-mnist.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
@@ -86,7 +87,7 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
   test('a node cut off from the store stops its workers before the others restart without it', async () => {
     using network = connectHosts(2);
     const [first, second] = network.hosts.map((host) =>
-      startAgent(network, host, ['test/fixtures/works.js']),
+      startAgent(network, host, [builtScript('elastic.script')]),
     );
     await Promise.all([first, second].map((agent) => agent.sees(/rank \d of 2 works/)));
     network.hosts[1].cutLink();
@@ -99,9 +100,9 @@ describe.skipIf(problem)(`elastic jobs${problem ? `: skipped, ${problem}` : ''}`
 
   test('a loopback address is refused if another node would receive it', async () => {
     using network = connectHosts(2);
-    const first = startAgent(network, network.hosts[0], ['test/fixtures/works.js']);
+    const first = startAgent(network, network.hosts[0], [builtScript('elastic.script')]);
     await first.sees(/round 1 starts/);
-    const options = ['--local-addr', '127.0.0.1', 'test/fixtures/works.js'];
+    const options = ['--local-addr', '127.0.0.1', builtScript('elastic.script')];
     const { code, stderr } = await startAgent(network, network.hosts[1], options).ended;
     const why =
       /node host1 \(pid \d+\) cannot join: the address of node host1 .* is 127\.0\.0\.1, .* Use an endpoint .*--local-addr/;

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
 import { ways } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -8,10 +9,10 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 const results = temporaryFolder();
 const size = 4;
 
-/** Results of 4 ranks in a scenario of fixtures/groups.js, by rank. */
+/** Results of 4 ranks in a scenario of groups.script.ts, by rank. */
 async function ranks(scenario: string, transport = 'shm'): Promise<Record<string, unknown>[]> {
   const folder = mkdtempSync(join(results, `${scenario}-`));
-  const args = ['--nproc', String(size), 'test/fixtures/groups.js', scenario, folder];
+  const args = ['--nproc', String(size), builtScript('groups.script'), scenario, folder];
   const ended = await launch(args, { env: { RINGRUN_TRANSPORT: transport } }).ended;
   expect(ended).toMatchObject({ code: 0, timedOut: false, left: [] });
   return Array.from({ length: size }, (_, rank) => {

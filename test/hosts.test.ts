@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
 import { startOnHosts } from './support/ranks-on-hosts.ts';
@@ -50,7 +51,7 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
       const bytes = 4 * 2_000_003;
       using network = connectHosts(count);
       const reports = await reportsOf<Report>(
-        startOnHosts(network, { perHost, args: ['traffic.js', bytes] }),
+        startOnHosts(network, { perHost, args: [builtScript('hosts-traffic.script'), bytes] }),
       );
       for (const { transport: used, plain, registered, broadcast } of reports) {
         expect(used).toBe(transport);
@@ -70,7 +71,10 @@ describe.skipIf(problem)(`hosts as network namespaces${problem ? `: skipped, ${p
     test.runIf(measures)('keep a link of 1 Gbit/s busy to 90% with an all-reduce of 64 MB', async () => {
       const [bytes, bitsPerSecond] = [64e6, 1e9];
       using network = connectHosts(count, { bitsPerSecond });
-      const ranks = startOnHosts(network, { perHost, args: ['link-use.js', bytes, 5] });
+      const ranks = startOnHosts(network, {
+        perHost,
+        args: [builtScript('hosts-link-use.script'), bytes, 5],
+      });
       const [seconds] = await reportsOf<number[]>(ranks);
       const median = seconds.toSorted((a, b) => a - b)[2];
       const fraction = (2 * bytes * (count - 1)) / count / (bitsPerSecond / 8) / median;

@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
-import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 
 const mostSeconds = 5;
 // Enough for some seconds of training after the first line of progress.
@@ -44,7 +45,7 @@ describe.each(transports)('kill -9 without a launcher, over %s', (transport) => 
         MASTER_PORT: await freePort(),
         RINGRUN_TRANSPORT: transport,
       };
-      const ranks = [0, 1].map((rank) => node(['test/fixtures/endless.js'], { env: { ...env, RANK: rank } }));
+      const ranks = [0, 1].map((rank) => node([builtScript('kill.script')], { env: { ...env, RANK: rank } }));
       await Promise.all(ranks.map((rank) => rank.sees(/^rank \d trains$/m)));
       const killedAt = performance.now();
       process.kill(ranks[victim].pid, 'SIGKILL');

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import ts from 'typescript';
+import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
 import type { Ended } from './support/command.ts';
 import { repository } from './support/environment.ts';
@@ -73,7 +74,8 @@ test('runs a TypeScript script in any folder, with imports of ringrun, @ringrun/
 test('the package binary ringrun is the same command', async () => {
   const binary = join(repository, 'node_modules/.bin/ringrun');
   expect(existsSync(binary), `${binary}, which pnpm install makes`).toBe(true);
-  const { stdout, ...ended } = await start(binary, ['--nproc-per-node', '2', 'test/fixtures/join.js']).ended;
+  const { stdout, ...ended } = await start(binary, ['--nproc-per-node', '2', builtScript('fixtures/join')])
+    .ended;
   expect(withoutWaiting(ended)).toEqual(endedWell);
   expect(stdout.split('\n').sort()).toEqual(['', 'rank 0 of 2: sum 3', 'rank 1 of 2: sum 3']);
 });

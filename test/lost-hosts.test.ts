@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
@@ -13,7 +14,7 @@ async function startWorking(
   network: Network,
   { timeoutMs, ...job }: Omit<Job, 'args'> & { timeoutMs: number },
 ): Promise<RankOnHost[]> {
-  const ranks = startOnHosts(network, { ...job, args: ['endless-sums.js', timeoutMs] });
+  const ranks = startOnHosts(network, { ...job, args: [builtScript('fixtures/endless-sums'), timeoutMs] });
   await Promise.all(ranks.map(({ command }) => command.sees(/^rank \d adds up$/m)));
   return ranks;
 }

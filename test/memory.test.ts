@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { isFull } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios('test/fixtures/memory.js', temporaryFolder());
+const scenarios = new Scenarios(builtScript('memory.script'), temporaryFolder());
 
 /** A leak of 1 kB per step would be 4 MB. */
 const most = 3 * 2 ** 20;

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { fakeGpuLibraries } from '../packages/collectives/test/nccl/fake-gpu.ts';
+import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
-import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { isFull, ways } from './support/extent.ts';
 import { freePort } from './support/free-port.ts';
 import { Scenarios } from './support/scenarios.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 /** NVIDIA's libraries on a GPU (scripts/gpu-check.sh), otherwise fakes. */
@@ -19,7 +20,7 @@ function named(variables: readonly string[]): Record<string, string> {
   );
 }
 
-const scenarios = new Scenarios('test/fixtures/nccl.js', temporaryFolder());
+const scenarios = new Scenarios(builtScript('nccl.script'), temporaryFolder());
 
 test('all groups of a process run on its GPU, and collectives accept GPU tensors', async () => {
   const found = await scenarios.run(size, 'groups', { env: libraries });

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { launch, node } from './support/command.ts';
 import type { CommandOptions } from './support/command.ts';
 import { freePort } from './support/free-port.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
 
-const script = 'test/fixtures/join.js';
+const script = builtScript('fixtures/join');
 
 test('an environment in which WORLD_SIZE contradicts the nodes is refused at once', async () => {
   const env: CommandOptions['env'] = {

@@ -22,10 +22,7 @@ describe.skipIf(problem)(
     // 25 MB take 0.2 s each way, about as long as the backward pass.
     async function measure(...options: [batch: number, rounds: number, holdUntilSent?: number]) {
       using network = connectHosts(2, { bitsPerSecond: 1e9 });
-      const ranks = startOnHosts(network, {
-        perHost: 1,
-        args: ['overlap.js', ...options.filter((option) => option !== undefined)],
-      });
+      const ranks = startOnHosts(network, { perHost: 1, args: ['test/fixtures/overlap.js', ...options] });
       const ends = await Promise.all(ranks.map(({ command }) => command.ended));
       return ends.map(withoutWaiting).map(({ stdout, ...ended }) => {
         expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
 import { ways } from './support/extent.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -17,7 +18,7 @@ describe('the losses of 50 steps on two ranks equal those of PyTorch DDP', () =>
     ['cifar/Adam', 'cifar/AdamW'],
   );
   test('that were trained', async () => {
-    const { ended } = launch(['--nproc', '2', 'test/fixtures/parity.js', folder, ...trainings]);
+    const { ended } = launch(['--nproc', '2', builtScript('parity.script'), folder, ...trainings]);
     expect(withoutWaiting(await ended)).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
   });
 

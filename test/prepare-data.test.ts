@@ -5,16 +5,17 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { deadMirror } from '../packages/runtime/test/support/mirror.ts';
 import { loadMnist } from '../packages/runtime/src/data/datasets/mnist/load-mnist.ts';
+import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
-import { withoutWaiting } from './support/without-waiting.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
+import { withoutWaiting } from './support/without-waiting.ts';
 
 const results = temporaryFolder();
 
 /** The results of three ranks of one host, and their stderr. */
 async function prepare(cache: string, { mirror = '', synthetic = false } = {}) {
   const folder = mkdtempSync(join(results, 'prepare-'));
-  const args = ['--nproc', '3', 'test/fixtures/prepare-data.js', 'prepare', folder];
+  const args = ['--nproc', '3', builtScript('prepare-data.script'), 'prepare', folder];
   const ended = await launch(args, {
     env: { XDG_CACHE_HOME: cache, RINGRUN_MNIST_MIRRORS: mirror, SYNTHETIC: synthetic ? '1' : '' },
   }).ended;

@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Trace, TraceEvent } from '../packages/runtime/src/profiler/trace.ts';
+import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -9,7 +10,7 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 type Complete = TraceEvent & { ph: 'X'; args?: Record<string, number> };
 
 const folder = temporaryFolder();
-const scenarios = new Scenarios('test/fixtures/profile.js', folder);
+const scenarios = new Scenarios(builtScript('profile.script'), folder);
 
 const looked = new Set<string>();
 

@@ -2,10 +2,11 @@ import { mkdirSync, readFileSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
 import type { Command } from './support/command.ts';
-import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
+import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
 
@@ -59,10 +60,12 @@ test(
 );
 
 function training(results: string, ...place: string[]): Command {
-  const script = 'test/fixtures/resumed-training.js';
-  return launch(['--nproc', String(ranks.length), script, data, String(steps), results, ...place], {
-    limitMs,
-  });
+  return launch(
+    ['--nproc', String(ranks.length), builtScript('resume.script'), data, String(steps), results, ...place],
+    {
+      limitMs,
+    },
+  );
 }
 
 /** Waits for some milliseconds after one of the next steps of a random rank. */

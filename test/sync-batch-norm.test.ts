@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { expectClose } from '../packages/nn/test/numeric.ts';
 import { expectSummary, type Summary } from '../packages/nn/test/summary.ts';
+import { builtScript } from './support/built-script.ts';
 import { ways } from './support/extent.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios('test/fixtures/sync-batch-norm.js', temporaryFolder());
+const scenarios = new Scenarios(builtScript('sync-batch-norm.script'), temporaryFolder());
 
 /** PyTorch's BatchNorm on the concatenated batches of all ranks, from test/golden/operators.py. */
 interface GoldenCase {

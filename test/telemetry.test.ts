@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { node } from './support/command.ts';
 import type { CommandOptions } from './support/command.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -10,7 +11,7 @@ const env: CommandOptions['env'] = { HOME: home, XDG_CACHE_HOME: '', CI: '' };
 
 test('onnxruntime sends no telemetry and writes nothing to the home folder', async () => {
   const [step, doctor] = await Promise.all([
-    node(['test/fixtures/one-step.js'], { env }).ended,
+    node([builtScript('telemetry.script')], { env }).ended,
     node(['launch', 'doctor'], { env }).ended,
   ]);
   expect(step).toMatchObject({ code: 0, stdout: '0 2\n', stderr: '' });
@@ -19,6 +20,6 @@ test('onnxruntime sends no telemetry and writes nothing to the home folder', asy
 });
 
 test('an empty ORT_DISABLE_TELEMETRY enables telemetry', async () => {
-  await node(['test/fixtures/one-step.js'], { env: { ...env, ORT_DISABLE_TELEMETRY: '' } }).ended;
+  await node([builtScript('telemetry.script')], { env: { ...env, ORT_DISABLE_TELEMETRY: '' } }).ended;
   expect(readdirSync(home)).toEqual(['.cache']);
 });

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
+import { largestDifference } from './support/largest-difference.ts';
 import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const scenarios = new Scenarios('test/fixtures/tfjs.js', temporaryFolder());
+const scenarios = new Scenarios(builtScript('tfjs.script'), temporaryFolder());
 
 /** tf's line from every process, and ringrun's from rank 0. */
 const tfBanner = /\n=+\nHi, looks like you are running TensorFlow\.js in Node\.js\. [^\n]*\n=+\n/g;
@@ -24,13 +26,7 @@ function ranks<Result>(size: number, scenario: string, stderr = stderrOf('')): P
   return scenarios.run(size, scenario, { stderr });
 }
 
-function furthest(a: readonly number[][], b: readonly number[][]): number {
-  const [first, second] = [a.flat(), b.flat()];
-  expect(first).toHaveLength(second.length);
-  return Math.max(...first.map((value, i) => Math.abs(value - second[i])));
-}
-
-type ByOptimizer = Record<'sgd' | 'momentum' | 'adam', number[][]>;
+type ByOptimizer = Record<'sgd' | 'momentum' | 'adam', number[]>;
 
 /** Result of tf alone in one process with 16 samples a step; set by the first test. */
 let alone: ByOptimizer;
@@ -51,10 +47,10 @@ describe('20 steps of model.fit', () => {
 
   test('on two ranks × batch 8 match one process × batch 16, with SGD, momentum and Adam', () => {
     for (const name of ['sgd', 'momentum', 'adam'] as const) {
-      expect(furthest(found[0][name], alone[name]), name).toBeLessThan(1e-5);
+      expect(largestDifference(found[0][name], alone[name]), name).toBeLessThan(1e-5);
     }
     // They moved, each to other values.
-    expect(furthest(alone.sgd, alone.adam)).toBeGreaterThan(0.01);
+    expect(largestDifference(alone.sgd, alone.adam)).toBeGreaterThan(0.01);
   });
 });
 
@@ -62,8 +58,8 @@ interface Training {
   device: string;
   waysToTrain: { before: string; digests: Record<string, string>; distinct: number };
   tensors: number[];
-  accumulation: { values: number[][]; applied: number; of: number };
-  fp16: { fp16: number[][]; exact: number[][] };
+  accumulation: { values: number[]; applied: number; of: number };
+  fp16: { fp16: number[]; exact: number[] };
   runningMeans: { found: number[][]; digest: string };
   inTurns: number[];
   appliedDirectly: Record<'by name' | 'list', number[]>;
@@ -102,7 +98,7 @@ describe('two ranks', () => {
 
   test('that apply every second step match training with twice the batch', () => {
     for (const { accumulation } of found) {
-      expect(furthest(accumulation.values, alone.adam)).toBeLessThan(1e-5);
+      expect(largestDifference(accumulation.values, alone.adam)).toBeLessThan(1e-5);
       // 40 steps; the first and every second one change nothing.
       expect(accumulation).toMatchObject({ applied: 20, of: 40 });
     }
@@ -111,8 +107,8 @@ describe('two ranks', () => {
   test('with the float16 hook stay close to float32 and bit-identical to each other', () => {
     const { fp16, exact } = found[0].fp16;
     expect(found[1].fp16.fp16).toEqual(fp16);
-    expect(furthest(fp16, exact)).toBeLessThan(1e-2);
-    expect(furthest(fp16, exact)).toBeGreaterThan(1e-7);
+    expect(largestDifference(fp16, exact)).toBeLessThan(1e-2);
+    expect(largestDifference(fp16, exact)).toBeGreaterThan(1e-7);
   });
 
   test('have the running means of rank 0 after each step', () => {

@@ -5,7 +5,7 @@ import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
 import { python, torchProblem } from './support/torch-problem.ts';
 
-const script = 'test/fixtures/torch_ddp.py';
+const script = 'test/torch-scripts.script.py';
 const problem = torchProblem();
 const runOn = (processes: number) => ['--no-node', '--nproc-per-node', String(processes), python, script];
 const run = runOn(2);

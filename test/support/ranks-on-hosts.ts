@@ -9,7 +9,7 @@ export interface RankOnHost {
 
 export interface Job {
   perHost: number;
-  /** A script of fixtures/, and its arguments. */
+  /** A script and its arguments. */
   args: readonly (string | number)[];
   /** Default: 29500. */
   masterPort?: number;
@@ -27,7 +27,7 @@ export function startOnHosts({ hosts }: Network, { perHost, args, masterPort = 2
   return hosts
     .flatMap((host) => new Array<Host>(perHost).fill(host))
     .map((host, rank) => {
-      const command = host.node([`test/fixtures/${script}`, ...rest], { env: { ...env, RANK: rank } });
+      const command = host.node([script, ...rest], { env: { ...env, RANK: rank } });
       return { rank, host, command };
     });
 }

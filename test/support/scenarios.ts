@@ -14,7 +14,7 @@ export interface ScenarioOptions {
   env?: Readonly<Record<string, string | number>>;
 }
 
-/** Runs the scenarios of a script of fixtures/ that ends with `runScenario`, and reads the results of its ranks. */
+/** Runs the scenarios of a script that ends with `runScenario`, and reads the results of its ranks. */
 export class Scenarios {
   readonly #script: string;
   readonly #results: string;

@@ -2,12 +2,13 @@ import type { Ended } from './command.ts';
 
 const lines = [
   /^ringrun: rank \d+: waiting for ranks? [\d, -]+ to join, at the store at \S+ \(\d+ s of .*\)\n/gm,
+  /^ringrun: rank \d+: waiting for the store at \S+: .*\(\d+ s of .*\)\n/gm,
   /^ringrun: rank \d+: waiting in .* for rank \d+ \(host .*\(\d+ s of .*\)\n/gm,
 ];
 
 /**
- * Removes lines about waiting: for ranks that are still starting, after 2 s, or for a rank that is more than 5 s late
- * in an operation. Both occur on busy machines.
+ * Removes lines about waiting: for the store or for ranks that are still starting, after 2 s, or for a rank that is more
+ * than 5 s late in an operation. All occur on busy machines.
  */
 export function withoutWaiting<End extends Pick<Ended, 'stderr'>>(ended: End): End {
   return { ...ended, stderr: lines.reduce((text, line) => text.replace(line, ''), ended.stderr) };
