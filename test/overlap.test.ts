@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
 import { hostsProblem } from './support/hosts-problem.ts';
 import { connectHosts } from './support/hosts.ts';
 import { startOnHosts } from './support/ranks-on-hosts.ts';
@@ -20,9 +21,9 @@ describe.skipIf(problem)(
   `25 MB of gradients on a link of 1 Gbit/s${problem ? `: skipped, ${problem}` : ''}`,
   () => {
     // 25 MB take 0.2 s each way, about as long as the backward pass.
-    async function measure(...options: [batch: number, rounds: number, holdUntilSent?: number]) {
+    async function measure(...options: readonly number[]) {
       using network = connectHosts(2, { bitsPerSecond: 1e9 });
-      const ranks = startOnHosts(network, { perHost: 1, args: ['test/fixtures/overlap.js', ...options] });
+      const ranks = startOnHosts(network, { perHost: 1, args: [builtScript('overlap.script'), ...options] });
       const ends = await Promise.all(ranks.map(({ command }) => command.ended));
       return ends.map(withoutWaiting).map(({ stdout, ...ended }) => {
         expect(ended).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
