@@ -22,7 +22,7 @@ function firstFailure(seeds: number, isMeant: RegExp, step = nextStep, from = 0)
 }
 
 test(
-  `${count} schedules of joins, deaths, delays and lost messages: one leader a round, no rank given twice, and an end`,
+  `${count} schedules of failures: one leader per round, unique ranks, and every job ends`,
   () => {
     expect(firstFailure(count, /.*/)).toBeUndefined();
   },

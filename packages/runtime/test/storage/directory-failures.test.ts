@@ -39,7 +39,7 @@ test.runIf(canMount)('a read-only volume', async () => {
   await expect(write).rejects.toMatchObject({ code: 'ERR_STORAGE_READ_ONLY' });
 });
 
-test('a folder that is another user’s', async () => {
+test('a folder of another user', async () => {
   const folder = join(temporaryFolder(), 'closed');
   mkdirSync(folder);
   chmodSync(folder, 0);

@@ -24,8 +24,8 @@ async function failureOf(act: Promise<unknown>): Promise<Error & { code: string;
   return outcome as Error & { code: string; problem: string };
 }
 
-describe('says what is wrong and how to mend it:', () => {
-  test('credentials that the service does not know', async () => {
+describe('the error states the cause and a fix for', () => {
+  test('unknown credentials', async () => {
     const { port } = await serverWithObject();
     useS3(port, { AWS_ACCESS_KEY_ID: 'somebody' });
     const storage = openStorage('s3://data/a');
@@ -37,7 +37,7 @@ describe('says what is wrong and how to mend it:', () => {
     }
   });
 
-  test('no credentials', async () => {
+  test('missing credentials', async () => {
     const { port } = await serverWithObject();
     useS3(port, { AWS_ACCESS_KEY_ID: undefined, HOME: '/nowhere' });
     const { code, message } = await failureOf(openStorage('s3://data/a').read('x'));
@@ -45,7 +45,7 @@ describe('says what is wrong and how to mend it:', () => {
     expect(message).toContain('Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
   });
 
-  test('a bucket that is not there', async () => {
+  test('a missing bucket', async () => {
     useS3((await startS3('data')).port);
     const storage = openStorage('s3://date/a');
     for (const act of [() => storage.read('x'), () => storage.list(), () => storage.write('y', object)]) {
@@ -55,7 +55,7 @@ describe('says what is wrong and how to mend it:', () => {
     }
   });
 
-  test('an endpoint where nobody listens', async () => {
+  test('an endpoint without a server', async () => {
     const server = await startS3('data');
     await server.kill();
     useS3(server.port);
@@ -75,7 +75,7 @@ describe('says what is wrong and how to mend it:', () => {
     expect(message).toContain(`reading s3://data/x at ${endpoint}: wrong endpoint (`);
   });
 
-  test('an endpoint that is another kind of server', async () => {
+  test('a server that is not S3', async () => {
     const web = createServer((_, response) => response.writeHead(404).end('<html>'));
     await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
@@ -89,15 +89,15 @@ describe('says what is wrong and how to mend it:', () => {
   });
 });
 
-describe('an object whose connection breaks in the middle', () => {
-  test('is read to its end over another one', async () => {
+describe('an object whose connection breaks halfway', () => {
+  test('is read to its end over another connection', async () => {
     const { port } = await serverWithObject();
     const cut = { limit: 1_000_000, then: (client: Socket) => void client.destroy() };
     useS3(await startRelay(port, cut));
     expect(Buffer.compare(await openStorage('s3://data/a').read('x'), object)).toBe(0);
   });
 
-  test('because the server was killed is an error that says so', async () => {
+  test('is an error with the cause if the server was killed', async () => {
     const server = await serverWithObject();
     const relayPort = await startRelay(server.port, { limit: 1_000_000, then: () => void server.kill() });
     useS3(relayPort);
@@ -110,7 +110,7 @@ describe('an object whose connection breaks in the middle', () => {
     );
   });
 
-  test('because the server fell silent is an error in bounded time', async () => {
+  test('is an error within a limit if the server stops answering', async () => {
     const { port } = await serverWithObject();
     useS3(await startRelay(port, { limit: 1_000_000, then: (_, upstream) => void upstream.pause() }));
     const storage = new S3Storage({ bucket: 'data', prefix: 'a', patienceMs: 300 });
@@ -118,7 +118,7 @@ describe('an object whose connection breaks in the middle', () => {
   });
 });
 
-test('a write that breaks off leaves what was there', async () => {
+test('a write that fails keeps the previous object', async () => {
   const server = await serverWithObject();
   const relayPort = await startRelay(server.port, { limit: 1000, then: (client) => void client.destroy() });
   useS3(relayPort);

@@ -43,7 +43,7 @@ const inParts = (prefix: string): Kind => [
 const kinds = ways([inFolder, inParts('job/7')], [inBucket, inParts('')]);
 
 describe.each(kinds)('%s', (_, open) => {
-  test('gives back what was written, instead of what was there', async () => {
+  test('reads what was written last', async () => {
     const storage = await open();
     for (const length of [0, 1, 11 * 2 ** 20 + 3, 1000]) {
       await storage.write('step-1/rank 0+ä.bin', bytesOf(length));
@@ -51,7 +51,7 @@ describe.each(kinds)('%s', (_, open) => {
     }
   });
 
-  test('lists names and sizes below a prefix, in order', async () => {
+  test('lists names and sizes with a prefix, sorted', async () => {
     const storage = await open();
     expect(await storage.list()).toEqual([]);
     for (const [length, name] of ['b', 'a/2', 'a/1/x', 'a-1', 'ab'].entries())
@@ -63,7 +63,7 @@ describe.each(kinds)('%s', (_, open) => {
     expect(await storage.list('a/2')).toEqual([{ name: 'a/2', bytes: 1 }]);
   });
 
-  test('deletes, also what is not there', async () => {
+  test('deletes files, and accepts missing ones', async () => {
     const storage = await open();
     await storage.write('a/b', bytesOf(3));
     await storage.delete('a/b');
@@ -77,7 +77,7 @@ describe.each(kinds)('%s', (_, open) => {
     await expect(storage.read('a/b')).rejects.toThrow(`reading ${storage.location}/a/b`);
   });
 
-  test('deletes a folder, and nothing beside it', async () => {
+  test('deletes a folder and nothing else', async () => {
     const storage = await open();
     for (const name of ['a/1', 'a/b/2', 'ab', 'b/a/1']) await storage.write(name, bytesOf(2));
     await storage.deleteFolder('a');
@@ -85,7 +85,7 @@ describe.each(kinds)('%s', (_, open) => {
     expect((await storage.list()).map(({ name }) => name)).toEqual(['ab', 'b/a/1']);
   });
 
-  test('names stay below its place', async () => {
+  test('rejects names outside of its location', async () => {
     const storage = await open();
     for (const name of ['', '/etc/passwd', '../up', 'a/../../b', 'a//b', 'a/', './a', 'a\0']) {
       await expect(storage.read(name)).rejects.toThrow(InvalidArgumentError);
@@ -96,7 +96,7 @@ describe.each(kinds)('%s', (_, open) => {
   });
 });
 
-test('writes of one name in a folder at once leave one of them whole', async () => {
+test('concurrent writes of one name leave one of them complete', async () => {
   const storage = openStorage(temporaryFolder());
   const versions = Array.from({ length: 4 }, (_, salt) => bytesOf(2 ** 20, salt));
   await Promise.all(versions.map((bytes) => storage.write('same', bytes)));
@@ -105,7 +105,7 @@ test('writes of one name in a folder at once leave one of them whole', async () 
   expect(await storage.list()).toEqual([{ name: 'same', bytes: 2 ** 20 }]);
 });
 
-test('what a crash has left half written in a folder is not listed, nor a link to nothing, and nothing else is left', async () => {
+test('does not list partial files of a crash or dangling links, and leaves none of its own', async () => {
   const folder = temporaryFolder();
   const storage = openStorage(folder);
   writeFileSync(join(folder, 'model.123-abcd.part'), 'half');
@@ -115,7 +115,7 @@ test('what a crash has left half written in a folder is not listed, nor a link t
   expect(readdirSync(folder).sort()).toEqual(['link', 'model', 'model.123-abcd.part']);
 });
 
-test('with a folder goes what a crash has left half written in it', async () => {
+test('deleting a folder deletes its partial files of a crash', async () => {
   const folder = temporaryFolder();
   const storage = openStorage(folder);
   await storage.write('step-1/model', bytesOf(1));
@@ -124,12 +124,12 @@ test('with a folder goes what a crash has left half written in it', async () => 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test.each(['', 'http://host/x', 'gs://bucket', 's3://', 's3:///'])('%j is no location', (location) => {
+test.each(['', 'http://host/x', 'gs://bucket', 's3://', 's3:///'])('rejects %j as a location', (location) => {
   expect(() => openStorage(location)).toThrow(InvalidArgumentError);
   expect(() => openStorage(location)).toThrow(`got '${location}'`);
 });
 
-test('an error is one of ringrun’s, with the system’s as its cause', async () => {
+test('throws a RingrunError with the system’s error as its cause', async () => {
   const error: unknown = await openStorage('/nowhere')
     .read('x')
     .catch((caught: unknown) => caught);

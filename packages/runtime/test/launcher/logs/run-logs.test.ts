@@ -130,7 +130,7 @@ test('refuses a folder that cannot be created before any worker starts', async (
 });
 
 test(
-  "a blocked console blocks neither worker nor launcher, and the launcher's memory stays constant",
+  "a blocked console blocks no process, and the launcher's memory stays constant",
   { timeout: 60_000 },
   async () => {
     const megabytes = 48;
