@@ -21,6 +21,7 @@ import { recordReached } from './unlisted-parameters.ts';
 import { enqueue, type Operation } from './operation-queue.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
 
+/** Options of {@link Tensor.backward}. */
 export interface BackwardOptions {
   /**
    * If true, throws if the loss or a gradient is NaN or infinite, and names the operator that produced it

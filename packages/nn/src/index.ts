@@ -9,6 +9,7 @@ export { programCache } from './compiler/program-cache.ts';
 export type { ArrayOf, DType, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors.ts';
 export * as F from './functional/index.ts';
+export type { GradientReceiver } from './graph/operators.ts';
 export { noGrad } from './no-grad.ts';
 export * as nn from './nn/index.ts';
 export { exportOnnx, type Exportable, type ExportInput, type ExportOptions } from './onnx/export.ts';

@@ -26,14 +26,20 @@ import { input, number } from './ops/source.ts';
  * computed. The exceptions are numbers that are known: the loss of a backward pass, what `item` has returned, and what is computed from these.
  */
 export class Tensor {
-  /** The value in the graph that this tensor stands for. */
+  /**
+   * The value in the graph that this tensor stands for.
+   *
+   * @internal
+   */
   readonly value: Value;
   #backwardCalled = false;
 
+  /** @internal */
   constructor(value: Value) {
     this.value = asRecorded(value);
   }
 
+  /** Element type. */
   get dtype(): DType {
     return this.value.dtype;
   }
@@ -53,6 +59,7 @@ export class Tensor {
     );
   }
 
+  /** Length of each dimension; [] for a single number. */
   get shape(): readonly number[] {
     return this.value.shape;
   }
@@ -67,10 +74,12 @@ export class Tensor {
     return new Tensor(elementwise.add(this.value, valueOf(other)));
   }
 
+  /** Difference, elementwise; shapes broadcast. */
   sub(other: Tensor | number): Tensor {
     return new Tensor(elementwise.sub(this.value, valueOf(other)));
   }
 
+  /** Product, elementwise; shapes broadcast. */
   mul(other: Tensor | number): Tensor {
     return new Tensor(elementwise.mul(this.value, valueOf(other)));
   }
@@ -80,22 +89,27 @@ export class Tensor {
     return new Tensor(elementwise.div(this.value, valueOf(other)));
   }
 
+  /** −x, elementwise. */
   neg(): Tensor {
     return new Tensor(elementwise.neg(this.value));
   }
 
+  /** eˣ, elementwise. */
   exp(): Tensor {
     return new Tensor(elementwise.exp(this.value));
   }
 
+  /** Natural logarithm, elementwise. */
   log(): Tensor {
     return new Tensor(elementwise.log(this.value));
   }
 
+  /** max(x, 0), elementwise. */
   relu(): Tensor {
     return new Tensor(elementwise.relu(this.value));
   }
 
+  /** Square root, elementwise. */
   sqrt(): Tensor {
     return new Tensor(elementwise.sqrt(this.value));
   }
@@ -105,10 +119,12 @@ export class Tensor {
     return new Tensor(functions.pow(this.value, exponent));
   }
 
+  /** |x|, elementwise. */
   abs(): Tensor {
     return new Tensor(functions.abs(this.value));
   }
 
+  /** Hyperbolic tangent, elementwise. */
   tanh(): Tensor {
     return new Tensor(functions.tanh(this.value));
   }
@@ -158,6 +174,7 @@ export class Tensor {
     return new Tensor(reduceSum(this.value, allIfNone(axes), keepdims));
   }
 
+  /** Mean over `axes`, as those of `sum` (torch.mean). */
   mean(axes?: readonly number[], keepdims = false): Tensor {
     return new Tensor(reduceMean(this.value, allIfNone(axes), keepdims));
   }

@@ -98,6 +98,7 @@ export const programCache = {
   get maxSize(): number {
     return maxSize;
   },
+  /** @throws ArgumentError if it is not an integer of at least 1 */
   set maxSize(size: number) {
     if (!Number.isInteger(size) || size < 1) {
       throw new ArgumentError(

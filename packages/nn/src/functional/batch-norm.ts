@@ -12,6 +12,7 @@ import { Tensor } from '../tensor.ts';
 import type { NormalizationOptions } from './normalization.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link batchNorm}. */
 export interface BatchNormOptions extends NormalizationOptions {
   /** If true, normalizes by the batch's statistics and updates the running ones. Default: false. */
   training?: boolean;

@@ -15,6 +15,7 @@ import {
 } from './state-dict.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
+/** Options of {@link Module.loadStateDict}. */
 export interface LoadStateDictOptions {
   /** Whether every key must be there, and no other. Default: true. */
   strict?: boolean;
@@ -86,6 +87,7 @@ export abstract class Module implements DistributedModule {
     );
   }
 
+  /** The modules that are properties of this module (torch.nn.Module.children): `namedChildren` without the names. */
   *children(): Generator<Module> {
     for (const [, child] of this.namedChildren()) yield child;
   }

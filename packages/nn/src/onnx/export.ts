@@ -40,8 +40,16 @@ export interface ExportOptions {
 
 /** A module, or a wrapper with a `module`, such as DistributedDataParallel. */
 export type Exportable =
-  | (Module & { forward(...inputs: never[]): unknown })
-  | { readonly module: Exportable; readonly forward: unknown };
+  | (Module & {
+      /** Computes the outputs: a Tensor, an array of Tensors, or an object of Tensors. */
+      forward(...inputs: never[]): unknown;
+    })
+  | {
+      /** The module that is exported. */
+      readonly module: Exportable;
+      /** Not called: the wrapped module's `forward` is. */
+      readonly forward: unknown;
+    };
 
 /**
  * Exports a model for inference as an ONNX file with opset 20 (torch.onnx.export). Returns the file's bytes.

@@ -42,7 +42,10 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   readonly #updates = new Map<string, FusedUpdate>();
   #released = false;
 
-  /** @param defaults a value for every setting, for groups without their own */
+  /**
+   * @param defaults a value for every setting, for groups without their own
+   * @internal
+   */
   constructor(rule: Rule<Settings>, parameters: OptimizerParameters<Settings>, defaults: Settings) {
     this.#rule = rule;
     this.defaults = structuredClone(defaults);

@@ -3,6 +3,7 @@ import type { Parameter } from '../../parameter.ts';
 import { requireOptions, type OptionNames } from '../../require-options.ts';
 import { requireNothingPending } from '../../operation-queue.ts';
 
+/** Options of {@link clipGradNorm}. */
 export interface ClipGradNormOptions {
   /** p of the norm (Σ|g|ᵖ)^(1/p), above 0; Infinity: the largest |g|. Default: 2. */
   normType?: number;
