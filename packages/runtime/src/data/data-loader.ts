@@ -21,7 +21,7 @@ export interface DataLoaderOptions<Sample, Batch> {
   batchSize?: number;
   /** Visit the samples in a random order, a new one in each epoch. Default: false. */
   shuffle?: boolean;
-  /** Which samples to visit, in which order, instead of `shuffle`; a DistributedSampler when several ranks share the dataset. */
+  /** Selects and orders the samples, instead of `shuffle`. Use a DistributedSampler if ranks share the dataset. */
   sampler?: Sampler;
   /** Drop the last batch if it is smaller than the others. Default: false. */
   dropLast?: boolean;
@@ -34,19 +34,21 @@ export interface DataLoaderOptions<Sample, Batch> {
   /** Batches that each worker loads ahead; only with `numWorkers`. Default: 2. */
   prefetchFactor?: number;
   /**
-   * Make each batch in the memory of an earlier one. Default: false, so each batch may be kept. torch has no such option. Batches of images
-   * then leave nothing to the garbage collector, and a loop that does not keep them loses nothing.
+   * Create each batch in the memory of an earlier one, which leaves no garbage. Default: false: batches may be
+   * kept. torch has no such option.
    *
-   * The arrays of a batch hold it until the next batch is asked for, which a `for` loop does at the end of its body: then they are emptied (their length is 0), so that what
-   * still uses them fails instead of seeing another batch. All batches in `[...loader]` are empty. A loop that is left, by `break` or an error, keeps its last batch.
+   * The arrays of a batch are valid until the next batch is requested, at the end of the loop's body. Then their
+   * length is 0, so later uses fail instead of reading another batch. All batches in `[...loader]` are empty. A
+   * loop that ends early (`break` or an error) keeps its last batch.
    *
-   * It holds for what `defaultCollate` makes, for arrays that the dataset's `atAll` makes in the `memory` that it is given, and for those that a `collateFn` makes in its own; other
-   * arrays, and whatever is no typed array, may be kept.
+   * Reused are the arrays of `defaultCollate`, and those that the dataset's `atAll` or `collateFn` allocates in
+   * its `memory`. Other values may be kept.
    */
   reuseMemory?: boolean;
   /**
-   * Makes one batch of `batchSize` samples, or fewer in the last batch. Default: `defaultCollate`. Worker threads run `defaultCollate` themselves; a
-   * function of yours runs in the loop's thread, on copies of the workers' samples. `memory` is given with `reuseMemory`.
+   * Creates one batch of `batchSize` samples, or fewer in the last batch. Default: `defaultCollate`, which runs in
+   * the worker threads. Other functions run in the loop's thread, on copies of the workers' samples. `memory` is
+   * undefined without `reuseMemory`.
    */
   collateFn?: (samples: Sample[], memory?: BatchMemory) => Batch;
 }
@@ -65,23 +67,25 @@ const optionNames: OptionNames<DataLoaderOptions<unknown, unknown>> = {
 };
 
 /**
- * The batches of a dataset (torch.utils.data.DataLoader): each iteration is one epoch. A batch has memory of its own and may be kept, unless `reuseMemory` is given.
+ * The batches of a dataset (torch.utils.data.DataLoader). Each iteration is one epoch. Without `reuseMemory`, a
+ * batch has its own memory and may be kept.
  *
- * `for await (const batch of loader)` lets timers, signals and connections be served between batches. `for (const batch of loader)` runs without a pause, and only
- * without worker threads.
+ * `for await (const batch of loader)` yields to the event loop between batches. `for (const batch of loader)` does
+ * not, and requires `numWorkers: 0`.
  *
- * With `numWorkers` batches come from worker threads, in the same order and with the same contents. The dataset must be one that threads can have: those of ringrun, or one
- * of `datasetFromModule`. The threads end with the loop, however it ends (with `persistentWorkers` only when it breaks off). What fails in one is a `DataLoaderWorkerError` in the loop, with the thread's stack.
+ * With `numWorkers`, threads create the same batches in the same order. The dataset must have `forWorkers`, as
+ * ringrun's datasets and those of `datasetFromModule` do. The threads end with the loop (with `persistentWorkers`
+ * only if it ends early). The loop throws a `DataLoaderWorkerError` with the thread's stack if one fails.
  *
- * What `defaultCollate` makes of a field has the element type that it has in the loader's first batch. A batch where it is another one, such as a first one with a
- * fraction among targets that were integers, is an `InvalidArgumentError` that names the field.
+ * A field that `defaultCollate` creates has the element type of the loader's first batch. The loop throws an
+ * `InvalidArgumentError` that names the field if a later batch differs, such as a fraction after integers.
  */
 export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Batch>, AsyncIterable<Batch> {
   /** Number of batches in a whole epoch. */
   readonly length: number;
   /** The dataset that was passed to the constructor. */
   readonly dataset: Dataset<Sample>;
-  /** The option `sampler`, or a sampler of the loader's own, as the option `shuffle` says. */
+  /** The option `sampler`; by default a RandomSampler with `shuffle`, or a SequentialSampler. */
   readonly sampler: Sampler;
   /** Samples in a batch; the last one may have fewer. */
   readonly batchSize: number;
@@ -90,20 +94,21 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   readonly #dropLast: boolean;
   readonly #seed: number | undefined;
   readonly #prefetchFactor: number;
-  /** Undefined where `defaultCollate` makes the batches. */
+  /** Undefined for `defaultCollate`. */
   readonly #collateFn: ((samples: Sample[], memory?: BatchMemory) => Batch) | undefined;
   readonly #persistentWorkers: boolean;
-  /** Idle ones, kept for the next iteration. */
+  /** Idle threads, kept for the next iteration. */
   #threads: LoaderThreads | undefined;
   readonly #reuseMemory: boolean;
-  /** Of the last iteration, for the next one. */
+  /** Memory of the last iteration, for the next one. */
   #memory: ReusedMemory | undefined;
   readonly #fieldTypes = new FieldTypes();
-  /** Iterations so far, which are the epochs of samplers that do not count them. */
+  /** Number of iterations so far: the epoch, if the sampler does not count epochs. */
   #iterations = 0;
 
   /**
-   * Throws `InvalidArgumentError` for a batch size below 1, a seed that is not an integer, both a sampler and `shuffle`, or `numWorkers` with a dataset that threads cannot have.
+   * Throws `InvalidArgumentError` for a batch size below 1, a seed that is not an integer, both a sampler and
+   * `shuffle`, or `numWorkers` with a dataset without `forWorkers`.
    */
   constructor(dataset: Dataset<Sample>, options: DataLoaderOptions<Sample, Batch> = {}) {
     const who = 'DataLoader';
@@ -129,7 +134,8 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
   }
 
   /**
-   * One epoch of batches. `InvalidArgumentError` for a sampler that gives an index outside of the dataset, and with worker threads, whose batches take `for await`.
+   * One epoch of batches. Throws `InvalidArgumentError` if the sampler yields an index outside the dataset, or if
+   * `numWorkers` is above 0, which requires `for await`.
    */
   *[Symbol.iterator](): Generator<Batch, void> {
     requireNoWorkers(this.numWorkers);
@@ -145,7 +151,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     this.#memory = memory;
   }
 
-  /** One epoch of batches; the event loop has its turn after each. */
+  /** One epoch of batches. Yields to the event loop after each. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void> {
     if (this.numWorkers > 0) {
       yield* this.#fromWorkers();
@@ -157,7 +163,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     }
   }
 
-  /** As many batches as the workers may make ahead are always asked for; they are delivered in the order in which they were. */
+  /** Keeps `numWorkers` * `prefetchFactor` requests pending, and delivers the batches in the order of the requests. */
   async *#fromWorkers(): AsyncGenerator<Batch, void> {
     const collates = this.#collateFn === undefined;
     const threads =
@@ -172,15 +178,15 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     let areIdle = false;
     try {
       const { batches, pass, deliver, finish } = this.#begin();
-      const asked: Promise<MadeBatch>[] = [];
-      const ask = () => {
+      const requested: Promise<MadeBatch>[] = [];
+      const request = () => {
         const { value: indices } = batches.next();
-        if (indices) asked.push(threads.load({ indices, pass }));
+        if (indices) requested.push(threads.load({ indices, pass }));
       };
-      for (let ahead = 0; ahead < this.numWorkers * this.#prefetchFactor; ahead += 1) ask();
-      for (let next = asked.shift(); next; next = asked.shift()) {
+      for (let ahead = 0; ahead < this.numWorkers * this.#prefetchFactor; ahead += 1) request();
+      for (let next = requested.shift(); next; next = requested.shift()) {
         const made = await threads.waitFor(next);
-        ask();
+        request();
         const batch = collates
           ? this.#checkedBatch(made.batch as Batch)
           : this.#collate(made.batch as Sample[], memory);
@@ -193,23 +199,23 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       this.#memory = memory;
       areIdle = true;
     } finally {
-      // What a loop has left behind in them is not worth waiting for.
+      // After an early end, threads still create batches, so they are ended.
       if (areIdle && this.#persistentWorkers) this.#threads = threads;
       else await threads.end();
     }
   }
 
   /**
-   * How far the job is: the batches that were handed to the loop count, those that were loaded ahead do not. It is the sampler's state
-   * (`SamplerState`), plain data and the same on every rank. `InvalidArgumentError` where the sampler keeps no state.
+   * Returns the sampler's state: the progress of the job as plain data, the same on every rank. It counts the
+   * batches delivered to the loop, not the prefetched ones. Throws `InvalidArgumentError` if the sampler has no state.
    */
   stateDict(): SamplerState {
     return this.#statefulSampler('stateDict').stateDict();
   }
 
   /**
-   * The next iteration is what was left of the state's epoch, also with another batch size or on another number of ranks: each sample of it once.
-   * `InvalidArgumentError`, and nothing changed, where the sampler keeps no state or the state belongs to another dataset.
+   * The next iteration visits each unused sample of the state's epoch once, with any batch size and number of ranks.
+   * Throws `InvalidArgumentError`, and changes nothing, if the sampler has no state or the state is of another dataset.
    */
   loadStateDict(state: SamplerState): void {
     this.#statefulSampler('loadStateDict').loadStateDict(state);
@@ -223,7 +229,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     );
   }
 
-  /** The batches of the iteration that begins now, and how the sampler is told what becomes of them. */
+  /** Starts an iteration. */
   #begin(): Epoch {
     const iterator = this.sampler[Symbol.iterator]();
     const counted = isPass(iterator) ? iterator : undefined;
@@ -236,7 +242,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
       pass: { seed: this.#seed ?? seed, epoch },
       deliver: () => {
         delivered += 1;
-        // Whole batches, also for the last one: all ranks are at the same batch, and one whose last is smaller has no more to use.
+        // The last batch counts as a whole one: all ranks are at the same batch, and a smaller one is the rank's last.
         counted?.setUsed(delivered * this.batchSize);
       },
       finish: () => counted?.finish(),
@@ -254,7 +260,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     if (indices.length > 0 && !this.#dropLast) yield indices;
   }
 
-  /** The memory in which an iteration makes its batches; used by that iteration only. */
+  /** The memory for one iteration's batches, not shared with a concurrent iteration. */
   #takeMemory(): ReusedMemory | undefined {
     if (!this.#reuseMemory) return undefined;
     const memory = this.#memory ?? new ReusedMemory();
@@ -267,7 +273,7 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
     return dataset.atAll?.(indices, pass, memory) ?? indices.map((index) => dataset.at(index, pass));
   }
 
-  /** Without a collate function Batch is what the default one makes. */
+  /** Without `collateFn`, Batch is the result of `defaultCollate`. */
   #collate(samples: Sample[], memory: BatchMemory | undefined): Batch {
     if (this.#collateFn) return this.#collateFn(samples, memory);
     return this.#checkedBatch(
@@ -293,9 +299,9 @@ export class DataLoader<Sample, Batch = Collated<Sample>> implements Iterable<Ba
 interface Epoch {
   batches: Generator<number[], undefined>;
   pass: DataPass;
-  /** One more batch is handed to the loop. */
+  /** Records that a batch was delivered to the loop. */
   deliver: () => void;
-  /** The loop has had them all. */
+  /** Records that all batches were delivered. */
   finish: () => void;
 }
 

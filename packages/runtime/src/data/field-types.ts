@@ -1,6 +1,9 @@
 import { dtypeOf, InvalidArgumentError } from '@ringrun/collectives';
 
-/** The element type of each field of a loader's batches, which the first batch decides: a training that is given another one later would compute something else. */
+/**
+ * The element type of each field of a loader's batches, as in the first batch. Another type in a later batch would
+ * silently change what the training computes.
+ */
 export class FieldTypes {
   readonly #first = new Map<string, string>();
 

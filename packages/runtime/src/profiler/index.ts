@@ -1,4 +1,4 @@
-import { recordWaits } from './activity.ts';
+import { recordWaits } from './instrumentation.ts';
 
 export type { ActivityDetails, ActivityObserver, Lane } from '@ringrun/core';
 export { recordFunction, timedInput } from './instrumentation.ts';

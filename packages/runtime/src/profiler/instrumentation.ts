@@ -1,4 +1,5 @@
 import { recordActivity } from '@ringrun/core';
+import { ddpEvents } from '../ddp/events.ts';
 
 /**
  * Runs a function and records it in the trace under a name (torch.profiler.record_function). For an async
@@ -37,4 +38,11 @@ export async function* timedInput<Batch>(
   } finally {
     await batches.return?.();
   }
+}
+
+/** Records the time that training with DistributedDataParallel waits for other ranks. */
+export function recordWaits(): void {
+  ddpEvents.on('waited', (awaited, startedAt, endedAt, step) => {
+    recordActivity('waiting', awaited, startedAt, endedAt, step === undefined ? undefined : { step });
+  });
 }
