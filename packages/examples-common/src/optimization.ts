@@ -11,7 +11,7 @@ export interface Optimization {
 type Scheduler = optim.lrScheduler.LRScheduler | optim.lrScheduler.SequentialLR;
 
 /** Length of the training, in steps per rank. */
-export interface Course {
+export interface TrainingLength {
   stepsPerEpoch: number;
   epochs: number;
 }
@@ -19,11 +19,11 @@ export interface Course {
 export function optimizationOf(
   model: nn.Module,
   lr: number,
-  course: Course,
+  length: TrainingLength,
   settings: Settings,
 ): Optimization {
   const optimizer = optimizerOf(model, lr, settings);
-  return { optimizer, scheduler: schedulerOf(optimizer, lr, course, settings) };
+  return { optimizer, scheduler: schedulerOf(optimizer, lr, length, settings) };
 }
 
 function optimizerOf(
@@ -40,7 +40,7 @@ function optimizerOf(
 function schedulerOf(
   optimizer: optim.Optimizer,
   lr: number,
-  { stepsPerEpoch, epochs }: Course,
+  { stepsPerEpoch, epochs }: TrainingLength,
   { schedule, warmup, momentum }: Settings,
 ): Scheduler | undefined {
   const { CosineAnnealingLR, LinearLR, MultiStepLR, OneCycleLR, SequentialLR } = optim.lrScheduler;

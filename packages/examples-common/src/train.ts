@@ -36,9 +36,9 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
 
   manualSeed(settings.seed);
   const model = new DistributedDataParallel(task.createModel(), { processGroup: group });
-  const course = { stepsPerEpoch: trainLoader.length, epochs: settings.epochs };
+  const length = { stepsPerEpoch: trainLoader.length, epochs: settings.epochs };
   const lr = learningRate(settings, batch.global);
-  const { optimizer, scheduler } = optimizationOf(model.module, lr, course, settings);
+  const { optimizer, scheduler } = optimizationOf(model.module, lr, length, settings);
   // Random numbers after initialization (dropout) differ between ranks.
   manualSeed(settings.seed + rank);
 

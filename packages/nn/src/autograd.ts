@@ -185,7 +185,7 @@ class Gradients {
   constructor(parameters: readonly GradientReceiver[]) {
     this.#parameters = parameters;
     this.#earlier = parameters.map(({ grad }) => grad?.slice());
-    this.arrays = parameters.map((parameter) => parameter.gradientPlace());
+    this.arrays = parameters.map((parameter) => parameter.gradientArray());
   }
 
   /** Called with the positions of gradients that have been written. */

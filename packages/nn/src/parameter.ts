@@ -27,7 +27,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
 
   /** The gradient since the last `zeroGrad`, or undefined when there was no backward pass. */
   get grad(): Float32Array | undefined {
-    return this.#hasGradient ? this.gradientPlace() : undefined;
+    return this.#hasGradient ? this.gradientArray() : undefined;
   }
 
   /** Forgets the gradient, so that the next backward pass starts a new one; after the operations that are pending, such as a step that was not awaited. */
@@ -57,7 +57,7 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     return `${this.#path === undefined ? 'a parameter' : `parameter ${this.#path}`} (${describeType(this)})`;
   }
 
-  gradientPlace(): Float32Array {
+  gradientArray(): Float32Array {
     if (this.gradientSink !== undefined) return this.gradientSink.placeOf(this);
     this.#ownGradient ??= new Float32Array(this.data.length);
     return this.#ownGradient;

@@ -3,20 +3,20 @@ import { devicesProblem } from './process/devices.ts';
 import { TfjsError } from './errors.ts';
 import { engine } from './tensorflow.ts';
 
-let told = false;
+let hasWarned = false;
 
 /**
  * Warns once, on rank 0, that TensorFlow.js computes without its native library.
  *
  * @throws TfjsError `ERR_DEVICES` if tfjs-node-gpu is used and this rank does not have its own GPU
  */
-export function sayWhatTheBackendCosts({ rank }: Pick<ProcessGroup, 'rank'>): void {
+export function checkBackend({ rank }: Pick<ProcessGroup, 'rank'>): void {
   const { backendName, backend } = engine();
   const { isGPUPackage } = backend as { isGPUPackage?: boolean };
   const problem = isGPUPackage === true ? devicesProblem(process.env) : undefined;
   if (problem !== undefined) throw new TfjsError('ERR_DEVICES', `distribute: ${problem}`);
-  if (told || rank !== 0 || backendName !== 'cpu') return;
-  told = true;
+  if (hasWarned || rank !== 0 || backendName !== 'cpu') return;
+  hasWarned = true;
   // Measured on one thread of an AMD EPYC: tfjs 4.22 on Node 20. PyTorch 1.13 stands for the native library, since
   // tfjs-node requires a download from outside npm.
   process.stderr.write(

@@ -40,7 +40,7 @@ export function broadcastVariables(
   const { src = 0, processGroup } = options;
   const group = requireGroup('broadcastVariables', processGroup);
   const all = isModel(variables) ? variablesIn(variables) : variables.map(requireVariable);
-  requireSameOutline(group, all);
+  requireSameVariables(group, all);
   for (const variable of all) {
     const values = valuesOf(variable).slice();
     group.broadcastSync(values, { src });
@@ -65,7 +65,7 @@ export interface AnyStatefulOptimizer {
 }
 
 /** A NamedTensor as it is sent. */
-interface Sent {
+interface SentWeight {
   name: string;
   shape: number[];
   dtype: string;
@@ -86,7 +86,7 @@ export async function broadcastOptimizer(
   const { src = 0, processGroup } = options;
   const group = requireGroup('broadcastOptimizer', processGroup);
   const own = group.rank === src ? await packed(optimizer) : [];
-  const sent = await group.broadcastObject<Sent[]>(own, { src });
+  const sent = await group.broadcastObject<SentWeight[]>(own, { src });
   if (group.rank === src) return;
   const weights = sent.map((weight) => ({ name: weight.name, tensor: tensorOf(weight.values, weight) }));
   await optimizer.setWeights(weights as never);
@@ -94,7 +94,7 @@ export async function broadcastOptimizer(
   for (const { tensor } of weights) tensor.dispose();
 }
 
-async function packed(optimizer: AnyStatefulOptimizer): Promise<Sent[]> {
+async function packed(optimizer: AnyStatefulOptimizer): Promise<SentWeight[]> {
   const weights = (await optimizer.getWeights()) as { name: string; tensor: TfTensor }[];
   const sent = weights.map(({ name, tensor }) => ({
     name,
@@ -119,7 +119,7 @@ function requireVariable(thing: unknown): TfVariable {
   );
 }
 
-function requireSameOutline(group: ProcessGroup, variables: readonly TfVariable[]): void {
+function requireSameVariables(group: ProcessGroup, variables: readonly TfVariable[]): void {
   const outlines = group.allGatherObjectSync(
     variables.map(({ name, shape, dtype }) => `${name} ${dtype} [${shape.join(', ')}]`),
   );

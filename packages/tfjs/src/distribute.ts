@@ -1,6 +1,6 @@
 import { registry } from '@ringrun/core';
-import { sayWhatTheBackendCosts } from './backend.ts';
-import { Distribution } from './distribution.ts';
+import { checkBackend } from './backend.ts';
+import { DistributedOptimizer } from './distributed-optimizer.ts';
 import { TfjsError } from './errors.ts';
 import { checkedAccumulation, requireDistributeOptions, type DistributeOptions } from './options.ts';
 import { requireDistributedDataParallel, requireGroup } from './ringrun.ts';
@@ -43,8 +43,8 @@ export function distribute<Given extends AnyOptimizer>(
       'distribute: this optimizer is already distributed, and its gradients would be averaged twice. Call distribute once per optimizer.',
     );
   }
-  const distribution = new Distribution(optimizer as unknown as Optimizer, settings, () => {
-    sayWhatTheBackendCosts(group);
+  const distribution = new DistributedOptimizer(optimizer as unknown as Optimizer, settings, () => {
+    checkBackend(group);
   });
   for (const name of ['minimize', 'computeGradients', 'applyGradients'] as const) {
     hide(optimizer, name, distribution[name].bind(distribution));

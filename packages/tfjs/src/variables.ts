@@ -45,16 +45,16 @@ export class VariableParameter extends StagedVariable implements DistributedPara
   }
 
   get grad(): Float32Array | undefined {
-    return this.#hasGradient ? this.#place : undefined;
+    return this.#hasGradient ? this.#gradientArray : undefined;
   }
 
-  get #place(): Float32Array {
+  get #gradientArray(): Float32Array {
     return this.gradientSink!.placeOf(this);
   }
 
   accumulate(gradient: TfTensor): void {
     const values = valuesOf(gradient);
-    const place = this.#place;
+    const place = this.#gradientArray;
     if (this.#accumulates) for (let i = 0; i < place.length; i += 1) place[i] += values[i];
     else place.set(values);
     this.#accumulates = true;
@@ -64,7 +64,7 @@ export class VariableParameter extends StagedVariable implements DistributedPara
   contribute(passes: number): void {
     if (!this.#accumulates) return;
     this.#accumulates = false;
-    const place = this.#place;
+    const place = this.#gradientArray;
     if (passes > 1) for (let i = 0; i < place.length; i += 1) place[i] /= passes;
     this.gradientWritten();
   }

@@ -30,7 +30,7 @@ export interface GradientReceiver {
   /** Describes the parameter in messages: its path, if known, and its type. */
   describe(): string;
   /** The array that the backward pass writes. */
-  gradientPlace(): Float32Array;
+  gradientArray(): Float32Array;
   /** Called when the gradient has been written. */
   gradientWritten(): void;
   /** Resolves when the gradients of this backward pass have been processed, such as averaged over ranks. */

@@ -84,7 +84,7 @@ function assignmentsOf(
   const leaf = (data: Float32Array) => input('float32', parameter.shape, { data });
   const outputs = update({
     parameter: leaf(parameter.data),
-    gradient: leaf(parameter.gradientPlace()),
+    gradient: leaf(parameter.gradientArray()),
     state: mapValues(state, leaf),
     coefficients: mapValues(slots, ({ value }) => value),
   });

@@ -62,7 +62,7 @@ export class OneCycleLR extends LRScheduler {
       requireAtLeastZero('OneCycleLR', { maxLr: rate });
     });
     requireAtLeastZero('OneCycleLR', { divFactor, finalDivFactor });
-    const course = courseOf(options);
+    const curve = curveOf(options);
     if (cycleMomentum && !hasMomentum(optimizer)) {
       throw new ArgumentError(
         'OneCycleLR: expected an optimizer with momentum or betas. Pass cycleMomentum: false for this one.',
@@ -71,9 +71,9 @@ export class OneCycleLR extends LRScheduler {
     const first = highest.map((rate) => rate / divFactor);
     for (const [group, settings] of optimizer.paramGroups.entries()) settings.initialLr = first[group];
     const rate: Schedule = ({ epoch, group }) =>
-      course(epoch, { first: first[group], middle: highest[group], last: first[group] / finalDivFactor });
+      curve(epoch, { first: first[group], middle: highest[group], last: first[group] / finalDivFactor });
     const momentum: Schedule = ({ epoch, group }) =>
-      course(epoch, { first: fastest[group], middle: slowest[group], last: fastest[group] });
+      curve(epoch, { first: fastest[group], middle: slowest[group], last: fastest[group] });
     super(optimizer, rate, cycleMomentum ? momentum : undefined);
   }
 }
@@ -92,9 +92,9 @@ interface Phase {
   readonly to: keyof Corners;
 }
 
-type Course = (step: number, corners: Corners) => number;
+type Curve = (step: number, corners: Corners) => number;
 
-function courseOf(options: OneCycleLROptions): Course {
+function curveOf(options: OneCycleLROptions): Curve {
   const { pctStart = 0.3, annealStrategy = 'cos', threePhase = false } = options;
   const totalSteps = totalStepsOf(options);
   requireFraction('OneCycleLR', { pctStart });

@@ -12,7 +12,7 @@ import {
 } from './tensorflow.ts';
 import { VariablesModule } from './variables.ts';
 
-export interface TeamSettings extends DistributeOptions {
+export interface TrainedVariablesSettings extends DistributeOptions {
   group: ProcessGroup;
   /** Steps per averaging. */
   accumulation: number;
@@ -22,21 +22,25 @@ export interface TeamSettings extends DistributeOptions {
 }
 
 /** Variables that one optimizer trains with DistributedDataParallel. The constructor is a collective that broadcasts rank 0's variables. */
-export class Team {
+export class TrainedVariables {
   readonly variables: readonly TfVariable[];
   readonly #group: ProcessGroup;
   readonly #module: VariablesModule;
   readonly #ddp: InstanceType<DistributedDataParallelClass>;
   readonly #accumulation: number;
   readonly #broadcastsBuffers: boolean;
-  /** Variables that this team does not train; `#assigned`: those of them that a forward pass has assigned. */
+  /** Variables that the optimizer does not train; `#assigned`: those of them that a forward pass has assigned. */
   readonly #others: readonly TfVariable[];
   readonly #assigned = new Set<TfVariable>();
   /** Variables that have had a gradient on any rank, in order of first use. */
   readonly #used = new Set<string>();
   #passes = 0;
 
-  constructor(variables: readonly TfVariable[], others: readonly TfVariable[], settings: TeamSettings) {
+  constructor(
+    variables: readonly TfVariable[],
+    others: readonly TfVariable[],
+    settings: TrainedVariablesSettings,
+  ) {
     const { group, accumulation, optimizer, commHook, broadcastBuffers = true } = settings;
     this.variables = variables;
     this.#group = group;
@@ -116,7 +120,11 @@ export class Team {
     return gradients;
   }
 
-  #wrap({ group, bucketCapMb, verifyEvery }: TeamSettings): InstanceType<DistributedDataParallelClass> {
+  #wrap({
+    group,
+    bucketCapMb,
+    verifyEvery,
+  }: TrainedVariablesSettings): InstanceType<DistributedDataParallelClass> {
     const Wrapper = requireDistributedDataParallel();
     const { parameters, buffers } = this.#module;
     const options = {

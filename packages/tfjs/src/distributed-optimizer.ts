@@ -1,7 +1,7 @@
 import { timedSync } from '@ringrun/core';
 import { TfjsError } from './errors.ts';
 import type { DistributeOptions } from './options.ts';
-import { Team, type TeamSettings } from './team.ts';
+import { TrainedVariables, type TrainedVariablesSettings } from './trained-variables.ts';
 import {
   engine,
   variablesIn,
@@ -19,24 +19,24 @@ type OwnMethods = Pick<Optimizer, 'minimize' | 'computeGradients' | 'applyGradie
 const optimizers: WeakRef<Optimizer>[] = [];
 
 /** Replaces the methods of one tf optimizer by collectives. */
-export class Distribution implements OwnMethods {
+export class DistributedOptimizer implements OwnMethods {
   readonly #optimizer: Optimizer;
   /** The optimizer's original methods. */
-  readonly #alone: OwnMethods;
-  readonly #settings: DistributeOptions & Pick<TeamSettings, 'group' | 'accumulation'>;
+  readonly #original: OwnMethods;
+  readonly #settings: DistributeOptions & Pick<TrainedVariablesSettings, 'group' | 'accumulation'>;
   readonly #onFirstStep: () => void;
-  readonly #teams: Team[] = [];
-  /** The team whose gradients were computed last and are not applied yet. */
-  #computed: Team | undefined;
-  #applied: Team | undefined;
+  readonly #trained: TrainedVariables[] = [];
+  /** The variables whose gradients were computed last and are not applied yet. */
+  #computed: TrainedVariables | undefined;
+  #applied: TrainedVariables | undefined;
 
   constructor(
     optimizer: Optimizer,
-    settings: DistributeOptions & Pick<TeamSettings, 'group' | 'accumulation'>,
+    settings: DistributeOptions & Pick<TrainedVariablesSettings, 'group' | 'accumulation'>,
     onFirstStep: () => void,
   ) {
     this.#optimizer = optimizer;
-    this.#alone = {
+    this.#original = {
       minimize: optimizer.minimize.bind(optimizer),
       computeGradients: optimizer.computeGradients.bind(optimizer),
       applyGradients: optimizer.applyGradients.bind(optimizer),
@@ -71,10 +71,13 @@ export class Distribution implements OwnMethods {
     f: () => TfTensor,
     varList?: readonly TfVariable[],
   ): { value: TfTensor; grads: GradientsByName } {
-    const team = this.#teamOf(varList?.filter(({ trainable }) => trainable) ?? this.#allTrained(), false);
-    this.#computed = team;
+    const trained = this.#trainedBy(
+      varList?.filter(({ trainable }) => trainable) ?? this.#allTrained(),
+      false,
+    );
+    this.#computed = trained;
     return timedSync('compute', 'tfjs gradients', () =>
-      team.watching(() => this.#alone.computeGradients(f, varList ?? team.variables)),
+      trained.watching(() => this.#original.computeGradients(f, varList ?? trained.variables)),
     );
   }
 
@@ -83,42 +86,46 @@ export class Distribution implements OwnMethods {
     const list = isList(gradients) ? gradients : undefined;
     const byName =
       list === undefined ? gradients : Object.fromEntries(list.map(({ name, tensor }) => [name, tensor]));
-    const team = this.#teamFor(byName as GradientsByName, list !== undefined);
-    this.#applied = team;
-    team.accumulate(byName as GradientsByName);
-    if (!team.isDue) return;
-    team.average();
-    const averaged = team.takeGradients(list?.map(({ name }) => name));
+    const trained = this.#trainedByNames(byName as GradientsByName, list !== undefined);
+    this.#applied = trained;
+    trained.accumulate(byName as GradientsByName);
+    if (!trained.isDue) return;
+    trained.average();
+    const averaged = trained.takeGradients(list?.map(({ name }) => name));
     try {
       timedSync('compute', 'tfjs optimizer', () => {
-        this.#alone.applyGradients(averaged);
+        this.#original.applyGradients(averaged);
       });
     } finally {
       for (const { tensor } of averaged) tensor?.dispose();
     }
   }
 
-  #teamFor(gradients: GradientsByName, isList: boolean): Team {
+  #trainedByNames(gradients: GradientsByName, isList: boolean): TrainedVariables {
     const names = Object.keys(gradients).filter((name) => gradients[name] != null || isList);
     const computed = this.#computed;
     this.#computed = undefined;
     if (computed?.has(Object.keys(gradients).filter((name) => gradients[name] != null))) return computed;
     const variables = names.map(variableCalled);
-    return this.#teamOf(isList ? variables.filter(({ trainable }) => trainable) : this.#allTrained(), true);
+    return this.#trainedBy(
+      isList ? variables.filter(({ trainable }) => trainable) : this.#allTrained(),
+      true,
+    );
   }
 
-  #teamOf(variables: readonly TfVariable[], gradientsExist: boolean): Team {
-    const isSame = (team: Team) =>
-      team.variables.length === variables.length && team.variables.every((own, i) => own === variables[i]);
-    const known = this.#teams.find(isSame);
+  #trainedBy(variables: readonly TfVariable[], gradientsExist: boolean): TrainedVariables {
+    const isSame = (trained: TrainedVariables) =>
+      trained.variables.length === variables.length &&
+      trained.variables.every((own, i) => own === variables[i]);
+    const known = this.#trained.find(isSame);
     if (known !== undefined) return known;
-    if (this.#teams.length === 0) this.#onFirstStep();
+    if (this.#trained.length === 0) this.#onFirstStep();
     const optimizer = this.#optimizer;
     // Variables of other optimizers and untrained variables affect the loss too, so they are kept equal.
     const others = this.#variables().filter((variable) => !variables.includes(variable));
-    const team = new Team(variables, others, { ...this.#settings, optimizer, gradientsExist });
-    this.#teams.push(team);
-    return team;
+    const trained = new TrainedVariables(variables, others, { ...this.#settings, optimizer, gradientsExist });
+    this.#trained.push(trained);
+    return trained;
   }
 
   /** tf's default: all trainable variables, without those of optimizers (Adam's accBeta1 is wrongly marked trainable). */
