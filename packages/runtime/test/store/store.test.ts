@@ -24,7 +24,7 @@ async function connected(clients: number, port: number, end: () => Promise<unkno
 }
 
 const implementations: Record<string, Open> = {
-  // Whoever shares a HashStore has the same object.
+  // Clients that share a HashStore have the same object.
   HashStore: (clients) => {
     const store = new HashStore({ timeoutMs: 5000 });
     const stores = Array.from({ length: clients }, () => store);

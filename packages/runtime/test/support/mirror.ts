@@ -25,7 +25,7 @@ export async function startMirror(answer: RequestListener): Promise<Mirror> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mnist/`, requests };
 }
 
-/** The base URL of a port on which nobody listens. */
+/** The base URL of a port on which no process listens. */
 export async function deadMirror(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 /** What to do when `limit` bytes have passed: the connection's both ends are given. */
 export interface Cut {
   limit: number;
-  /** Which bytes count; those of answers unless given. */
+  /** Selects the bytes that count. Default: those of answers. */
   of?: 'answers' | 'requests';
   then: (client: Socket, server: Socket) => void;
 }
