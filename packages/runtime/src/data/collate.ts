@@ -15,7 +15,7 @@ export interface Batched<Data extends NumericArray = NumericArray> {
   shape: number[];
 }
 
-/** What `defaultCollate` makes of samples of a type. */
+/** The batch that `defaultCollate` creates from samples of a type. */
 export type Collated<Sample> = Sample extends number
   ? Batched<BigInt64Array | Float64Array>
   : Sample extends bigint
@@ -30,7 +30,7 @@ export type Collated<Sample> = Sample extends number
             ? Batched<Data>
             : { [Field in keyof Sample]: Collated<Sample[Field]> };
 
-/** An array of a sample that knows its shape, such as an image of [1, 28, 28]. */
+/** An array with its shape, such as an image of [1, 28, 28]. */
 export interface ShapedArray<Data extends NumericArray = NumericArray> {
   /** Elements in row-major order. */
   readonly data: Data;
@@ -40,7 +40,10 @@ export interface ShapedArray<Data extends NumericArray = NumericArray> {
 
 /** Options of {@link defaultCollate}. */
 export interface DefaultCollateOptions {
-  /** The samples were made for this batch: an array that their arrays are views of is used without a copy. Default: false. */
+  /**
+   * Whether the batch owns the samples: if their arrays are views of one array, it is used without a copy. Default:
+   * false.
+   */
   adopt?: boolean;
   /** Memory for the batch's arrays. Default: new memory. */
   memory?: BatchMemory | undefined;
@@ -49,16 +52,19 @@ export interface DefaultCollateOptions {
 const optionNames: OptionNames<DefaultCollateOptions> = { adopt: true, memory: true };
 
 /**
- * Makes one batch of samples that are alike (torch.utils.data.default_collate). n samples that are
+ * Creates one batch from samples of one type (torch.utils.data.default_collate). From n samples:
  *
- * - bigints become a BigInt64Array, and so do numbers that are all integers (up to 2^53), as labels are; other numbers become a Float64Array; shape [n]
- * - typed arrays of one type and length are stacked; shape [n, length]
- * - typed arrays with a shape, `{ data, shape }`, are stacked; shape [n, ...shape]
- * - tensors of @ringrun/nn over an array, as of `tensor(…)`, are stacked in an array like these; shape [n, ...shape]
- * - strings become a list
- * - objects, tuples and lists become one in which each field is collated
+ * - bigints, and numbers that are all safe integers, such as labels: a BigInt64Array of shape [n]
+ * - other numbers: a Float64Array of shape [n]
+ * - typed arrays of one type and length: an array of shape [n, length]
+ * - typed arrays with a shape, `{ data, shape }`, and tensors such as `tensor(…)` of @ringrun/nn: an array of shape
+ *   [n, ...shape]
+ * - strings: a list
+ * - objects, tuples and lists: one in which each field is collated
  *
- * The batch has memory of its own, or what `memory` gives it. Anything else, and samples that are not alike, is an `InvalidArgumentError` that names the field.
+ * The batch has its own memory, allocated in `memory` if given.
+ *
+ * @throws InvalidArgumentError that names the field, for samples of other types or of different types or shapes
  */
 export function defaultCollate<Sample>(
   samples: readonly Sample[],

@@ -2,7 +2,10 @@ import { InvalidArgumentError } from '@ringrun/core';
 import type { ShapedArray } from './collate.ts';
 import type { NumericArray } from './numeric-array.ts';
 
-/** A tensor of a library as a dataset may return it, such as one of @ringrun/nn: this package knows it by these properties and imports no library. */
+/**
+ * A tensor in a sample, such as one of @ringrun/nn. It is identified by these properties, because this package
+ * imports no library.
+ */
 export interface TensorSample<Data extends NumericArray = NumericArray> {
   /** Name of the element type, such as `float32`. */
   readonly dtype: string;

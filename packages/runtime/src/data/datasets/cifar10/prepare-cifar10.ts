@@ -34,9 +34,9 @@ const cifar10: DownloadableDataset = {
 };
 
 /**
- * Makes sure that CIFAR-10 is on this host and returns its location, for `loadCifar10`: as `prepareMnist`, with `$XDG_CACHE_HOME/ringrun/cifar10` and
- * `RINGRUN_CIFAR10_MIRRORS`. A download is verified by checksum; a `location` only by its structure. With `synthetic: true` 60,000 images of ten kinds of
- * shapes and textures are generated (180 MB, once, in some seconds).
+ * Ensures that CIFAR-10 is on this host and returns its location for `loadCifar10`. Like `prepareMnist`, with
+ * `$XDG_CACHE_HOME/ringrun/cifar10` and `RINGRUN_CIFAR10_MIRRORS`. A download is verified by its checksum, a
+ * `location` only by its structure. `synthetic: true` generates 60,000 images of ten figures (180 MB) once.
  */
 export async function prepareCifar10(options: PrepareOptions = {}): Promise<PreparedData> {
   requireOptions('prepareCifar10', options, prepareOptions);

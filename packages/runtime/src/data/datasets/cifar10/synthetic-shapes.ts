@@ -5,7 +5,8 @@ const side = 32;
 const channelPixels = side * side;
 
 /**
- * How far a point of the plane is inside a figure: positive inside, negative outside, about 1 at 1 from its edge. Figures have a size of about 1 around (0, 0).
+ * Approximate signed distance of a point from the edge of a figure: positive inside. Figures have a size of
+ * about 1 around (0, 0).
  */
 type Figure = (x: number, y: number) => number;
 
@@ -28,8 +29,9 @@ const figures: readonly Figure[] = [
 /**
  * Generates images in the format of CIFAR-10: 3 x 32 x 32 bytes, with a label from 0 to 9.
  *
- * A class is a figure: disc, ring, square, triangle, cross, vertical stripes, horizontal stripes, checks, concentric rings, four dots. Each image varies position, size,
- * rotation, colours, light and noise, so colour is independent of the class. Everything follows from `seed`: image i is the same for every `count`.
+ * A class is a figure: disc, ring, square, triangle, cross, vertical stripes, horizontal stripes, checks,
+ * concentric rings, four dots. Position, size, rotation, colours, light and noise are random, so colour is
+ * independent of the class. Image i depends only on `seed` and i.
  */
 export function syntheticShapes({ count, seed }: { count: number; seed: number }): {
   pixels: Uint8Array;

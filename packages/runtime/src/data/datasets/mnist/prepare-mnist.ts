@@ -30,13 +30,15 @@ const mnist: DownloadableDataset = {
 };
 
 /**
- * Makes sure that MNIST is on this host and returns its location, for `loadMnist`.
+ * Ensures that MNIST is on this host and returns its location for `loadMnist`.
  *
- * Without a `location` that is `$XDG_CACHE_HOME/ringrun/mnist` (default: `~/.cache/ringrun/mnist`). The first call downloads the files from
- * the mirrors in turn, or from those of `RINGRUN_MNIST_MIRRORS` (base URLs separated by commas; empty: no download), and verifies their checksums.
- * With `synthetic: true` 70,000 synthetic digits are generated in a folder beside it instead, once, in about 5 s.
+ * Default location: `$XDG_CACHE_HOME/ringrun/mnist` (`~/.cache/ringrun/mnist` if unset). The first call downloads the
+ * files from the first mirror that has them and verifies their checksums. `RINGRUN_MNIST_MIRRORS` replaces the
+ * mirrors (base URLs separated by commas; empty: no download). `synthetic: true` generates 70,000 digits in another
+ * folder instead, once, in about 5 s.
  *
- * In an initialised group every rank calls it: LOCAL_RANK 0 of each host fills the cache while the others wait. An error of one rank is an error of all.
+ * A collective in an initialized group: LOCAL_RANK 0 of each host fills the cache while the others wait, and an
+ * error on one rank is thrown on all.
  *
  * @throws DownloadError if no mirror delivers the files
  * @throws InvalidDataError if `location` lacks files, or the cache folder cannot be written

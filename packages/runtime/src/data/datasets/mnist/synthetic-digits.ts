@@ -57,8 +57,8 @@ const pixelsPerImage = side * side;
 /**
  * Generates digits in the format of MNIST: white on black, 28 x 28 bytes, with a label from 0 to 9.
  *
- * Every digit has a few glyphs. Each image varies size, slant, rotation, position, pen and ink, and moves each point of the glyph a little. Everything
- * follows from `seed`: image i is the same for every `count`.
+ * Every digit has a few glyphs. Size, slant, rotation, position, pen and ink are random, and each point of the
+ * glyph is moved a little. Image i depends only on `seed` and i.
  */
 export function syntheticDigits({ count, seed }: { count: number; seed: number }): {
   images: IdxArray;

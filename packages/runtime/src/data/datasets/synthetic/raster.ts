@@ -10,11 +10,11 @@ const piecesPerSpan = 4;
 const edgeWidth = 1.2;
 
 /**
- * Draws strokes with a round pen into an image of `side` x `side` pixels, whose middles are at whole coordinates: for each pixel how much
- * of it is ink, 0 to 1.
+ * Draws strokes with a round pen into an image of `side` x `side` pixels, whose centres have integer coordinates.
+ * Coverage follows from the distance to the nearest stroke, so strokes that cross do not add up.
  *
- * `radius` of the pen in pixels. Every pixel's distance from the nearest stroke is found first, and becomes ink last, so that strokes that
- * cross do not add up.
+ * @param radius of the pen, in pixels
+ * @returns the share of each pixel that is ink, from 0 to 1, row by row
  */
 export function rasterise(strokes: readonly Stroke[], radius: number, side: number): Float32Array {
   const image = new Float32Array(side * side).fill(Infinity);
