@@ -219,7 +219,8 @@ describe('storage slower than the timeout of a collective', () => {
       ms: number;
     };
     expect(failure).toMatchObject({ code: 'ERR_PEER_DIED' });
-    expect(ms).toBeLessThan(3000);
+    // Otherwise it would wait for the timeout of 30 min; a busy machine may take some seconds.
+    expect(ms).toBeLessThan(15_000);
   });
 });
 

@@ -80,13 +80,14 @@ test('names the ranks that never join', async () => {
 });
 
 test.each(['shm', 'tcp'])(
-  'names a rank that dies before it connects over %s within seconds',
+  'names a rank that dies before it connects over %s, before the timeout',
   async (transport) => {
     const started = Date.now();
     const reports = await reportsOf(3, 'dyingAfterPublishing', { env: { RINGRUN_TRANSPORT: transport } });
     for (const report of reports.slice(1))
       expect(report).toMatchObject({ name: 'PeerDiedError', peer: { rank: 0 } });
-    expect(Date.now() - started).toBeLessThan(10_000);
+    // Less than the timeout of the group, 20 s. Includes the start of three processes.
+    expect(Date.now() - started).toBeLessThan(18_000);
   },
 );
 

@@ -113,7 +113,8 @@ test('ranks that wait fail within seconds after rank 0 is killed, with the reaso
   const killedAt = performance.now();
   zero.kill('SIGKILL');
   expect((await one.ended).code).toBe(1);
-  expect(performance.now() - killedAt).toBeLessThan(5000);
+  // Without detection it would wait for its timeout of 30 s; a busy machine may take some seconds.
+  expect(performance.now() - killedAt).toBeLessThan(20_000);
   expect(one.output().stderr).toContain('ERR_STORE_LOST');
 });
 
