@@ -62,7 +62,10 @@ function release(folder) {
 
 /** Stops the release if an export is undocumented. */
 function writeApiReference() {
-  const { status } = spawnSync('npm', ['run', '--silent', 'docs:api'], { cwd: root, stdio: ['ignore', 2, 2] });
+  const { status } = spawnSync('npm', ['run', '--silent', 'docs:api'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  });
   if (status !== 0) throw new Error(`npm run docs:api failed with exit code ${status}.`);
 }
 
