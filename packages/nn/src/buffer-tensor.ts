@@ -1,4 +1,5 @@
 import type { Arrival, DistributedBuffer, DistributedTensor } from 'ringrun';
+import type { Source } from './graph/operators.ts';
 import { input } from './ops/source.ts';
 import { requireLength } from './require-length.ts';
 import { Tensor } from './tensor.ts';
@@ -33,7 +34,7 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
 }
 
 /** An array whose elements may be being received from another rank. */
-class BufferElements {
+class BufferElements implements Source {
   arrival: Arrival | undefined;
   readonly storage: Float32Array;
 
@@ -46,7 +47,7 @@ class BufferElements {
     return this.storage;
   }
 
-  get isThere(): boolean {
+  get isAvailable(): boolean {
     return this.arrival?.hasArrived ?? true;
   }
 

@@ -24,7 +24,7 @@ async function anomaly(loss: Tensor): Promise<string> {
 }
 
 describe('names', () => {
-  test('the operator that made the first NaN of finite numbers, not those that passed it on', async () => {
+  test('the operator that produced the first NaN from finite numbers', async () => {
     const x = vector(1, -2, 3, -4);
     const loss = x.mul(2).log().exp().relu().add(1).mean();
     expect(await anomaly(loss)).toBe(
@@ -97,7 +97,7 @@ describe('names', () => {
   });
 });
 
-test('says so where only the compiled step, which computes in another order, overflows', async () => {
+test('reports an overflow that occurs only in the compiled order of operations', async () => {
   const images = tensor(new Float32Array(16 * 8 * 50).fill(3e38), [16, 8, 5, 10]);
   const weight = new Parameter(new Float32Array(4 * 8 * 9).fill(1e-38), [4, 8, 3, 3]);
   const loss = F.conv2d(images, weight).mul(1e-30).sum();

@@ -46,7 +46,7 @@ describe('refused', () => {
     );
   });
 
-  test('a run that fails leaves earlier gradients as they were, and the loss can be tried again', async () => {
+  test('a failed run keeps earlier gradients, and the loss can be run again', async () => {
     const x = new Parameter(Float32Array.of(1, 2, 3, 4), [2, 2]);
     await x.sum().backward();
     const labels = BigInt64Array.of(0n, 1n);
@@ -123,7 +123,7 @@ test('a graph reads what its arrays hold when it runs', async () => {
   expect([...(await doubled.array())]).toEqual([20, 40]);
 });
 
-test('item after backward is the loss of that pass, whatever becomes of the parameter', async () => {
+test('item() after backward returns the loss of that pass, even after an update', async () => {
   const x = vector(1, 2);
   const loss = x.sum();
   await loss.backward();

@@ -148,7 +148,7 @@ describe('evaluation', () => {
   });
 });
 
-test('an exported model computes as in evaluation, whatever it was in, and is left in that', async () => {
+test('exports in evaluation mode and restores the mode of the model', async () => {
   const model = new nn.Sequential(new nn.Conv2d(1, 2, 3), new nn.BatchNorm2d(2), new nn.Dropout(0.5));
   const images = (seed: number): Tensor => tensor(fill([3, 1, 5, 5], seed), [3, 1, 5, 5]);
   await model.forward(images(1)).array();

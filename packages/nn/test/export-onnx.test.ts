@@ -248,7 +248,7 @@ describe('several inputs and outputs', () => {
     { name: 'bias', shape: [2], fixed: true },
   ] as const;
 
-  test('of int64 and float32, through DistributedDataParallel and with buffers, compute as the module for any batch', async () => {
+  test('of int64 and float32 compute the same as the module for any batch, with DDP and buffers', async () => {
     const module = new Reader();
     // Running statistics of its own.
     await module.norm

@@ -107,7 +107,7 @@ describe('rejects a positional argument in place of options and shows what to wr
   });
 });
 
-describe('an option that is not known is refused with the nearest one', () => {
+describe('an unknown option is rejected with the nearest name', () => {
   test.each([
     [make(nn.Conv2d, 1, 2, 3, { strides: 2 }), 'Conv2d: strides is not an option. Did you mean stride?'],
     [
@@ -127,7 +127,7 @@ describe('an option that is not known is refused with the nearest one', () => {
     [make(nn.Linear, 1, 1, JSON.parse('{ "__proto__": 1 }')), 'Linear: __proto__ is not an option.'],
   ] as Case[])('%#', refuses);
 
-  test('but a known one may be undefined, and come from a class or an object without a prototype', () => {
+  test('known options may be undefined, or come from a class or without a prototype', () => {
     class Settings {
       bias = false;
     }
@@ -146,7 +146,7 @@ test.each(['sum', 'mean', 'amax', 'amin'] as const)(
   },
 );
 
-test('a tensor in arithmetic of JavaScript’s, and an assignment of requiresGrad, say what to write', () => {
+test('JavaScript arithmetic on a tensor and setting requiresGrad throw errors with the fix', () => {
   expect(() => (two as never as number) + 1).toThrow(
     'A Tensor, float32[2,2], is used as a number. Write x.add(y)',
   );

@@ -133,7 +133,7 @@ describe('Dropout', () => {
     expect(new nn.Dropout(0.9).eval().forward(ones)).toBe(ones);
   });
 
-  test('draws anew at every forward, in one program, and the gradient goes where the values went', async () => {
+  test('draws a new mask at every forward in one program, and masks the gradient alike', async () => {
     const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
     const dropout = new nn.Dropout();
     const masks: string[] = [];

@@ -78,7 +78,7 @@ describe('Embedding', () => {
   });
 });
 
-test('the gradient of an embedding adds up in the order of its input, bit for bit', async () => {
+test('sums the gradient of an embedding in input order, bit-identically', async () => {
   const table = new Parameter(new Float32Array(15), [5, 3]);
   const rows = BigInt64Array.from({ length: 400 }, (_, place) => BigInt((7 * place) % 5));
   const weights = fill([400, 3], 5);

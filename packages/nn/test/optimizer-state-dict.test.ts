@@ -23,7 +23,7 @@ async function trained() {
 }
 const unused = () => new Parameter(Float32Array.of(1, 2, 3, 4), [2, 2]);
 
-test('has settings, numbers of parameters and the states of those that were updated', async () => {
+test('has settings, parameter indices and the states of updated parameters', async () => {
   const { optimizer } = await trained();
   const settings = { betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0, amsgrad: false };
   const { state, paramGroups } = optimizer.stateDict();

@@ -48,7 +48,7 @@ describe('a training loop without await', () => {
     return { losses: await Promise.all(losses), weight: await model.weight.array() };
   }
 
-  test('trains the same numbers, with one array for all batches, a scheduler and zeroGrad', async () => {
+  test('trains the same numbers with one reused batch array, a scheduler and zeroGrad', async () => {
     const expected = await train(true);
     expect(new Set(expected.losses).size).toBe(batches.length);
     expect(await train(false)).toEqual(expected);
@@ -56,7 +56,7 @@ describe('a training loop without await', () => {
 });
 
 describe('a step that was not awaited', () => {
-  test('comes before the next evaluation and backward pass', async () => {
+  test('runs before the next evaluation and backward pass', async () => {
     const model = madeModel();
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     await lossOf(model, batches[0]).backward();
@@ -67,7 +67,7 @@ describe('a step that was not awaited', () => {
     expect(read).toEqual([...model.weight.data]);
   });
 
-  test('and fails: what was called meanwhile does not run and gives the reason', async () => {
+  test('that fails makes operations called meanwhile reject with its error', async () => {
     const model = madeModel();
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     const loss = lossOf(model, batches[0]);
@@ -81,7 +81,7 @@ describe('a step that was not awaited', () => {
     await optimizer.step();
   });
 
-  test('is refused by functions that cannot wait for it; another model is not concerned', async () => {
+  test('makes synchronous functions on its model throw, not on another model', async () => {
     const [model, other] = [madeModel(), madeModel()];
     const optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
     const [state, optimizerState] = [model.stateDict(), optimizer.stateDict()];
@@ -110,7 +110,7 @@ describe('a step that was not awaited', () => {
   });
 });
 
-test('what a backward pass calls itself, as a communication hook does, runs within its turn', async () => {
+test('operations called inside a backward pass, as by a communication hook, run immediately', async () => {
   const x = new Parameter(Float32Array.of(1, 2), [2]);
   const gradient = new Float32Array(2);
   const read: number[] = [];
@@ -138,7 +138,7 @@ describe('after optimizer.step()', () => {
     return { model, optimizer, output, loss, second };
   }
 
-  test('the loss, and what is computed from it, are those of the step', async () => {
+  test('the loss and values computed from it are those of the step', async () => {
     const { loss, model } = await stepped();
     const item = await loss.item();
     expect(await loss.mul(1).item()).toBe(item);
@@ -147,7 +147,7 @@ describe('after optimizer.step()', () => {
     expect(await lossOf(model, batches[0]).item()).not.toBe(item);
   });
 
-  test('other tensors from before are refused, by the name of the parameter', async () => {
+  test('rejects reading other tensors from before the step and names the parameter', async () => {
     const { model, output, second } = await stepped();
     // The names of parameters are known once a module has listed them.
     const message =
@@ -174,7 +174,7 @@ describe('after optimizer.step()', () => {
     await expect(through.backward()).rejects.toEqual(refusal('ERR_OUTDATED', 'parameter weight'));
   });
 
-  test('tensors of parameters that it did not change are read, as a generator’s after the step of a discriminator', async () => {
+  test('reads tensors of parameters that the step did not change, as in a GAN', async () => {
     const [generator, discriminator] = [madeModel(), madeModel()];
     const optimizer = new optim.SGD(discriminator.parameters(), { lr: 0.1 });
     const generated = generator.forward(tensor(batches[0], shape)).flatten().view(-1, 2);
@@ -186,7 +186,7 @@ describe('after optimizer.step()', () => {
   });
 });
 
-test('a tensor from before loadStateDict, or before its running statistics moved, is refused', async () => {
+test('rejects reading a tensor computed before loadStateDict or a running-statistics update', async () => {
   const model = madeModel();
   const output = model.forward(tensor(batches[0], shape));
   model.loadStateDict(model.stateDict());
@@ -201,7 +201,7 @@ test('a tensor from before loadStateDict, or before its running statistics moved
 });
 
 describe('an array that is used again', () => {
-  test('gives each pending read what it held at the call', async () => {
+  test('each pending read uses the contents at its call', async () => {
     const batch = new Float32Array(2);
     const labels = new BigInt64Array(1);
     const reads = [1, 2, 3].map((number) => {
@@ -219,7 +219,7 @@ describe('an array that is used again', () => {
     );
   });
 
-  test('may be emptied after the call, as a DataLoader with reuseMemory does', async () => {
+  test('may be detached after the call, as by a DataLoader with reuseMemory', async () => {
     const batch = Float32Array.of(1, 2);
     const read = tensor(batch).mul(2).array();
     structuredClone(batch, { transfer: [batch.buffer] });

@@ -26,12 +26,12 @@ async function written(afterMs: number, mostMs: number): Promise<[during: string
   return [during, after];
 }
 
-test('the line is written while the compilation blocks the thread, and only when it is slow', async () => {
+test('prints the line only for slow compilations, while the thread is blocked', async () => {
   expect(await written(20, 20_000)).toEqual(['compiling\n', 'compiling\n']);
   expect(await written(60_000, 1)).toEqual(['', '']);
 });
 
-test('the line says what is compiled, of how many operators, and from which shapes', () => {
+test('the line names the pass, its number of operators and its input shapes', () => {
   const step = { dtype: 'float32', shape: [8, 16] } as const;
   const labels = { dtype: 'int64', shape: [8] } as const;
   expect(describeCompilation('a loss', { operators: 2050, inputs: [step, step, step, labels] })).toBe(
@@ -44,7 +44,7 @@ test('the line says what is compiled, of how many operators, and from which shap
   expect(describeCompilation('a loss', { operators: 7, inputs: [] })).toContain('from parameters alone.');
 });
 
-test('a long graph of small arrays is compiled without what takes time in the square of its length', async () => {
+test('compiles a long graph of small arrays without passes of quadratic cost', async () => {
   const compile = vi.spyOn(onnxruntimeExecutor, 'compile');
   const parameter = new Parameter(Float32Array.of(0.5, -0.25), [2]);
   let value = parameter.mul(1);

@@ -35,7 +35,7 @@ describe('stages', () => {
     ]);
   });
 
-  test('end at each collective, give what can be computed by then, and deliver every part behind the last', () => {
+  test('end at each collective, and deliver all parts after the last collective', () => {
     const before = exp(x);
     const first = allReduce(before, one);
     const between = neg(first);
@@ -50,7 +50,7 @@ describe('stages', () => {
     ]);
   });
 
-  test('have collectives in the order of the calls, whatever the graph looks like, and of gradients in the reverse', () => {
+  test('order collectives by calls and those of gradients in reverse, for any graph', () => {
     const [a, b, c] = [parameter(), parameter(), parameter()].map(({ value }) => value);
     const reduced = [a, b, c].map((value) => allReduce(value, one));
     const orders = [

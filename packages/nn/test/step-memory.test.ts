@@ -24,7 +24,7 @@ test('a step leaves nothing behind that waits for the garbage collector', async 
   expect(Math.max(...held) - Math.min(...held)).toBeLessThan(mebibyte);
 });
 
-test('arrays that are given out are kept: those of parameters, gradients and results', async () => {
+test('keeps the arrays of parameters, gradients and results for the caller', async () => {
   const layer = new nn.Linear(3, 2);
   const optimizer = new optim.SGD(layer.parameters(), { lr: 0.1 });
   const output = layer.forward(tensor(Float32Array.of(1, 2, 3), [1, 3]));

@@ -61,7 +61,7 @@ describe('convertSyncBatchNorm', () => {
     ]);
   }
 
-  test('replaces each batch normalization, and keeps parameters, buffers, settings, names and mode', () => {
+  test('replaces each batch normalization and keeps parameters, buffers, settings, names, mode', () => {
     const model = new Net();
     model.norm.eval();
     const parameters = [...model.namedParameters()];
@@ -85,7 +85,7 @@ describe('convertSyncBatchNorm', () => {
     expect([...model.namedCollectives()]).toEqual(['norm', 'blocks.0.0']);
   });
 
-  test('gives another module for a batch normalization, and the model itself where there is none', () => {
+  test('returns a new module for a batch normalization, and the same model without one', () => {
     const norm = new nn.BatchNorm1d(3);
     const converted: nn.SyncBatchNorm = nn.SyncBatchNorm.convertSyncBatchNorm(norm);
     expect(converted.weight).toBe(norm.weight);
@@ -94,7 +94,7 @@ describe('convertSyncBatchNorm', () => {
     expect([...linear.namedCollectives()]).toEqual([]);
   });
 
-  test('refuses the null of a rank that is not in the group, before anything is replaced', () => {
+  test('rejects the null group of an outside rank before it replaces anything', () => {
     const model = new Net();
     expect(() => nn.SyncBatchNorm.convertSyncBatchNorm(model, null as unknown as ProcessGroup)).toThrow(
       'expected a process group, got null',

@@ -25,7 +25,7 @@ class Net extends nn.Module {
   }
 }
 
-test('a file that PyTorch saved, with batch norm, BF16, F16, F64 and I64, loads with its numbers', async () => {
+test('loads the numbers of a PyTorch file with batch norm, BF16, F16, F64 and I64', async () => {
   const net = new Net();
   expect(net.loadStateDict(await loadSafetensors(file))).toEqual({ missingKeys: [], unexpectedKeys: [] });
   const state = Object.entries(golden.state);
@@ -41,7 +41,7 @@ test('a file that PyTorch saved, with batch norm, BF16, F16, F64 and I64, loads 
   expectClose('output', output, Float32Array.from(golden.output), 1e-6);
 });
 
-test('integers, booleans and wide floats become the float32 numbers that torch’s copy gives', () => {
+test('converts integers, booleans and float64 to the same float32 numbers as torch', () => {
   class Two extends nn.Module {
     readonly weight = new nn.Linear(2, 1, { bias: false }).weight;
   }

@@ -88,7 +88,7 @@ describe('no error is', () => {
     expect(a.data[0]).toBe(-3);
   });
 
-  test('a gradient of an input in another pass, in noGrad, or forgotten before the step', async () => {
+  test('a gradient from another pass, in noGrad, or reset before the step', async () => {
     const weight = new Parameter(Float32Array.of(3), [1]);
     const optimizer = new optim.SGD([weight], { lr: 1 });
     const input = new Parameter(Float32Array.of(2), [1]);
