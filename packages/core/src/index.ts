@@ -6,6 +6,7 @@
  */
 export * from './activity.ts';
 export * from './bits16.ts';
+export * from './collectives.ts';
 export * from './device-tensor.ts';
 export type * from './distributed-data-parallel.ts';
 export type * from './distributed-module.ts';

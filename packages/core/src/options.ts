@@ -92,43 +92,16 @@ export interface GatherObjectOptions extends CollectiveOptions, DestinationOptio
 export interface ScatterObjectOptions extends CollectiveOptions, SourceOption {}
 
 /**
- * Option names of the methods of `ProcessGroup`. ringrun's functions pass `group` along, and the group compares it
- * with itself.
+ * Option names of messages. Those of collectives are part of `collectives`.
  *
  * @internal
  */
-export const collectiveOptions = {
-  allReduce: { op: true, group: true, timeoutMs: true },
-  reduce: { dst: true, op: true, group: true, timeoutMs: true },
-  reduceScatter: { op: true, group: true, timeoutMs: true },
-  broadcast: { src: true, group: true, timeoutMs: true },
-  allGather: { group: true, timeoutMs: true },
-  gather: { output: true, dst: true, group: true, timeoutMs: true },
-  scatter: { input: true, src: true, group: true, timeoutMs: true },
-  allToAll: { outputSplitSizes: true, inputSplitSizes: true, group: true, timeoutMs: true },
+export const messageOptions = {
   send: { tag: true, group: true, timeoutMs: true },
   recv: { src: true, tag: true, group: true, timeoutMs: true },
-  barrier: { group: true, timeoutMs: true },
-  broadcastObject: { src: true, group: true, timeoutMs: true },
-  allGatherObject: { group: true, timeoutMs: true },
-  gatherObject: { dst: true, group: true, timeoutMs: true },
-  scatterObject: { src: true, group: true, timeoutMs: true },
 } as const satisfies {
-  allReduce: NamesOf<AllReduceOptions>;
-  reduce: NamesOf<ReduceOptions>;
-  reduceScatter: NamesOf<ReduceScatterOptions>;
-  broadcast: NamesOf<BroadcastOptions>;
-  allGather: NamesOf<CollectiveOptions>;
-  gather: NamesOf<GatherOptions>;
-  scatter: NamesOf<ScatterOptions>;
-  allToAll: NamesOf<AllToAllOptions>;
-  send: NamesOf<SendOptions>;
-  recv: NamesOf<RecvOptions>;
-  barrier: NamesOf<CollectiveOptions>;
-  broadcastObject: NamesOf<BroadcastObjectOptions>;
-  allGatherObject: NamesOf<CollectiveOptions>;
-  gatherObject: NamesOf<GatherObjectOptions>;
-  scatterObject: NamesOf<ScatterObjectOptions>;
+  send: OptionNames<SendOptions & { group: unknown }>;
+  recv: OptionNames<RecvOptions & { group: unknown }>;
 };
 
 /**
@@ -137,5 +110,3 @@ export const collectiveOptions = {
  * @internal
  */
 export const timeoutOption: OptionNames<CollectiveOptions> = { timeoutMs: true };
-
-type NamesOf<Options extends object> = OptionNames<Options & { group: unknown }>;

@@ -33,7 +33,7 @@ export class NativeCalls {
     }
   }
 
-  async later<Result>(operate: (native: NativeProcessGroup) => Promise<Result>): Promise<Result> {
+  async later<Result>(operate: (native: NativeProcessGroup) => Promise<Result> | Result): Promise<Result> {
     try {
       return await operate(this.#native);
     } catch (error) {

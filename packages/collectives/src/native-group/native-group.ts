@@ -1,42 +1,39 @@
 import type { NativeProcessGroup } from '@ringrun/native';
 
 import {
-  collectiveOptions,
+  collectives,
   InvalidArgumentError,
+  messageOptions,
   PromisedWork,
   requireOptions,
   RingrunError,
   typedArrayClass,
 } from '@ringrun/core';
 import type {
-  BufferByRank,
   CollectiveBuffer,
+  CollectiveName,
   CollectiveOptions,
+  Collectives,
+  DestinationOption,
   DType,
   ProcessGroup,
+  RecvOptions,
+  SendOptions,
+  SourceOption,
   TypedArrayOf,
   Work,
 } from '@ringrun/core';
 import type { ByteCollectives, ObjectCollective } from '../objects.ts';
-import * as objectCollectives from '../objects.ts';
-import type * as Options from '@ringrun/core';
+import { runAsync, runSync, syncByteCollectives } from '../objects.ts';
+import type { Place } from './arguments.ts';
 import { checkedDType, checkedLength, checkedRank, checkedTimeout } from './arguments.ts';
-import type { Exchange } from './exchanges.ts';
-import { allGatherExchange, allToAllExchange, gatherExchange, scatterExchange } from './exchanges.ts';
 import type { NativeCalls } from './native-calls.ts';
-import {
-  allReduceCoalescedOperands,
-  allReduceOperands,
-  broadcastOperands,
-  exchangeOperands,
-  receiveOperands,
-  reduceOperands,
-  reduceScatterOperands,
-  sendOperands,
-} from './operands.ts';
+import type { NativeOperation } from './native-collectives.ts';
+import { nativeCollectives, steppedCollectives } from './native-collectives.ts';
+import { receiveOperands, sendOperands } from './operands.ts';
 import { Turns } from './turns.ts';
 
-type ObjectOptions = Options.BroadcastObjectOptions & Options.GatherObjectOptions;
+type ObjectOptions = CollectiveOptions & SourceOption & DestinationOption;
 
 export interface GroupSettings {
   rank: number;
@@ -47,11 +44,8 @@ export interface GroupSettings {
   timeoutMs: number;
 }
 
-/**
- * A process group over the addon, with what all backends share: checks of arguments, order, and translated errors. The
- * rest is native.
- */
-export class NativeGroup implements ProcessGroup {
+/** What runs the collectives of a `NativeGroup`, and everything else in it. */
+class NativeGroupBase {
   readonly rank: number;
   readonly size: number;
   readonly backend: ProcessGroup['backend'];
@@ -84,142 +78,12 @@ export class NativeGroup implements ProcessGroup {
     );
   }
 
-  async allReduce(tensor: CollectiveBuffer, options: Options.AllReduceOptions = {}): Promise<void> {
-    this.checkOptions('allReduce', options, collectiveOptions.allReduce);
-    const [data, dtype, op] = allReduceOperands(tensor, options);
-    await this.later(options, (native, timeoutMs) => native.allReduce(data, dtype, op, timeoutMs));
-  }
-
-  // Does not spread the operands: a spread costs a tenth of the shortest call.
-  allReduceSync(tensor: CollectiveBuffer, options: Options.AllReduceOptions = {}): void {
-    this.checkOptions('allReduceSync', options, collectiveOptions.allReduce);
-    const [data, dtype, op] = allReduceOperands(tensor, options);
-    this.#now(options, (native, timeoutMs) => {
-      native.allReduceSync(data, dtype, op, timeoutMs);
-    });
-  }
-
-  async allReduceCoalesced(
-    tensors: readonly CollectiveBuffer[],
-    options: Options.AllReduceOptions = {},
-  ): Promise<void> {
-    this.checkOptions('allReduceCoalesced', options, collectiveOptions.allReduce);
-    const operands = allReduceCoalescedOperands(tensors, options);
-    await this.later(options, (native, timeoutMs) => native.allReduceCoalesced(...operands, timeoutMs));
-  }
-
-  allReduceCoalescedSync(tensors: readonly CollectiveBuffer[], options: Options.AllReduceOptions = {}): void {
-    this.checkOptions('allReduceCoalescedSync', options, collectiveOptions.allReduce);
-    const operands = allReduceCoalescedOperands(tensors, options);
-    this.#now(options, (native, timeoutMs) => {
-      native.allReduceCoalescedSync(...operands, timeoutMs);
-    });
-  }
-
-  async reduce(tensor: CollectiveBuffer, options: Options.ReduceOptions = {}): Promise<void> {
-    this.checkOptions('reduce', options, collectiveOptions.reduce);
-    const operands = reduceOperands(this, tensor, options);
-    await this.later(options, (native, timeoutMs) => native.reduce(...operands, timeoutMs));
-  }
-
-  reduceSync(tensor: CollectiveBuffer, options: Options.ReduceOptions = {}): void {
-    this.checkOptions('reduceSync', options, collectiveOptions.reduce);
-    const operands = reduceOperands(this, tensor, options);
-    this.#now(options, (native, timeoutMs) => {
-      native.reduceSync(...operands, timeoutMs);
-    });
-  }
-
-  async reduceScatter(
-    output: CollectiveBuffer,
-    input: BufferByRank,
-    options: Options.ReduceScatterOptions = {},
-  ): Promise<void> {
-    this.checkOptions('reduceScatter', options, collectiveOptions.reduceScatter);
-    const operands = reduceScatterOperands(this, output, input, options);
-    await this.later(options, (native, timeoutMs) => native.reduceScatter(...operands, timeoutMs));
-  }
-
-  reduceScatterSync(
-    output: CollectiveBuffer,
-    input: BufferByRank,
-    options: Options.ReduceScatterOptions = {},
-  ): void {
-    this.checkOptions('reduceScatterSync', options, collectiveOptions.reduceScatter);
-    const operands = reduceScatterOperands(this, output, input, options);
-    this.#now(options, (native, timeoutMs) => {
-      native.reduceScatterSync(...operands, timeoutMs);
-    });
-  }
-
-  async broadcast(tensor: CollectiveBuffer, options: Options.BroadcastOptions = {}): Promise<void> {
-    this.checkOptions('broadcast', options, collectiveOptions.broadcast);
-    const operands = broadcastOperands(this, tensor, options);
-    await this.later(options, (native, timeoutMs) => native.broadcast(...operands, timeoutMs));
-  }
-
-  broadcastSync(tensor: CollectiveBuffer, options: Options.BroadcastOptions = {}): void {
-    this.checkOptions('broadcastSync', options, collectiveOptions.broadcast);
-    const operands = broadcastOperands(this, tensor, options);
-    this.#now(options, (native, timeoutMs) => {
-      native.broadcastSync(...operands, timeoutMs);
-    });
-  }
-
-  async allGather(
-    output: BufferByRank,
-    input: CollectiveBuffer,
-    options: CollectiveOptions = {},
-  ): Promise<void> {
-    this.checkOptions('allGather', options, collectiveOptions.allGather);
-    await this.#exchangeLater(allGatherExchange(this, output, input), options);
-  }
-
-  allGatherSync(output: BufferByRank, input: CollectiveBuffer, options: CollectiveOptions = {}): void {
-    this.checkOptions('allGatherSync', options, collectiveOptions.allGather);
-    this.#exchangeNow(allGatherExchange(this, output, input), options);
-  }
-
-  async gather(input: CollectiveBuffer, options: Options.GatherOptions = {}): Promise<void> {
-    this.checkOptions('gather', options, collectiveOptions.gather);
-    await this.#exchangeLater(gatherExchange(this, input, options), options);
-  }
-
-  gatherSync(input: CollectiveBuffer, options: Options.GatherOptions = {}): void {
-    this.checkOptions('gatherSync', options, collectiveOptions.gather);
-    this.#exchangeNow(gatherExchange(this, input, options), options);
-  }
-
-  async scatter(output: CollectiveBuffer, options: Options.ScatterOptions = {}): Promise<void> {
-    this.checkOptions('scatter', options, collectiveOptions.scatter);
-    await this.#exchangeLater(scatterExchange(this, output, options), options);
-  }
-
-  scatterSync(output: CollectiveBuffer, options: Options.ScatterOptions = {}): void {
-    this.checkOptions('scatterSync', options, collectiveOptions.scatter);
-    this.#exchangeNow(scatterExchange(this, output, options), options);
-  }
-
-  async allToAll(
-    output: BufferByRank,
-    input: BufferByRank,
-    options: Options.AllToAllOptions = {},
-  ): Promise<void> {
-    this.checkOptions('allToAll', options, collectiveOptions.allToAll);
-    await this.#exchangeLater(allToAllExchange(this, output, input, options), options);
-  }
-
-  allToAllSync(output: BufferByRank, input: BufferByRank, options: Options.AllToAllOptions = {}): void {
-    this.checkOptions('allToAllSync', options, collectiveOptions.allToAll);
-    this.#exchangeNow(allToAllExchange(this, output, input, options), options);
-  }
-
-  async send(tensor: CollectiveBuffer, dst: number, options: Options.SendOptions = {}): Promise<void> {
+  async send(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Promise<void> {
     await this.isend(tensor, dst, options).wait();
   }
 
-  sendSync(tensor: CollectiveBuffer, dst: number, options: Options.SendOptions = {}): void {
-    this.checkOptions('sendSync', options, collectiveOptions.send);
+  sendSync(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): void {
+    this.checkOptions('sendSync', options, messageOptions.send);
     const operands = sendOperands(this, tensor, dst, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
@@ -228,103 +92,32 @@ export class NativeGroup implements ProcessGroup {
     });
   }
 
-  isend(tensor: CollectiveBuffer, dst: number, options: Options.SendOptions = {}): Work {
-    this.checkOptions('isend', options, collectiveOptions.send);
+  isend(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Work {
+    this.checkOptions('isend', options, messageOptions.send);
     const operands = sendOperands(this, tensor, dst, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     return new PromisedWork(this.#calls.later((native) => native.send(...operands, timeoutMs)));
   }
 
-  async recv(tensor: CollectiveBuffer, options: Options.RecvOptions = {}): Promise<number> {
+  async recv(tensor: CollectiveBuffer, options: RecvOptions = {}): Promise<number> {
     return await this.irecv(tensor, options).wait();
   }
 
-  recvSync(tensor: CollectiveBuffer, options: Options.RecvOptions = {}): number {
-    this.checkOptions('recvSync', options, collectiveOptions.recv);
+  recvSync(tensor: CollectiveBuffer, options: RecvOptions = {}): number {
+    this.checkOptions('recvSync', options, messageOptions.recv);
     const operands = receiveOperands(this, tensor, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     return this.#calls.now((native) => native.receiveSync(...operands, timeoutMs));
   }
 
-  irecv(tensor: CollectiveBuffer, options: Options.RecvOptions = {}): Work<number> {
-    this.checkOptions('irecv', options, collectiveOptions.recv);
+  irecv(tensor: CollectiveBuffer, options: RecvOptions = {}): Work<number> {
+    this.checkOptions('irecv', options, messageOptions.recv);
     const operands = receiveOperands(this, tensor, options);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     return new PromisedWork(this.#calls.later((native) => native.receive(...operands, timeoutMs)));
-  }
-
-  async barrier(options: CollectiveOptions = {}): Promise<void> {
-    this.checkOptions('barrier', options, collectiveOptions.barrier);
-    await this.later(options, (native, timeoutMs) => native.barrier(false, timeoutMs));
-  }
-
-  barrierSync(options: CollectiveOptions = {}): void {
-    this.checkOptions('barrierSync', options, collectiveOptions.barrier);
-    this.#now(options, (native, timeoutMs) => {
-      native.barrierSync(false, timeoutMs);
-    });
-  }
-
-  async monitoredBarrier(options: CollectiveOptions = {}): Promise<void> {
-    this.checkOptions('monitoredBarrier', options, collectiveOptions.barrier);
-    await this.later(options, (native, timeoutMs) => native.barrier(true, timeoutMs));
-  }
-
-  monitoredBarrierSync(options: CollectiveOptions = {}): void {
-    this.checkOptions('monitoredBarrierSync', options, collectiveOptions.barrier);
-    this.#now(options, (native, timeoutMs) => {
-      native.barrierSync(true, timeoutMs);
-    });
-  }
-
-  async broadcastObject<T>(object: T, options: Options.BroadcastObjectOptions = {}): Promise<T> {
-    this.checkOptions('broadcastObject', options, collectiveOptions.broadcastObject);
-    return this.#runObjectAsync(options, (group) =>
-      objectCollectives.broadcastObject(group, object, options),
-    );
-  }
-
-  broadcastObjectSync<T>(object: T, options: Options.BroadcastObjectOptions = {}): T {
-    this.checkOptions('broadcastObjectSync', options, collectiveOptions.broadcastObject);
-    return this.#runObjectSync(options, (group) => objectCollectives.broadcastObject(group, object, options));
-  }
-
-  async allGatherObject<T>(object: T, options: CollectiveOptions = {}): Promise<T[]> {
-    this.checkOptions('allGatherObject', options, collectiveOptions.allGatherObject);
-    return this.#runObjectAsync(options, (group) =>
-      objectCollectives.allGatherObject(group, object, options),
-    );
-  }
-
-  allGatherObjectSync<T>(object: T, options: CollectiveOptions = {}): T[] {
-    this.checkOptions('allGatherObjectSync', options, collectiveOptions.allGatherObject);
-    return this.#runObjectSync(options, (group) => objectCollectives.allGatherObject(group, object, options));
-  }
-
-  async gatherObject<T>(object: T, options: Options.GatherObjectOptions = {}): Promise<T[] | undefined> {
-    this.checkOptions('gatherObject', options, collectiveOptions.gatherObject);
-    return this.#runObjectAsync(options, (group) => objectCollectives.gatherObject(group, object, options));
-  }
-
-  gatherObjectSync<T>(object: T, options: Options.GatherObjectOptions = {}): T[] | undefined {
-    this.checkOptions('gatherObjectSync', options, collectiveOptions.gatherObject);
-    return this.#runObjectSync(options, (group) => objectCollectives.gatherObject(group, object, options));
-  }
-
-  async scatterObject<T>(
-    objects: readonly T[] | undefined,
-    options: Options.ScatterObjectOptions = {},
-  ): Promise<T> {
-    this.checkOptions('scatterObject', options, collectiveOptions.scatterObject);
-    return this.#runObjectAsync(options, (group) => objectCollectives.scatterObject(group, objects, options));
-  }
-
-  scatterObjectSync<T>(objects: readonly T[] | undefined, options: Options.ScatterObjectOptions = {}): T {
-    this.checkOptions('scatterObjectSync', options, collectiveOptions.scatterObject);
-    return this.#runObjectSync(options, (group) => objectCollectives.scatterObject(group, objects, options));
   }
 
   settleSync(): void {
@@ -342,33 +135,13 @@ export class NativeGroup implements ProcessGroup {
     return this.#destroyed;
   }
 
-  #exchangeLater(exchange: Exchange, options: CollectiveOptions): Promise<void> {
-    const operands = exchangeOperands(exchange);
-    return this.later(options, (native, timeoutMs) => native.exchange(...operands, timeoutMs));
-  }
-
-  #exchangeNow(exchange: Exchange, options: CollectiveOptions): void {
-    const operands = exchangeOperands(exchange);
-    this.#now(options, (native, timeoutMs) => {
-      native.exchangeSync(...operands, timeoutMs);
-    });
-  }
-
-  async #runObjectAsync<Result>(
+  async #runObjectAsync(
     options: ObjectOptions,
-    collectiveOf: (group: ByteCollectives) => ObjectCollective<Result>,
-  ): Promise<Result> {
+    stepsOf: (group: ByteCollectives) => ObjectCollective<unknown>,
+  ): Promise<unknown> {
     this.#checkObjectOptions(options);
     this.#refuseUnlessUsable();
-    return await this.#turns.severalSteps(() => objectCollectives.runAsync(collectiveOf(this.#inThisTurn())));
-  }
-
-  #runObjectSync<Result>(
-    options: ObjectOptions,
-    collectiveOf: (group: ByteCollectives) => ObjectCollective<Result>,
-  ): Result {
-    this.#checkObjectOptions(options);
-    return objectCollectives.runSync(collectiveOf(objectCollectives.syncByteCollectives(this)));
+    return await this.#turns.severalSteps(() => runAsync(stepsOf(this.#inThisTurn())));
   }
 
   /** Checked before the first step: otherwise the other ranks would start the second step and wait. */
@@ -392,22 +165,22 @@ export class NativeGroup implements ProcessGroup {
 
   #now<Result>(
     options: CollectiveOptions,
-    operate: (native: NativeProcessGroup, timeoutMs: number) => Result,
+    operate: (native: NativeProcessGroup, timeoutMs: number, blocking: true) => Result,
   ): Result {
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     this.#turns.refuseWhileUnderWay();
-    return this.#calls.now((native) => operate(native, timeoutMs));
+    return this.#calls.now((native) => operate(native, timeoutMs, true));
   }
 
   /** Runs an operation in its turn, with the timeout of the options or the group. */
   protected async later(
     options: CollectiveOptions,
-    operate: (native: NativeProcessGroup, timeoutMs: number) => Promise<void>,
+    operate: (native: NativeProcessGroup, timeoutMs: number, blocking: false) => Promise<void> | void,
   ): Promise<void> {
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
-    await this.#turns.inOrder(() => this.#calls.later((native) => operate(native, timeoutMs)));
+    await this.#turns.inOrder(() => this.#calls.later((native) => operate(native, timeoutMs, false)));
   }
 
   /** Throws for unknown options. ringrun's functions pass on the option `group`, which must be this group. */
@@ -429,4 +202,68 @@ export class NativeGroup implements ProcessGroup {
       );
     }
   }
+
+  static {
+    for (const name of Object.keys(nativeCollectives) as (keyof typeof nativeCollectives)[]) {
+      this.#defineNative(name, nativeCollectives[name] as Prepare);
+    }
+    for (const name of Object.keys(steppedCollectives) as (keyof typeof steppedCollectives)[]) {
+      this.#defineStepped(name, steppedCollectives[name] as Steps);
+    }
+  }
+
+  /** Defines both forms of a collective that is one call of the addon. No rest parameters: a spread is slow. */
+  static #defineNative(name: CollectiveName, prepare: Prepare): void {
+    const { inputs, options: names } = collectives[name];
+    const nameSync = `${name}Sync`;
+    this.#define(name, async function (first, second, third) {
+      const options = optionsAmong(inputs, first, second, third);
+      this.checkOptions(name, options, names);
+      await this.later(options, prepare(this, options, first, second));
+    });
+    this.#define(nameSync, function (first, second, third) {
+      const options = optionsAmong(inputs, first, second, third);
+      this.checkOptions(nameSync, options, names);
+      void this.#now(options, prepare(this, options, first, second));
+    });
+  }
+
+  /** Defines both forms of a collective of several steps. */
+  static #defineStepped(name: CollectiveName, steps: Steps): void {
+    const { options: names } = collectives[name];
+    const nameSync = `${name}Sync`;
+    this.#define(name, async function (object, options = {}) {
+      this.checkOptions(name, options as object, names);
+      return await this.#runObjectAsync(options as ObjectOptions, (group) => steps(group, object, options));
+    });
+    this.#define(nameSync, function (object, options = {}) {
+      this.checkOptions(nameSync, options as object, names);
+      this.#checkObjectOptions(options as ObjectOptions);
+      return runSync(steps(syncByteCollectives(this as unknown as ProcessGroup), object, options));
+    });
+  }
+
+  static #define(name: string, method: Method): void {
+    Object.defineProperty(method, 'name', { value: name });
+    Object.defineProperty(this.prototype, name, { value: method, writable: true, configurable: true });
+  }
 }
+
+type Method = (this: NativeGroupBase, first?: unknown, second?: unknown, third?: unknown) => unknown;
+type Prepare = (place: Place, options: object, first: unknown, second: unknown) => NativeOperation;
+type Steps = (group: ByteCollectives, object: unknown, options: unknown) => ObjectCollective<unknown>;
+
+/** The argument behind the inputs of a collective. */
+function optionsAmong(inputs: number, first: unknown, second: unknown, third: unknown): object {
+  const options = inputs === 0 ? first : inputs === 1 ? second : third;
+  return options === undefined ? {} : (options as object);
+}
+
+/**
+ * A process group over the addon, with what all backends share: checks of arguments, order, and translated errors. The
+ * rest is native. Its collectives follow from `collectives` and `nativeCollectives`.
+ */
+export type NativeGroup = NativeGroupBase & Collectives;
+export const NativeGroup = NativeGroupBase as new (
+  ...args: ConstructorParameters<typeof NativeGroupBase>
+) => NativeGroup;

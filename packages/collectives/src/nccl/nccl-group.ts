@@ -4,9 +4,9 @@ import type { NativeDeviceMemory, NativeProcessGroup } from '@ringrun/native';
 import {
   bytesPerElement,
   checkAsLong,
-  collectiveOptions,
   DeviceTensor,
   InvalidArgumentError,
+  messageOptions,
   PromisedWork,
   requireOptions,
   RingrunError,
@@ -110,7 +110,7 @@ export class NcclGroup extends NativeGroup {
    */
   override isend(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Work {
     if (!(tensor instanceof DeviceTensor)) return super.isend(tensor, dst, options);
-    this.checkOptions('isend', options, collectiveOptions.send);
+    this.checkOptions('isend', options, messageOptions.send);
     checkNoTag(options);
     const peer = checkedPeer('dst', dst, this);
     return this.#begin(options, (native, timeoutMs) =>
@@ -127,7 +127,7 @@ export class NcclGroup extends NativeGroup {
   /** See `isend`. `src` is required for a `DeviceTensor`. */
   override irecv(tensor: CollectiveBuffer, options: RecvOptions = {}): Work<number> {
     if (!(tensor instanceof DeviceTensor)) return super.irecv(tensor, options);
-    this.checkOptions('irecv', options, collectiveOptions.recv);
+    this.checkOptions('irecv', options, messageOptions.recv);
     checkNoTag(options);
     const peer = checkedPeer('src', checkedSender(options.src), this);
     const received = this.#begin(options, (native, timeoutMs) =>

@@ -13,6 +13,5 @@ export {
 export type { GroupOption, NewGroupOptions } from './groups.ts';
 export type { InitMethod } from './init-method.ts';
 export * from './messages.ts';
-export * from './objects.ts';
 export { destroyProcessGroup, initProcessGroup, isInitialized } from './process-group.ts';
 export type { InitProcessGroupOptions } from './process-group.ts';

@@ -1,24 +1,6 @@
-import { DeviceTensor } from '@ringrun/collectives';
+import { collectiveNames, DeviceTensor } from '@ringrun/collectives';
 import type { ProcessGroup, Work } from '@ringrun/collectives';
 import { recordActivity } from '@ringrun/core';
-
-const collectives = [
-  'allReduce',
-  'allReduceCoalesced',
-  'reduce',
-  'reduceScatter',
-  'broadcast',
-  'allGather',
-  'gather',
-  'scatter',
-  'allToAll',
-  'barrier',
-  'monitoredBarrier',
-  'broadcastObject',
-  'allGatherObject',
-  'gatherObject',
-  'scatterObject',
-] as const satisfies readonly (keyof ProcessGroup)[];
 
 type Method = (this: ProcessGroup, ...args: unknown[]) => unknown;
 
@@ -29,7 +11,7 @@ type Method = (this: ProcessGroup, ...args: unknown[]) => unknown;
 export function observeGroup(group: ProcessGroup): () => void {
   const methods = group as unknown as Record<string, Method>;
   const covered = [
-    ...collectives.flatMap((name) => [
+    ...collectiveNames.flatMap((name) => [
       cover(methods, name, name, settled),
       cover(methods, `${name}Sync`, name, returned),
     ]),

@@ -1,4 +1,4 @@
-import { createCpuGroup, HashStore, InvalidArgumentError } from '@ringrun/collectives';
+import { collectiveNames, createCpuGroup, HashStore, InvalidArgumentError } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as ringrun from '../../src/index.ts';
@@ -91,6 +91,11 @@ describe.each(['the function', 'the method'])('%s', (kind) => {
     await group.broadcastObject(1, { group } as object);
     await ringrun.broadcastObject(1, { group: ringrun.defaultGroup() });
   });
+});
+
+test('every collective of the declaration is a function of the package', () => {
+  const expected = collectiveNames.flatMap((name) => [name, `${name}Sync`]);
+  expect(expected.filter((name) => !(name in ringrun))).toEqual([]);
 });
 
 describe('refuses', () => {
