@@ -46,9 +46,13 @@ export interface GroupSettings {
 
 /** What runs the collectives of a `NativeGroup`, and everything else in it. */
 class NativeGroupBase {
+  /** Rank of this process in the group, from 0. */
   readonly rank: number;
+  /** Number of processes in the group. */
   readonly size: number;
+  /** `gloo`: CPU; `nccl`: GPU. */
   readonly backend: ProcessGroup['backend'];
+  /** How data is transferred. See {@link ProcessGroup.transport}. */
   readonly transport: ProcessGroup['transport'];
   readonly #timeoutMs: number;
   readonly #calls: NativeCalls;
@@ -69,6 +73,7 @@ class NativeGroupBase {
     this.#timeoutMs = timeoutMs;
   }
 
+  /** Returns a zeroed array that the transport reduces in place. See {@link ProcessGroup.allocateSync}. */
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T] {
     const number = checkedDType(dtype);
     const elements = checkedLength(length);
@@ -78,6 +83,7 @@ class NativeGroupBase {
     );
   }
 
+  /** Sends a message to rank `dst`. See {@link ProcessGroup.send}. */
   async send(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Promise<void> {
     await this.isend(tensor, dst, options).wait();
   }
@@ -100,6 +106,7 @@ class NativeGroupBase {
     return new PromisedWork(this.#calls.later((native) => native.send(...operands, timeoutMs)));
   }
 
+  /** Receives a message. See {@link ProcessGroup.recv}. */
   async recv(tensor: CollectiveBuffer, options: RecvOptions = {}): Promise<number> {
     return await this.irecv(tensor, options).wait();
   }
@@ -120,6 +127,7 @@ class NativeGroupBase {
     return new PromisedWork(this.#calls.later((native) => native.receive(...operands, timeoutMs)));
   }
 
+  /** Blocks until all collectives issued on this group have completed. See {@link ProcessGroup.settleSync}. */
   settleSync(): void {
     this.#refuseUnlessUsable();
     this.#turns.refuseWhileUnderWay();
@@ -128,6 +136,7 @@ class NativeGroupBase {
     });
   }
 
+  /** Waits for pending operations on every rank, then releases everything. See {@link ProcessGroup.destroy}. */
   destroy(): Promise<void> {
     this.#destroyed ??= this.#turns.inOrder(() =>
       this.#calls.later((native) => native.destroy(this.#timeoutMs)),
