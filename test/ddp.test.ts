@@ -219,10 +219,10 @@ test('noSync accumulates gradients on each rank; the first pass outside averages
 test.each(ways(['shm'], ['tcp']))(
   "%s: averaged gradients are stored in the group's buffers",
   async (transport) => {
-    const found = await ranks(2, 'places', { transport });
-    const averaged = { gradientIsPlace: true, gradients: new Array(8).fill(1.5) };
-    for (const place of found) {
-      expect(place).toEqual({
+    const found = await ranks(2, 'gradientArrays', { transport });
+    const averaged = { gradientIsArray: true, gradients: new Array(8).fill(1.5) };
+    for (const arrays of found) {
+      expect(arrays).toEqual({
         oneBucket: { ...averaged, shareBuffer: true },
         manyBuckets: { ...averaged, shareBuffer: false },
       });

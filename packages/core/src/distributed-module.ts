@@ -107,7 +107,7 @@ export interface GradientSink {
    * Returns the array into which every backward pass writes this parameter's gradient. It has as many
    * elements as the parameter.
    */
-  placeOf(parameter: DistributedParameter): Float32Array;
+  arrayOf(parameter: DistributedParameter): Float32Array;
 
   /**
    * Returns the index of the parameter's bucket. The library delivers gradients in increasing order of this

@@ -7,11 +7,11 @@ import { requireLength } from './require-length.ts';
 import { Tensor } from './tensor.ts';
 import { enqueueChange } from './operation-queue.ts';
 
-/** A trainable tensor (torch.nn.Parameter): its elements and its gradient live in arrays that stay where they are. */
+/** A trainable tensor (torch.nn.Parameter). Its elements and its gradient are stored in fixed arrays. */
 export class Parameter extends Tensor implements DistributedParameter, GradientReceiver {
   /** The elements, row-major. The optimizer changes them in place. */
   readonly data: Float32Array;
-  /** Set by DistributedDataParallel: who says where the gradient goes, and averages it. */
+  /** Set by DistributedDataParallel: provides the array of the gradient and averages it over the ranks. */
   gradientSink: GradientSink | undefined;
   #ownGradient: Float32Array | undefined;
   #hasGradient = false;
@@ -25,40 +25,41 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     this.data = data;
   }
 
-  /** The gradient since the last `zeroGrad`, or undefined when there was no backward pass. */
+  /** The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. */
   get grad(): Float32Array | undefined {
     return this.#hasGradient ? this.gradientArray() : undefined;
   }
 
-  /** Forgets the gradient, so that the next backward pass starts a new one; after the operations that are pending, such as a step that was not awaited. */
+  /** Clears the gradient after all pending operations, such as a step that was not awaited. */
   zeroGrad(): void {
     enqueueChange('zeroGrad', () => {
       this.#hasGradient = false;
     });
   }
 
-  /** The bucket in which the gradient is averaged, where that begins before the backward pass ends. */
+  /** Index of the bucket in which the gradient is averaged; 0 without DistributedDataParallel or without overlap. */
   get gradientBucketIndex(): number {
     return this.gradientSink?.bucketIndexOf(this) ?? 0;
   }
 
-  /** Where the parameter is in a model, as `conv1.weight`; undefined before a module has listed it. For messages. */
+  /** Path of the parameter in its model, such as `conv1.weight`; undefined before a module has listed it. For messages. */
   get path(): string | undefined {
     return this.#path;
   }
 
-  /** Told by a module that lists the parameter. The path from the whole model is the longest one. */
+  /** Records the path when a module lists the parameter. Keeps the longest path, which starts at the whole model. */
   listedAs(path: string): void {
     if (this.#path === undefined || path.length > this.#path.length) this.#path = path;
   }
 
-  /** The parameter as messages name it: its path and its type. */
+  /** Describes the parameter in messages: its path, if known, and its type. */
   describe(): string {
     return `${this.#path === undefined ? 'a parameter' : `parameter ${this.#path}`} (${describeType(this)})`;
   }
 
+  /** The array that every backward pass writes: in DistributedDataParallel's bucket, else the parameter's own. */
   gradientArray(): Float32Array {
-    if (this.gradientSink !== undefined) return this.gradientSink.placeOf(this);
+    if (this.gradientSink !== undefined) return this.gradientSink.arrayOf(this);
     this.#ownGradient ??= new Float32Array(this.data.length);
     return this.#ownGradient;
   }

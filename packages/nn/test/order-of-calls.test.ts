@@ -115,7 +115,7 @@ test('operations called inside a backward pass, as by a communication hook, run 
   const gradient = new Float32Array(2);
   const read: number[] = [];
   x.gradientSink = {
-    placeOf: () => gradient,
+    arrayOf: () => gradient,
     bucketIndexOf: () => 0,
     gradientReady: () => undefined,
     backwardDone: async () => {

@@ -51,7 +51,7 @@ describe('cut', () => {
 /** Receives gradients in buckets, and records the order in which they become ready. */
 class BucketSink implements GradientSink {
   readonly ready: string[] = [];
-  readonly #places = new Map<DistributedParameter, Float32Array>();
+  readonly #arrays = new Map<DistributedParameter, Float32Array>();
   readonly #names: Map<DistributedParameter, string>;
   readonly #buckets: Readonly<Record<string, number>>;
 
@@ -59,13 +59,13 @@ class BucketSink implements GradientSink {
     this.#names = new Map([...model.namedParameters()].map(([name, parameter]) => [parameter, name]));
     this.#buckets = buckets;
     for (const parameter of model.parameters()) {
-      this.#places.set(parameter, new Float32Array(parameter.data.length));
+      this.#arrays.set(parameter, new Float32Array(parameter.data.length));
       parameter.gradientSink = this;
     }
   }
 
-  placeOf(parameter: DistributedParameter): Float32Array {
-    return this.#places.get(parameter)!;
+  arrayOf(parameter: DistributedParameter): Float32Array {
+    return this.#arrays.get(parameter)!;
   }
 
   bucketIndexOf(parameter: DistributedParameter): number {

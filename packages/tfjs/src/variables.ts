@@ -49,14 +49,14 @@ export class VariableParameter extends StagedVariable implements DistributedPara
   }
 
   get #gradientArray(): Float32Array {
-    return this.gradientSink!.placeOf(this);
+    return this.gradientSink!.arrayOf(this);
   }
 
   accumulate(gradient: TfTensor): void {
     const values = valuesOf(gradient);
-    const place = this.#gradientArray;
-    if (this.#accumulates) for (let i = 0; i < place.length; i += 1) place[i] += values[i];
-    else place.set(values);
+    const sum = this.#gradientArray;
+    if (this.#accumulates) for (let i = 0; i < sum.length; i += 1) sum[i] += values[i];
+    else sum.set(values);
     this.#accumulates = true;
   }
 
@@ -64,8 +64,8 @@ export class VariableParameter extends StagedVariable implements DistributedPara
   contribute(passes: number): void {
     if (!this.#accumulates) return;
     this.#accumulates = false;
-    const place = this.#gradientArray;
-    if (passes > 1) for (let i = 0; i < place.length; i += 1) place[i] /= passes;
+    const gradient = this.#gradientArray;
+    if (passes > 1) for (let i = 0; i < gradient.length; i += 1) gradient[i] /= passes;
     this.gradientWritten();
   }
 

@@ -37,11 +37,11 @@ export function warnAboutRecompilation(
   const alike = cached.filter((other) => other !== added && differsOnlyInSizes(other, added));
   if (hasWarned || alike.length === 0 || 4 * alike.length < 3 * size) return;
   const last = alike.at(-1)!;
-  const place = added.inputs.findIndex((type, at) => describeType(type) !== describeType(last.inputs[at]));
-  if (place < 0) return;
+  const index = added.inputs.findIndex((type, at) => describeType(type) !== describeType(last.inputs[at]));
+  if (index < 0) return;
   hasWarned = true;
   process.stderr.write(
-    `ringrun: one graph was compiled for ${alike.length + 1} input shapes, most recently ${describeType(last.inputs[place])} and ${describeType(added.inputs[place])}, ` +
+    `ringrun: one graph was compiled for ${alike.length + 1} input shapes, most recently ${describeType(last.inputs[index])} and ${describeType(added.inputs[index])}, ` +
       `and programCache.maxSize is ${size}: the least recently used programs are released and compiled again when their shape returns. ` +
       'Pad or crop the inputs to fewer shapes, or raise programCache.maxSize, which takes more memory. (printed once)\n',
   );
@@ -53,8 +53,8 @@ function differsOnlyInSizes(a: ProgramSummary, b: ProgramSummary): boolean {
     a.operators === b.operators &&
     a.inputs.length === b.inputs.length &&
     a.inputs.every(
-      ({ dtype, shape }, place) =>
-        b.inputs[place].dtype === dtype && b.inputs[place].shape.length === shape.length,
+      ({ dtype, shape }, index) =>
+        b.inputs[index].dtype === dtype && b.inputs[index].shape.length === shape.length,
     )
   );
 }

@@ -56,8 +56,8 @@ class OnnxruntimeProgram implements Program {
 }
 
 /** Frees the copies that onnxruntime-node returns in addition to the outputs written in place. */
-function discardCopies(results: ort.InferenceSession.ReturnType, places: Record<string, ort.Tensor>): void {
-  const copies = Object.entries(results).filter(([name, { data }]) => data !== places[name].data);
+function discardCopies(results: ort.InferenceSession.ReturnType, fetches: Record<string, ort.Tensor>): void {
+  const copies = Object.entries(results).filter(([name, { data }]) => data !== fetches[name].data);
   freeBuffers(copies.map(([, { data }]) => (data as TensorData).buffer as ArrayBuffer));
 }
 

@@ -48,10 +48,10 @@ export function paddingRow(name: string, paddingIdx: number | undefined, count: 
 /** Rejects rows out of range. ONNX would count a negative row from the last. */
 function requireRows({ value: { node } }: Tensor, count: number): void {
   if (!isNode(node, 'Input')) return;
-  for (const [place, row] of node.attributes.source.data.entries()) {
+  for (const [index, row] of node.attributes.source.data.entries()) {
     if (row < 0 || row >= count) {
       throw new ArgumentError(
-        `embedding: expected rows from 0 to ${count - 1}, got ${row} at index ${place}.`,
+        `embedding: expected rows from 0 to ${count - 1}, got ${row} at index ${index}.`,
       );
     }
   }

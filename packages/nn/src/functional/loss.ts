@@ -138,9 +138,9 @@ function classLoss(name: string, x: Value, target: Value, options: ClassLossOpti
 
   const ignored = equal(target, int64Constant([], [ignoreIndex]));
   // An ignored target may be out of range: index 0 is read instead, and its loss is masked.
-  const places = where(ignored, int64Constant([], [0]), target);
-  const counts = weight ? elementsAt(weight.value, places) : constant(1);
-  const picked = neg(mul(ofEachRow(x, places), counts));
+  const classes = where(ignored, int64Constant([], [0]), target);
+  const counts = weight ? elementsAt(weight.value, classes) : constant(1);
+  const picked = neg(mul(ofEachRow(x, classes), counts));
   const each = labelSmoothing === 0 ? picked : smoothed(picked, x, weight, labelSmoothing);
   const losses = where(ignored, constant(0), each);
   if (reduction !== 'mean') return reduced(name, losses, reduction);
@@ -153,14 +153,14 @@ function smoothed(picked: Value, x: Value, weight: Tensor | undefined, labelSmoo
   return add(mul(picked, number(1 - labelSmoothing)), share);
 }
 
-/** Selects from x [N, C, …] the element at the class in places [N, …]. */
-function ofEachRow(x: Value, places: Value): Value {
-  return reshape(gatherElements(x, unsqueeze(places, 1), 1), places.shape);
+/** Selects from x [N, C, …] the elements at classes [N, …]. */
+function ofEachRow(x: Value, classes: Value): Value {
+  return reshape(gatherElements(x, unsqueeze(classes, 1), 1), classes.shape);
 }
 
-/** The elements of [C] at places of any shape. */
-function elementsAt(values: Value, places: Value): Value {
-  return reshape(gatherElements(values, reshape(places, [sizeOf(places.shape)])), places.shape);
+/** Selects from values [C] the elements at classes of any shape. */
+function elementsAt(values: Value, classes: Value): Value {
+  return reshape(gatherElements(values, reshape(classes, [sizeOf(classes.shape)])), classes.shape);
 }
 
 /** The loss of probabilities: −Σ w·t·logSoftmax(x) over the classes; the mean is over everything else. */
@@ -235,10 +235,10 @@ function requireClasses(name: string, { node }: Value, count: number, ignoreInde
   }
   if (!isNode(node, 'Input')) return;
   const ignored = BigInt(ignoreIndex);
-  for (const [place, label] of (node.attributes.source.data as BigInt64Array).entries()) {
+  for (const [index, label] of (node.attributes.source.data as BigInt64Array).entries()) {
     if (label !== ignored && (label < 0 || label >= count)) {
       throw new ArgumentError(
-        `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${label} at index ${place}.`,
+        `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${label} at index ${index}.`,
       );
     }
   }

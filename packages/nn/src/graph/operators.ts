@@ -23,7 +23,7 @@ export interface Source {
 export interface GradientReceiver {
   /** The gradient accumulated by earlier backward passes; undefined after `zeroGrad`. */
   readonly grad: Float32Array | undefined;
-  /** Gradients of one group are asked for together, and those of a lower group before those of a higher one. */
+  /** Index of the bucket in which the gradient is averaged. Gradients of lower buckets are computed first. */
   readonly gradientBucketIndex: number;
   /** Path of the parameter in its model, such as `conv1.weight`, if known. */
   readonly path: string | undefined;

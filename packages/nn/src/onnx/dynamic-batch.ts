@@ -112,7 +112,7 @@ function writeConstant(
   };
   const dimensions = shape.map((_, axis) => term(constants.map((constant) => constant.shape[axis])));
   if (dimensions.every((dimension) => typeof dimension === 'number')) {
-    const terms = values.map((_, place) => term(constants.map((constant) => constant.values[place])));
+    const terms = values.map((_, index) => term(constants.map((constant) => constant.values[index])));
     return writeTerms(graph, size, { dtype, shape, terms });
   }
   // An array whose size depends on the batch is supported only if it repeats one number.

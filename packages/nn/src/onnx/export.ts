@@ -89,12 +89,12 @@ export function exportOnnx(model: Exportable, options: ExportOptions): Uint8Arra
   for (const { name, data, shape } of state) graph.initializer(name, 'float32', shape, data);
   requireDifferent([...inputs.map(({ name }) => name), ...names, ...state.map(({ name }) => name)]);
   const traces = calls.map((call): Trace => {
-    const leaves = [...call.inputs.map((value, place) => ({ name: inputs[place].name, value })), ...state];
+    const leaves = [...call.inputs.map((value, index) => ({ name: inputs[index].name, value })), ...state];
     return { size: call.size, entries: record(leaves, call, names) };
   });
   writeWithDynamicBatch(graph, traces, open?.name);
-  for (const [place, name] of names.entries()) {
-    graph.output(name, calls[0].outputs[place].value.dtype, shapeOf(calls, place));
+  for (const [index, name] of names.entries()) {
+    graph.output(name, calls[0].outputs[index].value.dtype, shapeOf(calls, index));
   }
   return graph.encode();
 }
@@ -148,9 +148,9 @@ function inputsOf({ inputShape, inputName, inputs }: ExportOptions): CompleteInp
   const given: readonly ExportInput[] = inputs ?? [
     { shape: inputShape!, ...(inputName !== undefined && { name: inputName }) },
   ];
-  return given.map((input, place) => {
-    requireOptions(`exportOnnx: inputs[${place}]`, input, inputOptionNames);
-    const { name = given.length === 1 ? 'input' : `input_${place}`, shape, dtype = 'float32' } = input;
+  return given.map((input, index) => {
+    requireOptions(`exportOnnx: inputs[${index}]`, input, inputOptionNames);
+    const { name = given.length === 1 ? 'input' : `input_${index}`, shape, dtype = 'float32' } = input;
     const fixed = input.fixed ?? shape.length === 0;
     const valid = Array.isArray(shape) && shape.every((size) => Number.isInteger(size) && size >= 1);
     if (!valid || (!fixed && shape.length === 0)) {
@@ -242,7 +242,7 @@ function outputNamesOf({ outputName, outputNames }: ExportOptions, outputs: Call
 }
 
 function requireDifferent(names: readonly string[]): void {
-  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) {
     throw new ArgumentError(
       `exportOnnx: expected unique names of inputs, outputs, parameters and buffers, got '${twice}' twice. Rename the input or output.`,
@@ -280,7 +280,7 @@ function record(
     }
   }
   const graph = new RecordingGraph();
-  const results = names.map((name, place) => ({ name, value: outputs[place].value }));
+  const results = names.map((name, index) => ({ name, value: outputs[index].value }));
   emitNodes(graph, leaves, results, graph.begin);
   return graph.entries;
 }
@@ -294,8 +294,8 @@ function multiplesOf(size: number, calls: readonly Call[], fixed: boolean): numb
   return calls.map((_, call) => (fixed ? size : size * multiples[call]));
 }
 
-function shapeOf(calls: readonly Call[], place: number): ReturnType<typeof dynamicDimension>[] {
-  const shapes = calls.map(({ outputs }) => outputs[place].value.shape);
+function shapeOf(calls: readonly Call[], index: number): ReturnType<typeof dynamicDimension>[] {
+  const shapes = calls.map(({ outputs }) => outputs[index].value.shape);
   return shapes[0].map((_, axis) =>
     dynamicDimension(
       sizesOf(calls),

@@ -126,7 +126,7 @@ export function unfoldedGradient(
   const between = pad(small, [0, 0, above, 0], [0, 0, height - small.shape[2], 0]);
   const positions = Array.from(
     { length: kernelHeight * height },
-    (_, place) => above - Math.floor(place / height) * dilations[0] + (place % height),
+    (_, index) => above - Math.floor(index / height) * dilations[0] + (index % height),
   );
   const shifted = indexSelect(between, 2, positions);
   const gradients = reshape(shifted, [n * group, perGroup * kernelHeight, pixels]);

@@ -6,34 +6,37 @@ import { expand, reshape } from './shape.ts';
 import { constant, int64Constant } from './source.ts';
 
 /**
- * The elements of `data` at `positions` along an axis (torch.gather): of [n] at [m], [m]; along axis 1, of [N, C] at [N, 1], one of each
- * row.
+ * Selects the elements of `data` at `positions` along an axis (torch.gather). The result has the shape of `positions`:
+ * [n] and [m] give [m]; [N, C] and [N, 1] along axis 1 give one element of each row.
  */
 export function gatherElements(data: Value, positions: Value, axis = 0): Value {
   const type = { dtype: data.dtype, shape: positions.shape };
   return createValue('GatherElements', [data, positions], { axis }, type);
 }
 
-/** Zeros, `size` of them along the axis, with `updates` added at `positions`, which has their shape. */
+/**
+ * Adds `updates` to zeros at `positions` along an axis (torch.scatter_add). `updates` and `positions` have one shape; the
+ * result has `size` elements along the axis.
+ */
 export function scatterElements(positions: Value, updates: Value, size: number, axis = 0): Value {
   const type = { dtype: 'float32', shape: updates.shape.with(axis, size) } as const;
   return createValue('ScatterElements', [positions, updates], { axis, size }, type);
 }
 
-/** The elements at `positions` along an axis (torch.index_select), each of them a copy of what lies behind the axis. */
+/** Selects slices at `positions` along an axis (torch.index_select). The result has `positions.length` slices. */
 export function indexSelect(value: Value, axis: number, positions: readonly number[]): Value {
   const type = { dtype: value.dtype, shape: value.shape.with(axis, positions.length) };
   return createValue('IndexSelect', [value], { axis, positions }, type);
 }
 
-/** Rows of a table [V, D]: [...rows, D]. What comes from the padding row sends no gradient there. */
+/** Selects rows of a table: [V, D] and rows [...] (int64) give [..., D]. The padding row receives no gradient. */
 export function gather(table: Value, rows: Value, paddingRow?: number): Value {
   const attributes = paddingRow === undefined ? {} : { paddingRow };
   const type = { dtype: table.dtype, shape: [...rows.shape, table.shape[1]] };
   return createValue('Gather', [table, rows], attributes, type);
 }
 
-/** `value` at the class of each row and 0 elsewhere: classes [N] (int64) give [N, depth]. */
+/** Writes `value` at the class of each row and 0 elsewhere: classes [N] (int64) give [N, depth]. Class `depth` gives zeros. */
 export function oneHot(classes: Value, depth: number, value: number): Value {
   if (classes.dtype !== 'int64' || classes.shape.length !== 1) {
     throw new ShapeError(`OneHot: expected int64 classes with 1 dimension, got ${describeType(classes)}.`);
@@ -53,9 +56,9 @@ export const indexing: OperatorFamily<Indexing> = {
     },
     gradient: ({ inputs: [x], attributes: { axis, positions } }, [d]) => {
       if (d === undefined) return [];
-      const beside = d.shape.map((_, other) => (other === axis ? positions.length : 1));
-      const places = int64Constant(beside, positions);
-      return [scatterElements(expand(places, d.shape), d, x.shape[axis], axis)];
+      const broadcastable = d.shape.map((_, other) => (other === axis ? positions.length : 1));
+      const targets = int64Constant(broadcastable, positions);
+      return [scatterElements(expand(targets, d.shape), d, x.shape[axis], axis)];
     },
   },
   Gather: {
@@ -65,13 +68,13 @@ export const indexing: OperatorFamily<Indexing> = {
     gradient: ({ inputs: [table, rows], attributes: { paddingRow } }, [d]) => {
       if (d === undefined) return [];
       const [count, width] = table.shape;
-      const places = reshape(rows, [sizeOf(rows.shape), 1]);
-      const each = reshape(d, [sizeOf(rows.shape), width]);
-      const trained =
+      const targets = reshape(rows, [sizeOf(rows.shape), 1]);
+      const updates = reshape(d, [sizeOf(rows.shape), width]);
+      const masked =
         paddingRow === undefined
-          ? each
-          : where(equal(places, int64Constant([], [paddingRow])), constant(0), each);
-      return [scatterElements(expand(places, each.shape), trained, count)];
+          ? updates
+          : where(equal(targets, int64Constant([], [paddingRow])), constant(0), updates);
+      return [scatterElements(expand(targets, updates.shape), masked, count)];
     },
   },
   GatherElements: {
@@ -83,7 +86,7 @@ export const indexing: OperatorFamily<Indexing> = {
     ],
   },
   ScatterElements: {
-    // onnxruntime adds one update after the other, on one thread: equal inputs give equal bits.
+    // onnxruntime adds the updates in order on one thread, so equal inputs give equal bits.
     emit: (graph, { outputs: [{ shape }], attributes: { axis } }, [positions, updates], outputs) => {
       const zeros = graph.freshName('zeros');
       graph.node(

@@ -56,7 +56,7 @@ function windowMeans(length: number, windows: number): Value {
   const weights = Array.from({ length: windows }, (_, window) => {
     const start = Math.floor((window * length) / windows);
     const end = Math.ceil(((window + 1) * length) / windows);
-    return Array.from({ length }, (_, place) => (place >= start && place < end ? 1 / (end - start) : 0));
+    return Array.from({ length }, (_, index) => (index >= start && index < end ? 1 / (end - start) : 0));
   });
   return constantTensor([windows, length], weights.flat());
 }
@@ -186,9 +186,9 @@ function emitMaximaOneByOne(
     graph.constant('float32', [], [-Infinity]),
   ];
   // The batch may be dynamic, so everything that depends on it is computed.
-  const places = add('Reshape', [add('Range', [zero, add('Size', [x]), one]), add('Shape', [x])]);
+  const indices = add('Reshape', [add('Range', [zero, add('Size', [x]), one]), add('Shape', [x])]);
   const around = int64s(0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]);
-  const paddedPlaces = add('Pad', [places, around]);
+  const paddedIndices = add('Pad', [indices, around]);
   const padded = add('Pad', [x, around, least]);
   const ofTap = (image: string, tap: readonly number[]) =>
     [0, 1].reduce((part, axis) => {
@@ -202,7 +202,7 @@ function emitMaximaOneByOne(
   );
   let positions = firsts.reduce(
     (part, first, axis) => add('Gather', [part, first], { axis: axis + 2 }),
-    places,
+    indices,
   );
   let maxima = add('Expand', [least, add('Shape', [positions])]);
   for (let row = 0; row < kernelShape[0]; row += 1) {
@@ -210,7 +210,7 @@ function emitMaximaOneByOne(
       const elements = ofTap(padded, [row, column]);
       const takesOver = add('Or', [add('Greater', [elements, maxima]), add('IsNaN', [elements])]);
       maxima = add('Where', [takesOver, elements, maxima]);
-      positions = add('Where', [takesOver, ofTap(paddedPlaces, [row, column]), positions]);
+      positions = add('Where', [takesOver, ofTap(paddedIndices, [row, column]), positions]);
     }
   }
   return [maxima, positions];

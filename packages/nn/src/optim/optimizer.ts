@@ -146,7 +146,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       const group = this.#groups[position];
       delete group.initialLr;
       Object.assign(group, settings);
-      for (const [place, parameter] of group.params.entries()) this.#stateOf(parameter).load(states[place]);
+      for (const [index, parameter] of group.params.entries()) this.#stateOf(parameter).load(states[index]);
     }
     // They are bound to the replaced arrays.
     this.#updates.clear();
@@ -214,11 +214,11 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
 
   #identify({ members, coefficients }: UpdateSet): string {
     // The gradient's array can change once, when a model is wrapped in DistributedDataParallel.
-    const places = members.map(
+    const parameters = members.map(
       ({ parameter }) =>
         `${this.#stateOf(parameter).position}${parameter.gradientSink === undefined ? '' : 's'}`,
     );
-    return `${places.join()}:${definedNames(coefficients).join()}:${Object.keys(members[0].state).join()}`;
+    return `${parameters.join()}:${definedNames(coefficients).join()}:${Object.keys(members[0].state).join()}`;
   }
 }
 

@@ -99,8 +99,8 @@ function differentGroup<Settings extends object>(
     rule.check(stored);
   });
   if (refused !== undefined) return [`group ${position}: ${refused}`];
-  return group.params.flatMap(({ shape }, place) => {
-    const number = stored.params.at(place);
+  return group.params.flatMap(({ shape }, index) => {
+    const number = stored.params.at(index);
     if (number === undefined || !(number in states)) return [];
     return differentState(rule.stateNames(stored), shape, states[number]).map(
       (difference) => `the state of parameter ${number} ${difference}`,

@@ -101,7 +101,7 @@ export class Reducer implements SynchronousGradientSink {
     }
   }
 
-  placeOf(parameter: DistributedParameter): Float32Array {
+  arrayOf(parameter: DistributedParameter): Float32Array {
     const { bucket, position } = this.#slotOf(parameter);
     return bucket.gradientViews[position];
   }

@@ -16,7 +16,7 @@ class PlainParameter implements DistributedParameter {
   }
 
   gradientWritten(): void {
-    this.grad = this.gradientSink!.placeOf(this);
+    this.grad = this.gradientSink!.arrayOf(this);
     this.gradientSink!.gradientReady(this);
   }
 }
@@ -76,12 +76,12 @@ test('reduces a bucket once it is complete and all earlier buckets have started'
 
 test('gradients of a bucket are contiguous, the last parameter first', () => {
   const { reducer, parameters } = fourParameters();
-  const places = parameters.map((parameter) => reducer.placeOf(parameter));
-  expect(places.map(({ length }) => length)).toEqual([2, 3, 4, 5]);
-  expect(places.map(({ byteOffset }) => byteOffset / 4)).toEqual([3, 0, 5, 0]);
-  expect(places[3].buffer).toBe(places[2].buffer);
-  expect(places[1].buffer).toBe(places[0].buffer);
-  expect(places[1].buffer).not.toBe(places[2].buffer);
+  const arrays = parameters.map((parameter) => reducer.arrayOf(parameter));
+  expect(arrays.map(({ length }) => length)).toEqual([2, 3, 4, 5]);
+  expect(arrays.map(({ byteOffset }) => byteOffset / 4)).toEqual([3, 0, 5, 0]);
+  expect(arrays[3].buffer).toBe(arrays[2].buffer);
+  expect(arrays[1].buffer).toBe(arrays[0].buffer);
+  expect(arrays[1].buffer).not.toBe(arrays[2].buffer);
 });
 
 test('the end of a pass also reduces unused gradients, waits, and resets for the next pass', async () => {

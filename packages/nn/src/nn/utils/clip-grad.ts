@@ -46,7 +46,7 @@ export function clipGradNorm(
   const factor = maxNorm / (norm + 1e-6);
   if (factor >= 1) return norm;
   for (const gradient of gradients) {
-    for (let place = 0; place < gradient.length; place += 1) gradient[place] *= factor;
+    for (let index = 0; index < gradient.length; index += 1) gradient[index] *= factor;
   }
   return norm;
 }
@@ -57,8 +57,8 @@ export function clipGradValue(parameters: Parameter | Iterable<Parameter>, clipV
     throw new ArgumentError(`clipGradValue: clipValue must be at least 0, got ${clipValue}.`);
   }
   for (const gradient of gradientsOf('clipGradValue', parameters)) {
-    for (let place = 0; place < gradient.length; place += 1) {
-      gradient[place] = Math.min(Math.max(gradient[place], -clipValue), clipValue);
+    for (let index = 0; index < gradient.length; index += 1) {
+      gradient[index] = Math.min(Math.max(gradient[index], -clipValue), clipValue);
     }
   }
 }
@@ -86,7 +86,7 @@ function sumOfPowers(gradient: Float32Array, p: number): number {
   let sum = 0;
   // Fast path of the common case: ** is ten times as slow as a product.
   if (p === 2)
-    for (let place = 0; place < gradient.length; place += 1) sum += gradient[place] * gradient[place];
-  else for (let place = 0; place < gradient.length; place += 1) sum += Math.abs(gradient[place]) ** p;
+    for (let index = 0; index < gradient.length; index += 1) sum += gradient[index] * gradient[index];
+  else for (let index = 0; index < gradient.length; index += 1) sum += Math.abs(gradient[index]) ** p;
   return sum;
 }
