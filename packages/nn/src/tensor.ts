@@ -199,7 +199,7 @@ export class Tensor {
     return new Tensor(transpose(this.value, axes));
   }
 
-  /** Two axes exchanged (torch.Tensor.transpose); negative ones count from the last. */
+  /** Swaps two axes (torch.Tensor.transpose). Negative axes count from the last. */
   transpose(dim0: number, dim1: number): Tensor {
     const [a, b] = [dim0, dim1].map((dim) => normalizeAxis('transpose', dim, this.value));
     const order = [...this.shape.keys()];
@@ -211,7 +211,7 @@ export class Tensor {
     return new Tensor(flatten(this.value, startDim, endDim));
   }
 
-  /** A dimension of 1 put in before `dim` (torch.Tensor.unsqueeze). */
+  /** Inserts a dimension of size 1 before `dim` (torch.Tensor.unsqueeze). */
   unsqueeze(dim: number): Tensor {
     return new Tensor(unsqueeze(this.value, dim));
   }

@@ -90,7 +90,7 @@ describe('shifted columns', () => {
 
   test('1×1: one column, which nothing is joined to', async () => {
     const operators = await operatorsAfterCheck(convolution([16, 8, 3, 3], [4, 8, 1, 1]));
-    expect(operators).toContain('ExchangeEnds');
+    expect(operators).toContain('SwapOuterAxes');
     expect(operators).not.toContain('Concat');
     expect(operators).not.toContain('Gemm');
   });
@@ -120,9 +120,9 @@ describe('what follows a convolution', () => {
       build: (x, w1, b1, w2, b2) => [relu(plainConv(pool(relu(plainConv(x, w1, b1)), [2, 2]), w2, b2))],
     });
     expect(operators).not.toContain('MaxPool');
-    // In at the image and out at the end: nothing is turned in between but the weights.
-    const turns = operators.filter((op) => op === 'ExchangeEnds' || op === 'Transpose').length;
-    expect(turns).toBeLessThanOrEqual(4);
+    // The image is transposed once, the result once, and the two weights.
+    const transposes = operators.filter((op) => op === 'SwapOuterAxes' || op === 'Transpose').length;
+    expect(transposes).toBeLessThanOrEqual(4);
   });
 
   test('an image that is read before and behind relu', async () => {
@@ -149,18 +149,18 @@ describe('what lies between convolutions follows their layout', () => {
       build: (x, w1, ...more) => [plainConv(build(plainConv(x, w1), ...more.slice(0, -1)), more.at(-1)!)],
     });
   };
-  const turns = (operators: readonly OpName[]) =>
-    operators.filter((op) => op === 'ExchangeEnds' || op === 'Transpose').length;
-  /** Of the image, the result, and the two weights. */
+  const transposes = (operators: readonly OpName[]) =>
+    operators.filter((op) => op === 'SwapOuterAxes' || op === 'Transpose').length;
+  /** Transposes of the image, the result, and the two weights. */
   const needed = 4;
 
   test('batch normalization and relu', async () => {
     const operators = await between([[3], [3]], (y, w, b) => relu(batchNormalize(y, w, b, 1e-5).normalized));
-    expect(turns(operators)).toBe(needed);
+    expect(transposes(operators)).toBe(needed);
   });
 
   test('scale and shift of channels', async () => {
-    expect(turns(await between([[3], [3]], (y, scale, shift) => affine(y, scale, shift)))).toBe(needed);
+    expect(transposes(await between([[3], [3]], (y, scale, shift) => affine(y, scale, shift)))).toBe(needed);
   });
 
   test('a sum of two convolutions', async () => {
@@ -171,7 +171,7 @@ describe('what lies between convolutions follows their layout', () => {
       ],
       (y, x, w) => add(y, plainConv(x, w)),
     );
-    expect(turns(operators)).toBe(needed + 2);
+    expect(transposes(operators)).toBe(needed + 2);
   });
 
   test('what broadcasts: per image, per channel, along the rows, a number', async () => {
@@ -179,7 +179,7 @@ describe('what lies between convolutions follows their layout', () => {
       others.reduce((sum, other) => add(mul(sum, other), sum), y),
     );
     expect(operators.slice(0, operators.lastIndexOf('Mul'))).toContain('Conv');
-    expect(turns(operators)).toBeLessThanOrEqual(needed + 4);
+    expect(transposes(operators)).toBeLessThanOrEqual(needed + 4);
   });
 
   test.each([

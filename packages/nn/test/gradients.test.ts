@@ -12,7 +12,7 @@ import { operators } from '../src/ops/index.ts';
 import { gather, gatherElements, indexSelect, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
-import { exchangeEnds } from '../src/ops/exchange-ends.ts';
+import { swapOuterAxes } from '../src/ops/swap-outer-axes.ts';
 import { normalize } from '../src/ops/normalization.ts';
 import { adaptiveAveragePool, averagePool, maxPool } from '../src/ops/pooling.ts';
 import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
@@ -107,9 +107,9 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     'three axes in turn': of((a) => [transpose(a, [2, 0, 1])], [2, 3, 4]),
     'four axes': of((a) => [transpose(a, [3, 1, 2, 0])], [2, 3, 1, 4]),
   },
-  ExchangeEnds: {
-    'a longer first axis': of((a) => [exchangeEnds(a)], [5, 2, 3, 4]),
-    'a longer last axis': of((a) => [exchangeEnds(a)], [2, 3, 1, 4]),
+  SwapOuterAxes: {
+    'a longer first axis': of((a) => [swapOuterAxes(a)], [5, 2, 3, 4]),
+    'a longer last axis': of((a) => [swapOuterAxes(a)], [2, 3, 1, 4]),
   },
   Concat: {
     'unequal parts': of((a, b, c) => [concat([a, b, c], 1)], [2, 3], [2, 1], [2, 4]),

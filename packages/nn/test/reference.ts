@@ -103,7 +103,7 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     outputs.map(({ shape, index: part }) =>
       tabulate(shape, (index) => element(x, index.with(axis, index[axis] + part * shape[axis]))),
     ),
-  ExchangeEnds: ({ outputs: [y] }, [x]) => [
+  SwapOuterAxes: ({ outputs: [y] }, [x]) => [
     tabulate(y.shape, ([first, ...rest]) => element(x, [rest.at(-1)!, ...rest.slice(0, -1), first])),
   ],
   Slice: ({ outputs: [y], attributes: { axis, start } }, [x]) => [

@@ -119,8 +119,8 @@ export interface Operators {
 
   Reshape: { shape: readonly number[] };
   Transpose: { perm: readonly number[] };
-  /** Exchanges the first and the last of four axes. */
-  ExchangeEnds: None;
+  /** Swaps the first and the last of four axes. */
+  SwapOuterAxes: None;
   Concat: { axis: number };
   /** Several outputs: equal parts along an axis. */
   Split: { axis: number; parts: number };

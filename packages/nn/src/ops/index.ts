@@ -6,7 +6,7 @@ import { collectives } from './collective.ts';
 import { convolution } from './convolution.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
 import { elementwise } from './elementwise.ts';
-import { exchanges } from './exchange-ends.ts';
+import { outerAxes } from './swap-outer-axes.ts';
 import { functions } from './functions.ts';
 import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
@@ -24,7 +24,7 @@ export const operators: OperatorFamily<OpName> = {
   ...elementwise,
   ...functions,
   ...shaping,
-  ...exchanges,
+  ...outerAxes,
   ...reductions,
   ...normalization,
   ...batchNormalization,

@@ -98,7 +98,7 @@ function withFewerProducts(image: Value, weight: Value, window: ConvAttributes):
  */
 function timesImage(matrix: Value, image: Value): Value {
   const [width] = image.shape;
-  if (!isNode(image.node, 'ExchangeEnds')) return gemm(matrix, reshape(image, [width, -1]));
+  if (!isNode(image.node, 'SwapOuterAxes')) return gemm(matrix, reshape(image, [width, -1]));
   const rows = reshape(transpose(image.node.inputs[0], [1, 2, 0, 3]), [-1, width]);
   return gemm(matrix, rows, undefined, { transB: true });
 }

@@ -1,7 +1,7 @@
 import { createNode, type Node, type Value, type ValueType } from '../../../graph/node.ts';
 import type { OpName } from '../../../graph/operators.ts';
 import { reshape } from '../../../ops/shape.ts';
-import { exchanged, isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
+import { swapped, isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
 
 /** Operators that compute each element independently or per channel, so that the other axes may have any order. */
 const following = new Set<OpName>([
@@ -21,7 +21,7 @@ export function elementwise(node: Node): readonly Value[] | undefined {
     perChannel.has(node.op) && index > 0 ? input : transposed(input),
   );
   const types = node.outputs.map((type) =>
-    isImage(type) ? { ...type, shape: exchanged(type.shape) } : type,
+    isImage(type) ? { ...type, shape: swapped(type.shape) } : type,
   );
   const { outputs } = createNode(node.op, inputs, node.attributes, types);
   return outputs.map((output) => (isImage(output) ? toNchw(output) : output));

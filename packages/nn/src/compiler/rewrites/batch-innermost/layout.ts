@@ -1,5 +1,5 @@
 import { isNode, type Value } from '../../../graph/node.ts';
-import { exchangeEnds } from '../../../ops/exchange-ends.ts';
+import { swapOuterAxes } from '../../../ops/swap-outer-axes.ts';
 
 /**
  * Images as [W, C, H, N], with the batch innermost.
@@ -8,29 +8,29 @@ import { exchangeEnds } from '../../../ops/exchange-ends.ts';
  * short rows in NCHW. A linear map along the width is a matrix product from the left.
  */
 export function toBatchInnermost(nchw: Value): Value {
-  // Exchanging N and W is its own inverse, so an image that was just transposed to NCHW costs nothing.
+  // Swapping N and W is its own inverse, so an image that was just transposed to NCHW costs nothing.
   const { node, shape } = nchw;
   if (isBatchInnermost(nchw)) return node.inputs[0];
-  return shape[0] === 1 && shape[3] === 1 ? nchw : exchangeEnds(nchw);
+  return shape[0] === 1 && shape[3] === 1 ? nchw : swapOuterAxes(nchw);
 }
 
 export function toNchw(batchInnermost: Value): Value {
-  return exchangeEnds(batchInnermost);
+  return swapOuterAxes(batchInnermost);
 }
 
 /** The shape in the other layout. */
-export function exchanged(shape: readonly number[]): number[] {
-  return exchange.map((axis) => shape[axis]);
+export function swapped(shape: readonly number[]): number[] {
+  return permutation.map((axis) => shape[axis]);
 }
 
 /** The index of an axis in the other layout. */
-export function exchangedAxis(axis: number): number {
-  return exchange[axis];
+export function swappedAxis(axis: number): number {
+  return permutation[axis];
 }
 
 /** True if an NCHW image is the transpose of one that has its batch innermost. */
 export function isBatchInnermost({ node }: Value): boolean {
-  return isNode(node, 'ExchangeEnds');
+  return isNode(node, 'SwapOuterAxes');
 }
 
-const exchange = [3, 1, 2, 0];
+const permutation = [3, 1, 2, 0];
