@@ -189,7 +189,7 @@ test('detectAnomaly names the layer and the rank of a NaN, even if other ranks h
     message: expect.stringContaining(message) as unknown,
   });
   const foreign = "from finite inputs of this rank; another rank's inputs are not finite";
-  expect(first.before).toMatchObject(nonfinite(`CombineMoments`));
+  expect(first.before).toMatchObject(nonfinite(`CombineStatistics`));
   expect(first.before).toMatchObject(nonfinite(foreign));
   expect(second.before).toMatchObject(nonfinite('A tensor float32[4,1,6,6] holds NaN in 1 of 144 elements'));
   expect(first.behind).toMatchObject(nonfinite('the loss is finite, but the gradient of parameter'));

@@ -10,7 +10,7 @@ const namesOf = (entries: Iterable<readonly [string, unknown]>) => Array.from(en
 const batch = (seed: number, rows = 4) => tensor(fill([rows, 3], seed), [rows, 3]);
 
 /** Mean and unbiased variance of each of 3 columns. */
-function moments(rows: Float32Array) {
+function statistics(rows: Float32Array) {
   return [0, 1, 2].map((column) => {
     const values = Array.from(rows).filter((_, place) => place % 3 === column);
     const mean = values.reduce((sum, x) => sum + x) / values.length;
@@ -24,7 +24,7 @@ function expectTracked(norm: nn.BatchNorm1d, seeds: readonly number[], momentum 
   const mean = [0, 0, 0];
   const variance = [1, 1, 1];
   for (const seed of seeds) {
-    for (const [column, of] of moments(fill([4, 3], seed)).entries()) {
+    for (const [column, of] of statistics(fill([4, 3], seed)).entries()) {
       mean[column] += momentum * (of.mean - mean[column]);
       variance[column] += momentum * (of.variance - variance[column]);
     }

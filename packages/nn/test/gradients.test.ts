@@ -40,7 +40,7 @@ const withoutGradient = [
   'OneHot',
 ] as const;
 /** These need ranks: test/sync-batch-norm.test.ts. */
-const collective = ['AllReduce', 'CombineMoments'] as const satisfies readonly CollectiveOp[];
+const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonly CollectiveOp[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective)[number]>;
 
 const of = (build: Differentiable['build'], ...leaves: Differentiable['leaves']): Differentiable => ({
@@ -137,7 +137,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     'the last axis': of((x) => [normalize(x, [-1], 1e-5).normalized], [3, 7]),
     'all but channels': of((x) => [normalize(x, [0, 2, 3], 1e-5).normalized], [3, 2, 5, 3]),
     'with an epsilon that counts': of((x) => [normalize(x, [0], 0.25).normalized], [5, 3]),
-    'the moments': of(
+    'mean and variance': of(
       (x) => {
         const { normalized, mean, variance } = normalize(x, [0, 2], 1e-3);
         return [normalized, mean, variance];
@@ -155,7 +155,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       [3],
       [3],
     ),
-    'the moments too': of(
+    'mean and variance too': of(
       (x, w, b) => {
         const { normalized, mean, variance } = batchNormalize(x, w, b, 1e-3);
         return [normalized, mean, variance];
@@ -164,7 +164,7 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       [2],
       [2],
     ),
-    'the moments alone': of(
+    'mean and variance alone': of(
       (x) => {
         const { mean, variance } = batchNormalize(
           x,

@@ -129,11 +129,11 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Normalize: ({ outputs: [y], attributes: { axes, epsilon } }, [x]) => {
     const count = axes.reduce((product, axis) => product * x.shape[axis], 1);
     const kept = y.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
-    const moment = (data: Float64Array) => sumOver({ shape: x.shape, data }, axes).map((sum) => sum / count);
+    const meanOf = (data: Float64Array) => sumOver({ shape: x.shape, data }, axes).map((sum) => sum / count);
     const spread = (data: Float64Array) => broadcast({ shape: kept, data }, x.shape);
-    const mean = moment(x.data);
+    const mean = meanOf(x.data);
     const centered = x.data.map((element, place) => element - spread(mean)[place]);
-    const variance = moment(centered.map((element) => element ** 2));
+    const variance = meanOf(centered.map((element) => element ** 2));
     const wide = spread(variance);
     return [centered.map((element, place) => element / Math.sqrt(wide[place] + epsilon)), mean, variance];
   },

@@ -118,7 +118,7 @@ test('a converted model is exported as it computes in evaluation', async () => {
   expectClose('output', output.data as Float32Array, expected, 1e-6);
 });
 
-test('moments are combined without cancellation: deviations of 1e-3 around 1,000', () => {
+test('statistics are combined without cancellation: deviations of 1e-3 around 1,000', () => {
   // Sums of squares in float32, or in float64 of what float32 keeps of x², would leave nothing of a variance of 1e-6.
   const part = (mean: number, variance: number, count: number) => ({
     mean: Float32Array.of(mean),

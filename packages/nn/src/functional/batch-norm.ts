@@ -4,7 +4,7 @@ import { assignWhenRun, type AssignmentRule } from '../graph/assignment.ts';
 import { describeType, sizeOf, type Value } from '../graph/node.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import { affine, batchNormalize, type BatchNormalized } from '../ops/batch-normalization.ts';
-import { combineMoments, type Moments } from '../ops/collective.ts';
+import { combineStatistics, type Statistics } from '../ops/collective.ts';
 import { add, div, mul, neg, sqrt, sub } from '../ops/elementwise.ts';
 import { reduceSum } from '../ops/reduction.ts';
 import { constant, constantTensor, number } from '../ops/source.ts';
@@ -113,7 +113,7 @@ function normalizeByGroup(
 ): Value {
   const { axes, count } = reducedIn(input);
   const own = normalizeOwn(input, axes, eps);
-  const all = combineMoments(own, count, group);
+  const all = combineStatistics(own, count, group);
   const correction = div(all.total, sub(all.total, constant(1)));
   if (running) assignWhenRun(all.mean, runningStatisticsRule(running, all, correction, momentum));
   const [ownDeviation, deviation] = [own, all].map(({ variance }) => sqrt(add(variance, constant(eps))));
@@ -166,7 +166,7 @@ function normalizeByRunning(name: string, { input, running, weight, bias, eps }:
 /** @param correction factor that makes the variance unbiased: n / (n − 1) */
 function runningStatisticsRule(
   { mean, variance, batches }: RunningStatistics,
-  batch: Moments,
+  batch: Statistics,
   correction: Value,
   momentum: number | null,
 ): AssignmentRule {

@@ -5,7 +5,7 @@ export type CollectiveNode = Node & Node<CollectiveOp>;
 
 const collectives: Partial<Record<OpName, true>> = {
   AllReduce: true,
-  CombineMoments: true,
+  CombineStatistics: true,
 } satisfies Record<CollectiveOp, true>;
 
 export function isCollective(node: Node): node is CollectiveNode {

@@ -189,10 +189,10 @@ export interface Operators {
    * Inputs: mean and variance of `count` values on this rank, of one shape. Outputs: mean, variance and number ([]) of the
    * values of all ranks of a group. Not an ONNX operator.
    */
-  CombineMoments: CollectiveAttributes & { count: number };
+  CombineStatistics: CollectiveAttributes & { count: number };
 }
 
 export type OpName = keyof Operators;
 
 /** Operators that run on all ranks of a group. */
-export type CollectiveOp = 'AllReduce' | 'CombineMoments';
+export type CollectiveOp = 'AllReduce' | 'CombineStatistics';

@@ -12,7 +12,7 @@ export function affine(x: Value, scale: Value, shift: Value): Value {
   return createValue('Affine', [x, scale, shift], {}, x);
 }
 
-/** A value normalized over its batch, with its moments. */
+/** A value normalized over its batch, with its mean and variance. */
 export interface BatchNormalized {
   /** [N, C, …] */
   readonly normalized: Value;
@@ -22,7 +22,7 @@ export interface BatchNormalized {
   readonly variance: Value;
 }
 
-/** (x − mean) / √(variance + epsilon)·weight + bias, mean and variance over all but the channels: [N, C, …] and twice [C]. */
+/** Computes (x − mean) / √(variance + epsilon)·weight + bias, with mean and variance [C] over all axes except the channels. */
 export function batchNormalize(x: Value, weight: Value, bias: Value, epsilon: number): BatchNormalized {
   requireChannels('BatchNormalize', x, { weight, bias });
   const node = createNode('BatchNormalize', [x, weight, bias], { epsilon }, [x, weight, weight, x]);
@@ -43,8 +43,8 @@ export const batchNormalization: OperatorFamily<'Affine' | 'BatchNormalize'> = {
     // BatchNormalization with mean 0 and variance 1 is one pass; Mul and Add are two.
     emit: (graph, { inputs: [{ shape }] }, [x, scale, shift], outputs) => {
       const [zeros, ones] = [0, 1].map((number) => perChannel(shape, number));
-      const moments = [zeros, ones].map((numbers) => graph.constant('float32', [numbers.length], numbers));
-      graph.node('BatchNormalization', [x, scale, shift, ...moments], outputs, { epsilon: { float: 0 } });
+      const statistics = [zeros, ones].map((numbers) => graph.constant('float32', [numbers.length], numbers));
+      graph.node('BatchNormalization', [x, scale, shift, ...statistics], outputs, { epsilon: { float: 0 } });
     },
     gradient: ({ inputs: [x, scale] }, [d]) => {
       if (d === undefined) return [];
@@ -55,7 +55,7 @@ export const batchNormalization: OperatorFamily<'Affine' | 'BatchNormalize'> = {
   BatchNormalize: {
     emit: (graph, { inputs: [{ shape }], attributes: { epsilon } }, [x, weight, bias], outputs) => {
       const [normalized, mean, variance, centered] = outputs.map(
-        (name, index) => name || graph.freshName(`moment${index}`),
+        (name, index) => name || graph.freshName(`statistic${index}`),
       );
       const [meanInPlace, squares] = ['meanInPlace', 'squares'].map((name) => graph.freshName(name));
       const axes = shape.map((_, axis) => axis).filter((axis) => axis !== 1);

@@ -7,7 +7,7 @@ import { add, div, mul, sub } from './elementwise.ts';
 import { concat, expand, reshape, slice } from './shape.ts';
 import { constant } from './source.ts';
 
-/** The sum of a value over the ranks of a group. All ranks must compute it at the same point of their graphs. */
+/** Sums a value over the ranks of a group. All ranks must call it at the same point of their graphs. */
 export function allReduce(value: Value, group: CollectiveGroup, sequence = nextSequence()): Value {
   if (value.dtype !== 'float32') {
     throw new ShapeError(`AllReduce: expected float32, got ${describeType(value)}.`);
@@ -15,21 +15,26 @@ export function allReduce(value: Value, group: CollectiveGroup, sequence = nextS
   return createValue('AllReduce', [value], { group, sequence }, value);
 }
 
-/** Mean and biased variance of a set of values. */
-export interface Moments {
+/** Mean and biased variance of a set of values, of one shape (one element per channel). */
+export interface Statistics {
   readonly mean: Value;
   readonly variance: Value;
 }
 
-/** Moments and number of the values of all ranks. */
-export function combineMoments(
-  { mean, variance }: Moments,
+/** Combines the statistics of `count` values on each rank. `total` is the number of values on all ranks ([]). */
+export function combineStatistics(
+  { mean, variance }: Statistics,
   count: number,
   group: CollectiveGroup,
-): Moments & { total: Value } {
+): Statistics & { total: Value } {
   const types = [mean, variance, { dtype: mean.dtype, shape: [] }];
   const attributes = { count, group, sequence: nextSequence() };
-  const [all, allVariance, total] = createNode('CombineMoments', [mean, variance], attributes, types).outputs;
+  const [all, allVariance, total] = createNode(
+    'CombineStatistics',
+    [mean, variance],
+    attributes,
+    types,
+  ).outputs;
   return { mean: all, variance: allVariance, total };
 }
 
@@ -39,10 +44,11 @@ export const collectives: OperatorFamily<CollectiveOp> = {
     // Each rank's input affects every rank's output, so its gradient is the sum of all ranks' output gradients.
     gradient: ({ attributes: { group, sequence } }, [d]) => [d && allReduce(d, group, -sequence)],
   },
-  CombineMoments: {
+  CombineStatistics: {
     emit: refuse,
-    // With n, m, v of this rank and N, M, V of all: M = Σ n·m / N and V = Σ n·(v + (m − M)²) / N, so dm = n/N·(dM + 2·(m − M)·dV) and dv = n/N·dV, where dM and dV
-    // are sums over the losses of all ranks, in one message. (V does not depend on M, because Σ n·(m − M) is 0.)
+    // With n, m, v of this rank and N, M, V of all: M = Σ n·m / N and V = Σ n·(v + (m − M)²) / N, so
+    // dm = n/N·(dM + 2·(m − M)·dV) and dv = n/N·dV. dM and dV are summed over the losses of all ranks by one
+    // all-reduce. V does not depend on M, because Σ n·(m − M) is 0.
     gradient: ({ inputs: [m], outputs: [all, , total], attributes }, [dMean, dVariance]) => {
       const { count, group, sequence } = attributes;
       const parts = [dMean, dVariance].map((d) => d ?? expand(constant(0), m.shape));
@@ -70,13 +76,13 @@ export async function perform(
   inputs: readonly Float32Array[],
   outputs: readonly Float32Array[],
 ): Promise<void> {
-  if (isNode(node, 'CombineMoments'))
+  if (isNode(node, 'CombineStatistics'))
     return performCombination(node.attributes.count, group, inputs, outputs);
   outputs[0].set(inputs[0]);
   await group.allReduce(outputs[0]);
 }
 
-/** All-gathers mean, variance and number. All ranks then compute the same result from the same bytes. */
+/** All-gathers mean, variance and count, so that all ranks compute the same result from the same bytes. */
 async function performCombination(
   count: number,
   group: CollectiveGroup,
@@ -94,21 +100,22 @@ async function performCombination(
   combine(ranks, outputs);
 }
 
-interface MomentsOfRank {
+interface RankStatistics {
   readonly mean: Float32Array;
   readonly variance: Float32Array;
   readonly count: number;
 }
 
 /**
- * Mean Σ n·m / N, variance Σ n·(v + (m − mean)²) / N (Chan, Golub and LeVeque 1979, of several parts at once): squares of differences, so that
- * nothing cancels where means are large beside deviations. In double precision.
+ * Combines statistics: mean Σ n·m / N, variance Σ n·(v + (m − mean)²) / N (Chan, Golub and LeVeque 1979, for several
+ * parts at once). Squares of differences do not cancel if means are large relative to deviations. Computed in double
+ * precision and written to [mean, variance, total].
  */
 export function combine(
-  parts: readonly MomentsOfRank[],
+  parts: readonly RankStatistics[],
   [mean, variance, total]: readonly Float32Array[],
 ): void {
-  // Ranks without values have undefined moments.
+  // The mean of no values is undefined.
   const ranks = parts.filter(({ count }) => count > 0);
   const all = ranks.reduce((sum, { count }) => sum + count, 0);
   if (all < 2) {
@@ -119,7 +126,7 @@ export function combine(
     );
   }
   for (const channel of mean.keys()) {
-    const sumOver = (term: (rank: MomentsOfRank) => number) =>
+    const sumOver = (term: (rank: RankStatistics) => number) =>
       ranks.reduce((sum, rank) => sum + rank.count * term(rank), 0);
     const center = sumOver((rank) => rank.mean[channel]) / all;
     const spread = sumOver((rank) => rank.variance[channel] + (rank.mean[channel] - center) ** 2);

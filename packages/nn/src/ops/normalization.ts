@@ -7,7 +7,7 @@ import { reduceMean } from './reduction.ts';
 import { expand } from './shape.ts';
 import { constant } from './source.ts';
 
-/** A value with mean 0 and variance 1 over some axes, and its original moments, which keep the axes with size 1. */
+/** A value with mean 0 and variance 1 over some axes, and its original mean and variance, which keep those axes with size 1. */
 export interface Normalized {
   readonly normalized: Value;
   readonly mean: Value;
@@ -15,16 +15,16 @@ export interface Normalized {
   readonly variance: Value;
 }
 
-/** (x − mean) / √(variance + epsilon), mean and variance over the axes. */
+/** Computes (x − mean) / √(variance + epsilon), with mean and variance over the axes. */
 export function normalize(value: Value, givenAxes: readonly number[], epsilon: number): Normalized {
   if (value.dtype !== 'float32')
     throw new ShapeError(`Normalize: expected float32, got ${describeType(value)}.`);
   const axes = normalizeAxes('Normalize', givenAxes, value);
-  const moment = {
+  const statistic = {
     dtype: value.dtype,
     shape: value.shape.map((size, axis) => (axes.includes(axis) ? 1 : size)),
   };
-  const node = createNode('Normalize', [value], { axes, epsilon }, [value, moment, moment]);
+  const node = createNode('Normalize', [value], { axes, epsilon }, [value, statistic, statistic]);
   const [normalized, mean, variance] = node.outputs;
   return { normalized, mean, variance };
 }
@@ -33,7 +33,7 @@ export const normalization: OperatorFamily<'Normalize'> = {
   Normalize: {
     emit: (graph, { attributes: { axes, epsilon } }, [x], outputs) => {
       const [normalized, mean, variance] = outputs.map(
-        (name, index) => name || graph.freshName(`moment${index}`),
+        (name, index) => name || graph.freshName(`statistic${index}`),
       );
       const axesInput = graph.constant('int64', [axes.length], axes);
       const keep = { keepdims: 1, noop_with_empty_axes: 1 };

@@ -3,7 +3,7 @@ import { add, div, max, mul, sqrt, sub } from '../ops/elementwise.ts';
 import { Optimizer } from './optimizer.ts';
 import { completeSettings, type OptimizerParameters } from './param-groups.ts';
 import { requireAtLeastZero, requireBelowOne } from './require.ts';
-import type { Moment, Rule, UpdateInputs, UpdateOutputs } from './rule.ts';
+import type { Rule, UpdateInputs, UpdateOutputs, UpdateProgress } from './rule.ts';
 
 /** Settings of a parameter group of {@link Adam} or {@link AdamW}. */
 export interface AdamSettings {
@@ -76,12 +76,12 @@ function ruleOf(
       requireBelowOne(name, { 'betas[0]': betas[0], 'betas[1]': betas[1] });
     },
     stateNames: ({ amsgrad }) => ['expAvg', 'expAvgSq', ...(amsgrad ? (['maxExpAvgSq'] as const) : [])],
-    coefficients: (settings, moment) => ({ ...weightDecay(settings), ...averages(settings, moment) }),
+    coefficients: (settings, progress) => ({ ...weightDecay(settings), ...averages(settings, progress) }),
     update,
   };
 }
 
-function averages({ lr, betas: [first, second], eps }: AdamSettings, { step }: Moment) {
+function averages({ lr, betas: [first, second], eps }: AdamSettings, { step }: UpdateProgress) {
   return {
     keepFirst: first,
     gainFirst: 1 - first,

@@ -189,15 +189,15 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       parameter,
       state: this.#stateOf(parameter).arraysFor(names, parameter.data.length),
     }));
-    const moments = concerned.map((parameter) => this.#stateOf(parameter).moment);
-    if (moments.every(({ step, isFresh }) => step === moments[0].step && isFresh === moments[0].isFresh)) {
+    const progress = concerned.map((parameter) => this.#stateOf(parameter).progress);
+    if (progress.every(({ step, isFresh }) => step === progress[0].step && isFresh === progress[0].isFresh)) {
       return members.length === 0
         ? []
-        : [{ members, coefficients: this.#rule.coefficients(group, moments[0]) }];
+        : [{ members, coefficients: this.#rule.coefficients(group, progress[0]) }];
     }
     return members.map((member, position) => ({
       members: [member],
-      coefficients: this.#rule.coefficients(group, moments[position]),
+      coefficients: this.#rule.coefficients(group, progress[position]),
     }));
   }
 

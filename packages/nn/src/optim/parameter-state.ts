@@ -1,5 +1,5 @@
 import { store, type StoredTensor } from '../stored-tensor.ts';
-import type { Moment } from './rule.ts';
+import type { UpdateProgress } from './rule.ts';
 import type { ParameterStateDict } from './state-dict.ts';
 
 /** Optimizer state of one parameter. */
@@ -14,8 +14,8 @@ export class ParameterState {
     this.position = position;
   }
 
-  /** Moment of the next update. */
-  get moment(): Moment {
+  /** Progress at the next update. */
+  get progress(): UpdateProgress {
     return { step: this.#steps + 1, isFresh: this.#isFresh };
   }
 

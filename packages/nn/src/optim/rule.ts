@@ -11,7 +11,7 @@ export type Coefficients = Readonly<Record<string, number | undefined>>;
 export type StateValues = Readonly<Record<string, Value | undefined>>;
 
 /** Progress of a parameter at an update. */
-export interface Moment {
+export interface UpdateProgress {
   /** Number of updates of this parameter, including the current one. Steps without a gradient do not count. */
   readonly step: number;
   /** True if some of its states are initialized (as zeros) at this update. */
@@ -49,7 +49,7 @@ export interface Rule<
   /** Names of the states that these settings require. */
   stateNames(settings: Settings): readonly (keyof S & string)[];
 
-  coefficients(settings: Settings, moment: Moment): C;
+  coefficients(settings: Settings, progress: UpdateProgress): C;
 
   /**
    * The update as a graph. It works in place: a state or the parameter may only be read by nodes that lead to its new value

@@ -20,9 +20,7 @@ export function elementwise(node: Node): readonly Value[] | undefined {
   const inputs = node.inputs.map((input, index) =>
     perChannel.has(node.op) && index > 0 ? input : transposed(input),
   );
-  const types = node.outputs.map((type) =>
-    isImage(type) ? { ...type, shape: swapped(type.shape) } : type,
-  );
+  const types = node.outputs.map((type) => (isImage(type) ? { ...type, shape: swapped(type.shape) } : type));
   const { outputs } = createNode(node.op, inputs, node.attributes, types);
   return outputs.map((output) => (isImage(output) ? toNchw(output) : output));
 }
