@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { HashStore, RingrunError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { connectStore } from '../store/client.ts';
-import { isLoopback } from '../store/endpoint.ts';
+import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import { fileLimitWarning } from '../store/file-limit.ts';
 import { serveStoreInThread } from '../store/threaded-server.ts';
@@ -20,9 +20,18 @@ export interface GroupStore {
   abandon(): Promise<void>;
 }
 
+/**
+ * The store that this process serves as rank 0. It outlives the group: faster ranks may already have written the keys
+ * of the next group at the same address. It ends when this process opens another store, because the other ranks then
+ * use that one too.
+ */
+let served: { address: string; server: ThreadedStoreServer } | undefined;
+
 /** Opens the store. Waits for its server, and prints what it waits for. */
 export async function openGroupStore(settings: InitSettings, timeoutMs: number): Promise<GroupStore> {
   const { place, rank, worldSize } = settings;
+  const address = place.kind === 'rank 0' && rank === 0 ? addressServedAt(place.at) : undefined;
+  if (served && (address === undefined || formatHostPort(address) !== served.address)) await endServed();
   if (place.kind === 'given') {
     return { store: place.store, servedByRank0: false, release: nothingToDo, abandon: nothingToDo };
   }
@@ -39,15 +48,22 @@ export async function openGroupStore(settings: InitSettings, timeoutMs: number):
 type Waiting = Omit<Parameters<typeof connectStore>[0], keyof HostPort>;
 
 async function serveForOthers(at: HostPort, who: Waiting): Promise<GroupStore> {
-  const host = addressToBind(at.host, process.env);
+  const { host } = addressServedAt(at);
   const server = await serveAsRank0({ host, port: at.port });
+  served = { address: formatHostPort({ host, port: at.port }), server };
   const reachedAt = host === '*' ? '127.0.0.1' : host;
   const own = opened(await connectStore({ host: reachedAt, port: at.port, ...who }), true);
   const abandon = async () => {
     await own.release();
-    await server.close();
+    await endServed();
   };
   return { ...own, abandon };
+}
+
+async function endServed(): Promise<void> {
+  const ending = served?.server;
+  served = undefined;
+  await ending?.close();
 }
 
 /** `FileStore` is loaded on demand. */
@@ -83,6 +99,7 @@ function nothingToDo(): Promise<void> {
  * With a loopback master address all ranks are on this machine, so the store must not be reachable from others. In a
  * Kubernetes pod the master's own MASTER_ADDR may be `localhost`, while the other pods use its service's name.
  */
-function addressToBind(masterAddress: string, env: NodeJS.ProcessEnv): string {
-  return isLoopback(masterAddress) && env['KUBERNETES_SERVICE_HOST'] === undefined ? masterAddress : '*';
+function addressServedAt({ host, port }: HostPort): HostPort {
+  const isForThisMachine = isLoopback(host) && process.env['KUBERNETES_SERVICE_HOST'] === undefined;
+  return { host: isForThisMachine ? host : '*', port };
 }

@@ -87,7 +87,8 @@ export class KeyValueState {
   }
 
   #put(key: string, value: Uint8Array): AddressedReply[] {
-    this.#values.set(key, value);
+    // A copy: `value` is a view of a receive buffer of ZeroMQ (8 KiB) or of a chunk of a file.
+    this.#values.set(key, new Uint8Array(value));
     const concerned = [...(this.#waitersByKey.get(key) ?? [])];
     return concerned
       .filter((waiter) => this.#missing(waiter.keys).length === 0)

@@ -70,6 +70,24 @@ describe('waiting', () => {
   });
 });
 
+test('stored values are copies: they do not keep the buffers alive in which they arrived', () => {
+  const { state } = begin();
+  const received = Buffer.alloc(8192);
+  const view = received.subarray(100, 300);
+  state.handle('a', { id: 1, call: { op: 'set', key: 'set', value: view } }, 0);
+  const expected = new Uint8Array();
+  state.handle('a', { id: 2, call: { op: 'compareSet', key: 'swapped', expected, desired: view } }, 0);
+  state.handle('a', { id: 3, call: { op: 'add', key: 'counted', amount: 1 } }, 0);
+  for (const [key, length] of [
+    ['set', 200],
+    ['swapped', 200],
+    ['counted', 1],
+  ] as const) {
+    const [{ reply }] = state.handle('a', { id: 4, call: { op: 'get', key, timeoutMs: 0 } }, 0);
+    expect((reply.result as { bytes: Uint8Array }).bytes.buffer.byteLength).toBe(length);
+  }
+});
+
 describe('counting', () => {
   test('a counter is limited to safe integers', () => {
     const { give } = begin();
