@@ -8,6 +8,7 @@ import { makeFolder } from '../storage/make-folder.ts';
 import { CheckpointError } from './checkpoint-error.ts';
 import { log } from './log.ts';
 import { decodeIdentity, describeIdentity, encodeIdentity, ownIdentity } from './writer-identity.ts';
+import { removeIncomplete } from './remove-incomplete.ts';
 import type { WriterIdentity } from './writer-identity.ts';
 
 /*
@@ -45,7 +46,8 @@ interface Lock {
 const locks = new Map<string, { opened: Promise<Lock>; users: number }>();
 
 /**
- * Locks a folder for writing, and creates it if it does not exist.
+ * Locks a folder for writing, and creates it if it does not exist. Deletes incomplete checkpoints, which only
+ * a writer that was killed or met a full disk leaves.
  *
  * @returns a function that releases the lock
  * @throws CheckpointError `ERR_CHECKPOINT_IN_USE` that names the process which holds the lock
@@ -76,6 +78,7 @@ async function openAndLock(folder: string): Promise<Lock> {
   try {
     if (await acquireLock(folder, file)) {
       await writeIdentity(file);
+      await removeIncomplete(folder);
       return { file };
     }
   } catch (error) {

@@ -39,20 +39,20 @@ export interface Claim {
  *
  * @param claim for a location without locks: checked before the first write, before the manifest, and before
  * deleting
- * @throws StorageError if it could not be written
+ * @throws StorageError if it could not be written; then the incomplete files in a folder are deleted
  */
 export async function writeCheckpoint(storage: Storage, job: WriteJob, claim?: Claim): Promise<Written> {
   const before = checkpointsAmong(await storage.list(namePrefix));
   await claim?.requireOwn();
   const number = nextNumber(before, job.above);
   const name = checkpointName(number, job.saveInfo.step);
-  const records: Record<string, FileRecord> = {};
-  for (const [file, bytes] of job.files) {
-    records[file] = await fileRecordOf(bytes);
-    await storage.write(`${name}/${file}`, bytes);
+  try {
+    await writeFiles(storage, name, job, claim);
+  } catch (error) {
+    // In a bucket, a newer writer may use the same name.
+    if (claim === undefined) await storage.deleteFolder(name).catch(() => undefined);
+    throw error;
   }
-  await claim?.requireOwn();
-  await storage.write(`${name}/${manifestName}`, encodeManifest(job.saveInfo, records));
   try {
     await claim?.requireOwn();
     await deleteSuperseded(storage, job.keep);
@@ -60,6 +60,22 @@ export async function writeCheckpoint(storage: Storage, job: WriteJob, claim?: C
   } catch (error) {
     return { name, number, notDeleted: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** The manifest is written last. */
+async function writeFiles(
+  storage: Storage,
+  name: string,
+  { saveInfo, files }: WriteJob,
+  claim: Claim | undefined,
+): Promise<void> {
+  const records: Record<string, FileRecord> = {};
+  for (const [file, bytes] of files) {
+    records[file] = await fileRecordOf(bytes);
+    await storage.write(`${name}/${file}`, bytes);
+  }
+  await claim?.requireOwn();
+  await storage.write(`${name}/${manifestName}`, encodeManifest(saveInfo, records));
 }
 
 async function deleteSuperseded(storage: Storage, keep: number): Promise<void> {

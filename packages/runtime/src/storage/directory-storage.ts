@@ -11,6 +11,11 @@ import type { Storage, StoredObject } from './storage.ts';
 /** Suffix of files that are being written, which are not listed. Only a crash leaves one behind. */
 const unfinished = '.part';
 
+/** Whether `writeDurably` made a file of this name and did not complete it. */
+export function isUnfinished(file: string): boolean {
+  return /\.\d+-[\da-f]{8}\.part$/.test(file);
+}
+
 /** Files below a folder, which is created by the first write. */
 export class DirectoryStorage implements Storage {
   readonly location: string;
