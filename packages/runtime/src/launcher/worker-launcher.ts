@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { savingMarkOf } from '../checkpoint/saving-mark.ts';
 import type { Round } from '../rendezvous/round.ts';
@@ -18,6 +18,7 @@ import { refuseUnknownRanks } from './logs/destinations.ts';
 import { readProcessCount } from './process-count.ts';
 import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
 import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
+import { makeRecordFolder } from './record-folder.ts';
 import { readErrorRecord } from './read-error-record.ts';
 import { workerCommand } from './worker-command.ts';
 import type { CommandLine } from './worker-command.ts';
@@ -174,18 +175,6 @@ async function resolveCommand(
   const { bindWorkers } = await import('./numa/bound-command.ts');
   const bind = bindWorkers(numaBinding, node.processesPerNode);
   return (localRank) => bind(command, localRank);
-}
-
-/** Creates the folder for the workers' error records; prints a warning and returns undefined if that fails. */
-function makeRecordFolder(): string | undefined {
-  try {
-    return mkdtempSync(join(tmpdir(), 'ringrun-'));
-  } catch (error) {
-    process.stderr.write(
-      `ringrun: failure reports will have no stack, as no temporary folder can be created: ${(error as Error).message}\n`,
-    );
-    return undefined;
-  }
 }
 
 function rise(before: number | undefined, after: number | undefined): number | undefined {

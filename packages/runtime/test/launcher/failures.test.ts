@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { findFreePort } from '../../src/launcher/ports.ts';
 import { isRunning, launch, temporaryFolder, temporaryScript, untilGone } from './fixtures/launched.ts';
 
 /** A worker that ignores SIGTERM, starts a child process that ignores it too, and prints both pids. */
@@ -167,5 +168,26 @@ describe('a launcher that is killed', () => {
     await untilGone([launched.pid, ...all], 5000);
     const { stderr } = await launched.ended;
     expect(stderr).toContain(`ends because its launcher (pid ${launched.pid}) has ended`);
+  });
+
+  test('without workers: the next launcher removes its temporary folder, and no other', async () => {
+    const TMPDIR = temporaryFolder();
+    const script = temporaryScript('train.mjs', '');
+    const waiting = async () => {
+      const before = new Set(readdirSync(TMPDIR));
+      const args = ['--nnodes', '2', '--node-rank', '0', '--master-port', String(await findFreePort())];
+      const launched = launch([...args, script], { env: { TMPDIR } });
+      const added = () => readdirSync(TMPDIR).filter((name) => !before.has(name));
+      await expect.poll(added, { timeout: 20_000 }).toEqual([expect.stringMatching(/^ringrun-/)]);
+      return { launched, folder: added()[0] };
+    };
+    const [living, killed] = [await waiting(), await waiting()];
+    const otherContainer = living.folder.replace(/-[\da-f]{8}-/, '-00000000-').replace(/\d+/, '1');
+    mkdirSync(join(TMPDIR, otherContainer));
+    process.kill(killed.launched.pid, 'SIGKILL');
+    await killed.launched.ended;
+    expect(readdirSync(TMPDIR)).toContain(killed.folder);
+    expect(await launch([script], { env: { TMPDIR } }).ended).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(TMPDIR).sort()).toEqual([living.folder, otherContainer].sort());
   });
 });
