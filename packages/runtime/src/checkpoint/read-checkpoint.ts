@@ -44,7 +44,7 @@ export async function readNewest<Candidate extends { name: string }, Read>(
   );
 }
 
-/** @throws CheckpointError: not found, damaged, or of a newer format; StorageError */
+/** @throws CheckpointError: not found, damaged, deleted meanwhile, or of a newer format; StorageError */
 export async function readCheckpoint(storage: Storage, name: string): Promise<ReadCheckpoint> {
   const path = `${storage.location}/${name}`;
   const manifestBytes = await readIfPresent(storage, `${name}/${manifestName}`);
@@ -58,10 +58,20 @@ export async function readCheckpoint(storage: Storage, name: string): Promise<Re
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const [file, record] of Object.entries(manifest.files)) {
     const bytes = await readIfPresent(storage, `${name}/${file}`);
+    if (bytes === undefined) await requireNotDeleted(storage, name);
     await requireRecordedHash(bytes, record, path, file);
     files.set(file, bytes!);
   }
   return { name, manifest, files };
+}
+
+/** A checkpoint loses its manifest first. So without one, another job has deleted it since it was listed. */
+async function requireNotDeleted(storage: Storage, name: string): Promise<void> {
+  if ((await readIfPresent(storage, `${name}/${manifestName}`)) !== undefined) return;
+  throw new CheckpointError(
+    'in use',
+    `${storage.location}/${name} was deleted while it was read: another job saves to ${storage.location}. Use a separate location for each job, or stop that job first.`,
+  );
 }
 
 async function requireRecordedHash(

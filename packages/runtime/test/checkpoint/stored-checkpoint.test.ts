@@ -245,6 +245,22 @@ test('the older of two jobs in one bucket stops and deletes nothing of the other
   expect(await newestIn(storage)).toMatchObject({ step: 7, told: [] });
 });
 
+test('reading a checkpoint that another job deletes meanwhile names the shared folder, not damage', async () => {
+  const storage = openStorage(temporaryFolder());
+  const name = await write(storage, 5);
+  const shared = Object.assign(Object.create(storage) as Storage, {
+    read: async (file: string) => {
+      if (file.endsWith('model.safetensors')) await storage.deleteFolder(name);
+      return await storage.read(file);
+    },
+  });
+  const { code, message } = await failureOf(readCheckpoint(shared, name));
+  expect(code).toBe('ERR_CHECKPOINT_IN_USE');
+  expect(message).toBe(
+    `${storage.location}/${name} was deleted while it was read: another job saves to ${storage.location}. Use a separate location for each job, or stop that job first.`,
+  );
+});
+
 test('throws if all checkpoints are damaged', async () => {
   const storage = openStorage(temporaryFolder());
   for (const step of [5, 10])
