@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { loadSafetensors } from '../../src/checkpoint/load-safetensors.ts';
 import { decodeSafetensors, encodeSafetensors } from '../../src/checkpoint/safetensors.ts';
 import type { ArrayWithShape } from '../../src/checkpoint/safetensors.ts';
+import { mutated } from '../support/mutated.ts';
 
 /** Builds a file from the text of its header and its data. */
 function fileOf(header: string, data: readonly number[] = []): Uint8Array<ArrayBuffer> {
@@ -208,4 +209,19 @@ describe('rejects', () => {
     expect(write).toThrow(InvalidArgumentError);
     expect(write).toThrow(message);
   });
+});
+
+test('400 damaged files are decoded or rejected, and no tensor is larger than its file', () => {
+  const file = encodeSafetensors(new Map(everyDtype));
+  let rejected = 0;
+  for (const bytes of mutated(file, 400)) {
+    try {
+      for (const { data } of decodeSafetensors(Uint8Array.from(bytes)).values())
+        expect(data.byteLength).toBeLessThan(bytes.length);
+    } catch (error) {
+      expect((error as Error).constructor).toBe(Error);
+      rejected += 1;
+    }
+  }
+  expect(rejected).toBeGreaterThan(100);
 });

@@ -1,10 +1,23 @@
-import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
+import crc32c from 'crc-32/crc32c.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FileStore } from '../../src/store/file-store.ts';
 import type { FileStoreOptions } from '../../src/store/file-store.ts';
+import { encodeRecord, fileHeader } from '../../src/store/file/record.ts';
+import { encodeRequest } from '../../src/store/wire.ts';
+import { LogFile } from '../../src/store/file/log-file.ts';
+import { mutated } from '../support/mutated.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { start } from './processes.ts';
 
@@ -242,5 +255,72 @@ describe('damaged and foreign files', () => {
     const path = newPath();
     await expect(FileStore.open(path, { worldSize })).rejects.toBeInstanceOf(InvalidArgumentError);
     expect(existsSync(path)).toBe(false);
+  });
+});
+
+describe('a file of hostile bytes', () => {
+  const record = (message: Uint8Array) => {
+    const prefix = Buffer.alloc(8);
+    prefix.writeUInt32LE(message.length, 0);
+    prefix.writeUInt32LE(crc32c.buf(message) >>> 0, 4);
+    return Buffer.concat([prefix, message]);
+  };
+  const good = [
+    encodeRecord({ client: 'a', entry: 'joined', joined: { host: 'h', pid: 1, worldSize: 2 } }),
+    encodeRecord({
+      client: 'a',
+      entry: 'request',
+      request: encodeRequest({ id: 1, call: { op: 'add', key: 'k', amount: 3 } }),
+    }),
+  ];
+
+  async function read(path: string): Promise<unknown> {
+    const log = await LogFile.open(path);
+    try {
+      return await log.read();
+    } finally {
+      await log.close();
+    }
+  }
+
+  test('400 damaged files are read or rejected by name', async () => {
+    const path = newPath();
+    let rejected = 0;
+    const files = [
+      ...mutated(Buffer.concat([fileHeader, ...good]), 200),
+      // Valid checksums of damaged messages.
+      ...Array.from(mutated(good[1].subarray(8), 200), (message) =>
+        Buffer.concat([fileHeader, record(message)]),
+      ),
+    ];
+    for (const bytes of files) {
+      writeFileSync(path, bytes);
+      const records = await read(path).catch((error: unknown) => error);
+      if (Array.isArray(records)) continue;
+      expect(records).toMatchObject({ code: 'ERR_STORE_FILE' });
+      expect((records as Error).message).toContain(`The store's file ${path} `);
+      rejected += 1;
+    }
+    expect(rejected).toBeGreaterThan(50);
+  });
+
+  test('a sparse file of 1 TB is rejected by its size and the bound', async () => {
+    const path = newPath();
+    writeFileSync(path, fileHeader);
+    truncateSync(path, 1e12);
+    await expect(read(path)).rejects.toThrow(
+      `${path} is too large (1000000000000 bytes are unread, expected at most 1073741824)`,
+    );
+  });
+
+  test('a record of a call that does not exist ends the store with an error that names the file', async () => {
+    const path = newPath();
+    const store = await open(path, { worldSize: 2 });
+    await store.set('k', 'v');
+    appendFileSync(path, encodeRecord({ client: 'b', entry: 'request', request: Buffer.of(0xff) }));
+    await expect(store.get('k')).rejects.toMatchObject({
+      code: 'ERR_STORE_FILE',
+      message: expect.stringContaining(`${path} has an invalid record`) as unknown,
+    });
   });
 });

@@ -11,6 +11,9 @@ const penByte = 0;
 /** Offset of the byte that a member keeps locked while its process lives. */
 const memberByte = (index: number) => 1 + index;
 
+/** Maximum bytes of one read, which are in memory at once. */
+const mostUnreadBytes = 2 ** 30;
+
 /**
  * A file of records that several processes append to. All state is in the file and in the kernel's locks: a process
  * that dies leaves at worst an incomplete record, which the next writer cuts off, and no lock.
@@ -75,7 +78,7 @@ export class LogFile {
    * Opens the file again, because network file systems look for other clients' writes on open.
    *
    * @throws RingrunError `ERR_STORE_LOST` if the file was removed, replaced or shortened; `ERR_STORE_FILE` if it is no
-   * store.
+   * store, has an invalid record, or has grown by more than 1 GiB.
    */
   async read(): Promise<FileRecord[]> {
     const bytes = await this.#bytesSince(this.#position);
@@ -120,9 +123,18 @@ export class LogFile {
   }
 
   #take(bytes: Buffer): FileRecord[] {
-    const { records, consumed } = decodeRecords(bytes);
-    this.#position += consumed;
-    return records;
+    try {
+      const { records, consumed } = decodeRecords(bytes);
+      this.#position += consumed;
+      return records;
+    } catch (cause) {
+      throw this.invalid(cause);
+    }
+  }
+
+  /** The error of a record that has a valid checksum but no valid contents. */
+  invalid(cause: unknown): RingrunError {
+    return fileError(this.path, 'has an invalid record', cause);
   }
 
   async #bytesSince(position: number): Promise<Buffer> {
@@ -134,6 +146,10 @@ export class LogFile {
       if (own.ino !== ino || own.dev !== dev) throw lostFile(this.path, 'another file is in its place');
       if (size < position)
         throw lostFile(this.path, `it was shortened from ${position} or more bytes to ${size}`);
+      if (size - position > mostUnreadBytes) {
+        const excess = `${size - position} bytes are unread, expected at most ${mostUnreadBytes}`;
+        throw fileError(this.path, 'is too large', excess);
+      }
       return await readAll(file, position, size - position);
     } finally {
       await file.close();

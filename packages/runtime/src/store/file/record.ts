@@ -70,7 +70,11 @@ export function encodeRecord({ entry, ...fields }: FileRecord): Buffer {
   return bytes;
 }
 
-/** The complete records and their size in bytes. */
+/**
+ * The complete records and their size in bytes.
+ *
+ * @throws Error for a record with a valid checksum that is not a `Record`
+ */
 export function decodeRecords(bytes: Buffer): { records: FileRecord[]; consumed: number } {
   const records: FileRecord[] = [];
   let consumed = 0;
@@ -97,5 +101,11 @@ function messageAt(bytes: Buffer, start: number): Buffer | undefined {
 function recordOf(message: Buffer): FileRecord {
   const { client, ...entries } = decodeMessage(recordFields, message);
   const entry = (['joined', 'left', 'withdrawn'] as const).find((name) => name in entries) ?? 'request';
+  if (
+    typeof client !== 'string' ||
+    client === '' ||
+    !(entry !== 'request' || entries[entry] instanceof Uint8Array)
+  )
+    throw new Error('it has no client or no entry');
   return { client, entry, [entry]: entries[entry] } as FileRecord;
 }

@@ -7,7 +7,7 @@ import type { AddressedReply } from '../key-value-state.ts';
 import { formatDuration } from '../wait-reporter.ts';
 import type { WaitReporter } from '../wait-reporter.ts';
 import { decodeRequest, encodeRequest } from '../wire.ts';
-import type { Call, Failure } from '../wire.ts';
+import type { Call, Failure, Request } from '../wire.ts';
 import type { OpenedFile } from './opening.ts';
 import type { FileRecord } from './record.ts';
 import { isLast } from './roll.ts';
@@ -160,8 +160,16 @@ export class Replica {
       this.#opened.roll.take(record);
       return;
     }
-    const request = decodeRequest(record.request);
+    const request = this.#requestOf(record.request);
     this.#deliver(this.#state.handle(record.client, request, performance.now()));
+  }
+
+  #requestOf(bytes: Uint8Array): Request {
+    try {
+      return decodeRequest(bytes);
+    } catch (cause) {
+      throw this.#opened.log.invalid(cause);
+    }
   }
 
   #handle(turns: readonly PendingCall[]): void {

@@ -9,6 +9,9 @@ export interface Member {
   bytes: Uint8Array;
 }
 
+/** Maximum bytes of the wanted files, 6 times CIFAR-10's. */
+const mostBytes = 2 ** 30;
+
 /**
  * Extracts the wanted files of a tar archive, gzipped or not. `file` is its name in errors. Rejects with an
  * `InvalidDataError` that names the member at which it is corrupt or truncated.
@@ -21,11 +24,19 @@ export async function readArchive(
   const { Parser } = await import('tar');
   const members: Member[] = [];
   let current = 'its beginning';
+  let claimed = 0;
   await new Promise<void>((resolve, reject) => {
+    const refuse = (error: InvalidDataError) => {
+      reject(error);
+      parser.abort(error);
+    };
     const onReadEntry = (entry: ReadEntry) => {
       current = entry.path;
-      if (entry.type === 'File' && isWanted(entry.path)) collect(entry, members);
-      else entry.resume();
+      if (entry.type === 'File' && isWanted(entry.path)) {
+        claimed += entry.size;
+        if (claimed > mostBytes) refuse(tooLarge(file, entry, claimed));
+        else collect(entry, members);
+      } else entry.resume();
     };
     const parser = new Parser({ strict: true, onReadEntry });
     parser.on('error', (error: Error) => {
@@ -38,12 +49,14 @@ export async function readArchive(
   return members;
 }
 
+function tooLarge(file: string, { path, size }: ReadEntry, claimed: number): InvalidDataError {
+  const problem = `its member ${path} claims ${size} bytes, and the members so far ${claimed}: expected at most ${mostBytes} in all`;
+  return new InvalidDataError(file, problem, replaceIt);
+}
+
+/** Allocates what has arrived, not the size that the archive claims. */
 function collect(entry: ReadEntry, members: Member[]): void {
-  const bytes = new Uint8Array(entry.size);
-  let received = 0;
-  entry.on('data', (chunk: Buffer) => {
-    bytes.set(chunk, received);
-    received += chunk.length;
-  });
-  entry.on('end', () => members.push({ name: entry.path, bytes }));
+  const chunks: Buffer[] = [];
+  entry.on('data', (chunk: Buffer) => chunks.push(chunk));
+  entry.on('end', () => members.push({ name: entry.path, bytes: Buffer.concat(chunks) }));
 }

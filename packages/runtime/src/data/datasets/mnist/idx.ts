@@ -1,4 +1,4 @@
-import { gunzipSync } from 'node:zlib';
+import { constants, gunzipSync } from 'node:zlib';
 import { InvalidDataError } from '../invalid-data-error.ts';
 
 /** The contents of an IDX file of unsigned bytes, with their shape. */
@@ -10,6 +10,10 @@ export interface IdxArray {
 
 /** The third byte of an IDX file: the type of its elements. */
 const unsignedByte = 0x08;
+
+/** Maximum bytes of an array in a gzip file, 20 times MNIST's. */
+const mostElements = 2 ** 30;
+
 const replaceIt = 'Replace it by the original, or delete it if ringrun downloaded it, and run again';
 
 /**
@@ -21,17 +25,28 @@ const replaceIt = 'Replace it by the original, or delete it if ringrun downloade
  * labels. Throws `InvalidDataError` if the file is not exactly one such array.
  */
 export function parseIdx(bytes: Uint8Array, file: string, dimensions: number): IdxArray {
-  const content = isGzip(bytes) ? gunzip(bytes, file) : bytes;
   const headerLength = 4 + 4 * dimensions;
-  requireMagic(content, file, dimensions);
-  if (content.length < headerLength) {
-    throw invalid(file, `its header ends after ${content.length} of ${headerLength} bytes`);
-  }
-  const header = new DataView(content.buffer, content.byteOffset, headerLength);
-  const shape = Array.from({ length: dimensions }, (_, dimension) => header.getUint32(4 + 4 * dimension));
+  // A damaged or hostile gzip file may expand a thousandfold, so its header is read and checked first.
+  const start = isGzip(bytes) ? gunzipStart(bytes, file) : bytes;
+  requireMagic(start, file, dimensions);
+  const shape = shapeIn(start, file, dimensions);
+  const content = isGzip(bytes) ? gunzip(bytes, file, headerLength, shape) : bytes;
   const data = content.subarray(headerLength);
   requireLength(data.length, shape, file);
   return { shape, data };
+}
+
+function shapeIn(start: Uint8Array, file: string, dimensions: number): number[] {
+  const headerLength = 4 + 4 * dimensions;
+  if (start.length < headerLength) {
+    throw invalid(file, `its header ends after ${start.length} of ${headerLength} bytes`);
+  }
+  const header = new DataView(start.buffer, start.byteOffset, headerLength);
+  return Array.from({ length: dimensions }, (_, dimension) => header.getUint32(4 + 4 * dimension));
+}
+
+function elementsOf(shape: readonly number[]): number {
+  return shape.reduce((product, dimension) => product * dimension, 1);
 }
 
 /** Encodes an uncompressed IDX file. */
@@ -49,13 +64,33 @@ function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-function gunzip(bytes: Uint8Array, file: string): Uint8Array {
+/** The beginning of the contents, at most 4 MiB. */
+function gunzipStart(bytes: Uint8Array, file: string): Uint8Array {
   try {
-    return gunzipSync(bytes);
+    return gunzipSync(bytes.subarray(0, 4096), { finishFlush: constants.Z_SYNC_FLUSH });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw invalid(file, `its gzip data is corrupt or incomplete (${reason})`, { cause: error });
+    throw corrupt(file, error);
   }
+}
+
+/** Expands to the size that the header says at most. */
+function gunzip(bytes: Uint8Array, file: string, headerLength: number, shape: readonly number[]): Uint8Array {
+  const elements = elementsOf(shape);
+  const claim = `its header says ${shape.join(' x ')} = ${elements} bytes`;
+  if (elements > mostElements)
+    throw invalid(file, `${claim}, expected at most ${mostElements} in a gzip file`);
+  try {
+    return gunzipSync(bytes, { maxOutputLength: headerLength + elements });
+  } catch (error) {
+    // zlib's own errors are of other classes.
+    if (!(error instanceof RangeError)) throw corrupt(file, error);
+    throw invalid(file, `it has data after its end: ${claim}, and its gzip data expands to more`);
+  }
+}
+
+function corrupt(file: string, error: unknown): InvalidDataError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return invalid(file, `its gzip data is corrupt or incomplete (${reason})`, { cause: error });
 }
 
 function requireMagic(content: Uint8Array, file: string, dimensions: number): void {
@@ -69,7 +104,7 @@ function requireMagic(content: Uint8Array, file: string, dimensions: number): vo
 }
 
 function requireLength(found: number, shape: readonly number[], file: string): void {
-  const expected = shape.reduce((product, dimension) => product * dimension, 1);
+  const expected = elementsOf(shape);
   if (found === expected) return;
   const difference = found < expected ? 'it is truncated' : 'it has data after its end';
   throw invalid(

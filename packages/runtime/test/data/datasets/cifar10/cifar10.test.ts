@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { create } from 'tar';
+import { Header, create } from 'tar';
 import { describe, expect, test } from 'vitest';
+import { readArchive } from '../../../../src/data/datasets/cifar10/archive.ts';
 import { encodeBatch } from '../../../../src/data/datasets/cifar10/batch.ts';
 import { loadCifar10 } from '../../../../src/data/datasets/cifar10/load-cifar10.ts';
 import { prepareCifar10 } from '../../../../src/data/datasets/cifar10/prepare-cifar10.ts';
@@ -17,6 +18,7 @@ import {
 } from '../../../../src/data/transforms/index.ts';
 import { openStorage } from '../../../../src/storage/index.ts';
 import { startS3, useS3 } from '../../../support/s3.ts';
+import { mutated } from '../../../support/mutated.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const real = fileURLToPath(
@@ -253,4 +255,34 @@ test.skipIf(!existsSync(real))('normalises real images to mean 0 and deviation 1
   }
   expect(sum / count).toBeCloseTo(0, 1);
   expect(squares / count).toBeCloseTo(1, 1);
+});
+
+/** A tar archive of two members of these sizes, of which the first `bytes` bytes follow. */
+function archiveOf(size: number, bytes: number): Buffer {
+  const header = Buffer.alloc(512);
+  new Header({ path: 'data_batch_1.bin', mode: 0o644, size, type: 'File', mtime: new Date(0) }).encode(
+    header,
+  );
+  return Buffer.concat([header, Buffer.alloc(bytes), header, Buffer.alloc(bytes), Buffer.alloc(1024)]);
+}
+
+test('an archive that claims 4 GB is rejected by member, claim and bound', async () => {
+  const reading = readArchive(archiveOf(4e9, 0), '/data/cifar.tar', () => true);
+  await expect(reading).rejects.toThrow(
+    '/data/cifar.tar: its member data_batch_1.bin claims 4000000000 bytes, and the members so far 4000000000: expected at most 1073741824 in all.',
+  );
+});
+
+test('400 damaged archives are read or rejected by name', async () => {
+  const archive = archiveOf(1024, 1024);
+  let rejected = 0;
+  for (const bytes of [...mutated(archive, 300), ...mutated(gzipSync(archive), 100)]) {
+    const read = await readArchive(bytes, '/data/cifar.tar', () => true).catch((error: unknown) => error);
+    if (read instanceof Error) {
+      expect(read).toBeInstanceOf(InvalidDataError);
+      expect(read.message).toMatch(/^\/data\/cifar\.tar: /);
+      rejected += 1;
+    }
+  }
+  expect(rejected).toBeGreaterThan(100);
 });

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { InvalidDataError } from '../../../../src/data/datasets/invalid-data-error.ts';
 import { encodeIdx, parseIdx } from '../../../../src/data/datasets/mnist/idx.ts';
+import { mutated } from '../../../support/mutated.ts';
 
 const images = { shape: [2, 3, 2], data: Uint8Array.from({ length: 12 }, (_, i) => 20 * i) };
 const labels = { shape: [3], data: Uint8Array.of(7, 0, 9) };
@@ -79,4 +80,39 @@ describe('rejects, and names the file:', () => {
     expect(parse).toThrow(problem);
     expect(parse).toThrow('Replace it by the original');
   });
+});
+
+describe('gzip data that expands to more than its header says', () => {
+  const bomb = (shape: readonly number[], bytes: number) =>
+    gzipSync(Buffer.concat([encodeIdx({ shape, data: new Uint8Array(0) }), Buffer.alloc(bytes)]));
+
+  test.each([
+    [
+      'data after its end',
+      bomb([2, 3, 2], 2 ** 24),
+      'it has data after its end: its header says 2 x 3 x 2 = 12 bytes, and its gzip data expands to more',
+    ],
+    [
+      'a header of 3 GB',
+      bomb([50_000, 300, 200], 0),
+      'its header says 50000 x 300 x 200 = 3000000000 bytes, expected at most 1073741824 in a gzip file',
+    ],
+  ])('%s: names the claim and the bound', (_, bytes, problem) => {
+    expect(() => parseIdx(bytes, '/data/images.gz', 3)).toThrow(`/data/images.gz: ${problem}`);
+  });
+});
+
+test('400 damaged files are read or rejected by name', () => {
+  let rejected = 0;
+  for (const bytes of [...mutated(imageFile, 200), ...mutated(zipped, 200)]) {
+    try {
+      const { shape, data } = parseIdx(bytes, '/data/images', 3);
+      expect(shape.reduce((product, size) => product * size)).toBe(data.length);
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidDataError);
+      expect((error as Error).message).toMatch(/^\/data\/images: /);
+      rejected += 1;
+    }
+  }
+  expect(rejected).toBeGreaterThan(200);
 });
