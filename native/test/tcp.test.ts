@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { ways } from '../../test/support/extent.ts';
-import { runRanks } from './fixtures/ranks.ts';
+import { runRanks } from './support/ranks.ts';
 
 const lengths = [0, 1, 7, 1000, 65_537];
 

@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-const terminated = fileURLToPath(new URL('fixtures/terminated.js', import.meta.url));
+import { builtFile } from '../../test/support/built-script.ts';
+
+const terminated = fileURLToPath(builtFile(new URL('threads.script.ts', import.meta.url)));
 
 test('threads terminated inside an addon function end, and their process continues', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [terminated, '12'], { timeout: 30_000 });

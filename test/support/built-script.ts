@@ -1,18 +1,30 @@
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { repository } from './environment.ts';
 
 /**
- * The compiled form of `<name>.ts` in this folder's parent, relative to the root of the repository. Processes start it
+ * The compiled form of a script or fixture: `test/dist/store/a.script.js` of `test/store/a.script.ts`. Processes run it
  * instead of the TypeScript source, because compiling on the fly takes 0.7 s of processor time in each process.
  *
  * @throws Error if the source is newer than the last `tsc --build`
  */
-export function builtScript(name: string): string {
-  const builtAt =
-    statSync(join(repository, 'test/dist/.tsbuildinfo'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (statSync(join(repository, `test/${name}.ts`)).mtimeMs > builtAt) {
-    throw new Error(`test/${name}.ts is newer than its build in test/dist. Run \`npm run setup\`.`);
+export function builtFile(source: URL): URL {
+  const path = fileURLToPath(source);
+  // Source, package and repository may all be below folders named `test`; the last one holds the sources.
+  const [, tests, file] = /^(.*\/test)\/(.*)\.ts$/.exec(path)!;
+  const builtAt = statSync(join(tests, 'dist/.tsbuildinfo'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (statSync(path).mtimeMs > builtAt) {
+    const shown = relative(repository, path);
+    throw new Error(
+      `${shown} is newer than its build in ${relative(repository, tests)}/dist. Run \`npm run setup\`.`,
+    );
   }
-  return `test/dist/${name}.js`;
+  return pathToFileURL(join(tests, 'dist', `${file}.js`));
+}
+
+/** The compiled form of `test/<name>.ts`, relative to the root of the repository; see `builtFile`. */
+export function builtScript(name: string): string {
+  const built = builtFile(pathToFileURL(join(repository, 'test', `${name}.ts`)));
+  return relative(repository, fileURLToPath(built));
 }

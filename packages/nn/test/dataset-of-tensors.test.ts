@@ -7,7 +7,9 @@ import {
   defaultCollate,
   type Batched,
 } from '../../runtime/dist/data/index.js';
-import { BufferTensor, Parameter, tensor, type Tensor } from '../src/index.ts';
+import { BufferTensor, Parameter, tensor } from '../src/index.ts';
+import { builtFile } from '../../../test/support/built-script.ts';
+import type { Sample } from './fixtures/tensors.ts';
 import './one-thread.ts';
 
 // Threads inherit the options of their process, and this one's resolve packages to their TypeScript sources.
@@ -21,8 +23,7 @@ vi.mock('node:worker_threads', async (original) => {
   return { ...threads, Worker };
 });
 
-type Sample = { image: Tensor; label: Tensor };
-const fixture = new URL('fixtures/tensors.mjs', import.meta.url);
+const fixture = builtFile(new URL('fixtures/tensors.ts', import.meta.url));
 const dataset = async (options: object) =>
   await datasetFromModule<Sample>(fixture, { length: 5, ...options });
 

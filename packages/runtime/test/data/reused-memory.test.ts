@@ -3,6 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 // What is built: threads of this Node may not run TypeScript.
 import { DataLoader, datasetFromModule } from '../../dist/data/index.js';
 import type { BatchMemory, Batched, DataLoaderOptions } from '../../dist/data/index.js';
+import { builtFile } from '../../../../test/support/built-script.ts';
+import type { Sample } from './fixtures/left-behind.ts';
 import { images } from './noise-images.ts';
 
 // Threads inherit the options of their process, and this one's resolve packages to their TypeScript sources.
@@ -16,10 +18,6 @@ vi.mock('node:worker_threads', async (original) => {
   return { ...threads, Worker };
 });
 
-interface Sample {
-  values: Float32Array;
-  found: number;
-}
 interface Batch {
   values: Batched<Float32Array>;
   found: Batched<BigInt64Array>;
@@ -35,7 +33,7 @@ const ways: [name: string, options: Workers][] = [
 ];
 
 async function leftBehind(length: number, options: object): Promise<DataLoader<Sample, Batch>> {
-  const module = new URL('fixtures/left-behind.mjs', import.meta.url);
+  const module = builtFile(new URL('fixtures/left-behind.ts', import.meta.url));
   const dataset = await datasetFromModule<Sample>(module, { length, size: 5 });
   return new DataLoader<Sample, Batch>(dataset, { batchSize: 4, reuseMemory, ...options });
 }

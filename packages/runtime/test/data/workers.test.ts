@@ -5,6 +5,8 @@ import { describe, expect, test, vi } from 'vitest';
 // What is built: threads of this Node may not run TypeScript.
 import { DataLoader, DistributedSampler, datasetFromModule } from '../../dist/data/index.js';
 import type { Batched } from '../../dist/data/index.js';
+import { builtFile } from '../../../../test/support/built-script.ts';
+import type { Square } from './fixtures/squares.ts';
 import { images } from './noise-images.ts';
 
 // Threads inherit the options of their process, and this one's resolve packages to their TypeScript sources.
@@ -18,16 +20,8 @@ vi.mock('node:worker_threads', async (original) => {
   return { ...threads, Worker };
 });
 
-interface Square {
-  square: number;
-  seed: number;
-  epoch: number;
-  threadId: number;
-  pair: Float32Array;
-}
-
-const fixture = (name: string) => new URL(`fixtures/${name}`, import.meta.url);
-const squares = async (options: object) => await datasetFromModule<Square>(fixture('squares.mjs'), options);
+const fixture = (name: string) => builtFile(new URL(`fixtures/${name}.ts`, import.meta.url));
+const squares = async (options: object) => await datasetFromModule<Square>(fixture('squares'), options);
 
 async function all<T>(batches: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];
@@ -183,7 +177,7 @@ describe('the loop throws on', () => {
       index: 9,
     });
     expect(error.message).toMatch(
-      /^DataLoader: worker 0 failed at sample 9: RangeError: sample 9 cannot be read\n\s+at explode \(.*squares\.mjs:\d+:\d+\)/,
+      /^DataLoader: worker 0 failed at sample 9: RangeError: sample 9 cannot be read\n\s+at explode \(.*squares\.js:\d+:\d+\)/,
     );
     expect(error.cause).toMatchObject({ name: 'RangeError', message: 'sample 9 cannot be read' });
   });
@@ -240,7 +234,7 @@ describe('rejects, and says what to do:', () => {
   });
 
   test('modules that create no dataset', async () => {
-    await expect(datasetFromModule(fixture('loops.mjs').href.replace('loops', 'no-dataset'))).rejects.toThrow(
+    await expect(datasetFromModule(fixture('no-dataset').href)).rejects.toThrow(
       'did not return a dataset. Return an object with a length and a method at(index)',
     );
     await expect(datasetFromModule('node:os')).rejects.toThrow(
@@ -268,7 +262,7 @@ describe('workers and the process end with the loop if it', () => {
     ['forget', 0, 'forgotten\n', ''],
     ['stuck', 0, '2\n', ''],
   ])('%ss', (way, status, stdout, stderr) => {
-    const script = fileURLToPath(fixture('loops.mjs'));
+    const script = fileURLToPath(builtFile(new URL('workers.script.ts', import.meta.url)));
     const ended = spawnSync(process.execPath, [script, way], { encoding: 'utf8', timeout: 20_000 });
     expect(ended).toMatchObject({ status, stdout });
     expect(ended.stderr).toContain(stderr);

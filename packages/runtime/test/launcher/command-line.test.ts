@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
+import { launch, temporaryFolder, temporaryScript } from '../support/launched.ts';
 
 describe('an invalid command line', () => {
   const script = '<script>';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findFreePort } from '../../src/launcher/ports.ts';
-import { isRunning, launch, temporaryFolder, temporaryScript, untilGone } from './fixtures/launched.ts';
+import { isRunning, launch, temporaryFolder, temporaryScript, untilGone } from '../support/launched.ts';
 
 /** A worker that ignores SIGTERM, starts a child process that ignores it too, and prints both pids. */
 const stubborn = `

@@ -6,7 +6,7 @@ import { cpusToBind } from '../../src/launcher/numa/binding.ts';
 import type { Cpu } from '../../src/launcher/numa/binding.ts';
 import { parseCpuList, readCpus, readGpuNodes } from '../../src/launcher/numa/topology.ts';
 import { numaBindings } from '../../src/launcher/options/launch-options.ts';
-import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
+import { launch, temporaryFolder, temporaryScript } from '../support/launched.ts';
 
 /**
  * 2 sockets × 2 NUMA nodes × 4 cores × 2 threads. Thread t of core c is CPU c + 16 t; two cores share a last-level

@@ -8,7 +8,7 @@ import {
   temporaryFolder,
   temporaryScript,
   untilGone,
-} from './fixtures/launched.ts';
+} from '../support/launched.ts';
 
 describe('--no-node', () => {
   test.each(['--no-node', '--no-python'])('%s runs a program in PATH with its arguments', async (flag) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { launch, temporaryScript } from './fixtures/launched.ts';
+import { launch, temporaryScript } from '../support/launched.ts';
 
 /** A script that fails in the first `failures` attempts, each time with another message. */
 const failing = (failures: number) =>

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { isFull } from '../../../../test/support/extent.ts';
-import { launch, temporaryFolder, temporaryScript } from './fixtures/launched.ts';
+import { launch, temporaryFolder, temporaryScript } from '../support/launched.ts';
 
 const workspace = fileURLToPath(new URL('../../../..', import.meta.url));
 

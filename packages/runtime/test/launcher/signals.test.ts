@@ -5,7 +5,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { ways } from '../../../../test/support/extent.ts';
-import { command, isRunning, launch, temporaryScript } from './fixtures/launched.ts';
+import { command, isRunning, launch, temporaryScript } from '../support/launched.ts';
 
 test.each(
   ways<[NodeJS.Signals, number, ...string[]]>(

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { terminationLogPath, writeTerminationLog } from '../../src/launcher/termination-log.ts';
-import { temporaryFolder } from './fixtures/launched.ts';
+import { temporaryFolder } from '../support/launched.ts';
 
 test('the report replaces the content of the file', () => {
   const path = join(temporaryFolder(), 'termination-log');

@@ -6,7 +6,7 @@ import { connectStore } from '../../src/store/index.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { workerEnvironment } from '../../src/launcher/worker-environment.ts';
 import type { JobSettings } from '../../src/launcher/worker-environment.ts';
-import { launch, temporaryScript } from './fixtures/launched.ts';
+import { launch, temporaryScript } from '../support/launched.ts';
 
 const job: JobSettings = {
   round: {

@@ -12,7 +12,7 @@ async function fail(how: string, env: Record<string, string> = {}) {
   });
   const startedAt = Date.now();
   const child = start(
-    new URL('./fixtures/fails.mjs', import.meta.url),
+    new URL('error-record.script.ts', import.meta.url),
     { RINGRUN_ERROR_FILE: join(folder, 'error.json'), ...env },
     [how],
   );
@@ -36,7 +36,7 @@ test('an uncaught exception writes a record, and exits as without one', async ()
     host: hostname(),
     pid,
   });
-  expect(record!.stack).toMatch(/^TypeError: gradient of conv1 is NaN\n.*fails\.mjs:\d+/);
+  expect(record!.stack).toMatch(/^TypeError: gradient of conv1 is NaN\n.*error-record\.script\.js:\d+/);
   expect(record!.time).toBeGreaterThanOrEqual(startedAt);
   expect(record!.time).toBeLessThanOrEqual(Date.now());
   expect(stderr).toContain('TypeError: gradient of conv1 is NaN');

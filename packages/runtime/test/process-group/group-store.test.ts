@@ -5,7 +5,7 @@ import { start } from '../store/processes.ts';
 test('a process that served stores at 12 ports in turn keeps the threads and descriptors of one', async () => {
   const ports = new Set<number>();
   while (ports.size < 12) ports.add(await freePort());
-  const script = new URL('./fixtures/ports-in-turn.mjs', import.meta.url);
+  const script = new URL('group-store.script.ts', import.meta.url);
   const server = start(script, { PORTS: [...ports].join(' ') });
   expect(await server.ended).toEqual({ code: 0, signal: null });
   const held = server.output().stdout.trim().split('\n');

@@ -8,7 +8,7 @@ import { start } from '../store/processes.ts';
 async function job(worldSize: number) {
   const env = { WORLD_SIZE: worldSize, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
   return (rank: number, more: Record<string, string | number> = {}, args: string[] = []) =>
-    start(new URL('./fixtures/worker.mjs', import.meta.url), { ...env, RANK: rank, ...more }, args);
+    start(new URL('rendezvous.script.ts', import.meta.url), { ...env, RANK: rank, ...more }, args);
 }
 
 test('rank 1 first: reports that nothing listens yet, and joins after rank 0 starts', async () => {
@@ -80,7 +80,7 @@ test('the second rank 0 on a port reports the process that uses the port', async
   expect((await second.ended).code).toBe(1);
   const { stderr } = second.output();
   expect(stderr).toContain('ERR_PORT_IN_USE');
-  expect(stderr).toMatch(new RegExp(`in use by process ${first.pid} \\(.*worker\\.mjs\\)`));
+  expect(stderr).toMatch(new RegExp(`in use by process ${first.pid} \\(.*rendezvous\\.script\\.js\\)`));
   expect(stderr).toContain(`Rank 0 (process ${second.pid} on ${hostname()})`);
   expect(stderr).toContain('or set MASTER_PORT');
 });
@@ -130,7 +130,7 @@ test('a rank that died is named at once when the others leave', async () => {
 });
 
 test('a script without a launcher is a world of one and opens no socket', async () => {
-  const child = start(new URL('./fixtures/alone.mjs', import.meta.url), {});
+  const child = start(new URL('alone.script.ts', import.meta.url), {});
   expect(await child.ended).toEqual({ code: 0, signal: null });
   expect(child.output().stdout).toBe('rank 0 of 1, 0 sockets, values 1 2 3\n');
 });

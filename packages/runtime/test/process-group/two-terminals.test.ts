@@ -13,7 +13,7 @@ import type { TestProcess } from '../store/processes.ts';
 function terminals(initMethod: string, worldSize: number) {
   return (rank: number, args: string[] = [], more: Record<string, string | number> = {}) =>
     start(
-      new URL('./fixtures/terminal.mjs', import.meta.url),
+      new URL('two-terminals.script.ts', import.meta.url),
       { INIT_METHOD: initMethod, TEST_RANK: rank, TEST_WORLD_SIZE: worldSize, ...more },
       args,
     );
@@ -43,7 +43,7 @@ describe('tcp://', () => {
   test('rank and world size in the URL', async () => {
     const port = await freePort();
     const children = [0, 1].map((rank) =>
-      start(new URL('./fixtures/terminal.mjs', import.meta.url), {
+      start(new URL('two-terminals.script.ts', import.meta.url), {
         INIT_METHOD: `tcp://127.0.0.1:${port}?rank=${rank}&world_size=2`,
       }),
     );

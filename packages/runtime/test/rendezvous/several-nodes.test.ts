@@ -7,8 +7,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { decodeState, encodeState } from '../../src/rendezvous/rendezvous-state.ts';
 import type { RendezvousState } from '../../src/rendezvous/rendezvous-state.ts';
 import { StoreServer, connectStore } from '../../src/store/index.ts';
-import { launch, temporaryFolder, temporaryScript, untilGone } from '../launcher/fixtures/launched.ts';
-import type { Launched } from '../launcher/fixtures/launched.ts';
+import { launch, temporaryFolder, temporaryScript, untilGone } from '../support/launched.ts';
+import type { Launched } from '../support/launched.ts';
 
 /** Launchers of several nodes on this machine, with the real store. */
 

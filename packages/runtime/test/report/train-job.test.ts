@@ -12,7 +12,8 @@ import { fractionDone, secondsLeft, statusOf } from '../../src/report/train-job/
 import type { TrainingProgress } from '../../src/report/train-job/status.ts';
 import { TrainJobProgress } from '../../src/report/train-job/train-job-progress.ts';
 import { trainingReport } from '../../src/report/training-report.ts';
-import { launch } from '../launcher/fixtures/launched.ts';
+import { launch } from '../support/launched.ts';
+import { builtFile } from '../../../../test/support/built-script.ts';
 import { withoutWaiting } from '../../../../test/support/without-waiting.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -166,7 +167,7 @@ describe('the server receives', () => {
     async (kind) => {
       const server = await trainerServer();
       const stop = join(temporaryFolder(), 'stop');
-      const script = fileURLToPath(new URL('fixtures/ddp-steps.mjs', import.meta.url));
+      const script = fileURLToPath(builtFile(new URL('train-job.script.ts', import.meta.url)));
       const training = launch(['--nproc', '2', script, kind, stop], { env: variablesOf(server) });
       const seen = vi.waitFor(
         () => {

@@ -291,9 +291,9 @@ test('refuses an invalid address', async () => {
 
 test('an idle client does not keep the process alive, a waiting one does', async () => {
   const { port } = await serve();
-  const idle = start(new URL('./fixtures/client.mjs', import.meta.url), { PORT: port }, ['idle']);
+  const idle = start(new URL('connection.script.ts', import.meta.url), { PORT: port }, ['idle']);
   expect(await idle.ended).toEqual({ code: 0, signal: null });
-  const waiting = start(new URL('./fixtures/client.mjs', import.meta.url), { PORT: port }, ['wait']);
+  const waiting = start(new URL('connection.script.ts', import.meta.url), { PORT: port }, ['wait']);
   const store = await open(port);
   // The waiting process has been here, and has nothing to do but to wait.
   await store.get('arrived');
@@ -303,7 +303,7 @@ test('an idle client does not keep the process alive, a waiting one does', async
 });
 
 test('a hosted store answers while the thread that started it is blocked', async () => {
-  const child = start(new URL('./fixtures/busy-server.mjs', import.meta.url), {});
+  const child = start(new URL('blocked-server.script.ts', import.meta.url), {});
   const [, port] = await child.sees(/blocked, port (\d+)\n/);
   const store = await open(Number(port));
   await store.set('k', 'v');

@@ -23,7 +23,7 @@ import { start } from './processes.ts';
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
 const newPath = () => join(temporaryFolder(), 'store');
-const member = new URL('./fixtures/file-member.mjs', import.meta.url);
+const member = new URL('file-store.script.ts', import.meta.url);
 
 async function open(path: string, options: FileStoreOptions = {}): Promise<FileStore> {
   const store = await FileStore.open(path, { timeoutMs: 20_000, ...options });
@@ -33,7 +33,7 @@ async function open(path: string, options: FileStoreOptions = {}): Promise<FileS
 
 /** A process that opens the file, sets `here` and whatever else, and stays until it is killed. */
 async function livingMember(path: string, worldSize: number) {
-  const child = start(member, { STORE: path, WORLD_SIZE: worldSize });
+  const child = start(member, { STORE: path, WORLD_SIZE: worldSize }, ['stay']);
   await child.sees(/opened/);
   return child;
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { builtFile } from '../../../../test/support/built-script.ts';
 
 /** A child process of a test, and what it has written so far. */
 export interface TestProcess {
@@ -15,11 +16,11 @@ export interface TestProcess {
 /** Variables of the surrounding shell or launcher that would change what a child does. */
 const ownVariables = /^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_ADDR|MASTER_PORT|RINGRUN_.*)$/;
 
-/** Starts a script with Node. Whatever is left of it when the test ends is killed. */
+/** Starts the compiled form of a script with Node. It is killed when the test ends. */
 export function start(script: URL, env: Record<string, string | number>, args: string[] = []): TestProcess {
   const inherited = Object.entries(process.env).filter(([key]) => !ownVariables.test(key));
   const given = Object.entries(env).map(([key, value]) => [key, String(value)]);
-  const child = spawn(process.execPath, [fileURLToPath(script), ...args], {
+  const child = spawn(process.execPath, [fileURLToPath(builtFile(script)), ...args], {
     env: Object.fromEntries([...inherited, ...given]) as NodeJS.ProcessEnv,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

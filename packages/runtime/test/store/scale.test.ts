@@ -7,7 +7,7 @@ const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
 
 /** The long form, with times, is bench/store. */
 test(`${clients} simultaneous clients all connect, pass barriers and read the same values`, async () => {
-  const host = start(new URL('./fixtures/server.mjs', import.meta.url), {});
+  const host = start(new URL('scale.script.ts', import.meta.url), {});
   const port = Number((await host.sees(/port (\d+)\n/))[1]);
   const connect = () => connectStore({ host: '127.0.0.1', port, timeoutMs: 30_000, log: () => undefined });
   const stores = await Promise.all(Array.from({ length: clients }, connect));

@@ -3,8 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll } from 'vitest';
+import { builtFile } from '../../../../test/support/built-script.ts';
 
-const script = fileURLToPath(new URL('./fixtures/server-on-demand.mjs', import.meta.url));
+const script = fileURLToPath(builtFile(new URL('store-server-process.script.ts', import.meta.url)));
 
 export interface StoreServerProcess {
   /** A new store in a thread of the process; one at a time. */

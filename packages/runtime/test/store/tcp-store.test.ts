@@ -4,7 +4,7 @@ import { TCPStore } from '../../src/store/tcp-store.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { start } from './processes.ts';
 
-const script = new URL('./fixtures/tcp-store.mjs', import.meta.url);
+const script = new URL('tcp-store.script.ts', import.meta.url);
 
 test('the server waits for the workers, serves them and ends the store', async () => {
   const env = { PORT: await freePort(), WORLD: 3 };

@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, vi } from 'vitest';
+import { builtFile } from '../../../../test/support/built-script.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const script = fileURLToPath(new URL('s3-server.mjs', import.meta.url));
+const script = fileURLToPath(builtFile(new URL('../fixtures/s3-server.ts', import.meta.url)));
 
 /** What the server knows. */
 export const credentials = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };

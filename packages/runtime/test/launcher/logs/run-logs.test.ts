@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { command, launch, temporaryFolder, temporaryScript } from '../fixtures/launched.ts';
+import { command, launch, temporaryFolder, temporaryScript } from '../../support/launched.ts';
 
 const speak = `
   console.log('out of', process.env.RANK);
