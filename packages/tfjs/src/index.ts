@@ -26,8 +26,8 @@ export type {
   SaveResult,
   WeightSpec,
 } from './folder.ts';
-export { moduleOf } from './module-of.ts';
 export type { DistributeOptions } from './options.ts';
 export type { AnyLayerVariable, AnyModel, AnyOptimizer } from './tensorflow.ts';
+export { moduleOf } from './variables.ts';
 
 prepareProcess();

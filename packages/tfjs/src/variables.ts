@@ -1,5 +1,13 @@
 import type { DistributedBuffer, DistributedModule, DistributedParameter, GradientSink } from 'ringrun';
-import { assign, valuesOf, type TfTensor, type TfValues, type TfVariable } from './tensorflow.ts';
+import {
+  assign,
+  valuesOf,
+  variablesIn,
+  type AnyModel,
+  type TfTensor,
+  type TfValues,
+  type TfVariable,
+} from './tensorflow.ts';
 
 /** A variable that can be staged: copied to an array that is changed in place, since a backend's memory cannot be. */
 class StagedVariable implements DistributedBuffer {
@@ -117,4 +125,14 @@ export class VariablesModule implements DistributedModule {
       for (const variable of variables) variable.unstage(keeps && changed);
     }
   }
+}
+
+/** A read-only view of a model's variables for ringrun's functions: `await verifyIdenticalParameters(moduleOf(model))`. */
+export function moduleOf(model: AnyModel): DistributedModule {
+  const all = variablesIn(model);
+  const isTrained = ({ trainable, dtype }: (typeof all)[number]) => trainable && dtype === 'float32';
+  return new VariablesModule(
+    all.filter(isTrained),
+    all.filter((variable) => !isTrained(variable)),
+  );
 }

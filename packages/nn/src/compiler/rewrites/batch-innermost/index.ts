@@ -1,12 +1,18 @@
-import { isNode, type Node, type Value } from '../../../graph/node.ts';
+import {
+  createNode,
+  createValue,
+  isNode,
+  type Node,
+  type Value,
+  type ValueType,
+} from '../../../graph/node.ts';
+import type { OpName } from '../../../graph/operators.ts';
 import { add } from '../../../ops/elementwise.ts';
 import { reshape } from '../../../ops/shape.ts';
 import type { Rewrite } from '../../rewrite.ts';
 import { convolveBatchInnermost } from './convolution.ts';
-import { elementwise } from './elementwise.ts';
-import { isBatchInnermost, toBatchInnermost, toNchw } from './layout.ts';
+import { isBatchInnermost, swapped, swappedAxis, toBatchInnermost, toNchw } from './layout.ts';
 import { maxPoolBatchInnermost, windowsTile } from './max-pool.ts';
-import { reduction } from './reduction.ts';
 
 /**
  * Rewrites convolutions, and the operators after them, to a layout with the batch innermost. For training steps only: in
@@ -46,6 +52,53 @@ function maxPool(node: Node): Value | undefined {
 function asBiased({ node }: Value): { image: Value; bias: Value } | undefined {
   if (!isNode(node, 'Add')) return undefined;
   const [image, bias] = node.inputs as [Value, Value];
-  const perChannel = bias.shape.length === 4 && bias.shape.every((size, axis) => axis === 1 || size === 1);
-  return perChannel ? { image, bias } : undefined;
+  const isPerChannel = bias.shape.length === 4 && bias.shape.every((size, axis) => axis === 1 || size === 1);
+  return isPerChannel ? { image, bias } : undefined;
+}
+
+/** Operators that compute each element independently or per channel, so that the other axes may have any order. */
+const following = new Set<OpName>([
+  ...(['Add', 'Sub', 'Mul', 'Div', 'Max', 'Min', 'Greater', 'GreaterOrEqual', 'Equal', 'Where'] as const),
+  ...(['Neg', 'Exp', 'Log', 'Sqrt', 'Pow', 'Abs', 'Sign', 'Erf', 'Identity', 'Cast'] as const),
+  ...(['Relu', 'LeakyRelu', 'Tanh', 'Sigmoid', 'Softplus'] as const),
+  ...(['Affine', 'BatchNormalize'] as const),
+]);
+
+/** Operators whose inputs after the first have one number per channel, [C]. */
+const perChannel = new Set<OpName>(['Affine', 'BatchNormalize']);
+
+/** Operators between convolutions adopt their layout, so that nothing is transposed between them. */
+function elementwise(node: Node): readonly Value[] | undefined {
+  if (!following.has(node.op) || !node.inputs.some(isBatchInnermost)) return undefined;
+  const inputs = node.inputs.map((input, index) =>
+    perChannel.has(node.op) && index > 0 ? input : transposed(input),
+  );
+  const types = node.outputs.map((type) => (isImage(type) ? { ...type, shape: swapped(type.shape) } : type));
+  const { outputs } = createNode(node.op, inputs, node.attributes, types);
+  return outputs.map((output) => (isImage(output) ? toNchw(output) : output));
+}
+
+/** Broadcasting aligns from the right, so missing axes are the first ones. */
+function transposed(value: Value): Value {
+  const { shape } = value;
+  if (shape.length === 0) return value;
+  const missing = Array<number>(4 - shape.length).fill(1);
+  return toBatchInnermost(reshape(value, [...missing, ...shape]));
+}
+
+function isImage({ shape }: ValueType): boolean {
+  return shape.length === 4;
+}
+
+/** Reduces before transposing, so that only the small result is transposed. */
+function reduction(node: Node): Value | undefined {
+  const isReduction = isNode(node, 'ReduceSum') || isNode(node, 'ReduceMean') || isNode(node, 'ReduceMax');
+  if (!isReduction || !isBatchInnermost(node.inputs[0])) return undefined;
+  const [image] = node.inputs;
+  const { axes } = node.attributes;
+  const kept = image.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+  const attributes = { axes: axes.map(swappedAxis), keepdims: true };
+  const type = { dtype: image.dtype, shape: swapped(kept) };
+  const reduced = createValue(node.op, [toBatchInnermost(image)], attributes, type);
+  return reshape(toNchw(reduced), node.outputs[0].shape);
 }
