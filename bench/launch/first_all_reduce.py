@@ -1,4 +1,4 @@
-"""One rank under PyTorch: says, in milliseconds since 1970, when its first all-reduce was over."""
+"""One rank under PyTorch: prints when its first all-reduce ended, in milliseconds since 1970."""
 import json
 import time
 

@@ -38,16 +38,16 @@ console.log(`median ${summary.ms} ms, peak memory ${summary.mebibytes.toFixed(0)
 if (options.json) writeFileSync(options.json, JSON.stringify({ rows, summary }, null, 2));
 
 async function measure() {
-  const host = start('host.js', {});
-  const PORT = await host.nextLine();
+  const server = start('server.js', {});
+  const PORT = await server.nextLine();
   const groups = shares().map((share) => start('clients.js', { PORT, CLIENTS: share, OF: clients }));
   for (const group of groups) await group.nextLine();
   for (const group of groups) group.tell('go');
   const times = [];
   for (const group of groups) times.push(JSON.parse(await group.nextLine()));
-  host.tell('memory');
-  const mebibytes = Number(await host.nextLine()) / 2 ** 20;
-  for (const one of [host, ...groups]) await one.end();
+  server.tell('memory');
+  const mebibytes = Number(await server.nextLine()) / 2 ** 20;
+  for (const one of [server, ...groups]) await one.end();
   const ms =
     Math.max(...times.map(({ throughAt }) => throughAt)) -
     Math.min(...times.map(({ startedAt }) => startedAt));

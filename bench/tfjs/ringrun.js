@@ -66,6 +66,6 @@ for (let round = 0; round <= rounds; round += 1) {
   }
   found.push(times);
 }
-// The first round is warm-up: it compiles functions and allocates moments and buckets.
+// The first round is warm-up: it compiles functions and allocates optimizer states and buckets.
 if (getRank() === 0) writeFileSync(file, JSON.stringify(found.slice(1)));
 await destroyProcessGroup();

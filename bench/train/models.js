@@ -1,6 +1,5 @@
-// The models of bench:train, taken from the examples; bench/train/models.py has the same in PyTorch. `shape`: one
-// image;
-// `steps`: measured steps per round.
+// The models of bench:train, imported from the examples; bench/train/models.py has the same in PyTorch. `shape` is
+// the shape of one image, `steps` the number of measured steps per round.
 import { Cnn, ResNet18 } from '@ringrun/examples-cifar';
 import { Net } from '@ringrun/examples-mnist';
 

@@ -1,4 +1,4 @@
-"""The models of bench:train, as bench/train/models.js has them."""
+"""The models of bench:train in PyTorch: the same as in bench/train/models.js."""
 
 import torch.nn as nn
 import torch.nn.functional as F
