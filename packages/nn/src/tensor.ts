@@ -16,18 +16,18 @@ import { logSoftmax, softmax } from './ops/softmax.ts';
 import { input, number } from './ops/source.ts';
 
 /**
- * A value that is computed when it is asked for.
+ * A lazy tensor (torch.Tensor): its elements are computed when they are read.
  *
  * Operations build a graph and compute nothing. `backward`, `item` and `array` compile the graph (once per structure and
- * shape) and run it, on what the arrays of its leaves hold at the time of the call.
+ * shape) and run it on the elements of its leaves at the time of the call.
  *
- * Backward passes, optimizer steps and reads of tensors run one after the other in the order of the calls, also where a call is not awaited. A tensor belongs to the parameters
- * and buffers that it was made from: after `optimizer.step()` has changed one of them, reading it is an error (ERR_OUTDATED), because its numbers were never
- * computed. The exceptions are numbers that are known: the loss of a backward pass, what `item` has returned, and what is computed from these.
+ * Backward passes, optimizer steps and reads run in the order of the calls, even if they are not awaited. Reading a tensor
+ * after a parameter or buffer that it was computed from has changed, as by `optimizer.step()`, is an error (ERR_OUTDATED).
+ * The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from these.
  */
 export class Tensor {
   /**
-   * The value in the graph that this tensor stands for.
+   * The tensor's value in the graph.
    *
    * @internal
    */
@@ -44,18 +44,18 @@ export class Tensor {
     return this.value.dtype;
   }
 
-  /** torch's flag for freezing; an assignment of it would do nothing here. */
+  /** Rejects torch's flag for freezing, which would have no effect. */
   set requiresGrad(_: boolean) {
     throw new ArgumentError(
-      'requiresGrad cannot be set: what is trained are Parameters. To freeze one, give it to no optimizer; to cut a tensor from its parameters, use detach().',
+      'requiresGrad cannot be set: only Parameters are trained. To freeze a Parameter, pass it to no optimizer. To block the gradients of a tensor, use detach().',
     );
   }
 
-  /** `x + 1` and other arithmetic of JavaScript's are errors; a text has the tensor's type. */
+  /** Rejects JavaScript's arithmetic, such as `x + 1`. In a template string, returns the tensor's type. */
   [Symbol.toPrimitive](hint: 'number' | 'string' | 'default'): string {
     if (hint === 'string') return `Tensor ${describeType(this.value)}`;
     throw new ArgumentError(
-      `A Tensor, ${describeType(this.value)}, is used as a number. Write x.add(y), x.sub(y), x.mul(y) or x.div(y) for arithmetic, and await x.item() for its number.`,
+      `Expected a number, got a Tensor, ${describeType(this.value)}. Use x.add(y), x.sub(y), x.mul(y) or x.div(y) for arithmetic, and await x.item() to read its number.`,
     );
   }
 
@@ -64,12 +64,12 @@ export class Tensor {
     return this.value.shape;
   }
 
-  /** What `console.log` prints: type, shape, and the first elements where they are known. It computes nothing and waits for nothing. */
+  /** The text that `console.log` prints: type, shape, and the first elements if they are known. Neither computes nor waits. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return inspectTensor(this.constructor.name, this.value);
   }
 
-  /** Sum, elementwise; shapes broadcast as in torch and numpy. A number may change from step to step. */
+  /** Sum, elementwise; shapes broadcast as in torch. A different number does not compile the graph again. */
   add(other: Tensor | number): Tensor {
     return new Tensor(elementwise.add(this.value, valueOf(other)));
   }
@@ -84,7 +84,7 @@ export class Tensor {
     return new Tensor(elementwise.mul(this.value, valueOf(other)));
   }
 
-  /** Quotient in float32, of integers too, as torch's `/`; shapes broadcast. */
+  /** Quotient in float32, also of integers, as torch's `/`; shapes broadcast. */
   div(other: Tensor | number): Tensor {
     return new Tensor(elementwise.div(this.value, valueOf(other)));
   }
@@ -114,7 +114,7 @@ export class Tensor {
     return new Tensor(elementwise.sqrt(this.value));
   }
 
-  /** Each element to a power, which becomes part of the compiled graph. */
+  /** Raises each element to a power. The exponent is part of the compiled graph. */
   pow(exponent: number): Tensor {
     return new Tensor(functions.pow(this.value, exponent));
   }
@@ -139,21 +139,21 @@ export class Tensor {
     return new Tensor(functions.erf(this.value));
   }
 
-  /** Larger of two, elementwise (torch.maximum); where they are equal each takes half of the gradient. */
+  /** Larger of two, elementwise (torch.maximum). Equal elements get half of the gradient each. */
   maximum(other: Tensor | number): Tensor {
     return new Tensor(
       elementwise.neg(elementwise.min(elementwise.neg(this.value), elementwise.neg(valueOf(other)))),
     );
   }
 
-  /** Smaller of two, elementwise (torch.minimum); where they are equal each takes half of the gradient. */
+  /** Smaller of two, elementwise (torch.minimum). Equal elements get half of the gradient each. */
   minimum(other: Tensor | number): Tensor {
     return new Tensor(elementwise.min(this.value, valueOf(other)));
   }
 
   /**
-   * Product of matrices (torch.matmul): [M, K] and [K, N] give [M, N]. Dimensions before these broadcast; a vector on the left is a
-   * row, one on the right a column, and the result is without it.
+   * Matrix product (torch.matmul): [M, K] and [K, N] give [M, N]; leading dimensions broadcast. A vector on the left is a
+   * row, a vector on the right a column; its dimension is removed from the result.
    */
   matmul(other: Tensor): Tensor {
     return new Tensor(torchMatmul(this.value, other.value));
@@ -169,32 +169,32 @@ export class Tensor {
     return new Tensor(logSoftmax(this.value, dim));
   }
 
-  /** Sum over `axes`; negative ones count from the last. Default, and for an empty list as in torch: all axes. */
+  /** Sum over `axes`; negative axes count from the last. Default: all axes, also for an empty list, as in torch. */
   sum(axes?: readonly number[], keepdims = false): Tensor {
     return new Tensor(reduceSum(this.value, allIfNone(axes), keepdims));
   }
 
-  /** Mean over `axes`, as those of `sum` (torch.mean). */
+  /** Mean over `axes` (torch.mean); see `sum`. */
   mean(axes?: readonly number[], keepdims = false): Tensor {
     return new Tensor(reduceMean(this.value, allIfNone(axes), keepdims));
   }
 
-  /** Largest element over `axes`, as those of `sum` (torch.amax); equal ones share the gradient. */
+  /** Largest element over `axes` (torch.amax); see `sum`. Equal elements share the gradient. */
   amax(axes?: readonly number[], keepdims = false): Tensor {
     return new Tensor(reduceMax(this.value, allIfNone(axes), keepdims));
   }
 
-  /** Smallest element over `axes`, as those of `sum` (torch.amin); equal ones share the gradient. */
+  /** Smallest element over `axes` (torch.amin); see `sum`. Equal elements share the gradient. */
   amin(axes?: readonly number[], keepdims = false): Tensor {
     return new Tensor(elementwise.neg(reduceMax(elementwise.neg(this.value), allIfNone(axes), keepdims)));
   }
 
-  /** The same elements under another shape; one dimension may be -1: what remains (torch.Tensor.view). */
+  /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, to be computed from the others. */
   view(...shape: number[]): Tensor {
     return new Tensor(reshape(this.value, shape));
   }
 
-  /** Axis `i` of the result is axis `axes[i]` of this tensor; negative ones count from the last (torch.Tensor.permute). */
+  /** Permutes the axes (torch.Tensor.permute): axis `i` of the result is axis `axes[i]` of this tensor. Negative axes count from the last. */
   permute(...axes: number[]): Tensor {
     return new Tensor(transpose(this.value, axes));
   }
@@ -216,14 +216,14 @@ export class Tensor {
     return new Tensor(unsqueeze(this.value, dim));
   }
 
-  /** The same tensor without a way back to the parameters (torch.Tensor.detach): `backward` gives no gradient through it. */
+  /** The same elements without a gradient (torch.Tensor.detach): `backward` does not propagate through it. */
   detach(): Tensor {
     return new Tensor(elementwise.detach(this.value));
   }
 
   /**
-   * The elements that need no computation: the array that a tensor of `tensor(…)`, a parameter or a buffer lies over, not copied. Undefined for what operations
-   * give: `await x.array()`. So the samples of a dataset may be tensors. A buffer's may block, as its `data`.
+   * The array of a tensor made by `tensor(…)`, of a parameter or of a buffer, not copied; undefined for results of operations,
+   * which need `await x.array()`. So samples of a dataset may be tensors. Blocks for a buffer as its `data` does.
    */
   elements(): TensorData | undefined {
     const { node } = this.value;
@@ -231,36 +231,37 @@ export class Tensor {
   }
 
   /**
-   * The elements, row-major, in a new array.
+   * Computes the elements, row-major, into a new array.
    *
-   * @throws NnError (ERR_OUTDATED) if a parameter or buffer has been changed since this tensor was made from it; (ERR_NOT_AWAITED) if a backward pass or a step that
-   * was called before and not awaited fails
+   * @throws NnError (ERR_OUTDATED) if a parameter or buffer that this tensor was computed from has changed since;
+   *   (ERR_NOT_AWAITED) if an earlier backward pass or step that was not awaited failed
    */
   async array(): Promise<TensorData> {
     return read(this.value, 'array');
   }
 
-  /** The number in a tensor of one element; errors as of `array`. After `backward`, the loss that it computed, at no cost and also after `optimizer.step()`. */
+  /** The number in a tensor of one element. Throws like `array`. After `backward`, returns the computed loss at no cost, even after `optimizer.step()`. */
   async item(): Promise<number> {
     if (sizeOf(this.shape) !== 1) {
-      throw new ShapeError(`item: takes a tensor of one element, given ${describeType(this.value)}.`);
+      throw new ShapeError(`item: expected a tensor of one element, got ${describeType(this.value)}.`);
     }
     return readNumber(this.value);
   }
 
   /**
-   * Computes the gradient of this loss (one number) for every parameter that it depends on, as torch.Tensor.backward: gradients add
-   * to those of earlier backward passes until `zeroGrad`. Resolves when the optimizer may use them; under
+   * Computes the gradients of this loss (one number) for all parameters that it depends on (torch.Tensor.backward). They
+   * are added to those of earlier backward passes until `zeroGrad`. Resolves when the optimizer may use them; with
    * DistributedDataParallel, when they are averaged over all ranks.
    *
-   * @throws NnError (ERR_BACKWARD) for what is no loss: several numbers, no way to a parameter, a second time; (ERR_NONFINITE) where
-   * `detectAnomaly` finds NaN or infinity; (ERR_OUTDATED) for a loss of parameters that have been changed since. No gradient is changed then.
+   * @throws NnError (ERR_BACKWARD) if this is not one number, does not depend on a Parameter, or had a backward pass before;
+   *   (ERR_NONFINITE) if `detectAnomaly` finds NaN or infinity; (ERR_OUTDATED) if parameters have changed since the loss was
+   *   computed from them. No gradient is changed then.
    */
   async backward(options: BackwardOptions = {}): Promise<void> {
     if (this.#backwardCalled) {
       throw new NnError(
         'ERR_BACKWARD',
-        'backward: called a second time on one loss; compute the loss anew from a forward call.',
+        'backward: expected one call per loss, but it was called a second time. Compute the loss again with a forward call.',
       );
     }
     this.#backwardCalled = true;
@@ -274,15 +275,16 @@ export class Tensor {
 }
 
 /**
- * A tensor of given elements (torch.tensor).
+ * Creates a tensor of the given elements (torch.tensor).
  *
- * A Float32Array or a BigInt64Array is not copied: a graph reads what the array holds when `backward`, `array` or `item` is called. Other elements are copied
- * and converted. 64-bit and 16-bit floats become float32. Integers of other types become int64. A list of numbers becomes what torch makes of it:
- * int64 if all are integers, bool if all are booleans, else float32. JavaScript has no 1.0, so write `Float32Array.of(1, 2)` for floats that may be whole.
+ * A Float32Array or BigInt64Array is not copied: graphs read its elements at the call of `backward`, `array` or `item`.
+ * Other elements are copied and converted: 64-bit and 16-bit floats to float32, integers to int64. As in torch, a list
+ * becomes int64 if all elements are integers, bool if all are booleans, else float32. JavaScript does not distinguish 1.0
+ * from 1, so use `Float32Array.of(1, 2)` for floats.
  *
  * @param data elements, row-major: a typed array or a list of numbers, bigints or booleans
  * @param shape dimensions. Default: [data.length]
- * @throws ArgumentError for other data, and for integers outside of int64; ShapeError where the number of elements does not fit the shape
+ * @throws ArgumentError for other data and for integers outside int64; ShapeError if the number of elements does not fit the shape
  */
 export function tensor(data: TensorElements, shape?: readonly number[]): Tensor {
   const { dtype, array } = asElements(data);
@@ -292,7 +294,7 @@ export function tensor(data: TensorElements, shape?: readonly number[]): Tensor 
 }
 
 /**
- * Tensors one after the other along a dimension (torch.cat); they have equal shapes but for that dimension.
+ * Concatenates tensors along a dimension (torch.cat). All other dimensions must be equal.
  *
  * @param dim negative values count from the last dimension. Default: 0.
  */
@@ -305,7 +307,7 @@ export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
   );
 }
 
-/** Tensors of one shape along a new dimension `dim` (torch.stack): two of [3, 4] give [2, 3, 4]. */
+/** Stacks tensors of one shape along a new dimension `dim` (torch.stack): two of [3, 4] give [2, 3, 4]. Default: 0. */
 export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
   return cat(
     tensors.map((tensor) => tensor.unsqueeze(dim)),

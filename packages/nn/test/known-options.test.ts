@@ -148,7 +148,7 @@ test.each(['sum', 'mean', 'amax', 'amin'] as const)(
 
 test('JavaScript arithmetic on a tensor and setting requiresGrad throw errors with the fix', () => {
   expect(() => (two as never as number) + 1).toThrow(
-    'A Tensor, float32[2,2], is used as a number. Write x.add(y)',
+    'Expected a number, got a Tensor, float32[2,2]. Use x.add(y)',
   );
   expect(() => (two as never as number) > 1).toThrow(ArgumentError);
   expect(`is ${two as never as string}`).toBe('is Tensor float32[2,2]');

@@ -17,28 +17,28 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 
 /** Options of {@link Module.loadStateDict}. */
 export interface LoadStateDictOptions {
-  /** Whether every key must be there, and no other. Default: true. */
+  /** If true, requires exactly the module's keys. If false, ignores missing and unexpected keys. Default: true. */
   strict?: boolean;
 }
 
 const loadOptions: OptionNames<LoadStateDictOptions> = { strict: true };
 
 /**
- * A part of a network (torch.nn.Module): its parameters, its buffers and its parts are its properties, and `forward`, which every
- * subclass writes, says how it computes.
+ * Base class of models and layers (torch.nn.Module). Parameters, buffers and submodules are public properties; every
+ * subclass defines `forward`.
  */
 export abstract class Module implements DistributedModule {
-  /** Whether the module computes as in training, where some do otherwise than in evaluation; `train` and `eval` set it. */
+  /** True in training mode, false in evaluation mode; set by `train` and `eval`. */
   training = true;
 
-  /** Whether computing this module in training is a collective of its ranks, as synchronised batch normalization is. */
+  /** True if computing the module in training is a collective of its ranks, as for SyncBatchNorm. */
   get isCollective(): boolean {
     return false;
   }
 
   /**
-   * Every parameter of this module and its parts, named by the path of properties: `conv1.weight`. A module's own come before those of its parts, as in
-   * torch. A parameter that is used twice is listed once.
+   * Parameters of this module and its submodules with their paths, such as `conv1.weight` (torch.nn.Module.named_parameters).
+   * A module's own parameters come first. A parameter that is used twice is listed once.
    */
   *namedParameters(prefix = ''): Generator<[name: string, parameter: Parameter]> {
     for (const [path, parameter] of listed(this, prefix, Parameter)) {
@@ -47,17 +47,17 @@ export abstract class Module implements DistributedModule {
     }
   }
 
-  /** The parameters alone, as optimizers take them. */
+  /** Parameters without paths, for optimizers (torch.nn.Module.parameters). */
   *parameters(): Generator<Parameter> {
     for (const [, parameter] of this.namedParameters()) yield parameter;
   }
 
-  /** State that is not trained, listed as parameters are. */
+  /** Buffers of this module and its submodules with their paths, in the order of parameters (torch.nn.Module.named_buffers). */
   *namedBuffers(prefix = ''): Generator<[name: string, buffer: BufferTensor]> {
     yield* listed(this, prefix, BufferTensor);
   }
 
-  /** The parts that are properties of this module itself. */
+  /** Modules that are properties of this module, with their names (torch.nn.Module.named_children). */
   *namedChildren(): Generator<[name: string, child: Module]> {
     for (const [name, property] of propertiesOf(this)) {
       if (property instanceof Module) {
@@ -68,10 +68,10 @@ export abstract class Module implements DistributedModule {
     }
   }
 
-  /** torch's flag for freezing; an assignment of it would do nothing here. */
+  /** Rejects torch's flag for freezing, which would have no effect. */
   set requiresGrad(_: boolean) {
     throw new ArgumentError(
-      `${this.constructor.name}: requiresGrad cannot be set. To freeze a module, give its parameters to no optimizer, or compute it in noGrad().`,
+      `${this.constructor.name}: requiresGrad cannot be set. To freeze a module, pass its parameters to no optimizer, or compute it in noGrad().`,
     );
   }
 
@@ -80,19 +80,23 @@ export abstract class Module implements DistributedModule {
     if (hidden === undefined) return;
     const [kind, cure] =
       hidden instanceof Module
-        ? ['modules', 'make it a nn.ModuleList']
-        : ['parameters and buffers', 'make each a property of a module'];
+        ? ['modules', 'Make it a nn.ModuleList']
+        : ['parameters and buffers', 'Make each a property of a module'];
     throw new ArgumentError(
-      `${this.constructor.name}: the ${kind} in the ${containerOf(property)} '${name}' would not be found; ${cure}.`,
+      `${this.constructor.name}: the ${kind} in the ${containerOf(property)} '${name}' would not be found. ${cure}.`,
     );
   }
 
-  /** The modules that are properties of this module (torch.nn.Module.children): `namedChildren` without the names. */
+  /** Modules that are properties of this module, without names (torch.nn.Module.children). */
   *children(): Generator<Module> {
     for (const [, child] of this.namedChildren()) yield child;
   }
 
-  /** This module, then all its submodules with their paths, each once (torch.nn.Module.named_modules). `prefix` is the path of this module. Default: ''. */
+  /**
+   * This module and all submodules with their paths, each once (torch.nn.Module.named_modules).
+   *
+   * @param prefix path of this module. Default: ''.
+   */
   *namedModules(prefix = '', seen = new Set<Module>()): Generator<[name: string, module: Module]> {
     if (seen.has(this)) return;
     seen.add(this);
@@ -100,26 +104,26 @@ export abstract class Module implements DistributedModule {
     for (const [name, child] of this.namedChildren()) yield* child.namedModules(join(prefix, name), seen);
   }
 
-  /** Paths of the parts whose computation is a collective, for DistributedDataParallel. */
+  /** Paths of the modules whose computation is a collective, for DistributedDataParallel. */
   *namedCollectives(): Generator<string> {
     for (const [name, module] of this.namedModules()) if (module.isCollective) yield name;
   }
 
-  /** Has this module and all of its parts compute as in training, or in evaluation (torch.nn.Module.train). */
+  /** Sets this module and all submodules to training mode, or to evaluation mode if `mode` is false (torch.nn.Module.train). */
   train(mode = true): this {
     this.training = mode;
     for (const child of this.children()) child.train(mode);
     return this;
   }
 
-  /** `train(false)`: dropout lets everything through, and batch normalization uses its running statistics. */
+  /** Sets evaluation mode (torch.nn.Module.eval): dropout is the identity, and batch normalization uses its running statistics. */
   eval(): this {
     return this.train(false);
   }
 
   /**
-   * A copy of all parameters and buffers (torch.nn.Module.state_dict), by torch's keys: paths of properties, from camelCase to snake_case
-   * (`bn1.runningMean` is `bn1.running_mean`). A parameter that is used twice is there once, under its first path.
+   * A copy of all parameters and buffers by torch's keys (torch.nn.Module.state_dict): property paths in snake_case, such as
+   * `bn1.running_mean` for `bn1.runningMean`. A parameter that is used twice has one entry, under its first path.
    *
    * @throws NnError (ERR_NOT_AWAITED) if a backward pass or an optimizer step on the module is pending
    */
@@ -130,13 +134,13 @@ export abstract class Module implements DistributedModule {
   }
 
   /**
-   * Copies what `stateDict` gave into parameters and buffers (torch.nn.Module.load_state_dict); or what PyTorch saved as safetensors:
-   * `model.loadStateDict(await loadSafetensors(path))`, with `loadSafetensors` of ringrun. Every dtype is converted to float32, as torch's copy does.
+   * Copies a state dict into parameters and buffers (torch.nn.Module.load_state_dict): from `stateDict`, or from PyTorch's
+   * safetensors by `model.loadStateDict(await loadSafetensors(path))` of ringrun. Every dtype is converted to float32.
    *
    * @param state a Map or a record of `{ shape, data }` by key
-   * @param options `strict`: require exactly the module's keys; without it, keys that are on one side only are ignored. Default: true.
-   * @returns the keys that only one side has
-   * @throws ArgumentError that lists missing and unexpected keys and shapes that differ; NnError (ERR_NOT_AWAITED) if an operation on the module is pending; nothing is changed then
+   * @returns missing and unexpected keys; both empty if `strict`
+   * @throws ArgumentError that lists missing and unexpected keys and different shapes; NnError (ERR_NOT_AWAITED) if an
+   *   operation on the module is pending; nothing is changed then
    */
   loadStateDict(state: StoredTensors, options: LoadStateDictOptions = {}): IncompatibleKeys {
     requireOptions('loadStateDict', options, loadOptions);
@@ -151,13 +155,13 @@ export abstract class Module implements DistributedModule {
     return keys;
   }
 
-  /** Forgets all gradients. */
+  /** Clears the gradients of all parameters (torch.nn.Module.zero_grad). */
   zeroGrad(): void {
     for (const parameter of this.parameters()) parameter.zeroGrad();
   }
 }
 
-/** The properties of one class that a module and its parts have, by their paths; each once. */
+/** Properties of one class in a module and its submodules, with their paths, each once. */
 function* listed<T>(
   root: Module,
   prefix: string,
@@ -173,7 +177,7 @@ function* listed<T>(
   }
 }
 
-/** A module, parameter or buffer in an array, a Map, a Set or an object literal, or in one of these in it. */
+/** Finds a module, parameter or buffer in an array, Map, Set or object literal, nested up to `depth` levels. */
 function partIn(container: unknown, depth = 2): Module | Parameter | BufferTensor | undefined {
   for (const element of elementsOf(container)) {
     if (element instanceof Module || element instanceof Parameter || element instanceof BufferTensor)
