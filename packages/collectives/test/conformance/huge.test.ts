@@ -12,7 +12,7 @@ const cases = [
 
 // They take 4 GiB of memory.
 test.runIf(requestedExtent() === 'full').each(cases)(
-  'more than 2^31 bytes are reduced, broadcast and sent over $transport (registered: $registered)',
+  'reduces, broadcasts and sends over 2^31 bytes over $transport (registered: $registered)',
   { timeout: limitMs },
   async ({ transport, registered }) => {
     const reports = await runRanks(2, 'hugeArrays', {

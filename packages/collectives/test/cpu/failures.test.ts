@@ -17,7 +17,7 @@ describe.each(transports)('a rank that is killed, over %s', (transport) => {
       [{ length: 1_000_000, registered: false }],
     ),
   )(
-    'ends the other ranks within 2 s, with its name ($length elements, registered: $registered)',
+    'ends the other ranks within 5 s and is named ($length elements, registered: $registered)',
     async (args) => {
       await using group = await startRanks(3, 'reduceUntilFailure', {
         args,

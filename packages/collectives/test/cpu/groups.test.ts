@@ -17,7 +17,7 @@ const settings = ways(
 const pairs = ['shm', 'tcp'].flatMap((one) => ['shm', 'tcp'].map((other) => ({ one, other })));
 
 test.each(settings.flatMap((setting) => [3, 200_003].map((length) => ({ ...setting, length }))))(
-  'six groups over $over, issued in opposite orders, complete on one thread ($length elements)',
+  'six groups called in opposite orders over $over complete on one thread ($length elements)',
   async ({ transports, length }) => {
     const reports = await runRanks(3, 'groupsInOppositeOrders', { args: { transports, length, rounds: 5 } });
     for (const report of reports) expect(report).toEqual({ before: 0, after: 1, more: 1 });

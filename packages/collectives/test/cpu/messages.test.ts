@@ -13,7 +13,7 @@ const cases = settings
   ]);
 
 test.each(cases)(
-  'a receive that does not fit its message over $transport shows both sides ($what, $length elements)',
+  'a mismatched receive over $transport shows both sides ($what, $length elements)',
   async ({ envOf, what, length, sides }) => {
     await using group = await startRanks(2, 'mismatchedMessage', { args: { what, length }, envOf });
     const [sender, receiver] = await Promise.all(group.ranks.map(({ reported }) => reported('name')));

@@ -245,7 +245,7 @@ test('the older of two jobs in one bucket stops and deletes nothing of the other
   expect(await newestIn(storage)).toMatchObject({ step: 7, told: [] });
 });
 
-test('reading a checkpoint that another job deletes meanwhile names the shared folder, not damage', async () => {
+test('reading a checkpoint that another job deletes names the shared folder, not damage', async () => {
   const storage = openStorage(temporaryFolder());
   const name = await write(storage, 5);
   const shared = Object.assign(Object.create(storage) as Storage, {

@@ -6,7 +6,7 @@ import golden from './golden/sampler.json' with { type: 'json' };
 
 describe('visits the indices that torch visits', () => {
   test.each(golden.distributed)(
-    '$length samples, $numReplicas ranks, shuffle $shuffle, seed $seed, dropLast $dropLast, epoch $epoch',
+    '$length over $numReplicas, shuffle $shuffle, seed $seed, drop $dropLast, epoch $epoch',
     ({ length, epoch, ranks, ...options }) => {
       for (const [rank, indices] of ranks.entries()) {
         const sampler = new DistributedSampler(length, { ...options, rank });
