@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ProcessGroup } from '@ringrun/collectives';
 import { createCpuGroup, HashStore } from '@ringrun/collectives';
 
-import { runRanks } from './fixtures/ranks.ts';
+import { runRanks } from './support/ranks.ts';
 
 describe('a group of one', () => {
   let group: ProcessGroup;

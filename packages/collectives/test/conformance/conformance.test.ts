@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { bytesPerElement, reduceOpsFor } from '@ringrun/collectives';
 import type { DType } from '@ringrun/collectives';
 
-import { runRanks } from '../fixtures/ranks.ts';
+import { runRanks } from '../support/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';
 import { requestedExtent } from './extent.ts';
 import { isInSuite, settings } from './settings.ts';

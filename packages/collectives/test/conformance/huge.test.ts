@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { runRanks } from '../fixtures/ranks.ts';
+import { runRanks } from '../support/ranks.ts';
 import { requestedExtent } from './extent.ts';
 
 const limitMs = 200_000;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
 import { settings as settingsOnCpu } from '../conformance/settings.ts';
-import { startRanks } from '../fixtures/ranks.ts';
+import { startRanks } from '../support/ranks.ts';
 import { settingsOverNcclInFull } from '../nccl/settings.ts';
 
 // In the short form, ranks over nccl die in nccl/faults.test.ts.

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
 import { settings as settingsOnCpu } from '../conformance/settings.ts';
-import { startRanks } from '../fixtures/ranks.ts';
+import { startRanks } from '../support/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';
 
 const settings = [...settingsOnCpu, ...settingsOverNccl];

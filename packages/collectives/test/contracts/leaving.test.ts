@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { settings as settingsOnCpu } from '../conformance/settings.ts';
-import { runRanks } from '../fixtures/ranks.ts';
+import { runRanks } from '../support/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';
 
 const settings = [...settingsOnCpu, ...settingsOverNccl];

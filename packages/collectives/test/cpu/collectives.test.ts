@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { ways } from '../../../../test/support/extent.ts';
-import { runRanks } from '../fixtures/ranks.ts';
+import { runRanks } from '../support/ranks.ts';
 
 const transports = ['shm', 'tcp'];
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 
 import { ways } from '../../../../test/support/extent.ts';
-import { startRanks } from '../fixtures/ranks.ts';
+import { startRanks } from '../support/ranks.ts';
 
 const transports = ['shm', 'tcp'];
 

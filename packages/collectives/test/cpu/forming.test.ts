@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { startRanks } from '../fixtures/ranks.ts';
+import { startRanks } from '../support/ranks.ts';
 
 const reportsOf = async (...args: Parameters<typeof startRanks>) => {
   await using group = await startRanks(...args);

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 
 import { ways } from '../../../../test/support/extent.ts';
-import { runRanks, startRanks } from '../fixtures/ranks.ts';
+import { runRanks, startRanks } from '../support/ranks.ts';
 
 const six = (...transports: string[]) =>
   Array.from({ length: 6 }, (_, i) => transports[i % transports.length]);

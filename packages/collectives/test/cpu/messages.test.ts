@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { settings } from '../conformance/settings.ts';
-import { startRanks } from '../fixtures/ranks.ts';
+import { startRanks } from '../support/ranks.ts';
 
 const cases = settings
   .filter(({ size }) => size === 2)

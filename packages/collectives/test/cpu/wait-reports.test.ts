@@ -4,8 +4,8 @@ import { expect, test, vi } from 'vitest';
 
 import { InvalidArgumentError } from '@ringrun/core';
 import { waitReportsAfterMs } from '../../src/cpu/wait-reports.ts';
-import type { RankProcess, Ranks } from '../fixtures/ranks.ts';
-import { startRanks } from '../fixtures/ranks.ts';
+import type { RankProcess, Ranks } from '../support/ranks.ts';
+import { startRanks } from '../support/ranks.ts';
 
 const transports = ['shm', 'tcp'];
 

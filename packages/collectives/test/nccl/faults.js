@@ -3,7 +3,7 @@ import process from 'node:process';
 
 import { describeNccl } from '@ringrun/native';
 
-import { formGroup } from '../fixtures/groups.js';
+import { formGroup } from '../fixtures/groups.ts';
 
 /** More than one piece of staging. */
 const long = 1_500_000;

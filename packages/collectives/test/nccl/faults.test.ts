@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
-import { runRanks, startRanks } from '../fixtures/ranks.ts';
+import { runRanks, startRanks } from '../support/ranks.ts';
 import { envOverNccl } from './settings.ts';
 
 interface Outcome {

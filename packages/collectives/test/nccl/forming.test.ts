@@ -6,7 +6,7 @@ import { whyUnavailable } from '../../src/nccl/availability.ts';
 import type { NcclRankInfo } from '../../src/nccl/rank-info.ts';
 import { checkRankInfos } from '../../src/nccl/rank-info.ts';
 import { chooseDevice } from '../../src/nccl/device.ts';
-import { runRanks } from '../fixtures/ranks.ts';
+import { runRanks } from '../support/ranks.ts';
 import { fakeGpuLibraries } from './fake-gpu.ts';
 
 const isFake = process.env['RINGRUN_GPU_CHECK'] !== '1';

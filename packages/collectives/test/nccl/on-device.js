@@ -11,7 +11,7 @@ import { coalescedOnDevice } from '../conformance/coalesced.js';
 import { Memory } from '../conformance/memory.js';
 import { movements } from '../conformance/movements.js';
 import { reductions } from '../conformance/reductions.js';
-import { formGroup, prefixed } from '../fixtures/groups.js';
+import { formGroup, prefixed } from '../fixtures/groups.ts';
 
 const opsOnDevice = ['SUM', 'AVG', 'PRODUCT', 'MIN', 'MAX'];
 

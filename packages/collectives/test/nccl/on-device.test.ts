@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { requestedExtent } from '../conformance/extent.ts';
-import { runRanks, startRanks } from '../fixtures/ranks.ts';
+import { runRanks, startRanks } from '../support/ranks.ts';
 import { envOverNccl, settingsOverNccl } from './settings.ts';
 
 const isFull = requestedExtent() === 'full' || process.env['RINGRUN_GPU_CHECK'] === '1';

@@ -2,18 +2,42 @@
 import assert from 'node:assert/strict';
 
 import { BFloat16Bits, Float16Bits } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/collectives';
 
-import { formGroup } from '../fixtures/groups.js';
+import { formGroup } from '../fixtures/groups.ts';
+import { failureOf } from '../fixtures/scenario.ts';
+import type { Rank } from '../fixtures/scenario.ts';
 
 /** Initial value of every element; arrays must still hold it afterwards. */
 const untouched = 7;
 
-/**
- * Creates a group for each of args.cases (names of `calls`), in which every rank makes its call. args.odd: the rank
- * that differs, if only one does. Reports each rank's error, by case.
- */
-export async function disagreements({ rank, size, store, args, report }) {
-  const found = {};
+interface Args {
+  /** Elements of an array, roughly. */
+  length: number;
+  /** The rank that differs, if only one does. */
+  odd?: number;
+}
+
+type Class =
+  typeof Float32Array | typeof Int32Array | typeof Uint32Array | typeof Float16Bits | typeof BFloat16Bits;
+
+interface Caller {
+  group: ProcessGroup;
+  rank: number;
+  isOdd: boolean;
+  length: number;
+  array: (elements: number, Class?: Class) => InstanceType<Class>;
+}
+
+/** Creates a group for each case, in which every rank makes its call. Reports each rank's error, by case. */
+export async function disagreements({
+  rank,
+  size,
+  store,
+  args,
+  report,
+}: Rank<Args & { cases: (keyof typeof calls)[] }>): Promise<void> {
+  const found: Record<string, object> = {};
   for (const name of args.cases) {
     const group = await formGroup({ rank, size, store }, name);
     found[name] = await refusal(group, calls[name], args);
@@ -22,23 +46,26 @@ export async function disagreements({ rank, size, store, args, report }) {
 }
 disagreements.formsGroupItself = true;
 
-async function refusal(group, call, { length, odd }) {
-  const arrays = [];
-  const array = (elements, Class = Float32Array) => {
-    arrays.push(new Class(elements).fill(untouched));
-    return arrays.at(-1);
+async function refusal(
+  group: ProcessGroup,
+  call: (caller: Caller) => () => Promise<unknown>,
+  { length, odd }: Args,
+): Promise<object> {
+  const arrays: InstanceType<Class>[] = [];
+  const array = (elements: number, Class: Class = Float32Array) => {
+    const one = new Class(elements).fill(untouched);
+    arrays.push(one);
+    return one;
   };
-  const operate = call({ group, rank: group.rank, isOdd: group.rank === odd, odd, length, array });
-  const error = await operate().then(
-    () => ({ name: 'none' }),
-    (reason) => reason,
-  );
-  const again = await group.barrier().catch((reason) => reason);
+  const operate = call({ group, rank: group.rank, isOdd: group.rank === odd, length, array });
+  const error = await failureOf(operate());
+  const again = await failureOf(group.barrier());
   // A failed destroy fails again.
-  await group.destroy().catch((reason) => assert.equal(reason, error));
+  const destroyed = await failureOf(group.destroy());
+  if (destroyed) assert.equal(destroyed, error);
   return {
-    name: error.name,
-    message: error.message,
+    name: error?.name ?? 'none',
+    message: error?.message,
     untouched: arrays.every((one) => one.every((element) => element === untouched)),
     refusesMore: again === error,
   };
@@ -58,7 +85,7 @@ const calls = {
   },
   opOfParts: ({ group, rank, length, array }) => {
     const [output, input] = [array(length), array(3 * length)];
-    return () => group.reduceScatter(output, input, { op: ['SUM', 'MIN', 'PRODUCT'][rank] });
+    return () => group.reduceScatter(output, input, { op: (['SUM', 'MIN', 'PRODUCT'] as const)[rank] });
   },
   dtype: ({ group, isOdd, length, array }) => {
     const tensor = array(length, isOdd ? Int32Array : Float32Array);
@@ -166,4 +193,4 @@ const calls = {
     const tensor = array(length);
     return () => (isOdd ? group.destroy() : group.allReduce(tensor));
   },
-};
+} satisfies Record<string, (caller: Caller) => () => Promise<unknown>>;

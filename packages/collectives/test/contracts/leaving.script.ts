@@ -1,14 +1,16 @@
 // A rank that has destroyed its group before the others have taken what it sent.
 import assert from 'node:assert/strict';
 
+import type { Member } from '../fixtures/scenario.ts';
+
 /** Short enough to be sent at once, and long enough to wait for the receiver. */
 const lengths = [1, 500_000];
 
-const valueOf = (from, to) => 1 + from * 10 + to;
-const filled = (length, value) => new Float32Array(length).fill(value);
+const valueOf = (from: number, to: number): number => 1 + from * 10 + to;
+const filled = (length: number, value: number): Float32Array => new Float32Array(length).fill(value);
 
-/** Rank 0 begins everything and destroys the group at once, before the others have begun anything. */
-export async function leaveFirst({ group, rank, size, store, report }) {
+/** Rank 0 starts its operations and destroys the group at once, before other ranks have started any. */
+export async function leaveFirst({ group, rank, size, store, report }: Member): Promise<void> {
   const others = Array.from({ length: size - 1 }, (_, i) => i + 1);
   const gathered = filled(size * 1000, -1);
   const sum = filled(500_000, rank);
@@ -24,7 +26,7 @@ export async function leaveFirst({ group, rank, size, store, report }) {
     assert.ok(gathered.every((value, i) => value === Math.floor(i / 1000)));
   } else {
     await store.wait(['rank 0 has left']);
-    // The long one first: it is the one that its sender has to be there for.
+    // The long one first, because its sender must still run to send it.
     for (const tag of [1, 0]) {
       const received = filled(lengths[tag], -1);
       assert.equal(await group.recv(received, { src: 0, tag }), 0);

@@ -1,9 +1,19 @@
 // A rank is killed while groups are in the midst of every kind of operation.
-import { formGroup } from '../fixtures/groups.js';
-import { operationNames, operationOn } from './operations.js';
+import { formGroup } from '../fixtures/groups.ts';
+import type { Failure, Rank } from '../fixtures/scenario.ts';
+import { operationNames, operationOn } from './fixtures/operations.ts';
 
-/** A group for each kind of operation, which is in it again and again, until it fails. args: length. Reports each group's error and when it came. */
-export async function everyOperationUntilFailure({ rank, size, store, args, report }) {
+/**
+ * Repeats every kind of operation, each in its own group, until it fails. `length`: elements for one rank. Reports each
+ * group's error and its time.
+ */
+export async function everyOperationUntilFailure({
+  rank,
+  size,
+  store,
+  args,
+  report,
+}: Rank<{ length: number }>): Promise<void> {
   const underWay = [];
   for (const name of operationNames) {
     const group = await formGroup({ rank, size, store }, name);
@@ -17,17 +27,17 @@ export async function everyOperationUntilFailure({ rank, size, store, args, repo
     const { name, peer, operation, message } = error;
     return [operationNames[i], { name, peer, operation, message, failedAt }];
   });
-  await report({ errors: Object.fromEntries(byName) });
+  await report({ errors: Object.fromEntries(byName) as Record<string, object> });
   await Promise.all(underWay.map(({ group }) => group.destroy()));
 }
 everyOperationUntilFailure.formsGroupItself = true;
 
-async function untilFailure(operate) {
+async function untilFailure(operate: () => Promise<unknown>): Promise<{ error: Failure; failedAt: number }> {
   for (;;) {
     try {
       await operate();
     } catch (error) {
-      return { error, failedAt: Date.now() };
+      return { error: error as Failure, failedAt: Date.now() };
     }
   }
 }
