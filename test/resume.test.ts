@@ -52,12 +52,49 @@ test(
     expect(began.at(-1), `began at ${began.join()}`).toBeGreaterThan(0);
     expect(began.toSorted((a, b) => a - b)).toEqual(began);
     expect(unfinished, 'kills that left a checkpoint unfinished').toBeGreaterThan(0);
-    const digests = (folder: string) => ranks.map((rank) => readFileSync(join(folder, String(rank)), 'utf8'));
-    expect(digests(results), `seed ${seed}`).toEqual(digests(undisturbed));
+    expect(digestsIn(results), `seed ${seed}`).toEqual(digestsIn(undisturbed));
     // Each rank has its own dropout masks, and its own running means since the last broadcast.
-    expect(new Set(digests(results)).size).toBe(ranks.length);
+    expect(new Set(digestsIn(results)).size).toBe(ranks.length);
   },
 );
+
+test.each(['the launcher', 'rank 1'])(
+  'SIGTERM to %s saves one checkpoint at one step; the resumed run ends as an uninterrupted one',
+  async (target) => {
+    const [undisturbed, place, results] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+    const reference = training(undisturbed);
+    const run = training(results, place);
+    await run.sees(/rank 1 made step 2\b/);
+    process.kill(target === 'rank 1' ? pidOfRank(run, 1) : run.pid, 'SIGTERM');
+    const { code, left, stdout, stderr } = await run.ended;
+    expect({ code, left }, stderr).toEqual({ code: 143, left: [] });
+    const step = Number(/^ringrun: preempted at step (\d+), checkpoint saved/m.exec(stderr)?.[1]);
+    const last = (rank: number) =>
+      Number(
+        stdout
+          .match(new RegExp(`rank ${rank} made step (\\d+)`, 'g'))!
+          .at(-1)!
+          .split(' ')
+          .at(-1),
+      );
+    expect(ranks.map(last)).toEqual([step, step]);
+    expect(stderr.trimEnd().split('\n').at(-1)).toContain(
+      `preempted at step ${step}, checkpoint saved to ${place} (SIGTERM on rank `,
+    );
+    const names = readdirSync(place).filter((name) => name.endsWith(`-step-${step}`));
+    expect(names).toHaveLength(1);
+    expect(readdirSync(join(place, names[0]))).toContain('manifest.json');
+    const resumed = training(results, place);
+    expect(Number((await resumed.sees(/rank 0 begins at (\d+)/))[1])).toBe(step);
+    await endsWell(resumed);
+    await endsWell(reference);
+    expect(digestsIn(results)).toEqual(digestsIn(undisturbed));
+  },
+);
+
+function digestsIn(folder: string): string[] {
+  return ranks.map((rank) => readFileSync(join(folder, String(rank)), 'utf8'));
+}
 
 function training(results: string, ...place: string[]): Command {
   return launch(

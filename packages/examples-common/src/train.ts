@@ -96,7 +96,9 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
       made += 1;
       step += 1;
       const isDue = settings.checkpointInterval !== undefined && step % settings.checkpointInterval === 0;
-      if (isDue && made < trainLoader.length) await checkpoints?.save({ step, epoch });
+      if (made === trainLoader.length) continue; // Saved after the evaluation.
+      if (isDue) await checkpoints?.save({ step, epoch });
+      await checkpoints?.saveIfPreempted({ step, epoch });
     }
   }
 

@@ -7,13 +7,14 @@ import type { CheckpointProblem, Failure } from './checkpoint-error.ts';
 /** The collectives that saving and resuming need. */
 export type CheckpointGroup = Pick<
   ProcessGroup,
-  'rank' | 'size' | 'allGatherObject' | 'gatherObject' | 'broadcastObject' | 'broadcast'
+  'rank' | 'size' | 'allReduce' | 'allGatherObject' | 'gatherObject' | 'broadcastObject' | 'broadcast'
 >;
 
 /** The collectives of a process without a group. */
 const singleProcess: CheckpointGroup = {
   rank: 0,
   size: 1,
+  allReduce: () => Promise.resolve(),
   allGatherObject: (object) => Promise.resolve([object]),
   gatherObject: (object) => Promise.resolve([object]),
   broadcastObject: (object) => Promise.resolve(object),

@@ -6,6 +6,7 @@ import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';
 import { checkpointsAmong, namePrefix, newestFirst } from './catalogue.ts';
 import { reportLostSave } from './exit-handling.ts';
+import { PreemptionWatch, exitPreempted } from './preemption.ts';
 import { findCheckpoint } from './find-checkpoint.ts';
 import { LastSaved } from './last-saved.ts';
 import { loadCheckpoint } from './load-parts.ts';
@@ -114,6 +115,9 @@ export class Checkpointer {
   readonly #objects = new RegisteredObjects();
   readonly #writes: Writes;
   readonly #lastSaved: LastSaved;
+  readonly #preemption = new PreemptionWatch();
+  /** Step of the last save. */
+  #savedStep: number | undefined;
 
   /**
    * Does not access the location yet.
@@ -164,9 +168,32 @@ export class Checkpointer {
     const release = reportLostSave(`Checkpointer.save of step ${progress.step}`);
     try {
       await this.#save(progress);
+      this.#savedStep = progress.step;
     } finally {
       release();
     }
+  }
+
+  /**
+   * Saves and ends the process with exit code 143 if a rank has received SIGTERM, such as before a spot node is
+   * taken away or a pod is deleted. All ranks save one checkpoint at the same step, which is the next or the one
+   * after it. Does nothing otherwise. A collective; call it after every step. It starts one all-reduce of 4
+   * bytes, which runs during the next step.
+   *
+   * From the first call until `finished()`, SIGTERM no longer ends the process at once. The save must be
+   * complete within the grace period of the launcher and of the cluster (default of both: 30 s).
+   *
+   * @throws CheckpointError as `save` and `finished` do
+   */
+  async saveIfPreempted(progress: Progress): Promise<void> {
+    requireOptions('Checkpointer.saveIfPreempted', progress, progressNames);
+    const group = checkpointGroup(this.#group);
+    const by = await this.#preemption.step(group);
+    if (by === undefined) return;
+    const { step } = progress;
+    if (this.#savedStep !== step) await this.save(progress);
+    await this.#finished();
+    await exitPreempted(group, { step, by, location: this.location });
   }
 
   /**
@@ -176,6 +203,11 @@ export class Checkpointer {
    * @throws CheckpointError `ERR_CHECKPOINT_NOT_WRITTEN` on every rank if the write failed
    */
   async finished(): Promise<void> {
+    this.#preemption.end();
+    await this.#finished();
+  }
+
+  async #finished(): Promise<void> {
     try {
       await this.#lastWrite(checkpointGroup(this.#group), 'Checkpointer.finished');
     } finally {

@@ -52,13 +52,17 @@ export function installErrorRecord(options: ErrorRecordOptions = {}): void {
   registry.errorRecordIsInstalled = true;
   // With a monitor, unlike a handler of `uncaughtException`, Node still prints the error and exits with 1.
   process.on('uncaughtExceptionMonitor', (error: unknown) => {
-    const path = process.env['RINGRUN_ERROR_FILE'];
-    if (!path) return;
-    const written = writeErrorRecord(path, describeError(error, process.env, Date.now()));
+    const written = recordError(error);
     // A program with its own handler continues.
     const fatal = process.listenerCount('uncaughtException') === 0;
     if (written && shownByLauncher && fatal) process.exit(1);
   });
+}
+
+/** Writes the record of an error for the launcher. Returns false without a launcher, or if it cannot be written. */
+export function recordError(error: unknown): boolean {
+  const path = process.env['RINGRUN_ERROR_FILE'];
+  return path ? writeErrorRecord(path, describeError(error, process.env, Date.now())) : false;
 }
 
 /** The record of a thrown value. */

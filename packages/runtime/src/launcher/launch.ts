@@ -6,6 +6,7 @@ import { StoreServer } from '../store/server.ts';
 import { WorkerLauncher } from './worker-launcher.ts';
 import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';
+import type { FailedRun } from './failure-report.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
 import { rootCauseOf } from './root-cause.ts';
@@ -76,7 +77,7 @@ function reportRound(
   budget: RestartBudget,
 ): { exitCode: number } | { budget: RestartBudget } {
   if (outcome.endedBy) {
-    process.stderr.write(`ringrun: ${describeForcedEnd(outcome)}\n`);
+    process.stderr.write(`ringrun: ${describeForcedEnd(outcome)}${describePreemption(run)}\n`);
     return { exitCode: exitCodeOf(outcome.endedBy) };
   }
   const rootCause = rootCauseOf(run);
@@ -116,6 +117,12 @@ async function resolveMasterPort(given: number | undefined): Promise<number> {
   if (given === undefined) return findFreePort();
   await requireFreePort(given);
   return given;
+}
+
+/** Returns, for example, `; preempted at step 7, checkpoint saved to /data/job`; empty if no worker has saved. */
+function describePreemption({ workers }: FailedRun): string {
+  const preempted = workers.find(({ error }) => error?.code === 'ERR_PREEMPTED');
+  return preempted === undefined ? '' : `; ${preempted.error!.message}`;
 }
 
 /** Returns, for example, `ended by SIGTERM; all workers ended`. */

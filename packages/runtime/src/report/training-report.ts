@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { registry, requireOptions, RingrunError } from '@ringrun/core';
 import type { Lane, OptionNames, ProcessGroup } from '@ringrun/core';
+import { preemptionListeners } from '../checkpoint/preemption.ts';
 import { requireInteger } from '../data/require-integer.ts';
 import { profile, timedInput, type Profiler } from '../profiler/index.ts';
 import { SummaryWriter } from '../tensorboard/index.ts';
@@ -189,6 +190,7 @@ export class TrainingReport {
     this.#logInterval = logInterval;
     this.#display = isRank0(group) ? progressDisplayOn(output, { logInterval, unit }) : noProgressDisplay;
     const nothing = { steps: 0, samples: 0, seconds: 0, input: 0, compute: 0, waiting: 0 };
+    preemptionListeners.add(this.#onPreemption);
     this.#summary = { rank: group?.rank ?? 0, host: hostname(), ...nothing };
   }
 
@@ -271,6 +273,7 @@ export class TrainingReport {
   async end(): Promise<readonly RankSummary[] | undefined> {
     if (this.#ended) return undefined;
     this.#ended = true;
+    preemptionListeners.delete(this.#onPreemption);
     await this.#profiler?.stop();
     await this.writer?.close();
     await this.#trainJob?.end();
@@ -279,6 +282,14 @@ export class TrainingReport {
     if (ranks !== undefined) this.#output.write(`${closingTable(ranks, this.#unit)}\n`);
     return ranks;
   }
+
+  /** Without the table and the trace, which take longer than a grace period may last. */
+  readonly #onPreemption = async (step: number): Promise<void> => {
+    if (this.#running !== undefined) this.#display.end();
+    await this.writer?.close();
+    await this.#trainJob?.endPreempted(step);
+    if (isRank0(this.#group)) this.#output.write(`preempted at step ${step}, checkpoint saved\n`);
+  };
 
   #begin(number: number, steps: number, before: DoneBefore): void {
     const startedAt = performance.now();

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fractionDone, secondsLeft, statusOf } from '../../src/report/train-job/status.ts';
 import type { TrainingProgress } from '../../src/report/train-job/status.ts';
+import { preemptionListeners } from '../../src/checkpoint/preemption.ts';
 import { TrainJobProgress } from '../../src/report/train-job/train-job-progress.ts';
 import { trainingReport } from '../../src/report/training-report.ts';
 import { launch } from '../support/launched.ts';
@@ -212,6 +213,27 @@ describe('the server receives', () => {
       ],
     });
   });
+});
+
+test('a preempted training reports the step of its checkpoint, and not that it has finished', async () => {
+  const server = await trainerServer();
+  const { received } = server;
+  stubVariables(server);
+  const output = new PassThrough();
+  const report = await trainingReport({ samples: 6, epochs: 2, output });
+  for await (const batch of report.epoch(1, [1, 2, 3])) {
+    await report.step({ loss: batch, samples: 2 });
+    break;
+  }
+  for (const listener of preemptionListeners) await listener(1_234_567);
+  expect(String(output.read())).toMatch(/\npreempted at step 1234567, checkpoint saved\n$/);
+  expect(received.at(-1)!.trainerStatus).toMatchObject({
+    progressPercentage: 16,
+    metrics: expect.arrayContaining([{ name: 'preempted_at_step', value: '1234567' }]) as unknown,
+  });
+  expect(received.at(-1)!.trainerStatus).not.toHaveProperty('estimatedRemainingSeconds');
+  await report.end();
+  expect(preemptionListeners.size).toBe(0);
 });
 
 describe('logs each kind of failure once and does not disturb training', () => {

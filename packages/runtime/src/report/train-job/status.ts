@@ -50,7 +50,7 @@ export function statusOf(
   };
 }
 
-/** Formats a number with six significant digits; NaN and infinities by name. */
+/** Formats a number with six significant digits, integers with all; NaN and infinities by name. */
 function formatMetric(value: number): string {
-  return String(Number.isFinite(value) ? Number(value.toPrecision(6)) : value);
+  return String(Number.isFinite(value) && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value);
 }

@@ -69,9 +69,20 @@ export class TrainJobProgress {
 
   /** Sends the final status. Waits until a request is allowed, and until it has been sent. */
   async end(): Promise<void> {
+    await this.#sendLast(
+      statusOf(this.#fraction, this.#fraction === undefined ? undefined : 0, this.#metrics),
+    );
+  }
+
+  /** Sends as `end` does, after a checkpoint was saved at `step` because of a preemption. */
+  async endPreempted(step: number): Promise<void> {
+    await this.#sendLast(statusOf(this.#fraction, undefined, { ...this.#metrics, preempted_at_step: step }));
+  }
+
+  async #sendLast(status: TrainerStatus): Promise<void> {
     await this.#sending;
     await this.#clock.sleep(Math.max(this.#nextAt - this.#clock.now(), 0));
-    this.#send(statusOf(this.#fraction, this.#fraction === undefined ? undefined : 0, this.#metrics));
+    this.#send(status);
     await this.#sending;
   }
 
