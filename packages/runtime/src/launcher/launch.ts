@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { RingrunError } from '@ringrun/collectives';
 import { decideRestart } from '../rendezvous/restart-policy.ts';
 import type { RestartBudget } from '../rendezvous/restart-policy.ts';
 import type { Round } from '../rendezvous/round.ts';
+import { createSecret, jobSecret, readSecretFile, requireSecret } from '../secret/job-secret.ts';
 import { StoreServer } from '../store/server.ts';
 import { WorkerLauncher } from './worker-launcher.ts';
 import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';
 import type { FailedRun } from './failure-report.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
+import { LaunchError } from './launch-error.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
 import { rootCauseOf } from './root-cause.ts';
 import { EndingSignals } from './signals.ts';
@@ -21,6 +24,7 @@ import type { NodeOutcome } from './agent.ts';
  * @throws LaunchError before any worker is started.
  */
 export async function launch(options: LaunchOptions, executable: Executable): Promise<number> {
+  provideSecret(options, process.env);
   const signals = new EndingSignals(options.signalsToHandle);
   const launcher = await WorkerLauncher.prepare(options, executable);
   try {
@@ -30,6 +34,24 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
     return await launchMultiNode(options, launcher, signals);
   } finally {
     launcher.dispose();
+  }
+}
+
+/**
+ * Sets RINGRUN_SECRET in the environment of this process, whose store uses it, and which the workers inherit. A job of
+ * one node without a secret gets a random one.
+ *
+ * @throws LaunchError for an invalid secret, or if one is required and missing.
+ */
+function provideSecret({ secretFile, nodes }: LaunchOptions, env: NodeJS.ProcessEnv): void {
+  try {
+    const given = secretFile === undefined ? jobSecret(env) : readSecretFile(secretFile, '--secret-file');
+    const secret = given ?? (nodes.max === 1 ? createSecret() : undefined);
+    if (secret === undefined) requireSecret(env);
+    else env['RINGRUN_SECRET'] = secret;
+  } catch (error) {
+    if (!(error instanceof RingrunError)) throw error;
+    throw new LaunchError(2, error.message, { cause: error });
   }
 }
 

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { HashStore, RingrunError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
+import { jobSecret, noSecretWarning, requireSecret } from '../secret/job-secret.ts';
 import { connectStore } from '../store/client.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
@@ -30,6 +31,7 @@ let served: { address: string; server: ThreadedStoreServer } | undefined;
 /** Opens the store. Waits for its server, and prints what it waits for. */
 export async function openGroupStore(settings: InitSettings, timeoutMs: number): Promise<GroupStore> {
   const { place, rank, worldSize } = settings;
+  if (worldSize > 1) requireSecret();
   const address = place.kind === 'rank 0' && rank === 0 ? addressServedAt(place.at) : undefined;
   if (served && (address === undefined || formatHostPort(address) !== served.address)) await endServed();
   if (place.kind === 'given') {
@@ -50,6 +52,7 @@ type Waiting = Omit<Parameters<typeof connectStore>[0], keyof HostPort>;
 async function serveForOthers(at: HostPort, who: Waiting): Promise<GroupStore> {
   const { host } = addressServedAt(at);
   const server = await serveAsRank0({ host, port: at.port });
+  if (host === '*' && !served && jobSecret() === undefined) process.stderr.write(`${noSecretWarning}\n`);
   served = { address: formatHostPort({ host, port: at.port }), server };
   const reachedAt = host === '*' ? '127.0.0.1' : host;
   const own = opened(await connectStore({ host: reachedAt, port: at.port, ...who }), true);

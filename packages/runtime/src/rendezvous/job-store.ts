@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { jobSecret, noSecretWarning } from '../secret/job-secret.ts';
 import { formatHostPort, isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import { StoreServer, connectStore } from '../store/index.ts';
@@ -87,6 +88,7 @@ export class JobStore {
     const isForAll = !isLoopback(host) || process.env['KUBERNETES_SERVICE_HOST'] !== undefined;
     try {
       this.#server = await StoreServer.bind({ host: isForAll ? '*' : host, port });
+      if (isForAll && jobSecret() === undefined) this.#options.log(noSecretWarning);
     } catch (error) {
       // Another node on this machine has bound the port.
       const isTaken = error instanceof RingrunError && error.code === 'ERR_PORT_IN_USE';

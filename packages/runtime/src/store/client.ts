@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIP } from 'node:net';
 import { StoreTimeoutError, defaultTimeoutMs, requireOptions, type OptionNames } from '@ringrun/collectives';
+import { storeKeys } from '../secret/keys.ts';
 import { CallingStore, checkTimeout } from './calling-store.ts';
 import type { Success } from './calling-store.ts';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
@@ -41,7 +42,8 @@ const resolveEveryMs = 500;
  * yet, and logs the reason every few seconds.
  *
  * @throws StoreTimeoutError with the last failure; RingrunError `ERR_STORE_PROTOCOL` if the server is no ringrun store
- * or has another version; InvalidArgumentError for an invalid address.
+ * or has another version, `ERR_SECRET_MISMATCH` if it has another secret (RINGRUN_SECRET); InvalidArgumentError for an
+ * invalid address.
  */
 export async function connectStore(options: ConnectStoreOptions): Promise<StoreClient> {
   requireOptions('connectStore', options, optionNames);
@@ -56,6 +58,7 @@ export async function openConnection(
 ): Promise<StoreConnection> {
   const timeoutMs = checkTimeout(options.timeoutMs);
   checkPort(options.port, 1);
+  const keys = storeKeys();
   const startedAt = performance.now();
   const lines = new WaitReporter(options.who, options.log);
   const address = await resolvePatiently(options, lines, timeoutMs);
@@ -63,6 +66,7 @@ export async function openConnection(
     host: options.host,
     port: options.port,
     ipv6: isIP(address) === 6,
+    keys,
     lines,
     describeKeys: (keys) => options.describeKeys?.(keys) ?? nameKeys(keys),
   });

@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError } from '@ringrun/collectives';
 import type { RingrunError } from '@ringrun/collectives';
 import { Dealer } from 'zeromq';
+import type { StoreKeys } from '../secret/keys.ts';
+import { clientCurve } from './curve.ts';
 import { formatHostPort } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { Outbox } from './outbox.ts';
+import { findSecretDisagreement } from './handshake.ts';
 import { describeReachability, probe } from './reachability.ts';
 import type { Reachability } from './reachability.ts';
 import {
@@ -13,6 +16,7 @@ import {
   lostError,
   missingKeysError,
   protocolError,
+  secretError,
   unansweredError,
 } from './errors.ts';
 import type { WaitReporter } from './wait-reporter.ts';
@@ -33,6 +37,8 @@ const longestTimerMs = 2 ** 31 - 1;
 export interface StoreConnectionOptions extends HostPort {
   /** True if the host has an IPv6 address. */
   ipv6: boolean;
+  /** Keys from the secret of the job. Undefined: the job has none. */
+  keys: StoreKeys | undefined;
   lines: WaitReporter;
   describeKeys: (keys: readonly string[]) => string;
 }
@@ -89,7 +95,7 @@ export class StoreConnection {
    *
    * @throws StoreTimeoutError if the store reports it or does not answer in time; InvalidArgumentError if the store
    * refuses the call; RingrunError `ERR_STORE_INTERRUPTED` if the connection broke during a writing call,
-   * `ERR_STORE_LOST`, `ERR_STORE_PROTOCOL`, `ERR_STORE_CLOSED`.
+   * `ERR_STORE_LOST`, `ERR_STORE_PROTOCOL`, `ERR_STORE_CLOSED`, `ERR_SECRET_MISMATCH`.
    */
   request(call: Call, timeoutMs: number, startedAt = performance.now()): Promise<Exclude<Result, Failure>> {
     if (this.#ended) return Promise.reject(this.#ended);
@@ -115,6 +121,7 @@ export class StoreConnection {
 
   #openSocket(): Dealer {
     const socket = new Dealer({
+      ...clientCurve(this.#options.keys),
       routingId: this.#name,
       sendHighWaterMark: 0,
       receiveHighWaterMark: 0,
@@ -218,8 +225,12 @@ export class StoreConnection {
   async #findOutWhy(): Promise<void> {
     this.#probing = true;
     const reachability = await probe(this.#options);
+    const disagreement =
+      reachability.kind === 'accepted' ? await findSecretDisagreement(this.#options) : undefined;
     this.#probing = false;
-    if (this.#pingUnanswered && this.#pending.size > 0) this.#takeReachability(reachability);
+    if (!this.#pingUnanswered || this.#pending.size === 0) return;
+    if (disagreement) this.#end(secretError(this.#where, disagreement));
+    else this.#takeReachability(reachability);
   }
 
   #takeReachability(reachability: Reachability): void {

@@ -1,6 +1,7 @@
 /** Errors between a store and its client. `where` is the store's `host:port`. */
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import { formatDuration } from './wait-reporter.ts';
+import type { SecretDisagreement } from './handshake.ts';
 import { protocolName } from './wire.ts';
 import type { Call } from './wire.ts';
 
@@ -60,6 +61,23 @@ export function protocolError(where: string, what: string): RingrunError {
     'ERR_STORE_PROTOCOL',
     `The server at ${where} is no store of this ringrun version: expected the protocol "${protocolName}", but ${what}. ` +
       `Install the same version of ringrun on every host, and check MASTER_ADDR and MASTER_PORT.`,
+  );
+}
+
+const disagreements: Record<SecretDisagreement, string> = {
+  'secrets differ': 'expected the secret of the job that serves it, but this process has another one',
+  'only the store has a secret':
+    'expected the secret of the job that serves it, but this process has none (RINGRUN_SECRET)',
+  'only this process has a secret':
+    'expected a store with the secret of this process (RINGRUN_SECRET), but the store has none',
+};
+
+/** This process and the store have different secrets. */
+export function secretError(where: string, disagreement: SecretDisagreement): RingrunError {
+  return new RingrunError(
+    'ERR_SECRET_MISMATCH',
+    `Connecting to the store at ${where} failed: ${disagreements[disagreement]}. ` +
+      `Set RINGRUN_SECRET, or --secret-file, to the same secret on every node, and check MASTER_ADDR and MASTER_PORT.`,
   );
 }
 

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { RingrunError } from '@ringrun/collectives';
 import { Router } from 'zeromq';
+import { storeKeys } from '../secret/keys.ts';
+import { serverCurve } from './curve.ts';
+import type { ServerCurve } from './curve.ts';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { Outbox } from './outbox.ts';
@@ -33,11 +36,13 @@ export class StoreServer {
   readonly #outbox: Outbox;
   readonly #state = new KeyValueState(randomUUID());
   readonly #served: Promise<void>;
+  readonly #curve: ServerCurve;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
 
-  private constructor(socket: Router, host: string, port: number) {
+  private constructor(socket: Router, curve: ServerCurve, host: string, port: number) {
     this.#socket = socket;
+    this.#curve = curve;
     this.#address = { host: host === '*' ? '127.0.0.1' : host, port };
     this.#outbox = new Outbox(socket);
     this.port = port;
@@ -47,7 +52,7 @@ export class StoreServer {
 
   /**
    * Binds the port and starts to answer. `host` is an address or name of this machine, or `*` for all interfaces, IPv4
-   * and IPv6; `port` 0 is any free port.
+   * and IPv6; `port` 0 is any free port. With a secret (RINGRUN_SECRET), only clients with the same one are accepted.
    *
    * @throws RingrunError `ERR_PORT_IN_USE` with the process that uses the port (from /proc); `ERR_STORE_BIND` if the
    * host is no address of this machine; InvalidArgumentError for an invalid port.
@@ -55,7 +60,9 @@ export class StoreServer {
   static async bind({ host, port }: HostPort): Promise<StoreServer> {
     checkPort(port, 0);
     const address = host === '*' ? '*' : await addressToBind(host, port);
+    const curve = await serverCurve(storeKeys());
     const socket = new Router({
+      ...curve.options,
       // A client that reconnects under its name receives the replies that it still waits for.
       handover: true,
       // 0: no limit. A router drops replies beyond the limit.
@@ -69,9 +76,10 @@ export class StoreServer {
       await socket.bind(`tcp://${formatHostPort({ host: address, port })}`);
     } catch (error) {
       socket.close();
+      await curve.release();
       throw await bindError(host, port, error);
     }
-    return new StoreServer(socket, host, Number(/\d+$/.exec(socket.lastEndpoint!)![0]));
+    return new StoreServer(socket, curve, host, Number(/\d+$/.exec(socket.lastEndpoint!)![0]));
   }
 
   /**
@@ -82,6 +90,7 @@ export class StoreServer {
     clearTimeout(this.#timer);
     this.#socket.close();
     await this.#served;
+    await this.#curve.release();
     await stopsListening(this.#address);
   }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { once } from 'node:events';
 import { connectStore } from '../../src/store/index.ts';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { workerEnvironment } from '../../src/launcher/worker-environment.ts';
 import type { JobSettings } from '../../src/launcher/worker-environment.ts';
 import { launch, temporaryScript } from '../support/launched.ts';
@@ -84,6 +84,8 @@ test('workers receive ranks, a free master port, a store that answers, and tempo
   onTestFinished(() => void server.close());
 
   const { hostname, port } = new URL(seen[0]['RINGRUN_STORE']);
+  vi.stubEnv('RINGRUN_SECRET', seen[1]['RINGRUN_SECRET']);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const store = await connectStore({ host: hostname, port: Number(port), timeoutMs: 10_000 });
   expect(await store.add('counter', 5)).toBe(5);
   await store.close();

@@ -36,6 +36,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     program: resolveProgram(command, requested),
     ...placement,
     runId: requested.rdzvId?.value,
+    secretFile: requested.secretFile?.value,
     standalone: requested.standalone?.value ?? false,
     localAddress: requested.localAddr?.value,
     maxRestarts: requested.maxRestarts?.value ?? 0,

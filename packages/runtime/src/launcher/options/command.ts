@@ -77,6 +77,11 @@ const groups: Readonly<Record<string, readonly (readonly [flags: string, help: s
       'timeouts in seconds (default: join_timeout=600,last_call_timeout=30,…)',
       parseRendezvousConfig,
     ],
+    [
+      '--secret-file <path>',
+      'file with the secret of the job, the same on all nodes (default: RINGRUN_SECRET; for one node, random)',
+      values.parseText,
+    ],
     ['--standalone', 'run on this node alone, also if the environment names several'],
   ],
   'Failures:': [

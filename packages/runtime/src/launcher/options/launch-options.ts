@@ -17,6 +17,8 @@ export interface LaunchOptions {
   rendezvous: RendezvousOptions;
   /** --rdzv-id: job id, the same on all nodes. Default: a random id for one node, `none` for several. */
   runId: string | undefined;
+  /** --secret-file: file with the secret of the job. Default: RINGRUN_SECRET or RINGRUN_SECRET_FILE. */
+  secretFile: string | undefined;
   /** --standalone: run on this node alone, also if the environment names several nodes. */
   standalone: boolean;
   /** --node-rank. Default: 0. Undefined with c10d and several nodes: the rendezvous assigns the ranks. */

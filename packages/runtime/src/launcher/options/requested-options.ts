@@ -25,6 +25,7 @@ interface Values {
   rdzvEndpoint: { host: string; port: number | undefined };
   rdzvId: string;
   rdzvConf: RendezvousConfig;
+  secretFile: string;
   standalone: boolean;
   maxRestarts: number;
   monitorInterval: number;
@@ -90,7 +91,7 @@ function readVariable(option: Option, variable: string, text: string): unknown {
 function variablesOf(option: Option): string[] {
   const name = nameOf(option);
   const own = { 'nproc-per-node': ['PET_N_PROC_PER_NODE'], 'grace-period': ['RINGRUN_GRACE'] }[name] ?? [];
-  const isTorchs = !['version', 'nproc', 'no-node', 'grace-period'].includes(name);
+  const isTorchs = !['version', 'nproc', 'no-node', 'grace-period', 'secret-file'].includes(name);
   return [...(isTorchs ? [`PET_${name.replaceAll('-', '_').toUpperCase()}`] : []), ...own];
 }
 
