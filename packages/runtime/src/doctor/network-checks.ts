@@ -8,7 +8,7 @@ import { StoreServer } from '../store/server.ts';
 import { isOwn, judgeRoute, readRoute } from './checks/address.ts';
 import { judgeClocks, judgeLink, judgeLinkFailure } from './checks/link.ts';
 import { judgeName, resolvePatiently } from './checks/name.ts';
-import { judgeConnection, judgeBinding, readGreeting } from './checks/port.ts';
+import { judgeBinding, judgeConnection, judgeSecret, readGreeting } from './checks/port.ts';
 import type { Binding } from './checks/port.ts';
 import { ok } from './finding.ts';
 import type { NamedFinding } from './finding.ts';
@@ -90,6 +90,10 @@ async function* joinStore(options: DoctorOptions, target: MasterAddress): AsyncG
     store = await connectStore({ ...storeAddress, timeoutMs, who: 'doctor' });
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
+    if (error.code === 'ERR_SECRET_MISMATCH') {
+      yield { check: 'port', ...judgeSecret(storeAddress) };
+      return;
+    }
     const state = await probe(storeAddress);
     const greeting = state.kind === 'accepted' ? await readGreeting({ host: target.address, port }) : '';
     const waitedMs = performance.now() - startedAt;
@@ -149,7 +153,8 @@ async function isStore(port: number): Promise<boolean> {
     });
     await store.close();
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    // The store of a job with another secret.
+    return error instanceof RingrunError && error.code === 'ERR_SECRET_MISMATCH';
   }
 }

@@ -68,6 +68,14 @@ export function judgeConnection({ host, port, state, waitedMs, greeting }: Conne
   }
 }
 
+/** The store has another secret than this doctor. */
+export function judgeSecret(at: HostPort): Finding {
+  return problem(
+    `the store at ${formatHostPort(at)} has another secret than this doctor, or only one of them has a secret`,
+    'set RINGRUN_SECRET or RINGRUN_SECRET_FILE to the same secret on all nodes, or on none',
+  );
+}
+
 const greetingMs = 1000;
 
 /** The first line that the listener sends within a second. Empty if it is not text. */
