@@ -112,6 +112,29 @@ describe.skipIf(schemasProblem)(
       ['debug-pod.yaml', 0, 'spec.containers', undefined, /must have required property 'containers'$/],
       ['doctors.yaml', 1, 'spec.completion', 2, /^\/spec: completion is no field here$/],
       ['doctors.yaml', 1, 'spec.template.spec.restartPolicy', 0, /restartPolicy: must be string$/],
+      ['network-policy.yaml', 0, 'spec.ingres', [], /^\/spec: ingres is no field here$/],
+      [
+        'network-policy.yaml',
+        1,
+        'spec.podSelector.matchLabel',
+        {},
+        /podSelector: matchLabel is no field here$/,
+      ],
+      ['network-policy.yaml', 0, 'spec.policyTypes.0', 'Ingres', /policyTypes\/0: must be equal to one of/],
+      [
+        'pytorchjob-gloo.yaml',
+        0,
+        `${worker}.template.spec.containers.0.env.0.valueFrom.secretKeyRef.key`,
+        undefined,
+        /secretKeyRef: must have required property 'key'$/,
+      ],
+      [
+        'trainjob.yaml',
+        0,
+        'spec.trainer.env.0.valueFrom.secretRef',
+        {},
+        /valueFrom: secretRef is no field here$/,
+      ],
       ['volume.yaml', 0, 'spec.accessMode', 'ReadWriteMany', /^\/spec: accessMode is no field here$/],
     ])('%s with another %s.%s is refused', (file, document, path, value, problem) => {
       const problems = problemsOf(changed(read(file)[document], path, value));
@@ -147,6 +170,7 @@ describe('requirements of operators and clusters', () => {
     expect(count).toEqual({
       'debug-pod.yaml': 1,
       'doctors.yaml': 1,
+      'network-policy.yaml': 0,
       'pytorchjob-elastic.yaml': 1,
       'pytorchjob-gloo.yaml': 2,
       'pytorchjob-nccl.yaml': 2,
@@ -170,6 +194,42 @@ describe('requirements of operators and clusters', () => {
     if (kind === 'ClusterTrainingRuntime') expect(container.name).toBe('node');
     // The launcher kills remaining workers after 30 s and needs some time for it.
     if (kind !== 'Pod' && kind !== 'Job') expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(30);
+  });
+
+  test('each pod of a job gets RINGRUN_SECRET from one Secret, which the comment of its file creates', () => {
+    const envOf = new Map(
+      pods.map(({ file, pod }) => [file, pod.spec.containers.flatMap(({ env }) => env ?? [])]),
+    );
+    const [{ spec }] = read('trainjob.yaml');
+    envOf.set('trainjob.yaml', (spec as unknown as { trainer: Required<Container> }).trainer.env);
+    envOf.delete('trainjob-runtime.yaml');
+    expect([...envOf.keys()].sort()).toEqual(
+      files.filter((file) => !['network-policy.yaml', 'trainjob-runtime.yaml', 'volume.yaml'].includes(file)),
+    );
+    for (const [file, env] of envOf) {
+      const isJob = /job/.test(file);
+      const secretKeyRef = { name: 'ringrun-secret', key: 'secret', ...(isJob ? {} : { optional: true }) };
+      expect(env, file).toEqual([{ name: 'RINGRUN_SECRET', valueFrom: { secretKeyRef } }]);
+      const created = 'kubectl create secret generic ringrun-secret --from-literal=secret=';
+      if (isJob) expect(readFileSync(join(repository, 'deploy/manifests', file), 'utf8')).toContain(created);
+    }
+  });
+
+  test("the network policies admit the pods of a job to that job's pods, and no others", () => {
+    const policies = read('network-policy.yaml').map(({ spec }) => spec);
+    const labels = ['training.kubeflow.org/job-name', 'jobset.sigs.k8s.io/jobset-name'];
+    expect(policies).toEqual(
+      labels.map((label) => {
+        const podSelector = { matchLabels: { [label]: 'mnist' } };
+        // Without `ports`: all of them.
+        return { podSelector, policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector }] }] };
+      }),
+    );
+    for (const [file, document] of [
+      ['pytorchjob-gloo.yaml', 0],
+      ['trainjob.yaml', 0],
+    ] as const)
+      expect(read(file)[document].metadata.name).toBe('mnist');
   });
 
   test('replicas restart in place, and the elastic job has no master', () => {

@@ -9,6 +9,7 @@ export interface Container {
   image: string;
   command?: string[];
   args?: string[];
+  env?: { name: string; valueFrom?: { secretKeyRef?: { name: string; key: string; optional?: boolean } } }[];
   ports?: { name: string; containerPort: number }[];
   resources?: Record<'requests' | 'limits', Record<string, string>>;
   volumeMounts?: { name: string; mountPath: string }[];

@@ -72,9 +72,44 @@ const metadataValidator = ajv.compile({
   },
 });
 
+const labelSelector = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { matchLabels: { type: 'object', additionalProperties: { type: 'string' } } },
+};
+
+/** The fields of a NetworkPolicySpec that the manifests use: no CRD contains one. */
+const networkPolicyValidator = ajv.compile({
+  type: 'object',
+  additionalProperties: false,
+  required: ['podSelector'],
+  properties: {
+    podSelector: labelSelector,
+    policyTypes: { type: 'array', items: { enum: ['Ingress', 'Egress'] } },
+    ingress: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          from: {
+            type: 'array',
+            items: {
+              type: 'object',
+              additionalProperties: false,
+              properties: { podSelector: labelSelector },
+            },
+          },
+        },
+      },
+    },
+  },
+});
+
 function validatorFor(kind: string, apiVersion: string): ValidateFunction {
   const known = validators.get(`${apiVersion} ${kind}`);
   if (known) return known;
+  if (kind === 'NetworkPolicy' && apiVersion === 'networking.k8s.io/v1') return networkPolicyValidator;
   const place = places[kind];
   if (place === undefined) throw new Error(`no schema for ${apiVersion} ${kind}`);
   const [file, expected, path] = place;
