@@ -21,6 +21,10 @@ export class NativeCalls {
     this.#identities = identities;
   }
 
+  get hasFailed(): boolean {
+    return this.#firstFailure !== undefined;
+  }
+
   refuseAfterFailure(): void {
     if (this.#firstFailure) throw this.#firstFailure;
   }

@@ -73,6 +73,15 @@ class NativeGroupBase {
     this.#timeoutMs = timeoutMs;
   }
 
+  /**
+   * True after the first failed operation: no further operation runs.
+   *
+   * @internal
+   */
+  get hasFailed(): boolean {
+    return this.#calls.hasFailed;
+  }
+
   /** Returns a zeroed array that the transport reduces in place. See {@link ProcessGroup.allocateSync}. */
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T] {
     const number = checkedDType(dtype);
@@ -276,3 +285,12 @@ export type NativeGroup = NativeGroupBase & Collectives;
 export const NativeGroup = NativeGroupBase as new (
   ...args: ConstructorParameters<typeof NativeGroupBase>
 ) => NativeGroup;
+
+/**
+ * True if an operation of the group has failed on this rank, so that no further operation runs.
+ *
+ * @internal
+ */
+export function hasFailed(group: object): boolean {
+  return group instanceof NativeGroupBase && group.hasFailed;
+}

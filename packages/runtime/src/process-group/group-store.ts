@@ -17,13 +17,13 @@ export interface GroupStore {
   servedByRank0: boolean;
   /** Closes this rank's use of the store. */
   release(): Promise<void>;
-  /** Closes the store if no group was formed, also the server in this process. */
+  /** Closes this rank's use of the store if no group was formed. */
   abandon(): Promise<void>;
 }
 
 /**
- * The store that this process serves as rank 0. It outlives the group: faster ranks may already have written the keys
- * of the next group at the same address. It ends when this process opens another store, because the other ranks then
+ * The store that this process serves as rank 0. It outlives the group, also one that could not be formed: faster ranks
+ * may already have written the keys of the next group at the same address. It ends when this process opens another store, because the other ranks then
  * use that one too.
  */
 let served: { address: string; server: ThreadedStoreServer } | undefined;
@@ -55,12 +55,7 @@ async function serveForOthers(at: HostPort, who: Waiting): Promise<GroupStore> {
   if (host === '*' && !served && jobSecret() === undefined) process.stderr.write(`${noSecretWarning}\n`);
   served = { address: formatHostPort({ host, port: at.port }), server };
   const reachedAt = host === '*' ? '127.0.0.1' : host;
-  const own = opened(await connectStore({ host: reachedAt, port: at.port, ...who }), true);
-  const abandon = async () => {
-    await own.release();
-    await endServed();
-  };
-  return { ...own, abandon };
+  return opened(await connectStore({ host: reachedAt, port: at.port, ...who }), true);
 }
 
 async function endServed(): Promise<void> {

@@ -59,8 +59,6 @@ const backends: Readonly<Record<NonNullable<InitProcessGroupOptions['backend']>,
   nccl: 'nccl',
 };
 
-let generation = 0;
-
 /**
  * Joins the job and creates the default group (torch.distributed.init_process_group). Every rank must call it; it
  * resolves after the last rank has joined. If neither RANK nor WORLD_SIZE is set, the group is this process alone and
@@ -85,14 +83,11 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
   installErrorRecord();
   enterState({ phase: 'starting' });
   try {
-    const session = await openSession({ settings, timeoutMs, generation, backend, device });
-    generation += 1;
+    const session = await openSession({ settings, timeoutMs, backend, device });
     enterState({ phase: 'ready', session, subgroups: new Subgroups(session) });
     process.once('beforeExit', leaveAtExit);
   } catch (error) {
     enterState(before);
-    // Every rank throws this error. They have joined already, so a second attempt on CPUs needs new keys.
-    if (error instanceof RingrunError && error.code === 'ERR_NCCL_UNAVAILABLE') generation += 1;
     throw error;
   }
 }

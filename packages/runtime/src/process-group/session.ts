@@ -1,10 +1,13 @@
-import { RingrunError, createCpuGroup, createNcclGroup } from '@ringrun/collectives';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RingrunError, createCpuGroup, createNcclGroup, hasFailed } from '@ringrun/collectives';
 import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
 import { openGroupStore } from './group-store.ts';
-import { describeSelf, joinJob, sayGoodbye, waitForGoodbyes } from './membership.ts';
+import { joinJob } from './joining.ts';
+import type { Place } from './joining.ts';
+import { describeSelf, sayGoodbye, waitForGoodbyes } from './membership.ts';
 
 /**
  * Membership of this process in a job: the group of all ranks, and what is needed to form further groups and to leave.
@@ -30,8 +33,6 @@ export type FormGroup = (options: CpuGroupOptions) => Promise<ProcessGroup>;
 export interface SessionOptions {
   settings: InitSettings;
   timeoutMs: number;
-  /** Number of earlier initializations in this process. Equal on all ranks, so that they use the same keys. */
-  generation: number;
   backend: ProcessGroup['backend'];
   /** The option `device` of initProcessGroup. */
   device: number | undefined;
@@ -45,23 +46,25 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
   const { rank, worldSize: size } = settings;
   const found = await openGroupStore(settings, timeoutMs);
+  let place: Place | undefined;
   try {
-    const store = new PrefixStore(`restart/${settings.restartCount}/init/${options.generation}`, found.store);
-    if (size > 1) await joinJob(store, describeSelf(rank, size, settings.runId), timeoutMs);
-    const masterAddress = await agreeOnMaster(store, settings);
+    const keys = new PrefixStore(`restart/${settings.restartCount}`, found.store);
+    if (size > 1) {
+      const { servedByRank0 } = found;
+      place = await joinJob(keys, describeSelf(rank, size, settings.runId), { timeoutMs, servedByRank0 });
+    }
+    const store = place?.store ?? new PrefixStore('init/0', keys);
+    const groupStore = place?.groupStore ?? new PrefixStore('group/0', store);
+    const masterAddress = await agreeOnMaster(groupStore, settings);
     const formGroup = groupFormer(options);
-    const group = await formGroup({
-      store: new PrefixStore('group/0', store),
-      rank,
-      size,
-      timeoutMs,
-      masterAddress,
-    });
+    const group = await formGroup({ store: groupStore, rank, size, timeoutMs, masterAddress });
+    place?.formed();
     const leave = async () => {
       try {
+        const failedBefore = hasFailed(group);
         await group.destroy();
-        // Not after a failure: a rank that has died never calls sayGoodbye.
-        if (found.servedByRank0) await leaveStore(store, rank, size);
+        // Not after a failure: a rank that has died never calls sayGoodbye, and rank 0 may not serve the store any more.
+        if (found.servedByRank0 && !failedBefore) await leaveStore(store, rank, size);
       } finally {
         await found.release();
       }
@@ -69,6 +72,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const jobStore = settings.place.kind === 'launcher' ? new PrefixStore('job', found.store) : undefined;
     return { group, store, jobStore, timeoutMs, masterAddress, formGroup, leave };
   } catch (error) {
+    await place?.giveUp(error);
     await found.abandon();
     throw error;
   }
@@ -83,7 +87,7 @@ function groupFormer({ backend, device }: SessionOptions): FormGroup {
 /** Leaves the store; rank 0, which serves it, waits for the others to leave. Ranks that died before are no error. */
 async function leaveStore(store: Store, rank: number, worldSize: number): Promise<void> {
   try {
-    await sayGoodbye(store, rank);
+    await Promise.race([sayGoodbye(store, rank), sleep(goodbyeMs, undefined, { ref: false })]);
     if (rank === 0) await waitForGoodbyes(store, worldSize, goodbyeMs);
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;

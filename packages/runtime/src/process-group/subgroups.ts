@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from '@ringrun/collectives';
+import { setImmediate } from 'node:timers/promises';
+import { InvalidArgumentError, hasFailed } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { agreeOnRanks } from './ranks-agreement.ts';
@@ -63,14 +64,22 @@ export class Subgroups {
 
   /**
    * Destroys all groups but the default one, in the order of their creation. Throws the first failure after trying all.
+   * After a failure of the default group, groups that are still being formed are not waited for.
    */
   async destroyAll(): Promise<void> {
     const failures: unknown[] = [];
     for (const formation of this.#formations) {
-      const group = await formation.catch(() => null);
+      const group = await (hasFailed(this.#session.group)
+        ? settledOrNull(formation)
+        : formation.catch(() => null));
       if (group === null || !this.#ranks.has(group)) continue;
       await this.destroy(group).catch((error: unknown) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
   }
+}
+
+/** The group, or null if it is not formed yet or could not be formed. */
+async function settledOrNull(formation: Promise<ProcessGroup | null>): Promise<ProcessGroup | null> {
+  return await Promise.race([formation, setImmediate(null)]).catch(() => null);
 }

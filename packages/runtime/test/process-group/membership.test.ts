@@ -5,10 +5,10 @@ import {
   describeMissingMembers,
   describeSelf,
   formatRanks,
-  joinJob,
   sayGoodbye,
   waitForGoodbyes,
 } from '../../src/process-group/membership.ts';
+import { joinJob } from '../../src/process-group/joining.ts';
 import { connectStore } from '../../src/store/client.ts';
 import { StoreServer } from '../../src/store/server.ts';
 
@@ -24,37 +24,75 @@ async function openStore() {
 
 test('members with the same settings join in any order', async () => {
   const store = await openStore();
-  await Promise.all([2, 0, 1].map((rank) => joinJob(store, describeSelf(rank, 3, 'run'), 5000)));
+  await Promise.all(
+    [2, 0, 1].map((rank) => joinJob(store, describeSelf(rank, 3, 'run'), { timeoutMs: 5000 })),
+  );
 });
 
 test('refuses a second process with the same rank, the first keeps it', async () => {
   const store = await openStore();
-  const first = joinJob(store, { ...describeSelf(1, 2, ''), host: 'node-a', pid: 11 }, 5000);
+  const first = joinJob(store, { ...describeSelf(1, 2, ''), host: 'node-a', pid: 11 }, { timeoutMs: 5000 });
   const second = { ...describeSelf(1, 2, ''), host: 'node-b', pid: 22 };
-  await expect(joinJob(store, second, 5000)).rejects.toMatchObject({
+  await expect(joinJob(store, second, { timeoutMs: 5000 })).rejects.toMatchObject({
     code: 'ERR_RANK_TAKEN',
     message: expect.stringMatching(/process 11 on node-a .* process 22 on node-b/) as string,
   });
-  await joinJob(store, describeSelf(0, 2, ''), 5000);
+  await joinJob(store, describeSelf(0, 2, ''), { timeoutMs: 5000 });
   await first;
 });
 
 test('a member of another job claims no rank', async () => {
   const store = await openStore();
-  const joining = joinJob(store, describeSelf(0, 2, 'a'), 5000);
-  await expect(joinJob(store, describeSelf(1, 4, 'a'), 5000)).rejects.toMatchObject({
+  const joining = joinJob(store, describeSelf(0, 2, 'a'), { timeoutMs: 5000 });
+  await expect(joinJob(store, describeSelf(1, 4, 'a'), { timeoutMs: 5000 })).rejects.toMatchObject({
     code: 'ERR_JOB_MISMATCH',
   });
-  await expect(joinJob(store, describeSelf(1, 2, 'b'), 5000)).rejects.toThrow(/"a" there and "b" here/);
-  await joinJob(store, describeSelf(1, 2, 'a'), 5000);
+  await expect(joinJob(store, describeSelf(1, 2, 'b'), { timeoutMs: 5000 })).rejects.toThrow(
+    /"a" there and "b" here/,
+  );
+  await joinJob(store, describeSelf(1, 2, 'a'), { timeoutMs: 5000 });
   await joining;
 });
 
 test('names the missing members at the timeout', async () => {
   const store = await openStore();
-  const error = await joinJob(store, describeSelf(1, 4, ''), 50).catch((e: unknown) => e);
+  const error = await joinJob(store, describeSelf(1, 4, ''), { timeoutMs: 50 }).catch((e: unknown) => e);
   expect(error).toBeInstanceOf(StoreTimeoutError);
   expect((error as Error).message).toContain('Rank 1 of 4 waited 50 ms for ranks 0 and 2-3 to join');
+});
+
+test('a rank without signs of life is named as missing, and its rank can be claimed', async () => {
+  const store = await openStore();
+  const options = { timeoutMs: 20_000, intervalMs: 20 };
+  const dead = JSON.stringify(describeSelf(1, 3, ''));
+  await store.compareSet('round', '', '0');
+  await store.set('init/0/member/1', dead);
+  const joined = [0, 1].map((rank) => joinJob(store, describeSelf(rank, 3, ''), options));
+  while (Buffer.from(await store.get('init/0/member/1')).toString() === dead);
+  await Promise.all([...joined, joinJob(store, describeSelf(2, 3, ''), options)]);
+
+  await store.set('init/1/member/1', dead);
+  const error = await joinJob(store, describeSelf(0, 3, ''), { timeoutMs: 3000, intervalMs: 20 }).catch(
+    String,
+  );
+  expect(error).toContain('Rank 0 of 3 waited 3 s for ranks 1-2 to join');
+});
+
+test('ranks that gave up at their timeouts are not named as missing', async () => {
+  const store = await openStore();
+  const names = [0, 1, 3].map((rank) =>
+    joinJob(store, describeSelf(rank, 4, ''), { timeoutMs: 200 + rank * 200 }).catch(String),
+  );
+  for (const error of await Promise.all(names)) expect(error).toContain('for rank 2 to join');
+});
+
+test('ranks that join again meet in the next round', async () => {
+  const store = await openStore();
+  const joinAll = () =>
+    Promise.all([0, 1].map((rank) => joinJob(store, describeSelf(rank, 2, ''), { timeoutMs: 5000 })));
+  await joinAll();
+  await joinAll();
+  expect(Buffer.from(await store.get('round')).toString()).toBe('2');
 });
 
 test('waitForGoodbyes resolves after every rank has called sayGoodbye', async () => {

@@ -1,0 +1,128 @@
+import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
+import type { Member } from './membership.ts';
+
+/** Milliseconds between two signs of life of a rank that forms a group. */
+const defaultIntervalMs = 1000;
+
+/**
+ * Number of intervals without a sign of life after which a rank counts as dead. Intervals are counted by the observer,
+ * so that a stopped observer does not take the others for dead when it continues.
+ */
+const silentIntervals = 10;
+
+const aliveKey = (rank: number) => `alive/${rank}`;
+
+export interface HeartbeatOptions {
+  /** Default: 1000. */
+  intervalMs: number | undefined;
+  /** Number of intervals for which the store may leave a call unanswered. */
+  mostUnanswered: number;
+  /** The error if it does not answer for longer. */
+  unanswered: () => Error;
+  /** Called after each sign of life. Its errors end the heartbeat. */
+  then: () => Promise<void>;
+}
+
+/** Writes a sign of life of this rank at every interval. Does not keep the process alive. */
+export class Heartbeat {
+  /** Never resolves; rejects with the first error, unless the heartbeat was stopped before. */
+  readonly failed: Promise<never>;
+  readonly #store: Store;
+  readonly #self: Member;
+  readonly #options: HeartbeatOptions;
+  readonly #timer: NodeJS.Timeout;
+  #fail!: (error: unknown) => void;
+  #count = 0;
+  #isPending = false;
+  #unanswered = 0;
+  #isStopped = false;
+
+  constructor(store: Store, self: Member, options: HeartbeatOptions) {
+    this.#store = store;
+    this.#self = self;
+    this.#options = options;
+    this.failed = new Promise<never>((_, reject) => {
+      this.#fail = reject;
+    });
+    this.failed.catch(() => undefined);
+    void this.#beat(false);
+    this.#timer = setInterval(() => {
+      this.#atInterval();
+    }, options.intervalMs ?? defaultIntervalMs).unref();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+  }
+
+  #atInterval(): void {
+    if (!this.#isPending) void this.#beat(true);
+    else if (++this.#unanswered >= this.#options.mostUnanswered) this.#end(this.#options.unanswered());
+  }
+
+  async #beat(isLater: boolean): Promise<void> {
+    this.#isPending = true;
+    try {
+      this.#count += 1;
+      await this.#store.set(aliveKey(this.#self.rank), `${this.#self.token} ${this.#count}`);
+      this.#unanswered = 0;
+      if (isLater && !this.#isStopped) await this.#options.then();
+    } catch (error) {
+      if (!isPassing(error)) this.#end(error);
+    }
+    this.#isPending = false;
+  }
+
+  #end(error: unknown): void {
+    if (this.#isStopped) return;
+    this.stop();
+    this.#fail(error);
+  }
+}
+
+/** Detects ranks that have stopped writing signs of life. */
+export class SilenceDetector {
+  readonly #store: Store;
+  readonly #intervalMs: number;
+  readonly #seen = new Map<number, { sign: string; times: number }>();
+
+  constructor(store: Store, intervalMs = defaultIntervalMs) {
+    this.#store = store;
+    this.#intervalMs = intervalMs;
+  }
+
+  get intervalMs(): number {
+    return this.#intervalMs;
+  }
+
+  /** Reads the rank's sign of life. Must be called once per interval until the result is not `unknown`. */
+  async observe(rank: number): Promise<'alive' | 'silent' | 'unknown'> {
+    const sign = (await peek(this.#store, aliveKey(rank))) ?? '';
+    const last = this.#seen.get(rank);
+    if (last?.sign === sign && ++last.times < silentIntervals) return 'unknown';
+    this.#seen.delete(rank);
+    if (last !== undefined) return last.sign === sign ? 'silent' : 'alive';
+    this.#seen.set(rank, { sign, times: 0 });
+    return 'unknown';
+  }
+}
+
+/** The value of the key as text, without waiting for it. */
+export async function peek(store: Store, key: string): Promise<string | undefined> {
+  try {
+    return Buffer.from(await store.get(key, { timeoutMs: 0 })).toString('utf8');
+  } catch (error) {
+    if (error instanceof StoreTimeoutError) return undefined;
+    throw error;
+  }
+}
+
+/** The next sign of life makes up for a connection that broke. */
+function isPassing(error: unknown): boolean {
+  return (
+    error instanceof StoreTimeoutError ||
+    (error instanceof RingrunError && error.code === 'ERR_STORE_INTERRUPTED')
+  );
+}

@@ -1,0 +1,366 @@
+import { PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
+import { PrefixStore } from '../store/prefix-store.ts';
+import { formatDuration } from '../store/wait-reporter.ts';
+import { Heartbeat, SilenceDetector, peek } from './heartbeat.ts';
+import { describeProcess, formatRanks, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
+import type { Member } from './membership.ts';
+import { WatchedStore } from './watched-store.ts';
+
+/**
+ * How ranks join a job, in rounds. Each round forms one group of all ranks and has its own keys, `init/<round>/…`. The
+ * key `round` counts the rounds in which every rank has joined, so a process joins the first round that is not
+ * complete, however many groups it has been in before: survivors and processes that replace dead ones meet in it.
+ *
+ * A rank claims its `member` key and renews `alive` every second until the group is formed. Other ranks delete the claim
+ * of a rank that stopped renewing, so a process that was started anew can claim it, and timeouts name the dead rank.
+ */
+const roundKey = 'round';
+/** Written by the first member of a round. All others must agree with its world size and run id. */
+const jobKey = 'job';
+/** Set by a rank that stopped waiting at its timeout, so that other ranks do not report it as missing. */
+const gaveUpKey = (rank: number) => `gave-up/${rank}`;
+/** Set by rank 0 before it takes its store away. */
+const verdictKey = 'verdict';
+
+/** Milliseconds that rank 0 keeps its store after a failure, at most, for ranks that have not seen its verdict. */
+const lingerMs = 5000;
+const lingerEveryMs = 100;
+
+/** Number of intervals after which a store that rank 0 serves is given up if it does not answer. */
+const unansweredIntervals = 20;
+
+export interface JoinOptions {
+  timeoutMs: number;
+  /** True if the store ends with the process of rank 0. */
+  servedByRank0?: boolean;
+  /** Milliseconds between two signs of life. Default: 1000. */
+  intervalMs?: number;
+}
+
+/** This rank's place in a round whose ranks have all joined. */
+export interface Place {
+  /** Keys of the round. */
+  readonly store: Store;
+  /** Keys of the group, `group/0/…`. Waiting calls throw PeerDiedError if a rank whose key is missing has died. */
+  readonly groupStore: Store;
+  /** Ends the signs of life: the group is formed. */
+  formed(): void;
+  /** Ends the signs of life after a failure. Rank 0 passes the failure on if it serves the store. */
+  giveUp(error: unknown): Promise<void>;
+}
+
+interface Verdict {
+  message: string;
+  waitedMs: number;
+  missing: number[];
+  dead: Member | undefined;
+}
+
+/**
+ * Claims the rank in the first round that is not complete, then waits until every rank of the job has joined.
+ *
+ * @param store Used by this job alone.
+ * @throws RingrunError `ERR_JOB_MISMATCH` if the store belongs to a job with another world size or run id,
+ * `ERR_RANK_TAKEN` if another living process has this rank; StoreTimeoutError with the keys of the ranks that did not
+ * join.
+ */
+export async function joinJob(store: Store, self: Member, options: JoinOptions): Promise<Place> {
+  const { round, keys } = await claimRank(store, self, options);
+  const endRound = () => store.compareSet(roundKey, String(round), String(round + 1));
+  const joining = new Joining(keys, self, { ...options, endRound });
+  try {
+    await joining.waitForMembers();
+    await endRound();
+  } catch (error) {
+    await joining.giveUp(error);
+    throw error;
+  }
+  return joining;
+}
+
+/** `endRound` lets processes that join later join the next round. */
+type JoiningOptions = JoinOptions & { endRound: () => Promise<unknown> };
+
+interface Claim {
+  round: number;
+  keys: Store;
+}
+
+async function claimRank(store: Store, self: Member, options: JoinOptions): Promise<Claim> {
+  for (;;) {
+    const round = Number(text(await store.compareSet(roundKey, '', '0')));
+    const keys = new PrefixStore(`init/${round}`, store);
+    await agreeOnJob(keys, self);
+    const holder = await claim(keys, memberKey(self.rank), self);
+    if (holder.token === self.token) {
+      await keys.deleteKey(gaveUpKey(self.rank));
+      return { round, keys };
+    }
+    // Another process has claimed it. It may be in a group already, so that the next round is the one to join.
+    const isCurrent = async () => text(await store.compareSet(roundKey, '', '0')) === String(round);
+    if (await isCurrent()) await waitUntilGone(keys, holder, self, options, isCurrent);
+  }
+}
+
+async function agreeOnJob(keys: Store, self: Member): Promise<void> {
+  const first = await claim(keys, jobKey, self);
+  if (first.worldSize === self.worldSize && first.runId === self.runId) return;
+  const everyone = ranksBelow(first.worldSize).map(memberKey);
+  if ((await missingOf(keys, everyone)).length < everyone.length) throw mismatch(first, self);
+  // Every process that joined with the other settings has left.
+  await keys.compareSet(jobKey, JSON.stringify(first), JSON.stringify(self));
+  await agreeOnJob(keys, self);
+}
+
+/**
+ * Resolves after the process that holds the rank has died or left, or the round is complete. Throws `ERR_RANK_TAKEN` at
+ * its next sign of life.
+ */
+async function waitUntilGone(
+  keys: Store,
+  holder: Member,
+  self: Member,
+  { intervalMs }: JoinOptions,
+  isCurrent: () => Promise<boolean>,
+): Promise<void> {
+  const detector = new SilenceDetector(keys, intervalMs);
+  for (;;) {
+    const state = await detector.observe(self.rank);
+    if (state === 'alive') throw rankTaken(holder, self);
+    if (state === 'silent') await removeClaim(keys, holder);
+    if (state !== 'unknown' || !(await isCurrent())) return;
+    if ((await memberAt(keys, self.rank))?.token !== holder.token) return;
+    await delay(detector.intervalMs);
+  }
+}
+
+/** One rank from its claim until the group is formed. */
+class Joining implements Place {
+  readonly store: Store;
+  readonly groupStore: Store;
+  readonly #self: Member;
+  readonly #options: JoiningOptions;
+  readonly #heartbeat: Heartbeat;
+  readonly #patrol: SilenceDetector;
+  readonly #startedAt = performance.now();
+  /** The rank whose signs of life this rank watches. Each rank starts with the next one. */
+  #watchedRank: number;
+  #hasJoined = false;
+
+  constructor(keys: Store, self: Member, options: JoiningOptions) {
+    this.store = keys;
+    this.#self = self;
+    this.#options = options;
+    this.#watchedRank = (self.rank + 1) % self.worldSize;
+    this.#patrol = new SilenceDetector(keys, options.intervalMs);
+    this.#heartbeat = new Heartbeat(keys, self, {
+      intervalMs: options.intervalMs,
+      mostUnanswered: options.servedByRank0 === true ? unansweredIntervals : Infinity,
+      unanswered: () => this.#storeIsSilent(),
+      then: () => this.#eachInterval(),
+    });
+    const watch = new SilenceDetector(keys, options.intervalMs);
+    this.groupStore = new WatchedStore(keys, self.rank, {
+      detector: watch,
+      failed: this.#heartbeat.failed,
+      dead: (rank) => this.#died(rank),
+    });
+  }
+
+  async waitForMembers(): Promise<void> {
+    const { worldSize } = this.#self;
+    const { timeoutMs } = this.#options;
+    const joined = this.store.wait(ranksBelow(worldSize).map(memberKey), { timeoutMs });
+    joined.catch(() => undefined);
+    try {
+      await Promise.race([joined, this.#heartbeat.failed]);
+    } catch (error) {
+      throw error instanceof StoreTimeoutError ? await this.#notJoined(error) : this.#namingServer(error);
+    }
+    this.#hasJoined = true;
+  }
+
+  formed(): void {
+    this.#heartbeat.stop();
+  }
+
+  async giveUp(error: unknown): Promise<void> {
+    this.#heartbeat.stop();
+    const { rank } = this.#self;
+    const leaving = async () => {
+      const keeps = rank === 0 && this.#options.servedByRank0 === true;
+      if (keeps) {
+        await this.store.set(verdictKey, JSON.stringify(this.#verdictOn(error)));
+        await this.#options.endRound();
+      }
+      await this.store.set(gaveUpKey(rank), '');
+      await removeClaim(this.store, this.#self);
+      if (keeps) await this.#linger();
+    };
+    await Promise.race([leaving().catch(() => undefined), delay(lingerMs)]);
+  }
+
+  async #eachInterval(): Promise<void> {
+    if (this.#options.servedByRank0 === true && this.#self.rank > 0) {
+      const verdict = await peek(this.store, verdictKey);
+      if (verdict !== undefined) throw this.#follow(JSON.parse(verdict) as Verdict);
+    }
+    if (this.#hasJoined) return;
+    // Restores the claim if other ranks deleted it while this process was stopped.
+    const holder = await claim(this.store, memberKey(this.#self.rank), this.#self);
+    if (holder.token !== this.#self.token) throw rankTaken(holder, this.#self);
+    await this.#watchAnother();
+  }
+
+  async #watchAnother(): Promise<void> {
+    const { rank, worldSize } = this.#self;
+    const one = this.#watchedRank;
+    const there = one === rank ? undefined : await memberAt(this.store, one);
+    const state = there === undefined ? 'alive' : await this.#patrol.observe(one);
+    if (state === 'silent' && there !== undefined) await removeClaim(this.store, there);
+    if (state !== 'unknown') this.#watchedRank = (one + 1) % worldSize;
+  }
+
+  /** The store ends with rank 0. */
+  #namingServer(error: unknown): unknown {
+    const isLost = error instanceof RingrunError && error.code === 'ERR_STORE_LOST';
+    if (!isLost || this.#options.servedByRank0 !== true || error.message.startsWith('Rank 0')) return error;
+    const { rank, worldSize } = this.#self;
+    return new RingrunError(
+      error.code,
+      `Rank 0, which serves the store, ended while rank ${rank} of ${worldSize} waited for the other ranks to join: ${error.message}`,
+    );
+  }
+
+  async #notJoined(error: StoreTimeoutError): Promise<StoreTimeoutError> {
+    const missing = ranksOfKeys(error.missingKeys);
+    const { rank } = this.#self;
+    if (missing === undefined || missing.includes(rank)) {
+      const server =
+        this.#options.servedByRank0 === true ? 'Rank 0, which serves the store, is missing: ' : '';
+      return new StoreTimeoutError([], `${server}${error.message}`);
+    }
+    const absent = ranksOfKeys(await missingOf(this.store, missing.map(gaveUpKey))) ?? [];
+    return this.#timedOut(absent.length > 0 ? absent : missing, '');
+  }
+
+  #timedOut(missing: number[], until: string): StoreTimeoutError {
+    const { rank, worldSize } = this.#self;
+    const waitedMs = until === '' ? this.#options.timeoutMs : performance.now() - this.#startedAt;
+    return new StoreTimeoutError(
+      missing.map(memberKey),
+      `Rank ${rank} of ${worldSize} waited ${formatDuration(waitedMs)} for ${formatRanks(missing)} to join${until}. ` +
+        `Start one process for each rank with the same MASTER_ADDR and MASTER_PORT, and check the stderr of the missing ones; ` +
+        `initProcessGroup({ timeoutMs }) sets a longer timeout.`,
+    );
+  }
+
+  async #died(rank: number): Promise<PeerDiedError | undefined> {
+    const there = await memberAt(this.store, rank);
+    return there && this.#peerDied(there);
+  }
+
+  #peerDied(dead: Member): PeerDiedError {
+    const own = `rank ${this.#self.rank} (host ${this.#self.host}, pid ${this.#self.pid})`;
+    return new PeerDiedError(
+      { rank: dead.rank, host: dead.host, pid: dead.pid },
+      'initProcessGroup',
+      `rank ${dead.rank} (host ${dead.host}, pid ${dead.pid}) is gone: it joined, but gave no sign of life while the group was formed. ` +
+        `${own} was in initProcessGroup`,
+    );
+  }
+
+  #storeIsSilent(): RingrunError {
+    return new RingrunError(
+      'ERR_STORE_LOST',
+      `Rank 0, which serves the store, has not answered for ${formatDuration(unansweredIntervals * 1000)}: its process is stopped, or its host cannot be reached. Restart the job.`,
+    );
+  }
+
+  #verdictOn(error: unknown): Verdict {
+    return {
+      message: error instanceof Error ? error.message : String(error),
+      waitedMs: performance.now() - this.#startedAt,
+      missing: error instanceof StoreTimeoutError ? (ranksOfKeys(error.missingKeys) ?? []) : [],
+      dead: error instanceof PeerDiedError ? { ...this.#self, ...error.peer } : undefined,
+    };
+  }
+
+  /** The error of this rank after rank 0 has failed. */
+  #follow({ message, waitedMs, missing, dead }: Verdict): Error {
+    const absent = missing.filter((rank) => rank !== this.#self.rank);
+    if (dead) return this.#peerDied(dead);
+    if (absent.length > 0) {
+      return this.#timedOut(
+        absent,
+        `, until rank 0, which serves the store, gave up after ${formatDuration(waitedMs)}`,
+      );
+    }
+    return new RingrunError(
+      'ERR_STORE_LOST',
+      `Rank 0, which serves the store, failed to form the group: ${message}`,
+    );
+  }
+
+  /** Resolves after the other ranks of the round have left it. The caller limits the time. */
+  async #linger(): Promise<void> {
+    const members = ranksBelow(this.#self.worldSize).map(memberKey);
+    while ((await missingOf(this.store, members)).length < members.length) await delay(lingerEveryMs);
+  }
+}
+
+/** Deletes the claim if this member still has it. */
+async function removeClaim(store: Store, member: Member): Promise<void> {
+  if ((await memberAt(store, member.rank))?.token !== member.token) return;
+  await store.deleteKey(memberKey(member.rank));
+}
+
+/** The first member to call this is stored under the key and returned to all later callers. */
+async function claim(store: Store, key: string, self: Member): Promise<Member> {
+  return JSON.parse(text(await store.compareSet(key, '', JSON.stringify(self)))) as Member;
+}
+
+async function memberAt(store: Store, rank: number): Promise<Member | undefined> {
+  const there = await peek(store, memberKey(rank));
+  return there === undefined ? undefined : (JSON.parse(there) as Member);
+}
+
+async function missingOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
+  try {
+    await store.wait(keys, { timeoutMs: 0 });
+    return [];
+  } catch (error) {
+    if (error instanceof StoreTimeoutError) return error.missingKeys;
+    throw error;
+  }
+}
+
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
+
+const delay = (ms: number) =>
+  new Promise<void>((resolve) => {
+    setTimeout(resolve, ms);
+  });
+
+function mismatch(first: Member, self: Member): RingrunError {
+  const differences = [
+    first.worldSize === self.worldSize
+      ? ''
+      : `WORLD_SIZE is ${first.worldSize} there and ${self.worldSize} here`,
+    first.runId === self.runId ? '' : `RINGRUN_RUN_ID is "${first.runId}" there and "${self.runId}" here`,
+  ].filter((difference) => difference !== '');
+  return new RingrunError(
+    'ERR_JOB_MISMATCH',
+    `Rank ${self.rank} (${describeProcess(self)}) cannot join the job of rank ${first.rank} (${describeProcess(first)}): ` +
+      `${differences.join(', ')}. Set the same values on all ranks of a job, and a different MASTER_PORT for each job.`,
+  );
+}
+
+function rankTaken(holder: Member, self: Member): RingrunError {
+  return new RingrunError(
+    'ERR_RANK_TAKEN',
+    `Rank ${self.rank} is taken: ${describeProcess(holder)} and ${describeProcess(self)} were both started with RANK=${self.rank}. ` +
+      `Set a different RANK from 0 to ${self.worldSize - 1} for each process.`,
+  );
+}

@@ -1,0 +1,85 @@
+import { StoreTimeoutError } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
+import { PrefixStore } from '../store/prefix-store.ts';
+import type { SilenceDetector } from './heartbeat.ts';
+
+/** Intervals of waiting before the first look at the ranks: forming a group usually takes less. */
+const firstLookAfter = 2;
+/** Ranks observed at a time. */
+const mostObserved = 16;
+
+export interface Watch {
+  detector: SilenceDetector;
+  /** Rejects if this rank cannot form the group any more. */
+  failed: Promise<never>;
+  /** The error about a silent rank. Undefined if it has left. */
+  dead: (rank: number) => Promise<Error | undefined>;
+}
+
+/** The keys of a group that is being formed. A call that waits for the key of a dead rank throws its death. */
+export class WatchedStore extends PrefixStore {
+  readonly #rank: number;
+  readonly #watch: Watch;
+
+  /** @param rank This rank. */
+  constructor(store: Store, rank: number, watch: Watch) {
+    super('group/0', store);
+    this.#rank = rank;
+    this.#watch = watch;
+  }
+
+  override get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array> {
+    return this.#unlessDead([key], super.get(key, options));
+  }
+
+  override wait(keys: readonly string[], options?: { timeoutMs?: number }): Promise<void> {
+    return this.#unlessDead(keys, super.wait(keys, options));
+  }
+
+  async #unlessDead<T>(keys: readonly string[], call: Promise<T>): Promise<T> {
+    call.catch(() => undefined);
+    let timer: NodeJS.Timeout | undefined;
+    let isOver = false;
+    const died = new Promise<never>((_, reject) => {
+      const look = (afterMs: number) => {
+        timer = setTimeout(() => {
+          this.#throwIfDead(keys).then(() => {
+            if (!isOver) look(this.#watch.detector.intervalMs);
+          }, reject);
+        }, afterMs).unref();
+      };
+      look(firstLookAfter * this.#watch.detector.intervalMs);
+    });
+    died.catch(() => undefined);
+    try {
+      return await Promise.race([call, died, this.#watch.failed]);
+    } finally {
+      isOver = true;
+      clearTimeout(timer);
+    }
+  }
+
+  async #throwIfDead(keys: readonly string[]): Promise<void> {
+    const ranks = (await this.#missing(keys)).map(writerOf).filter((rank) => rank !== this.#rank);
+    for (const rank of ranks.slice(0, mostObserved)) {
+      if ((await this.#watch.detector.observe(rank)) !== 'silent') continue;
+      const death = await this.#watch.dead(rank);
+      if (death) throw death;
+    }
+  }
+
+  async #missing(keys: readonly string[]): Promise<readonly string[]> {
+    try {
+      await super.wait(keys, { timeoutMs: 0 });
+      return [];
+    } catch (error) {
+      if (error instanceof StoreTimeoutError) return error.missingKeys;
+      throw error;
+    }
+  }
+}
+
+/** The rank that writes the key: keys of all ranks end in their number, others are written by rank 0. */
+function writerOf(key: string): number {
+  return Number(/\/(\d+)$/.exec(key)?.[1] ?? 0);
+}
