@@ -6,11 +6,15 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs a command in the repository's root and resolves with its stdout; rejects if the command fails. */
-export function run(command, args, environment = {}) {
+/**
+ * Runs a command in `folder` and resolves with its stdout; rejects if the command fails.
+ *
+ * @param folder Default: the repository's root. Another checkout that is built, to compare two versions in one run.
+ */
+export function run(command, args, environment = {}, folder = root) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      cwd: root,
+      cwd: folder,
       env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,7 +1,8 @@
-// All-reduce of processes on one host: `npm run bench:allreduce -- [--ranks 2] [--rounds 3] [--most BYTES] [--json
-// FILE]`. Each round runs every contender over all sizes: ringrun, PyTorch if the system's Python has torch, Open MPI
-// if mpicc is installed (`apt-get install python3-torch openmpi-bin libopenmpi-dev`), and for two ranks two limits in
-// C. A row is the median over all rounds.
+// All-reduce of processes on one host: `npm run bench:allreduce -- [--ranks 2] [--rounds 3] [--most BYTES] [--before
+// CHECKOUT] [--json FILE]`. Each round runs every contender over all sizes: ringrun, the ringrun of another built
+// checkout (`--before`), PyTorch if the system's Python has torch, Open MPI if mpicc is installed
+// (`apt-get install python3-torch openmpi-bin libopenmpi-dev`), and for two ranks two limits in C. A row is the median
+// over all rounds.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,6 +18,7 @@ const { values: options } = parseArgs({
     ranks: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
     most: { type: 'string', default: String(2 ** 28) },
+    before: { type: 'string' },
     python: { type: 'string', default: '/usr/bin/python3' },
     json: { type: 'string' },
   },
@@ -25,23 +27,27 @@ const ranks = Number(options.ranks);
 const plan = planOf(Number(options.most), ranks);
 const built = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
 
-const ringrun = (transport, memory, mode) => ({
-  name: `ringrun ${transport}${memory === 'registered' ? ' registered' : ''}`,
-  transport,
-  mode,
-  lines: () =>
-    onAllRanks(process.execPath, [join(here, 'ringrun.js'), memory, mode, ...plan], {
-      RINGRUN_TRANSPORT: transport,
-    }),
-});
+const ringrun = (transport, memory, mode) =>
+  [undefined, ...(options.before ? [options.before] : [])].map((checkout) => ({
+    name: `ringrun ${transport}${memory === 'registered' ? ' registered' : ''}${checkout ? ' before' : ''}`,
+    transport,
+    mode,
+    lines: () =>
+      onAllRanks(
+        process.execPath,
+        ['bench/allreduce/ringrun.js', memory, mode, ...plan],
+        { RINGRUN_TRANSPORT: transport },
+        checkout,
+      ),
+  }));
 
 try {
   const contenders = [
     ...limits(),
     ...['sync', 'async'].flatMap((mode) => [
-      ringrun('shm', 'registered', mode),
-      ringrun('shm', 'any', mode),
-      ringrun('tcp', 'any', mode),
+      ...ringrun('shm', 'registered', mode),
+      ...ringrun('shm', 'any', mode),
+      ...ringrun('tcp', 'any', mode),
     ]),
     ...gloo(),
     ...openMpi(),
@@ -128,17 +134,22 @@ function openMpi() {
   }));
 }
 
-async function onAllRanks(command, args, environment) {
+async function onAllRanks(command, args, environment, folder) {
   const port = await freePort();
   const outputs = await Promise.all(
     Array.from({ length: ranks }, (_, rank) =>
-      run(command, args, {
-        ...environment,
-        RANK: String(rank),
-        WORLD_SIZE: String(ranks),
-        MASTER_ADDR: '127.0.0.1',
-        MASTER_PORT: String(port),
-      }),
+      run(
+        command,
+        args,
+        {
+          ...environment,
+          RANK: String(rank),
+          WORLD_SIZE: String(ranks),
+          MASTER_ADDR: '127.0.0.1',
+          MASTER_PORT: String(port),
+        },
+        folder,
+      ),
     ),
   );
   return parse(outputs[0]);

@@ -1,6 +1,7 @@
 // Training steps of two processes:
-// `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2] [--rounds 3] [--json FILE]`. Alternates
-// between ringrun, ringrun without communication, and PyTorch DDP over gloo. PyTorch is python3-torch of the system's
+// `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2] [--rounds 3] [--before CHECKOUT]
+// [--json FILE]`. Alternates between ringrun, the ringrun of another built checkout (`--before`), ringrun without
+// communication, and PyTorch DDP over gloo. PyTorch is python3-torch of the system's
 // Python (`apt-get install python3-torch libopenblas0-pthread`); without it, only ringrun is measured. The first line
 // is a limit: the cost of waiting for each other in processes that do nothing else (limit_together.c). A row is the
 // median of all steps of all rounds on rank 0.
@@ -18,15 +19,16 @@ const { values: options } = parseArgs({
     batch: { type: 'string', default: '64' },
     ranks: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
+    before: { type: 'string' },
     python: { type: 'string', default: '/usr/bin/python3' },
     json: { type: 'string' },
   },
 });
 const [ranks, batch, rounds] = [options.ranks, options.batch, options.rounds].map(Number);
 
-const ringrun = (name, mode) => ({
+const ringrun = (name, mode, checkout) => ({
   name,
-  train: (model) => launched(['bench/train/ringrun.js', mode, model, batch, models[model].steps]),
+  train: (model) => launched(['bench/train/ringrun.js', mode, model, batch, models[model].steps], checkout),
 });
 const pytorch = {
   name: 'PyTorch DDP (gloo)',
@@ -34,6 +36,7 @@ const pytorch = {
 };
 const contenders = [
   ringrun('ringrun DDP', 'ddp'),
+  ...(options.before ? [ringrun('ringrun DDP before', 'ddp', options.before)] : []),
   ringrun('ringrun, no communication', 'alone'),
   ...(hasTorch() ? [pytorch] : []),
 ];
@@ -113,8 +116,10 @@ async function printLimit() {
 }
 
 /** Runs ringrun through its launcher, as users do. */
-async function launched(args) {
-  return lastLine(await run(process.execPath, ['launch', '--nproc', String(ranks), ...args.map(String)]));
+async function launched(args, folder) {
+  return lastLine(
+    await run(process.execPath, ['launch', '--nproc', String(ranks), ...args.map(String)], {}, folder),
+  );
 }
 
 /** Starts PyTorch's processes as torchrun would; torchrun needs more than python3-torch provides. */
