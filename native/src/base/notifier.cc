@@ -1,22 +1,15 @@
 #include "base/notifier.h"
 
-#include <fcntl.h>
+#include <utility>
 
-#include <cerrno>
-
-#include "base/failure.h"
+#include "base/descriptors.h"
 
 namespace ringrun {
 
 Notifier::Notifier() {
-  int ends[2];
-  if (::pipe(ends) != 0) throwSystem("pipe", errno, "to wake a waiting thread");
-  out_.reset(ends[0]);
-  in_.reset(ends[1]);
-  for (const int end : ends) {
-    ::fcntl(end, F_SETFL, O_NONBLOCK);
-    ::fcntl(end, F_SETFD, FD_CLOEXEC);
-  }
+  Pipe pipe = openPipe("to wake a waiting thread");
+  out_ = std::move(pipe.readEnd);
+  in_ = std::move(pipe.writeEnd);
 }
 
 // If the pipe is full, it is readable already.

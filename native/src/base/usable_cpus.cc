@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <thread>
+
+#include "base/descriptors.h"
 
 #ifdef __linux__
 #include <sched.h>
@@ -26,7 +28,7 @@ int cpusOfAffinity() {
 
 // cpu.max holds "quota period" in microseconds, or "max period".
 double quotaOfVersion2(const std::string& folder) {
-  std::ifstream file(folder + "/cpu.max");
+  std::istringstream file(readKernelFile(folder + "/cpu.max"));
   std::string quota;
   double period = 0;
   if (!(file >> quota >> period) || quota == "max" || period <= 0) return kUnlimited;
@@ -36,8 +38,8 @@ double quotaOfVersion2(const std::string& folder) {
 double quotaOfVersion1(const std::string& folder) {
   double quota = -1;
   double period = 0;
-  std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;
-  std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  std::istringstream(readKernelFile(folder + "/cpu.cfs_quota_us")) >> quota;
+  std::istringstream(readKernelFile(folder + "/cpu.cfs_period_us")) >> period;
   return quota > 0 && period > 0 ? quota / period : kUnlimited;
 }
 
@@ -55,7 +57,7 @@ double minQuota(const std::string& root, std::string path, Quota quotaOf) {
 // A line of /proc/self/cgroup is "id:controllers:path"; version 2 has id 0 and no controllers.
 double quotaOfCgroup() {
   double least = kUnlimited;
-  std::ifstream file("/proc/self/cgroup");
+  std::istringstream file(readKernelFile("/proc/self/cgroup"));
   for (std::string line; std::getline(file, line);) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);

@@ -1,13 +1,13 @@
 #include "base/waiter.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
-#include "base/failure.h"
+#include "base/descriptors.h"
 
 namespace ringrun {
 namespace {
@@ -65,20 +65,12 @@ int pollFor(std::vector<pollfd>& interests, Clock::duration timeout) {
 #endif
 }
 
-void prepareEnd(int fd) {
-  if (::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) throwSystem("fcntl", errno, "O_NONBLOCK");
-  if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) throwSystem("fcntl", errno, "FD_CLOEXEC");
-}
-
 }  // namespace
 
 Waiter::Waiter() : nap_(kMinNap) {
-  int ends[2];
-  if (::pipe(ends) != 0) throwSystem("pipe", errno, "waking the thread that runs operations");
-  wakeRead_.reset(ends[0]);
-  wakeWrite_.reset(ends[1]);
-  prepareEnd(wakeRead_.get());
-  prepareEnd(wakeWrite_.get());
+  Pipe pipe = openPipe("waking the thread that runs operations");
+  wakeRead_ = std::move(pipe.readEnd);
+  wakeWrite_ = std::move(pipe.writeEnd);
 }
 
 void Waiter::awaitAny(const std::vector<WaitCondition*>& conditions) {

@@ -5,49 +5,102 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptors.h"
 #include "base/failure.h"
 
 namespace ringrun {
 
+namespace {
+
+// Time in which a connection must present its Hello. A rank sends it at once.
+constexpr Milliseconds kStrangerTimeout{5000};
+
+// A stranger this young is not closed to make room for others, because it may be a rank.
+constexpr Milliseconds kStrangerGrace{1000};
+
+// Strangers beside one connection of each purpose from every rank.
+constexpr std::size_t kMaxStrangers = 64;
+constexpr std::size_t kPurposes = 3;
+
+bool isKnown(Purpose purpose) {
+  return purpose == Purpose::Control || purpose == Purpose::Data || purpose == Purpose::PointToPoint;
+}
+
+bool isShortageOfThisMachine(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+// Strangers first: those that have left make room.
 void Acceptor::advance() {
+  identifyAll();
+  isFull_ = false;
   for (const auto& listener : listeners_) acceptAllFrom(listener);
   identifyAll();
 }
 
 void Acceptor::acceptAllFrom(const Listener& listener) {
+  const std::size_t most = kMaxStrangers + kPurposes * static_cast<std::size_t>(size_);
   for (;;) {
-    UniqueFd fd(::accept(listener.fd.get(), nullptr, nullptr));
+    if (strangers_.size() >= most && !makeRoom()) return;
+    UniqueFd fd = acceptConnection(listener.fd.get());
+    const int error = errno;
     if (fd) {
-      prepareConnection(fd.get(), listener.socketType);
-      unidentified_.push_back(std::move(fd));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      // A connection that has broken already may refuse options.
+      if (!failureOf([&] { prepareConnection(fd.get(), listener.socketType); })) {
+        strangers_.push_back({std::move(fd), Clock::now(), {}});
+      }
+    } else if (wouldBlock(error)) {
       return;
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS || errno == EBADF || errno == EINVAL) {
-      throwSystem("accept", errno, "a connection from another rank");
+    } else if (isShortageOfThisMachine(error)) {
+      if (!makeRoom()) return;
+    } else if (error == EBADF || error == EINVAL) {
+      throwSystem("accept", error, "a connection from another rank");
     }
     // Any other error concerns one connection that broke before it was accepted.
   }
 }
 
+// Closes the oldest stranger. Returns false if it may be a rank: then connections wait to be accepted.
+bool Acceptor::makeRoom() {
+  isFull_ = strangers_.empty() || Clock::now() - strangers_.front().since < kStrangerGrace;
+  if (!isFull_) strangers_.pop_front();
+  return !isFull_;
+}
+
 void Acceptor::identifyAll() {
-  std::vector<UniqueFd> incomplete;
-  for (auto& fd : unidentified_) {
-    Hello hello;
-    const ssize_t got = ::recv(fd.get(), &hello, sizeof hello, MSG_PEEK | MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      incomplete.push_back(std::move(fd));
-    } else if (got > 0 && got < static_cast<ssize_t>(sizeof hello)) {
-      incomplete.push_back(std::move(fd));
-    } else if (got == static_cast<ssize_t>(sizeof hello)) {
-      const bool belongs = hello.magic == kHelloMagic && hello.version == kWireVersion &&
-                           hello.rank < static_cast<std::uint32_t>(size_) &&
-                           std::memcmp(hello.token, token_.data(), kTokenBytes) == 0;
-      if (!belongs) continue;
-      ::recv(fd.get(), &hello, sizeof hello, MSG_DONTWAIT);
-      identified_[{hello.purpose, static_cast<int>(hello.rank)}] = std::move(fd);
+  std::deque<Stranger> waiting;
+  for (auto& stranger : strangers_) {
+    switch (identify(stranger)) {
+      case Progress::Waiting: waiting.push_back(std::move(stranger)); break;
+      case Progress::Identified:
+        identified_[{stranger.hello.purpose, static_cast<int>(stranger.hello.rank)}] = std::move(stranger.fd);
+        break;
+      case Progress::Refused: break;
     }
   }
-  unidentified_ = std::move(incomplete);
+  strangers_ = std::move(waiting);
+}
+
+Acceptor::Progress Acceptor::identify(Stranger& stranger) const {
+  auto* const into = reinterpret_cast<std::uint8_t*>(&stranger.hello);
+  while (stranger.read < sizeof stranger.hello) {
+    const ssize_t got = ::recv(stranger.fd.get(), into + stranger.read, sizeof stranger.hello - stranger.read, MSG_DONTWAIT);
+    if (got < 0 && wouldBlock(errno)) {
+      return Clock::now() - stranger.since < kStrangerTimeout ? Progress::Waiting : Progress::Refused;
+    }
+    if (got <= 0) return Progress::Refused;
+    stranger.read += static_cast<std::size_t>(got);
+  }
+  return belongs(stranger.hello) ? Progress::Identified : Progress::Refused;
+}
+
+bool Acceptor::belongs(const Hello& hello) const {
+  return hello.magic == kHelloMagic && hello.version == kWireVersion && isKnown(hello.purpose) &&
+         hello.rank < static_cast<std::uint32_t>(size_) && std::memcmp(hello.token, token_.data(), kTokenBytes) == 0;
 }
 
 UniqueFd Acceptor::take(Purpose purpose, int rank) {
@@ -70,8 +123,9 @@ bool Acceptor::takeAny(Purpose purpose, int& rank, UniqueFd& fd) {
 }
 
 void Acceptor::addInterests(std::vector<pollfd>& interests) const {
+  for (const auto& stranger : strangers_) interests.push_back({stranger.fd.get(), POLLIN, 0});
+  if (isFull_) return;  // advance() is called often enough
   for (const auto& listener : listeners_) interests.push_back({listener.fd.get(), POLLIN, 0});
-  for (const auto& fd : unidentified_) interests.push_back({fd.get(), POLLIN, 0});
 }
 
 }  // namespace ringrun

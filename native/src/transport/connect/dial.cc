@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/descriptors.h"
 #include "base/failure.h"
 #include "base/wait.h"
 #include "base/wait_reports.h"
@@ -21,7 +22,7 @@ struct Attempt {
 
 Attempt startConnecting(const SocketAddress& at, SocketType socketType) {
   Attempt attempt;
-  attempt.fd.reset(::socket(at.family(), SOCK_STREAM, 0));
+  attempt.fd = openSocket(at.family());
   if (!attempt.fd) throwSystem("socket", errno, "a connection to another rank");
   prepareConnection(attempt.fd.get(), socketType);
   attempt.error = ::connect(attempt.fd.get(), at.get(), at.length) == 0 ? 0 : errno;

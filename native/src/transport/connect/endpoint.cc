@@ -1,6 +1,5 @@
 #include "transport/connect/endpoint.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -51,9 +50,6 @@ void setOption(int fd, int level, int option, int value, const char* name) {
 }  // namespace
 
 void prepareConnection(int fd, SocketType socketType) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) throwSystem("fcntl", errno, "O_NONBLOCK");
-  if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) throwSystem("fcntl", errno, "FD_CLOEXEC");
   if (socketType != SocketType::Tcp) return;
   setOption(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
   setOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE");

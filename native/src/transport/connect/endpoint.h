@@ -27,8 +27,8 @@ std::string describe(const Endpoint& endpoint, SocketType socketType);
 Token randomToken();
 std::string hexOf(const Token& token);
 
-// Makes a connection non-blocking, disables Nagle's algorithm, and enables keep-alive probes, which detect a
-// vanished host after 15 s if no data is in flight. Throws Failure.
+// Disables Nagle's algorithm and enables keep-alive probes, which detect a vanished host after 15 s if no data is in
+// flight. Throws Failure.
 void prepareConnection(int fd, SocketType socketType);
 
 // Detects a vanished host after 15 s also while data is in flight: the kernel then sends no probes, and

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "base/descriptors.h"
 #include "base/failure.h"
 #include "transport/connect/address.h"
 
@@ -15,9 +16,8 @@ namespace {
 constexpr int kBacklog = 4096;
 
 UniqueFd listenAt(const SocketAddress& at, SocketType socketType, const std::string& about) {
-  UniqueFd fd(::socket(at.family(), SOCK_STREAM, 0));
+  UniqueFd fd = openSocket(at.family());
   if (!fd) throwSystem("socket", errno, about);
-  prepareConnection(fd.get(), socketType);
   if (::bind(fd.get(), at.get(), at.length) != 0) throwSystem("bind", errno, about);
   if (::listen(fd.get(), kBacklog) != 0) throwSystem("listen", errno, about);
   return fd;

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import { expect, test } from 'vitest';
+
+import type { NativeListening } from '@ringrun/native';
+
+import {
+  closed,
+  connectAsRank,
+  connectTo,
+  formGroupWithRankByHand,
+  helloOf,
+  purposes,
+} from './fixtures/rank-by-hand.ts';
+
+const timeoutMs = 30_000;
+
+test('a stranger that sends one byte and stays costs a waiting rank no processor time', async () => {
+  await using formed = await formGroupWithRankByHand(timeoutMs);
+  const { group, listening, control } = formed;
+  const waiting = group.barrier(false, timeoutMs);
+  const stranger = await connectTo(listening);
+  stranger.write('R');
+  await sleep(100);
+  const [before, since] = [process.cpuUsage(), performance.now()];
+  await sleep(500);
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1000).toBeLessThan((performance.now() - since) / 10);
+  control.destroy();
+  await expect(waiting).rejects.toMatchObject({ code: 'PEER_DIED' });
+  stranger.destroy();
+});
+
+test('strangers are closed: at once for what they send, after 5 s if they send too little', async () => {
+  await using formed = await formGroupWithRankByHand(timeoutMs);
+  const { group, listening, control } = formed;
+  const waiting = group.barrier(false, timeoutMs);
+  const [silent, slow] = [await connectTo(listening), await connectTo(listening)];
+  const ends: string[] = [];
+  void closed(silent).then(() => ends.push('silent'));
+  slow.write(helloOf(listening.token).subarray(0, 31));
+
+  const refused = {
+    'another magic': helloOf(listening.token, { magic: 'HTTP' }),
+    'another token': helloOf('00'.repeat(16)),
+    'an unknown purpose': helloOf(listening.token, { purpose: 4 }),
+    'a rank outside the group': helloOf(listening.token, { rank: 2 }),
+  };
+  for (const [what, hello] of Object.entries(refused)) {
+    const stranger = await connectTo(listening);
+    stranger.write(hello);
+    await closed(stranger);
+    ends.push(what);
+  }
+  await closed(slow);
+  await closed(silent);
+  expect(ends).toEqual([...Object.keys(refused), 'silent']);
+  control.destroy();
+  await expect(waiting).rejects.toMatchObject({ code: 'PEER_DIED' });
+});
+
+test('a rank whose Hello arrives byte by byte is connected', async () => {
+  await using formed = await formGroupWithRankByHand(timeoutMs);
+  const { group, listening } = formed;
+  const received = new Uint8Array(0);
+  const receiving = group.receive(received, 4, 1, 0, timeoutMs);
+  const connection = await connectTo(listening);
+  connection.setNoDelay(true);
+  for (const byte of helloOf(listening.token, { purpose: purposes.pointToPoint })) {
+    connection.write(Buffer.of(byte));
+    await sleep(1);
+  }
+  const message = Buffer.alloc(40);
+  message.write('RRP1', 'latin1');
+  message.writeUInt16LE(1, 4);
+  message.writeUInt8(14, 24);
+  message.writeUInt8(4, 26);
+  message.writeBigUInt64LE(1n, 32);
+  connection.write(message);
+  await expect(receiving).resolves.toBe(1);
+  connection.destroy();
+});
+
+test.each([
+  { limit: 60, strangers: 150, descriptors: 60 },
+  { limit: 1024, strangers: 150, descriptors: 130 },
+])(
+  'with a limit of $limit descriptors, a group forms beside $strangers strangers',
+  async ({ limit, strangers, descriptors }) => {
+    const script = fileURLToPath(new URL('fixtures/listening-rank.js', import.meta.url));
+    const command = `ulimit -n ${limit} && exec "$0" "$1"`;
+    const child = spawn('bash', ['-c', command, process.execPath, script], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    const sockets: Socket[] = [];
+    try {
+      const [{ listening }] = (await once(child, 'message')) as [{ listening: NativeListening }];
+      for (let i = 0; i < strangers; i += 1) sockets.push(await connectTo(listening));
+      const answered = once(child, 'message');
+      sockets.push(await connectAsRank(listening, 'control'));
+      const [report] = (await answered) as [{ descriptors: number }];
+      expect(report.descriptors).toBeLessThanOrEqual(descriptors);
+    } finally {
+      child.kill('SIGKILL');
+      for (const socket of sockets) socket.destroy();
+    }
+  },
+  timeoutMs,
+);
