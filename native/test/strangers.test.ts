@@ -14,8 +14,9 @@ import {
   connectTo,
   formGroupWithRankByHand,
   helloOf,
+  messageOf,
   purposes,
-} from './fixtures/rank-by-hand.ts';
+} from './support/rank-by-hand.ts';
 
 const timeoutMs = 30_000;
 
@@ -41,7 +42,7 @@ test('strangers are closed: at once for what they send, after 5 s if they send t
   const waiting = group.barrier(false, timeoutMs);
   const [silent, slow] = [await connectTo(listening), await connectTo(listening)];
   const ends: string[] = [];
-  void closed(silent).then(() => ends.push('silent'));
+  const silentClosed = closed(silent).then(() => ends.push('silent'));
   slow.write(helloOf(listening.token).subarray(0, 31));
 
   const refused = {
@@ -57,7 +58,7 @@ test('strangers are closed: at once for what they send, after 5 s if they send t
     ends.push(what);
   }
   await closed(slow);
-  await closed(silent);
+  await silentClosed;
   expect(ends).toEqual([...Object.keys(refused), 'silent']);
   control.destroy();
   await expect(waiting).rejects.toMatchObject({ code: 'PEER_DIED' });
@@ -74,13 +75,7 @@ test('a rank whose Hello arrives byte by byte is connected', async () => {
     connection.write(Buffer.of(byte));
     await sleep(1);
   }
-  const message = Buffer.alloc(40);
-  message.write('RRP1', 'latin1');
-  message.writeUInt16LE(1, 4);
-  message.writeUInt8(14, 24);
-  message.writeUInt8(4, 26);
-  message.writeBigUInt64LE(1n, 32);
-  connection.write(message);
+  connection.write(messageOf({ type: 1, id: 1 }));
   await expect(receiving).resolves.toBe(1);
   connection.destroy();
 });

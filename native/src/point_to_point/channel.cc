@@ -61,8 +61,11 @@ bool Channel::read(const Reader& reader) {
       const bool complete = fill(&header_, sizeof header_, headerDone_);
       moved |= headerDone_ != before || hasEnded();
       if (!complete) return moved;
-      if (header_.magic != kPointToPointMagic) {
-        endReason_ = "it sent bytes that are not a ringrun message";
+      const bool isOurs = header_.magic == kPointToPointMagic && header_.reserved == 0;
+      const char* const violation = isOurs ? reader.violation(header_) : "it sent bytes that are not a ringrun message";
+      if (violation != nullptr) {
+        endReason_ = violation;
+        isViolated_ = true;
         return true;
       }
       body_ = reader.begin(header_);

@@ -24,9 +24,10 @@ class Channel {
     std::size_t bytes = 0;
   };
 
-  // Callbacks for received messages: `begin` returns the address for the bytes after a header, `end` is called
-  // when all of them have arrived.
+  // Callbacks for received messages: `violation` returns the reason why the peer must not send this message now, or
+  // nullptr; `begin` returns the address for the bytes after a header, `end` is called when all of them have arrived.
   struct Reader {
+    std::function<const char*(const PointToPointHeader&)> violation;
     std::function<void*(const PointToPointHeader&)> begin;
     std::function<void(const PointToPointHeader&)> end;
   };
@@ -45,6 +46,9 @@ class Channel {
   bool hasEnded() const { return !endReason_.empty(); }
   const std::string& endReason() const { return endReason_; }
 
+  // True if the peer sent what it must not send. Nothing more is read from it.
+  bool isViolated() const { return isViolated_; }
+
   void addInterest(std::vector<pollfd>& interests) const;
 
  private:
@@ -59,6 +63,7 @@ class Channel {
   std::size_t bodyDone_ = 0;
   bool inBody_ = false;
   std::string endReason_;
+  bool isViolated_ = false;
 };
 
 // Number of bytes that follow a header.

@@ -11,11 +11,16 @@
 namespace ringrun {
 namespace {
 
-// Small enough to store many unexpected messages. For longer messages, the additional round trip costs little.
-constexpr std::size_t kEagerMessageBytes = 16 * 1024;
-
 // Rounds without progress before sleeping: about 20 µs. Only if every rank can have its own processor.
 constexpr int kSpins = 20;
+
+// The product of count and element size may overflow.
+bool isShort(const Fingerprint& message) {
+  const std::size_t bytes = bytesPerElement(message.dtype);
+  return bytes > 0 && message.count <= kEagerMessageBytes / bytes;
+}
+
+bool isAlike(const Fingerprint& one, const Fingerprint& other) { return one.dtype == other.dtype && one.count == other.count; }
 
 bool matches(const Message& receive, int from, const PointToPointHeader& header) {
   const bool fromThere = receive.peer() == kAnyRank || receive.peer() == static_cast<std::uint32_t>(from);
@@ -84,17 +89,55 @@ bool PointToPoint::stopWhenDone() {
 }
 
 void PointToPoint::beginSend(Posted posted) {
-  Channel::Frame frame;
-  frame.header.fingerprint = posted.message.fingerprint;
-  frame.header.id = ++sent_;
-  const bool eager = posted.message.fingerprint.bytes() <= kEagerMessageBytes;
-  frame.header.type = eager ? PointToPointType::Eager : PointToPointType::RequestToSend;
-  if (eager) {
-    frame.data = posted.message.data;
-    frame.bytes = posted.message.fingerprint.bytes();
+  const std::uint64_t id = ++sent_;
+  Posted& send = sends_.emplace(id, std::move(posted)).first->second;
+  Outgoing& to = outgoingTo(send);
+  if (!to.delayed.empty()) {
+    to.delayed.push_back(id);  // messages keep their order
+  } else if (to.credits == 0 || !isShort(send.message.fingerprint)) {
+    request(to, id, send);
+  } else {
+    --to.credits;
+    Channel::Frame frame;
+    frame.header.type = PointToPointType::Eager;
+    frame.header.fingerprint = send.message.fingerprint;
+    frame.header.id = id;
+    frame.data = send.message.data;
+    frame.bytes = send.message.fingerprint.bytes();
+    to.channel.enqueue(frame);
   }
-  const auto [place, _] = sends_.emplace(sent_, std::move(posted));
-  channelTo(place->second).enqueue(frame);
+}
+
+void PointToPoint::request(Outgoing& to, std::uint64_t id, Posted& send) {
+  if (to.requests >= kMaxRequestsToSend) {
+    to.delayed.push_back(id);
+    return;
+  }
+  ++to.requests;
+  send.isRequested = true;
+  Channel::Frame frame;
+  frame.header.type = PointToPointType::RequestToSend;
+  frame.header.fingerprint = send.message.fingerprint;
+  frame.header.id = id;
+  to.channel.enqueue(frame);
+}
+
+// Enqueues the elements, and the request of the next delayed message.
+void PointToPoint::clear(Outgoing& to, std::uint64_t id) {
+  Posted& send = sends_.at(id);
+  send.isRequested = false;
+  --to.requests;
+  Channel::Frame frame;
+  frame.header.type = PointToPointType::Elements;
+  frame.header.fingerprint = send.message.fingerprint;
+  frame.header.id = id;
+  frame.data = send.message.data;
+  frame.bytes = send.message.fingerprint.bytes();
+  to.channel.enqueue(frame);
+  if (to.delayed.empty()) return;
+  const std::uint64_t next = to.delayed.front();
+  to.delayed.pop_front();
+  request(to, next, sends_.at(next));
 }
 
 void PointToPoint::beginReceive(Posted posted) {
@@ -113,6 +156,7 @@ void PointToPoint::claim(Posted receive, std::list<UnexpectedMessage>::iterator 
   const MessageId id{unexpected->from, unexpected->header.id};
   if (unexpected->header.type == PointToPointType::RequestToSend) {
     unexpected_.erase(unexpected);
+    --incoming_.at(id.first).requests;
     return clearToSend(id, std::move(receive));
   }
   if (!unexpected->complete) {
@@ -123,7 +167,20 @@ void PointToPoint::claim(Posted receive, std::list<UnexpectedMessage>::iterator 
   const auto& elements = unexpected->elements;
   if (!elements.empty()) std::memcpy(receive.message.data, elements.data(), elements.size());
   unexpected_.erase(unexpected);
+  credit(id.first);
   receive.message.done(std::nullopt, id.first);
+}
+
+// An eager message has been received: its sender may send another one.
+void PointToPoint::credit(int peer) {
+  Incoming& from = incoming_.at(peer);
+  if (++from.received < kCreditBatch) return;
+  Channel::Frame frame;
+  frame.header.type = PointToPointType::Credit;
+  frame.header.id = from.received;
+  from.channel.enqueue(frame);
+  from.uncredited -= from.received;
+  from.received = 0;
 }
 
 void PointToPoint::clearToSend(MessageId id, Posted receive) {
@@ -132,16 +189,17 @@ void PointToPoint::clearToSend(MessageId id, Posted receive) {
   frame.header.fingerprint = receive.message.fingerprint;
   frame.header.id = id.second;
   arriving_.emplace(id, std::move(receive));
-  incoming_.at(id.first).enqueue(frame);
+  incoming_.at(id.first).channel.enqueue(frame);
 }
 
-Channel& PointToPoint::channelTo(const Posted& send) {
+PointToPoint::Outgoing& PointToPoint::outgoingTo(const Posted& send) {
   const int peer = static_cast<int>(send.message.peer());
   const auto known = outgoing_.find(peer);
   if (known != outgoing_.end()) return known->second;
   const Call call{send.message.fingerprint, send.deadline, cancelled_, reports_};
   try {
-    return outgoing_.emplace(peer, dial(connections_.directory(), peer, Purpose::PointToPoint, call)).first->second;
+    return outgoing_.emplace(peer, Outgoing{Channel(dial(connections_.directory(), peer, Purpose::PointToPoint, call))})
+        .first->second;
   } catch (const Failure& failure) {
     fail(send, failure);
   }
@@ -149,8 +207,8 @@ Channel& PointToPoint::channelTo(const Posted& send) {
 
 bool PointToPoint::advance() {
   bool moved = acceptConnections();
-  for (auto& [peer, channel] : outgoing_) moved |= advanceSends(peer, channel);
-  for (auto& [peer, channel] : incoming_) moved |= advanceReceives(peer, channel);
+  for (auto& [peer, to] : outgoing_) moved |= advanceSends(peer, to);
+  for (auto& [peer, from] : incoming_) moved |= advanceReceives(peer, from);
   return moved;
 }
 
@@ -160,40 +218,67 @@ bool PointToPoint::acceptConnections() {
   UniqueFd fd;
   connections_.acceptor().advance();
   while (connections_.acceptor().takeAny(Purpose::PointToPoint, peer, fd)) {
-    incoming_.emplace(peer, Channel(std::move(fd)));
+    incoming_.emplace(peer, Incoming{Channel(std::move(fd))});
     admitted = true;
   }
   return admitted;
 }
 
 // The channel carries messages in this direction and clear-to-send replies in the other.
-bool PointToPoint::advanceSends(int, Channel& channel) {
-  const Channel::Reader grants{
+bool PointToPoint::advanceSends(int peer, Outgoing& to) {
+  const Channel::Reader replies{
+      [&](const PointToPointHeader& header) { return violationInReply(peer, to, header); },
       [](const PointToPointHeader&) { return nullptr; },
       [&](const PointToPointHeader& header) {
-        const auto send = sends_.find(header.id);
-        if (header.type != PointToPointType::ClearToSend || send == sends_.end()) return;
-        Channel::Frame frame;
-        frame.header.type = PointToPointType::Elements;
-        frame.header.fingerprint = send->second.message.fingerprint;
-        frame.header.id = header.id;
-        frame.data = send->second.message.data;
-        frame.bytes = send->second.message.fingerprint.bytes();
-        channel.enqueue(frame);
+        if (header.type == PointToPointType::ClearToSend) return clear(to, header.id);
+        to.credits += static_cast<std::uint32_t>(header.id);
       }};
-  const bool read = channel.read(grants);
-  const bool wrote = channel.write([&](const PointToPointHeader& header) {
+  const bool read = to.channel.read(replies);
+  const bool wrote = to.channel.write([&](const PointToPointHeader& header) {
     if (header.type != PointToPointType::RequestToSend) finishSend(header.id);
   });
   return read || wrote;
 }
 
-bool PointToPoint::advanceReceives(int peer, Channel& channel) {
-  const Channel::Reader notes{[&](const PointToPointHeader& header) { return beginReading(peer, header); },
-                              [&](const PointToPointHeader& header) { endReading(peer, header); }};
-  const bool read = channel.read(notes);
-  const bool wrote = channel.write([](const PointToPointHeader&) {});
+const char* PointToPoint::violationInReply(int peer, const Outgoing& to, const PointToPointHeader& header) const {
+  if (header.type == PointToPointType::Credit) {
+    return header.id <= kEagerCredits - to.credits ? nullptr : "it returned credits that this rank had not used";
+  }
+  if (header.type != PointToPointType::ClearToSend) return "it replied with a message of unknown type";
+  const auto send = sends_.find(header.id);
+  const bool isAwaited =
+      send != sends_.end() && send->second.isRequested && send->second.message.peer() == static_cast<std::uint32_t>(peer);
+  return isAwaited ? nullptr : "it requested elements of a message that this rank had not announced";
+}
+
+bool PointToPoint::advanceReceives(int peer, Incoming& from) {
+  const Channel::Reader messages{
+      [&](const PointToPointHeader& header) { return violationInMessage(peer, from, header); },
+      [&](const PointToPointHeader& header) { return beginReading(peer, header); },
+      [&](const PointToPointHeader& header) { endReading(peer, header); }};
+  const bool read = from.channel.read(messages);
+  const bool wrote = from.channel.write([](const PointToPointHeader&) {});
   return read || wrote;
+}
+
+const char* PointToPoint::violationInMessage(int peer, const Incoming& from, const PointToPointHeader& header) const {
+  const bool isNew = header.fingerprint.op == Op::Send && header.id > from.lastId;
+  switch (header.type) {
+    case PointToPointType::Eager:
+      if (!isNew) return "it sent a message that is not numbered after its last one";
+      if (!isShort(header.fingerprint)) return "it sent a message of more than 16 KiB without a request";
+      return from.uncredited < kEagerCredits ? nullptr : "it sent more short messages than it had credits for";
+    case PointToPointType::RequestToSend:
+      if (!isNew) return "it sent a message that is not numbered after its last one";
+      return from.requests < kMaxRequestsToSend ? nullptr : "it announced too many messages";
+    case PointToPointType::Elements: {
+      const auto receive = arriving_.find({peer, header.id});
+      if (receive == arriving_.end()) return "it sent elements that this rank had not requested";
+      const bool fits = isAlike(receive->second.message.fingerprint, header.fingerprint);
+      return fits ? nullptr : "it sent other elements than it had announced";
+    }
+    default: return "it sent a message of unknown type";
+  }
 }
 
 // Address for the elements of an arriving message: those of the matching receive, or a new buffer if it is
@@ -201,10 +286,11 @@ bool PointToPoint::advanceReceives(int peer, Channel& channel) {
 void* PointToPoint::beginReading(int peer, const PointToPointHeader& header) {
   const MessageId id{peer, header.id};
   if (header.type == PointToPointType::Elements) {
-    const auto receive = arriving_.find(id);
-    if (receive != arriving_.end()) return receive->second.message.data;
-    throw Failure(FailureCode::PeerDied, {{peer, {}}}, "it sent elements that this rank had not requested");
+    return arriving_.at(id).message.data;
   }
+  Incoming& from = incoming_.at(peer);
+  from.lastId = header.id;
+  if (header.type == PointToPointType::Eager) ++from.uncredited;
   auto receive = takeMatchingReceive(peer, header);
   if (receive && header.type == PointToPointType::Eager) return arriving_.emplace(id, std::move(*receive)).first->second.message.data;
   if (receive) {
@@ -212,6 +298,7 @@ void* PointToPoint::beginReading(int peer, const PointToPointHeader& header) {
     return nullptr;
   }
   const bool complete = header.type == PointToPointType::RequestToSend;
+  if (complete) ++from.requests;
   unexpected_.push_back({peer, header, std::vector<std::uint8_t>(bodyBytesOf(header)), complete, {}});
   return unexpected_.back().elements.data();
 }
@@ -219,7 +306,10 @@ void* PointToPoint::beginReading(int peer, const PointToPointHeader& header) {
 void PointToPoint::endReading(int peer, const PointToPointHeader& header) {
   const MessageId id{peer, header.id};
   if (header.type == PointToPointType::RequestToSend) return;
-  if (arriving_.count(id) != 0) return finishReceive(id);
+  if (arriving_.count(id) != 0) {
+    if (header.type == PointToPointType::Eager) credit(peer);
+    return finishReceive(id);
+  }
   const auto unexpected = std::find_if(unexpected_.begin(), unexpected_.end(), [&](const UnexpectedMessage& one) {
     return one.from == peer && one.header.id == header.id;
   });
@@ -255,8 +345,8 @@ void PointToPoint::finishReceive(MessageId id) {
 
 void PointToPoint::wait() {
   std::vector<pollfd> interests{{notifier_.fd(), POLLIN, 0}};
-  for (const auto& [_, channel] : outgoing_) channel.addInterest(interests);
-  for (const auto& [_, channel] : incoming_) channel.addInterest(interests);
+  for (const auto& [_, to] : outgoing_) to.channel.addInterest(interests);
+  for (const auto& [_, from] : incoming_) from.channel.addInterest(interests);
   connections_.acceptor().addInterests(interests);
   connections_.mesh().addInterests(interests);
   Milliseconds timeout = kLivenessInterval;
@@ -295,6 +385,7 @@ void PointToPoint::throwIfEnded(const Posted& posted) {
     for (const int one : peersAwaitedBy(posted)) {
       const bool mayHaveLeft = posted.message.peer() == kAnyRank && mesh.hasLeft(one);
       if (!mayHaveLeft && canReceiveNothingFrom(one)) throw mesh.endFailure(one);
+      throwIfViolated(one);
     }
     if (posted.deadline.passed()) throw timeoutOf(posted);
     throwIfTimedOutOrCancelled({posted.message.fingerprint, posted.deadline, cancelled_, reports_}, rank_, "");
@@ -322,14 +413,24 @@ Failure PointToPoint::timeoutOf(const Posted& posted) const {
 // True if the peer has ended and everything it sent has been read.
 bool PointToPoint::canReceiveNothingFrom(int peer) const {
   if (!connections_.mesh().hasEnded(peer)) return false;
-  const auto channel = incoming_.find(peer);
-  return channel == incoming_.end() || channel->second.hasEnded();
+  const auto from = incoming_.find(peer);
+  return from == incoming_.end() || from->second.channel.hasEnded();
+}
+
+void PointToPoint::throwIfViolated(int peer) const {
+  const auto check = [&](const auto& connections) {
+    const auto found = connections.find(peer);
+    if (found == connections.end() || !found->second.channel.isViolated()) return;
+    throw Failure(FailureCode::PeerDied, {{peer, connections_.mesh().lastStatusOf(peer)}}, found->second.channel.endReason());
+  };
+  check(outgoing_);
+  check(incoming_);
 }
 
 void PointToPoint::checkAgreement(const Posted& receive, int peer, const PointToPointHeader& header) {
   const Fingerprint& mine = receive.message.fingerprint;
   const Fingerprint& theirs = header.fingerprint;
-  if (mine.dtype == theirs.dtype && mine.count == theirs.count) return;
+  if (isAlike(mine, theirs)) return;
   fail(receive, Failure(FailureCode::Mismatch, {{rank_, mine}, {peer, theirs}},
                         "a message and its receive have different dtypes or lengths"));
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <mutex>
@@ -23,8 +24,8 @@ namespace ringrun {
 // message with its tag from its rank, or from any rank. The sender connects when it first sends; the connection
 // stays open.
 //
-// Messages of up to kEagerMessageBytes are sent at once; the receiver stores those without a matching receive.
-// A longer message is sent when its receive is posted: so no message blocks another one, and long ones are
+// Messages of up to kEagerMessageBytes are sent at once; the receiver stores up to kEagerCredits of them without a
+// matching receive. Others are sent when their receive is posted: so no message blocks another one, and long ones are
 // received in place.
 //
 // post() may be called by any thread. All other functions are called by one thread, the one of run().
@@ -57,6 +58,20 @@ class PointToPoint {
   struct Posted {
     Message message;
     Deadline deadline;
+    bool isRequested = false;  // of a send: RequestToSend was sent, ClearToSend has not arrived
+  };
+  struct Outgoing {
+    Channel channel;
+    std::uint32_t credits = kEagerCredits;
+    std::uint32_t requests = 0;           // sends with isRequested
+    std::deque<std::uint64_t> delayed{};  // sends beyond kMaxRequestsToSend, and all after them
+  };
+  struct Incoming {
+    Channel channel;
+    std::uint64_t lastId = 0;
+    std::uint32_t uncredited = 0;  // eager messages since the last Credit, received or not
+    std::uint32_t received = 0;    // of these, the received ones
+    std::uint32_t requests = 0;    // unexpected messages of type RequestToSend
   };
   struct UnexpectedMessage {
     int from;
@@ -72,8 +87,13 @@ class PointToPoint {
   void beginSend(Posted posted);
   void beginReceive(Posted posted);
   bool advance();
-  bool advanceSends(int peer, Channel& channel);
-  bool advanceReceives(int peer, Channel& channel);
+  bool advanceSends(int peer, Outgoing& to);
+  bool advanceReceives(int peer, Incoming& from);
+  void request(Outgoing& to, std::uint64_t id, Posted& send);
+  void clear(Outgoing& to, std::uint64_t id);
+  const char* violationInReply(int peer, const Outgoing& to, const PointToPointHeader& header) const;
+  const char* violationInMessage(int peer, const Incoming& from, const PointToPointHeader& header) const;
+  void credit(int peer);
   bool acceptConnections();
   void* beginReading(int peer, const PointToPointHeader& header);
   void endReading(int peer, const PointToPointHeader& header);
@@ -82,12 +102,13 @@ class PointToPoint {
   std::optional<Posted> takeMatchingReceive(int peer, const PointToPointHeader& header);
   void finishSend(std::uint64_t id);
   void finishReceive(MessageId id);
-  Channel& channelTo(const Posted& send);
+  Outgoing& outgoingTo(const Posted& send);
   void wait();
   void checkWhileWaiting();
   std::vector<int> peersAwaitedBy(const Posted& posted) const;
   Failure timeoutOf(const Posted& posted) const;
   bool canReceiveNothingFrom(int peer) const;
+  void throwIfViolated(int peer) const;
   void throwIfEnded(const Posted& posted);
   void reportOldest();
   void checkAgreement(const Posted& receive, int peer, const PointToPointHeader& header);
@@ -108,8 +129,8 @@ class PointToPoint {
   std::atomic<bool> busy_{false};
   Notifier notifier_;
 
-  std::map<int, Channel> outgoing_;
-  std::map<int, Channel> incoming_;
+  std::map<int, Outgoing> outgoing_;
+  std::map<int, Incoming> incoming_;
   std::uint64_t sent_ = 0;
   std::map<std::uint64_t, Posted> sends_;    // by message number
   std::list<Posted> receives_;               // posted, without a matching message

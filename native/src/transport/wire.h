@@ -14,7 +14,7 @@
 
 namespace ringrun {
 
-constexpr std::uint16_t kWireVersion = 3;
+constexpr std::uint16_t kWireVersion = 4;
 
 constexpr std::uint32_t kHelloMagic = 0x31485252;         // "RRH1"
 constexpr std::uint32_t kControlMagic = 0x31435252;       // "RRC1"
@@ -42,6 +42,7 @@ enum class ControlType : std::uint16_t {
   Leave = 3,    // no body: the sender has destroyed the group, after all ranks called destroy
   Memory = 4,   // body: PassedMemoryBody, with one file descriptor (SCM_RIGHTS); Unix sockets only
   Outside = 5,  // no body: the sender has completed the operation of its last Status
+  Read = 6,     // body: ReadBody
 };
 
 struct ControlHeader {
@@ -75,6 +76,19 @@ struct PassedMemoryBody {
 };
 static_assert(sizeof(PassedMemoryBody) == 8, "wire format");
 
+// The sender has read this many STATUS and OUTSIDE messages since its last READ.
+struct ReadBody {
+  std::uint32_t messages = 0;
+};
+static_assert(sizeof(ReadBody) == 4, "wire format");
+
+// STATUS and OUTSIDE messages that a rank may send before READ: a connection whose window stays closed, because the
+// peer computes and does not read, would end.
+constexpr std::uint32_t kMaxUnreadMessages = 64;
+
+// Number of STATUS and OUTSIDE messages for which READ is sent.
+constexpr std::uint32_t kReadBatch = 16;
+
 // Precedes the elements of every message on a data connection.
 struct DataHeader {
   std::uint32_t magic = kDataMagic;
@@ -87,20 +101,32 @@ struct DataHeader {
 static_assert(sizeof(DataHeader) == 48, "wire format");
 
 // Message types on a point-to-point connection. The side that connected sends messages; the other replies with
-// ClearToSend.
+// ClearToSend and Credit.
 enum class PointToPointType : std::uint16_t {
   Eager = 1,          // a short message; its elements follow
   RequestToSend = 2,  // a long message; its elements are sent after ClearToSend
   ClearToSend = 3,    // the receive for that message is posted
   Elements = 4,       // the elements of that message follow
+  Credit = 5,         // `id` eager messages have been received
 };
+
+// Longer messages are sent when their receive is posted. Small enough to store many messages without one; for longer
+// messages, the additional round trip costs little.
+constexpr std::size_t kEagerMessageBytes = 16 * 1024;
+
+// Eager messages to one rank that have not been credited: at most 4 MiB there. Further ones are sent as long ones are.
+constexpr std::uint32_t kEagerCredits = 256;
+constexpr std::uint32_t kCreditBatch = 64;
+
+// Requests to send to one rank that have not been cleared. Further messages stay with the sender.
+constexpr std::uint32_t kMaxRequestsToSend = 1 << 16;
 
 struct PointToPointHeader {
   std::uint32_t magic = kPointToPointMagic;
   PointToPointType type = PointToPointType::Eager;
   std::uint16_t reserved = 0;
   Fingerprint fingerprint;  // Op::Send; sequence: the tag; root: the receiver
-  std::uint64_t id = 0;     // message number, counted by its sender from 1
+  std::uint64_t id = 0;     // message number, counted by its sender from 1; of a Credit: the number of messages
 };
 static_assert(sizeof(PointToPointHeader) == 40, "wire format");
 

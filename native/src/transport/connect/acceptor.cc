@@ -1,7 +1,9 @@
 #include "transport/connect/acceptor.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -21,6 +23,9 @@ constexpr Milliseconds kStrangerGrace{1000};
 // Strangers beside one connection of each purpose from every rank.
 constexpr std::size_t kMaxStrangers = 64;
 constexpr std::size_t kPurposes = 3;
+
+// Descriptors that strangers leave to the rest of the process.
+constexpr rlim_t kDescriptorsForOthers = 16;
 
 bool isKnown(Purpose purpose) {
   return purpose == Purpose::Control || purpose == Purpose::Data || purpose == Purpose::PointToPoint;
@@ -43,9 +48,8 @@ void Acceptor::advance() {
 }
 
 void Acceptor::acceptAllFrom(const Listener& listener) {
-  const std::size_t most = kMaxStrangers + kPurposes * static_cast<std::size_t>(size_);
   for (;;) {
-    if (strangers_.size() >= most && !makeRoom()) return;
+    if (isCrowded() && !makeRoom()) return;
     UniqueFd fd = acceptConnection(listener.fd.get());
     const int error = errno;
     if (fd) {
@@ -62,6 +66,17 @@ void Acceptor::acceptAllFrom(const Listener& listener) {
     }
     // Any other error concerns one connection that broke before it was accepted.
   }
+}
+
+// The kernel assigns the lowest free number, so the highest one of a stranger tells how many descriptors are left.
+bool Acceptor::isCrowded() const {
+  if (strangers_.empty()) return false;
+  if (strangers_.size() >= kMaxStrangers + kPurposes * static_cast<std::size_t>(size_)) return true;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  const auto isLower = [](const Stranger& one, const Stranger& other) { return one.fd.get() < other.fd.get(); };
+  const int highest = std::max_element(strangers_.begin(), strangers_.end(), isLower)->fd.get();
+  return static_cast<rlim_t>(highest) + kDescriptorsForOthers >= limit.rlim_cur;
 }
 
 // Closes the oldest stranger. Returns false if it may be a rank: then connections wait to be accepted.

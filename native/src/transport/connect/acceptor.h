@@ -48,6 +48,7 @@ class Acceptor {
   enum class Progress { Waiting, Identified, Refused };
 
   void acceptAllFrom(const Listener& listener);
+  bool isCrowded() const;
   bool makeRoom();
   void identifyAll();
   Progress identify(Stranger& stranger) const;

@@ -17,13 +17,16 @@ namespace {
 
 struct Attempt {
   UniqueFd fd;
-  int error = 0;  // EINPROGRESS: still connecting
+  int error = 0;  // EINPROGRESS: still connecting. Without a descriptor: of socket()
 };
 
 Attempt startConnecting(const SocketAddress& at, SocketType socketType) {
   Attempt attempt;
   attempt.fd = openSocket(at.family());
-  if (!attempt.fd) throwSystem("socket", errno, "a connection to another rank");
+  if (!attempt.fd) {
+    attempt.error = errno;
+    return attempt;
+  }
   prepareConnection(attempt.fd.get(), socketType);
   attempt.error = ::connect(attempt.fd.get(), at.get(), at.length) == 0 ? 0 : errno;
   return attempt;
@@ -69,6 +72,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
   const std::string where = describe(to, socketType);
   for (;;) {
     Attempt attempt = startConnecting(at, socketType);
+    if (!attempt.fd) throwSystem("socket", attempt.error, "a connection to another rank");
     while (attempt.error == EINPROGRESS) {
       awaitConnecting(attempt, call.deadline.leftWithin(kLivenessInterval));
       reportUnanswered(directory, peer, where, call);
@@ -91,6 +95,7 @@ UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call&
 bool hasStoppedListening(const Directory& directory, int peer) {
   const SocketType socketType = directory.socketTypeTo(peer);
   Attempt attempt = startConnecting(SocketAddress::of(directory.endpointOf(peer), socketType), socketType);
+  if (!attempt.fd) return false;  // unknown
   if (attempt.error == EINPROGRESS) awaitConnecting(attempt, Milliseconds{20});
   return attempt.error == ECONNREFUSED;
 }

@@ -15,7 +15,7 @@ namespace {
 // rank at once.
 constexpr int kBacklog = 4096;
 
-UniqueFd listenAt(const SocketAddress& at, SocketType socketType, const std::string& about) {
+UniqueFd listenAt(const SocketAddress& at, const std::string& about) {
   UniqueFd fd = openSocket(at.family());
   if (!fd) throwSystem("socket", errno, about);
   if (::bind(fd.get(), at.get(), at.length) != 0) throwSystem("bind", errno, about);
@@ -30,7 +30,7 @@ Listener Listener::unixSocket() {
   Listener listener;
   listener.socketType = SocketType::Unix;
   listener.socketName = "ringrun-" + hexOf(randomToken());
-  listener.fd = listenAt(SocketAddress::ofUnixSocket(listener.socketName), SocketType::Unix, "@" + listener.socketName);
+  listener.fd = listenAt(SocketAddress::ofUnixSocket(listener.socketName), "@" + listener.socketName);
   return listener;
 #else
   throw Failure(FailureCode::System, {}, "shared memory between processes requires Linux (memfd and abstract Unix sockets)");
@@ -39,7 +39,7 @@ Listener Listener::unixSocket() {
 
 Listener Listener::tcp(const std::string& address) {
   Listener listener;
-  listener.fd = listenAt(SocketAddress::ofTcp(address, 0), SocketType::Tcp, address);
+  listener.fd = listenAt(SocketAddress::ofTcp(address, 0), address);
   SocketAddress bound;
   bound.length = sizeof bound.storage;
   if (::getsockname(listener.fd.get(), bound.get(), &bound.length) != 0) throwSystem("getsockname", errno, address);

@@ -31,6 +31,8 @@ constexpr Milliseconds kReceiveInterval{1000};
 // flight.
 constexpr std::size_t kMaxDescriptors = 16;
 
+constexpr char kMalformed[] = "it sent bytes that are not a control message";
+
 void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
   for (cmsghdr* control = CMSG_FIRSTHDR(&message); control != nullptr; control = CMSG_NXTHDR(&message, control)) {
     if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
@@ -150,6 +152,9 @@ void ControlMesh::receiveFrom(int peer) {
     if (got < 0) return markDisconnected(peer, describeSystemError("recv", errno, "its control connection"));
     if (got == 0) return markDisconnected(peer, "its control connection closed unexpectedly");
     takeDescriptors(message, from.descriptors);
+    if ((message.msg_flags & MSG_CTRUNC) != 0 || from.descriptors.size() + from.passedMemory.size() > kMaxDescriptors) {
+      return markDisconnected(peer, "it passed more descriptors than a rank of ringrun passes");
+    }
     from.inbox.insert(from.inbox.end(), bytes, bytes + got);
     readMessages(peer);
   }
@@ -162,10 +167,11 @@ void ControlMesh::readMessages(int peer) {
   while (inbox.size() - at >= sizeof header) {
     std::memcpy(&header, inbox.data() + at, sizeof header);
     if (header.magic != kControlMagic || header.bodyBytes > kMaxBodyBytes) {
-      return markDisconnected(peer, "it sent bytes that are not a control message");
+      return markDisconnected(peer, kMalformed);
     }
     if (inbox.size() - at - sizeof header < header.bodyBytes) break;
     handle(peer, header.type, inbox.data() + at + sizeof header, header.bodyBytes);
+    if (peers_[peer].state != PeerState::Connected) return;  // that was its last message
     at += sizeof header + header.bodyBytes;
   }
   inbox.erase(inbox.begin(), inbox.begin() + static_cast<std::ptrdiff_t>(at));
@@ -175,33 +181,52 @@ void ControlMesh::handle(int peer, ControlType type, const std::uint8_t* body, s
   Peer& from = peers_[peer];
   switch (type) {
     case ControlType::Status:
-      if (bytes != sizeof(Fingerprint)) return;
+      if (bytes != sizeof(Fingerprint)) break;
       from.status.emplace();
       std::memcpy(&*from.status, body, sizeof(Fingerprint));
       from.isWaiting = true;
-      return;
+      return acknowledge(from);
     case ControlType::Outside:
+      if (bytes != 0) break;
       from.isWaiting = false;
+      return acknowledge(from);
+    case ControlType::Read: {
+      ReadBody read;
+      if (bytes != sizeof read) break;
+      std::memcpy(&read, body, sizeof read);
+      if (read.messages > from.unread) break;
+      from.unread -= read.messages;
       return;
+    }
     case ControlType::Abort: {
-      DecodedAbort abort = decodeAbort(body, bytes, peer);
+      DecodedAbort abort = decodeAbort(body, bytes, peer, directory_.size());
       from.failure = std::move(abort.failure);
       from.failedSequence = abort.sequence;
       from.state = PeerState::Failed;
       return;
     }
     case ControlType::Leave:
+      if (bytes != 0) break;
       from.state = PeerState::Left;
       return;
     case ControlType::Memory: {
       PassedMemoryBody memory;
-      if (bytes != sizeof memory || from.descriptors.empty()) return;
+      if (bytes != sizeof memory || from.descriptors.empty()) break;
       std::memcpy(&memory, body, sizeof memory);
       from.passedMemory.push_back({std::move(from.descriptors.front()), memory.bytes});
       from.descriptors.pop_front();
       return;
     }
   }
+  markDisconnected(peer, kMalformed);
+}
+
+// Tells the peer how much was read, so that it does not send more than the connection holds.
+void ControlMesh::acknowledge(Peer& from) {
+  if (++from.toAcknowledge < kReadBatch) return;
+  ReadBody read;
+  read.messages = std::exchange(from.toAcknowledge, 0);
+  sendTo(from, encodeMessage(ControlType::Read, bytesOf(read)));
 }
 
 void ControlMesh::markDisconnected(int peer, std::string how) {
@@ -280,9 +305,30 @@ std::optional<Fingerprint> ControlMesh::sideOf(int peer, const Fingerprint& mine
 }
 
 void ControlMesh::sendStatus(const Fingerprint& fingerprint) noexcept {
-  if (lastStatusSequence_ == fingerprint.sequence) return;
+  if (lastStatusSequence_ == fingerprint.sequence && !owesStatus_) return;
   lastStatusSequence_ = fingerprint.sequence;
-  sendToAll(ControlType::Status, bytesOf(wholeOf(fingerprint)));
+  owesStatus_ = false;
+  const std::vector<std::uint8_t> message = encodeMessage(ControlType::Status, bytesOf(wholeOf(fingerprint)));
+  for (auto& peer : peers_) {
+    if (!peer.fd || peer.statusSequence == fingerprint.sequence) continue;
+    if (peer.unread + 2 > kMaxUnreadMessages) {  // STATUS and its OUTSIDE
+      owesStatus_ = true;
+      continue;
+    }
+    peer.statusSequence = fingerprint.sequence;
+    ++peer.unread;
+    sendTo(peer, message);
+  }
+}
+
+void ControlMesh::sendOutside(std::uint64_t sequence) noexcept {
+  const std::vector<std::uint8_t> message = encodeMessage(ControlType::Outside, {});
+  for (auto& peer : peers_) {
+    if (peer.statusSequence != sequence) continue;
+    peer.statusSequence.reset();
+    ++peer.unread;
+    sendTo(peer, message);
+  }
 }
 
 void ControlMesh::abort(const Failure& failure, std::uint64_t sequence) noexcept {
@@ -297,8 +343,9 @@ void ControlMesh::leave() noexcept {
 
 void ControlMesh::operationEnded(const Call& call) noexcept {
   if (lastStatusSequence_ == call.fingerprint.sequence) {
-    sendToAll(ControlType::Outside, {});
+    sendOutside(call.fingerprint.sequence);
     lastStatusSequence_.reset();
+    owesStatus_ = false;
   }
   if (needsEveryRank(call.fingerprint.op)) lastCollective_ = call.fingerprint;
   if (call.deadline.since() - lastReceived_ >= kReceiveInterval) receive();
@@ -349,10 +396,12 @@ std::string ControlMesh::describePeer(int peer, std::uint64_t sequence, const st
 // detects the failure.
 void ControlMesh::sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept {
   const std::vector<std::uint8_t> message = encodeMessage(type, body);
-  for (const auto& peer : peers_) {
-    if (!peer.fd) continue;
-    [[maybe_unused]] const ssize_t sent = ::send(peer.fd.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  }
+  for (const auto& peer : peers_) sendTo(peer, message);
+}
+
+void ControlMesh::sendTo(const Peer& peer, const std::vector<std::uint8_t>& message) noexcept {
+  if (!peer.fd) return;
+  [[maybe_unused]] const ssize_t sent = ::send(peer.fd.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 // Half-closed, because closing a TCP connection with unread bytes resets it, and a reset can overtake the last

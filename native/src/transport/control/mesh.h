@@ -59,7 +59,8 @@ class ControlMesh {
   // The operation of the peer's last STATUS.
   std::optional<Fingerprint> lastStatusOf(int peer) const;
 
-  // Sends STATUS, the operation in which this rank waits, to all ranks; once for each operation.
+  // Sends STATUS, the operation in which this rank waits, to all ranks that have read enough of the earlier ones
+  // (kMaxUnreadMessages); once for each operation and rank.
   void sendStatus(const Fingerprint& fingerprint) noexcept;
 
   // Sends OUTSIDE if STATUS was sent for this operation. Must be called after every successful collective.
@@ -102,6 +103,9 @@ class ControlMesh {
     std::deque<PassedMemory> passedMemory;
     std::optional<Fingerprint> status;
     bool isWaiting = false;          // still in the operation of `status`
+    std::uint32_t toAcknowledge = 0;  // STATUS and OUTSIDE messages from this peer since READ was sent to it
+    std::uint32_t unread = 0;         // STATUS and OUTSIDE messages to this peer since its READ
+    std::optional<std::uint64_t> statusSequence;  // of the STATUS sent to this peer, until its OUTSIDE
     std::optional<Failure> failure;  // from the perspective of this rank
     std::uint64_t failedSequence = 0;
     std::string disconnectReason;
@@ -113,16 +117,20 @@ class ControlMesh {
   void receiveFrom(int peer);
   void readMessages(int peer);
   void handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes);
+  void acknowledge(Peer& from);
+  void sendOutside(std::uint64_t sequence) noexcept;
   void markDisconnected(int peer, std::string how);
   bool isWaitingInOrAfter(int peer, std::uint64_t sequence) const;
   std::optional<Fingerprint> sideOf(int peer, const Fingerprint& mine) const;
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
+  static void sendTo(const Peer& peer, const std::vector<std::uint8_t>& message) noexcept;
   void shutDownSending() noexcept;
 
   const Directory& directory_;
   int rank_;
   std::vector<Peer> peers_;
   std::optional<std::uint64_t> lastStatusSequence_;
+  bool owesStatus_ = false;  // a rank has not read enough to be sent the last STATUS
   std::optional<Fingerprint> lastCollective_;  // the last operation known to have begun on all ranks
   Clock::time_point lastReceived_ = Clock::now();
 };

@@ -10,11 +10,21 @@ namespace {
 constexpr char kReportedBy[] = "reported by rank ";
 constexpr std::size_t kMaxTextBytes = 1000;
 constexpr std::size_t kMaxInvolved = 1000;
+constexpr std::size_t kMaxDigits = 16;  // of a rank, and the characters around it
 
 void append(std::vector<std::uint8_t>& bytes, const void* more, std::size_t count) {
   const std::size_t at = bytes.size();
   bytes.resize(at + count);
   if (count > 0) std::memcpy(bytes.data() + at, more, count);
+}
+
+// Text of another process, without control characters, which could change what a terminal shows.
+std::string printable(const std::uint8_t* text, std::size_t bytes) {
+  std::string result(text, text + bytes);
+  for (char& one : result) {
+    if (static_cast<unsigned char>(one) < 0x20 || one == 0x7f) one = '?';
+  }
+  return result;
 }
 
 }  // namespace
@@ -49,19 +59,22 @@ std::vector<std::uint8_t> encodeAbort(const Failure& failure, std::uint64_t sequ
   return body;
 }
 
-DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int reporter) {
+DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int reporter, int size) {
+  const DecodedAbort malformed{Failure(FailureCode::PeerDied, {{reporter, {}}}, "it sent a malformed failure report"), 0};
   AbortBody abort;
-  if (bytes >= sizeof abort) std::memcpy(&abort, body, sizeof abort);
+  if (bytes < sizeof abort) return malformed;
+  std::memcpy(&abort, body, sizeof abort);
+  if (abort.involved > (bytes - sizeof abort) / sizeof(InvolvedBody)) return malformed;
   const std::size_t textAt = sizeof abort + abort.involved * sizeof(InvolvedBody);
-  if (bytes < textAt) return {Failure(FailureCode::PeerDied, {{reporter, {}}}, "it sent a malformed failure report"), 0};
 
   std::vector<InvolvedRank> ranks;
   for (std::size_t i = 0; i < abort.involved; ++i) {
     InvolvedBody one;
     std::memcpy(&one, body + sizeof abort + i * sizeof one, sizeof one);
+    if (one.rank >= static_cast<std::uint32_t>(size)) return malformed;
     ranks.push_back({static_cast<int>(one.rank), one.seen == 1 ? std::optional(one.seenIn) : std::nullopt});
   }
-  const std::string text(body + textAt, body + bytes);
+  const std::string text = printable(body + textAt, std::min(bytes - textAt, kMaxTextBytes + sizeof kReportedBy + kMaxDigits));
   const auto code = static_cast<FailureCode>(abort.code);
   const bool aboutOthers =
       code == FailureCode::PeerDied || code == FailureCode::Timeout || code == FailureCode::Mismatch;

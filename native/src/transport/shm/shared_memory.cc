@@ -70,6 +70,13 @@ Mapping shareMemory(ControlMesh& mesh, const Team& team, int rank, std::size_t b
                   "rank " + std::to_string(creator) + " passed " + std::to_string(received.bytes) + " bytes of shared memory, expected " +
                       std::to_string(bytes));
   }
+  struct stat file {};
+  if (::fstat(received.fd.get(), &file) != 0) throwSystem("fstat", errno, "shared memory of rank " + std::to_string(creator));
+  if (static_cast<std::uint64_t>(file.st_size) != bytes) {  // accesses beyond its end would end this process
+    throw Failure(FailureCode::System, {},
+                  "rank " + std::to_string(creator) + " passed a file of " + std::to_string(file.st_size) +
+                      " bytes as shared memory, expected " + std::to_string(bytes));
+  }
   return Mapping::shared(received.fd.get(), bytes);
 }
 
