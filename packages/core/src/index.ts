@@ -14,6 +14,7 @@ export * from './dtype.ts';
 export * from './errors.ts';
 export * from './known-options.ts';
 export * from './options.ts';
+export * from './printable.ts';
 export type * from './process-group.ts';
 export * from './reduce-op.ts';
 export { registry, type Registry, type TfjsDistribution } from './registry.ts';

@@ -4,9 +4,10 @@
  * Semantics are those of torch.distributed.Store. All implementations meet this contract, which one suite tests
  * (packages/runtime/test/store/conformance.ts):
  *
- * - Keys are arbitrary strings, including the empty one. Values are bytes of any length; strings are stored as UTF-8.
- *   Values
- *   are copied: callers may change arrays that they passed or received.
+ * - Keys are arbitrary strings, including the empty one. Values are bytes; strings are stored as UTF-8. Values are
+ *   copied: callers may change arrays that they passed or received.
+ * - Stores may limit sizes and counts, and refuse calls beyond them with `ERR_STORE_LIMIT`. Keys of 250,000 characters
+ *   and values of 8 MiB are accepted by all.
  * - Only `get` and `wait` block, while a key is missing. A key with an empty value is not missing.
  * - A blocked call fails after `timeoutMs` with a `StoreTimeoutError` that names the missing keys. 0 does not wait;
  *   Infinity

@@ -1,5 +1,7 @@
 import { InvalidArgumentError, requireOptions } from '@ringrun/collectives';
+import { quoted } from '@ringrun/core';
 import type { Store } from '@ringrun/collectives';
+import { longestTimeoutMs } from './limits.ts';
 import type { Call, Failure, Result } from './wire.ts';
 
 /** Result of a call that succeeded. */
@@ -34,14 +36,14 @@ export abstract class CallingStore implements Store {
   async get(key: string, options: { timeoutMs?: number } = {}): Promise<Uint8Array> {
     requireOptions('get', options, timeoutOption);
     const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
-    const { bytes } = await this.#call('value', { op: 'get', key, timeoutMs }, timeoutMs);
+    const { bytes } = await this.#call('value', { op: 'get', key, timeoutMs: finite(timeoutMs) }, timeoutMs);
     return new Uint8Array(bytes);
   }
 
   async add(key: string, amount: number): Promise<number> {
     if (!Number.isSafeInteger(amount)) {
       throw new InvalidArgumentError(
-        `add("${key}", ${amount}) failed: expected an integer from -(2^53 - 1) to 2^53 - 1, got ${amount}.`,
+        `add(${quoted(key)}, ${amount}) failed: expected an integer from -(2^53 - 1) to 2^53 - 1, got ${amount}.`,
       );
     }
     return (await this.#call('count', { op: 'add', key, amount })).number;
@@ -50,7 +52,7 @@ export abstract class CallingStore implements Store {
   async wait(keys: readonly string[], options: { timeoutMs?: number } = {}): Promise<void> {
     requireOptions('wait', options, timeoutOption);
     const timeoutMs = checkTimeout(options.timeoutMs ?? this.timeoutMs);
-    await this.#call('done', { op: 'wait', keys: [...keys], timeoutMs }, timeoutMs);
+    await this.#call('done', { op: 'wait', keys: [...keys], timeoutMs: finite(timeoutMs) }, timeoutMs);
   }
 
   async check(keys: readonly string[]): Promise<boolean> {
@@ -95,6 +97,11 @@ export function checkTimeout(timeoutMs: number): number {
     );
   }
   return timeoutMs;
+}
+
+/** Stores know finite timeouts only. */
+function finite(timeoutMs: number): number {
+  return Math.min(timeoutMs, longestTimeoutMs);
 }
 
 function bytesOf(value: string | Uint8Array): Uint8Array {

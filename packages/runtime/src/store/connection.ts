@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { InvalidArgumentError } from '@ringrun/collectives';
 import type { RingrunError } from '@ringrun/collectives';
+import { printable, quoted } from '@ringrun/core';
 import { Dealer } from 'zeromq';
 import type { StoreKeys } from '../secret/keys.ts';
 import { clientCurve } from './curve.ts';
 import { formatHostPort } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
+import { frameBytes, replyBytes } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { findSecretDisagreement } from './handshake.ts';
 import { describeReachability, probe } from './reachability.ts';
@@ -17,6 +18,8 @@ import {
   missingKeysError,
   protocolError,
   secretError,
+  refusedError,
+  tooLongError,
   unansweredError,
 } from './errors.ts';
 import type { WaitReporter } from './wait-reporter.ts';
@@ -73,6 +76,8 @@ export class StoreConnection {
   #probing = false;
   /** Instance id of the store that answered first. */
   #instance: string | undefined;
+  /** Of the last reply that had one. */
+  #receipt: number | undefined;
   #pingUnanswered = false;
   /** The error of all further calls, once the connection has ended. */
   #ended: RingrunError | undefined;
@@ -100,13 +105,16 @@ export class StoreConnection {
   request(call: Call, timeoutMs: number, startedAt = performance.now()): Promise<Exclude<Result, Failure>> {
     if (this.#ended) return Promise.reject(this.#ended);
     const id = this.#nextId++;
+    const request = this.#encode(id, call);
+    // ZeroMQ would close the connection.
+    if (request.length > frameBytes) return Promise.reject(tooLongError(this.#where, call, request.length));
     return new Promise((resolve, reject) => {
       const untilMs = startedAt + timeoutMs + ('timeoutMs' in call ? graceMs : 0);
       const patienceMs = Math.max(untilMs - performance.now(), 0);
       const timer =
         patienceMs > longestTimerMs ? undefined : setTimeout(() => void this.#giveUp(id), patienceMs);
       this.#pending.set(id, { call, timeoutMs, startedAt, timer, resolve, reject });
-      this.#send(id, call);
+      this.#send(request);
       if (!this.#receiving) void this.#receive();
       this.#ticker ??= setInterval(() => {
         this.#tick();
@@ -125,6 +133,7 @@ export class StoreConnection {
       routingId: this.#name,
       sendHighWaterMark: 0,
       receiveHighWaterMark: 0,
+      maxMessageSize: replyBytes,
       // Nothing is lost by closing: a call has ended once its reply has arrived.
       linger: 0,
       reconnectInterval: 20,
@@ -138,8 +147,12 @@ export class StoreConnection {
     return socket;
   }
 
-  #send(id: number, call: Call): void {
-    this.#outbox.send([protocolName, encodeRequest({ id, call })]).catch((cause: unknown) => {
+  #encode(id: number, call: Call): Uint8Array {
+    return encodeRequest({ id, call, receipt: this.#receipt });
+  }
+
+  #send(request: Uint8Array): void {
+    this.#outbox.send([protocolName, request]).catch((cause: unknown) => {
       this.#end(lostError(this.#where, `sending failed: ${String(cause)}`));
     });
   }
@@ -161,17 +174,18 @@ export class StoreConnection {
   #take([protocol, bytes]: (Buffer | undefined)[]): void {
     if (protocol?.toString() !== protocolName) {
       this.#end(
-        protocolError(this.#where, `its protocol is ${JSON.stringify(protocol?.toString().slice(0, 40))}`),
+        protocolError(this.#where, `its protocol is ${quoted(protocol?.toString('utf8', 0, 100) ?? '', 40)}`),
       );
       return;
     }
-    const { id, result }: Reply = decodeReply(bytes ?? new Uint8Array());
+    const { id, result, receipt }: Reply = decodeReply(bytes ?? new Uint8Array());
+    this.#receipt = receipt ?? this.#receipt;
     if (result.kind === 'pong') {
       this.#takePong(id, result.instance, result.parked);
     } else if (result.kind !== 'failure') {
       this.#settle(id)?.resolve(result);
     } else if (result.reason === 'PROTOCOL') {
-      this.#end(protocolError(this.#where, `it answered: ${result.message}`));
+      this.#end(protocolError(this.#where, `it answered: ${printable(result.message)}`));
     } else {
       this.#takeFailure(id, result);
     }
@@ -181,12 +195,12 @@ export class StoreConnection {
     const pending = this.#settle(id);
     if (!pending) return;
     const { call, timeoutMs } = pending;
-    const { reason, message, missingKeys } = failure;
+    const { reason, missingKeys } = failure;
     const missing = this.#options.describeKeys(missingKeys);
     const error =
-      reason === 'INVALID'
-        ? new InvalidArgumentError(`The store at ${this.#where}: ${message}`)
-        : missingKeysError(`the store at ${this.#where}`, call, timeoutMs, missingKeys, missing);
+      reason === 'TIMEOUT'
+        ? missingKeysError(`the store at ${this.#where}`, call, timeoutMs, missingKeys, missing)
+        : refusedError(`The store at ${this.#where}`, failure);
     pending.reject(error);
   }
 
@@ -200,7 +214,9 @@ export class StoreConnection {
     this.#settleOlderThan(pingId, new Set(parked.map(({ id }) => id)));
     const missing = [...new Set(parked.flatMap(({ missingKeys }) => missingKeys))];
     if (missing.length === 0) return;
-    this.#reportWait(`${this.#options.describeKeys(missing)}, at the store at ${this.#where}`);
+    const others = parked.reduce((sum, { missingKeys, missing }) => sum + missing - missingKeys.length, 0);
+    const more = others > 0 ? `, and ${others} more keys` : '';
+    this.#reportWait(`${this.#options.describeKeys(missing)}${more}, at the store at ${this.#where}`);
   }
 
   /**
@@ -208,10 +224,11 @@ export class StoreConnection {
    * connection. A lost call that only reads is sent again. Others are rejected, because they may have taken effect.
    */
   #settleOlderThan(pingId: number, parked: ReadonlySet<number>): void {
-    for (const [id, { call }] of this.#pending) {
+    for (const [id, pending] of this.#pending) {
+      const { call } = pending;
       if (call.op === 'ping') this.#settle(id)?.resolve({ kind: 'done' });
       else if (id > pingId || parked.has(id)) continue;
-      else if (readingCalls.has(call.op)) this.#send(id, call);
+      else if (readingCalls.has(call.op)) this.#send(this.#encode(id, callForRest(pending)));
       else this.#settle(id)?.reject(interruptedError(this.#where, call));
     }
   }
@@ -251,7 +268,7 @@ export class StoreConnection {
 
   #ping(): void {
     this.#pingUnanswered = true;
-    this.#send(this.#nextId++, { op: 'ping' });
+    this.#send(this.#encode(this.#nextId++, { op: 'ping' }));
   }
 
   #reportWait(what: string): void {
@@ -295,4 +312,10 @@ export class StoreConnection {
     for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(this.#ended);
     if (!this.#socket.closed) this.#socket.close();
   }
+}
+
+/** The call with the time that is left of its timeout. */
+function callForRest({ call, startedAt }: PendingCall): Call {
+  if (!('timeoutMs' in call)) return call;
+  return { ...call, timeoutMs: Math.max(call.timeoutMs - (performance.now() - startedAt), 0) };
 }

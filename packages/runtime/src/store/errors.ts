@@ -1,9 +1,11 @@
 /** Errors between a store and its client. `where` is the store's `host:port`. */
-import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { printable, quoted } from '@ringrun/core';
+import { frameBytes } from './limits.ts';
 import { formatDuration } from './wait-reporter.ts';
 import type { SecretDisagreement } from './handshake.ts';
 import { protocolName } from './wire.ts';
-import type { Call } from './wire.ts';
+import type { Call, Failure } from './wire.ts';
 
 /** The store reports that keys were not set in time. `store` and `missing` describe the store and the keys. */
 export function missingKeysError(
@@ -31,6 +33,21 @@ export function unansweredError(
     keysOf(call),
     `${describeCall(call)} got no answer from the store at ${where} within ${formatDuration(timeoutMs)}: ${reason}. ` +
       `Check that the process that serves the store is running, and that MASTER_ADDR and MASTER_PORT are its address on every rank.`,
+  );
+}
+
+/** The store refuses a call. `where` describes the store, such as `The store at host:port`. */
+export function refusedError(where: string, { reason, message }: Failure): RingrunError {
+  const text = `${where}: ${printable(message)}`;
+  return reason === 'LIMIT' ? new RingrunError('ERR_STORE_LIMIT', text) : new InvalidArgumentError(text);
+}
+
+/** A request is longer than a store accepts. */
+export function tooLongError(where: string, call: Call, bytes: number): RingrunError {
+  return new RingrunError(
+    'ERR_STORE_LIMIT',
+    `${describeCall(call)} exceeds a limit of the store at ${where}: expected a request of at most ${frameBytes.toLocaleString('en-US')} bytes, ` +
+      `got ${bytes.toLocaleString('en-US')}. Exchange large data with collectives.`,
   );
 }
 
@@ -83,7 +100,7 @@ export function secretError(where: string, disagreement: SecretDisagreement): Ri
 
 /** `key "a"`, or `keys "a", "b"`. */
 export function nameKeys(keys: readonly string[]): string {
-  return `${keys.length === 1 ? 'key' : 'keys'} ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
+  return `${keys.length === 1 ? 'key' : 'keys'} ${keys.map((key) => quoted(key)).join(', ')}`;
 }
 
 /** The keys that a call names. */
@@ -95,6 +112,10 @@ export function keysOf(call: Call): readonly string[] {
 /** `get("a")`. */
 export function describeCall(call: Call): string {
   if (call.op === 'ping') return 'The connection';
-  const keys = keysOf(call).map((key) => JSON.stringify(key));
-  return `${call.op}(${keys.length > 8 ? `${keys.slice(0, 8).join(', ')}, … ${keys.length} keys` : keys.join(', ')})`;
+  const keys = keysOf(call);
+  const names = keys
+    .slice(0, 8)
+    .map((key) => quoted(key))
+    .join(', ');
+  return `${call.op}(${names}${keys.length > 8 ? `, … ${keys.length} keys` : ''})`;
 }

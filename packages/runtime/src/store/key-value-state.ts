@@ -1,18 +1,15 @@
-import type { Call, Reply, Request, Result } from './wire.ts';
+import { quoted } from '@ringrun/core';
+import { callRefusal, failure, storedBytes } from './call-refusal.ts';
+import { missingKeysInPong, storeLimits } from './limits.ts';
+import type { StoreLimits } from './limits.ts';
+import { Waits } from './waits.ts';
+import type { Waiter, WaitingCall } from './waits.ts';
+import type { Parked, Reply, Request, Result } from './wire.ts';
 
 /** A reply and the client that receives it. */
 export interface AddressedReply {
   client: string;
   reply: Reply;
-}
-
-/** A `get` or `wait` with missing keys. */
-interface Waiter {
-  client: string;
-  id: number;
-  call: Extract<Call, { op: 'get' | 'wait' }>;
-  keys: readonly string[];
-  deadline: number;
 }
 
 /**
@@ -22,21 +19,31 @@ interface Waiter {
  */
 export class KeyValueState {
   readonly #instance: string;
+  readonly #limits: StoreLimits;
   readonly #values = new Map<string, Uint8Array>();
-  readonly #waiters = new Set<Waiter>();
-  /** Waiters by key, also for keys that exist: a key that is deleted is missing again. */
-  readonly #waitersByKey = new Map<string, Set<Waiter>>();
-  /** For pings, which every waiting client sends each second. */
-  readonly #waitersByClient = new Map<string, Set<Waiter>>();
+  #storedBytes = 0;
+  readonly #waits: Waits;
 
-  /** @param instance Unique id of this run of the store. */
-  constructor(instance: string) {
+  /**
+   * @param instance Unique id of this run of the store.
+   * @param limits Default: `storeLimits`.
+   */
+  constructor(instance: string, limits = storeLimits) {
     this.#instance = instance;
+    this.#limits = limits;
+    this.#waits = new Waits((key) => this.#values.has(key));
   }
 
   /** Returns the reply to the request, unless it has to wait, and the replies to waiters that it wakes. */
   handle(client: string, request: Request, now: number): AddressedReply[] {
     const { id, call } = request;
+    const refusal = callRefusal(call, this.#limits, {
+      valueOf: (key) => this.#values.get(key),
+      keys: this.#values.size,
+      storedBytes: this.#storedBytes,
+      waits: this.#waits.of(client),
+    });
+    if (refusal) return [answer(client, id, refusal)];
     switch (call.op) {
       case 'ping':
         return [
@@ -45,17 +52,16 @@ export class KeyValueState {
       case 'set':
         return [answer(client, id, { kind: 'done' }), ...this.#put(call.key, call.value)];
       case 'get':
-        return this.#waitFor({ client, id, call, keys: [call.key], deadline: now + call.timeoutMs }, now);
       case 'wait':
-        return this.#waitFor({ client, id, call, keys: call.keys, deadline: now + call.timeoutMs }, now);
+        return this.#waitFor(client, id, call, now);
       case 'add':
         return this.#add(client, id, call.key, call.amount);
       case 'check':
-        return [answer(client, id, { kind: 'flag', yes: this.#missing(call.keys).length === 0 })];
+        return [answer(client, id, { kind: 'flag', yes: call.keys.every((key) => this.#values.has(key)) })];
       case 'compareSet':
         return this.#compareSet(client, id, call.key, call.expected, call.desired);
       case 'deleteKey':
-        return [answer(client, id, { kind: 'flag', yes: this.#values.delete(call.key) })];
+        return [answer(client, id, { kind: 'flag', yes: this.#delete(call.key) })];
       case 'numKeys':
         return [answer(client, id, { kind: 'count', number: this.#values.size })];
     }
@@ -63,39 +69,56 @@ export class KeyValueState {
 
   /** Time of the next timeout. `Infinity` without waiters. */
   nextDeadline(): number {
-    let earliest = Infinity;
-    for (const waiter of this.#waiters) earliest = Math.min(earliest, waiter.deadline);
-    return earliest;
+    return this.#waits.nextDeadline();
   }
 
   /** Replies to the waiters whose timeout is over. */
   expire(now: number): AddressedReply[] {
-    return [...this.#waiters]
-      .filter((waiter) => waiter.deadline <= now)
-      .map((waiter) => this.#giveUp(waiter));
+    const replies: AddressedReply[] = [];
+    for (let waiter = this.#waits.nextOverdue(now); waiter; waiter = this.#waits.nextOverdue(now))
+      replies.push(this.#timedOut(waiter));
+    return replies;
+  }
+
+  /** Drops the waits of a client that has left. */
+  leave(client: string): void {
+    for (const waiter of [...this.#waits.of(client).waiters]) this.#waits.end(waiter);
+  }
+
+  /** True if the client waits for keys. */
+  isWaiting(client: string): boolean {
+    return this.#waits.of(client).waiters.size > 0;
   }
 
   /** Keys that this client waits for. */
   missingOf(client: string): string[] {
-    return [...new Set(this.#parkedOf(client).flatMap(({ missingKeys }) => missingKeys))];
+    const { waiters } = this.#waits.of(client);
+    return [...new Set([...waiters].flatMap((waiter) => this.#waits.missingKeysOf(waiter)))];
   }
 
-  #waitFor(waiter: Waiter, now: number): AddressedReply[] {
-    if (this.#missing(waiter.keys).length === 0) return [this.#satisfied(waiter)];
-    this.#park(waiter);
-    return waiter.deadline <= now ? [this.#giveUp(waiter)] : [];
+  #waitFor(client: string, id: number, call: WaitingCall, now: number): AddressedReply[] {
+    const waiter = this.#waits.begin(client, id, call, now);
+    if (!waiter) return [this.#satisfied({ client, id, call })];
+    if (waiter.deadline > now) return [];
+    this.#waits.end(waiter);
+    return [this.#timedOut(waiter)];
   }
 
   #put(key: string, value: Uint8Array): AddressedReply[] {
+    const former = this.#values.get(key);
     // A copy: `value` is a view of a receive buffer of ZeroMQ (8 KiB) or of a chunk of a file.
     this.#values.set(key, new Uint8Array(value));
-    const concerned = [...(this.#waitersByKey.get(key) ?? [])];
-    return concerned
-      .filter((waiter) => this.#missing(waiter.keys).length === 0)
-      .map((waiter) => {
-        this.#unpark(waiter);
-        return this.#satisfied(waiter);
-      });
+    this.#storedBytes += storedBytes(key, value) - (former ? storedBytes(key, former) : 0);
+    return former ? [] : this.#waits.appeared(key).map((waiter) => this.#satisfied(waiter));
+  }
+
+  #delete(key: string): boolean {
+    const former = this.#values.get(key);
+    if (!former) return false;
+    this.#values.delete(key);
+    this.#storedBytes -= storedBytes(key, former);
+    this.#waits.disappeared(key);
+    return true;
   }
 
   #add(client: string, id: number, key: string, amount: number): AddressedReply[] {
@@ -103,9 +126,9 @@ export class KeyValueState {
     const number = /^-?\d+$/.test(text) ? Number(text) + amount : NaN;
     if (!Number.isSafeInteger(number)) {
       const message =
-        `add("${key}", ${amount}) failed: expected the key to hold an integer of at most 2^53 - 1 as decimal text, ` +
-        `got ${JSON.stringify(text.slice(0, 80))}. Use another key, or call deleteKey("${key}") first.`;
-      return [answer(client, id, { kind: 'failure', reason: 'INVALID', message, missingKeys: [] })];
+        `add(${quoted(key)}, ${amount}) failed: expected the key to hold an integer of at most 2^53 - 1 as decimal text, ` +
+        `got ${quoted(text)}. Use another key, or call deleteKey(${quoted(key)}) first.`;
+      return [answer(client, id, failure('INVALID', message))];
     }
     const woken = this.#put(key, Buffer.from(String(number)));
     return [answer(client, id, { kind: 'count', number }), ...woken];
@@ -124,51 +147,26 @@ export class KeyValueState {
     return [answer(client, id, { kind: 'value', bytes: desired }), ...this.#put(key, desired)];
   }
 
-  #missing(keys: readonly string[]): string[] {
-    return keys.filter((key) => !this.#values.has(key));
+  #parkedOf(client: string): Parked[] {
+    return [...this.#waits.of(client).waiters].map((waiter) => {
+      const missingKeys = this.#waits.missingKeysOf(waiter);
+      return {
+        id: waiter.id,
+        missingKeys: missingKeys.slice(0, missingKeysInPong),
+        missing: missingKeys.length,
+      };
+    });
   }
 
-  #parkedOf(client: string) {
-    return [...(this.#waitersByClient.get(client) ?? [])].map((waiter) => ({
-      id: waiter.id,
-      missingKeys: this.#missing(waiter.keys),
-    }));
-  }
-
-  #park(waiter: Waiter): void {
-    this.#waiters.add(waiter);
-    addTo(this.#waitersByClient, waiter.client, waiter);
-    for (const key of waiter.keys) addTo(this.#waitersByKey, key, waiter);
-  }
-
-  #unpark(waiter: Waiter): void {
-    this.#waiters.delete(waiter);
-    deleteFrom(this.#waitersByClient, waiter.client, waiter);
-    for (const key of waiter.keys) deleteFrom(this.#waitersByKey, key, waiter);
-  }
-
-  #satisfied({ client, id, call }: Waiter): AddressedReply {
+  #satisfied({ client, id, call }: Pick<Waiter, 'client' | 'id' | 'call'>): AddressedReply {
     if (call.op === 'wait') return answer(client, id, { kind: 'done' });
     return answer(client, id, { kind: 'value', bytes: this.#values.get(call.key)! });
   }
 
-  #giveUp(waiter: Waiter): AddressedReply {
-    this.#unpark(waiter);
-    const missingKeys = this.#missing(waiter.keys);
-    return answer(waiter.client, waiter.id, { kind: 'failure', reason: 'TIMEOUT', message: '', missingKeys });
+  #timedOut(waiter: Waiter): AddressedReply {
+    const missingKeys = this.#waits.missingKeysOf(waiter);
+    return answer(waiter.client, waiter.id, failure('TIMEOUT', '', missingKeys));
   }
-}
-
-function addTo(index: Map<string, Set<Waiter>>, name: string, waiter: Waiter): void {
-  const waiters = index.get(name);
-  if (waiters) waiters.add(waiter);
-  else index.set(name, new Set([waiter]));
-}
-
-function deleteFrom(index: Map<string, Set<Waiter>>, name: string, waiter: Waiter): void {
-  const waiters = index.get(name);
-  waiters?.delete(waiter);
-  if (waiters?.size === 0) index.delete(name);
 }
 
 function answer(client: string, id: number, result: Result): AddressedReply {

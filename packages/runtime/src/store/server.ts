@@ -1,19 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { RingrunError } from '@ringrun/collectives';
+import { quoted } from '@ringrun/core';
 import { Router } from 'zeromq';
 import { storeKeys } from '../secret/keys.ts';
 import { serverCurve } from './curve.ts';
 import type { ServerCurve } from './curve.ts';
+import { failure } from './call-refusal.ts';
+import { Clients, silenceMs } from './clients.ts';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
+import { describeCall } from './errors.ts';
+import { frameBytes, requestsAhead, storeLimits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { describePortOwner, findPortOwner } from './port-owner.ts';
 import { probe } from './reachability.ts';
 import { KeyValueState } from './key-value-state.ts';
 import type { AddressedReply } from './key-value-state.ts';
 import { decodeRequest, encodeReply, protocolName } from './wire.ts';
-import type { Reply, Request } from './wire.ts';
+import type { Failure, Request, Result } from './wire.ts';
 
 /** Milliseconds for sending queued replies when the server closes. */
 const lingerMs = 1000;
@@ -39,6 +44,9 @@ export class StoreServer {
   readonly #curve: ServerCurve;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
+  readonly #clients = new Clients();
+  /** Undefined without clients. */
+  #silenceTimer: NodeJS.Timeout | undefined;
 
   private constructor(socket: Router, curve: ServerCurve, host: string, port: number) {
     this.#socket = socket;
@@ -65,9 +73,13 @@ export class StoreServer {
       ...curve.options,
       // A client that reconnects under its name receives the replies that it still waits for.
       handover: true,
-      // 0: no limit. A router drops replies beyond the limit.
+      maxMessageSize: frameBytes,
+      // 0: no limit. A router drops replies beyond the limit; `Clients` counts what is queued.
       sendHighWaterMark: 0,
-      receiveHighWaterMark: 0,
+      receiveHighWaterMark: requestsAhead,
+      // Closes the connections of hosts that have vanished.
+      heartbeatInterval: 15_000,
+      heartbeatTimeout: 60_000,
       linger: lingerMs,
       backlog,
       ipv6: host === '*' || isIP(address) === 6,
@@ -88,6 +100,7 @@ export class StoreServer {
    */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
+    clearInterval(this.#silenceTimer);
     this.#socket.close();
     await this.#served;
     await this.#curve.release();
@@ -97,38 +110,52 @@ export class StoreServer {
   async #serve(): Promise<void> {
     for await (const frames of this.#socket) {
       const client = frames[0].toString('latin1');
-      await this.#send(this.#respond(client, frames.at(1)?.toString(), frames.at(2)));
+      await this.#send(this.#respond(client, frames.at(1), frames.at(2)));
     }
   }
 
-  #respond(client: string, protocol: string | undefined, bytes: Uint8Array | undefined): AddressedReply[] {
-    if (protocol !== protocolName) {
-      return [
-        refuse(
-          client,
-          `expected "${protocolName}" as first frame, got ${JSON.stringify(protocol?.slice(0, 40))}`,
-        ),
-      ];
-    }
-    let request: Request;
-    try {
-      request = decodeRequest(bytes ?? new Uint8Array());
-    } catch (error) {
-      return [refuse(client, `a request that does not follow the schema: ${String(error)}`)];
-    }
-    const replies = this.#state.handle(client, request, performance.now());
-    if (request.call.op === 'get' || request.call.op === 'wait')
-      this.#arm(performance.now() + request.call.timeoutMs);
+  #respond(client: string, protocol: Buffer | undefined, bytes: Uint8Array | undefined): AddressedReply[] {
+    const now = performance.now();
+    const request = readRequest(protocol, bytes);
+    this.#clients.heard(client, 'call' in request ? request.receipt : undefined, now);
+    this.#silenceTimer ??= setInterval(() => {
+      this.#dropSilentClients();
+    }, silenceMs).unref();
+    const unreadBytes = this.#clients.unreadBytes(client);
+    // Refusals are replies too: a client that does not even read those gets none.
+    if (unreadBytes > 2 * storeLimits.unreadBytes) return [];
+    if (!('call' in request)) return [{ client, reply: { id: 0, result: request } }];
+    const { id, call } = request;
+    if (unreadBytes > storeLimits.unreadBytes)
+      return [{ client, reply: { id, result: tooMuchUnread(describeCall(call), unreadBytes) } }];
+    const replies = this.#state.handle(client, request, now);
+    if (call.op === 'get' || call.op === 'wait') this.#arm(this.#state.nextDeadline());
     return replies;
   }
 
   async #send(replies: readonly AddressedReply[]): Promise<void> {
     // All replies are queued at once: clients rely on replies in the order of the state's decisions.
-    await Promise.all(
-      replies.map(({ client, reply }) =>
-        this.#outbox.send([Buffer.from(client, 'latin1'), protocolName, encodeReply(reply)]),
-      ),
-    );
+    await Promise.all(replies.map((reply) => this.#sendOne(reply)));
+  }
+
+  async #sendOne({ client, reply: { id, result } }: AddressedReply): Promise<void> {
+    const unreadBytes = this.#clients.unreadBytes(client);
+    // Many waiting calls of one client may have been woken at once.
+    const sent =
+      result.kind === 'value' && unreadBytes > storeLimits.unreadBytes
+        ? tooMuchUnread('The reply', unreadBytes)
+        : result;
+    const receipt = this.#clients.replied(client, bytesOf(sent));
+    const reply = encodeReply({ id, result: sent, receipt });
+    await this.#outbox.send([Buffer.from(client, 'latin1'), protocolName, reply]);
+  }
+
+  /** Drops the waits of silent clients. One that was only busy sends its waiting calls again with its next ping. */
+  #dropSilentClients(): void {
+    for (const client of this.#clients.takeSilent(performance.now())) this.#state.leave(client);
+    if (this.#clients.size > 0) return;
+    clearInterval(this.#silenceTimer);
+    this.#silenceTimer = undefined;
   }
 
   /** Wakes up at `time` at the latest. */
@@ -148,9 +175,37 @@ export class StoreServer {
   }
 }
 
-function refuse(client: string, message: string): AddressedReply {
-  const reply: Reply = { id: 0, result: { kind: 'failure', reason: 'PROTOCOL', message, missingKeys: [] } };
-  return { client, reply };
+/** The request, or why there is none. */
+function readRequest(protocol: Buffer | undefined, bytes: Uint8Array | undefined): Request | Failure {
+  const name = protocol?.toString('utf8', 0, 100);
+  if (name !== protocolName) {
+    return failure('PROTOCOL', `expected "${protocolName}" as first frame, got ${quoted(name ?? '', 40)}`);
+  }
+  try {
+    return decodeRequest(bytes ?? new Uint8Array());
+  } catch (error) {
+    return failure('PROTOCOL', `a request that does not follow the schema: ${String(error)}`);
+  }
+}
+
+function tooMuchUnread(what: string, unreadBytes: number): Failure {
+  return failure(
+    'LIMIT',
+    `${what} exceeds a limit of the store: expected at most ${storeLimits.unreadBytes.toLocaleString('en-US')} bytes of replies ` +
+      `that this client has not read, got ${unreadBytes.toLocaleString('en-US')}. Await some calls before making more.`,
+  );
+}
+
+/** Bytes of the parts of a result that can be large. */
+function bytesOf(result: Result): number {
+  if (result.kind === 'value') return result.bytes.length;
+  if (result.kind === 'failure') return textBytes(result.missingKeys);
+  if (result.kind !== 'pong') return 0;
+  return result.parked.reduce((sum, { missingKeys }) => sum + textBytes(missingKeys), 0);
+}
+
+function textBytes(keys: readonly string[]): number {
+  return keys.reduce((sum, key) => sum + key.length, 0);
 }
 
 async function addressToBind(host: string, port: number): Promise<string> {

@@ -5,7 +5,7 @@ import type { Fields, Message } from './protobuf.ts';
  * First frame of every message between client and store, in both directions. It must change with every incompatible
  * change of the schema below, so that two versions detect each other.
  */
-export const protocolName = 'ringrun-store/1';
+export const protocolName = 'ringrun-store/2';
 
 /**
  * Schema of the ZeroMQ multipart messages: `[protocolName, Request]` from a client's DEALER socket to the store's
@@ -28,13 +28,14 @@ export const storeProto = `
       DeleteKey delete_key = 9;
       NumKeys num_keys = 10;
     }
+    uint32 receipt = 11;         // of the last reply that had one
   }
 
   message Ping {}
   message Set { string key = 1; bytes value = 2; }
-  message Get { string key = 1; double timeout_ms = 2; }               // may be infinite
+  message Get { string key = 1; double timeout_ms = 2; }               // finite
   message Add { string key = 1; sint64 amount = 2; }
-  message Wait { repeated string keys = 1; double timeout_ms = 2; }    // may be infinite
+  message Wait { repeated string keys = 1; double timeout_ms = 2; }    // finite
   message Check { repeated string keys = 1; }
   message CompareSet { string key = 1; bytes expected = 2; bytes desired = 3; }
   message DeleteKey { string key = 1; }
@@ -50,6 +51,7 @@ export const storeProto = `
       Pong pong = 6;             // ping
       Failure failure = 7;       // any
     }
+    uint32 receipt = 8;          // not 0: proves, in a later request, that the client has read this reply
   }
 
   message Done {}
@@ -61,13 +63,18 @@ export const storeProto = `
     string instance = 1;         // differs between two runs of a store: one that was restarted has lost its keys
     repeated Parked parked = 2;  // what this client waits for
   }
-  message Parked { uint32 id = 1; repeated string missing_keys = 2; }
+  message Parked {
+    uint32 id = 1;
+    repeated string missing_keys = 2; // the first of them
+    uint32 missing = 3;               // number of all
+  }
 
   message Failure {
     enum Reason {
       TIMEOUT = 0;               // missing_keys did not appear in time
       INVALID = 1;               // the request cannot work; message says why
       PROTOCOL = 2;              // the request was not understood
+      LIMIT = 3;                 // the request exceeds a limit of the store; message names it
     }
     Reason reason = 1;
     string message = 2;
@@ -89,12 +96,15 @@ export type Call =
 export interface Request {
   id: number;
   call: Call;
+  /** Undefined before the first reply with a receipt. */
+  receipt?: number | undefined;
 }
 
-/** A waiting request and its missing keys. */
+/** A waiting request, the first of its missing keys, and the number of all. */
 export interface Parked {
   id: number;
   missingKeys: readonly string[];
+  missing: number;
 }
 
 export type Result =
@@ -107,7 +117,7 @@ export type Result =
 
 export interface Failure {
   kind: 'failure';
-  reason: 'TIMEOUT' | 'INVALID' | 'PROTOCOL';
+  reason: 'TIMEOUT' | 'INVALID' | 'PROTOCOL' | 'LIMIT';
   message: string;
   missingKeys: readonly string[];
 }
@@ -115,9 +125,11 @@ export interface Failure {
 export interface Reply {
   id: number;
   result: Result;
+  /** Undefined for most replies. */
+  receipt?: number | undefined;
 }
 
-const reasons = ['TIMEOUT', 'INVALID', 'PROTOCOL'] as const;
+const reasons = ['TIMEOUT', 'INVALID', 'PROTOCOL', 'LIMIT'] as const;
 
 const key = { number: 1, scalar: 'string' } as const;
 const timeoutMs = { number: 2, scalar: 'double' } as const;
@@ -151,7 +163,11 @@ const resultFields = {
     number: 6,
     fields: {
       instance: { number: 1, scalar: 'string' },
-      parked: { number: 2, repeated: true, fields: { id, missingKeys: missingKeys(2) } },
+      parked: {
+        number: 2,
+        repeated: true,
+        fields: { id, missingKeys: missingKeys(2), missing: { number: 3, scalar: 'uint32' } },
+      },
     },
   },
   failure: {
@@ -164,29 +180,35 @@ const resultFields = {
   },
 } as const satisfies Record<Result['kind'], Fields[string]>;
 
-const requestFields: Fields = { id, ...callFields };
-const replyFields: Fields = { id, ...resultFields };
+const receipt = (number: number) => ({ number, scalar: 'uint32' }) as const;
 
-export function encodeRequest({ id, call: { op, ...fields } }: Request): Uint8Array {
-  return encodeMessage(requestFields, { id, [op]: fields });
+const requestFields: Fields = { id, ...callFields, receipt: receipt(11) };
+const replyFields: Fields = { id, ...resultFields, receipt: receipt(8) };
+
+export function encodeRequest({ id, call: { op, ...fields }, receipt }: Request): Uint8Array {
+  return encodeMessage(requestFields, { id, [op]: fields, receipt });
 }
 
 /** Throws if the bytes are no request of this schema. */
 export function decodeRequest(bytes: Uint8Array): Request {
-  const { id, ...message } = decodeMessage(requestFields, bytes);
+  const { id, receipt, ...message } = decodeMessage(requestFields, bytes);
   const [op, fields] = onlyChoice(message, 'a request without a call');
-  return { id: id as number, call: { op, ...fields } as Call };
+  return { id: id as number, call: { op, ...fields } as Call, ...receiptIn(receipt) };
 }
 
-export function encodeReply({ id, result: { kind, ...fields } }: Reply): Uint8Array {
-  return encodeMessage(replyFields, { id, [kind]: fields });
+export function encodeReply({ id, result: { kind, ...fields }, receipt }: Reply): Uint8Array {
+  return encodeMessage(replyFields, { id, [kind]: fields, receipt });
 }
 
 /** Throws if the bytes are no reply of this schema. */
 export function decodeReply(bytes: Uint8Array): Reply {
-  const { id, ...message } = decodeMessage(replyFields, bytes);
+  const { id, receipt, ...message } = decodeMessage(replyFields, bytes);
   const [kind, fields] = onlyChoice(message, 'a reply without a result');
-  return { id: id as number, result: { kind, ...fields } as Result };
+  return { id: id as number, result: { kind, ...fields } as Result, ...receiptIn(receipt) };
+}
+
+function receiptIn(receipt: unknown): { receipt?: number } {
+  return receipt === 0 ? {} : { receipt: receipt as number };
 }
 
 /** The member of the oneof that is set. */

@@ -7,7 +7,8 @@ import { Dealer, Router } from 'zeromq';
 import { connectStore } from '../../src/store/client.ts';
 import type { ConnectStoreOptions } from '../../src/store/client.ts';
 import { StoreServer } from '../../src/store/server.ts';
-import { decodeReply } from '../../src/store/wire.ts';
+import { decodeReply, encodeRequest } from '../../src/store/wire.ts';
+import type { Call } from '../../src/store/wire.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { start } from './processes.ts';
 
@@ -157,12 +158,12 @@ test('the store refuses a client of another version', async () => {
   old.connect(`tcp://${host}:${port}`);
   await old.send(['ringrun-store/0', 'whatever']);
   const [protocol, reply] = await old.receive();
-  expect(protocol.toString()).toBe('ringrun-store/1');
+  expect(protocol.toString()).toBe('ringrun-store/2');
   expect(decodeReply(reply)).toMatchObject({
     id: 0,
     result: {
       reason: 'PROTOCOL',
-      message: 'expected "ringrun-store/1" as first frame, got "ringrun-store/0"',
+      message: 'expected "ringrun-store/2" as first frame, got "ringrun-store/0"',
     },
   });
 });
@@ -176,9 +177,87 @@ test('the client refuses a store of another version at once', async () => {
   const port = Number(/\d+$/.exec(future.lastEndpoint!)![0]);
   const opening = connectStore({ host, port, timeoutMs: 10_000 }).catch((e: unknown) => e);
   const [client] = await future.receive();
-  await future.send([client, 'ringrun-store/2', '?']);
+  await future.send([client, 'ringrun-store/\x1b[2J3', '?']);
   expect(await opening).toMatchObject({ code: 'ERR_STORE_PROTOCOL' });
-  expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/2"');
+  expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/\\x1b[2J3"');
+});
+
+/** A client of the store's protocol that reads only when told to. */
+function rawClient(port: number) {
+  const socket = new Dealer({ linger: 0, receiveHighWaterMark: 1 });
+  onTestFinished(() => {
+    socket.close();
+  });
+  socket.connect(`tcp://${host}:${port}`);
+  let id = 0;
+  return {
+    send: (call: Call) => socket.send(['ringrun-store/2', encodeRequest({ id: ++id, call })]),
+    read: async () => decodeReply((await socket.receive())[1]),
+    leave: () => {
+      socket.close();
+    },
+  };
+}
+
+test('the store refuses calls with timeouts that are not finite, and keeps no timer for them', async () => {
+  const { port } = await serve();
+  const { send, read } = rawClient(port);
+  for (const timeoutMs of [NaN, Infinity, -1, Number.MAX_VALUE]) {
+    await send({ op: 'get', key: 'k', timeoutMs });
+    expect(await read()).toMatchObject({ result: { kind: 'failure', reason: 'INVALID' } });
+  }
+  const store = await open(port);
+  expect(
+    text(
+      await Promise.any([
+        store.get('k', { timeoutMs: Infinity }),
+        store.set('k', 'v').then(() => store.get('k')),
+      ]),
+    ),
+  ).toBe('v');
+});
+
+test('the store queues at most 64 MiB for a client that does not read, and serves others', async () => {
+  const { port } = await serve();
+  const store = await open(port);
+  await store.set('large', new Uint8Array(8 * 2 ** 20));
+  const { send, read } = rawClient(port);
+  const calls = 12;
+  for (let i = 0; i < calls; i += 1) await send({ op: 'get', key: 'large', timeoutMs: 1000 });
+  expect((await store.get('large')).length).toBe(8 * 2 ** 20);
+  const results = [];
+  for (let i = 0; i < calls; i += 1) results.push((await read()).result);
+  expect(results.filter(({ kind }) => kind === 'value').length).toBeLessThanOrEqual(9);
+  expect(results.at(-1)).toMatchObject({
+    reason: 'LIMIT',
+    message: expect.stringMatching(
+      /get\("large"\) .*at most 67,108,864 bytes of replies .* got 67,1\d\d,\d{3}/,
+    ) as string,
+  });
+});
+
+test('a client that reads may receive any number of bytes', async () => {
+  const store = await open((await serve()).port);
+  await store.set('large', new Uint8Array(8 * 2 ** 20));
+  for (let i = 0; i < 12; i += 1) expect((await store.get('large')).length).toBe(8 * 2 ** 20);
+});
+
+test('calls beyond a limit are refused with the limit, before and after they are sent', async () => {
+  const store = await open((await serve()).port);
+  const nine = new Uint8Array(9 * 2 ** 20);
+  await expect(store.set('k', nine)).rejects.toMatchObject({
+    code: 'ERR_STORE_LIMIT',
+    message: expect.stringMatching(
+      /set\("k"\) .* expected values of at most 8,388,608 bytes, got 9,437,184/,
+    ) as string,
+  });
+  await expect(store.compareSet('k', nine, nine)).rejects.toMatchObject({
+    code: 'ERR_STORE_LIMIT',
+    message: expect.stringMatching(
+      /expected a request of at most 18,874,368 bytes, got 18,87\d,\d{3}/,
+    ) as string,
+  });
+  expect(await store.numKeys()).toBe(0);
 });
 
 test('the store refuses malformed requests and keeps serving', async () => {
@@ -188,7 +267,7 @@ test('the store refuses malformed requests and keeps serving', async () => {
     vandal.close();
   });
   vandal.connect(`tcp://${host}:${port}`);
-  for (const frames of [['ringrun-store/1'], ['ringrun-store/1', '\xff\xff\xff'], ['']]) {
+  for (const frames of [['ringrun-store/2'], ['ringrun-store/2', '\xff\xff\xff'], ['']]) {
     await vandal.send(frames);
     const [, reply] = await vandal.receive();
     expect(decodeReply(reply)).toMatchObject({ id: 0, result: { reason: 'PROTOCOL' } });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { KeyValueState } from '../../src/store/key-value-state.ts';
+import { storeLimits } from '../../src/store/limits.ts';
+import type { StoreLimits } from '../../src/store/limits.ts';
 import type { Call } from '../../src/store/wire.ts';
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
@@ -12,8 +14,8 @@ const timeout = (...missingKeys: string[]) => ({
 });
 
 /** A state, and a hand that gives it calls at stated times and shows the replies as `client/id` and result. */
-function begin() {
-  const state = new KeyValueState('first run');
+function begin(limits: Partial<StoreLimits> = {}) {
+  const state = new KeyValueState('first run', { ...storeLimits, ...limits });
   const ids = new Map<string, number>();
   const show = (outgoing: ReturnType<KeyValueState['expire']>) =>
     outgoing.map(({ client, reply }) => [`${client}/${reply.id}`, reply.result]);
@@ -53,11 +55,66 @@ describe('waiting', () => {
     expect(give('c', { op: 'set', key: 'y', value: bytes('') })).toEqual([['c/2', { kind: 'done' }]]);
   });
 
-  test('an infinite timeout never expires', () => {
-    const { state, give, expire } = begin();
-    give('a', { op: 'get', key: 'x', timeoutMs: Infinity });
+  test.each([NaN, Infinity, -1, 2 ** 40 + 1])('refuses a timeout of %d ms', (timeoutMs) => {
+    const { state, give } = begin();
+    const refused = { kind: 'failure', reason: 'INVALID' };
+    expect(give('a', { op: 'get', key: 'x', timeoutMs })).toMatchObject([['a/1', refused]]);
+    expect(give('a', { op: 'wait', keys: ['x', 'y'], timeoutMs })).toMatchObject([['a/2', refused]]);
     expect(state.nextDeadline()).toBe(Infinity);
-    expect(expire(Number.MAX_SAFE_INTEGER)).toEqual([]);
+  });
+
+  test('waiters of the same and of overlapping keys are woken in their order, and counted through deletions', () => {
+    const { state, give } = begin();
+    give('a', { op: 'wait', keys: ['x', 'y', 'x'], timeoutMs: 100 });
+    give('b', { op: 'wait', keys: ['y', 'z'], timeoutMs: 100 });
+    give('c', { op: 'wait', keys: ['x', 'y', 'x'], timeoutMs: 100 });
+    give('s', { op: 'set', key: 'x', value: bytes('') });
+    give('s', { op: 'deleteKey', key: 'x' });
+    give('s', { op: 'set', key: 'z', value: bytes('') });
+    expect(state.missingOf('a')).toEqual(['x', 'y']);
+    expect(give('s', { op: 'set', key: 'y', value: bytes('') })).toEqual([
+      ['s/4', { kind: 'done' }],
+      ['b/1', { kind: 'done' }],
+    ]);
+    expect(give('s', { op: 'set', key: 'x', value: bytes('') })).toEqual([
+      ['s/5', { kind: 'done' }],
+      ['a/1', { kind: 'done' }],
+      ['c/1', { kind: 'done' }],
+    ]);
+    expect(state.nextDeadline()).toBe(Infinity);
+  });
+
+  test('many timeouts expire in their order', () => {
+    const { state, give, expire } = begin();
+    const timeouts = Array.from({ length: 500 }, (_, i) => ((i * 7919) % 500) + 1);
+    for (const [i, timeoutMs] of timeouts.entries()) give(`c${i}`, { op: 'get', key: 'never', timeoutMs });
+    for (const i of [3, 77, 499]) state.leave(`c${i}`);
+    const left = timeouts.filter((_, i) => ![3, 77, 499].includes(i)).sort((a, b) => a - b);
+    expect(state.nextDeadline()).toBe(left[0]);
+    const expired: string[] = [];
+    for (let now = 1; now <= 500; now += 1) expired.push(...expire(now).map(([who]) => who as string));
+    const client = (name: string) => Number(/\d+/.exec(name)![0]);
+    expect(expired.map((name) => timeouts[client(name)])).toEqual(left);
+  });
+
+  test('a client that leaves waits no longer', () => {
+    const { state, give } = begin();
+    give('a', { op: 'wait', keys: ['x'], timeoutMs: 100 });
+    give('b', { op: 'get', key: 'x', timeoutMs: 200 });
+    state.leave('a');
+    expect(state.nextDeadline()).toBe(200);
+    expect(give('c', { op: 'set', key: 'x', value: bytes('v') })).toEqual([
+      ['c/1', { kind: 'done' }],
+      ['b/1', value('v')],
+    ]);
+  });
+
+  test('a ping lists the first 100 missing keys and counts all', () => {
+    const { give } = begin();
+    const keys = Array.from({ length: 500 }, (_, i) => `k${i}`);
+    give('a', { op: 'wait', keys, timeoutMs: 100 });
+    const parked = [{ id: 1, missingKeys: keys.slice(0, 100), missing: 500 }];
+    expect(give('a', { op: 'ping' })).toMatchObject([['a/2', { parked }]]);
   });
 
   test('a ping returns the missing keys of the client and the instance of the store', () => {
@@ -65,7 +122,7 @@ describe('waiting', () => {
     give('a', { op: 'wait', keys: ['x', 'y'], timeoutMs: 100 });
     give('b', { op: 'get', key: 'z', timeoutMs: 100 });
     give('b', { op: 'set', key: 'y', value: bytes('') });
-    const pong = { kind: 'pong', instance: 'first run', parked: [{ id: 1, missingKeys: ['x'] }] };
+    const pong = { kind: 'pong', instance: 'first run', parked: [{ id: 1, missingKeys: ['x'], missing: 1 }] };
     expect(give('a', { op: 'ping' })).toEqual([['a/2', pong]]);
   });
 });
@@ -86,6 +143,92 @@ test('stored values are copies: they do not keep the buffers alive in which they
     const [{ reply }] = state.handle('a', { id: 4, call: { op: 'get', key, timeoutMs: 0 } }, 0);
     expect((reply.result as { bytes: Uint8Array }).bytes.buffer.byteLength).toBe(length);
   }
+});
+
+describe('limits', () => {
+  const set = (key: string, length = 0): Call => ({ op: 'set', key, value: new Uint8Array(length) });
+  const get = (key: string): Call => ({ op: 'get', key, timeoutMs: 100 });
+  const full: [limits: Partial<StoreLimits>, before: Call[], refused: Call, message: RegExp][] = [
+    [{ keyLength: 3 }, [set('abc')], set('abcd'), /set\("abcd"\) .* keys of at most 3 characters, got 4/],
+    [{ valueBytes: 10 }, [set('a', 10)], set('a', 11), /values of at most 10 bytes, got 11/],
+    [{ keys: 2 }, [set('a'), set('b'), set('b')], set('c'), /at most 2 keys in a store/],
+    [{ keys: 1 }, [set('a')], { op: 'add', key: 'n', amount: 1 }, /add\("n"\) .* at most 1 keys in a store/],
+    [{ storedBytes: 1000 }, [set('a', 400)], set('b', 100), /at most 1,000 bytes in a store, got 1,016/],
+    [{ keysPerCall: 2 }, [], { op: 'check', keys: ['a', 'b', 'c'] }, /at most 2 keys per call, got 3/],
+    [{ waits: 1 }, [get('a')], get('b'), /at most 1 waiting calls per client/],
+    [
+      { waitedBytes: 600 },
+      [get('a'), get('a')],
+      get('a'),
+      /at most 600 bytes of keys that a client waits for/,
+    ],
+  ];
+  test.each(full)('%o', (limits, before, refused, message) => {
+    const { give } = begin(limits);
+    for (const call of before)
+      expect(give('a', call).map(([, result]) => result)).toEqual(
+        call.op === 'get' ? [] : [{ kind: 'done' }],
+      );
+    const keys = give('b', { op: 'numKeys' });
+    expect(give('a', refused)).toEqual([
+      [
+        `a/${before.length + 1}`,
+        {
+          kind: 'failure',
+          reason: 'LIMIT',
+          message: expect.stringMatching(message) as string,
+          missingKeys: [],
+        },
+      ],
+    ]);
+    expect(give('b', { op: 'numKeys' })[0][1]).toEqual(keys[0][1]);
+  });
+
+  test('a deleted key makes room for another', () => {
+    const { give } = begin({ keys: 1, storedBytes: 300 });
+    for (let i = 0; i < 3; i += 1) {
+      expect(give('a', set('a', 30))[0][1]).toEqual({ kind: 'done' });
+      give('a', { op: 'deleteKey', key: 'a' });
+    }
+  });
+});
+
+describe('joining', () => {
+  /** Map and Set operations of `clients` ranks that each publish a key and wait for the keys of all. */
+  function operationsOfJoining(clients: number): number {
+    const { state } = begin();
+    const keys = Array.from({ length: clients }, (_, i) => `member/${i}`);
+    let operations = 0;
+    const spies = [Map.prototype, Set.prototype].flatMap((prototype) =>
+      (['has', 'get', 'set', 'add', 'delete'] as const)
+        .filter((name) => name in prototype)
+        .map((name) => {
+          const original = Reflect.get(prototype, name) as (...args: unknown[]) => unknown;
+          Reflect.set(prototype, name, function (this: unknown, ...args: unknown[]) {
+            operations += 1;
+            return original.apply(this, args);
+          });
+          return () => Reflect.set(prototype, name, original);
+        }),
+    );
+    try {
+      for (const [i, key] of keys.entries()) {
+        state.handle(`c${i}`, { id: 1, call: { op: 'set', key, value: new Uint8Array(1) } }, i);
+        state.handle(`c${i}`, { id: 2, call: { op: 'wait', keys, timeoutMs: 1e6 } }, i);
+        state.nextDeadline();
+      }
+    } finally {
+      for (const restore of spies) restore();
+    }
+    return operations;
+  }
+
+  test('the work of joining grows with the number of ranks', () => {
+    const most = process.env['RINGRUN_FAULTS'] === 'full' ? 10_240 : 1000;
+    const [small, large] = [most / 2, most].map(operationsOfJoining);
+    expect(large / small).toBeLessThan(2.2);
+    expect(large / most).toBeLessThan(60);
+  });
 });
 
 describe('counting', () => {

@@ -27,9 +27,10 @@ const results: Result[] = [
   { kind: 'count', number: Number.MAX_SAFE_INTEGER },
   { kind: 'count', number: 0 },
   { kind: 'flag', yes: false },
-  { kind: 'pong', instance: 'i', parked: [{ id: 7, missingKeys: ['a', 'b'] }] },
+  { kind: 'pong', instance: 'i', parked: [{ id: 7, missingKeys: ['a', 'b'], missing: 9 }] },
   { kind: 'failure', reason: 'TIMEOUT', message: '', missingKeys: ['a'] },
   { kind: 'failure', reason: 'PROTOCOL', message: 'no', missingKeys: [] },
+  { kind: 'failure', reason: 'LIMIT', message: 'too many', missingKeys: [] },
 ];
 
 test.each(calls)('request $op', (call) => {
@@ -38,6 +39,13 @@ test.each(calls)('request $op', (call) => {
 
 test.each(results)('reply $kind', (result) => {
   expect(decodeReply(encodeReply({ id: 1, result }))).toEqual({ id: 1, result });
+});
+
+test('requests and replies carry receipts', () => {
+  const request = { id: 1, call: { op: 'ping' }, receipt: 4_294_967_295 } as const;
+  expect(decodeRequest(encodeRequest(request))).toEqual(request);
+  const reply = { id: 1, result: { kind: 'done' }, receipt: 7 } as const;
+  expect(decodeReply(encodeReply(reply))).toEqual(reply);
 });
 
 /** What protobufjs makes of the schema's text, beside our tables of its fields. */
@@ -49,18 +57,18 @@ describe('the schema and the tables agree', () => {
 
   test.each(calls)('request $op', (call) => {
     const { op, ...fields } = call;
-    const read = requests.toObject(requests.decode(encodeRequest({ id: 7, call })), conversion);
-    expect(read).toEqual({ id: 7, call: op, [op]: fields });
-    const written = requests.encode(requests.fromObject({ id: 7, [op]: fields })).finish();
-    expect(decodeRequest(written)).toEqual({ id: 7, call });
+    const read = requests.toObject(requests.decode(encodeRequest({ id: 7, call, receipt: 8 })), conversion);
+    expect(read).toEqual({ id: 7, call: op, [op]: fields, receipt: 8 });
+    const written = requests.encode(requests.fromObject({ id: 7, [op]: fields, receipt: 8 })).finish();
+    expect(decodeRequest(written)).toEqual({ id: 7, call, receipt: 8 });
   });
 
   test.each(results)('reply $kind', (result) => {
     const { kind, ...fields } = result;
-    const read = replies.toObject(replies.decode(encodeReply({ id: 7, result })), conversion);
-    expect(read).toEqual({ id: 7, result: kind, [kind]: fields });
-    const written = replies.encode(replies.fromObject({ id: 7, [kind]: fields })).finish();
-    expect(decodeReply(written)).toEqual({ id: 7, result });
+    const read = replies.toObject(replies.decode(encodeReply({ id: 7, result, receipt: 8 })), conversion);
+    expect(read).toEqual({ id: 7, result: kind, [kind]: fields, receipt: 8 });
+    const written = replies.encode(replies.fromObject({ id: 7, [kind]: fields, receipt: 8 })).finish();
+    expect(decodeReply(written)).toEqual({ id: 7, result, receipt: 8 });
   });
 
   const records: FileRecord[] = [

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
+import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Success } from '../calling-store.ts';
-import { describeCall, keysOf, missingKeysError } from '../errors.ts';
+import { describeCall, keysOf, missingKeysError, refusedError } from '../errors.ts';
 import { KeyValueState } from '../key-value-state.ts';
 import type { AddressedReply } from '../key-value-state.ts';
 import { formatDuration } from '../wait-reporter.ts';
@@ -187,10 +187,10 @@ export class Replica {
     }
   }
 
-  #errorOf({ call, timeoutMs }: PendingCall, { reason, message, missingKeys }: Failure): Error {
-    if (reason === 'INVALID') return new InvalidArgumentError(`In ${this.#name}: ${message}`);
-    const missing = this.#options.describeKeys(missingKeys);
-    return missingKeysError(this.#name, call, timeoutMs, missingKeys, missing);
+  #errorOf({ call, timeoutMs }: PendingCall, failure: Failure): Error {
+    if (failure.reason !== 'TIMEOUT') return refusedError(`In ${this.#name}`, failure);
+    const missing = this.#options.describeKeys(failure.missingKeys);
+    return missingKeysError(this.#name, call, timeoutMs, failure.missingKeys, missing);
   }
 
   /**

@@ -1,0 +1,33 @@
+/**
+ * Everything that a terminal does not print as a visible character: control characters (C0, DEL, C1), format
+ * characters (zero width, bidirectional overrides), line and paragraph separators, and lone surrogates.
+ */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** Characters of a text that messages show. */
+const mostCharacters = 2000;
+
+/**
+ * Text from another process for a message or a log line, with escapes (`\x1b`, `\u{202e}`) for what could move the
+ * cursor, change colors or hide a part of the line. Longer texts are cut.
+ *
+ * @param most Number of characters before the cut. Default: 2,000.
+ */
+export function printable(text: string, most = mostCharacters): string {
+  return cut(text, most).replace(unprintable, escape);
+}
+
+/** `printable` text in double quotes, with escaped quotes and backslashes. */
+export function quoted(text: string, most = 200): string {
+  return `"${cut(text, most).replace(/["\\]/g, '\\$&').replace(unprintable, escape)}"`;
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+function escape(character: string): string {
+  if (character === '\n') return '\\n';
+  const code = character.codePointAt(0)!;
+  return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
+}

@@ -1,0 +1,106 @@
+import { randomFillSync } from 'node:crypto';
+
+/** What a server knows about one connected client. */
+interface Client {
+  /** Bytes of all replies sent, and of those up to the last receipt. */
+  sent: number;
+  sentAtReceipt: number;
+  /** Bytes of the replies that the client has proved to have read. */
+  read: number;
+  /** Outstanding receipts in their order, with the bytes of all replies up to each. */
+  receipts: Map<number, number>;
+  heardAt: number;
+}
+
+/** Bytes of replies between two receipts. */
+export const receiptEveryBytes = 65_536;
+
+/** Memory of a queued reply beside its bytes: ZeroMQ's messages and two small frames. */
+const replyOverheadBytes = 256;
+
+/**
+ * Milliseconds without a request after which a client counts as gone: ZeroMQ does not report that a client has left.
+ * Waiting clients send a ping every second, unless they compute.
+ */
+export const silenceMs = 60_000;
+
+/** The same for a client with many unread bytes: ZeroMQ may still queue them. */
+const unreadSilenceMs = 600_000;
+
+/**
+ * Counts the bytes of replies that each client of a server has not read, without sockets and clocks. ZeroMQ queues
+ * replies without limit and does not say how many. So replies carry a random number now and then, a receipt, which the
+ * client repeats in later requests.
+ */
+export class Clients {
+  readonly #clients = new Map<string, Client>();
+  readonly #random = new Uint32Array(256);
+  #nextRandom = this.#random.length;
+
+  get size(): number {
+    return this.#clients.size;
+  }
+
+  /** A request arrived. */
+  heard(name: string, receipt: number | undefined, now: number): void {
+    const client = this.#clients.get(name) ?? newClient();
+    this.#clients.set(name, client);
+    client.heardAt = now;
+    const read = receipt === undefined ? undefined : client.receipts.get(receipt);
+    if (read === undefined) return;
+    client.read = read;
+    for (const [earlier, sent] of client.receipts) if (sent <= read) client.receipts.delete(earlier);
+  }
+
+  /** Bytes of replies that the client may not have read. */
+  unreadBytes(name: string): number {
+    const client = this.#clients.get(name);
+    return client ? client.sent - client.read : 0;
+  }
+
+  /** Counts a reply with `bytes` of values. Returns its receipt, if it gets one. */
+  replied(name: string, bytes: number): number | undefined {
+    const client = this.#clients.get(name);
+    if (!client) return undefined;
+    client.sent += bytes + replyOverheadBytes;
+    if (client.sent - client.sentAtReceipt < receiptEveryBytes) return undefined;
+    client.sentAtReceipt = client.sent;
+    const receipt = this.#newReceipt(client);
+    client.receipts.set(receipt, client.sent);
+    return receipt;
+  }
+
+  /** Returns the clients that count as gone, and forgets those for which nothing may be queued. */
+  takeSilent(now: number): string[] {
+    const names: string[] = [];
+    for (const [name, client] of this.#clients) {
+      const silentMs = now - client.heardAt;
+      if (silentMs < silenceMs) continue;
+      names.push(name);
+      if (client.sent - client.read < 2 * receiptEveryBytes || silentMs >= unreadSilenceMs)
+        this.#clients.delete(name);
+    }
+    return names;
+  }
+
+  #newReceipt(client: Client): number {
+    for (;;) {
+      if (this.#nextRandom === this.#random.length) {
+        randomFillSync(this.#random);
+        this.#nextRandom = 0;
+      }
+      const receipt = this.#random[this.#nextRandom++];
+      if (receipt !== 0 && !client.receipts.has(receipt)) return receipt;
+    }
+  }
+}
+
+function newClient(): Client {
+  return {
+    sent: 0,
+    sentAtReceipt: 0,
+    read: 0,
+    receipts: new Map(),
+    heardAt: 0,
+  };
+}
