@@ -162,7 +162,7 @@ describe('rejects incompatible shapes at the call, and names both', () => {
   });
 
   test('item of several elements', async () => {
-    await expect(of(2).item()).rejects.toThrow('given float32[2]');
+    await expect(of(2).item()).rejects.toThrow('got float32[2]');
     expect(compile).not.toHaveBeenCalled();
   });
 });
