@@ -77,11 +77,13 @@ describe('a program', () => {
         'error.json',
         JSON.stringify({ message: { message, extraInfo: { py_callstack: callstack, timestamp: '1' } } }),
       );
-    // Rank 0 loses its peer only after rank 1 has failed.
+    // Rank 0 loses its peer only after the launcher has reaped rank 1, and ends by itself.
     const failed = join(temporaryFolder(), 'failed');
     const script = `
-      if [ $RANK = 1 ]; then cp ${record('ValueError: no data', traceback)} $TORCHELASTIC_ERROR_FILE; touch ${failed}; exit 1; fi
-      until [ -e ${failed} ]; do :; done
+      if [ $RANK = 1 ]; then cp ${record('ValueError: no data', traceback)} $TORCHELASTIC_ERROR_FILE; ln -s $$ ${failed}; exit 1; fi
+      trap '' TERM
+      until [ -L ${failed} ]; do :; done
+      while kill -0 $(readlink ${failed}) 2>/dev/null; do :; done
       cp ${record('RuntimeError: [1] Connection closed by peer', '?')} $TORCHELASTIC_ERROR_FILE; exit 1`;
     const { code, stderr } = await launch(['--nproc', '2', '--no-node', 'sh', '-c', script]).ended;
     expect(code).toBe(1);
