@@ -26,6 +26,9 @@ export class LogFile {
   /** Offset of the end of the last record read. */
   #position = 0;
 
+  /** Files of living members: garbage collection would close a file that nothing refers to, and release its locks. */
+  static readonly #living = new Set<LogFile>();
+
   private constructor(path: string, file: FileHandle) {
     this.path = path;
     this.#file = file;
@@ -52,6 +55,7 @@ export class LogFile {
 
   /** Marks the member as living until this process dies or closes the file. */
   markAsLiving(index: number): void {
+    LogFile.#living.add(this);
     this.#lockingCall(() => this.#native.tryLockByte(this.#file.fd, memberByte(index)));
   }
 
@@ -119,6 +123,7 @@ export class LogFile {
 
   /** Releases all locks. */
   async close(): Promise<void> {
+    LogFile.#living.delete(this);
     await this.#file.close();
   }
 
