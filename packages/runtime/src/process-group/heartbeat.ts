@@ -119,6 +119,17 @@ export async function peek(store: Store, key: string): Promise<string | undefine
   }
 }
 
+/** The keys that have no value, without waiting for them. */
+export async function missingKeysOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
+  try {
+    await store.wait(keys, { timeoutMs: 0 });
+    return [];
+  } catch (error) {
+    if (error instanceof StoreTimeoutError) return error.missingKeys;
+    throw error;
+  }
+}
+
 /** The next sign of life makes up for a connection that broke. */
 function isPassing(error: unknown): boolean {
   return (

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { formatDuration } from '../store/wait-reporter.ts';
-import { Heartbeat, SilenceDetector, peek } from './heartbeat.ts';
+import { Heartbeat, SilenceDetector, missingKeysOf, peek } from './heartbeat.ts';
 import { describeProcess, formatRanks, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
 import type { Member } from './membership.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -38,8 +39,8 @@ export interface JoinOptions {
   intervalMs?: number;
 }
 
-/** This rank's place in a round whose ranks have all joined. */
-export interface Place {
+/** A round whose ranks have all joined, as this rank sees it. */
+export interface JoinedRound {
   /** Keys of the round. */
   readonly store: Store;
   /** Keys of the group, `group/0/…`. Waiting calls throw PeerDiedError if a rank whose key is missing has died. */
@@ -65,7 +66,7 @@ interface Verdict {
  * `ERR_RANK_TAKEN` if another living process has this rank; StoreTimeoutError with the keys of the ranks that did not
  * join.
  */
-export async function joinJob(store: Store, self: Member, options: JoinOptions): Promise<Place> {
+export async function joinJob(store: Store, self: Member, options: JoinOptions): Promise<JoinedRound> {
   const { round, keys } = await claimRank(store, self, options);
   const endRound = () => store.compareSet(roundKey, String(round), String(round + 1));
   const joining = new Joining(keys, self, { ...options, endRound });
@@ -107,7 +108,7 @@ async function agreeOnJob(keys: Store, self: Member): Promise<void> {
   const first = await claim(keys, jobKey, self);
   if (first.worldSize === self.worldSize && first.runId === self.runId) return;
   const everyone = ranksBelow(first.worldSize).map(memberKey);
-  if ((await missingOf(keys, everyone)).length < everyone.length) throw mismatch(first, self);
+  if ((await missingKeysOf(keys, everyone)).length < everyone.length) throw mismatch(first, self);
   // Every process that joined with the other settings has left.
   await keys.compareSet(jobKey, JSON.stringify(first), JSON.stringify(self));
   await agreeOnJob(keys, self);
@@ -136,13 +137,13 @@ async function waitUntilGone(
 }
 
 /** One rank from its claim until the group is formed. */
-class Joining implements Place {
+class Joining implements JoinedRound {
   readonly store: Store;
   readonly groupStore: Store;
   readonly #self: Member;
   readonly #options: JoiningOptions;
   readonly #heartbeat: Heartbeat;
-  readonly #patrol: SilenceDetector;
+  readonly #detector: SilenceDetector;
   readonly #startedAt = performance.now();
   /** The rank whose signs of life this rank watches. Each rank starts with the next one. */
   #watchedRank: number;
@@ -153,7 +154,7 @@ class Joining implements Place {
     this.#self = self;
     this.#options = options;
     this.#watchedRank = (self.rank + 1) % self.worldSize;
-    this.#patrol = new SilenceDetector(keys, options.intervalMs);
+    this.#detector = new SilenceDetector(keys, options.intervalMs);
     this.#heartbeat = new Heartbeat(keys, self, {
       intervalMs: options.intervalMs,
       mostUnanswered: options.servedByRank0 === true ? unansweredIntervals : Infinity,
@@ -217,7 +218,7 @@ class Joining implements Place {
     const { rank, worldSize } = this.#self;
     const one = this.#watchedRank;
     const there = one === rank ? undefined : await memberAt(this.store, one);
-    const state = there === undefined ? 'alive' : await this.#patrol.observe(one);
+    const state = there === undefined ? 'alive' : await this.#detector.observe(one);
     if (state === 'silent' && there !== undefined) await removeClaim(this.store, there);
     if (state !== 'unknown') this.#watchedRank = (one + 1) % worldSize;
   }
@@ -241,7 +242,7 @@ class Joining implements Place {
         this.#options.servedByRank0 === true ? 'Rank 0, which serves the store, is missing: ' : '';
       return new StoreTimeoutError([], `${server}${error.message}`);
     }
-    const absent = ranksOfKeys(await missingOf(this.store, missing.map(gaveUpKey))) ?? [];
+    const absent = ranksOfKeys(await missingKeysOf(this.store, missing.map(gaveUpKey))) ?? [];
     return this.#timedOut(absent.length > 0 ? absent : missing, '');
   }
 
@@ -306,7 +307,7 @@ class Joining implements Place {
   /** Resolves after the other ranks of the round have left it. The caller limits the time. */
   async #linger(): Promise<void> {
     const members = ranksBelow(this.#self.worldSize).map(memberKey);
-    while ((await missingOf(this.store, members)).length < members.length) await delay(lingerEveryMs);
+    while ((await missingKeysOf(this.store, members)).length < members.length) await delay(lingerEveryMs);
   }
 }
 
@@ -326,22 +327,7 @@ async function memberAt(store: Store, rank: number): Promise<Member | undefined>
   return there === undefined ? undefined : (JSON.parse(there) as Member);
 }
 
-async function missingOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
-  try {
-    await store.wait(keys, { timeoutMs: 0 });
-    return [];
-  } catch (error) {
-    if (error instanceof StoreTimeoutError) return error.missingKeys;
-    throw error;
-  }
-}
-
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');
-
-const delay = (ms: number) =>
-  new Promise<void>((resolve) => {
-    setTimeout(resolve, ms);
-  });
 
 function mismatch(first: Member, self: Member): RingrunError {
   const differences = [

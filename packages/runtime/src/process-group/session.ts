@@ -6,7 +6,7 @@ import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
 import { openGroupStore } from './group-store.ts';
 import { joinJob } from './joining.ts';
-import type { Place } from './joining.ts';
+import type { JoinedRound } from './joining.ts';
 import { describeSelf, sayGoodbye, waitForGoodbyes } from './membership.ts';
 
 /**
@@ -46,19 +46,19 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
   const { rank, worldSize: size } = settings;
   const found = await openGroupStore(settings, timeoutMs);
-  let place: Place | undefined;
+  let joined: JoinedRound | undefined;
   try {
     const keys = new PrefixStore(`restart/${settings.restartCount}`, found.store);
     if (size > 1) {
       const { servedByRank0 } = found;
-      place = await joinJob(keys, describeSelf(rank, size, settings.runId), { timeoutMs, servedByRank0 });
+      joined = await joinJob(keys, describeSelf(rank, size, settings.runId), { timeoutMs, servedByRank0 });
     }
-    const store = place?.store ?? new PrefixStore('init/0', keys);
-    const groupStore = place?.groupStore ?? new PrefixStore('group/0', store);
+    const store = joined?.store ?? new PrefixStore('init/0', keys);
+    const groupStore = joined?.groupStore ?? new PrefixStore('group/0', store);
     const masterAddress = await agreeOnMaster(groupStore, settings);
     const formGroup = groupFormer(options);
     const group = await formGroup({ store: groupStore, rank, size, timeoutMs, masterAddress });
-    place?.formed();
+    joined?.formed();
     const leave = async () => {
       try {
         const failedBefore = hasFailed(group);
@@ -72,7 +72,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const jobStore = settings.place.kind === 'launcher' ? new PrefixStore('job', found.store) : undefined;
     return { group, store, jobStore, timeoutMs, masterAddress, formGroup, leave };
   } catch (error) {
-    await place?.giveUp(error);
+    await joined?.giveUp(error);
     await found.abandon();
     throw error;
   }

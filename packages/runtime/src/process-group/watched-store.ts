@@ -1,10 +1,11 @@
-import { StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
+import { missingKeysOf } from './heartbeat.ts';
 import type { SilenceDetector } from './heartbeat.ts';
 
 /** Intervals of waiting before the first look at the ranks: forming a group usually takes less. */
 const firstLookAfter = 2;
+const prefix = 'group/0';
 /** Ranks observed at a time. */
 const mostObserved = 16;
 
@@ -18,12 +19,15 @@ export interface Watch {
 
 /** The keys of a group that is being formed. A call that waits for the key of a dead rank throws its death. */
 export class WatchedStore extends PrefixStore {
+  /** The same keys without the watch. */
+  readonly #keys: Store;
   readonly #rank: number;
   readonly #watch: Watch;
 
   /** @param rank This rank. */
   constructor(store: Store, rank: number, watch: Watch) {
-    super('group/0', store);
+    super(prefix, store);
+    this.#keys = new PrefixStore(prefix, store);
     this.#rank = rank;
     this.#watch = watch;
   }
@@ -60,21 +64,11 @@ export class WatchedStore extends PrefixStore {
   }
 
   async #throwIfDead(keys: readonly string[]): Promise<void> {
-    const ranks = (await this.#missing(keys)).map(writerOf).filter((rank) => rank !== this.#rank);
+    const ranks = (await missingKeysOf(this.#keys, keys)).map(writerOf).filter((rank) => rank !== this.#rank);
     for (const rank of ranks.slice(0, mostObserved)) {
       if ((await this.#watch.detector.observe(rank)) !== 'silent') continue;
       const death = await this.#watch.dead(rank);
       if (death) throw death;
-    }
-  }
-
-  async #missing(keys: readonly string[]): Promise<readonly string[]> {
-    try {
-      await super.wait(keys, { timeoutMs: 0 });
-      return [];
-    } catch (error) {
-      if (error instanceof StoreTimeoutError) return error.missingKeys;
-      throw error;
     }
   }
 }
