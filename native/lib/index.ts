@@ -221,14 +221,14 @@ export interface NativeProcessGroup {
     timeoutMs: number,
   ): void;
   /**
-   * Sends rank a's `gives[b]` to rank b's `takes[a]`: one entry for each rank, `null` for none. `op`: one of
+   * Sends rank a's `sends[b]` to rank b's `receives[a]`: one entry for each rank, `null` for none. `op`: one of
    * `nativeExchange`, determines which ranks send. `root`: for gather and scatter, else 0. `onDevice`: true if the
    * arrays are on a GPU.
    */
   exchange(
     op: number,
-    gives: (NativePlacedTensor | null)[],
-    takes: (NativePlacedTensor | null)[],
+    sends: (NativePlacedTensor | null)[],
+    receives: (NativePlacedTensor | null)[],
     dtype: number,
     root: number,
     onDevice: boolean,
@@ -236,8 +236,8 @@ export interface NativeProcessGroup {
   ): Promise<void>;
   exchangeSync(
     op: number,
-    gives: (NativePlacedTensor | null)[],
-    takes: (NativePlacedTensor | null)[],
+    sends: (NativePlacedTensor | null)[],
+    receives: (NativePlacedTensor | null)[],
     dtype: number,
     root: number,
     onDevice: boolean,

@@ -143,7 +143,7 @@ test.each([
   expect(messageOfFailure(outcome)).toMatch(reason);
 });
 
-test('a rank sends 256 short messages that nobody receives, and then waits for receives', async () => {
+test('a rank sends 256 short messages that no rank receives, and then waits for receives', async () => {
   await using formed = await formGroupWithListeningRank();
   const { group } = formed;
   const sending = Array.from({ length: 300 }, () =>

@@ -27,6 +27,20 @@ bool matches(const Message& receive, int from, const PointToPointHeader& header)
   return fromThere && receive.tag() == header.fingerprint.sequence;
 }
 
+Channel::Frame frameOf(PointToPointType type, std::uint64_t id, const Message& message) {
+  Channel::Frame frame;
+  frame.header.type = type;
+  frame.header.fingerprint = message.fingerprint;
+  frame.header.id = id;
+  return frame;
+}
+
+Channel::Frame withElements(Channel::Frame frame, const Message& message) {
+  frame.data = message.data;
+  frame.bytes = message.fingerprint.bytes();
+  return frame;
+}
+
 }  // namespace
 
 PointToPoint::PointToPoint(Connections& connections, const std::atomic<bool>& cancelled, const WaitReports& reports)
@@ -98,13 +112,7 @@ void PointToPoint::beginSend(Posted posted) {
     request(to, id, send);
   } else {
     --to.credits;
-    Channel::Frame frame;
-    frame.header.type = PointToPointType::Eager;
-    frame.header.fingerprint = send.message.fingerprint;
-    frame.header.id = id;
-    frame.data = send.message.data;
-    frame.bytes = send.message.fingerprint.bytes();
-    to.channel.enqueue(frame);
+    to.channel.enqueue(withElements(frameOf(PointToPointType::Eager, id, send.message), send.message));
   }
 }
 
@@ -115,11 +123,7 @@ void PointToPoint::request(Outgoing& to, std::uint64_t id, Posted& send) {
   }
   ++to.requests;
   send.isRequested = true;
-  Channel::Frame frame;
-  frame.header.type = PointToPointType::RequestToSend;
-  frame.header.fingerprint = send.message.fingerprint;
-  frame.header.id = id;
-  to.channel.enqueue(frame);
+  to.channel.enqueue(frameOf(PointToPointType::RequestToSend, id, send.message));
 }
 
 // Enqueues the elements, and the request of the next delayed message.
@@ -127,13 +131,7 @@ void PointToPoint::clear(Outgoing& to, std::uint64_t id) {
   Posted& send = sends_.at(id);
   send.isRequested = false;
   --to.requests;
-  Channel::Frame frame;
-  frame.header.type = PointToPointType::Elements;
-  frame.header.fingerprint = send.message.fingerprint;
-  frame.header.id = id;
-  frame.data = send.message.data;
-  frame.bytes = send.message.fingerprint.bytes();
-  to.channel.enqueue(frame);
+  to.channel.enqueue(withElements(frameOf(PointToPointType::Elements, id, send.message), send.message));
   if (to.delayed.empty()) return;
   const std::uint64_t next = to.delayed.front();
   to.delayed.pop_front();
@@ -184,10 +182,7 @@ void PointToPoint::credit(int peer) {
 }
 
 void PointToPoint::clearToSend(MessageId id, Posted receive) {
-  Channel::Frame frame;
-  frame.header.type = PointToPointType::ClearToSend;
-  frame.header.fingerprint = receive.message.fingerprint;
-  frame.header.id = id.second;
+  const Channel::Frame frame = frameOf(PointToPointType::ClearToSend, id.second, receive.message);
   arriving_.emplace(id, std::move(receive));
   incoming_.at(id.first).channel.enqueue(frame);
 }

@@ -25,9 +25,9 @@ export interface Exchange {
   /** One of `nativeExchange`. */
   readonly op: number;
   /** Data to send to each rank. */
-  readonly gives: Block[];
+  readonly sends: Block[];
   /** Data to receive from each rank. */
-  readonly takes: Block[];
+  readonly receives: Block[];
   readonly dtype: DType;
   /** Rank `src` or `dst`; 0 for operations without one. */
   readonly root: number;
@@ -38,27 +38,27 @@ export interface Exchange {
 /** The functions below check the arguments of the `ProcessGroup` methods of the same name. */
 
 export function allGatherExchange(place: Place, output: BufferByRank, input: CollectiveBuffer): Exchange {
-  const takes = partsBeside({ name: 'output', value: output }, { name: 'input', value: input }, place);
-  const gives = takes.map(() => input);
-  return exchangeOf(nativeExchange.allGather, gives, takes, checkedDTypeOf(input), 0);
+  const receives = partsBeside({ name: 'output', value: output }, { name: 'input', value: input }, place);
+  const sends = receives.map(() => input);
+  return exchangeOf(nativeExchange.allGather, sends, receives, checkedDTypeOf(input), 0);
 }
 
 export function gatherExchange(place: Place, input: CollectiveBuffer, options: GatherOptions): Exchange {
   const dtype = checkedDTypeOf(input, 'input');
   const root = checkedRank('dst', options.dst ?? 0, place.size);
   const output = onRootOnly({ name: 'output', value: options.output }, 'dst', root, place);
-  const takes = output && partsBeside(output, { name: 'input', value: input }, place);
-  const gives = toRoot(input, root, place);
-  return exchangeOf(nativeExchange.gather, gives, takes ?? nothing(place), dtype, root);
+  const receives = output && partsBeside(output, { name: 'input', value: input }, place);
+  const sends = toRoot(input, root, place);
+  return exchangeOf(nativeExchange.gather, sends, receives ?? nothing(place), dtype, root);
 }
 
 export function scatterExchange(place: Place, output: CollectiveBuffer, options: ScatterOptions): Exchange {
   const dtype = checkedDTypeOf(output, 'output');
   const root = checkedRank('src', options.src ?? 0, place.size);
   const input = onRootOnly({ name: 'input', value: options.input }, 'src', root, place);
-  const gives = input && partsBeside(input, { name: 'output', value: output }, place);
-  const takes = toRoot(output, root, place);
-  return exchangeOf(nativeExchange.scatter, gives ?? nothing(place), takes, dtype, root);
+  const sends = input && partsBeside(input, { name: 'output', value: output }, place);
+  const receives = toRoot(output, root, place);
+  return exchangeOf(nativeExchange.scatter, sends ?? nothing(place), receives, dtype, root);
 }
 
 export function allToAllExchange(
@@ -69,10 +69,10 @@ export function allToAllExchange(
 ): Exchange {
   checkAlike(output, input);
   const dtype = dtypeOfParts({ name: 'input', value: input }, place);
-  const gives = sideOf('input', input, options.inputSplitSizes, dtype, place);
-  const takes = sideOf('output', output, options.outputSplitSizes, dtype, place);
-  const [given, taken] = [gives[place.rank].length, takes[place.rank].length];
-  if (given === taken) return exchangeOf(nativeExchange.allToAll, gives, takes, dtype, 0);
+  const sends = sideOf('input', input, options.inputSplitSizes, dtype, place);
+  const receives = sideOf('output', output, options.outputSplitSizes, dtype, place);
+  const [given, taken] = [sends[place.rank].length, receives[place.rank].length];
+  if (given === taken) return exchangeOf(nativeExchange.allToAll, sends, receives, dtype, 0);
   throw new InvalidArgumentError(
     `rank ${place.rank}, which is this one, sends itself ${given} elements of input and receives ${taken} into output. ` +
       'Expected the same number',
@@ -132,13 +132,13 @@ function nothing({ size }: Place): null[] {
 
 function exchangeOf(
   op: number,
-  gives: readonly Block[],
-  takes: readonly Block[],
+  sends: readonly Block[],
+  receives: readonly Block[],
   dtype: DType,
   root: number,
 ): Exchange {
-  const onDevice = areOnDevice([...gives, ...takes]);
-  return { op, gives: gives.map(nullIfEmpty), takes: takes.map(nullIfEmpty), dtype, root, onDevice };
+  const onDevice = areOnDevice([...sends, ...receives]);
+  return { op, sends: sends.map(nullIfEmpty), receives: receives.map(nullIfEmpty), dtype, root, onDevice };
 }
 
 function areOnDevice(blocks: readonly Block[]): boolean {

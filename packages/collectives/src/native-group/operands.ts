@@ -85,20 +85,20 @@ export function broadcastOperands(
 
 export function exchangeOperands({
   op,
-  gives,
-  takes,
+  sends,
+  receives,
   dtype,
   root,
   onDevice,
 }: Exchange): [
   op: number,
-  gives: (NativePlacedTensor | null)[],
-  takes: (NativePlacedTensor | null)[],
+  sends: (NativePlacedTensor | null)[],
+  receives: (NativePlacedTensor | null)[],
   dtype: number,
   root: number,
   onDevice: boolean,
 ] {
-  return [op, gives, takes, nativeDType[dtype], root, onDevice];
+  return [op, sends, receives, nativeDType[dtype], root, onDevice];
 }
 
 export function sendOperands(

@@ -20,20 +20,20 @@ const none = [null, null, null];
 describe('allGather', () => {
   test('sends the input to all ranks, and receives a part of the output from each', () => {
     const [input, output] = [numbers(7, 8), upTo(6)];
-    const { op, gives, takes, dtype, root } = allGatherExchange(place, output, input);
+    const { op, sends, receives, dtype, root } = allGatherExchange(place, output, input);
     expect([op, dtype, root]).toEqual([nativeExchange.allGather, 'float32', 0]);
-    expect(gives.every((one) => one === input)).toBe(true);
-    expect(takes).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
+    expect(sends.every((one) => one === input)).toBe(true);
+    expect(receives).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
     output[4] = 40;
-    expect(takes[2]).toEqual(numbers(40, 5));
+    expect(receives[2]).toEqual(numbers(40, 5));
   });
 
   test('accepts a list of different lengths, and copies it', () => {
     const output = [upTo(5), upTo(2), upTo(1)];
-    const { takes } = allGatherExchange(place, output, numbers(7, 8));
-    expect(takes).toEqual(output);
-    expect(takes).not.toBe(output);
-    takes.forEach((one, rank) => {
+    const { receives } = allGatherExchange(place, output, numbers(7, 8));
+    expect(receives).toEqual(output);
+    expect(receives).not.toBe(output);
+    receives.forEach((one, rank) => {
       expect(one).toBe(output[rank]);
     });
   });
@@ -41,21 +41,21 @@ describe('allGather', () => {
   test('accepts its own part of the output as input', () => {
     const output = upTo(6);
     const input = output.subarray(2, 4);
-    const { gives, takes } = allGatherExchange(place, output, input);
-    expect(takes[1]!.byteOffset).toBe(gives[1]!.byteOffset);
+    const { sends, receives } = allGatherExchange(place, output, input);
+    expect(receives[1]!.byteOffset).toBe(sends[1]!.byteOffset);
   });
 
   test('sends nothing for empty arrays', () => {
     expect(allGatherExchange(place, [upTo(4), upTo(0), upTo(0)], upTo(0))).toMatchObject({
-      gives: none,
-      takes: [upTo(4), null, null],
+      sends: none,
+      receives: [upTo(4), null, null],
     });
   });
 
   test.each([Float16Bits, BFloat16Bits])('parts of a $name have the same class', (Bits) => {
-    const { takes, dtype } = allGatherExchange(place, new Bits(6), new Bits(2));
+    const { receives, dtype } = allGatherExchange(place, new Bits(6), new Bits(2));
     expect(dtype).toBe(Bits === Float16Bits ? 'float16' : 'bfloat16');
-    for (const one of takes) expect(one).toBeInstanceOf(Bits);
+    for (const one of receives) expect(one).toBeInstanceOf(Bits);
   });
 });
 
@@ -64,8 +64,8 @@ describe('gather', () => {
     const input = upTo(2);
     expect(gatherExchange(place, input, { dst: 2 })).toEqual({
       op: nativeExchange.gather,
-      gives: [null, null, input],
-      takes: none,
+      sends: [null, null, input],
+      receives: none,
       dtype: 'float32',
       root: 2,
       onDevice: false,
@@ -74,9 +74,9 @@ describe('gather', () => {
 
   test('receives a part from each rank on dst', () => {
     const output = [upTo(1), upTo(2), upTo(3)];
-    const { gives, takes } = gatherExchange(place, numbers(7, 8), { dst: 1, output });
-    expect(gives).toEqual([null, numbers(7, 8), null]);
-    expect(takes).toEqual(output);
+    const { sends, receives } = gatherExchange(place, numbers(7, 8), { dst: 1, output });
+    expect(sends).toEqual([null, numbers(7, 8), null]);
+    expect(receives).toEqual(output);
   });
 });
 
@@ -85,8 +85,8 @@ describe('scatter', () => {
     const output = upTo(2);
     expect(scatterExchange(place, output, {})).toEqual({
       op: nativeExchange.scatter,
-      gives: none,
-      takes: [output, null, null],
+      sends: none,
+      receives: [output, null, null],
       dtype: 'float32',
       root: 0,
       onDevice: false,
@@ -94,35 +94,35 @@ describe('scatter', () => {
   });
 
   test('sends a part to each rank on src', () => {
-    const { gives, takes } = scatterExchange(place, numbers(7, 8), { src: 1, input: upTo(6) });
-    expect(gives).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
-    expect(takes).toEqual([null, numbers(7, 8), null]);
+    const { sends, receives } = scatterExchange(place, numbers(7, 8), { src: 1, input: upTo(6) });
+    expect(sends).toEqual([numbers(0, 1), numbers(2, 3), numbers(4, 5)]);
+    expect(receives).toEqual([null, numbers(7, 8), null]);
   });
 });
 
 describe('allToAll', () => {
   test('divides arrays into equal parts by default', () => {
-    const { op, gives, takes } = allToAllExchange(place, new Float32Array(3), upTo(3), {});
+    const { op, sends, receives } = allToAllExchange(place, new Float32Array(3), upTo(3), {});
     expect(op).toBe(nativeExchange.allToAll);
-    expect(gives).toEqual([numbers(0), numbers(1), numbers(2)]);
-    expect(takes).toEqual([numbers(0), numbers(0), numbers(0)]);
+    expect(sends).toEqual([numbers(0), numbers(1), numbers(2)]);
+    expect(receives).toEqual([numbers(0), numbers(0), numbers(0)]);
   });
 
   test('divides arrays by the split sizes', () => {
-    const { gives, takes } = allToAllExchange(place, upTo(8), upTo(5), {
+    const { sends, receives } = allToAllExchange(place, upTo(8), upTo(5), {
       inputSplitSizes: [0, 3, 2],
       outputSplitSizes: [4, 3, 1],
     });
-    expect(gives).toEqual([null, numbers(0, 1, 2), numbers(3, 4)]);
-    expect(takes).toEqual([numbers(0, 1, 2, 3), numbers(4, 5, 6), numbers(7)]);
+    expect(sends).toEqual([null, numbers(0, 1, 2), numbers(3, 4)]);
+    expect(receives).toEqual([numbers(0, 1, 2, 3), numbers(4, 5, 6), numbers(7)]);
   });
 
   test('accepts lists', () => {
     const input = [upTo(1), upTo(2), upTo(0)];
     const output = [upTo(4), upTo(2), upTo(3)];
-    const { gives, takes } = allToAllExchange(place, output, input, {});
-    expect(gives).toEqual([upTo(1), upTo(2), null]);
-    expect(takes).toEqual(output);
+    const { sends, receives } = allToAllExchange(place, output, input, {});
+    expect(sends).toEqual([upTo(1), upTo(2), null]);
+    expect(receives).toEqual(output);
   });
 });
 
