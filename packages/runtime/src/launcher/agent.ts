@@ -30,6 +30,8 @@ export interface StartedWorkers {
   onSignal(signal: NodeJS.Signals): void;
   /** Sends SIGTERM, and SIGKILL after `withinMs`; to workers that are writing a checkpoint, after `savingWithinMs`. */
   end(withinMs: number, savingWithinMs?: number): void;
+  /** From the first call on, the workers end by themselves if it is not called again within `withinMs`. */
+  mustRenewWithin(withinMs: number): void;
 }
 
 /**
@@ -53,6 +55,9 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
     },
     end: (withinMs, savingWithinMs) => {
       follow(onRoundOver(state, performance.now(), withinMs, savingWithinMs));
+    },
+    mustRenewWithin: (withinMs) => {
+      for (const worker of left) worker.mustRenewWithin(withinMs);
     },
   };
 

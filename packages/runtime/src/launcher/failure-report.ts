@@ -27,8 +27,9 @@ export interface FailureReport {
   text: string;
 }
 
-/** Codes of errors that the end of another process causes. The store ends with the launcher that serves it. */
-const consequences: ReadonlySet<string> = new Set(['ERR_PEER_DIED', 'ERR_STORE_LOST']);
+/** Codes of errors that the end of another process causes. The store ends with the launcher that serves it, the lease of
+ * a node after other nodes were assigned its ranks. */
+const consequences: ReadonlySet<string> = new Set(['ERR_PEER_DIED', 'ERR_STORE_LOST', 'ERR_LEASE_EXPIRED']);
 
 const mostOthers = 8;
 const mostStackLines = 16;
@@ -99,6 +100,7 @@ function placeOf({ outcome, error }: WorkerRecord): string[] {
 function describeEnd({ outcome, error, hiddenOutput }: WorkerRecord, oomKills: number | undefined): string {
   const { exitCode, signal, startError } = outcome;
   if (startError !== undefined) return `could not be started: ${startError}`;
+  if (error?.code === 'ERR_LEASE_EXPIRED') return headline(error);
   if (signal) return `killed by ${describeSignal(signal, oomKills)}`;
   return `exit code ${exitCode ?? 'unknown'}${error ? `, ${headline(error)}` : describeExitCode(exitCode, hiddenOutput)}`;
 }

@@ -129,7 +129,8 @@ function runningWorkers(workers: LaunchedWorkers): RunningWorkers {
     const haveFinished = outcome.workers.every(({ exitCode, sentSignal }) => exitCode === 0 && !sentSignal);
     return { end: rootCause ? 'failed' : haveFinished ? 'finished' : 'stopped', rootCause } as const;
   });
-  return { failing: workers.failing, ended, end: workers.end };
+  const { failing, end, mustRenewWithin } = workers;
+  return { failing, ended, end, mustRenewWithin };
 }
 
 function describeRound(

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { Guard } from './guard.ts';
-import { launcherPipeDescriptor, launcherPipeVariable } from './preload/launcher-pipe.ts';
+import { launcherPipeDescriptor, launcherPipeVariable, leaseMessage } from './preload/launcher-pipe.ts';
 import { processGroupIsLeft, signalProcessGroup } from './posix-process-group.ts';
 
 /** The settings with which one worker is started. */
@@ -58,15 +59,21 @@ export class Worker {
   #forced = false;
   #hasEnded = false;
   readonly #guard: Guard | undefined;
+  /** The launcher's end of the pipe of a script. */
+  readonly #pipe: Writable | undefined;
   readonly #savingMark: string | undefined;
 
   constructor(plan: WorkerPlan) {
     this.#savingMark = plan.savingMark;
     const { rank, localRank } = plan;
-    this.#guard = plan.kind === 'program' ? new Guard() : undefined;
+    this.#guard = plan.kind === 'program' ? new Guard(rank) : undefined;
     const child = this.#guard ? startProgram(plan, this.#guard) : startScript(plan);
-    // Nothing is written: its closing is the message. A worker that dies may reset it.
-    if (child.pid !== undefined) child.stdio[launcherPipeDescriptor]?.on('error', () => undefined);
+    if (child.pid !== undefined) {
+      const pipe = child.stdio[launcherPipeDescriptor];
+      // A worker that dies may reset it.
+      pipe?.on('error', () => undefined);
+      if (!this.#guard) this.#pipe = pipe as Writable;
+    }
     this.pid = child.pid;
     this.ended = outcomeOf(child).then((outcome) => {
       this.#hasEnded = true;
@@ -90,6 +97,13 @@ export class Worker {
       this.#forced ||= signal === 'SIGKILL';
     }
     signalProcessGroup(this.pid, signal);
+  }
+
+  /** The worker and its child processes are killed if this is not called again within `withinMs`. */
+  mustRenewWithin(withinMs: number): void {
+    if (this.#hasEnded) return;
+    if (this.#guard) this.#guard.mustRenewWithin(withinMs);
+    else this.#pipe?.write(leaseMessage(withinMs));
   }
 
   /** Whether the worker is writing a checkpoint. */

@@ -36,7 +36,7 @@ export function nextStep(state: RendezvousState | undefined, nodeState: NodeStat
     readRefusal(state, nodeState) ??
     removeDeadNodes(state, nodeState, clock) ??
     refuseDuplicateRank(state, nodeState, clock) ??
-    decideNextRound(state, clock) ??
+    decideNextRound(state, nodeState, clock) ??
     stepOfPhase(state, nodeState, clock)
   );
 }

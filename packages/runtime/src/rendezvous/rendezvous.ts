@@ -4,6 +4,7 @@ import { mustBeGoneAt, silentNodes, updateLiveness } from './lease.ts';
 import type { Liveness } from './lease.ts';
 import type { JobStore } from './job-store.ts';
 import { nextStep } from './next-step.ts';
+import { endWithoutStore } from './lost-nodes.ts';
 import { roundOf } from './round.ts';
 import type { Round } from './round.ts';
 import {
@@ -48,6 +49,8 @@ export interface RunningWorkers {
   readonly ended: Promise<{ end: WorkersEnd; rootCause: RootCause | undefined }>;
   /** Sends SIGTERM, and SIGKILL after `withinMs`; to workers that are writing a checkpoint, after `savingWithinMs`. */
   end(withinMs: number, savingWithinMs: number): void;
+  /** The workers end by themselves if this is not called again within `withinMs`, such as after SIGSTOP. */
+  mustRenewWithin(withinMs: number): void;
 }
 
 export interface RendezvousOptions {
@@ -214,7 +217,14 @@ export class Rendezvous {
       // The lease expires, and `#watchState` meets and handles the same error.
       return;
     }
-    if (client === this.#client || !this.#client) this.#nodeState = onRenewed(this.#nodeState, sentAt);
+    if (client !== this.#client && this.#client) return;
+    this.#nodeState = onRenewed(this.#nodeState, sentAt);
+    this.#extendWorkers();
+  }
+
+  /** The workers end with the lease even if this process is stopped. */
+  #extendWorkers(): void {
+    this.#running?.mustRenewWithin(mustBeGoneAt(leaseOfWorkers(this.#nodeState)) - performance.now());
   }
 
   async #checkHeartbeats(): Promise<void> {
@@ -274,12 +284,13 @@ export class Rendezvous {
       this.#finish({ kind: 'left', why: this.#nodeState.leaving! });
       return;
     }
-    const isEmpty = this.#stored !== undefined && !this.#stored.state;
-    const mayBegin = isEmpty || this.#stored?.state !== undefined || this.#running;
-    if (!mayBegin) return;
     const clock = { now: performance.now(), wall: Date.now() };
+    const last = this.#stored?.state ?? this.#nodeState.before;
+    const end = endWithoutStore(last, this.#nodeState, clock);
+    const mayBegin = this.#stored !== undefined || this.#running;
+    if (!end && !mayBegin) return;
     try {
-      this.#perform(nextStep(this.#stored?.state, this.#nodeState, clock));
+      this.#perform(end ?? nextStep(this.#stored?.state, this.#nodeState, clock));
     } catch (error) {
       // For example, the disk for the workers' output is full.
       this.#fail(error);
@@ -349,6 +360,7 @@ export class Rendezvous {
     );
     this.#running = running;
     this.#nodeState = onStarted(this.#nodeState, state);
+    this.#extendWorkers();
     void running.failing.then(() => {
       if (this.#running !== running) return;
       this.#nodeState = onFailing(this.#nodeState);
@@ -396,7 +408,8 @@ export class Rendezvous {
   #someNodeHasNotRead(): boolean {
     const state = this.#stored?.state;
     if (state?.phase !== 'closed') return false;
-    const others = [...state.participants.map(({ card }) => card), ...state.waitList];
+    const present = state.participants.filter(({ gone }) => gone === undefined);
+    const others = [...present.map(({ card }) => card), ...state.waitList];
     return others.some(({ id }) => id !== this.#options.card.id);
   }
 }

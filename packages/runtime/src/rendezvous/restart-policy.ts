@@ -13,6 +13,8 @@ export interface RoundOutcome {
   readonly nodesChanged: boolean;
   /** Fingerprint of a failure during start-up, equal for equal failures. */
   readonly startUpFailure: string | undefined;
+  /** Which nodes died or left, if no node may take their place: such as `node 1 (host1, pid 17) died: …`. */
+  readonly irreplaceable?: string | undefined;
 }
 
 /** `reason` completes "the job failed: …" or "restarting the workers: …". */
@@ -22,16 +24,20 @@ export type RestartDecision =
 
 /**
  * Decides whether the workers are restarted after a round that did not finish; pure. A failure on any node uses one
- * restart of the job (torch counts per node). A change of the nodes uses none, as in torch.
+ * restart of the job (torch counts per node). A change of the nodes uses none, as in torch, unless nothing can replace
+ * a node that is gone.
  *
  * If the same start-up failure occurs twice, with the same message and stack, the job fails: restarts would only hide
  * it.
  */
 export function decideRestart(
-  { nodesChanged, startUpFailure }: RoundOutcome,
+  { nodesChanged, startUpFailure, irreplaceable }: RoundOutcome,
   budget: RestartBudget,
 ): RestartDecision {
   const { maxRestarts, restartsUsed, lastStartUpFailure } = budget;
+  if (irreplaceable !== undefined) {
+    return { kind: 'fail', reason: `${irreplaceable}; ${describeSpent(maxRestarts)}` };
+  }
   if (nodesChanged) {
     return { kind: 'restart', budget, reason: 'the nodes changed, which uses no restart' };
   }

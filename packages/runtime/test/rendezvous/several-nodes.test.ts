@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { decodeState, encodeState } from '../../src/rendezvous/rendezvous-state.ts';
@@ -61,17 +62,18 @@ interface AgentOptions {
   port: number;
   nodes: string;
   script: string;
+  args?: readonly string[];
   nodeRank?: number;
   more?: readonly string[];
   env?: NodeJS.ProcessEnv;
 }
 
-function agent({ port, nodes, script, nodeRank, more = [], env = {} }: AgentOptions): Launched {
+function agent({ port, nodes, script, args = [], nodeRank, more = [], env = {} }: AgentOptions): Launched {
   const where =
     nodeRank === undefined
       ? ['--rdzv-backend', 'c10d', '--rdzv-endpoint', `localhost:${port}`]
       : ['--node-rank', String(nodeRank), '--master-addr', '127.0.0.1', '--master-port', String(port)];
-  return launch(['--nnodes', nodes, ...where, '--rdzv-conf', patience, ...more, script], { env });
+  return launch(['--nnodes', nodes, ...where, '--rdzv-conf', patience, ...more, script, ...args], { env });
 }
 
 /** Resolves with the values in line number `count` of the lines that start with WORKS. */
@@ -179,6 +181,74 @@ describe('static', () => {
         /^ringrun: root cause: rank \d .*Error: no such setting/,
       );
     }
+  });
+});
+
+describe('static, without restarts', () => {
+  const nodeNames = (rank: number) => String.raw`node ${rank} \(${hostname()}, pid \d+\)`;
+
+  /** Two launchers whose workers run, and the pids of the workers. */
+  async function pair(programs: readonly (readonly string[])[] = [[worker()], [worker()]]) {
+    const port = await freePort();
+    const nodes = programs.map(([script, ...args], nodeRank) =>
+      agent({ port, nodes: '2', nodeRank, script, args }),
+    );
+    const ranks = await Promise.all(nodes.map((node) => works(node, 1)));
+    return { nodes, pids: ranks.map(({ pid }) => pid) };
+  }
+
+  test.each([
+    [
+      'node 1 is killed',
+      1,
+      'SIGKILL',
+      'died: no heartbeat for 2 s, its launcher stopped renewing the lease$',
+    ],
+    [
+      'node 0 is killed',
+      0,
+      'SIGKILL',
+      'which serves the store, has not answered for 2 s: its launcher has ended',
+    ],
+    [
+      'node 0 is stopped',
+      0,
+      'SIGSTOP',
+      'which serves the store, has not answered for 2 s: its launcher has ended',
+    ],
+  ] as const)(
+    'if the launcher of %s, the other ends with its lease and names it',
+    async (_, lost, signal, why) => {
+      const { nodes, pids } = await pair();
+      process.kill(nodes[lost].pid, signal);
+      // The join timeout is 10 minutes.
+      const { code, stderr } = await nodes[1 - lost].ended;
+      expect(code).toBe(1);
+      const lastLine = stderr.trimEnd().split('\n').at(-1);
+      expect(lastLine).toMatch(new RegExp(`root cause: ${nodeNames(lost)},? ${why}`));
+      expect(stderr).not.toMatch(/round 2|waiting for/);
+      await untilGone(pids, 5000);
+    },
+  );
+
+  test.each([
+    ['script', undefined],
+    ['program', ['--no-node', 'sh', '-c', 'echo WORKS $RANK 2 0 $$ 1; sleep 1000']],
+  ])('a %s whose launcher is stopped ends with the lease and reports why', async (_, program) => {
+    const { nodes, pids } = await pair([[worker()], program ?? [worker()]]);
+    process.kill(nodes[1].pid, 'SIGSTOP');
+    await untilGone([pids[1]], 20_000);
+    await sees(
+      nodes[1],
+      new RegExp(
+        String.raw`ringrun: rank 1 \(pid ${pids[1]}\) ends because its launcher \(pid ${nodes[1].pid}\) has not renewed the lease of this node in time`,
+      ),
+    );
+    const first = await nodes[0].ended;
+    expect(first.stderr).toMatch(new RegExp(`root cause: ${nodeNames(1)} died`));
+    process.kill(nodes[1].pid, 'SIGCONT');
+    const second = await nodes[1].ended;
+    expect([first.code, second.code]).toEqual([1, 1]);
   });
 });
 

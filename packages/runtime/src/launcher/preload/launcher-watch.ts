@@ -1,8 +1,9 @@
-// A thread that kills the worker's process group when the launcher has ended.
+// A thread that kills the worker's process group when the launcher has ended or no longer renews the lease of its node.
 import { rm, write } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { workerData } from 'node:worker_threads';
+import { LeaseMessages, monotonicMs } from './launcher-pipe.ts';
 
 export interface LauncherWatch {
   descriptor: number;
@@ -16,21 +17,60 @@ const { descriptor, launcherPid, rank, errorFile } = workerData as LauncherWatch
 
 const mostMsForLastWords = 200;
 
+const messages = new LeaseMessages();
+let timer: NodeJS.Timeout | undefined;
+
 new Socket({ fd: descriptor, readable: true, writable: false })
+  .setEncoding('latin1')
   // After an error, such as a connection reset, `close` follows too.
   .on('error', () => undefined)
-  .on('close', endWithEverything)
-  .resume();
+  .on('close', endWithLauncher)
+  .on('data', (chunk: string) => {
+    const end = messages.lastEnd(chunk);
+    if (end === undefined) return;
+    clearTimeout(timer);
+    timer = setTimeout(endWithLease, Math.max(0, end - monotonicMs()));
+  });
 
-function endWithEverything(): void {
+function endWithLauncher(): void {
   // The reader of stderr may have ended with the launcher, or be blocked.
   setTimeout(killGroup, mostMsForLastWords);
-  if (errorFile === undefined) reportReason();
-  else rm(dirname(errorFile), { recursive: true, force: true }, reportReason);
+  const why = `its launcher (pid ${launcherPid}) has ended`;
+  if (errorFile === undefined) report(why);
+  else
+    rm(dirname(errorFile), { recursive: true, force: true }, () => {
+      report(why);
+    });
 }
 
-function reportReason(): void {
-  const why = `its launcher (pid ${launcherPid}) has ended`;
+/** Between here and the check, messages are read that arrived while this process was stopped. */
+function endWithLease(): void {
+  const expired = timer;
+  setImmediate(() => {
+    if (timer !== expired) return;
+    setTimeout(killGroup, mostMsForLastWords);
+    const why =
+      `its launcher (pid ${launcherPid}) has not renewed the lease of this node in time: ` +
+      'the launcher is stopped or overloaded, and the other nodes go on without this one';
+    void record(why).finally(() => {
+      report(why);
+    });
+  });
+}
+
+/** Loads what it needs only now: the thread starts with every worker. */
+async function record(why: string): Promise<void> {
+  const [{ RingrunError }, { recordError }] = await Promise.all([
+    import('@ringrun/core'),
+    import('../../errors/error-record.ts'),
+  ]);
+  const error = new RingrunError('ERR_LEASE_EXPIRED', why);
+  // Where it was created says nothing.
+  error.stack = `${error.name}: ${why}`;
+  recordError(error);
+}
+
+function report(why: string): void {
   write(2, `ringrun: rank ${rank} (pid ${process.pid}) ends because ${why}\n`, killGroup);
 }
 

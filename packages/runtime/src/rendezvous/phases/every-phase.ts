@@ -1,5 +1,5 @@
 /** Steps that any node may take, in every phase. */
-import { leaseLength } from '../node-state.ts';
+import { describeDeath } from '../lost-nodes.ts';
 import type { NodeState } from '../node-state.ts';
 import { changed, nameOf, namesOf } from '../rendezvous-state.ts';
 import type { Change, NodeCard, Participant, RendezvousState } from '../rendezvous-state.ts';
@@ -26,7 +26,7 @@ export function removeDeadNodes(
   const dead = state.participants.filter((other) => !other.gone && isSilent(other.card));
   if (waiting.length + dead.length === 0) return undefined;
   const cards = [...waiting, ...dead.map((other) => other.card)];
-  const what = `${namesOf(cards)} died: no heartbeat for ${leaseLength(timing) / 1000} s`;
+  const what = `${namesOf(cards)} ${describeDeath(timing)}`;
   const waitList = state.waitList.filter((other) => !isSilent(other));
   const change =
     state.phase === 'joining' || state.phase === 'closed'

@@ -1,26 +1,35 @@
+import type { NodeState, Timing } from '../node-state.ts';
 import { admit, newParticipant } from '../participants.ts';
 import { decideRestart } from '../restart-policy.ts';
 import type { Change, EndReason, RendezvousState, RootCause, Verdict } from '../rendezvous-state.ts';
 import { nameOf } from '../rendezvous-state.ts';
+import { canReplaceNodes, describeDeath, lossOfNode } from '../lost-nodes.ts';
 import { write } from '../step.ts';
 import type { Clock, Step } from '../step.ts';
 
 /** A round ends when all workers of all its nodes have ended. The first node that sees it decides what follows. */
-export function decideNextRound(state: RendezvousState, clock: Clock): Step | undefined {
+export function decideNextRound(
+  state: RendezvousState,
+  { timing }: NodeState,
+  clock: Clock,
+): Step | undefined {
   if (state.phase !== 'ending' || state.participants.some(({ report, gone }) => !report && !gone))
     return undefined;
   const { terms, because, rootCause } = state;
+  const irreplaceable = canReplaceNodes(terms) ? undefined : describeGone(state, timing);
   const decision = decideRestart(
-    { nodesChanged: nodesChanged(state), startUpFailure: rootCause?.startUpFingerprint },
+    { nodesChanged: nodesChanged(state), startUpFailure: rootCause?.startUpFingerprint, irreplaceable },
     { ...state, maxRestarts: terms.maxRestarts },
   );
   if (decision.kind === 'fail') {
-    const verdict: Verdict = { kind: 'failed', reason: decision.reason, rootCause };
+    const isKnown = rootCause?.isConsequence === false || irreplaceable === undefined;
+    const cause = isKnown ? rootCause : lossOfNode(irreplaceable);
+    const verdict: Verdict = { kind: 'failed', reason: decision.reason, rootCause: cause };
     return write(state, { phase: 'closed', verdict }, clock, `the job failed: ${decision.reason}`);
   }
   const { restartsUsed, lastStartUpFailure } = decision.budget;
   const change = { ...nextRound(state), restartsUsed, lastStartUpFailure };
-  const what = `round ${state.round} ended: ${describeGone(state) ?? describeEnd(because, rootCause)}; ${decision.reason}`;
+  const what = `round ${state.round} ended: ${describeGone(state, timing) ?? describeEnd(because, rootCause)}; ${decision.reason}`;
   return write(state, change, clock, what);
 }
 
@@ -50,10 +59,10 @@ function nextRound(state: RendezvousState): Change {
 }
 
 /** If nodes left or died, they are the reason; failures of other workers follow from it. */
-function describeGone({ participants }: RendezvousState): string | undefined {
+function describeGone({ participants }: RendezvousState, timing: Timing): string | undefined {
   const gone = participants
     .filter((other) => other.gone)
-    .map((other) => `${nameOf(other.card)} ${other.gone!}`);
+    .map((other) => `${nameOf(other.card)} ${other.gone === 'died' ? describeDeath(timing) : 'left'}`);
   return gone.length === 0 ? undefined : gone.join(', ');
 }
 
