@@ -13,6 +13,7 @@ import type { LaunchedWorkers, WorkerLauncher } from './worker-launcher.ts';
 import { LaunchError } from './launch-error.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { findFreePort } from './ports.ts';
+import { readBackoff } from './read-backoff.ts';
 import { rootCauseOf } from './root-cause.ts';
 import type { EndingSignals } from './signals.ts';
 import { exitCodeOf } from './signal-words.ts';
@@ -70,7 +71,13 @@ async function runNode(
     store,
     card: await cardOf(options, launcher, store),
     terms: termsOf(options),
-    timing: { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs },
+    timing: {
+      keepAliveIntervalMs,
+      keepAliveMaxAttempts,
+      joinTimeoutMs,
+      lastCallMs,
+      backoff: readBackoff(process.env),
+    },
     runId: options.runId ?? randomUUID(),
     workers: { findFreePort, start },
     lookEveryMs: options.monitorIntervalMs,

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { RingrunError } from '@ringrun/collectives';
+import { readBackoff } from './read-backoff.ts';
+import type { RestartBackoff } from '../rendezvous/restart-backoff.ts';
 import { decideRestart } from '../rendezvous/restart-policy.ts';
 import type { RestartBudget } from '../rendezvous/restart-policy.ts';
 import type { Round } from '../rendezvous/round.ts';
@@ -64,16 +67,20 @@ async function launchSingleNode(
   // Loopback only: no other host may connect.
   const store = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   const over = new AbortController();
+  const signalled = new AbortController();
   const runId = options.runId ?? randomUUID();
   let budget: RestartBudget = {
     maxRestarts: options.maxRestarts,
     restartsUsed: 0,
     lastStartUpFailure: undefined,
+    quickFailures: 0,
   };
+  const backoff = readBackoff(process.env);
   let workers: LaunchedWorkers | undefined;
   let endSignal: NodeJS.Signals | undefined;
   const listen = (signal: NodeJS.Signals): void => {
     endSignal ??= signal;
+    signalled.abort();
     workers?.onSignal(signal);
   };
   signals.listen(listen, over.signal);
@@ -83,9 +90,11 @@ async function launchSingleNode(
       // The signal arrived between two rounds, or before the first.
       if (endSignal) return exitCodeOf(endSignal);
       workers = launcher.start(round);
-      const next = reportRound(await workers.ended, budget);
+      const next = reportRound(await workers.ended, budget, backoff);
       if ('exitCode' in next) return next.exitCode;
       budget = next.budget;
+      workers = undefined;
+      await delay(next.delayMs, undefined, { signal: signalled.signal }).catch(() => undefined);
     }
   } finally {
     over.abort();
@@ -97,15 +106,20 @@ async function launchSingleNode(
 function reportRound(
   { outcome, run }: Awaited<LaunchedWorkers['ended']>,
   budget: RestartBudget,
-): { exitCode: number } | { budget: RestartBudget } {
+  backoff: RestartBackoff,
+): { exitCode: number } | { budget: RestartBudget; delayMs: number } {
   if (outcome.endedBy) {
     process.stderr.write(`ringrun: ${describeForcedEnd(outcome)}${describePreemption(run)}\n`);
     return { exitCode: exitCodeOf(outcome.endedBy) };
   }
   const rootCause = rootCauseOf(run);
   if (!rootCause) return { exitCode: 0 };
-  const end = { nodesChanged: false, startUpFailure: rootCause.startUpFingerprint };
-  const next = decideRestart(end, budget);
+  const end = {
+    nodesChanged: false,
+    startUpFailure: rootCause.startUpFingerprint,
+    failedSoon: Date.now() - run.startedAt < backoff.healthyMs,
+  };
+  const next = decideRestart(end, budget, backoff);
   if (next.kind === 'restart') {
     process.stderr.write(`${rootCause.text}ringrun: restarting the workers: ${next.reason}\n`);
     return next;

@@ -1,4 +1,5 @@
 import type { Lease } from './lease.ts';
+import type { RestartBackoff } from './restart-backoff.ts';
 import type { JobTerms, NodeCard, RendezvousState, RootCause, WorkersEnd } from './rendezvous-state.ts';
 
 /** Timeouts of --rdzv-conf, in milliseconds. */
@@ -10,6 +11,8 @@ export interface Timing {
   readonly keepAliveIntervalMs: number;
   /** Heartbeats that a node may miss; the time of all of them is the length of a lease. */
   readonly keepAliveMaxAttempts: number;
+  /** From the environment. */
+  readonly backoff: RestartBackoff;
 }
 
 /** The workers of one node in round `round`. */
@@ -56,6 +59,8 @@ export interface NodeState {
   readonly silent: ReadonlySet<string>;
   /** When this node started to wait for a rank. */
   readonly joiningSince: number;
+  /** When it first read that the ranks of the last round are assigned. */
+  readonly runningSince: number;
   /** When it first read this incarnation of the state. */
   readonly incarnationSince: number;
   /** When it first read that enough nodes have joined this round. */
@@ -84,6 +89,7 @@ export function newNodeState(
     lease: { renewedAt: now, lengthMs: leaseLength(given.timing) },
     silent: new Set(),
     joiningSince: now,
+    runningSince: now,
     incarnationSince: now,
     enoughSince: undefined,
     before: undefined,
@@ -103,10 +109,12 @@ export function onState(
   const isJoining = state.phase === 'joining';
   const wasJoining = !isNew && last.phase === 'joining' && last.round === state.round;
   const enough = isJoining && state.participants.length >= state.terms.min;
+  const hasBegun = state.phase === 'running' && (isNew || last.phase !== 'running');
   const hasEnded = last?.phase === 'running' && state.phase !== 'running';
   return {
     ...nodeState,
     incarnationSince: isNew ? now : nodeState.incarnationSince,
+    runningSince: hasBegun ? now : nodeState.runningSince,
     joiningSince: hasEnded ? now : nodeState.joiningSince,
     enoughSince: enough ? ((wasJoining ? nodeState.enoughSince : undefined) ?? now) : undefined,
     hasJoined: nodeState.hasJoined || holds(state, nodeState.card.id),

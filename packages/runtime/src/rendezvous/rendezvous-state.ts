@@ -37,6 +37,9 @@ export interface RendezvousState {
   readonly restartsUsed: number;
   /** Fingerprint of the last round's failure, if it failed during start-up: see restart-policy.ts. */
   readonly lastStartUpFailure: string | undefined;
+  /** Number of rounds in a row that failed soon after their start, and the delay of the next: see restart-backoff.ts. */
+  readonly quickFailures: number;
+  readonly delayMs: number;
   readonly verdict: Verdict | undefined;
   /** Refused nodes, each until it has read the reason. */
   readonly refused: readonly Refusal[];

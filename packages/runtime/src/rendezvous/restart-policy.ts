@@ -1,3 +1,6 @@
+import { delayBeforeRestart } from './restart-backoff.ts';
+import type { RestartBackoff } from './restart-backoff.ts';
+
 /** The restarts that a job has used and may use. */
 export interface RestartBudget {
   /** --max-restarts: for the whole job, on all nodes together. */
@@ -5,6 +8,8 @@ export interface RestartBudget {
   readonly restartsUsed: number;
   /** Fingerprint of the last round's failure, if it failed during start-up. */
   readonly lastStartUpFailure: string | undefined;
+  /** Number of rounds in a row that failed before they were healthy. */
+  readonly quickFailures: number;
 }
 
 /** Why a round ended. */
@@ -15,11 +20,19 @@ export interface RoundOutcome {
   readonly startUpFailure: string | undefined;
   /** Which nodes died or left, if no node may take their place: such as `node 1 (host1, pid 17) died: …`. */
   readonly irreplaceable?: string | undefined;
+  /** Whether the round failed before it was healthy; also after the death of a node. */
+  readonly failedSoon: boolean;
 }
 
 /** `reason` completes "the job failed: …" or "restarting the workers: …". */
 export type RestartDecision =
-  | { readonly kind: 'restart'; readonly budget: RestartBudget; readonly reason: string }
+  | {
+      readonly kind: 'restart';
+      readonly budget: RestartBudget;
+      /** Milliseconds to wait before the workers are started. */
+      readonly delayMs: number;
+      readonly reason: string;
+    }
   | { readonly kind: 'fail'; readonly reason: string };
 
 /**
@@ -31,15 +44,20 @@ export type RestartDecision =
  * it.
  */
 export function decideRestart(
-  { nodesChanged, startUpFailure, irreplaceable }: RoundOutcome,
+  { nodesChanged, startUpFailure, irreplaceable, failedSoon }: RoundOutcome,
   budget: RestartBudget,
+  backoff: RestartBackoff,
 ): RestartDecision {
   const { maxRestarts, restartsUsed, lastStartUpFailure } = budget;
+  const quickFailures = failedSoon ? budget.quickFailures + 1 : 0;
+  const delayMs = delayBeforeRestart(quickFailures, backoff);
+  const delay = delayMs > 0 ? describeDelay(quickFailures, delayMs, backoff) : '';
   if (irreplaceable !== undefined) {
     return { kind: 'fail', reason: `${irreplaceable}; ${describeSpent(maxRestarts)}` };
   }
   if (nodesChanged) {
-    return { kind: 'restart', budget, reason: 'the nodes changed, which uses no restart' };
+    const reason = `the nodes changed, which uses no restart${delay}`;
+    return { kind: 'restart', budget: { ...budget, quickFailures }, delayMs, reason };
   }
   if (startUpFailure !== undefined && startUpFailure === lastStartUpFailure) {
     return {
@@ -50,11 +68,21 @@ export function decideRestart(
   if (restartsUsed >= maxRestarts) return { kind: 'fail', reason: describeSpent(maxRestarts) };
   return {
     kind: 'restart',
-    budget: { maxRestarts, restartsUsed: restartsUsed + 1, lastStartUpFailure: startUpFailure },
-    reason: `restart ${restartsUsed + 1} of ${maxRestarts}`,
+    budget: {
+      maxRestarts,
+      restartsUsed: restartsUsed + 1,
+      lastStartUpFailure: startUpFailure,
+      quickFailures,
+    },
+    delayMs,
+    reason: `restart ${restartsUsed + 1} of ${maxRestarts}${delay}`,
   };
 }
 
 function describeSpent(maxRestarts: number): string {
   return maxRestarts === 0 ? '--max-restarts is 0' : `all ${maxRestarts} restarts are used`;
+}
+
+function describeDelay(quickFailures: number, delayMs: number, { healthyMs }: RestartBackoff): string {
+  return ` in ${delayMs / 1000} s, because ${quickFailures} starts in a row failed within ${healthyMs / 1000} s`;
 }

@@ -15,12 +15,14 @@ const failing = (failures: number) =>
 const attemptsIn = (stdout: string) => stdout.match(/^ATTEMPT \d \d 1$/gm);
 
 test('restarts all workers up to --max-restarts times, each time with a new count', async () => {
-  const { code, stdout, stderr } = await launch(['--nproc', '2', '--max-restarts', '2', failing(2)]).ended;
+  const env = { RINGRUN_RESTART_BACKOFF: '0.2' };
+  const { code, stdout, stderr } = await launch(['--nproc', '2', '--max-restarts', '2', failing(2)], { env })
+    .ended;
   expect(code).toBe(0);
   expect(attemptsIn(stdout)).toEqual(['ATTEMPT 0 2 1', 'ATTEMPT 1 2 1', 'ATTEMPT 2 2 1']);
   expect(stdout).toContain('ATTEMPT 2 2 0');
   expect(stderr).toMatch(
-    /root cause: rank 1 .*failure 0\n.*restarting the workers: restart 1 of 2\n[^]*root cause: rank 1 .*failure 1\n.*restarting the workers: restart 2 of 2/,
+    /root cause: rank 1 .*failure 0\n.*restarting the workers: restart 1 of 2\n[^]*root cause: rank 1 .*failure 1\n.*restarting the workers: restart 2 of 2 in 0\.2 s, because 2 starts in a row failed within 60 s\n/,
   );
 });
 

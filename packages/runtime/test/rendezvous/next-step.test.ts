@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nextStep } from '../../src/rendezvous/next-step.ts';
 import { newNodeState, onState } from '../../src/rendezvous/node-state.ts';
 import type { NodeState } from '../../src/rendezvous/node-state.ts';
+import { defaultRestartBackoff } from '../../src/rendezvous/restart-backoff.ts';
 import type { JobTerms, NodeCard, RendezvousState } from '../../src/rendezvous/rendezvous-state.ts';
 
 const timing = {
@@ -9,6 +10,7 @@ const timing = {
   lastCallMs: 30_000,
   keepAliveIntervalMs: 5000,
   keepAliveMaxAttempts: 3,
+  backoff: defaultRestartBackoff,
 };
 
 const elastic: JobTerms = { id: 'none', backend: 'c10d', min: 2, max: 4, maxRestarts: 0 };
@@ -72,6 +74,14 @@ describe('gathering', () => {
     const state = gathered(nodes);
     const { participants } = written(nextStep(state, onState(nodes[0], undefined, state, 0), at(0)));
     expect(participants.map((other) => other.card.host)).toEqual(['w-1', 'w-2', 'w-9', 'w-10']);
+  });
+
+  test('waits before a delayed restart, counted from the end of the last round', () => {
+    const state = { ...gathered([a, b]), sameNodes: true, delayMs: 4000, quickFailures: 4 };
+    const b1 = { ...onState(b, undefined, state, 1000), joiningSince: 1000 };
+    const reason = 'the restart in 1 s, after 4 starts in a row that failed soon';
+    expect(nextStep(state, b1, at(4500))).toEqual({ kind: 'wait', reason });
+    expect(written(nextStep(state, b1, at(5000)))).toMatchObject({ phase: 'running' });
   });
 
   test('accepts at most max nodes', () => {

@@ -44,6 +44,8 @@ const finished: RendezvousState = {
   roundsBegun: 1,
   restartsUsed: 0,
   lastStartUpFailure: undefined,
+  quickFailures: 0,
+  delayMs: 0,
   verdict: { kind: 'finished' },
   refused: [],
   events: [],

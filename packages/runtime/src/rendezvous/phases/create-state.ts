@@ -27,6 +27,8 @@ export function createState({ card, terms, before, freshName, runId }: NodeState
       roundsBegun: 0,
       restartsUsed: before?.restartsUsed ?? 0,
       lastStartUpFailure: before?.lastStartUpFailure,
+      quickFailures: before?.quickFailures ?? 0,
+      delayMs: 0,
       verdict: undefined,
       refused: [],
       events: [

@@ -10,7 +10,7 @@ import type { Clock, Step } from '../step.ts';
 /** A round ends when all workers of all its nodes have ended. The first node that sees it decides what follows. */
 export function decideNextRound(
   state: RendezvousState,
-  { timing }: NodeState,
+  { timing, joiningSince, runningSince }: NodeState,
   clock: Clock,
 ): Step | undefined {
   if (state.phase !== 'ending' || state.participants.some(({ report, gone }) => !report && !gone))
@@ -18,8 +18,14 @@ export function decideNextRound(
   const { terms, because, rootCause } = state;
   const irreplaceable = canReplaceNodes(terms) ? undefined : describeGone(state, timing);
   const decision = decideRestart(
-    { nodesChanged: nodesChanged(state), startUpFailure: rootCause?.startUpFingerprint, irreplaceable },
+    {
+      nodesChanged: nodesChanged(state),
+      startUpFailure: rootCause?.startUpFingerprint,
+      irreplaceable,
+      failedSoon: hasFailed(state) && joiningSince - runningSince < timing.backoff.healthyMs,
+    },
     { ...state, maxRestarts: terms.maxRestarts },
+    timing.backoff,
   );
   if (decision.kind === 'fail') {
     const isKnown = rootCause?.isConsequence === false || irreplaceable === undefined;
@@ -27,14 +33,20 @@ export function decideNextRound(
     const verdict: Verdict = { kind: 'failed', reason: decision.reason, rootCause: cause };
     return write(state, { phase: 'closed', verdict }, clock, `the job failed: ${decision.reason}`);
   }
-  const { restartsUsed, lastStartUpFailure } = decision.budget;
-  const change = { ...nextRound(state), restartsUsed, lastStartUpFailure };
+  const { restartsUsed, lastStartUpFailure, quickFailures } = decision.budget;
+  const { delayMs } = decision;
+  const change = { ...nextRound(state), restartsUsed, lastStartUpFailure, quickFailures, delayMs };
   const what = `round ${state.round} ended: ${describeGone(state, timing) ?? describeEnd(because, rootCause)}; ${decision.reason}`;
   return write(state, change, clock, what);
 }
 
 function nodesChanged({ participants, because }: RendezvousState): boolean {
   return participants.some(({ gone }) => gone !== undefined) || because?.kind !== 'failed';
+}
+
+/** Whether workers failed or a node died: the workers did not end because a node joined or left. */
+function hasFailed({ participants, because }: RendezvousState): boolean {
+  return because?.kind === 'failed' || participants.some(({ gone }) => gone === 'died');
 }
 
 function nextRound(state: RendezvousState): Change {

@@ -19,6 +19,8 @@ export function waitForPeers(state: RendezvousState, nodeState: NodeState, clock
   }
   const missing = state.terms.min - state.participants.length;
   if (missing <= 0) {
+    const delayLeftMs = joiningSince + state.delayMs - clock.now;
+    if (delayLeftMs > 0) return { kind: 'wait', reason: describeDelay(state, delayLeftMs) };
     const leftMs = lastCallLeft(state, nodeState, clock.now);
     return leftMs > 0 ? { kind: 'wait', reason: describeLastCall(state, leftMs) } : assignRanks(state, clock);
   }
@@ -59,6 +61,10 @@ function assignRanks(state: RendezvousState, clock: Clock): Step {
 
 function describeLastCall({ participants, terms }: RendezvousState, leftMs: number): string {
   return `more nodes: ${participants.length} of ${describeRange(terms)} have joined, and the last call ends in ${Math.ceil(leftMs / 1000)} s`;
+}
+
+function describeDelay({ quickFailures }: RendezvousState, leftMs: number): string {
+  return `the restart in ${Math.ceil(leftMs / 1000)} s, after ${quickFailures} starts in a row that failed soon`;
 }
 
 function describeMissing({ terms, participants }: RendezvousState, missing: number): string {

@@ -1,5 +1,6 @@
 import { nextStep } from '../../../src/rendezvous/next-step.ts';
 import { leaseLength } from '../../../src/rendezvous/node-state.ts';
+import { defaultRestartBackoff } from '../../../src/rendezvous/restart-backoff.ts';
 import type { JobTerms, RootCause } from '../../../src/rendezvous/rendezvous-state.ts';
 import { SimulatedNode } from './node.ts';
 import { World } from './world.ts';
@@ -13,6 +14,7 @@ const timing = {
   lastCallMs: 10_000,
   keepAliveIntervalMs: 5000,
   keepAliveMaxAttempts: 3,
+  backoff: defaultRestartBackoff,
 };
 
 export interface Outcome {
