@@ -86,11 +86,20 @@ test('ranks that call newGroup with different ranks all get an error, and can co
   expect(found.map(({ sum }) => sum)).toEqual([3, 1, 2, 3]);
 });
 
+test('newGroup on three ranks and a barrier on the fourth fail at once, and show both sides', async () => {
+  const found = await ranks('disorder');
+  for (const { error } of found) {
+    expect(error).toMatch(
+      /^CollectiveMismatchError: the ranks called different operations\. .*: newGroup #1; rank 3 \(.*\): barrier #1\./,
+    );
+  }
+});
+
 test('a rank that never calls newGroup is named at the timeout', async () => {
   const found = await ranks('absence');
   for (const { error } of found.slice(0, 3)) {
     expect(error).toMatch(
-      /^StoreTimeoutError: Rank \d of 4 waited .* in call 1 of newGroup for rank 3 to join/,
+      /^CollectiveTimeoutError: newGroup #1 did not complete within 700 ms .* Missing: rank 3 \(/,
     );
   }
 });

@@ -246,6 +246,8 @@ export interface NativeProcessGroup {
   /** `monitored`: named monitoredBarrier in reports and errors. */
   barrier(monitored: boolean, timeoutMs: number): Promise<void>;
   barrierSync(monitored: boolean, timeoutMs: number): void;
+  /** A barrier named newGroup: settles when every rank is about to form a further group. */
+  newGroup(timeoutMs: number): Promise<void>;
   /**
    * Sends a message to rank `to`, independent of the order of collectives; settles when the tensor may be reused.
    * Messages of one sender with the same tag are received in the order of the calls.

@@ -25,6 +25,7 @@ const char* nameOf(Op op) {
     case Op::CopyToDevice: return "copyFromHost";
     case Op::CopyToHost: return "copyToHost";
     case Op::AllReduceCoalesced: return "allReduceCoalesced";
+    case Op::NewGroup: return "newGroup";
   }
   return "unknown operation";
 }
@@ -142,6 +143,7 @@ bool needsEveryRank(Op op) {
     case Op::ReduceScatter:
     case Op::AllGather:
     case Op::AllToAll:
+    case Op::NewGroup:
     case Op::Allocate: return true;
     default: return false;
   }

@@ -30,6 +30,7 @@ enum class Op : std::uint8_t {
   CopyToDevice = 16,
   CopyToHost = 17,
   AllReduceCoalesced = 18,
+  NewGroup = 19,
 };
 enum class ReduceOp : std::uint8_t {
   None = 0,

@@ -152,6 +152,7 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::exchangeOf>>("exchangeSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::barrierOf>>("barrier"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::barrierOf>>("barrierSync"),
+                         InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::newGroupOf>>("newGroup"),
                          InstanceMethod<&ProcessGroup::send>("send"),
                          InstanceMethod<&ProcessGroup::sendSync>("sendSync"),
                          InstanceMethod<&ProcessGroup::receive>("receive"),
@@ -421,6 +422,12 @@ Napi::Value ProcessGroup::synchronizeStreams(const Napi::CallbackInfo& info, Syn
 ProcessGroup::Work ProcessGroup::barrierOf(const Napi::CallbackInfo& info) {
   const Op op = info[0].ToBoolean() ? Op::MonitoredBarrier : Op::Barrier;
   return workOf(group_.issue(op, ReduceOp::None, DType::None, 0, 0), info[1].As<Napi::Number>(),
+                [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
+}
+
+// (timeoutMs): a barrier of the group from which another one is formed.
+ProcessGroup::Work ProcessGroup::newGroupOf(const Napi::CallbackInfo& info) {
+  return workOf(group_.issue(Op::NewGroup, ReduceOp::None, DType::None, 0, 0), info[0].As<Napi::Number>(),
                 [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
 }
 

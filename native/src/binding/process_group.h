@@ -60,6 +60,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Work broadcastOf(const Napi::CallbackInfo& info);
   Work exchangeOf(const Napi::CallbackInfo& info);
   Work barrierOf(const Napi::CallbackInfo& info);
+  Work newGroupOf(const Napi::CallbackInfo& info);
 
   // The asynchronous and synchronous forms of each operation.
   template <Issue issue>

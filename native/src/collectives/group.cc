@@ -1,9 +1,12 @@
 #include "collectives/group.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/wait.h"
 #include "collectives/create.h"
+#include "transport/connect/dial.h"
 #include "transport/shm/shared_memory.h"
 
 namespace ringrun {
@@ -113,17 +116,60 @@ void Group::runPointToPoint() {
 
 std::optional<OperationFailure> Group::destroy(const Fingerprint& fingerprint, double timeoutMs) {
   std::optional<OperationFailure> failure;
-  while (isExchangingMessages()) pollSockets(nullptr, 0, kDrainInterval);
   if (collectives_ && !failure_) {
-    failure = run(fingerprint, timeoutMs, [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
+    failure = run(fingerprint, timeoutMs, [this](Collectives& collectives, const Call& call) {
+      collectives.barrier(call);
+      settleMessages(collectives, call);
+    });
     if (!failure) connections_->mesh().leave();
   }
+  while (isExchangingMessages()) pollSockets(nullptr, 0, kDrainInterval);
   close();
   if (!failure_) {
     const Failure closed(FailureCode::Closed, {}, "the group was destroyed");
     failure_ = OperationFailure{closed, fingerprint, timeoutMs};
   }
   return failure;
+}
+
+// After a barrier: no rank posts messages any more. All ranks publish how many messages they have sent to each rank.
+// When a rank has seen that many, its receives without a message stay without one. After all ranks have got there, so
+// do sends without a receive.
+void Group::settleMessages(Collectives& collectives, const Call& call) {
+  const auto combine = [&](std::vector<std::uint64_t>& values) {
+    Call part = call;
+    part.fingerprint.reduceOp = ReduceOp::Bor;  // on CPUs also in a group of the backend nccl
+    part.fingerprint.dtype = DType::UInt64;
+    part.fingerprint.count = values.size();
+    collectives.allReduce(part, values.data());
+  };
+  const auto drainUntil = [&](auto isDone) {
+    while (!isDone()) {
+      if (failure_) throw Failure(failure_->failure);
+      throwIfTimedOutOrCancelled(call, rank_, "messages that were sent before destroy have not arrived");
+      pollSockets(nullptr, 0, kDrainInterval);
+    }
+  };
+  std::vector<std::uint64_t> pending{isExchangingMessages() ? std::uint64_t{1} : 0};
+  combine(pending);
+  if (pending.front() == 0) return;
+
+  drainUntil([&] { return !pointToPoint_->hasUnseenPosts(); });
+  const auto size = static_cast<std::size_t>(size_);
+  const auto own = static_cast<std::size_t>(rank_);
+  const std::vector<std::uint64_t> sentTo = pointToPoint_->sentToEach();
+  std::vector<std::uint64_t> sent(size * size);
+  std::copy(sentTo.begin(), sentTo.end(), sent.begin() + static_cast<std::ptrdiff_t>(own * size));
+  combine(sent);
+  std::vector<std::uint64_t> sentFrom(size);
+  for (std::size_t rank = 0; rank < size; ++rank) sentFrom[rank] = sent[rank * size + own];
+
+  drainUntil([&] { return !isExchangingMessages() || pointToPoint_->hasReceived(sentFrom); });
+  pointToPoint_->endReceives(Failure(FailureCode::Closed, {}, "no rank sent this message before all ranks destroyed the group"));
+  combine(pending);
+  pointToPoint_->endSends(Failure(FailureCode::Closed, {}, "it was not received before all ranks destroyed the group"));
+  pointToPoint_->notify();
+  combine(pending);  // a rank that leaves before would look like a dead one
 }
 
 void Group::close() {

@@ -85,7 +85,8 @@ class Group {
 
   bool isExchangingMessages() const { return pointToPoint_ && pointToPoint_->isBusy(); }
 
-  // Waits for pending messages and for all ranks to call it, then sends LEAVE and closes everything. Also
+  // Waits for all ranks to call it and for pending messages, then sends LEAVE and closes everything. Fails the receives
+  // for which no rank has sent a message, and the sends that no rank receives. Also
   // closes if that fails. Closes without waiting if the group was never connected or had failed before, which
   // is no failure of this call.
   std::optional<OperationFailure> destroy(const Fingerprint& fingerprint, double timeoutMs);
@@ -94,6 +95,7 @@ class Group {
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
  private:
+  void settleMessages(Collectives& collectives, const Call& call);
   Acceptor takeListeners(const Topology& topology);
   void fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);
   void failToConnect(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);

@@ -72,10 +72,11 @@ Failure Watchdog::timeoutOf(const Call& call) const {
   for (int peer = 0; peer < connections_.size(); ++peer) {
     if (peer == connections_.rank()) continue;
     const auto status = mesh.lastStatusOf(peer);
-    others.push_back({peer, status});
-    if (!status || status->sequence != call.fingerprint.sequence) silent.push_back({peer, status});
+    const InvolvedRank involved{peer, mesh.lastSeenIn(peer)};
+    others.push_back(involved);
+    if (!status || status->sequence != call.fingerprint.sequence) silent.push_back(involved);
   }
-  return Failure(FailureCode::Timeout, silent.empty() ? std::move(others) : std::move(silent),
+  return Failure(FailureCode::Timeout, silent.empty() ? std::move(others) : mesh.missingBehind(silent),
                  "all ranks started it, but NCCL did not complete it on this GPU");
 }
 

@@ -48,7 +48,9 @@ PointToPoint::PointToPoint(Connections& connections, const std::atomic<bool>& ca
       cancelled_(cancelled),
       reports_(reports),
       rank_(connections.rank()),
-      spins_(connections.size() <= usableCpus() ? kSpins : 0) {}
+      spins_(connections.size() <= usableCpus() ? kSpins : 0),
+      sentTo_(static_cast<std::size_t>(connections.size())),
+      announcedFrom_(static_cast<std::size_t>(connections.size())) {}
 
 bool PointToPoint::post(Message message) {
   const std::lock_guard lock(mutex_);
@@ -79,6 +81,7 @@ void PointToPoint::acceptPosted() {
   {
     const std::lock_guard lock(mutex_);
     messages.swap(posted_);
+    isAccepting_ = !messages.empty();
   }
   for (auto& message : messages) {
     const double timeoutMs = message.timeoutMs;
@@ -91,6 +94,7 @@ void PointToPoint::acceptPosted() {
       beginReceive(std::move(posted));
     }
   }
+  isAccepting_ = false;
 }
 
 // Under the lock, so that a message posted concurrently is either seen here or restarts run().
@@ -98,12 +102,14 @@ bool PointToPoint::stopWhenDone() {
   if (hasPending()) return false;
   const std::lock_guard lock(mutex_);
   if (!posted_.empty()) return false;
+  connections_.mesh().sendMessageWait(std::nullopt);
   busy_.store(false, std::memory_order_release);
   return true;
 }
 
 void PointToPoint::beginSend(Posted posted) {
   const std::uint64_t id = ++sent_;
+  ++sentTo_[posted.message.peer()];
   Posted& send = sends_.emplace(id, std::move(posted)).first->second;
   Outgoing& to = outgoingTo(send);
   if (!to.delayed.empty()) {
@@ -285,6 +291,7 @@ void* PointToPoint::beginReading(int peer, const PointToPointHeader& header) {
   }
   Incoming& from = incoming_.at(peer);
   from.lastId = header.id;
+  ++announcedFrom_[static_cast<std::size_t>(peer)];
   if (header.type == PointToPointType::Eager) ++from.uncredited;
   auto receive = takeMatchingReceive(peer, header);
   if (receive && header.type == PointToPointType::Eager) return arriving_.emplace(id, std::move(*receive)).first->second.message.data;
@@ -356,21 +363,29 @@ void PointToPoint::checkWhileWaiting() {
   reportOldest();
 }
 
-// Reports one line for all messages, because messages that wait for each other would repeat it.
-void PointToPoint::reportOldest() {
-  const Posted* oldest = nullptr;
-  int others = -1;
+const PointToPoint::Posted* PointToPoint::oldest(int& pending) {
+  const Posted* found = nullptr;
   visitPending([&](const Posted& posted) {
-    ++others;
-    if (oldest == nullptr || posted.deadline.since() < oldest->deadline.since()) oldest = &posted;
+    ++pending;
+    if (found == nullptr || posted.deadline.since() < found->deadline.since()) found = &posted;
   });
-  if (oldest == nullptr) return;
-  const Clock::time_point since = oldest->deadline.since();
-  if (!reports_.isDue(since, Clock::now() - since)) return;
+  return found;
+}
+
+// Announces and reports one message for all, because messages that wait for each other would repeat it.
+void PointToPoint::reportOldest() {
+  int pending = 0;
+  const Posted* const first = oldest(pending);
+  if (first == nullptr) return;
+  ControlMesh& mesh = connections_.mesh();
+  const Clock::time_point since = first->deadline.since();
+  const auto waited = Clock::now() - since;
+  mesh.sendMessageWait(waited >= kLivenessInterval ? std::optional(first->message.fingerprint) : std::nullopt);
+  if (!reports_.isDue(since, waited)) return;
   std::vector<WaitReports::Missing> awaited;
-  for (const int peer : peersAwaitedBy(*oldest)) awaited.push_back({peer, connections_.mesh().describePeer(peer, 0, {})});
-  const std::string more = others == 0 ? "" : "; " + std::to_string(others) + " more messages are waiting";
-  reports_.write(rank_, {oldest->message.fingerprint, oldest->deadline, cancelled_, reports_}, awaited, more);
+  for (const int peer : peersAwaitedBy(*first)) awaited.push_back({peer, mesh.describePeer(peer, 0, {})});
+  const std::string more = pending == 1 ? "" : "; " + std::to_string(pending - 1) + " more messages are waiting";
+  reports_.write(rank_, {first->message.fingerprint, first->deadline, cancelled_, reports_}, awaited, more);
 }
 
 void PointToPoint::throwIfEnded(const Posted& posted) {
@@ -400,9 +415,10 @@ std::vector<int> PointToPoint::peersAwaitedBy(const Posted& posted) const {
 
 Failure PointToPoint::timeoutOf(const Posted& posted) const {
   std::vector<InvolvedRank> silent;
-  for (const int peer : peersAwaitedBy(posted)) silent.push_back({peer, connections_.mesh().lastStatusOf(peer)});
+  const ControlMesh& mesh = connections_.mesh();
+  for (const int peer : peersAwaitedBy(posted)) silent.push_back({peer, mesh.lastSeenIn(peer)});
   const bool sends = posted.message.fingerprint.op == Op::Send;
-  return {FailureCode::Timeout, std::move(silent), sends ? "it was not received" : "no message with this tag was sent"};
+  return {FailureCode::Timeout, mesh.missingBehind(silent), sends ? "it was not received" : "no message with this tag was sent"};
 }
 
 // True if the peer has ended and everything it sent has been read.
@@ -416,7 +432,7 @@ void PointToPoint::throwIfViolated(int peer) const {
   const auto check = [&](const auto& connections) {
     const auto found = connections.find(peer);
     if (found == connections.end() || !found->second.channel.isViolated()) return;
-    throw Failure(FailureCode::PeerDied, {{peer, connections_.mesh().lastStatusOf(peer)}}, found->second.channel.endReason());
+    throw Failure(FailureCode::PeerDied, {{peer, connections_.mesh().lastSeenIn(peer)}}, found->second.channel.endReason());
   };
   check(outgoing_);
   check(incoming_);
@@ -452,8 +468,35 @@ void PointToPoint::visitPending(Visit visit) {
   }
 }
 
+bool PointToPoint::hasUnseenPosts() {
+  const std::lock_guard lock(mutex_);
+  return isAccepting_ || !posted_.empty();
+}
+
+bool PointToPoint::hasReceived(const std::vector<std::uint64_t>& sentFrom) {
+  const bool completes = std::any_of(unexpected_.begin(), unexpected_.end(), [](const auto& one) { return one.receive.has_value(); });
+  return announcedFrom_ == sentFrom && arriving_.empty() && !completes;
+}
+
+void PointToPoint::endReceives(const Failure& failure) {
+  std::list<Posted> ended;
+  ended.swap(receives_);
+  for (const auto& posted : ended) endOne(posted, failure);
+}
+
+void PointToPoint::endSends(const Failure& failure) {
+  std::map<std::uint64_t, Posted> ended;
+  ended.swap(sends_);
+  for (const auto& [_, posted] : ended) endOne(posted, failure);
+}
+
+void PointToPoint::endOne(const Posted& posted, const Failure& failure) {
+  posted.message.done(OperationFailure{failure, posted.message.fingerprint, posted.message.timeoutMs}, -1);
+}
+
 void PointToPoint::end(const OperationFailure& failure) {
   ended_ = failure;
+  isAccepting_ = false;
   visitPending([&](const Posted& posted) { posted.message.done(failure, -1); });
   sends_.clear();
   receives_.clear();

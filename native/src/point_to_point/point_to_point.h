@@ -48,6 +48,20 @@ class PointToPoint {
   // Fails all pending and all later messages with `failure`.
   void end(const OperationFailure& failure);
 
+  // How many messages this rank has sent to each rank, after every message posted so far is counted.
+  std::vector<std::uint64_t> sentToEach() const { return sentTo_; }
+
+  // True if a posted message has not been looked at yet.
+  bool hasUnseenPosts();
+
+  // True if all of these numbers of messages from each rank have been announced, and the receives that match them have
+  // completed.
+  bool hasReceived(const std::vector<std::uint64_t>& sentFrom);
+
+  // Fail all pending receives, or sends, with `failure`.
+  void endReceives(const Failure& failure);
+  void endSends(const Failure& failure);
+
   // True while messages are pending.
   bool isBusy() const { return busy_.load(std::memory_order_acquire); }
 
@@ -110,7 +124,9 @@ class PointToPoint {
   bool canReceiveNothingFrom(int peer) const;
   void throwIfViolated(int peer) const;
   void throwIfEnded(const Posted& posted);
+  const Posted* oldest(int& pending);
   void reportOldest();
+  static void endOne(const Posted& posted, const Failure& failure);
   void checkAgreement(const Posted& receive, int peer, const PointToPointHeader& header);
   [[noreturn]] void fail(const Posted& posted, const Failure& failure);
   bool hasPending();
@@ -132,6 +148,9 @@ class PointToPoint {
   std::map<int, Outgoing> outgoing_;
   std::map<int, Incoming> incoming_;
   std::uint64_t sent_ = 0;
+  bool isAccepting_ = false;                  // posted messages are being looked at
+  std::vector<std::uint64_t> sentTo_;         // messages to each rank
+  std::vector<std::uint64_t> announcedFrom_;  // messages of each rank whose header has arrived
   std::map<std::uint64_t, Posted> sends_;    // by message number
   std::list<Posted> receives_;               // posted, without a matching message
   std::map<MessageId, Posted> arriving_;     // receives whose elements are being received

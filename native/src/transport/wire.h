@@ -14,7 +14,7 @@
 
 namespace ringrun {
 
-constexpr std::uint16_t kWireVersion = 4;
+constexpr std::uint16_t kWireVersion = 5;
 
 constexpr std::uint32_t kHelloMagic = 0x31485252;         // "RRH1"
 constexpr std::uint32_t kControlMagic = 0x31435252;       // "RRC1"
@@ -43,6 +43,7 @@ enum class ControlType : std::uint16_t {
   Memory = 4,   // body: PassedMemoryBody, with one file descriptor (SCM_RIGHTS); Unix sockets only
   Outside = 5,  // no body: the sender has completed the operation of its last Status
   Read = 6,     // body: ReadBody
+  Message = 7,  // body: Fingerprint of the message for which the sender waits; no body: it waits for none
 };
 
 struct ControlHeader {
@@ -76,17 +77,17 @@ struct PassedMemoryBody {
 };
 static_assert(sizeof(PassedMemoryBody) == 8, "wire format");
 
-// The sender has read this many STATUS and OUTSIDE messages since its last READ.
+// The sender has read this many STATUS, OUTSIDE and MESSAGE messages since its last READ.
 struct ReadBody {
   std::uint32_t messages = 0;
 };
 static_assert(sizeof(ReadBody) == 4, "wire format");
 
-// STATUS and OUTSIDE messages that a rank may send before READ: a connection whose window stays closed, because the
+// STATUS, OUTSIDE and MESSAGE messages that a rank may send before READ: a connection whose window stays closed, because the
 // peer computes and does not read, would end.
 constexpr std::uint32_t kMaxUnreadMessages = 64;
 
-// Number of STATUS and OUTSIDE messages for which READ is sent.
+// Number of STATUS, OUTSIDE and MESSAGE messages for which READ is sent.
 constexpr std::uint32_t kReadBatch = 16;
 
 // Precedes the elements of every message on a data connection.

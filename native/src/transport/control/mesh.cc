@@ -45,10 +45,14 @@ void takeDescriptors(msghdr& message, std::deque<UniqueFd>& into) {
   }
 }
 
-// An allReduceCoalesced consists of several all-reduces of different lengths, and ranks may be in different
-// ones: STATUS messages describe the whole operation.
+// An allReduceCoalesced consists of several all-reduces of different lengths, and destroy of several steps. Ranks may
+// be in different ones: STATUS messages describe the whole operation.
 Fingerprint wholeOf(Fingerprint part) {
-  if (part.op == Op::AllReduceCoalesced) part.count = 0;
+  if (part.op == Op::AllReduceCoalesced || part.op == Op::Destroy) part.count = 0;
+  if (part.op == Op::Destroy) {
+    part.reduceOp = ReduceOp::None;
+    part.dtype = DType::None;
+  }
   return part;
 }
 
@@ -190,6 +194,11 @@ void ControlMesh::handle(int peer, ControlType type, const std::uint8_t* body, s
       if (bytes != 0) break;
       from.isWaiting = false;
       return acknowledge(from);
+    case ControlType::Message:
+      if (bytes != 0 && bytes != sizeof(Fingerprint)) break;
+      from.messageWait.reset();
+      if (bytes != 0) std::memcpy(&from.messageWait.emplace(), body, sizeof(Fingerprint));
+      return acknowledge(from);
     case ControlType::Read: {
       ReadBody read;
       if (bytes != sizeof read) break;
@@ -270,6 +279,45 @@ void ControlMesh::throwIfDisagreed(const Fingerprint& part) const {
 
 std::optional<Fingerprint> ControlMesh::lastStatusOf(int peer) const { return peers_[peer].status; }
 
+std::optional<Fingerprint> ControlMesh::lastSeenIn(int peer) const {
+  const auto& status = peers_[peer].status;
+  const bool isLater = status && status->sequence != 0 && (!lastCollective_ || status->sequence > lastCollective_->sequence);
+  return isLater ? status : lastCollective_;
+}
+
+// The ranks for which a peer waits; nothing if it does not wait, as far as is known.
+std::optional<std::vector<int>> ControlMesh::awaitedBy(int peer) const {
+  const Peer& one = peers_[peer];
+  const bool isInCollective = one.isWaiting && one.status->sequence != 0;
+  if (!one.messageWait && !isInCollective) return std::nullopt;
+  if (one.messageWait && one.messageWait->root != kAnyRank) return std::vector<int>{static_cast<int>(one.messageWait->root)};
+  std::vector<int> awaited;
+  for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
+    if (rank == peer || rank == rank_) continue;
+    if (one.messageWait || !isWaitingInOrAfter(rank, one.status->sequence)) awaited.push_back(rank);
+  }
+  return awaited;
+}
+
+std::vector<InvolvedRank> ControlMesh::missingBehind(const std::vector<InvolvedRank>& awaited) const {
+  std::vector<bool> isKnown(peers_.size(), false);
+  isKnown[static_cast<std::size_t>(rank_)] = true;  // it waits
+  std::vector<InvolvedRank> missing;
+  std::deque<InvolvedRank> next(awaited.begin(), awaited.end());
+  for (; !next.empty(); next.pop_front()) {
+    const InvolvedRank one = next.front();
+    const auto index = static_cast<std::size_t>(one.rank);
+    if (index >= peers_.size() || isKnown[index]) continue;
+    isKnown[index] = true;
+    const auto behind = awaitedBy(one.rank);
+    if (!behind) missing.push_back(one);
+    for (const int rank : behind.value_or(std::vector<int>{})) next.push_back({rank, lastSeenIn(rank)});
+  }
+  if (missing.empty()) return awaited;
+  std::sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return missing;
+}
+
 Failure ControlMesh::withAllSides(const Failure& mismatch, const Fingerprint& mine) {
   const bool isAboutFingerprints = std::any_of(mismatch.ranks.begin(), mismatch.ranks.end(),
                                                [&](const InvolvedRank& one) { return one.seenIn && *one.seenIn != mine; });
@@ -318,6 +366,23 @@ void ControlMesh::sendStatus(const Fingerprint& fingerprint) noexcept {
     peer.statusSequence = fingerprint.sequence;
     ++peer.unread;
     sendTo(peer, message);
+  }
+}
+
+void ControlMesh::sendMessageWait(const std::optional<Fingerprint>& message) noexcept {
+  if (!message && !hasSentMessageWait_) return;
+  hasSentMessageWait_ = message.has_value();
+  std::optional<std::vector<std::uint8_t>> encoded;
+  for (auto& peer : peers_) {
+    if (!peer.fd || peer.sentMessageWait == message) continue;
+    if (peer.unread + 3 > kMaxUnreadMessages) {  // STATUS and its OUTSIDE too
+      hasSentMessageWait_ = true;
+      continue;
+    }
+    if (!encoded) encoded = encodeMessage(ControlType::Message, message ? bytesOf(*message) : std::vector<std::uint8_t>{});
+    peer.sentMessageWait = message;
+    ++peer.unread;
+    sendTo(peer, *encoded);
   }
 }
 
@@ -380,14 +445,11 @@ void ControlMesh::reportWait(const Call& call, Clock::duration waited, const Awa
 std::string ControlMesh::describePeer(int peer, std::uint64_t sequence, const std::optional<Fingerprint>& seenIn) const {
   const Peer& one = peers_[peer];
   if (one.state == PeerState::NotConnected) return "which has not connected yet";
+  if (one.messageWait) return "which is in " + describe(*one.messageWait);
   if (one.isWaiting) return "which is in " + nameAndNumberOf(*one.status);
   if (seenIn && sequence != 0 && seenIn->sequence == sequence) return "which has begun it";
-  std::optional<Fingerprint> last = lastCollective_;
-  const auto consider = [&](const std::optional<Fingerprint>& other) {
-    if (other && other->sequence != 0 && (!last || other->sequence > last->sequence)) last = other;
-  };
-  consider(one.status);
-  consider(seenIn);
+  std::optional<Fingerprint> last = lastSeenIn(peer);
+  if (seenIn && seenIn->sequence != 0 && (!last || seenIn->sequence > last->sequence)) last = seenIn;
   const std::string outside = "which is outside any collective";
   return last ? outside + ", its last was " + nameAndNumberOf(*last) : outside;
 }

@@ -59,9 +59,19 @@ class ControlMesh {
   // The operation of the peer's last STATUS.
   std::optional<Fingerprint> lastStatusOf(int peer) const;
 
+  // The latest collective that the peer is known to have begun.
+  std::optional<Fingerprint> lastSeenIn(int peer) const;
+
+  // The ranks for which the `awaited` ones wait, directly or through others: ranks that wait in an operation or for a
+  // message are replaced by the ranks that these wait for. Returns `awaited` if no rank is known that does not wait.
+  std::vector<InvolvedRank> missingBehind(const std::vector<InvolvedRank>& awaited) const;
+
   // Sends STATUS, the operation in which this rank waits, to all ranks that have read enough of the earlier ones
   // (kMaxUnreadMessages); once for each operation and rank.
   void sendStatus(const Fingerprint& fingerprint) noexcept;
+
+  // Sends MESSAGE, the message for which this rank waits, to all ranks, unless they know. Without a value: none.
+  void sendMessageWait(const std::optional<Fingerprint>& message) noexcept;
 
   // Sends OUTSIDE if STATUS was sent for this operation. Must be called after every successful collective.
   void operationEnded(const Call& call) noexcept;
@@ -103,8 +113,10 @@ class ControlMesh {
     std::deque<PassedMemory> passedMemory;
     std::optional<Fingerprint> status;
     bool isWaiting = false;          // still in the operation of `status`
-    std::uint32_t toAcknowledge = 0;  // STATUS and OUTSIDE messages from this peer since READ was sent to it
-    std::uint32_t unread = 0;         // STATUS and OUTSIDE messages to this peer since its READ
+    std::optional<Fingerprint> messageWait;  // the message for which it waits
+    std::optional<Fingerprint> sentMessageWait;
+    std::uint32_t toAcknowledge = 0;  // STATUS, OUTSIDE and MESSAGE from this peer since READ was sent to it
+    std::uint32_t unread = 0;         // STATUS, OUTSIDE and MESSAGE to this peer since its READ
     std::optional<std::uint64_t> statusSequence;  // of the STATUS sent to this peer, until its OUTSIDE
     std::optional<Failure> failure;  // from the perspective of this rank
     std::uint64_t failedSequence = 0;
@@ -121,6 +133,7 @@ class ControlMesh {
   void sendOutside(std::uint64_t sequence) noexcept;
   void markDisconnected(int peer, std::string how);
   bool isWaitingInOrAfter(int peer, std::uint64_t sequence) const;
+  std::optional<std::vector<int>> awaitedBy(int peer) const;
   std::optional<Fingerprint> sideOf(int peer, const Fingerprint& mine) const;
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
   static void sendTo(const Peer& peer, const std::vector<std::uint8_t>& message) noexcept;
@@ -130,6 +143,7 @@ class ControlMesh {
   int rank_;
   std::vector<Peer> peers_;
   std::optional<std::uint64_t> lastStatusSequence_;
+  bool hasSentMessageWait_ = false;  // a rank may know of a message for which this rank waits
   bool owesStatus_ = false;  // a rank has not read enough to be sent the last STATUS
   std::optional<Fingerprint> lastCollective_;  // the last operation known to have begun on all ranks
   Clock::time_point lastReceived_ = Clock::now();

@@ -157,7 +157,7 @@ void Arena::checkWhileWaiting(const Call& call, Clock::time_point began) {
   const auto waited = Clock::now() - began;
   if (waited >= kLivenessInterval) mesh_.sendStatus(call.fingerprint);
   mesh_.reportWait(call, waited, [this] { return missing(); });
-  if (call.deadline.passed()) throw Failure(FailureCode::Timeout, missing(), "waiting in shared memory");
+  if (call.deadline.passed()) throw Failure(FailureCode::Timeout, mesh_.missingBehind(missing()), "waiting in shared memory");
   throwIfTimedOutOrCancelled(call, rankAt(place_), "");
 }
 

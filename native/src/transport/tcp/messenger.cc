@@ -267,21 +267,22 @@ void Messenger::throwIfEnded(int peer, Clock::duration idle) {
   if (!connection || idle >= kGraceAfterEnd) throw mesh_.endFailure(peer);
 }
 
-// The ranks without a STATUS of this operation; if all have sent it, the ranks that this rank waits for.
+// The ranks without a STATUS of this operation, or those for which these wait; if all have sent it, the ranks that
+// this rank waits for.
 std::vector<InvolvedRank> Messenger::missing(const Call& call) const {
   std::vector<InvolvedRank> silent;
   for (int peer = 0; peer < size_; ++peer) {
     const auto status = mesh_.lastStatusOf(peer);
     const bool waitsHere = status && status->sequence >= call.fingerprint.sequence;
-    if (peer != rank_ && !waitsHere) silent.push_back({peer, status});
+    if (peer != rank_ && !waitsHere) silent.push_back({peer, mesh_.lastSeenIn(peer)});
   }
-  if (!silent.empty()) return silent;
+  if (!silent.empty()) return mesh_.missingBehind(silent);
   std::vector<InvolvedRank> awaited;
   for (const auto& receiving : receiving_) {
-    if (!receiving.complete()) awaited.push_back({receiving.message.from, mesh_.lastStatusOf(receiving.message.from)});
+    if (!receiving.complete()) awaited.push_back({receiving.message.from, mesh_.lastSeenIn(receiving.message.from)});
   }
   for (const auto& sending : sending_) {
-    if (!sending.complete()) awaited.push_back({sending.message.to, mesh_.lastStatusOf(sending.message.to)});
+    if (!sending.complete()) awaited.push_back({sending.message.to, mesh_.lastSeenIn(sending.message.to)});
   }
   return awaited;
 }

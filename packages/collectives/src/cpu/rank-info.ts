@@ -7,7 +7,7 @@ import type { Store } from '@ringrun/core';
 import type { RequestedTransport } from './transport.ts';
 
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
-const protocol = 4;
+const protocol = 5;
 
 /** What a rank publishes about itself in the store before it is connected. */
 export interface RankInfo {

@@ -82,6 +82,15 @@ class NativeGroupBase {
     return this.#calls.hasFailed;
   }
 
+  /**
+   * Resolves when every rank has called it, as a collective named newGroup.
+   *
+   * @internal
+   */
+  async beginNewGroup(timeoutMs: number): Promise<void> {
+    await this.later({ timeoutMs }, (native, limitMs) => native.newGroup(limitMs));
+  }
+
   /** Returns a zeroed array that the transport reduces in place. See {@link ProcessGroup.allocateSync}. */
   allocateSync<T extends DType>(dtype: T, length: number): TypedArrayOf[T] {
     const number = checkedDType(dtype);
@@ -293,4 +302,14 @@ export const NativeGroup = NativeGroupBase as new (
  */
 export function hasFailed(group: object): boolean {
   return group instanceof NativeGroupBase && group.hasFailed;
+}
+
+/**
+ * Resolves when every rank of the group has called it. It is one of the group's collectives: ranks that call another
+ * one get CollectiveMismatchError at once.
+ *
+ * @internal
+ */
+export async function beginNewGroup(group: object, timeoutMs: number): Promise<void> {
+  if (group instanceof NativeGroupBase) await group.beginNewGroup(timeoutMs);
 }

@@ -69,7 +69,7 @@ test.each(transports)(
   },
 );
 
-test('a report names the collective in which another rank waits', async () => {
+test('a report names the collective or the message in which another rank waits', async () => {
   await using group = await startRanks(2, 'crossed', { env: { RINGRUN_WAIT_REPORT_S: '0.4' } });
   const [first, second] = group.ranks;
   await sees(
@@ -78,7 +78,7 @@ test('a report names the collective in which another rank waits', async () => {
   );
   await sees(
     group,
-    `ringrun: rank 1: waiting in barrier #1 for ${nameOf(first)}, which is outside any collective (time)`,
+    `ringrun: rank 1: waiting in barrier #1 for ${nameOf(first)}, which is in recv (float32, 2 elements, from rank 1, tag 0) (time)`,
   );
   second.process.send('send');
   for (const { ended } of group.ranks) expect(await ended).toEqual({ code: 0, signal: null });

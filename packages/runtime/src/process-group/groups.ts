@@ -23,15 +23,16 @@ export interface NewGroupOptions {
 const newGroupOptions: OptionNames<NewGroupOptions> = { timeoutMs: true };
 
 /**
- * Creates a group of some ranks (torch.distributed.new_group). Every rank of the default group must call it, also ranks
- * outside the new group, in the same order and with the same ranks. The group's methods and errors use ranks of the
+ * Creates a group of some ranks (torch.distributed.new_group). A collective of the default group: every rank of it must
+ * call it, also ranks outside the new group, in the same order and with the same ranks. The group's methods and errors use ranks of the
  * group; functions with the option `group` use ranks of the default group.
  *
  * @param ranks Ranks of the default group. Default: all. Sorted, they become ranks 0, 1, … of the new group, as in
  * torch.
  * @returns the group, or null on a rank outside it (torch: GroupMember.NON_GROUP_MEMBER).
  * @throws InvalidArgumentError for invalid or repeated ranks and, on every rank, if ranks were called with different
- * lists; StoreTimeoutError with the ranks that did not call it; the errors of `initProcessGroup` if members cannot
+ * lists; CollectiveMismatchError at once if another rank calls a different collective of the default group;
+ * CollectiveTimeoutError with the ranks that did not call it; the errors of `initProcessGroup` if members cannot
  * connect.
  */
 export async function newGroup(

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { InvalidArgumentError, hasFailed } from '@ringrun/collectives';
+import { InvalidArgumentError, beginNewGroup, hasFailed } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { agreeOnRanks } from './ranks-agreement.ts';
@@ -32,6 +32,7 @@ export class Subgroups {
 
   async #form(number: number, ranks: readonly number[], timeoutMs: number): Promise<ProcessGroup | null> {
     const { group: all, masterAddress, formGroup } = this.#session;
+    await beginNewGroup(all, timeoutMs);
     const store = new PrefixStore(`group/${number}`, this.#session.store);
     await agreeOnRanks(store, { rank: all.rank, worldSize: all.size, number, ranks }, timeoutMs);
     const rank = ranks.indexOf(all.rank);
