@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
 import { launch } from './support/command.ts';
 import type { Command } from './support/command.ts';
+import { freePort } from './support/free-port.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
 import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -92,6 +93,31 @@ test.each(['the launcher', 'rank 1'])(
   },
 );
 
+test('SIGTERM to one of two nodes: all ranks save one checkpoint, and both launchers report it', async () => {
+  const [undisturbed, place, results] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+  const reference = training(undisturbed);
+  const [first, second] = await trainingOnTwoNodes(results, place);
+  await second.sees(/rank 1 made step 2\b/);
+  process.kill(second.pid, 'SIGTERM');
+  const ends = await Promise.all([first.ended, second.ended]);
+  const step = Number(/^ringrun: preempted at step (\d+), /m.exec(ends[0].stderr)?.[1]);
+  for (const [rank, { code, left, stdout, stderr }] of ends.entries()) {
+    expect({ code, left }, stderr).toEqual({ code: 143, left: [] });
+    expect(stderr.trimEnd().split('\n').at(-1)).toContain(
+      `preempted at step ${step}, checkpoint saved to ${place} (SIGTERM on rank `,
+    );
+    expect(stdout.match(new RegExp(`rank ${rank} made step \\d+`, 'g'))!.at(-1)).toBe(
+      `rank ${rank} made step ${step}`,
+    );
+  }
+  expect(readdirSync(place).filter((name) => name.endsWith(`-step-${step}`))).toHaveLength(1);
+  const resumed = await trainingOnTwoNodes(results, place);
+  await resumed[0].sees(new RegExp(`rank 0 begins at ${step}\\b`));
+  for (const { ended } of resumed) expect((await ended).code).toBe(0);
+  await endsWell(reference);
+  expect(digestsIn(results)).toEqual(digestsIn(undisturbed));
+});
+
 function digestsIn(folder: string): string[] {
   return ranks.map((rank) => readFileSync(join(folder, String(rank)), 'utf8'));
 }
@@ -103,6 +129,23 @@ function training(results: string, ...place: string[]): Command {
       limitMs,
     },
   );
+}
+
+/** Starts two launchers with one rank each. */
+async function trainingOnTwoNodes(results: string, place: string): Promise<[Command, Command]> {
+  const master = ['--master-addr', '127.0.0.1', '--master-port', String(await freePort())];
+  const start = (nodeRank: number) =>
+    launch(
+      ['--nnodes', '2', '--node-rank', String(nodeRank), ...master].concat([
+        builtScript('resume.script'),
+        data,
+        String(steps),
+        results,
+        place,
+      ]),
+      { limitMs },
+    );
+  return [start(0), start(1)];
 }
 
 /** Waits for some milliseconds after one of the next steps of a random rank. */

@@ -14,7 +14,7 @@ import { LaunchError } from './launch-error.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { findFreePort } from './ports.ts';
 import { readBackoff } from './read-backoff.ts';
-import { rootCauseOf } from './root-cause.ts';
+import { preemptionOf, rootCauseOf } from './root-cause.ts';
 import type { EndingSignals } from './signals.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
@@ -132,6 +132,8 @@ async function addressOf(isMaster: boolean, endpoint: HostPort): Promise<string>
 
 function runningWorkers(workers: LaunchedWorkers): RunningWorkers {
   const ended = workers.ended.then(({ outcome, run }) => {
+    const preemption = preemptionOf(run);
+    if (preemption) return { end: 'stopped', rootCause: preemption } as const;
     const rootCause = rootCauseOf(run);
     const haveFinished = outcome.workers.every(({ exitCode, sentSignal }) => exitCode === 0 && !sentSignal);
     return { end: rootCause ? 'failed' : haveFinished ? 'finished' : 'stopped', rootCause } as const;
@@ -152,7 +154,8 @@ function describeRound(
 function reportEnd({ end, state }: RendezvousEnd, leftBy: NodeJS.Signals | undefined): number {
   const history = (state?.events ?? []).map(describeEvent);
   if (leftBy !== undefined) {
-    log(`ringrun: ended by ${leftBy}`);
+    const { rootCause } = state ?? {};
+    log(`ringrun: ended by ${leftBy}${rootCause?.isPreemption ? `; ${rootCause.headline}` : ''}`);
     return exitCodeOf(leftBy);
   }
   switch (end.kind) {

@@ -11,11 +11,10 @@ import { StoreServer } from '../store/server.ts';
 import { WorkerLauncher } from './worker-launcher.ts';
 import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';
-import type { FailedRun } from './failure-report.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
 import { LaunchError } from './launch-error.ts';
 import { findFreePort, requireFreePort } from './ports.ts';
-import { rootCauseOf } from './root-cause.ts';
+import { preemptionOf, rootCauseOf } from './root-cause.ts';
 import { EndingSignals } from './signals.ts';
 import { exitCodeOf } from './signal-words.ts';
 import { writeTerminationLog } from './termination-log.ts';
@@ -109,7 +108,10 @@ function reportRound(
   backoff: RestartBackoff,
 ): { exitCode: number } | { budget: RestartBudget; delayMs: number } {
   if (outcome.endedBy) {
-    process.stderr.write(`ringrun: ${describeForcedEnd(outcome)}${describePreemption(run)}\n`);
+    const preemption = preemptionOf(run);
+    process.stderr.write(
+      `ringrun: ${describeForcedEnd(outcome)}${preemption ? `; ${preemption.headline}` : ''}\n`,
+    );
     return { exitCode: exitCodeOf(outcome.endedBy) };
   }
   const rootCause = rootCauseOf(run);
@@ -153,12 +155,6 @@ async function resolveMasterPort(given: number | undefined): Promise<number> {
   if (given === undefined) return findFreePort();
   await requireFreePort(given);
   return given;
-}
-
-/** Returns, for example, `; preempted at step 7, checkpoint saved to /data/job`; empty if no worker has saved. */
-function describePreemption({ workers }: FailedRun): string {
-  const preempted = workers.find(({ error }) => error?.code === 'ERR_PREEMPTED');
-  return preempted === undefined ? '' : `; ${preempted.error!.message}`;
 }
 
 /** Returns, for example, `ended by SIGTERM; all workers ended`. */

@@ -1,5 +1,6 @@
 import type { RootCause } from '../rendezvous/rendezvous-state.ts';
 import { failedAt, findRootCause, isConsequence, reportFailure } from './failure-report.ts';
+import { exitCodeOf } from './signal-words.ts';
 import type { FailedRun, FailureReport, WorkerRecord } from './failure-report.ts';
 
 /** Milliseconds after the start within which a failure counts as a start-up failure. */
@@ -16,6 +17,26 @@ export function rootCauseOf(run: FailedRun): RootCause | undefined {
     headline: headlineOf(report),
     text: report.text,
     startUpFingerprint: failedAt(root) - run.startedAt < startUpMs ? fingerprintOf(root) : undefined,
+  };
+}
+
+/**
+ * Why the workers ended, if they saved a checkpoint after SIGTERM on any rank and nothing else failed. The ranks of
+ * other nodes may have ended before their own launcher has sent them a signal.
+ */
+export function preemptionOf(run: FailedRun): RootCause | undefined {
+  const preempted = run.workers.find(({ error }) => error?.code === 'ERR_PREEMPTED');
+  const root = findRootCause(run.workers);
+  const hasOtherCause = root !== undefined && root.error?.code !== 'ERR_PREEMPTED' && !isConsequence(root);
+  if (preempted === undefined || hasOtherCause) return undefined;
+  const headline = preempted.error!.message;
+  return {
+    isConsequence: false,
+    exitCode: exitCodeOf('SIGTERM'),
+    headline,
+    text: `ringrun: ${headline}\n`,
+    startUpFingerprint: undefined,
+    isPreemption: true,
   };
 }
 

@@ -112,6 +112,8 @@ export interface RootCause {
   readonly text: string;
   /** Equal for equal start-up failures; undefined for later failures, and for those without an error record. */
   readonly startUpFingerprint: string | undefined;
+  /** Set if the workers saved a checkpoint after SIGTERM on any rank, and then ended. */
+  readonly isPreemption?: true;
 }
 
 export type Verdict =

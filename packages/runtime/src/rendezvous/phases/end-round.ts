@@ -33,13 +33,14 @@ function reportEnd(state: RendezvousState, { card, workers, leaving }: NodeState
   return write(state, { participants, rootCause }, clock, undefined, end);
 }
 
-/** Prefers a failure that is not a consequence of another one; otherwise the failure that ended the round. */
+/** Prefers a preemption, then a failure that is not a consequence of another one; otherwise the failure that ended the round. */
 function firstCause(
   known: RootCause | undefined,
   own: RootCause | undefined,
   detectedFirst: boolean,
 ): RootCause | undefined {
   if (!known || !own) return known ?? own;
+  if (known.isPreemption || own.isPreemption) return known.isPreemption ? known : own;
   if (known.isConsequence !== own.isConsequence) return known.isConsequence ? own : known;
   return detectedFirst ? own : known;
 }
