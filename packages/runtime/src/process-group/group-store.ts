@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { HashStore, RingrunError } from '@ringrun/collectives';
+import { HashStore, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { jobSecret, noSecretWarning, requireSecret } from '../secret/job-secret.ts';
 import { connectStore } from '../store/client.ts';
@@ -41,10 +41,31 @@ export async function openGroupStore(settings: InitSettings, timeoutMs: number):
   const who = { who: `rank ${rank}`, describeKeys: describeMissingMembers, timeoutMs };
   if (place.kind === 'file') return openFile(place.path, { ...who, worldSize });
   if (place.kind === 'launcher') return opened(await connectStore({ ...place.at, ...who }));
-  if (rank > 0) return opened(await connectStore({ ...place.at, ...who }), true);
+  if (rank > 0) {
+    const store = await connectStore({ ...place.at, ...who }).catch((error: unknown) => {
+      throw namingServer(error, settings);
+    });
+    return opened(store, true);
+  }
   const warning = fileLimitWarning(worldSize);
   if (warning !== undefined) process.stderr.write(`${warning}\n`);
   return serveForOthers(place.at, who);
+}
+
+/** The error of a rank that cannot form a group because the process of rank 0, and with it the store, is gone or absent. */
+export function namingServer(error: unknown, { rank, worldSize }: InitSettings): unknown {
+  if (!(error instanceof RingrunError) || error.message.includes('Rank 0, which serves the store'))
+    return error;
+  if (error.code === 'ERR_STORE_LOST') {
+    return new RingrunError(
+      error.code,
+      `Rank 0, which serves the store, ended while rank ${rank} of ${worldSize} was in initProcessGroup: ${error.message}`,
+      { cause: error },
+    );
+  }
+  const isUnanswered = error instanceof StoreTimeoutError && error.missingKeys.length === 0;
+  if (!isUnanswered) return error;
+  return new StoreTimeoutError([], `Rank 0, which serves the store, is missing: ${error.message}`);
 }
 
 type Waiting = Omit<Parameters<typeof connectStore>[0], keyof HostPort>;

@@ -177,7 +177,7 @@ class Joining implements JoinedRound {
     try {
       await Promise.race([joined, this.#heartbeat.failed]);
     } catch (error) {
-      throw error instanceof StoreTimeoutError ? await this.#notJoined(error) : this.#namingServer(error);
+      throw error instanceof StoreTimeoutError ? await this.#notJoined(error) : error;
     }
     this.#hasJoined = true;
   }
@@ -223,24 +223,11 @@ class Joining implements JoinedRound {
     if (state !== 'unknown') this.#watchedRank = (one + 1) % worldSize;
   }
 
-  /** The store ends with rank 0. */
-  #namingServer(error: unknown): unknown {
-    const isLost = error instanceof RingrunError && error.code === 'ERR_STORE_LOST';
-    if (!isLost || this.#options.servedByRank0 !== true || error.message.startsWith('Rank 0')) return error;
-    const { rank, worldSize } = this.#self;
-    return new RingrunError(
-      error.code,
-      `Rank 0, which serves the store, ended while rank ${rank} of ${worldSize} waited for the other ranks to join: ${error.message}`,
-    );
-  }
-
   async #notJoined(error: StoreTimeoutError): Promise<StoreTimeoutError> {
     const missing = ranksOfKeys(error.missingKeys);
     const { rank } = this.#self;
     if (missing === undefined || missing.includes(rank)) {
-      const server =
-        this.#options.servedByRank0 === true ? 'Rank 0, which serves the store, is missing: ' : '';
-      return new StoreTimeoutError([], `${server}${error.message}`);
+      return new StoreTimeoutError([], error.message);
     }
     const absent = ranksOfKeys(await missingKeysOf(this.store, missing.map(gaveUpKey))) ?? [];
     return this.#timedOut(absent.length > 0 ? absent : missing, '');

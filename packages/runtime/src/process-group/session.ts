@@ -4,7 +4,7 @@ import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives'
 import { PrefixStore } from '../store/prefix-store.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
-import { openGroupStore } from './group-store.ts';
+import { namingServer, openGroupStore } from './group-store.ts';
 import { joinJob } from './joining.ts';
 import type { JoinedRound } from './joining.ts';
 import { describeSelf, sayGoodbye, waitForGoodbyes } from './membership.ts';
@@ -74,7 +74,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   } catch (error) {
     await joined?.giveUp(error);
     await found.abandon();
-    throw error;
+    throw found.servedByRank0 ? namingServer(error, settings) : error;
   }
 }
 

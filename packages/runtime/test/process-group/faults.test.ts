@@ -86,3 +86,10 @@ test('survivors form groups with processes that replace dead ones, rank 0 includ
   }
   expect(two.output().stdout.match(/group of 3: sum 6/g)).toHaveLength(3);
 });
+
+test('a rank whose store server never starts names rank 0', async () => {
+  const rank = await job(2, 1000);
+  const one = rank(1, 'join');
+  expect((await one.ended).code).toBe(1);
+  expect(one.output().stderr).toContain('Error: Rank 0, which serves the store, is missing: ');
+});

@@ -1,0 +1,20 @@
+/**
+ * Keys that differ only in the number at their end, from 0: `member/0`, `member/1`, … Each rank of a job waits for one
+ * key of every rank, so the names would be the most of what a store reads; a request states prefix and count instead.
+ */
+export interface NumberedKeys {
+  readonly prefix: string;
+  readonly count: number;
+}
+
+/** The short form of a list of keys. Undefined if it has none. */
+export function numberedKeys(keys: readonly string[]): NumberedKeys | undefined {
+  if (keys.length < 2 || !keys[0].endsWith('0')) return undefined;
+  const prefix = keys[0].slice(0, -1);
+  return keys.every((key, i) => key === `${prefix}${i}`) ? { prefix, count: keys.length } : undefined;
+}
+
+/** The first `most` keys. */
+export function listedKeys({ prefix, count }: NumberedKeys, most = count): string[] {
+  return Array.from({ length: Math.min(count, most) }, (_, i) => `${prefix}${i}`);
+}
