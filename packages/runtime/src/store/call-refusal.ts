@@ -1,6 +1,7 @@
 import { describeCall, keysOf } from './errors.ts';
 import { keyOverheadBytes, longestTimeoutMs } from './limits.ts';
 import type { StoreLimits } from './limits.ts';
+import type { NumberedKeys } from './numbered-keys.ts';
 import type { Call, Failure } from './wire.ts';
 
 /** What a store holds when a call arrives. */
@@ -17,16 +18,18 @@ const longestCounter = new Uint8Array(17);
 
 /** Why a call would exceed a limit of the store. Undefined if it can be executed. */
 export function callRefusal(call: Call, limits: StoreLimits, load: StoreLoad): Failure | undefined {
-  const keys = keysOf(call);
-  if (keys.length > limits.keysPerCall)
-    return beyond(call, `at most ${count(limits.keysPerCall)} keys per call`, count(keys.length));
-  for (const key of keys) {
+  const isNumbered = call.op === 'waitNumbered';
+  const number = isNumbered ? call.count : keysOf(call).length;
+  if (number > limits.keysPerCall)
+    return beyond(call, `at most ${count(limits.keysPerCall)} keys per call`, count(number));
+  for (const key of isNumbered ? [longestOf(call)] : keysOf(call)) {
     if (key.length > limits.keyLength)
       return beyond(call, `keys of at most ${count(limits.keyLength)} characters`, count(key.length));
   }
   switch (call.op) {
     case 'get':
     case 'wait':
+    case 'waitNumbered':
       return timeoutRefusal(call) ?? waitRefusal(call, limits, load);
     case 'set':
       return valueRefusal(call, call.key, call.value, limits, load);
@@ -49,6 +52,7 @@ export function storedBytes(key: string, value: Uint8Array): number {
 
 /** Memory of a call that waits for keys. */
 export function waitedBytes(call: Call): number {
+  if (call.op === 'waitNumbered') return call.count * (keyOverheadBytes + 2 * longestOf(call).length);
   return keysOf(call).reduce((bytes, key) => bytes + keyOverheadBytes + 2 * key.length, 0);
 }
 
@@ -58,6 +62,10 @@ export function failure(
   missingKeys: readonly string[] = [],
 ): Failure {
   return { kind: 'failure', reason, message, missingKeys };
+}
+
+function longestOf({ prefix, count }: NumberedKeys): string {
+  return `${prefix}${Math.max(count - 1, 0)}`;
 }
 
 function timeoutRefusal(call: Extract<Call, { timeoutMs: number }>): Failure | undefined {

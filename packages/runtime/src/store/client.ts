@@ -8,6 +8,7 @@ import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { StoreConnection } from './connection.ts';
 import { nameKeys } from './errors.ts';
+import { numberedKeys } from './numbered-keys.ts';
 import { WaitReporter, formatDuration } from './wait-reporter.ts';
 import type { Call } from './wire.ts';
 
@@ -100,7 +101,10 @@ export class StoreClient extends CallingStore {
 
   /** @internal */
   protected request(call: Call, timeoutMs: number): Promise<Success> {
-    return this.#connection.request(call, timeoutMs);
+    const numbered = call.op === 'wait' ? numberedKeys(call.keys) : undefined;
+    const short: Call =
+      numbered && 'timeoutMs' in call ? { op: 'waitNumbered', ...numbered, timeoutMs: call.timeoutMs } : call;
+    return this.#connection.request(short, timeoutMs);
   }
 }
 

@@ -33,7 +33,7 @@ const tickMs = 1000;
 const graceMs = 1000;
 
 /** Calls that only read. */
-const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'check', 'numKeys']);
+const readingCalls: ReadonlySet<Call['op']> = new Set(['get', 'wait', 'waitNumbered', 'check', 'numKeys']);
 
 const longestTimerMs = 2 ** 31 - 1;
 

@@ -2,6 +2,7 @@
 import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import { printable, quoted } from '@ringrun/core';
 import { frameBytes } from './limits.ts';
+import { listedKeys } from './numbered-keys.ts';
 import { formatDuration } from './wait-reporter.ts';
 import type { SecretDisagreement } from './handshake.ts';
 import { protocolName } from './wire.ts';
@@ -106,16 +107,19 @@ export function nameKeys(keys: readonly string[]): string {
 /** The keys that a call names. */
 export function keysOf(call: Call): readonly string[] {
   if ('keys' in call) return call.keys;
+  if (call.op === 'waitNumbered') return listedKeys(call);
   return 'key' in call ? [call.key] : [];
 }
+
+const mostNamed = 8;
 
 /** `get("a")`. */
 export function describeCall(call: Call): string {
   if (call.op === 'ping') return 'The connection';
-  const keys = keysOf(call);
-  const names = keys
-    .slice(0, 8)
-    .map((key) => quoted(key))
-    .join(', ');
-  return `${call.op}(${names}${keys.length > 8 ? `, … ${keys.length} keys` : ''})`;
+  const isNumbered = call.op === 'waitNumbered';
+  // The count of a call from the network may be any number.
+  const keys = isNumbered ? listedKeys(call, mostNamed) : keysOf(call).slice(0, mostNamed);
+  const count = isNumbered ? call.count : keysOf(call).length;
+  const names = keys.map((key) => quoted(key)).join(', ');
+  return `${isNumbered ? 'wait' : call.op}(${names}${count > mostNamed ? `, … ${count} keys` : ''})`;
 }

@@ -53,6 +53,7 @@ export class KeyValueState {
         return [answer(client, id, { kind: 'done' }), ...this.#put(call.key, call.value)];
       case 'get':
       case 'wait':
+      case 'waitNumbered':
         return this.#waitFor(client, id, call, now);
       case 'add':
         return this.#add(client, id, call.key, call.amount);
@@ -93,7 +94,7 @@ export class KeyValueState {
   /** Keys that this client waits for. */
   missingOf(client: string): string[] {
     const { waiters } = this.#waits.of(client);
-    return [...new Set([...waiters].flatMap((waiter) => this.#waits.missingKeysOf(waiter)))];
+    return [...new Set([...waiters].flatMap(({ keySet }) => [...keySet.missing]))];
   }
 
   #waitFor(client: string, id: number, call: WaitingCall, now: number): AddressedReply[] {
@@ -148,25 +149,30 @@ export class KeyValueState {
   }
 
   #parkedOf(client: string): Parked[] {
-    return [...this.#waits.of(client).waiters].map((waiter) => {
-      const missingKeys = this.#waits.missingKeysOf(waiter);
-      return {
-        id: waiter.id,
-        missingKeys: missingKeys.slice(0, missingKeysInPong),
-        missing: missingKeys.length,
-      };
-    });
+    return [...this.#waits.of(client).waiters].map(({ id, keySet: { missing } }) => ({
+      id,
+      missingKeys: firstOf(missing, missingKeysInPong),
+      missing: missing.size,
+    }));
   }
 
   #satisfied({ client, id, call }: Pick<Waiter, 'client' | 'id' | 'call'>): AddressedReply {
-    if (call.op === 'wait') return answer(client, id, { kind: 'done' });
+    if (call.op !== 'get') return answer(client, id, { kind: 'done' });
     return answer(client, id, { kind: 'value', bytes: this.#values.get(call.key)! });
   }
 
   #timedOut(waiter: Waiter): AddressedReply {
-    const missingKeys = this.#waits.missingKeysOf(waiter);
-    return answer(waiter.client, waiter.id, failure('TIMEOUT', '', missingKeys));
+    return answer(waiter.client, waiter.id, failure('TIMEOUT', '', [...waiter.keySet.missing]));
   }
+}
+
+function firstOf(items: ReadonlySet<string>, most: number): string[] {
+  const first: string[] = [];
+  for (const item of items) {
+    if (first.length === most) break;
+    first.push(item);
+  }
+  return first;
 }
 
 function answer(client: string, id: number, result: Result): AddressedReply {

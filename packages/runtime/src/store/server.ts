@@ -129,7 +129,7 @@ export class StoreServer {
     if (unreadBytes > storeLimits.unreadBytes)
       return [{ client, reply: { id, result: tooMuchUnread(describeCall(call), unreadBytes) } }];
     const replies = this.#state.handle(client, request, now);
-    if (call.op === 'get' || call.op === 'wait') this.#arm(this.#state.nextDeadline());
+    if ('timeoutMs' in call) this.#arm(this.#state.nextDeadline());
     return replies;
   }
 

@@ -5,7 +5,7 @@ import type { Timed } from './deadlines.ts';
 import { keysOf } from './errors.ts';
 import type { Call } from './wire.ts';
 
-export type WaitingCall = Extract<Call, { op: 'get' | 'wait' }>;
+export type WaitingCall = Extract<Call, { timeoutMs: number }>;
 
 /** A `get` or `wait` with missing keys. */
 export interface Waiter extends Timed {
@@ -21,10 +21,8 @@ export interface Waiter extends Timed {
 export interface KeySet {
   readonly name: string;
   readonly keys: readonly string[];
-  /** Number of `keys` that do not exist. */
-  missing: number;
-  /** Undefined after a change. */
-  missingKeys: readonly string[] | undefined;
+  /** Those of `keys` that do not exist. */
+  readonly missing: Set<string>;
   readonly waiters: Set<Waiter>;
   /** Memory of the keys. Counted for each waiter. */
   readonly bytes: number;
@@ -96,7 +94,8 @@ export class Waits {
   /** A key appeared: ends the waiters that have all their keys now, and returns them. */
   appeared(key: string): Waiter[] {
     const woken: Waiter[] = [];
-    for (const keySet of this.#change(key, -1)) if (keySet.missing === 0) woken.push(...keySet.waiters);
+    for (const keySet of this.#change(key, (missing) => missing.delete(key)))
+      if (keySet.missing.size === 0) woken.push(...keySet.waiters);
     woken.sort((a, b) => a.order - b.order);
     for (const waiter of woken) this.end(waiter);
     return woken;
@@ -104,7 +103,7 @@ export class Waits {
 
   /** A key was deleted. */
   disappeared(key: string): void {
-    this.#change(key, 1);
+    this.#change(key, (missing) => missing.add(key));
   }
 
   /** Time of the next timeout. `Infinity` without waiters. */
@@ -120,22 +119,16 @@ export class Waits {
     return first;
   }
 
-  missingKeysOf({ keySet }: Waiter): readonly string[] {
-    return (keySet.missingKeys ??= keySet.keys.filter((key) => !this.#exists(key)));
-  }
-
   #keySetOf(call: WaitingCall): KeySet | undefined {
-    const keys = keysOf(call);
     const latest = this.#latest;
-    if (latest && areEqual(keys, latest.keys)) return latest;
-    const name = nameOf(keys);
+    if (latest && call.op === 'wait' && areEqual(call.keys, latest.keys)) return latest;
+    const name = nameOf(call);
     const known = this.#keySets.get(name);
     if (known) return (this.#latest = known);
-    const missingKeys = keys.filter((key) => !this.#exists(key));
-    if (missingKeys.length === 0) return undefined;
-    const missing = new Set(missingKeys).size;
-    const bytes = waitedBytes(call);
-    const keySet: KeySet = { name, keys, missing, missingKeys, waiters: new Set(), bytes };
+    const keys = keysOf(call);
+    const missing = new Set(keys.filter((key) => !this.#exists(key)));
+    if (missing.size === 0) return undefined;
+    const keySet: KeySet = { name, keys, missing, waiters: new Set(), bytes: waitedBytes(call) };
     this.#keySets.set(name, keySet);
     this.#latest = keySet;
     for (const key of keys) {
@@ -157,12 +150,9 @@ export class Waits {
   }
 
   /** Key sets with the key, after counting it. */
-  #change(key: string, difference: 1 | -1): readonly KeySet[] {
+  #change(key: string, count: (missing: Set<string>) => void): readonly KeySet[] {
     const keySets = [...(this.#keySetsByKey.get(key) ?? [])];
-    for (const keySet of keySets) {
-      keySet.missing += difference;
-      keySet.missingKeys = undefined;
-    }
+    for (const { missing } of keySets) count(missing);
     return keySets;
   }
 }
@@ -172,7 +162,9 @@ function areEqual(keys: readonly string[], others: readonly string[]): boolean {
 }
 
 /** Equal for equal lists of keys. Long lists are hashed, because they would be kept as long strings. */
-function nameOf(keys: readonly string[]): string {
+function nameOf(call: WaitingCall): string {
+  if (call.op === 'waitNumbered') return `numbered ${call.count} ${call.prefix}`;
+  const keys = keysOf(call);
   if (keys.length === 1) return `key ${keys[0]}`;
   return `keys ${createHash('sha256').update(JSON.stringify(keys)).digest('base64')}`;
 }

@@ -5,7 +5,7 @@ import type { Fields, Message } from './protobuf.ts';
  * First frame of every message between client and store, in both directions. It must change with every incompatible
  * change of the schema below, so that two versions detect each other.
  */
-export const protocolName = 'ringrun-store/2';
+export const protocolName = 'ringrun-store/3';
 
 /**
  * Schema of the ZeroMQ multipart messages: `[protocolName, Request]` from a client's DEALER socket to the store's
@@ -27,6 +27,7 @@ export const storeProto = `
       CompareSet compare_set = 8;
       DeleteKey delete_key = 9;
       NumKeys num_keys = 10;
+      WaitNumbered wait_numbered = 12;
     }
     uint32 receipt = 11;         // of the last reply that had one
   }
@@ -36,6 +37,7 @@ export const storeProto = `
   message Get { string key = 1; double timeout_ms = 2; }               // finite
   message Add { string key = 1; sint64 amount = 2; }
   message Wait { repeated string keys = 1; double timeout_ms = 2; }    // finite
+  message WaitNumbered { string prefix = 1; double timeout_ms = 2; uint32 count = 3; } // keys prefix + "0", prefix + "1", …
   message Check { repeated string keys = 1; }
   message CompareSet { string key = 1; bytes expected = 2; bytes desired = 3; }
   message DeleteKey { string key = 1; }
@@ -88,6 +90,7 @@ export type Call =
   | { op: 'get'; key: string; timeoutMs: number }
   | { op: 'add'; key: string; amount: number }
   | { op: 'wait'; keys: readonly string[]; timeoutMs: number }
+  | { op: 'waitNumbered'; prefix: string; timeoutMs: number; count: number }
   | { op: 'check'; keys: readonly string[] }
   | { op: 'compareSet'; key: string; expected: Uint8Array; desired: Uint8Array }
   | { op: 'deleteKey'; key: string }
@@ -149,6 +152,10 @@ const callFields = {
   },
   deleteKey: { number: 9, fields: { key } },
   numKeys: { number: 10, fields: {} },
+  waitNumbered: {
+    number: 12,
+    fields: { prefix: { number: 1, scalar: 'string' }, timeoutMs, count: { number: 3, scalar: 'uint32' } },
+  },
 } as const satisfies Record<Call['op'], Fields[string]>;
 
 const missingKeys = (number: number) => ({ number, scalar: 'string', repeated: true }) as const;

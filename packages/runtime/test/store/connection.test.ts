@@ -158,12 +158,12 @@ test('the store refuses a client of another version', async () => {
   old.connect(`tcp://${host}:${port}`);
   await old.send(['ringrun-store/0', 'whatever']);
   const [protocol, reply] = await old.receive();
-  expect(protocol.toString()).toBe('ringrun-store/2');
+  expect(protocol.toString()).toBe('ringrun-store/3');
   expect(decodeReply(reply)).toMatchObject({
     id: 0,
     result: {
       reason: 'PROTOCOL',
-      message: 'expected "ringrun-store/2" as first frame, got "ringrun-store/0"',
+      message: 'expected "ringrun-store/3" as first frame, got "ringrun-store/0"',
     },
   });
 });
@@ -191,7 +191,7 @@ function rawClient(port: number) {
   socket.connect(`tcp://${host}:${port}`);
   let id = 0;
   return {
-    send: (call: Call) => socket.send(['ringrun-store/2', encodeRequest({ id: ++id, call })]),
+    send: (call: Call) => socket.send(['ringrun-store/3', encodeRequest({ id: ++id, call })]),
     read: async () => decodeReply((await socket.receive())[1]),
     leave: () => {
       socket.close();
@@ -267,7 +267,7 @@ test('the store refuses malformed requests and keeps serving', async () => {
     vandal.close();
   });
   vandal.connect(`tcp://${host}:${port}`);
-  for (const frames of [['ringrun-store/2'], ['ringrun-store/2', '\xff\xff\xff'], ['']]) {
+  for (const frames of [['ringrun-store/3'], ['ringrun-store/3', '\xff\xff\xff'], ['']]) {
     await vandal.send(frames);
     const [, reply] = await vandal.receive();
     expect(decodeReply(reply)).toMatchObject({ id: 0, result: { reason: 'PROTOCOL' } });

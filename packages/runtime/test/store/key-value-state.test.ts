@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { KeyValueState } from '../../src/store/key-value-state.ts';
 import { storeLimits } from '../../src/store/limits.ts';
 import type { StoreLimits } from '../../src/store/limits.ts';
+import { numberedKeys } from '../../src/store/numbered-keys.ts';
+import { decodeRequest, encodeReply, encodeRequest } from '../../src/store/wire.ts';
 import type { Call } from '../../src/store/wire.ts';
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
@@ -71,7 +73,7 @@ describe('waiting', () => {
     give('s', { op: 'set', key: 'x', value: bytes('') });
     give('s', { op: 'deleteKey', key: 'x' });
     give('s', { op: 'set', key: 'z', value: bytes('') });
-    expect(state.missingOf('a')).toEqual(['x', 'y']);
+    expect(state.missingOf('a')).toEqual(['y', 'x']);
     expect(give('s', { op: 'set', key: 'y', value: bytes('') })).toEqual([
       ['s/4', { kind: 'done' }],
       ['b/1', { kind: 'done' }],
@@ -194,11 +196,22 @@ describe('limits', () => {
 });
 
 describe('joining', () => {
-  /** Map and Set operations of `clients` ranks that each publish a key and wait for the keys of all. */
-  function operationsOfJoining(clients: number): number {
+  /**
+   * Work of a store for `ranks` ranks that each publish a key, wait for the keys of all and ping now and then: bytes of their
+   * requests and replies, and operations of maps and sets.
+   */
+  function workOfJoining(ranks: number): number {
     const { state } = begin();
-    const keys = Array.from({ length: clients }, (_, i) => `member/${i}`);
+    const { prefix, count } = numberedKeys(Array.from({ length: ranks }, (_, i) => `init/0/member/${i}`))!;
+    const wait: Call = { op: 'waitNumbered', prefix, count, timeoutMs: 1e6 };
+    let bytes = 0;
     let operations = 0;
+    const handle = (client: string, id: number, call: Call, now: number) => {
+      const request = encodeRequest({ id, call });
+      bytes += request.length;
+      for (const { reply } of state.handle(client, decodeRequest(request), now))
+        bytes += encodeReply(reply).length;
+    };
     const spies = [Map.prototype, Set.prototype].flatMap((prototype) =>
       (['has', 'get', 'set', 'add', 'delete'] as const)
         .filter((name) => name in prototype)
@@ -212,22 +225,51 @@ describe('joining', () => {
         }),
     );
     try {
-      for (const [i, key] of keys.entries()) {
-        state.handle(`c${i}`, { id: 1, call: { op: 'set', key, value: new Uint8Array(1) } }, i);
-        state.handle(`c${i}`, { id: 2, call: { op: 'wait', keys, timeoutMs: 1e6 } }, i);
+      for (let i = 0; i < ranks; i += 1) {
+        handle(`c${i}`, 1, { op: 'set', key: `${prefix}${i}`, value: new Uint8Array(1) }, i);
+        handle(`c${i}`, 2, wait, i);
+        if (i % 8 === 0) handle(`c${i}`, 3, { op: 'ping' }, i);
         state.nextDeadline();
       }
     } finally {
       for (const restore of spies) restore();
     }
-    return operations;
+    expect(state.nextDeadline()).toBe(Infinity);
+    return bytes + operations;
   }
 
   test('the work of joining grows with the number of ranks', () => {
-    const most = process.env['RINGRUN_FAULTS'] === 'full' ? 10_240 : 1000;
-    const [small, large] = [most / 2, most].map(operationsOfJoining);
-    expect(large / small).toBeLessThan(2.2);
-    expect(large / most).toBeLessThan(60);
+    const work = [2560, 5120, 10_240].map(workOfJoining);
+    // N·log N: 2·log₂ 5120 / log₂ 2560 = 2.18.
+    expect(work[1] / work[0], String(work)).toBeLessThan(2.18);
+    expect(work[2] / work[1], String(work)).toBeLessThan(2.18);
+  });
+
+  test('a wait for numbered keys is counted and limited by all its keys', () => {
+    const { state, give } = begin({ keysPerCall: 1000 });
+    const wait = { op: 'waitNumbered', prefix: 'm/', count: 3, timeoutMs: 10 } as const;
+    give('s', { op: 'set', key: 'm/1', value: bytes('') });
+    expect(give('a', wait)).toEqual([]);
+    expect(state.missingOf('a')).toEqual(['m/0', 'm/2']);
+    give('s', { op: 'set', key: 'm/0', value: bytes('') });
+    give('s', { op: 'deleteKey', key: 'm/1' });
+    give('s', { op: 'set', key: 'm/2', value: bytes('') });
+    expect(give('a', { op: 'ping' })).toMatchObject([
+      ['a/2', { parked: [{ id: 1, missingKeys: ['m/1'], missing: 1 }] }],
+    ]);
+    expect(give('s', { op: 'set', key: 'm/1', value: bytes('') })).toEqual([
+      ['s/5', { kind: 'done' }],
+      ['a/1', { kind: 'done' }],
+    ]);
+    expect(give('a', { ...wait, count: 0 })).toEqual([['a/3', { kind: 'done' }]]);
+    const refused = { reason: 'LIMIT', message: expect.stringContaining('got 4,000,000,000') as string };
+    expect(give('a', { ...wait, count: 4e9 })).toMatchObject([['a/4', refused]]);
+  });
+
+  test('only lists of consecutive keys from 0 have a short form', () => {
+    expect(numberedKeys(['a/0', 'a/1', 'a/2'])).toEqual({ prefix: 'a/', count: 3 });
+    for (const keys of [[], ['a/0'], ['a/1', 'a/2'], ['a/0', 'a/2'], ['a/0', 'b/1'], ['a/0', 'a/01']])
+      expect(numberedKeys(keys)).toBeUndefined();
   });
 });
 

@@ -14,6 +14,7 @@ const calls: Call[] = [
   { op: 'get', key: 'k', timeoutMs: Infinity },
   { op: 'add', key: 'n', amount: -Number.MAX_SAFE_INTEGER },
   { op: 'wait', keys: [], timeoutMs: 0.5 },
+  { op: 'waitNumbered', prefix: 'member/', timeoutMs: 7, count: 10_240 },
   { op: 'check', keys: ['a', '', 'b'] },
   { op: 'compareSet', key: 'k', expected: Buffer.alloc(0), desired: raw },
   { op: 'deleteKey', key: 'k' },
