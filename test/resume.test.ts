@@ -7,6 +7,7 @@ import { launch } from './support/command.ts';
 import type { Command } from './support/command.ts';
 import { freePort } from './support/free-port.ts';
 import { pidOfRank } from './support/pid-of-rank.ts';
+import { randomNumbers } from './support/random-numbers.ts';
 import { syntheticMnist } from './support/synthetic-mnist.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 import { withoutWaiting } from './support/without-waiting.ts';
@@ -22,7 +23,7 @@ const limitMs = 30_000 + kills * 10_000;
 const data = syntheticMnist({ train: 21, test: 1 });
 const steps = 6 * kills + 10;
 
-const random = generator(seed);
+const random = randomNumbers(seed);
 const below = (count: number) => Math.floor(random() * count);
 
 test(
@@ -182,15 +183,4 @@ function unfinishedIn(place: string): number {
 
 async function endsWell(run: Command): Promise<void> {
   expect(withoutWaiting(await run.ended)).toMatchObject({ code: 0, stderr: '', timedOut: false, left: [] });
-}
-
-/** Numbers in [0, 1) (mulberry32). */
-function generator(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -161,7 +161,10 @@ abstract class Job {
     ]);
     expect(new Set(ends.map(({ step }) => step)).size, 'ends of the ranks').toBe(1);
     const files = readdirSync(join(this.folder, 'checkpoints'), { recursive: true }) as string[];
-    expect(files.filter((file) => file.endsWith('.part')), 'unfinished files').toEqual([]);
+    expect(
+      files.filter((file) => file.endsWith('.part')),
+      'unfinished files',
+    ).toEqual([]);
   }
 
   /** A whole number from 0 to `count` − 1. */
@@ -315,9 +318,7 @@ class LaunchedJob extends Job {
     const isOfLauncher = this.#last === 'is that of the launcher';
     if (isOfLauncher && message.includes('The store at 127.0.0.1:')) return true;
     const dead = isOfLauncher ? [...this.deaths, ...all] : this.deaths;
-    return dead.some(({ rank, pid }) =>
-      message.includes(`${rank} (host ${hostname()}, pid ${pid}) is gone`),
-    );
+    return dead.some(({ rank, pid }) => message.includes(`${rank} (host ${hostname()}, pid ${pid}) is gone`));
   }
 
   async #kill(start: () => void, pidOf?: (mark: Mark) => number): Promise<void> {
