@@ -77,7 +77,7 @@ const filesOfBoth = [
   ...['collectives', 'tcp', 'images'].map((name) => `native/test/${name}.test.ts`),
   ...[
     'conformance/conformance',
-    ...['deaths', 'disagreements', 'leaving', 'order'].map((name) => `contracts/${name}`),
+    ...['deaths', 'disagreements', 'leaving', 'lifetimes', 'order'].map((name) => `contracts/${name}`),
     ...['collectives', 'forming', 'groups', 'messages'].map((name) => `cpu/${name}`),
   ].map((name) => `packages/collectives/test/${name}.test.ts`),
   'packages/runtime/test/store/file-store.test.ts',

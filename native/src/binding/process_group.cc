@@ -9,6 +9,7 @@
 #include "binding/algorithms.h"
 #include "binding/elements.h"
 #include "binding/failure_to_js.h"
+#include "binding/held_arrays.h"
 
 namespace ringrun {
 namespace {
@@ -114,10 +115,10 @@ Fingerprint fingerprintOf(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t r
 
 }  // namespace
 
-// A promise, with references that keep the operation's array and the group alive until it settles.
+// A promise, and the operation's arrays and the group, which are kept until it settles.
 struct ProcessGroup::Pending {
   Napi::Promise::Deferred deferred;
-  Napi::ObjectReference array;
+  HeldArrays arrays;
   Napi::ObjectReference group;
   bool detaches = false;
   std::optional<OperationFailure> failure;
@@ -125,7 +126,7 @@ struct ProcessGroup::Pending {
 
   // An environment that is ending releases all references itself.
   void leaveReferencesToEnvironment() {
-    array.SuppressDestruct();
+    arrays.leaveToEnvironment();
     group.SuppressDestruct();
   }
 };
@@ -245,7 +246,8 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
       allocation = collectives.allocate(call);
     });
   });
-  // The array buffer owns the memory, even if it outlives the group without having been detached.
+  // The array buffer owns the memory too, so that it may outlive the group.
+  std::shared_ptr<const void> keeper = allocation.owner;
   auto owner = std::make_unique<std::shared_ptr<const void>>(std::move(allocation.owner));
   auto buffer = Napi::ArrayBuffer::New(
       info.Env(), allocation.data, fingerprint.bytes(),
@@ -254,7 +256,8 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
       },
       owner.get());
   static_cast<void>(owner.release());
-  allocations_.push_back(Napi::Persistent(buffer));
+  const auto* const begin = static_cast<const std::uint8_t*>(allocation.data);
+  allocations_.push_back({Napi::Persistent(buffer), std::move(keeper), begin, begin + fingerprint.bytes()});
   return buffer;
 }
 
@@ -512,8 +515,7 @@ void ProcessGroup::runSync(Napi::Env env, const Work& work) {
 }
 
 std::unique_ptr<ProcessGroup::Pending> ProcessGroup::makePending(Napi::Env env, Napi::Value retained) {
-  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), {}, {}, false, {}, {}});
-  if (retained.IsObject()) pending->array = Napi::Persistent(retained.As<Napi::Object>());
+  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), HeldArrays(retained, [this](const void* data) { return isAllocated(data); }), {}, false, {}, {}});
   pending->group = Napi::Persistent(Value());
   return pending;
 }
@@ -554,8 +556,15 @@ void ProcessGroup::settle(Napi::Env env, Napi::Function, ProcessGroup* self, Pen
 }
 
 void ProcessGroup::detachAllocations() {
-  for (auto& allocation : allocations_) allocation.Value().Detach();
+  for (auto& [buffer, owner, begin, end] : allocations_) {
+    if (!buffer.Value().IsDetached()) buffer.Value().Detach();  // JavaScript may have transferred it
+  }
   allocations_.clear();
+}
+
+bool ProcessGroup::isAllocated(const void* data) const {
+  const auto isInside = [data](const Allocated& one) { return data >= one.begin && data < one.end; };
+  return std::any_of(allocations_.begin(), allocations_.end(), isInside);
 }
 
 }  // namespace ringrun

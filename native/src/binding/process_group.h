@@ -2,6 +2,7 @@
 
 #include <napi.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -84,6 +85,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   void keepAlive(Napi::Env env);
   void runSync(Napi::Env env, const Work& work);
   void detachAllocations();
+  bool isAllocated(const void* data) const;
 
   // If the environment ends (process.exit) during an operation, cancels it and waits for its end before its
   // memory is freed.
@@ -95,7 +97,14 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   NcclCollectives* gpu_ = nullptr;
   Settlement settlement_;
   std::size_t pending_ = 0;
-  std::vector<Napi::Reference<Napi::ArrayBuffer>> allocations_;
+  // Memory of allocateSync, kept until the group is destroyed, even if JavaScript transfers its buffer.
+  struct Allocated {
+    Napi::Reference<Napi::ArrayBuffer> buffer;
+    std::shared_ptr<const void> owner;
+    const std::uint8_t* begin;
+    const std::uint8_t* end;
+  };
+  std::vector<Allocated> allocations_;
   // Destroyed before the members above, which its tasks use. Empty after the environment has ended.
   std::unique_ptr<SerialQueue> queue_;
   // Runs group_.runPointToPoint() while messages are pending.

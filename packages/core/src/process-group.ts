@@ -9,7 +9,8 @@ import type { Work } from './work.ts';
  *
  * Every rank calls the same collectives in the same order, with the same dtypes and options and matching lengths. Ranks
  * that disagree throw a `CollectiveMismatchError` that shows both sides, and no data is changed. Do not use an array
- * until the promise of its operation settles. A tensor's class determines its dtype (see `TypedArrayOf`; float16 and
+ * until the promise of its operation settles; if its memory is transferred meanwhile, the operation continues in the
+ * memory of the new owner. Asynchronous operations do not accept resizable ArrayBuffers. A tensor's class determines its dtype (see `TypedArrayOf`; float16 and
  * bfloat16 are bit patterns in `Float16Bits` and `BFloat16Bits`); all tensors of one operation have the same dtype.
  * Outputs must not overlap each other or an input, unless documented otherwise. The result of a reduction has the same
  * bytes on every rank.

@@ -89,6 +89,22 @@ export function checkedDType(dtype: DType): number {
   throw new InvalidArgumentError(`dtype is ${describeValue(dtype)}, expected one of ${dtypes.join(', ')}`);
 }
 
+/**
+ * Checks the arguments of an asynchronous operation: typed arrays, lists of them, and other values, which are ignored.
+ * JavaScript could shrink a resizable buffer, and so unmap its memory, while the operation uses it.
+ */
+export function refuseResizable(value: unknown): void {
+  if (ArrayBuffer.isView(value)) {
+    const { resizable } = value.buffer as ArrayBufferLike & { resizable?: boolean };
+    if (resizable !== true) return;
+    throw new InvalidArgumentError(
+      'asynchronous operation: expected memory of a fixed size, got a resizable ArrayBuffer. ' +
+        'Copy the array, or use the Sync form of the operation.',
+    );
+  }
+  if (Array.isArray(value)) for (const one of value as unknown[]) refuseResizable(one);
+}
+
 export function checkedRank(name: string, rank: number, size: number): number {
   if (Number.isInteger(rank) && rank >= 0 && rank < size) return rank;
   throw new InvalidArgumentError(

@@ -26,7 +26,7 @@ import type {
 import type { ByteCollectives, ObjectCollective } from '../objects.ts';
 import { runAsync, runSync, syncByteCollectives } from '../objects.ts';
 import type { Place } from './arguments.ts';
-import { checkedDType, checkedLength, checkedRank, checkedTimeout } from './arguments.ts';
+import { checkedDType, checkedLength, checkedRank, checkedTimeout, refuseResizable } from './arguments.ts';
 import type { NativeCalls } from './native-calls.ts';
 import type { NativeOperation } from './native-collectives.ts';
 import { nativeCollectives, steppedCollectives } from './native-collectives.ts';
@@ -119,6 +119,7 @@ class NativeGroupBase {
   isend(tensor: CollectiveBuffer, dst: number, options: SendOptions = {}): Work {
     this.checkOptions('isend', options, messageOptions.send);
     const operands = sendOperands(this, tensor, dst, options);
+    refuseResizable(tensor);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     return new PromisedWork(this.#calls.later((native) => native.send(...operands, timeoutMs)));
@@ -140,6 +141,7 @@ class NativeGroupBase {
   irecv(tensor: CollectiveBuffer, options: RecvOptions = {}): Work<number> {
     this.checkOptions('irecv', options, messageOptions.recv);
     const operands = receiveOperands(this, tensor, options);
+    refuseResizable(tensor);
     const timeoutMs = this.#timeoutOf(options);
     this.#refuseUnlessUsable();
     return new PromisedWork(this.#calls.later((native) => native.receive(...operands, timeoutMs)));
@@ -246,7 +248,10 @@ class NativeGroupBase {
     this.#define(name, async function (first, second, third) {
       const options = optionsAmong(inputs, first, second, third);
       this.checkOptions(name, options, names);
-      await this.later(options, prepare(this, options, first, second));
+      const operate = prepare(this, options, first, second);
+      const { input, output } = options as { input?: unknown; output?: unknown };
+      for (const one of [first, second, input, output]) refuseResizable(one);
+      await this.later(options, operate);
     });
     this.#define(nameSync, function (first, second, third) {
       const options = optionsAmong(inputs, first, second, third);

@@ -23,7 +23,13 @@ import type {
   TypedArray,
   Work,
 } from '@ringrun/core';
-import { checkedDType, checkedDTypeOf, checkedLength, checkedPeer } from '../native-group/arguments.ts';
+import {
+  checkedDType,
+  checkedDTypeOf,
+  checkedLength,
+  checkedPeer,
+  refuseResizable,
+} from '../native-group/arguments.ts';
 import type { NativeCalls } from '../native-group/native-calls.ts';
 import type { GroupSettings } from '../native-group/native-group.ts';
 import { NativeGroup } from '../native-group/native-group.ts';
@@ -158,6 +164,7 @@ export class NcclGroup extends NativeGroup {
     const dtype = checkedDTypeOf(array, 'array');
     checkDType({ name: 'array', value: array }, { dtype: tensor.dtype, from: 'the tensor' });
     checkAsLong(tensor, array);
+    refuseResizable(array);
     return this.later(options, (native, timeoutMs) =>
       native[direction](tensor, array, nativeDType[dtype], timeoutMs),
     );

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <napi.h>
+
+#include <functional>
+
+namespace ringrun {
+
+// Keeps the memory of the typed arrays of an asynchronous operation until destroyed, even if JavaScript transfers their
+// ArrayBuffers meanwhile (postMessage, structuredClone) and the new owner drops them. A reference to an array does not:
+// it keeps an array of length 0.
+//
+// The exception is ArrayBuffer.prototype.transfer with another length (Node 22 and later), which reallocates the
+// memory. TypeScript rejects arrays of resizable buffers.
+//
+// Belongs to the JavaScript thread.
+class HeldArrays {
+ public:
+  using IsKept = std::function<bool(const void* data)>;
+
+  // `arguments`: typed arrays, lists of them, and other objects, which stay reachable. `isKept`: true for memory that
+  // needs no hold.
+  HeldArrays(const Napi::Value& arguments, const IsKept& isKept);
+  HeldArrays(HeldArrays&&) = default;
+  ~HeldArrays();
+
+  // For an environment that is ending, which releases all references itself.
+  void leaveToEnvironment();
+
+ private:
+  Napi::ObjectReference held_;
+  bool isLeft_ = false;
+};
+
+}  // namespace ringrun

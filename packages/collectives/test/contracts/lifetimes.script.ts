@@ -1,0 +1,134 @@
+// Arrays whose memory is transferred, resized or collected while operations use it.
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import type { ProcessGroup } from '@ringrun/collectives';
+
+import { failureOf } from '../fixtures/scenario.ts';
+import type { Member } from '../fixtures/scenario.ts';
+
+const length = 300_000;
+
+/** Every asynchronous operation, on the arrays that it gets. Completes in groups of two ranks. */
+const operations: Record<
+  string,
+  (group: ProcessGroup, one: Float32Array, two: Float32Array) => Promise<unknown>
+> = {
+  allReduce: (group, one) => group.allReduce(one),
+  allReduceCoalesced: (group, one, two) => group.allReduceCoalesced([one, two]),
+  broadcast: (group, one) => group.broadcast(one),
+  reduce: (group, one) => group.reduce(one),
+  reduceScatter: (group, one, two) => group.reduceScatter(one.subarray(0, length / 2), two),
+  allGather: (group, one, two) => group.allGather(one, two.subarray(0, length / 2)),
+  allToAll: (group, one, two) => group.allToAll(one, two),
+  message: (group, one, two) =>
+    group.rank === 0
+      ? Promise.all([group.isend(one, 1).wait(), group.isend(two, 1, { tag: 1 }).wait()])
+      : Promise.all([group.irecv(one, { src: 0 }).wait(), group.irecv(two, { src: 0, tag: 1 }).wait()]),
+};
+
+/** Frees the memory of buffers that nothing refers to: closed ports drop their messages, and a second collection waits for the first. */
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  for (let collection = 0; collection < 3; collection++) {
+    await setImmediate();
+    collect();
+  }
+}
+
+/**
+ * Ways to take the memory of an ArrayBuffer from its arrays. They return the new owner of the memory, if the caller can
+ * reach it. `transfer` is newer than Node 20.
+ */
+const transfers: ((buffer: ArrayBuffer) => ArrayBuffer | undefined)[] = [
+  (buffer) => structuredClone(buffer, { transfer: [buffer] }),
+  (buffer) => {
+    structuredClone(buffer, { transfer: [buffer] });
+    return undefined;
+  },
+  (buffer) => {
+    const { port1 } = new MessageChannel();
+    port1.postMessage(buffer, [buffer]);
+    port1.close(); // drops the message
+    return undefined;
+  },
+  ...('transfer' in ArrayBuffer.prototype
+    ? [(buffer: ArrayBuffer) => (buffer as ArrayBuffer & { transfer(): ArrayBuffer }).transfer()]
+    : []),
+];
+
+/**
+ * Rank 0 starts each operation, transfers its arrays and drops what it can; rank 1 joins after that. Memory that was
+ * freed meanwhile would be used again by the arrays that rank 0 fills with 7.
+ */
+export async function transferDuringOperations({ group, rank, store, report }: Member): Promise<void> {
+  const results: Record<string, unknown> = {};
+  for (const [name, operate] of Object.entries(operations)) {
+    for (const [how, transfer] of transfers.entries()) {
+      const arrays = [new Float32Array(length).fill(1), new Float32Array(length).fill(1)] as const;
+      if (rank === 1) await store.wait([`${name} ${how} transferred`]);
+      const running = operate(group, ...arrays);
+      const owners = rank === 0 ? arrays.map(({ buffer }) => transfer(buffer)) : [];
+      if (rank === 0) await collectGarbage();
+      const others = rank === 0 ? Array.from({ length: 8 }, () => new Float32Array(length).fill(7)) : [];
+      if (rank === 0) await store.set(`${name} ${how} transferred`, '');
+      await running;
+      const wrong = others.filter((one) => one.some((value) => value !== 7)).length;
+      const reduced = owners[0] && new Float32Array(owners[0])[1];
+      results[`${name} ${how}`] = { left: arrays[0].length, wrong, reduced };
+    }
+  }
+  await group.destroy();
+  await report({ results });
+}
+
+/** Asynchronous operations refuse resizable buffers; nothing reaches the other rank. */
+export async function resizableBuffers({ group, report }: Member): Promise<void> {
+  const Resizable = ArrayBuffer as unknown as new (
+    bytes: number,
+    options: { maxByteLength: number },
+  ) => ArrayBuffer;
+  const Growable = SharedArrayBuffer as unknown as new (
+    bytes: number,
+    options: { maxByteLength: number },
+  ) => SharedArrayBuffer;
+  const resizable = () => new Float32Array(new Resizable(4 * length, { maxByteLength: 8 * length }));
+  const refused: Record<string, unknown> = {};
+  for (const [name, operate] of Object.entries(operations)) {
+    const failure = await failureOf(Promise.resolve().then(() => operate(group, resizable(), resizable())));
+    refused[name] = failure?.message;
+  }
+  const still = resizable().fill(1);
+  group.allReduceSync(still);
+  const growing = new Growable(4 * length, { maxByteLength: 8 * length });
+  const shared = new Float32Array(growing).fill(1);
+  const reduced = group.allReduce(shared);
+  (growing as SharedArrayBuffer & { grow(bytes: number): void }).grow(8 * length);
+  await reduced;
+  await group.destroy();
+  await report({ refused, still: still[length - 1], shared: shared[length - 1], grown: shared.length });
+}
+
+/**
+ * Memory of the group that is transferred and dropped while an operation uses it, and an array that nothing refers to.
+ */
+export async function droppedArrays({ group, rank, store, report }: Member): Promise<void> {
+  const buffer: ArrayBufferLike & { transfer?: () => ArrayBuffer } = group.allocateSync(
+    'float32',
+    length,
+  ).buffer;
+  if (rank === 1) await store.wait(['dropped']);
+  const running = Promise.all([
+    group.allReduce(new Float32Array(buffer)),
+    group.allReduce(new Float32Array(length)),
+  ]);
+  // Node refuses to transfer this memory to another thread.
+  if (rank === 0) buffer.transfer?.();
+  await collectGarbage();
+  if (rank === 0) await store.set('dropped', '');
+  await running;
+  await group.destroy();
+  await report({ left: buffer.byteLength });
+}

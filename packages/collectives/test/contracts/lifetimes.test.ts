@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+
+import { runRanks } from '../support/ranks.ts';
+
+const transports = ['shm', 'tcp'];
+const names = [
+  'allReduce',
+  'allReduceCoalesced',
+  'broadcast',
+  'reduce',
+  'reduceScatter',
+  'allGather',
+  'allToAll',
+  'message',
+];
+const ways = 'transfer' in ArrayBuffer.prototype ? 4 : 3;
+const reduces = (name: string): boolean => name.startsWith('allReduce');
+
+test.each(transports)(
+  'an operation over %s completes in memory that was transferred and dropped while it ran',
+  async (transport) => {
+    const reports = await runRanks(2, 'transferDuringOperations', { env: { RINGRUN_TRANSPORT: transport } });
+    const results = reports[0]['results'] as Record<string, object>;
+    expect(Object.keys(results)).toHaveLength(names.length * ways);
+    for (const [name, result] of Object.entries(results)) {
+      expect(result, name).toMatchObject({ left: 0, wrong: 0 });
+      // The caller of structuredClone has the memory.
+      if (reduces(name) && name.endsWith(' 0')) expect(result, name).toMatchObject({ reduced: 2 });
+    }
+  },
+);
+
+test('asynchronous operations refuse resizable buffers and accept growable shared memory', async () => {
+  const reports = await runRanks(2, 'resizableBuffers');
+  for (const { refused, ...rest } of reports) {
+    expect(Object.keys(refused as object)).toEqual(names);
+    for (const message of Object.values(refused as Record<string, string>))
+      expect(message).toContain('expected memory of a fixed size, got a resizable ArrayBuffer');
+    expect(rest).toEqual({ still: 2, shared: 2, grown: 600_000 });
+  }
+});
+
+test.each(transports)(
+  'memory that JavaScript drops is kept until its operation over %s ends',
+  async (transport) => {
+    const reports = await runRanks(2, 'droppedArrays', { env: { RINGRUN_TRANSPORT: transport } });
+    for (const report of reports) expect(report).toEqual({ left: 0 });
+  },
+);
