@@ -2,26 +2,32 @@ import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import type { Member } from './membership.ts';
 
-/** Milliseconds between two signs of life of a rank that forms a group. */
-const defaultIntervalMs = 1000;
+/**
+ * Milliseconds between two signs of life of a rank that forms a group. One store serves all ranks: it receives at most
+ * 1000 signs of life a second.
+ */
+export function heartbeatIntervalMs(worldSize: number): number {
+  return Math.max(1000, worldSize);
+}
 
 /**
- * Number of intervals without a sign of life after which a rank counts as dead. Intervals are counted by the observer,
- * so that a stopped observer does not take the others for dead when it continues.
+ * Number of intervals without a sign of life after which a rank counts as dead: 10 s, and 3 intervals at least.
+ * Intervals are counted by the observer, so that a stopped observer does not take the others for dead when it continues.
  */
-const silentIntervals = 10;
+function silentIntervals(intervalMs: number): number {
+  return intervalMs < 1000 ? 10 : Math.max(3, Math.ceil(10_000 / intervalMs));
+}
 
 const aliveKey = (rank: number) => `alive/${rank}`;
 
 export interface HeartbeatOptions {
-  /** Default: 1000. */
-  intervalMs: number | undefined;
+  intervalMs: number;
   /** Number of intervals for which the store may leave a call unanswered. */
   mostUnanswered: number;
   /** The error if it does not answer for longer. */
   unanswered: () => Error;
-  /** Called after each sign of life. Its errors end the heartbeat. */
-  then: () => Promise<void>;
+  /** Called after each sign of life, with the milliseconds since the one before. Its errors end the heartbeat. */
+  then: (sinceLastMs: number) => Promise<void>;
 }
 
 /** Writes a sign of life of this rank at every interval. Does not keep the process alive. */
@@ -37,6 +43,7 @@ export class Heartbeat {
   #isPending = false;
   #unanswered = 0;
   #isStopped = false;
+  #lastAt = performance.now();
 
   constructor(store: Store, self: Member, options: HeartbeatOptions) {
     this.#store = store;
@@ -49,7 +56,7 @@ export class Heartbeat {
     void this.#beat(false);
     this.#timer = setInterval(() => {
       this.#atInterval();
-    }, options.intervalMs ?? defaultIntervalMs).unref();
+    }, options.intervalMs).unref();
   }
 
   stop(): void {
@@ -68,7 +75,10 @@ export class Heartbeat {
       this.#count += 1;
       await this.#store.set(aliveKey(this.#self.rank), `${this.#self.token} ${this.#count}`);
       this.#unanswered = 0;
-      if (isLater && !this.#isStopped) await this.#options.then();
+      const now = performance.now();
+      const sinceLastMs = now - this.#lastAt;
+      this.#lastAt = now;
+      if (isLater && !this.#isStopped) await this.#options.then(sinceLastMs);
     } catch (error) {
       if (!isPassing(error)) this.#end(error);
     }
@@ -88,7 +98,7 @@ export class SilenceDetector {
   readonly #intervalMs: number;
   readonly #seen = new Map<number, { sign: string; times: number }>();
 
-  constructor(store: Store, intervalMs = defaultIntervalMs) {
+  constructor(store: Store, intervalMs: number) {
     this.#store = store;
     this.#intervalMs = intervalMs;
   }
@@ -97,15 +107,19 @@ export class SilenceDetector {
     return this.#intervalMs;
   }
 
-  /** Reads the rank's sign of life. Must be called once per interval until the result is not `unknown`. */
-  async observe(rank: number): Promise<'alive' | 'silent' | 'unknown'> {
+  /**
+   * Reads the rank's sign of life. Must be called once per interval until the result is `alive` or `silent`; `absent` is
+   * an unknown rank that never gave one.
+   */
+  async observe(rank: number): Promise<'alive' | 'silent' | 'unknown' | 'absent'> {
     const sign = (await peek(this.#store, aliveKey(rank))) ?? '';
     const last = this.#seen.get(rank);
-    if (last?.sign === sign && ++last.times < silentIntervals) return 'unknown';
+    const unknown = sign === '' ? 'absent' : 'unknown';
+    if (last?.sign === sign && ++last.times < silentIntervals(this.#intervalMs)) return unknown;
     this.#seen.delete(rank);
     if (last !== undefined) return last.sign === sign ? 'silent' : 'alive';
     this.#seen.set(rank, { sign, times: 0 });
-    return 'unknown';
+    return unknown;
   }
 }
 

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
+import { deleteNumbered } from '../store/delete-prefix.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { formatDuration } from '../store/wait-reporter.ts';
-import { Heartbeat, SilenceDetector, missingKeysOf, peek } from './heartbeat.ts';
+import { Heartbeat, SilenceDetector, heartbeatIntervalMs, missingKeysOf, peek } from './heartbeat.ts';
 import { describeProcess, formatRanks, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
 import type { Member } from './membership.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -11,9 +12,10 @@ import { WatchedStore } from './watched-store.ts';
 /**
  * How ranks join a job, in rounds. Each round forms one group of all ranks and has its own keys, `init/<round>/…`. The
  * key `round` counts the rounds in which every rank has joined, so a process joins the first round that is not
- * complete, however many groups it has been in before: survivors and processes that replace dead ones meet in it.
+ * complete, however many groups it has been in before: survivors and processes that replace dead ones meet in it. After
+ * all have joined, nobody uses the keys of earlier rounds, and rank 0 deletes them.
  *
- * A rank claims its `member` key and renews `alive` every second until the group is formed. Other ranks delete the claim
+ * A rank claims its `member` key and renews `alive` until the group is formed, every second in jobs of up to 1000 ranks. Other ranks delete the claim
  * of a rank that stopped renewing, so a process that was started anew can claim it, and timeouts name the dead rank.
  */
 const roundKey = 'round';
@@ -28,14 +30,17 @@ const verdictKey = 'verdict';
 const lingerMs = 5000;
 const lingerEveryMs = 100;
 
-/** Number of intervals after which a store that rank 0 serves is given up if it does not answer. */
-const unansweredIntervals = 20;
+/** Intervals between two signs of life after which other ranks may have deleted the claim. */
+const mostLate = 2;
+
+/** A store that rank 0 serves is given up if it does not answer for so long, and for 3 intervals at least. */
+const unansweredMs = 20_000;
 
 export interface JoinOptions {
   timeoutMs: number;
   /** True if the store ends with the process of rank 0. */
   servedByRank0?: boolean;
-  /** Milliseconds between two signs of life. Default: 1000. */
+  /** Milliseconds between two signs of life. Default: `heartbeatIntervalMs`. */
   intervalMs?: number;
 }
 
@@ -73,6 +78,7 @@ export async function joinJob(store: Store, self: Member, options: JoinOptions):
   try {
     await joining.waitForMembers();
     await endRound();
+    if (self.rank === 0) await deleteNumbered(store, 'init', round - 1);
   } catch (error) {
     await joining.giveUp(error);
     throw error;
@@ -122,18 +128,22 @@ async function waitUntilGone(
   keys: Store,
   holder: Member,
   self: Member,
-  { intervalMs }: JoinOptions,
+  options: JoinOptions,
   isCurrent: () => Promise<boolean>,
 ): Promise<void> {
-  const detector = new SilenceDetector(keys, intervalMs);
+  const detector = new SilenceDetector(keys, intervalOf(self, options));
   for (;;) {
     const state = await detector.observe(self.rank);
     if (state === 'alive') throw rankTaken(holder, self);
     if (state === 'silent') await removeClaim(keys, holder);
-    if (state !== 'unknown' || !(await isCurrent())) return;
+    if (state === 'silent' || !(await isCurrent())) return;
     if ((await memberAt(keys, self.rank))?.token !== holder.token) return;
     await delay(detector.intervalMs);
   }
+}
+
+function intervalOf({ worldSize }: Member, { intervalMs }: JoinOptions): number {
+  return intervalMs ?? heartbeatIntervalMs(worldSize);
 }
 
 /** One rank from its claim until the group is formed. */
@@ -154,14 +164,15 @@ class Joining implements JoinedRound {
     this.#self = self;
     this.#options = options;
     this.#watchedRank = (self.rank + 1) % self.worldSize;
-    this.#detector = new SilenceDetector(keys, options.intervalMs);
+    const intervalMs = intervalOf(self, options);
+    this.#detector = new SilenceDetector(keys, intervalMs);
     this.#heartbeat = new Heartbeat(keys, self, {
-      intervalMs: options.intervalMs,
-      mostUnanswered: options.servedByRank0 === true ? unansweredIntervals : Infinity,
+      intervalMs,
+      mostUnanswered: options.servedByRank0 === true ? Math.max(3, unansweredMs / intervalMs) : Infinity,
       unanswered: () => this.#storeIsSilent(),
-      then: () => this.#eachInterval(),
+      then: (sinceLastMs) => this.#eachInterval(sinceLastMs > mostLate * intervalMs),
     });
-    const watch = new SilenceDetector(keys, options.intervalMs);
+    const watch = new SilenceDetector(keys, intervalMs);
     this.groupStore = new WatchedStore(keys, self.rank, {
       detector: watch,
       failed: this.#heartbeat.failed,
@@ -202,25 +213,31 @@ class Joining implements JoinedRound {
     await Promise.race([leaving().catch(() => undefined), delay(lingerMs)]);
   }
 
-  async #eachInterval(): Promise<void> {
+  /** One read of another rank's sign of life, and one of the verdict of rank 0, unless something is wrong. */
+  async #eachInterval(wasLate: boolean): Promise<void> {
     if (this.#options.servedByRank0 === true && this.#self.rank > 0) {
       const verdict = await peek(this.store, verdictKey);
       if (verdict !== undefined) throw this.#follow(JSON.parse(verdict) as Verdict);
     }
     if (this.#hasJoined) return;
-    // Restores the claim if other ranks deleted it while this process was stopped.
+    if (wasLate) await this.#restoreClaim();
+    await this.#watchAnother();
+  }
+
+  /** Other ranks may have deleted the claim while this process was stopped, or its store was not reachable. */
+  async #restoreClaim(): Promise<void> {
     const holder = await claim(this.store, memberKey(this.#self.rank), this.#self);
     if (holder.token !== this.#self.token) throw rankTaken(holder, this.#self);
-    await this.#watchAnother();
   }
 
   async #watchAnother(): Promise<void> {
     const { rank, worldSize } = this.#self;
     const one = this.#watchedRank;
-    const there = one === rank ? undefined : await memberAt(this.store, one);
-    const state = there === undefined ? 'alive' : await this.#detector.observe(one);
-    if (state === 'silent' && there !== undefined) await removeClaim(this.store, there);
-    if (state !== 'unknown') this.#watchedRank = (one + 1) % worldSize;
+    const state = one === rank ? 'alive' : await this.#detector.observe(one);
+    const there = state === 'silent' || state === 'absent' ? await memberAt(this.store, one) : undefined;
+    if (state === 'silent' && there) await removeClaim(this.store, there);
+    const isClaimed = state === 'unknown' || (state === 'absent' && there !== undefined);
+    if (!isClaimed) this.#watchedRank = (one + 1) % worldSize;
   }
 
   async #notJoined(error: StoreTimeoutError): Promise<StoreTimeoutError> {
@@ -262,7 +279,7 @@ class Joining implements JoinedRound {
   #storeIsSilent(): RingrunError {
     return new RingrunError(
       'ERR_STORE_LOST',
-      `Rank 0, which serves the store, has not answered for ${formatDuration(unansweredIntervals * 1000)}: its process is stopped, or its host cannot be reached. Restart the job.`,
+      `Rank 0, which serves the store, has not answered for ${formatDuration(unansweredMs)}: its process is stopped, or its host cannot be reached. Restart the job.`,
     );
   }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RingrunError, createCpuGroup, createNcclGroup, hasFailed } from '@ringrun/collectives';
 import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
+import { deleteNumbered } from '../store/delete-prefix.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
@@ -54,6 +55,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       joined = await joinJob(keys, describeSelf(rank, size, settings.runId), { timeoutMs, servedByRank0 });
     }
     const store = joined?.store ?? new PrefixStore('init/0', keys);
+    if (rank === 0 && size > 1) await deleteNumbered(found.store, 'restart', settings.restartCount - 1);
     const groupStore = joined?.groupStore ?? new PrefixStore('group/0', store);
     const masterAddress = await agreeOnMaster(groupStore, settings);
     const formGroup = groupFormer(options);

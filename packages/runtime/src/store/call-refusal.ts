@@ -40,6 +40,7 @@ export function callRefusal(call: Call, limits: StoreLimits, load: StoreLoad): F
     case 'ping':
     case 'check':
     case 'deleteKey':
+    case 'deletePrefix':
     case 'numKeys':
       return undefined;
   }

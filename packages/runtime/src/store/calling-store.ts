@@ -72,6 +72,11 @@ export abstract class CallingStore implements Store {
     return (await this.#call('flag', { op: 'deleteKey', key })).yes;
   }
 
+  /** @internal */
+  async deletePrefix(prefix: string): Promise<number> {
+    return (await this.#call('count', { op: 'deletePrefix', prefix })).number;
+  }
+
   async numKeys(): Promise<number> {
     return (await this.#call('count', { op: 'numKeys' })).number;
   }

@@ -63,6 +63,8 @@ export class KeyValueState {
         return this.#compareSet(client, id, call.key, call.expected, call.desired);
       case 'deleteKey':
         return [answer(client, id, { kind: 'flag', yes: this.#delete(call.key) })];
+      case 'deletePrefix':
+        return [answer(client, id, { kind: 'count', number: this.#deletePrefix(call.prefix) })];
       case 'numKeys':
         return [answer(client, id, { kind: 'count', number: this.#values.size })];
     }
@@ -120,6 +122,12 @@ export class KeyValueState {
     this.#storedBytes -= storedBytes(key, former);
     this.#waits.disappeared(key);
     return true;
+  }
+
+  #deletePrefix(prefix: string): number {
+    const keys = [...this.#values.keys()].filter((key) => key.startsWith(prefix));
+    for (const key of keys) this.#delete(key);
+    return keys.length;
   }
 
   #add(client: string, id: number, key: string, amount: number): AddressedReply[] {

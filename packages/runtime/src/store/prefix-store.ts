@@ -1,5 +1,6 @@
 import { StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
+import { deletePrefix } from './delete-prefix.ts';
 
 /** A part of another store in which every key begins with `prefix/` (torch.distributed.PrefixStore). */
 export class PrefixStore implements Store {
@@ -43,6 +44,11 @@ export class PrefixStore implements Store {
 
   deleteKey(key: string): Promise<boolean> {
     return this.#store.deleteKey(this.#full(key));
+  }
+
+  /** @internal */
+  deletePrefix(prefix: string): Promise<number> {
+    return deletePrefix(this.#store, this.#full(prefix));
   }
 
   /** Number of keys of the whole store, as in torch. */

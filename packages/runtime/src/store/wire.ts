@@ -28,6 +28,7 @@ export const storeProto = `
       DeleteKey delete_key = 9;
       NumKeys num_keys = 10;
       WaitNumbered wait_numbered = 12;
+      DeletePrefix delete_prefix = 13;
     }
     uint32 receipt = 11;         // of the last reply that had one
   }
@@ -41,6 +42,7 @@ export const storeProto = `
   message Check { repeated string keys = 1; }
   message CompareSet { string key = 1; bytes expected = 2; bytes desired = 3; }
   message DeleteKey { string key = 1; }
+  message DeletePrefix { string prefix = 1; }
   message NumKeys {}
 
   message Reply {
@@ -48,7 +50,7 @@ export const storeProto = `
     oneof result {
       Done done = 2;             // set, wait
       Value value = 3;           // get, compare_set
-      Count count = 4;           // add, num_keys
+      Count count = 4;           // add, num_keys, delete_prefix
       Flag flag = 5;             // check, delete_key
       Pong pong = 6;             // ping
       Failure failure = 7;       // any
@@ -94,6 +96,7 @@ export type Call =
   | { op: 'check'; keys: readonly string[] }
   | { op: 'compareSet'; key: string; expected: Uint8Array; desired: Uint8Array }
   | { op: 'deleteKey'; key: string }
+  | { op: 'deletePrefix'; prefix: string }
   | { op: 'numKeys' };
 
 export interface Request {
@@ -152,6 +155,7 @@ const callFields = {
   },
   deleteKey: { number: 9, fields: { key } },
   numKeys: { number: 10, fields: {} },
+  deletePrefix: { number: 13, fields: { prefix: { number: 1, scalar: 'string' } } },
   waitNumbered: {
     number: 12,
     fields: { prefix: { number: 1, scalar: 'string' }, timeoutMs, count: { number: 3, scalar: 'uint32' } },

@@ -1,4 +1,5 @@
 import { StoreTimeoutError } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseEndpoint, formatHostPort } from '../../src/store/endpoint.ts';
 import {
@@ -8,7 +9,9 @@ import {
   sayGoodbye,
   waitForGoodbyes,
 } from '../../src/process-group/membership.ts';
+import { heartbeatIntervalMs } from '../../src/process-group/heartbeat.ts';
 import { joinJob } from '../../src/process-group/joining.ts';
+import { PrefixStore } from '../../src/store/prefix-store.ts';
 import { connectStore } from '../../src/store/client.ts';
 import { StoreServer } from '../../src/store/server.ts';
 
@@ -91,8 +94,51 @@ test('ranks that join again meet in the next round', async () => {
   const joinAll = () =>
     Promise.all([0, 1].map((rank) => joinJob(store, describeSelf(rank, 2, ''), { timeoutMs: 5000 })));
   await joinAll();
+  await store.set('init/0/group/0/card/0', 'of the first group');
   await joinAll();
   expect(Buffer.from(await store.get('round')).toString()).toBe('2');
+  expect(await store.check(['init/0/job'])).toBe(false);
+  const keys = await store.numKeys();
+  for (let round = 2; round < 5; round += 1) await joinAll();
+  expect(await store.numKeys(), 'keys of earlier rounds are deleted').toBe(keys);
+});
+
+/** Counts calls by kind. */
+class CountingStore extends PrefixStore {
+  readonly sets: string[] = [];
+  others = 0;
+
+  override set(key: string, value: string | Uint8Array): Promise<void> {
+    this.sets.push(key);
+    return super.set(key, value);
+  }
+
+  override get(key: string, options?: { timeoutMs?: number }): Promise<Uint8Array> {
+    this.others += 1;
+    return super.get(key, options);
+  }
+
+  override compareSet(...args: Parameters<PrefixStore['compareSet']>): Promise<Uint8Array> {
+    this.others += 1;
+    return super.compareSet(...args);
+  }
+}
+
+test('a rank that waits for others calls the store twice for each sign of life', async () => {
+  const whole = await openStore();
+  const store = new CountingStore('job', whole);
+  const options = { timeoutMs: 20_000, intervalMs: 50 };
+  const join = (rank: number, of: Store) => joinJob(of, describeSelf(rank, 3, ''), options);
+  const joined = [join(0, store), join(1, new PrefixStore('job', whole))];
+  const signs = () => store.sets.filter((key) => key.endsWith('alive/0')).length;
+  await expect.poll(signs, { timeout: 10_000 }).toBeGreaterThan(40);
+  // Calls of joining itself, and of looking at the rank that has not joined.
+  expect(store.others).toBeLessThan(1.5 * signs() + 20);
+  await Promise.all([...joined, join(2, new PrefixStore('job', whole))]);
+});
+
+test('at most 1000 signs of life a second reach the store, whatever the number of ranks', () => {
+  expect([2, 1000, 10_240].map(heartbeatIntervalMs)).toEqual([1000, 1000, 10_240]);
 });
 
 test('waitForGoodbyes resolves after every rank has called sayGoodbye', async () => {

@@ -44,7 +44,7 @@ test('a rank may end without destroyProcessGroup; groups may follow each other',
   }
 });
 
-test('uses the store of a launcher; restarted ranks use new keys', async () => {
+test('uses the store of a launcher; restarted ranks use new keys and delete the old ones', async () => {
   const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => server.close());
   const rank = await job(2);
@@ -55,7 +55,8 @@ test('uses the store of a launcher; restarted ranks use new keys', async () => {
   }
   const store = await connectStore({ host: '127.0.0.1', port: server.port, timeoutMs: 5000 });
   onTestFinished(() => store.close());
-  expect(await store.check(['restart/0/init/0/member/1', 'restart/1/init/0/member/1'])).toBe(true);
+  expect(await store.check(['restart/1/init/0/member/1'])).toBe(true);
+  expect(await store.check(['restart/0/init/0/member/1'])).toBe(false);
 });
 
 test('refuses a rank that is taken, with both processes', async () => {

@@ -18,6 +18,7 @@ const calls: Call[] = [
   { op: 'check', keys: ['a', '', 'b'] },
   { op: 'compareSet', key: 'k', expected: Buffer.alloc(0), desired: raw },
   { op: 'deleteKey', key: 'k' },
+  { op: 'deletePrefix', prefix: 'init/0/' },
   { op: 'numKeys' },
 ];
 
