@@ -330,7 +330,8 @@ class LaunchedJob extends Job {
 
   #launch(maxRestarts: number): Command {
     const args = ['--nproc', String(this.size), '--max-restarts', String(maxRestarts)];
-    return launch([...args, builtScript(script), this.folder, 'end'], { env: this.env, limitMs });
+    const env = { ...this.env, RINGRUN_RESTART_BACKOFF: 0 };
+    return launch([...args, builtScript(script), this.folder, 'end'], { env, limitMs });
   }
 }
 
