@@ -4,7 +4,7 @@ import { SlowFirst } from './test/support/slow-first.ts';
 /** Tests of functions, which leave nothing behind in the modules that they share. */
 const units = [
   'packages/{nn,tfjs,examples-*}/test/**/*.test.ts',
-  'packages/runtime/test/{data,ddp,doctor,profiler,report,tensorboard}/**/*.test.ts',
+  'packages/runtime/test/{data,ddp,doctor,profiler,recovery,report,tensorboard}/**/*.test.ts',
 ];
 
 // Unit tests import the packages' sources (the `source` condition of their package.json); tests that start

@@ -1,7 +1,10 @@
 import type { DistributedParameter, ForwardModule } from './distributed-module.ts';
+import type { RankIdentity } from './errors.ts';
 import type { ProcessGroup } from './process-group.ts';
 
-/** Options of `DistributedDataParallel`. All except `processGroup` must be equal on all ranks. */
+/**
+ * Options of `DistributedDataParallel`. All except `processGroup` and `onMembershipChange` must be equal on all ranks.
+ */
 export interface DistributedDataParallelOptions {
   /** The ranks that train together. Default: the default group. */
   processGroup?: ProcessGroup;
@@ -26,6 +29,37 @@ export interface DistributedDataParallelOptions {
    * parameters. Buffers are not compared: they may differ until `broadcastBuffers` makes them equal.
    */
   verifyEvery?: number;
+  /**
+   * `shrink`: when a rank dies, the others agree on who is left, repeat the step without it and go on in the same
+   * processes. A process that is started in its place joins before a later step: see `shareState`. Needs the default
+   * group of the backend `gloo`. Default: `none`, every rank throws `PeerDiedError`.
+   */
+  faultTolerance?: 'none' | 'shrink';
+  /**
+   * For `faultTolerance: 'shrink'`: with fewer ranks, the ranks that are left throw `ERR_RECOVERY_FAILED`.
+   * Default: 1.
+   */
+  minRanks?: number;
+  /**
+   * For `faultTolerance: 'shrink'`: called after ranks have died or joined, before the step in which they did
+   * continues. Rank and world size have changed, and groups of `newGroup` are destroyed. It must not throw, or call
+   * collectives.
+   */
+  onMembershipChange?: (change: MembershipChange) => void;
+}
+
+/** A change of the ranks that train together. */
+export interface MembershipChange {
+  /** This process's rank in the new default group. */
+  readonly rank: number;
+  /** Size of the new default group. */
+  readonly worldSize: number;
+  /** RANK, as started, of each process of the new group, in the order of its ranks. */
+  readonly startRanks: readonly number[];
+  /** Processes that are gone, with their RANK as started. */
+  readonly died: readonly RankIdentity[];
+  /** Processes that have joined, with their RANK as started. */
+  readonly joined: readonly RankIdentity[];
 }
 
 /** The bucket of gradients that a hook averages (torch.distributed.GradBucket). */

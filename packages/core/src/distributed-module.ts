@@ -109,6 +109,9 @@ export interface GradientSink {
    */
   arrayOf(parameter: DistributedParameter): Float32Array;
 
+  /** Changes when `arrayOf` returns other arrays than before, between two steps. Omit it if it always returns the same. */
+  readonly version?: number;
+
   /**
    * Returns the index of the parameter's bucket. The library delivers gradients in increasing order of this
    * index, so that the sink can average the first buckets during the rest of the backward pass.

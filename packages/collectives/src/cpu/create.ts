@@ -30,6 +30,8 @@ export interface CpuGroupOptions {
   size: number;
   /** Timeout for forming the group, and default timeout of its operations, in milliseconds. Default: 30 minutes. */
   timeoutMs?: number;
+  /** Timeout for forming the group, if it differs from that of its operations. Default: `timeoutMs`. */
+  connectTimeoutMs?: number;
   /** Forces a transport, as RINGRUN_TRANSPORT does. The same on every rank. */
   transport?: RequestedTransport;
   /** Name or address of rank 0's host: this rank advertises its own address on the route to it. Default: 127.0.0.1. */
@@ -46,6 +48,7 @@ export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
   rank: true,
   size: true,
   timeoutMs: true,
+  connectTimeoutMs: true,
   transport: true,
   masterAddress: true,
   hostId: true,
@@ -87,6 +90,7 @@ export async function connectRanks<Group>(
   const size = checkedSize(options.size);
   const rank = checkedRank('rank', options.rank, size);
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
+  const connectTimeoutMs = checkedTimeout(options.connectTimeoutMs ?? timeoutMs);
   const requested = requestedTransport(options.transport);
   const reportAfterMs = waitReportsAfterMs();
   const binding = loadNative();
@@ -96,8 +100,8 @@ export async function connectRanks<Group>(
   const own: RankIdentity = { rank, host: hostname(), pid: process.pid };
   let met: Meeting = { ...alone, identities: [own], transport: requested ?? 'shm' };
   try {
-    if (size > 1) met = await meet(native, options, timeoutMs, { requested, algorithm });
-    await native.connect(met.endpoints, algorithm, timeoutMs, reportAfterMs);
+    if (size > 1) met = await meet(native, options, connectTimeoutMs, { requested, algorithm });
+    await native.connect(met.endpoints, algorithm, connectTimeoutMs, reportAfterMs);
     const calls = new NativeCalls(native, rank, met.identities);
     return await makeGroup({ native, calls, rank, size, timeoutMs, transport: met.transport });
   } catch (error) {

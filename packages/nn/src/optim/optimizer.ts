@@ -213,11 +213,11 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   #identify({ members, coefficients }: UpdateSet): string {
-    // The gradient's array can change once, when a model is wrapped in DistributedDataParallel.
-    const parameters = members.map(
-      ({ parameter }) =>
-        `${this.#stateOf(parameter).position}${parameter.gradientSink === undefined ? '' : 's'}`,
-    );
+    // The gradient's array changes when a model is wrapped in DistributedDataParallel, and when ranks die or join.
+    const parameters = members.map(({ parameter }) => {
+      const sink = parameter.gradientSink;
+      return `${this.#stateOf(parameter).position}${sink === undefined ? '' : `s${sink.version ?? 0}`}`;
+    });
     return `${parameters.join()}:${definedNames(coefficients).join()}:${Object.keys(members[0].state).join()}`;
   }
 }

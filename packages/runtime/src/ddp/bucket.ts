@@ -21,15 +21,22 @@ export interface Bucket {
   readonly weight: Float32Array;
   /** `uses` and `weight`: everything after the gradients. */
   readonly tail: Float32Array;
+  /** A copy of `data` before the all-reduce, to repeat it. Undefined without fault tolerance. */
+  readonly local: Float32Array | undefined;
   /** Parameters whose gradients the current backward pass has not delivered yet. */
   missing: Set<DistributedParameter>;
 }
 
-/** Allocates memory for the gradients of `parameters`, in this order. A collective. */
+/**
+ * Allocates memory for the gradients of `parameters`, in this order. A collective.
+ *
+ * @param isRepeatable whether to allocate `local`
+ */
 export function allocateBucket(
   group: ProcessGroup,
   index: number,
   parameters: readonly DistributedParameter[],
+  isRepeatable = false,
 ): Bucket {
   const length = parameters.reduce((sum, { data }) => sum + data.length, 0);
   const data = group.allocateSync('float32', length + parameters.length + 1);
@@ -44,6 +51,7 @@ export function allocateBucket(
     uses: tail.subarray(0, parameters.length),
     weight: tail.subarray(parameters.length),
     tail,
+    local: isRepeatable ? new Float32Array(data.length) : undefined,
     missing: new Set(parameters),
   };
 }

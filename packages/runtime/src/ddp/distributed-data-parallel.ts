@@ -11,6 +11,7 @@ import { firstBucketCapMb } from './buckets.ts';
 import { broadcastBuffersSync, BufferBroadcasts } from './buffers.ts';
 import { verifyIdentical, verifyIdenticalSync } from './consistency.ts';
 import { ddpEvents } from './events.ts';
+import { FaultTolerance, refused } from './fault-tolerance.ts';
 import { Join, joinOptions, requireNoCollectives, type JoinOptions } from './join.ts';
 import { requireSameModel } from './model-agreement.ts';
 import { checkedSettings, requireDdpOptions, type Settings } from './options.ts';
@@ -34,8 +35,9 @@ export type ParameterOf<M extends DistributedModule> =
 export class DistributedDataParallel<M extends ForwardModule> {
   /** The wrapped model. Use it for its own methods and for saving. */
   readonly module: M;
-  readonly #group: ProcessGroup;
+  readonly #ownGroup: ProcessGroup;
   readonly #settings: Settings;
+  readonly #faultTolerance: FaultTolerance | undefined;
   /** False also if the model has no buffers. */
   readonly #broadcastsBuffers: boolean;
   readonly #buffers: BufferBroadcasts;
@@ -55,8 +57,11 @@ export class DistributedDataParallel<M extends ForwardModule> {
       );
     }
     this.module = module;
-    this.#group = group;
+    this.#ownGroup = group;
     this.#settings = settings;
+    if (settings.faultTolerance === 'shrink') {
+      this.#faultTolerance = new FaultTolerance(module, settings, options);
+    }
     this.#broadcastsBuffers = settings.broadcastBuffers && hasBuffers(module);
     for (const { data } of parameters) group.broadcastSync(data, { src: 0 });
     broadcastBuffersSync(group, module);
@@ -69,7 +74,9 @@ export class DistributedDataParallel<M extends ForwardModule> {
       overlaps: settings.overlap,
       synchronous: module.synchronous ?? false,
       afterAverage: module.synchronous ? this.#endStepSync.bind(this) : this.#endStep.bind(this),
+      ...(this.#faultTolerance && { recovery: this.#faultTolerance }),
     });
+    if (this.#faultTolerance) this.#faultTolerance.reducer = this.#reducer;
     for (const parameter of parameters) parameter.gradientSink = this.#reducer;
   }
 
@@ -129,6 +136,9 @@ export class DistributedDataParallel<M extends ForwardModule> {
    */
   async join<Result>(run: () => Promise<Result>, options: JoinOptions = {}): Promise<Result> {
     requireOptions('join', options, joinOptions);
+    if (this.#faultTolerance) {
+      throw refused('expected no join, got one. Give every rank the same number of batches.');
+    }
     requireNoCollectives(this.module);
     if (this.#join !== undefined) {
       throw new RingrunError(
@@ -166,6 +176,11 @@ export class DistributedDataParallel<M extends ForwardModule> {
    * @throws RingrunError `ERR_COMM_HOOK` if a hook is registered already or a backward pass is in progress
    */
   registerCommHook(hook: CommHook): void {
+    if (this.#faultTolerance) {
+      throw refused(
+        'expected no communication hook, got one, whose state on a dead rank would be lost. Leave it out.',
+      );
+    }
     this.#reducer.registerCommHook(hook);
   }
 
@@ -179,13 +194,59 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   /**
+   * With `faultTolerance: 'shrink'`, registers the objects that a new process needs besides the model: optimizer,
+   * scheduler, sampler or loader, counters of the program. All ranks pass the same names. Call it once, before the first
+   * step, on every rank.
+   *
+   * In a process that was started in place of a dead one, `initProcessGroup` forms a group of this process alone, and
+   * `shareState` joins the running job: it resolves when this process is one of the job's ranks and has received the
+   * parameters, the buffers and the states of the objects from a living rank, as they were before the step that comes
+   * next. Continue as after `Checkpointer.resume`. Without `faultTolerance` it does nothing.
+   *
+   * @returns true if this process has joined a running job
+   * @throws InvalidArgumentError if the model or the names differ from the running job's; RingrunError `ERR_JOB_ENDED`
+   * if the job ends before
+   */
+  async shareState(objects: Readonly<Record<string, unknown>> = {}): Promise<boolean> {
+    return (await this.#faultTolerance?.shareState(objects)) ?? false;
+  }
+
+  /**
+   * Runs collectives of the program, such as those of an evaluation or of `Checkpointer.save`, so that all ranks complete
+   * them. With `faultTolerance: 'shrink'`, `run` is called again with another group after a rank has died, so it must
+   * not change its inputs. Outside of `retry` they throw `PeerDiedError`. All ranks call it at the same place.
+   *
+   * @param run receives the default group
+   * @returns the result of the last call of `run`
+   */
+  async retry<Result>(run: (group: ProcessGroup) => Promise<Result>): Promise<Result> {
+    return this.#faultTolerance === undefined
+      ? await run(this.#group)
+      : await this.#faultTolerance.retry(run);
+  }
+
+  /**
+   * With `faultTolerance: 'shrink'`: RANK, as started, of the ranks whose gradients the last step averaged. Empty before
+   * the first step, and without `faultTolerance`.
+   */
+  get stepRanks(): readonly number[] {
+    return this.#faultTolerance?.stepRanks ?? [];
+  }
+
+  /**
    * Broadcasts the buffers of rank 0 now. A collective (torch: the private _sync_buffers). After a step, each
    * rank has the running statistics of its own data until the next forward in training mode, so call this
    * before the ranks evaluate a model together and at the end of training. Does nothing for a model without
    * buffers. Waits as `forward` does.
    */
   syncBuffers(): void {
-    this.#buffers.begin();
+    // With fault tolerance each step ends with their broadcast.
+    if (this.#faultTolerance === undefined) this.#buffers.begin();
+  }
+
+  /** With fault tolerance, another one after a rank has died or joined. */
+  get #group(): ProcessGroup {
+    return this.#faultTolerance?.group ?? this.#ownGroup;
   }
 
   /** Names and parameters of the wrapped model, without a prefix (torch adds `module.`). */
@@ -243,6 +304,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
   }
 
   #beforeTrainingForward(inputs: readonly unknown[]): void {
+    if (this.#faultTolerance) return;
     this.#join?.weights.addSamples(samplesOf(inputs));
     if (this.#join !== undefined || !this.#broadcastsBuffers || this.#reducer.isAccumulating) return;
     this.#buffers.begin({ step: this.#reducer.steps + 1 });
@@ -254,7 +316,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     if (this.#join !== undefined && this.#broadcastsBuffers) {
       await this.#buffers.run({ src: await this.#join.firstTrainingRank() });
     }
-    if (this.#shouldVerify(step)) await this.#verify(step);
+    if (this.#shouldVerify(step)) await this.retry(() => this.#verify(step));
   }
 
   #endStepSync({ step, unused }: AveragedStep): void {

@@ -8,6 +8,9 @@ const optionNames: OptionNames<DistributedDataParallelOptions> = {
   overlap: true,
   broadcastBuffers: true,
   verifyEvery: true,
+  faultTolerance: true,
+  minRanks: true,
+  onMembershipChange: true,
 };
 
 /** @throws InvalidArgumentError for an unknown option */
@@ -16,7 +19,7 @@ export function requireDdpOptions(options: unknown): void {
 }
 
 /** The options that must be equal on all ranks. */
-export type Settings = Required<Omit<DistributedDataParallelOptions, 'processGroup'>>;
+export type Settings = Required<Omit<DistributedDataParallelOptions, 'processGroup' | 'onMembershipChange'>>;
 
 /** @throws InvalidArgumentError for a value out of range */
 export function checkedSettings(
@@ -28,6 +31,8 @@ export function checkedSettings(
     overlap = transport !== 'shm',
     broadcastBuffers = true,
     verifyEvery = 1000,
+    faultTolerance = 'none',
+    minRanks = 1,
   } = options;
   if (!(bucketCapMb > 0)) {
     throw new InvalidArgumentError(
@@ -39,5 +44,15 @@ export function checkedSettings(
       `DistributedDataParallel: verifyEvery: expected an integer number of steps (0 disables the check), got ${verifyEvery}.`,
     );
   }
-  return { bucketCapMb, overlap, broadcastBuffers, verifyEvery };
+  if (!(['none', 'shrink'] as unknown[]).includes(faultTolerance)) {
+    throw new InvalidArgumentError(
+      `DistributedDataParallel: faultTolerance: expected 'none' or 'shrink', got "${faultTolerance}".`,
+    );
+  }
+  if (!Number.isSafeInteger(minRanks) || minRanks < 1) {
+    throw new InvalidArgumentError(
+      `DistributedDataParallel: minRanks: expected an integer of at least 1, got ${minRanks}.`,
+    );
+  }
+  return { bucketCapMb, overlap, broadcastBuffers, verifyEvery, faultTolerance, minRanks };
 }

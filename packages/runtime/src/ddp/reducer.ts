@@ -27,6 +27,19 @@ export interface ReducerSettings {
    * `synchronous` pass does not await it.
    */
   afterAverage?: (step: AveragedStep) => void | Promise<void>;
+  /** Repeats the average in another group if a rank dies. Default: undefined, the average fails then. */
+  recovery?: AverageRecovery;
+}
+
+/** Repeats an average until it has succeeded. */
+export interface AverageRecovery {
+  /** Whether buckets may be averaged during the rest of the backward pass: the group stays the same until `run`. */
+  mayStartEarly(): boolean;
+  /**
+   * @param average starts the all-reduces before it returns its promise. May be called again after it has rejected and
+   * `Reducer.enterGroup` has been called.
+   */
+  run(average: () => Promise<void>): Promise<void>;
 }
 
 export interface AveragedStep {
@@ -57,12 +70,16 @@ type Pass = 'averages' | 'accumulates';
  * Therefore a bucket waits for the buckets before it.
  */
 export class Reducer implements SynchronousGradientSink {
-  readonly #group: ProcessGroup;
+  #group: ProcessGroup;
   readonly #parameters: readonly DistributedParameter[];
   readonly #overlaps: boolean;
   readonly #synchronous: boolean;
-  readonly #buckets: readonly Bucket[];
+  #buckets: readonly Bucket[];
   readonly #slots = new Map<DistributedParameter, BucketSlot>();
+  readonly #recovery: AverageRecovery | undefined;
+  /** The gradients of each bucket between two groups. */
+  #held: readonly Float32Array[] | undefined;
+  #version = 0;
   #started: Promise<void>[] = [];
   #pass: Pass | undefined;
   #averaging = false;
@@ -78,13 +95,14 @@ export class Reducer implements SynchronousGradientSink {
   constructor(
     group: ProcessGroup,
     parameters: readonly DistributedParameter[],
-    { firstCap, cap, overlaps = false, synchronous = false, afterAverage }: ReducerSettings,
+    { firstCap, cap, overlaps = false, synchronous = false, afterAverage, recovery }: ReducerSettings,
   ) {
     this.#group = group;
     this.#parameters = parameters;
     this.#overlaps = overlaps;
     this.#synchronous = synchronous;
     this.#afterAverage = afterAverage;
+    this.#recovery = recovery;
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
     this.#buckets = assignBuckets(bytes, firstCap, cap).map((positions, index) =>
@@ -92,13 +110,34 @@ export class Reducer implements SynchronousGradientSink {
         group,
         index,
         positions.map((position) => order[position]),
+        recovery !== undefined,
       ),
     );
-    for (const bucket of this.#buckets) {
-      for (const [position, parameter] of bucket.parameters.entries()) {
-        this.#slots.set(parameter, { bucket, position });
-      }
-    }
+    this.#fillSlots();
+  }
+
+  /** Changes when `arrayOf` returns other arrays than before. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Copies the gradients out of the memory of the group, which is destroyed next. */
+  leaveGroup(): void {
+    this.#held ??= this.#buckets.map(({ data }) => data.slice());
+  }
+
+  /** Moves the gradients into the memory of another group. A collective of that group. */
+  enterGroup(group: ProcessGroup): void {
+    const held = this.#held!;
+    const buckets = this.#buckets.map(({ index, parameters, local, missing }) => {
+      return { ...allocateBucket(group, index, parameters), local, missing };
+    });
+    for (const { index, data } of buckets) data.set(held[index]);
+    this.#group = group;
+    this.#buckets = buckets;
+    this.#held = undefined;
+    this.#version += 1;
+    this.#fillSlots();
   }
 
   arrayOf(parameter: DistributedParameter): Float32Array {
@@ -122,12 +161,19 @@ export class Reducer implements SynchronousGradientSink {
     this.#pass ??= this.#beginPass();
     bucket.uses[position] = 1;
     bucket.missing.delete(parameter);
-    if (this.#pass === 'averages' && !this.#synchronous) this.#startCompleteBuckets();
+    if (this.#pass === 'averages' && !this.#synchronous && this.#recovery?.mayStartEarly() !== false) {
+      this.#startCompleteBuckets();
+    }
   }
 
   /** Number of steps whose gradients have been averaged; the same on every rank. */
   get steps(): number {
     return this.#steps;
+  }
+
+  /** Set by a process that joins a running job. */
+  set steps(steps: number) {
+    this.#steps = steps;
   }
 
   /** Sets the weights of the ranks. Default: undefined, all ranks have equal weight. */
@@ -226,11 +272,32 @@ export class Reducer implements SynchronousGradientSink {
     const unused = this.#contributeUnused();
     const since = performance.now();
     await this.#whileAveraging(async () => {
-      this.#startCompleteBuckets();
-      await Promise.all(this.#started);
+      if (this.#recovery !== undefined) await this.#recovery.run(this.#averageRepeatably());
+      else {
+        this.#startCompleteBuckets();
+        await Promise.all(this.#started);
+      }
     });
     ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
     await this.#endStep(unused);
+  }
+
+  /** Every call after the first starts again from this rank's own gradients. */
+  #averageRepeatably(): () => Promise<void> {
+    let isRepeated = false;
+    return async () => {
+      if (isRepeated) this.#restoreLocalGradients();
+      isRepeated = true;
+      this.#startCompleteBuckets();
+      const ends = await Promise.allSettled(this.#started);
+      const failed = ends.find(({ status }) => status === 'rejected');
+      if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+    };
+  }
+
+  #restoreLocalGradients(): void {
+    for (const { data, local } of this.#buckets) data.set(local!);
+    this.#started = [];
   }
 
   #averagePassSync(): void {
@@ -318,7 +385,11 @@ export class Reducer implements SynchronousGradientSink {
     for (const bucket of this.#buckets.slice(this.#started.length)) {
       if (bucket.missing.size > 0) return;
       applyWeight(bucket, this.#weight);
-      this.#started.push(this.#reduce(bucket));
+      bucket.local?.set(bucket.data);
+      const reduced = this.#reduce(bucket);
+      // With recovery, a rank may die long before the backward pass ends.
+      if (this.#recovery !== undefined) reduced.catch(() => undefined);
+      this.#started.push(reduced);
     }
   }
 
@@ -349,6 +420,14 @@ export class Reducer implements SynchronousGradientSink {
   #forHook({ index, gradients, parameters, gradientViews }: Bucket): GradientBucket {
     const isLast = index === this.#buckets.length - 1;
     return { index, isLast, data: gradients, parameters, gradients: () => gradientViews };
+  }
+
+  #fillSlots(): void {
+    for (const bucket of this.#buckets) {
+      for (const [position, parameter] of bucket.parameters.entries()) {
+        this.#slots.set(parameter, { bucket, position });
+      }
+    }
   }
 
   #slotOf(parameter: DistributedParameter): BucketSlot {

@@ -15,6 +15,9 @@ export interface Member extends RankIdentity {
 export const memberKey = (rank: number) => `member/${rank}`;
 const goodbyeKey = (rank: number) => `goodbye/${rank}`;
 
+/** Milliseconds that the rank that serves the store waits for ranks that leave later, or that have died. */
+export const goodbyeMs = 5000;
+
 /** This process as a member of a job. */
 export function describeSelf(rank: number, worldSize: number, runId: string): Member {
   return { rank, worldSize, runId, host: hostname(), pid: process.pid, token: randomUUID() };

@@ -1,20 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RingrunError, createCpuGroup, createNcclGroup, hasFailed } from '@ringrun/collectives';
+import { HashStore, RingrunError, createCpuGroup, createNcclGroup, hasFailed } from '@ringrun/collectives';
 import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
 import { deleteNumbered } from '../store/delete-prefix.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
+import { runningJob } from '../recovery/recovery-keys.ts';
+import type { RunningJob } from '../recovery/recovery-keys.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
 import { namingServer, openGroupStore } from './group-store.ts';
+import type { GroupStore } from './group-store.ts';
 import { joinJob } from './joining.ts';
 import type { JoinedRound } from './joining.ts';
-import { describeSelf, sayGoodbye, waitForGoodbyes } from './membership.ts';
+import { describeSelf, goodbyeMs, sayGoodbye, waitForGoodbyes } from './membership.ts';
 
 /**
  * Membership of this process in a job: the group of all ranks, and what is needed to form further groups and to leave.
  */
 export interface Session {
-  readonly group: ProcessGroup;
+  /** The default group. Another one follows it after a recovery. */
+  group: ProcessGroup;
+  /** RANK and WORLD_SIZE, which stay the same after a recovery. */
+  readonly startedAs: { readonly rank: number; readonly worldSize: number };
+  /** Keys of all groups that this job forms until its workers are restarted. */
+  readonly recoveryStore: Store;
+  /** True if the store ends with the process of rank 0. */
+  readonly servedByRank0: boolean;
+  /** The fault-tolerant job that this process joins. Until then, `group` is this process alone. */
+  readonly joins: RunningJob | undefined;
+  /** Leaves a fault-tolerant job, in place of the default group's ranks. */
+  leaveBy?: () => Promise<void>;
   /** Keys of this session, until the next `initProcessGroup`. `group/0` is the group of all ranks. */
   readonly store: Store;
   /** Keys that outlive the workers, also across restarts. Undefined without a launcher. */
@@ -39,9 +53,6 @@ export interface SessionOptions {
   device: number | undefined;
 }
 
-/** Milliseconds that the rank that serves the store waits for ranks that leave later, or that have died. */
-const goodbyeMs = 5000;
-
 /** Joins the job and forms the group of all ranks. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
@@ -50,6 +61,17 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   let joined: JoinedRound | undefined;
   try {
     const keys = new PrefixStore(`restart/${settings.restartCount}`, found.store);
+    const formGroup = groupFormer(options);
+    const common = {
+      startedAs: { rank, worldSize: size },
+      recoveryStore: keys,
+      servedByRank0: found.servedByRank0,
+      jobStore: settings.place.kind === 'launcher' ? new PrefixStore('job', found.store) : undefined,
+      timeoutMs,
+      formGroup,
+    };
+    const joins = size > 1 ? await runningJob(keys) : undefined;
+    if (joins !== undefined) return await sessionAlone({ ...common, joins }, found);
     if (size > 1) {
       const { servedByRank0 } = found;
       joined = await joinJob(keys, describeSelf(rank, size, settings.runId), { timeoutMs, servedByRank0 });
@@ -58,11 +80,17 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     if (rank === 0 && size > 1) await deleteNumbered(found.store, 'restart', settings.restartCount - 1);
     const groupStore = joined?.groupStore ?? new PrefixStore('group/0', store);
     const masterAddress = await agreeOnMaster(groupStore, settings);
-    const formGroup = groupFormer(options);
     const group = await formGroup({ store: groupStore, rank, size, timeoutMs, masterAddress });
     joined?.formed();
-    const leave = async () => {
+    const session: Session = { ...common, joins: undefined, group, store, masterAddress, leave };
+    return session;
+
+    async function leave(): Promise<void> {
       try {
+        if (session.leaveBy !== undefined) {
+          await session.leaveBy();
+          return;
+        }
         const failedBefore = hasFailed(group);
         await group.destroy();
         // Not after a failure: a rank that has died never calls sayGoodbye, and rank 0 may not serve the store any more.
@@ -70,13 +98,31 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       } finally {
         await found.release();
       }
-    };
-    const jobStore = settings.place.kind === 'launcher' ? new PrefixStore('job', found.store) : undefined;
-    return { group, store, jobStore, timeoutMs, masterAddress, formGroup, leave };
+    }
   } catch (error) {
     await joined?.giveUp(error);
     await found.abandon();
     throw found.servedByRank0 ? namingServer(error, settings) : error;
+  }
+}
+
+/** A process that joins a running job is alone until it has received the state of the training. */
+async function sessionAlone(
+  common: Omit<Session, 'group' | 'store' | 'masterAddress' | 'leave' | 'joins'> & { joins: RunningJob },
+  found: GroupStore,
+): Promise<Session> {
+  const { timeoutMs, joins } = common;
+  const store = new HashStore();
+  const group = await createCpuGroup({ store, rank: 0, size: 1, timeoutMs });
+  const session: Session = { ...common, group, store, masterAddress: joins.masterAddress, leave };
+  return session;
+
+  async function leave(): Promise<void> {
+    try {
+      await (session.leaveBy?.() ?? group.destroy());
+    } finally {
+      await found.release();
+    }
   }
 }
 

@@ -1,0 +1,247 @@
+import { InvalidArgumentError, RingrunError } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/collectives';
+import type { DistributedBuffer, DistributedDataParallelOptions, DistributedModule } from '@ringrun/core';
+import { flatten } from '../checkpoint/flat-state.ts';
+import type { FlatState } from '../checkpoint/flat-state.ts';
+import type { ArrayWithShape } from '../checkpoint/safetensors.ts';
+import { requireStateful } from '../checkpoint/stateful.ts';
+import type { Stateful } from '../checkpoint/stateful.ts';
+import { readyState } from '../process-group/state.ts';
+import { Recovery } from '../recovery/recovery.ts';
+import type { Replica } from '../recovery/recovery.ts';
+import type { States } from '../recovery/state-transfer.ts';
+import { bytesOf } from './buffers.ts';
+import type { Settings } from './options.ts';
+import type { AverageRecovery, Reducer } from './reducer.ts';
+
+/** The session whose ranks train a fault-tolerant model. */
+let recovering: object | undefined;
+
+/** Names of states that are not the program's. */
+const moduleState = 'module.state';
+const trainingState = 'training.state';
+
+/**
+ * Recovery of one model: its steps are transactions, in which the buffers of rank 0 are broadcast too. A new process
+ * receives the module and the registered objects between two steps.
+ */
+export class FaultTolerance implements AverageRecovery, Replica {
+  readonly #module: DistributedModule;
+  readonly #broadcastsBuffers: boolean;
+  readonly #recovery: Recovery;
+  readonly #objects = new Map<string, Stateful>();
+  /** States of loaders and samplers at the end of the last step: during a step they count its batch. */
+  readonly #positions = new Map<string, unknown>();
+  #reducer: Reducer | undefined;
+  #stepRanks: readonly number[] = [];
+  #isShared = false;
+
+  /** A collective, except in a process that joins a running job. */
+  constructor(module: DistributedModule, settings: Settings, options: DistributedDataParallelOptions) {
+    const { session } = readyState('DistributedDataParallel');
+    requireCombination(module, session.group, options);
+    if (recovering === session) {
+      throw refused(
+        'expected one model with faultTolerance in a process, got a second one. Put both into one model.',
+      );
+    }
+    this.#module = module;
+    this.#broadcastsBuffers = settings.broadcastBuffers;
+    const { minRanks } = settings;
+    const { onMembershipChange } = options;
+    this.#recovery = Recovery.start(session, this, { minRanks, onMembershipChange });
+    recovering = session;
+  }
+
+  get group(): ProcessGroup {
+    return this.#recovery.group;
+  }
+
+  get stepRanks(): readonly number[] {
+    return this.#stepRanks;
+  }
+
+  /** Called once, before the first step. */
+  set reducer(reducer: Reducer) {
+    this.#reducer = reducer;
+  }
+
+  mayStartEarly(): boolean {
+    return this.#recovery.isAdmitted && !this.#recovery.changesNext;
+  }
+
+  /** Averages the gradients of a step, and broadcasts the buffers of rank 0, on all ranks or on none. */
+  async run(average: () => Promise<void>): Promise<void> {
+    if (!this.#recovery.isAdmitted) {
+      throw new RingrunError(
+        'ERR_FAULT_TOLERANCE',
+        'loss.backward(): this process joins a running job and has not received its state. Await shareState({ optimizer, … }) of DistributedDataParallel before training.',
+      );
+    }
+    let ranks = this.#stepRanks;
+    const received = await this.#recovery.run({
+      isStep: true,
+      issuesAtOnce: true,
+      attempt: async (group) => {
+        ranks = this.#recovery.startRanks;
+        const averaged = average();
+        const buffers = this.#broadcastBuffers(group);
+        const ends = await Promise.allSettled([averaged, buffers]);
+        const failed = ends.find(({ status }) => status === 'rejected');
+        if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+        return await buffers;
+      },
+    });
+    this.#unpackBuffers(received);
+    this.#stepRanks = ranks;
+    this.#recordPositions();
+  }
+
+  /** Runs collectives of the program until all ranks have their result. */
+  async retry<Result>(run: (group: ProcessGroup) => Promise<Result>): Promise<Result> {
+    return await this.#recovery.run({ isStep: false, issuesAtOnce: false, attempt: run });
+  }
+
+  /** Resolves with true if this process has joined a running job. */
+  async shareState(objects: Readonly<Record<string, unknown>>): Promise<boolean> {
+    if (this.#isShared)
+      throw refused('expected one call of shareState, got a second one. Pass all objects at once.');
+    const checked = Object.entries(objects).map(([name, object]) => {
+      if (!/^[A-Za-z]\w*$/.test(name)) {
+        throw new InvalidArgumentError(
+          `shareState: expected names of letters, digits and _ that begin with a letter, got '${name}'.`,
+        );
+      }
+      return [name, requireStateful(name, object)] as const;
+    });
+    this.#isShared = true;
+    for (const [name, object] of checked) this.#objects.set(name, object);
+    if (this.#recovery.isAdmitted) {
+      this.#recordPositions();
+      return false;
+    }
+    await this.#recovery.join();
+    return true;
+  }
+
+  leaveGroup(): void {
+    this.#reducer!.leaveGroup();
+  }
+
+  enterGroup(group: ProcessGroup): void {
+    this.#reducer!.enterGroup(group);
+  }
+
+  async saveState(): Promise<States> {
+    const states = new Map<string, FlatState>();
+    states.set(moduleState, flatten(Object.fromEntries(this.#tensors()), moduleState));
+    states.set(trainingState, flatten({ steps: this.#reducer!.steps }, trainingState));
+    for (const [name, object] of this.#objects) {
+      const state: unknown = this.#positions.has(name) ? this.#positions.get(name) : object.stateDict();
+      states.set(name, flatten(await state, name));
+    }
+    return states;
+  }
+
+  async loadState(states: ReadonlyMap<string, unknown>): Promise<void> {
+    const names = [...states.keys()].filter((name) => name !== moduleState && name !== trainingState);
+    if (names.toSorted().join() !== [...this.#objects.keys()].toSorted().join()) {
+      throw new InvalidArgumentError(
+        `shareState: expected the objects of the running job (${names.join(', ') || 'none'}), got ${[...this.#objects.keys()].join(', ') || 'none'}. Pass the same objects on every rank.`,
+      );
+    }
+    this.#loadTensors(states.get(moduleState) as Record<string, ArrayWithShape>);
+    this.#reducer!.steps = (states.get(trainingState) as { steps: number }).steps;
+    for (const [name, object] of this.#objects) await object.loadStateDict(states.get(name) as never);
+    this.#recordPositions();
+  }
+
+  #tensors(): [name: string, tensor: DistributedBuffer][] {
+    return [...this.#module.namedParameters(), ...this.#module.namedBuffers()].map(
+      ([name, { shape, data }]) => [name, { shape, data }],
+    );
+  }
+
+  #loadTensors(loaded: Readonly<Record<string, ArrayWithShape>>): void {
+    const own = this.#tensors();
+    const shapes = (tensors: readonly (readonly [string, Pick<ArrayWithShape, 'shape'>])[]) =>
+      tensors.map(([name, { shape }]) => `${name} [${shape.join(', ')}]`);
+    const [expected, got] = [shapes(Object.entries(loaded)), shapes(own)];
+    const different = expected.findIndex((one, i) => one !== got[i]);
+    if (different >= 0 || expected.length !== got.length) {
+      const at = different >= 0 ? different : expected.length;
+      throw new InvalidArgumentError(
+        `shareState: expected the model of the running job (${expected.at(at) ?? 'no further tensor'}), got ${got.at(at) ?? 'no further tensor'}. Build the same model on every rank.`,
+      );
+    }
+    for (const [name, tensor] of own) {
+      const { data } = loaded[name] as DistributedBuffer;
+      bytesOf(tensor).set(bytesOf({ shape: [], data }));
+    }
+  }
+
+  #recordPositions(): void {
+    for (const [name, object] of this.#objects) {
+      if (Symbol.iterator in object || Symbol.asyncIterator in object) {
+        this.#positions.set(name, object.stateDict());
+      }
+    }
+  }
+
+  /** Resolves with the packed buffers of rank 0; undefined on rank 0. */
+  async #broadcastBuffers(group: ProcessGroup): Promise<Uint8Array | undefined> {
+    const buffers = this.#buffers();
+    if (buffers.length === 0 || group.size === 1) return undefined;
+    const packed = Buffer.concat(buffers);
+    await group.broadcast(packed, { src: 0 });
+    return group.rank === 0 ? undefined : packed;
+  }
+
+  #unpackBuffers(packed: Uint8Array | undefined): void {
+    if (packed === undefined) return;
+    let offset = 0;
+    for (const bytes of this.#buffers()) {
+      bytes.set(packed.subarray(offset, offset + bytes.length));
+      offset += bytes.length;
+    }
+  }
+
+  #buffers(): Uint8Array[] {
+    if (!this.#broadcastsBuffers) return [];
+    return Array.from(this.#module.namedBuffers(), ([, buffer]) => bytesOf(buffer));
+  }
+}
+
+function requireCombination(
+  module: DistributedModule,
+  group: ProcessGroup,
+  { processGroup }: DistributedDataParallelOptions,
+): void {
+  if (processGroup !== undefined && processGroup !== group) {
+    throw refused('expected the default group, got the option processGroup with another one. Leave it out.');
+  }
+  if (group.backend !== 'gloo') {
+    throw refused(
+      `expected a group of the backend 'gloo', got '${group.backend}'. Use restarts with checkpoints instead.`,
+    );
+  }
+  if (module.synchronous === true) {
+    throw refused(
+      'expected a model whose library awaits promises, got one of TensorFlow.js. Use restarts with checkpoints instead.',
+    );
+  }
+  const collective = [...(module.namedCollectives?.() ?? [])].at(0);
+  if (collective !== undefined) {
+    throw refused(
+      `expected a model without collectives in forward, got ${collective === '' ? 'one' : collective} (SyncBatchNorm), whose result depends on a rank that may die. Use BatchNorm.`,
+    );
+  }
+}
+
+/** @param problem what was expected and got, and what to do */
+export function refused(problem: string): RingrunError {
+  return new RingrunError(
+    'ERR_FAULT_TOLERANCE',
+    `DistributedDataParallel with faultTolerance: 'shrink': ${problem}`,
+  );
+}

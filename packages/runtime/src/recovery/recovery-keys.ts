@@ -1,0 +1,180 @@
+import type { Store } from '@ringrun/collectives';
+import { PrefixStore } from '../store/prefix-store.ts';
+import { peek } from '../process-group/heartbeat.ts';
+import type { Decision, Process, Report, Situation } from './decide.ts';
+
+/** A decision that ends a generation. */
+export type Verdict = Exclude<Decision, { kind: 'wait' }>;
+
+/** The job that new processes join. */
+export interface RunningJob {
+  /** Distinguishes jobs that follow each other in one store. */
+  readonly id: string;
+  readonly generation: number;
+  readonly members: readonly Process[];
+  readonly masterAddress: string;
+}
+
+const currentKey = 'recovery/current';
+
+/** The fault-tolerant job that runs with this store; undefined if there is none. */
+export async function runningJob(store: Store): Promise<RunningJob | undefined> {
+  const current = await peek(store, currentKey);
+  if (current === undefined) return undefined;
+  const job = JSON.parse(current) as RunningJob;
+  const keys = new RecoveryKeys(store, job.id);
+  const gone = await Promise.all(job.members.map((member) => keys.isGone(member.token)));
+  return gone.every(Boolean) ? undefined : job;
+}
+
+/** The part of the job's store through which its processes agree on the next generation. */
+export class RecoveryKeys {
+  /** Keys of this job alone. */
+  readonly #keys: Store;
+  readonly #store: Store;
+  readonly #id: string;
+
+  constructor(store: Store, id: string) {
+    this.#store = store;
+    this.#id = id;
+    this.#keys = new PrefixStore(`recovery/${id}`, store);
+  }
+
+  /** Store of the group of a generation. */
+  groupStore(generation: number): Store {
+    return new PrefixStore(`group/${generation}`, this.#keys);
+  }
+
+  async setCurrent(generation: number, members: readonly Process[], masterAddress: string): Promise<void> {
+    const job: RunningJob = { id: this.#id, generation, members, masterAddress };
+    await this.#store.set(currentKey, JSON.stringify(job));
+  }
+
+  /** The job ends: processes that start later do not join it. */
+  async clearCurrent(): Promise<void> {
+    await this.#store.deleteKey(currentKey);
+  }
+
+  async report(generation: number, { token }: Process, report: Report): Promise<void> {
+    await this.#keys.set(`report/${generation}/${token}`, JSON.stringify(report));
+  }
+
+  async forget(generation: number, { token }: Process): Promise<void> {
+    await this.#keys.deleteKey(`report/${generation}/${token}`);
+  }
+
+  /** The reports of those that have left the generation before. */
+  async reports(generation: number, members: readonly Process[]): Promise<Map<string, Report>> {
+    return await this.#ofEach(members, `report/${generation}`, (text) => JSON.parse(text) as Report);
+  }
+
+  async verdict(generation: number): Promise<Verdict | undefined> {
+    const text = await peek(this.#keys, `verdict/${generation}`);
+    return text === undefined ? undefined : (JSON.parse(text) as Verdict);
+  }
+
+  /** The first verdict on a generation counts. Returns it. */
+  async propose(generation: number, verdict: Verdict): Promise<Verdict> {
+    const first = await this.#keys.compareSet(`verdict/${generation}`, '', JSON.stringify(verdict));
+    return JSON.parse(Buffer.from(first).toString('utf8')) as Verdict;
+  }
+
+  /** Records that a process of the generation before seems to be dead. */
+  async setBlamed(generation: number, { token }: Process): Promise<void> {
+    await this.#keys.set(`blamed/${generation}/${token}`, '');
+  }
+
+  /** Records that this process leaves the job after `committed` transactions. */
+  async setLeft({ token }: Process, committed: number): Promise<void> {
+    await this.#keys.set(`left/${token}`, String(committed));
+  }
+
+  async isGone(token: string): Promise<boolean> {
+    return (await this.#store.check([goneKey(token)])) || (await this.#keys.check([`left/${token}`]));
+  }
+
+  async waitUntilLeft(members: readonly Process[], timeoutMs: number): Promise<void> {
+    await this.#keys.wait(
+      members.map(({ token }) => `left/${token}`),
+      { timeoutMs },
+    );
+  }
+
+  async situation(
+    generation: number,
+    members: readonly Process[],
+    isDead: (one: Process) => boolean,
+    minRanks: number,
+  ): Promise<Situation> {
+    const [left, gone, blamed, waiting] = await Promise.all([
+      this.#ofEach(members, 'left', Number),
+      this.#goneAmong(members),
+      this.#ofEach(members, `blamed/${generation}`, () => true),
+      this.waiting(),
+    ]);
+    // After the others: a rank that was blamed because it left the group has reported before.
+    const reports = await this.reports(generation, members);
+    const ended = await this.#goneAmong(waiting);
+    const living = waiting.filter((one) => !ended.has(one.token) && !isDead(one));
+    const seenDead = members.filter(isDead).map(({ token }) => token);
+    const dead = new Set([...gone, ...blamed.keys(), ...seenDead]);
+    return { members, reports, left, dead, waiting: living, minRanks };
+  }
+
+  async signOfLife({ token }: Process): Promise<string | undefined> {
+    return await peek(this.#keys, `alive/${token}`);
+  }
+
+  async setSignOfLife({ token }: Process, count: number): Promise<void> {
+    await this.#keys.set(`alive/${token}`, String(count));
+  }
+
+  /** Processes that want to join, in the order of their requests. */
+  async waiting(): Promise<Process[]> {
+    const text = await peek(this.#keys, 'waiting');
+    return text === undefined || text === '' ? [] : (JSON.parse(text) as Process[]);
+  }
+
+  async addWaiting(one: Process): Promise<void> {
+    await this.#changeWaiting((all) => [...all.filter(({ token }) => token !== one.token), one]);
+  }
+
+  async removeWaiting(one: Process): Promise<void> {
+    await this.#changeWaiting((all) => all.filter(({ token }) => token !== one.token));
+  }
+
+  async #changeWaiting(change: (all: Process[]) => Process[]): Promise<void> {
+    for (;;) {
+      const before = (await peek(this.#keys, 'waiting')) ?? '';
+      const after = JSON.stringify(change(before === '' ? [] : (JSON.parse(before) as Process[])));
+      const found = await this.#keys.compareSet('waiting', before, after);
+      if (Buffer.from(found).toString('utf8') === after) return;
+    }
+  }
+
+  async #goneAmong(processes: readonly Process[]): Promise<Set<string>> {
+    const gone = await Promise.all(
+      processes.map(async ({ token }) => ((await this.#store.check([goneKey(token)])) ? [token] : [])),
+    );
+    return new Set(gone.flat());
+  }
+
+  async #ofEach<T>(
+    processes: readonly Process[],
+    prefix: string,
+    read: (text: string) => T,
+  ): Promise<Map<string, T>> {
+    const found = await Promise.all(
+      processes.map(async ({ token }): Promise<[string, T][]> => {
+        const text = await peek(this.#keys, `${prefix}/${token}`);
+        return text === undefined ? [] : [[token, read(text)]];
+      }),
+    );
+    return new Map(found.flat());
+  }
+}
+
+/** Written by the launcher when the process has ended. */
+export function goneKey(token: string): string {
+  return `recovery/gone/${token}`;
+}

@@ -1,0 +1,68 @@
+import { performance } from 'node:perf_hooks';
+import type { Process } from './decide.ts';
+import { hasEnded } from './process-space.ts';
+import type { RecoveryKeys } from './recovery-keys.ts';
+
+const intervalMs = 1000;
+
+/**
+ * Milliseconds without a sign of life after which a rank that others wait for counts as dead. Computing blocks the event
+ * loop, so it is longer than a step of training.
+ */
+const silentAfterMs = 30_000;
+
+/** Writes signs of life of this process, and detects processes that have stopped writing theirs. */
+export class SignsOfLife {
+  readonly #silent = new Set<string>();
+  readonly #own: Process;
+  readonly #keys: RecoveryKeys;
+  readonly #timer: NodeJS.Timeout;
+  readonly #seen = new Map<string, { sign: string | undefined; forMs: number }>();
+  #lookedAt = performance.now();
+  #count = 0;
+
+  /** @param then called after each sign of life. Its errors are ignored. */
+  constructor(keys: RecoveryKeys, own: Process, then: () => Promise<void>) {
+    this.#keys = keys;
+    this.#own = own;
+    let isPending = false;
+    const beat = async () => {
+      this.#count += 1;
+      await keys.setSignOfLife(own, this.#count);
+      await then();
+    };
+    this.#timer = setInterval(() => {
+      if (isPending) return;
+      isPending = true;
+      beat()
+        // The next call that needs the store reports its failure.
+        .catch(() => undefined)
+        .finally(() => {
+          isPending = false;
+        });
+    }, intervalMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Whether the process has ended, if this host can tell, or has been silent for too long. */
+  readonly isDead = (one: Process): boolean => {
+    return this.#silent.has(one.token) || hasEnded(one, this.#own.space);
+  };
+
+  /** Counts the time without a sign of life. A look after a long pause, as after SIGSTOP, counts as one interval. */
+  async observe(processes: readonly Process[]): Promise<void> {
+    const now = performance.now();
+    const passedMs = Math.min(now - this.#lookedAt, intervalMs);
+    this.#lookedAt = now;
+    for (const one of processes) {
+      const sign = await this.#keys.signOfLife(one);
+      const last = this.#seen.get(one.token);
+      const forMs = last?.sign === sign && last !== undefined ? last.forMs + passedMs : 0;
+      this.#seen.set(one.token, { sign, forMs });
+      if (forMs >= silentAfterMs) this.#silent.add(one.token);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// One rank of a training that survives the death of others. Writes its parameters and the ranks of each step to the
+// folder OUT. Arguments: the number of steps.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import {
+  DistributedDataParallel,
+  destroyProcessGroup,
+  getRank,
+  getWorldSize,
+  initProcessGroup,
+  parametersDigest,
+} from 'ringrun';
+import { lossOf, newNet, newOptimizer } from '../fixtures/recoverable-training.ts';
+
+const steps = Number(process.argv[2]);
+const { RANK: rank, OUT: out, MIN_RANKS: minRanks = '1', PAUSE_MS: pauseMs = '0', DIE: die } = process.env;
+const own = Number(rank);
+
+await initProcessGroup({ timeoutMs: 60_000 });
+const ddp = new DistributedDataParallel(newNet(), {
+  faultTolerance: 'shrink',
+  minRanks: Number(minRanks),
+  bucketCapMb: 1e-3,
+  onMembershipChange: ({ worldSize, died, joined }) => {
+    const ranks = (some: readonly { rank: number }[]) => some.map((one) => one.rank).join();
+    console.log(`rank ${own}: ${worldSize} ranks, died [${ranks(died)}], joined [${ranks(joined)}]`);
+  },
+});
+const optimizer = newOptimizer(ddp.parameters());
+let ranksByStep: (readonly number[])[] = [];
+const log = {
+  stateDict: () => ({ ranksByStep }),
+  loadStateDict: (state: { ranksByStep: number[][] }) => {
+    ranksByStep = state.ranksByStep;
+  },
+};
+const hasJoined = await ddp.shareState({ optimizer, log });
+console.log(`rank ${own} ${hasJoined ? `joins after step ${ranksByStep.length}` : 'starts'}`);
+
+/** DIE=rank:step:moment kills this process at a moment of a step. */
+function dieAt(moment: string): void {
+  if (die === `${own}:${ranksByStep.length + 1}:${moment}` && !hasJoined)
+    process.kill(process.pid, 'SIGKILL');
+}
+
+while (ranksByStep.length < steps) {
+  const step = ranksByStep.length + 1;
+  optimizer.zeroGrad();
+  dieAt('forward');
+  const loss = lossOf(ddp, own, step);
+  const averaged = loss.backward();
+  dieAt('backward');
+  await averaged;
+  dieAt('optimizer');
+  await optimizer.step();
+  ranksByStep.push([...ddp.stepRanks]);
+  if (step % 10 === 0) console.log(`rank ${own} has done step ${step}`);
+  if (Number(pauseMs) > 0) await setTimeout(Number(pauseMs));
+  if (step % 25 === 0) {
+    const { rank: current, size } = await ddp.retry(async (group) => {
+      const sum = Int32Array.of(1);
+      await group.allReduce(sum);
+      return { rank: getRank(), size: sum[0] };
+    });
+    if (size !== getWorldSize() || current >= size) throw new Error(`rank ${current} of ${size}`);
+  }
+}
+
+writeFileSync(
+  join(out!, `rank-${own}.json`),
+  JSON.stringify({
+    digest: parametersDigest(ddp.module),
+    ranksByStep,
+    parameters: [...ddp.parameters()].map(({ data }) =>
+      Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64'),
+    ),
+  }),
+);
+await destroyProcessGroup();
+console.log(`rank ${own} ends`);

@@ -1,0 +1,193 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { StoreServer } from '../../packages/runtime/src/store/server.ts';
+import { start } from '../../packages/runtime/test/store/processes.ts';
+import type { TestProcess } from '../../packages/runtime/test/store/processes.ts';
+import { finalLoss, replay } from '../fixtures/recoverable-training.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const isFull = process.env['RINGRUN_FAULTS'] === 'full';
+/** Of one parameter: the ranks add gradients in another order than one process. */
+const tolerance = 2e-4;
+
+interface Result {
+  digest: string;
+  ranksByStep: number[][];
+  parameters: string[];
+}
+
+/** One rank from its start, with the processes that replace it. */
+interface Rank {
+  process: TestProcess;
+  /** Whether the current process has the state of the training. */
+  hasState: boolean;
+  isKilled: boolean;
+}
+
+class Job {
+  readonly ranks: Rank[] = [];
+  readonly #start: (rank: number) => TestProcess;
+  readonly #out: string;
+
+  private constructor(startRank: (rank: number) => TestProcess, out: string, worldSize: number) {
+    this.#start = startRank;
+    this.#out = out;
+    for (let rank = 0; rank < worldSize; rank += 1) this.ranks.push(this.#begin(rank));
+  }
+
+  static async start(worldSize: number, steps: number, env: Record<string, string | number>): Promise<Job> {
+    const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => server.close());
+    const out = temporaryFolder();
+    const script = new URL('recovery.script.ts', import.meta.url);
+    const common = { WORLD_SIZE: worldSize, RINGRUN_STORE: server.endpoint, OUT: out, ...env };
+    const job = new Job((rank) => start(script, { ...common, RANK: rank }, [String(steps)]), out, worldSize);
+    await Promise.all(job.ranks.map(({ process: one }) => one.sees(/rank \d starts/)));
+    return job;
+  }
+
+  #begin(rank: number): Rank {
+    const begun: Rank = { process: this.#start(rank), hasState: false, isKilled: false };
+    void begun.process.sees(/rank \d (starts|joins after)/).then(
+      () => (begun.hasState = true),
+      () => undefined,
+    );
+    return begun;
+  }
+
+  /** Kills the rank with SIGKILL unless no other rank would have the state. Returns whether it did. */
+  kill(rank: number): boolean {
+    const others = this.ranks.filter((one, i) => i !== rank && one.hasState && !one.isKilled);
+    if (others.length === 0 || this.ranks[rank].isKilled) return false;
+    this.ranks[rank].isKilled = true;
+    this.ranks[rank].process.kill('SIGKILL');
+    return true;
+  }
+
+  async restart(rank: number): Promise<void> {
+    await this.ranks[rank].process.ended;
+    this.ranks[rank] = this.#begin(rank);
+  }
+
+  /** Waits for the ranks that were not killed, and checks what they have computed. Returns the ranks of each step. */
+  async verify(steps: number): Promise<number[][]> {
+    const left = [...this.ranks.entries()].filter(([, { isKilled }]) => !isKilled);
+    const results: Result[] = [];
+    for (const [rank, { process: one }] of left) {
+      const { code, signal } = await one.ended;
+      const { stdout, stderr } = one.output();
+      // A process may come too late to join.
+      if (stderr.includes('ERR_JOB_ENDED')) continue;
+      expect({
+        rank,
+        code,
+        signal,
+        stderr: code === 0 ? '' : stderr,
+        stdout: code === 0 ? '' : stdout,
+      }).toEqual({
+        rank,
+        code: 0,
+        signal: null,
+        stderr: '',
+        stdout: '',
+      });
+      const file = join(this.#out, `rank-${rank}.json`);
+      expect(existsSync(file)).toBe(true);
+      results.push(JSON.parse(readFileSync(file, 'utf8')) as Result);
+    }
+    expect(results.length).toBeGreaterThan(0);
+    const [first, ...others] = results;
+    for (const other of others) expect(other).toEqual(first);
+    expect(first.ranksByStep).toHaveLength(steps);
+    await expectSameTraining(first);
+    return first.ranksByStep;
+  }
+}
+
+/** Replays the recorded steps in this process: the same parameters and loss. */
+async function expectSameTraining({ parameters, ranksByStep }: Result): Promise<void> {
+  const found = parameters.map((text) => {
+    const bytes = Buffer.from(text, 'base64');
+    return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+  });
+  const expected = await replay(ranksByStep);
+  let most = 0;
+  for (const [i, values] of expected.entries()) {
+    for (const [j, value] of values.entries()) most = Math.max(most, Math.abs(value - found[i][j]));
+  }
+  expect(most).toBeLessThan(tolerance);
+  expect(await finalLoss(found)).toBeCloseTo(await finalLoss(expected), 4);
+}
+
+/** Numbers from 0 to 1 that follow from the seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const moments = ['forward', 'backward', 'optimizer'] as const;
+
+test.each(isFull ? moments : moments.slice(1, 2))(
+  'a rank is killed in %s: the others repeat the step without it and go on',
+  async (moment) => {
+    const job = await Job.start(3, 30, { DIE: `1:13:${moment}` });
+    await job.ranks[1].process.ended;
+    job.ranks[1].isKilled = true;
+    const ranksByStep = await job.verify(30);
+    // In the optimizer's step, its gradients have been averaged.
+    const last = moment === 'optimizer' ? 13 : 12;
+    expect(ranksByStep.slice(0, last)).toEqual(Array.from({ length: last }, () => [0, 1, 2]));
+    expect(ranksByStep.slice(last)).toEqual(Array.from({ length: 30 - last }, () => [0, 2]));
+    const { stdout, stderr } = job.ranks[0].process.output();
+    expect(stdout).toContain('rank 0: 2 ranks, died [1], joined []');
+    expect(stderr).toMatch(/^ringrun: rank 1 \(host .+, pid \d+\) is gone; training goes on with 2 ranks$/m);
+  },
+  60_000,
+);
+
+test('below minRanks the ranks that are left throw ERR_RECOVERY_FAILED', async () => {
+  const job = await Job.start(2, 30, { DIE: '0:13:backward', MIN_RANKS: 2 });
+  expect(await job.ranks[1].process.ended).toEqual({ code: 1, signal: null });
+  expect(job.ranks[1].process.output().stderr).toContain(
+    'Recovery failed: 1 of the ranks are left, expected at least 2 (minRanks).',
+  );
+});
+
+/** A run: how many ranks, over which transport, and the seed of its kills. */
+const runs = Array.from({ length: isFull ? 75 : 3 }, (_, seed) => ({
+  seed,
+  worldSize: 2 + (seed % 3),
+  transport: seed % 2 === 0 ? 'shm' : 'tcp',
+  restarts: seed % 3 !== 1,
+}));
+
+test.each(runs)(
+  'random kills, seed $seed, $worldSize ranks over $transport: same parameters, expected loss',
+  async ({ seed, worldSize, transport, restarts }) => {
+    const random = randomFrom(seed);
+    const steps = 200;
+    const env = { RINGRUN_TRANSPORT: transport, PAUSE_MS: 5 };
+    const job = await Job.start(worldSize, steps, env);
+    const kills = restarts ? 2 + Math.floor(random() * 2) : 1 + Math.floor(random() * (worldSize - 1));
+    let done = 0;
+    const restarted: Promise<void>[] = [];
+    for (let i = 0; i < kills; i += 1) {
+      await setTimeout(random() * 600);
+      const victim = Math.floor(random() * worldSize);
+      if (!job.kill(victim)) continue;
+      done += 1;
+      if (restarts) restarted.push(job.restart(victim));
+    }
+    await Promise.all(restarted);
+    await job.verify(steps);
+    expect(done).toBeGreaterThan(0);
+  },
+  120_000,
+);
