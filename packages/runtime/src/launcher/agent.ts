@@ -1,13 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { msUntilKill, onRoundOver, onSignal, onTime, onWorkerFailed, peerGraceMs } from './supervision.ts';
 import type { Decision, Supervision } from './supervision.ts';
+import type { Survival } from './survival.ts';
 import { Worker } from './worker.ts';
 import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 
 /** How all workers of this node ended. */
 export interface NodeOutcome {
-  /** In the order of the plans. */
+  /** In the order of the plans, each followed by the processes that took its place. */
   workers: WorkerOutcome[];
+  /** Failed workers that the job has outlived. */
+  outlived: ReadonlySet<WorkerOutcome>;
   /** The signal that ended the job; undefined if a worker had failed before. */
   endedBy: NodeJS.Signals | undefined;
 }
@@ -39,13 +42,21 @@ export interface StartedWorkers {
  * the process groups of all workers are stopped. Child processes that a finished worker leaves behind are stopped too.
  *
  * @param gracePeriodMs Time to end after a signal; for workers that are writing a checkpoint, also after a failure.
+ * @param survival Decides whether the others go on after a failure.
  */
-export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number): StartedWorkers {
+export function startWorkers(
+  plans: readonly WorkerPlan[],
+  gracePeriodMs: number,
+  survival: Survival,
+): StartedWorkers {
   let state: Supervision = { phase: 'running' };
   let killTimer: NodeJS.Timeout | undefined;
   let resolveFailing!: () => void;
   const failing = new Promise<void>((resolve) => (resolveFailing = resolve));
   const left = new Set<Worker>();
+  const running = new Set<WorkerPlan>();
+  const outlived = new Set<WorkerOutcome>();
+  let finished = 0;
 
   return {
     failing,
@@ -62,14 +73,9 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
   };
 
   async function untilAllHaveEnded(): Promise<NodeOutcome> {
-    const workers = plans.map((plan) => {
-      const worker = new Worker(plan);
-      left.add(worker);
-      return seeOff(worker);
-    });
-    const outcomes = await Promise.all(workers);
+    const outcomes = await Promise.all(plans.map(runWithReplacements));
     clearTimeout(killTimer);
-    return { workers: outcomes, endedBy: endedBy(state) };
+    return { workers: outcomes.flat(), outlived, endedBy: endedBy(state) };
   }
 
   function follow(decision: Decision): void {
@@ -87,16 +93,46 @@ export function startWorkers(plans: readonly WorkerPlan[], gracePeriodMs: number
     }
   }
 
-  async function seeOff(worker: Worker): Promise<WorkerOutcome> {
-    const outcome = await worker.ended;
-    if (outcome.exitCode !== 0) {
-      if (state.phase === 'running') resolveFailing();
-      follow(onWorkerFailed(state, performance.now(), gracePeriodMs));
+  async function runWithReplacements(first: WorkerPlan): Promise<WorkerOutcome[]> {
+    const outcomes: WorkerOutcome[] = [];
+    for (let plan: WorkerPlan | undefined = first; plan !== undefined;) {
+      const worker = new Worker(plan);
+      left.add(worker);
+      running.add(plan);
+      const [outcome, replacement]: [WorkerOutcome, WorkerPlan | undefined] = await seeOff(worker, plan);
+      outcomes.push(outcome);
+      plan = replacement;
     }
+    return outcomes;
+  }
+
+  /** Resolves with the worker's end and the plan of the process that takes its place. */
+  async function seeOff(
+    worker: Worker,
+    plan: WorkerPlan,
+  ): Promise<[outcome: WorkerOutcome, replacement: WorkerPlan | undefined]> {
+    const outcome = await worker.ended;
+    running.delete(plan);
+    let replacement: WorkerPlan | undefined;
+    if (outcome.exitCode === 0) finished += 1;
+    else replacement = await onFailure(outcome, plan);
     await endLeftovers(worker);
     await worker.release();
     left.delete(worker);
-    return outcome;
+    return [outcome, state.phase === 'running' ? replacement : undefined];
+  }
+
+  async function onFailure(outcome: WorkerOutcome, plan: WorkerPlan): Promise<WorkerPlan | undefined> {
+    if (state.phase === 'running') {
+      const { isOutlived, replacement } = await survival.onLoss(outcome, plan, [...running], finished);
+      if (isOutlived) {
+        outlived.add(outcome);
+        return replacement;
+      }
+    }
+    if (state.phase === 'running') resolveFailing();
+    follow(onWorkerFailed(state, performance.now(), gracePeriodMs));
+    return undefined;
   }
 
   async function endLeftovers(worker: Worker): Promise<void> {

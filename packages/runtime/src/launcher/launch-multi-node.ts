@@ -9,6 +9,7 @@ import type { JobTerms, NodeCard, Verdict } from '../rendezvous/rendezvous-state
 import { advertisedAddress } from '../rendezvous/this-host.ts';
 import { isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
+import { countingOf } from './worker-launcher.ts';
 import type { LaunchedWorkers, WorkerLauncher } from './worker-launcher.ts';
 import { LaunchError } from './launch-error.ts';
 import type { LaunchOptions } from './options/launch-options.ts';
@@ -62,7 +63,7 @@ async function runNode(
   }, over.signal);
   const start = (round: Round): RunningWorkers => {
     log(describeRound(round, launcher.processesPerNode));
-    workers = launcher.start(round);
+    workers = launcher.start(round, options.maxRestarts);
     return runningWorkers(workers);
   };
   const { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs, closeTimeoutMs } =
@@ -135,7 +136,9 @@ function runningWorkers(workers: LaunchedWorkers): RunningWorkers {
     const preemption = preemptionOf(run);
     if (preemption) return { end: 'stopped', rootCause: preemption } as const;
     const rootCause = rootCauseOf(run);
-    const haveFinished = outcome.workers.every(({ exitCode, sentSignal }) => exitCode === 0 && !sentSignal);
+    const haveFinished = countingOf(outcome).every(
+      ({ exitCode, sentSignal }) => exitCode === 0 && !sentSignal,
+    );
     return { end: rootCause ? 'failed' : haveFinished ? 'finished' : 'stopped', rootCause } as const;
   });
   const { failing, end, mustRenewWithin } = workers;

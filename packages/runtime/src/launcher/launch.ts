@@ -8,6 +8,7 @@ import type { RestartBudget } from '../rendezvous/restart-policy.ts';
 import type { Round } from '../rendezvous/round.ts';
 import { createSecret, jobSecret, readSecretFile, requireSecret } from '../secret/job-secret.ts';
 import { StoreServer } from '../store/server.ts';
+import { formatRanks } from '../process-group/membership.ts';
 import { WorkerLauncher } from './worker-launcher.ts';
 import type { LaunchedWorkers } from './worker-launcher.ts';
 import type { Executable } from './executable.ts';
@@ -88,8 +89,10 @@ async function launchSingleNode(
       const round = await resolveRound(options, launcher, { restartCount, runId, store });
       // The signal arrived between two rounds, or before the first.
       if (endSignal) return exitCodeOf(endSignal);
-      workers = launcher.start(round);
-      const next = reportRound(await workers.ended, budget, backoff);
+      workers = launcher.start(round, budget.maxRestarts - budget.restartsUsed);
+      const ended = await workers.ended;
+      budget = { ...budget, restartsUsed: budget.restartsUsed + ended.restarts };
+      const next = reportRound(ended, budget, backoff);
       if ('exitCode' in next) return next.exitCode;
       budget = next.budget;
       workers = undefined;
@@ -115,7 +118,10 @@ function reportRound(
     return { exitCode: exitCodeOf(outcome.endedBy) };
   }
   const rootCause = rootCauseOf(run);
-  if (!rootCause) return { exitCode: 0 };
+  if (!rootCause) {
+    reportOutlived(outcome);
+    return { exitCode: 0 };
+  }
   const end = {
     nodesChanged: false,
     startUpFailure: rootCause.startUpFingerprint,
@@ -130,6 +136,18 @@ function reportRound(
   process.stderr.write(`${why}${rootCause.text}`);
   writeTerminationLog(rootCause.text);
   return { exitCode: rootCause.exitCode };
+}
+
+/** Prints, for example, `the job has ended well without rank 2`. */
+function reportOutlived({ workers, outlived }: NodeOutcome): void {
+  const finished = new Set(workers.filter(({ exitCode }) => exitCode === 0).map(({ rank }) => rank));
+  const lost = new Set([...outlived].map(({ rank }) => rank));
+  if (lost.size === 0) return;
+  const missing = [...lost].filter((rank) => !finished.has(rank));
+  const how = missing.length === 0 ? 'with all ranks' : `without ${formatRanks(missing)}`;
+  process.stderr.write(
+    `ringrun: the job has ended well ${how}, after ${outlived.size} ${outlived.size === 1 ? 'process' : 'processes'} died\n`,
+  );
 }
 
 async function resolveRound(

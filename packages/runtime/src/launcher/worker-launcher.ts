@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +21,7 @@ import { cacheVariable, userCacheFolder } from '../typescript/cache-folder.ts';
 import { withTorchrunVariables, cpusPerWorker, workerEnvironment } from './worker-environment.ts';
 import { makeRecordFolder } from './record-folder.ts';
 import { readErrorRecord } from './read-error-record.ts';
+import { Survival, workerIdVariable } from './survival.ts';
 import { workerCommand } from './worker-command.ts';
 import type { CommandLine } from './worker-command.ts';
 import type { JobSettings } from './worker-environment.ts';
@@ -28,7 +30,7 @@ import type { WorkerOutcome, WorkerPlan } from './worker.ts';
 /** The workers of this node in one round. */
 export interface LaunchedWorkers extends Omit<StartedWorkers, 'ended'> {
   /** Resolves when all workers have ended and the console shows their output. */
-  readonly ended: Promise<{ outcome: NodeOutcome; run: FailedRun }>;
+  readonly ended: Promise<{ outcome: NodeOutcome; run: FailedRun; restarts: number }>;
 }
 
 /** Starts the workers of this node, once per round. */
@@ -66,13 +68,15 @@ export class WorkerLauncher {
     return new WorkerLauncher(options, executable, node, commandOf);
   }
 
-  start(round: Round): LaunchedWorkers {
+  /** @param restartsLeft Number of workers of a fault-tolerant job that may be started again. */
+  start(round: Round, restartsLeft: number): LaunchedWorkers {
     const logs = this.#startLogs(round);
     const before = { startedAt: Date.now(), oomKills: readOomKills() };
-    const workers = startWorkers(this.#plan(round, logs), this.#options.gracePeriodMs);
+    const survival = new Survival(round, restartsLeft);
+    const workers = startWorkers(this.#plan(round, logs), this.#options.gracePeriodMs, survival);
     const ended = workers.ended.then(async (outcome) => {
       await logs.finish();
-      return { outcome, run: this.#runOf(outcome, before, round, logs) };
+      return { outcome, run: this.#runOf(outcome, before, round, logs), restarts: survival.restarts };
     });
     return { ...workers, ended };
   }
@@ -118,7 +122,10 @@ export class WorkerLauncher {
         ...command,
         output: logs.outputOf(localRank),
         savingMark: errorFile === undefined ? undefined : savingMarkOf(errorFile),
-        environment: command.kind === 'script' ? environment : withTorchrunVariables(environment),
+        environment: {
+          ...(command.kind === 'script' ? environment : withTorchrunVariables(environment)),
+          [workerIdVariable]: randomUUID(),
+        },
       };
     });
   }
@@ -141,7 +148,7 @@ export class WorkerLauncher {
       host: hostname(),
       startedAt: before.startedAt,
       oomKills: rise(before.oomKills, readOomKills()),
-      workers: outcome.workers.map((worker) => ({
+      workers: countingOf(outcome).map((worker) => ({
         outcome: worker,
         error: this.#ownRecord(round, worker),
         hiddenOutput: logs.hiddenOutputOf(worker.localRank),
@@ -175,6 +182,12 @@ async function resolveCommand(
   const { bindWorkers } = await import('./numa/bound-command.ts');
   const bind = bindWorkers(numaBinding, node.processesPerNode);
   return (localRank) => bind(command, localRank);
+}
+
+/** Without the workers that the job has outlived, if others have ended well. */
+export function countingOf({ workers, outlived }: NodeOutcome): WorkerOutcome[] {
+  const counting = workers.filter((worker) => !outlived.has(worker));
+  return counting.length === 0 || counting.some(({ exitCode }) => exitCode === 0) ? counting : workers;
 }
 
 function rise(before: number | undefined, after: number | undefined): number | undefined {
