@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -249,29 +249,66 @@ describe('folders that exist on one host only', () => {
       expect(found).toMatchObject({ step: 2 });
   });
 
-  test('a restarted job that misses its last checkpoint fails with host and folder', async () => {
-    const [folder, results] = [temporaryFolder(), temporaryFolder()];
-    const args = [
-      '--nproc',
-      '2',
-      '--max-restarts',
-      '1',
-      builtScript('fixtures/checkpoints'),
-      'saveAndRestart',
-      results,
-    ];
-    await launch(args, { env: { DIR: join(folder, 'mine') } }).ended;
-    const found = [0, 1].map(
-      (rank) => JSON.parse(readFileSync(join(results, `${rank}.json`), 'utf8')) as Failure,
-    );
-    expect(found[1]).toEqual(found[0]);
-    expect(found[0].code).toBe('ERR_CHECKPOINT_BEHIND');
-    expect(found[0].message).toMatch(
-      new RegExp(
-        String.raw`this job has saved step 7 \(${folder}/here/checkpoint-000001-step-7, written on host ${hostname()}\), but no rank sees a checkpoint in this location .* path of a checkpoint to resume\(\)`,
-      ),
-    );
+  test('of several trainings the last is resumed, and one line names the others', async () => {
+    const [old, own] = [temporaryFolder(), temporaryFolder()];
+    for (const step of [1, 900]) await scenarios.run(1, 'save', { env: { DIR: old, STEP: step } });
+    await scenarios.run(1, 'save', { env: { DIR: own, STEP: 40 } });
+    const line =
+      /the hosts have checkpoints of different trainings: rank 0 \(host .*\) has checkpoint-000002-step-900, saved 20.*; rank 1 \(host .*\) has checkpoint-000001-step-40, saved 20.*\. Resuming from the one that was saved last, checkpoint-000001-step-40 of rank 1\./;
+    const stderr = expect.stringMatching(line) as unknown;
+    const found = await scenarios.run(2, 'resume', { env: { DIRS: `${old},${own}` }, stderr });
+    for (const one of found) expect(one).toMatchObject({ failure: { message: 'none' }, step: 40 });
   });
+
+  test('a copy on another host replaces a damaged one, and a line says so', async () => {
+    const [first, second] = [temporaryFolder(), temporaryFolder()];
+    for (const step of [1, 2]) await scenarios.run(1, 'save', { env: { DIR: first, STEP: step } });
+    cpSync(first, second, { recursive: true });
+    const name = 'checkpoint-000002-step-2';
+    writeFileSync(join(first, name, 'holder.safetensors'), 'damaged');
+    const line = new RegExp(
+      `${name} is damaged: holder\\.safetensors: .* Resuming from ${name} of rank 1 instead\\.`,
+    );
+    const stderr = expect.stringMatching(line) as unknown;
+    const found = await scenarios.run(2, 'resume', { env: { DIRS: `${first},${second}` }, stderr });
+    for (const one of found) expect(one).toMatchObject({ step: 2, value: 1 });
+  });
+
+  test.each([
+    ['no checkpoint', 0, 'no rank sees a checkpoint in this location'],
+    [
+      'newer numbers of another training',
+      2,
+      String.raw`rank 0 \(host .*\) sees only checkpoints of other trainings, such as checkpoint-000002-step-1`,
+    ],
+  ])(
+    'a restarted job that finds %s instead of its own fails with host and folder',
+    async (_, others, seen) => {
+      const [folder, results] = [temporaryFolder(), temporaryFolder()];
+      const elsewhere = { DIR: join(folder, 'mine-of-another-host') };
+      for (let i = 0; i < others; i += 1) await scenarios.run(1, 'save', { env: elsewhere });
+      const args = [
+        '--nproc',
+        '2',
+        '--max-restarts',
+        '1',
+        builtScript('fixtures/checkpoints'),
+        'saveAndRestart',
+        results,
+      ];
+      await launch(args, { env: { DIR: join(folder, 'mine') } }).ended;
+      const found = [0, 1].map(
+        (rank) => JSON.parse(readFileSync(join(results, `${rank}.json`), 'utf8')) as Failure,
+      );
+      expect(found[1]).toEqual(found[0]);
+      expect(found[0].code).toBe('ERR_CHECKPOINT_BEHIND');
+      expect(found[0].message).toMatch(
+        new RegExp(
+          String.raw`this job has saved step 7 \(${folder}/here/checkpoint-000001-step-7, written on host ${hostname()}\), but ${seen} .* path of a checkpoint to resume\(\)`,
+        ),
+      );
+    },
+  );
 });
 
 test('a second job cannot save to the same folder while the first one runs', async () => {

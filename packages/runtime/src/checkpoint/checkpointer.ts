@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { requireOptions } from '@ringrun/collectives';
 import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
 import { requireInteger } from '../data/require-integer.ts';
@@ -116,6 +117,8 @@ export class Checkpointer {
   readonly #writes: Writes;
   readonly #lastSaved: LastSaved;
   readonly #preemption = new PreemptionWatch();
+  /** `Manifest.training` of the next save. */
+  #training: string | undefined;
   /** Step of the last save. */
   #savedStep: number | undefined;
 
@@ -244,6 +247,8 @@ export class Checkpointer {
       files,
       strict,
     });
+    // From any other checkpoint, another training begins.
+    this.#training = from === 'auto' ? manifest.training : undefined;
     const { step, epoch, worldSize, time } = manifest;
     return { step, epoch, values, worldSize, time: new Date(time), path };
   }
@@ -277,7 +282,9 @@ export class Checkpointer {
     );
     const statesByRank = await group.gatherObject(perRankStatesOf(parts));
     if (!statesByRank) return;
-    const saveInfo = { step, epoch, worldSize: group.size, time: new Date().toISOString() };
+    const time = new Date().toISOString();
+    const training = (this.#training ??= randomUUID());
+    const saveInfo = { step, epoch, worldSize: group.size, time, training };
     this.#writes.begin(saveInfo, mergePerRankStates(parts, statesByRank));
   }
 

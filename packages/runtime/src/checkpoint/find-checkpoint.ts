@@ -2,7 +2,8 @@ import { hostname } from 'node:os';
 import { isBucket, openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/index.ts';
 import { checkpointsAmong, highestNumber, namePrefix, newestFirst } from './catalogue.ts';
-import type { CheckpointEntry } from './catalogue.ts';
+import { identify } from './checkpoint-identity.ts';
+import type { SeenCheckpoint } from './checkpoint-identity.ts';
 import { CheckpointError, errorOf, failureOf } from './checkpoint-error.ts';
 import type { Failure } from './checkpoint-error.ts';
 import { describeSaved } from './last-saved.ts';
@@ -41,14 +42,16 @@ export interface SearchResult {
 /** The checkpoints that one rank sees in a location. */
 interface Listing {
   host: string;
-  entries: readonly CheckpointEntry[];
+  /** The location as this rank names it. */
+  location: string;
+  entries: readonly SeenCheckpoint[];
   failure?: Failure;
   /** Set on rank 0. */
   lastSaved?: SavedCheckpoint | undefined;
 }
 
-/** A checkpoint and the first rank that sees it. */
-interface Candidate extends CheckpointEntry {
+/** A checkpoint that several ranks see, each on its own host, and one of those ranks. */
+interface Candidate extends SeenCheckpoint {
   rank: number;
 }
 
@@ -59,8 +62,8 @@ const maxBroadcastBytes = 2 ** 28;
 const logAfterMs = 5000;
 
 /**
- * Every rank lists the location. The first rank that sees the newest checkpoint reads it and broadcasts it. A
- * collective. So it is enough if one host has the folder.
+ * Every rank lists the location. The first rank that sees the newest checkpoint of the training reads it and
+ * broadcasts it. A collective. So it is enough if one host has the folder.
  *
  * @throws CheckpointError, the same on every rank
  */
@@ -70,7 +73,11 @@ export async function findCheckpoint(group: CheckpointGroup, search: Search): Pr
   const listings = await listOnAllRanks(group, what, target, search);
   // If rank 0 has a location, every rank has: it depends only on the arguments.
   const { storage, name } = (target as { value: SearchTarget }).value;
-  const candidates = candidatesOf(listings, name);
+  const report = (line: string) => {
+    if (group.rank === 0) log(line);
+  };
+  const all = candidatesOf(listings, name);
+  const candidates = search.from === 'auto' ? candidatesOfOneTraining(listings, all, report) : all;
   if (search.from === 'auto') requireNoneNewer(what, listings, candidates);
   const read = (candidate: Candidate) => readAndBroadcast(group, what, storage, candidate);
   const isOwn = storage.location === search.own.location;
@@ -79,9 +86,6 @@ export async function findCheckpoint(group: CheckpointGroup, search: Search): Pr
     if (search.from === 'auto') return { found: undefined, highest };
     throw notFound(what, storage, name);
   }
-  const report = (line: string) => {
-    if (group.rank === 0) log(line);
-  };
   reportSendingRank(storage, listings, candidates[0], report);
   try {
     const found =
@@ -121,13 +125,15 @@ async function listOnAllRanks(
 ): Promise<Listing[]> {
   const list = async (): Promise<Listing> => {
     const host = hostname();
-    if ('error' in target) return { host, entries: [], failure: failureOf(target.error) };
+    if ('error' in target) return { host, location: '', entries: [], failure: failureOf(target.error) };
     const { storage } = target.value;
-    if (group.rank > 0 && isBucket(storage.location)) return { host, entries: [] };
+    const { location } = storage;
+    if (group.rank > 0 && isBucket(location)) return { host, location, entries: [] };
     const seen = await attempt(() => storage.list(namePrefix));
     const saved = group.rank === 0 && from === 'auto' ? await lastSaved() : undefined;
-    if ('error' in seen) return { host, entries: [], failure: failureOf(seen.error) };
-    return { host, entries: checkpointsAmong(seen.value), lastSaved: saved };
+    if ('error' in seen) return { host, location, entries: [], failure: failureOf(seen.error) };
+    const entries = await identify(storage, checkpointsAmong(seen.value));
+    return { host, location, entries, lastSaved: saved };
   };
   const listing = list();
   await untilSettled(group, listing);
@@ -138,16 +144,72 @@ async function listOnAllRanks(
   return listings;
 }
 
-/** Complete checkpoints of all ranks, newest first. */
+/**
+ * Complete checkpoints of all ranks, newest first. If hosts have copies of a checkpoint, each copy is a candidate, since
+ * one may be damaged.
+ */
 function candidatesOf(listings: readonly Listing[], wanted: string | undefined): Candidate[] {
-  const byName = new Map<string, Candidate>();
-  for (const [rank, { entries }] of listings.entries()) {
+  const copies = new Map<string, Candidate>();
+  for (const [rank, { host, location, entries }] of listings.entries()) {
     for (const entry of entries) {
       const isWanted = wanted === undefined || entry.name === wanted;
-      if (isWanted && entry.isComplete && !byName.has(entry.name)) byName.set(entry.name, { ...entry, rank });
+      const key = JSON.stringify([host, location, entry.name, entry.digest]);
+      if (isWanted && entry.isComplete && !copies.has(key)) copies.set(key, { ...entry, rank });
     }
   }
-  return newestFirst([...byName.values()]);
+  return withoutSharedCopies([...copies.values()]).sort(
+    (a, b) => b.number - a.number || b.step - a.step || savedAt(b) - savedAt(a) || a.rank - b.rank,
+  );
+}
+
+/** Copies that one read would find damaged in vain: hosts that share a folder see the same file. */
+const mostCopies = 3;
+
+function withoutSharedCopies(candidates: readonly Candidate[]): Candidate[] {
+  const count = new Map<string, number>();
+  return candidates.filter(({ name, digest }) => {
+    const key = JSON.stringify([name, digest]);
+    count.set(key, (count.get(key) ?? 0) + 1);
+    return count.get(key)! <= mostCopies;
+  });
+}
+
+function savedAt({ time }: SeenCheckpoint): number {
+  return time === undefined ? 0 : Date.parse(time);
+}
+
+/**
+ * Numbers are comparable only within one training: a folder on another host may hold an older training with higher
+ * numbers. Returns the candidates of the training to resume: the one that this job has saved, if known, or else the one
+ * that was saved last, which a line reports.
+ */
+function candidatesOfOneTraining(
+  listings: readonly Listing[],
+  candidates: readonly Candidate[],
+  report: (line: string) => void,
+): readonly Candidate[] {
+  const saved = listings[0].lastSaved?.training;
+  // A damaged one is reported when it is about to be loaded.
+  const of = (name: string | undefined) =>
+    candidates.filter(({ training, digest }) => training === name || digest === undefined);
+  if (saved !== undefined) return of(saved);
+  const newest = listings.flatMap((listing, rank) => {
+    const entry = newestFirst(listing.entries).at(0);
+    return entry?.digest === undefined ? [] : [{ ...entry, rank, host: listing.host }];
+  });
+  const last = newest.toSorted((a, b) => savedAt(b) - savedAt(a)).at(0);
+  if (last === undefined || newest.every(({ training }) => training === last.training)) return candidates;
+  const others = newest.filter(
+    ({ training }, i) => newest.findIndex((other) => other.training === training) === i,
+  );
+  const sides = others.map(
+    ({ rank, host, name, time }) => `rank ${rank} (host ${host}) has ${name}, saved ${time ?? 'before'}`,
+  );
+  report(
+    `the hosts have checkpoints of different trainings: ${sides.join('; ')}. Resuming from the one that was saved last, ${last.name} of rank ${last.rank}. ` +
+      'Use a separate location for each job, or a folder that all hosts share.',
+  );
+  return of(last.training);
 }
 
 /** A job must not silently go back to an earlier step than it has saved. */
@@ -161,13 +223,20 @@ function requireNoneNewer(
   if (lastSaved === undefined || (newest?.number ?? 0) >= lastSaved.number) return;
   const seen =
     newest === undefined
-      ? 'no rank sees a checkpoint in this location'
+      ? describeOtherTrainings(listings)
       : `the newest one that a rank sees is ${newest.name}`;
   throw new CheckpointError(
     'behind',
     `${what}: this job has saved ${describeSaved(lastSaved)}, but ${seen} (rank 0 is on host ${host} now). ` +
       `Use a folder that all hosts share or s3://, or bring host ${lastSaved.host} back. To resume from an earlier step, pass the path of a checkpoint to resume().`,
   );
+}
+
+function describeOtherTrainings(listings: readonly Listing[]): string {
+  const rank = listings.findIndex(({ entries }) => entries.some(({ isComplete }) => isComplete));
+  if (rank < 0) return 'no rank sees a checkpoint in this location';
+  const { host, entries } = listings[rank];
+  return `rank ${rank} (host ${host}) sees only checkpoints of other trainings, such as ${newestFirst(entries)[0].name}`;
 }
 
 function reportSendingRank(

@@ -17,7 +17,8 @@ import type { WriterIdentity } from './writer-identity.ts';
  * whenever its process ends. The file contains the holder's identity.
  */
 
-const lockFile = 'writer.lock';
+/** Beside the checkpoints. */
+export const lockFile = 'writer.lock';
 const lockedByte = 0;
 
 /** Milliseconds to wait for another job's lock, since one job may directly follow another. */

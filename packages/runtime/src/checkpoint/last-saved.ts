@@ -13,6 +13,8 @@ export interface SavedCheckpoint {
   path: string;
   /** The host that wrote it. */
   host: string;
+  /** `Manifest.training`. */
+  training?: string | undefined;
 }
 
 /**

@@ -18,6 +18,8 @@ export interface Manifest {
   worldSize: number;
   /** Time of the save: ISO 8601, UTC. */
   time: string;
+  /** Unique name of the training, also after it was resumed. Missing in checkpoints of ringrun 0.1. */
+  training?: string;
   files: Readonly<Record<string, FileRecord>>;
 }
 
@@ -28,7 +30,7 @@ export interface FileRecord {
 }
 
 /** The fields that the caller of a save provides. */
-export type SaveInfo = Pick<Manifest, 'step' | 'epoch' | 'worldSize' | 'time'>;
+export type SaveInfo = Pick<Manifest, 'step' | 'epoch' | 'worldSize' | 'time' | 'training'>;
 
 /**
  * Bytes to hash before yielding to the event loop, because the caller may be the training thread. Node's
@@ -82,7 +84,7 @@ function parse(bytes: Uint8Array, name: string): Manifest & { sha256: unknown } 
 }
 
 /** Describes the first invalid field, with its value; undefined if all are valid. */
-function problemOf({ version, step, epoch, worldSize, time, files }: Manifest): string | undefined {
+function problemOf({ version, step, epoch, worldSize, time, training, files }: Manifest): string | undefined {
   const least = { version: 1, step: 0, epoch: 0, worldSize: 1 };
   for (const [field, value] of Object.entries({ version, step, epoch, worldSize })) {
     const from = least[field as keyof typeof least];
@@ -90,6 +92,7 @@ function problemOf({ version, step, epoch, worldSize, time, files }: Manifest): 
   }
   if (typeof time !== 'string' || Number.isNaN(Date.parse(time)))
     return wrong('time', time, 'an ISO 8601 time');
+  if (training !== undefined && typeof training !== 'string') return wrong('training', training, 'a string');
   if (!isObject(files)) return wrong('files', files, 'an object of records');
   return Object.entries(files).map(problemOfFile).find(Boolean);
 }

@@ -20,7 +20,7 @@ export interface ReadCheckpoint {
  * @param candidates complete checkpoints, newest first
  * @throws CheckpointError if all candidates are damaged; any other error of `read`
  */
-export async function readNewest<Candidate extends { name: string }, Read>(
+export async function readNewest<Candidate extends { name: string; rank?: number }, Read>(
   location: string,
   candidates: readonly Candidate[],
   read: (candidate: Candidate) => Promise<Read>,
@@ -30,7 +30,9 @@ export async function readNewest<Candidate extends { name: string }, Read>(
   for (const candidate of candidates) {
     try {
       const found = await read(candidate);
-      for (const message of skipped) report(`${message}. Resuming from ${candidate.name} instead.`);
+      const { name, rank = 0 } = candidate;
+      const from = rank === 0 ? name : `${name} of rank ${rank}`;
+      for (const message of skipped) report(`${message}. Resuming from ${from} instead.`);
       return found;
     } catch (error) {
       if (!(error instanceof CheckpointError) || error.problem !== 'damaged') throw error;

@@ -1,3 +1,4 @@
+import { StorageError } from '../storage/index.ts';
 import type { Storage } from '../storage/index.ts';
 import {
   checkpointName,
@@ -7,8 +8,11 @@ import {
   nextNumber,
   superseded,
 } from './catalogue.ts';
+import { CheckpointError } from './checkpoint-error.ts';
+import { lockFile } from './folder-lock.ts';
 import { encodeManifest, fileRecordOf } from './manifest.ts';
 import type { FileRecord, SaveInfo } from './manifest.ts';
+import { decodeIdentity, describeIdentity, ownIdentity } from './writer-identity.ts';
 
 /** A checkpoint to write, and how many to keep. */
 export interface WriteJob {
@@ -51,7 +55,8 @@ export async function writeCheckpoint(storage: Storage, job: WriteJob, claim?: C
   } catch (error) {
     // In a bucket, a newer writer may use the same name.
     if (claim === undefined) await storage.deleteFolder(name).catch(() => undefined);
-    throw error;
+    const isGone = error instanceof StorageError && error.problem === 'not found';
+    throw isGone && claim === undefined ? await deletedMeanwhile(storage, name, error) : error;
   }
   try {
     await claim?.requireOwn();
@@ -75,7 +80,30 @@ async function writeFiles(
     await storage.write(`${name}/${file}`, bytes);
   }
   await claim?.requireOwn();
+  if (claim === undefined) await requireAll(storage, name, [...files.keys()]);
   await storage.write(`${name}/${manifestName}`, encodeManifest(saveInfo, records));
+}
+
+/** A folder that was deleted between two files exists again after the second. */
+async function requireAll(storage: Storage, name: string, files: readonly string[]): Promise<void> {
+  const present = new Set((await storage.list(`${name}/`)).map((object) => object.name));
+  const missing = files.find((file) => !present.has(`${name}/${file}`));
+  if (missing !== undefined) throw await deletedMeanwhile(storage, name);
+}
+
+/** The error if another process has deleted the files of a checkpoint that is being written. */
+async function deletedMeanwhile(storage: Storage, name: string, cause?: unknown): Promise<CheckpointError> {
+  const holder = await storage.read(lockFile).then(decodeIdentity, () => undefined);
+  // The id is another one in each thread.
+  const isOwn = holder?.pid === ownIdentity.pid && holder.host === ownIdentity.host;
+  const other = isOwn ? undefined : holder;
+  return new CheckpointError(
+    'in use',
+    `${storage.location}/${name} was deleted while it was written: another job saves to ${storage.location}, ` +
+      `or its files were deleted by hand${other ? `. The last writer is ${describeIdentity(other)}` : ''}. ` +
+      'Use a separate location for each job, or stop that process first.',
+    { cause },
+  );
 }
 
 async function deleteSuperseded(storage: Storage, keep: number): Promise<void> {

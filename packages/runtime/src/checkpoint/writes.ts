@@ -72,7 +72,8 @@ export class Writes {
     const job = { saveInfo, files, keep: this.#keep, above: this.#above };
     const { name, number, notDeleted } = await this.#writer.write(job);
     const path = `${this.#location}/${name}`;
-    await this.#lastSaved.record({ number, step: saveInfo.step, path, host: hostname() });
+    const { step, training } = saveInfo;
+    await this.#lastSaved.record({ number, step, path, host: hostname(), training });
     if (notDeleted === undefined) return;
     log(`${name} is written, but older checkpoints could not be deleted: ${notDeleted}`);
   }

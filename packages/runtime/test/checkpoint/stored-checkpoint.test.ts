@@ -271,3 +271,31 @@ test('throws if all checkpoints are damaged', async () => {
     /all checkpoints in .* are damaged.*step-10 is damaged: state.json.*step-5 is damaged.*move them away/,
   );
 });
+
+test.each([
+  { before: 'state.json', after: 'none' },
+  { before: 'none', after: 'state.json' },
+])(
+  'another job deletes a checkpoint that is being written ($before, $after): named',
+  async ({ before, after }) => {
+    const folder = temporaryFolder();
+    const storage = openStorage(folder);
+    const other = { id: 'x', host: 'node7', pid: 123, runId: 'job-9', since: '2020-01-02T03:04:05.678Z' };
+    writeFileSync(join(folder, 'writer.lock'), JSON.stringify(other));
+    // The file system is real; another job's deletion is simulated at a certain moment.
+    const write = storage.write.bind(storage);
+    storage.write = async (name, bytes) => {
+      const deletes = () => storage.deleteFolder(name.split('/')[0]);
+      if (name.endsWith(before)) await deletes();
+      await write(name, bytes);
+      if (name.endsWith(after)) await deletes();
+    };
+    const job = { saveInfo: saveInfoOf(3), files: filesOf(3), keep: 3 };
+    const { code, message } = await failureOf(writeCheckpoint(storage, job));
+    expect(code).toBe('ERR_CHECKPOINT_IN_USE');
+    expect(message).toMatch(
+      /checkpoint-000001-step-3 was deleted while it was written: another job saves to .*\. The last writer is process 123 on host node7, run job-9, since 2020.*Use a separate location/,
+    );
+    expect(checkpointsAmong(await storage.list())).toEqual([]);
+  },
+);
