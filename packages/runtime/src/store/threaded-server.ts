@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, SHARE_ENV, Worker } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import { RingrunError } from '@ringrun/collectives';
 import { formatHostPort } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
-import type { StoreThreadData, StoreThreadReport } from './server-thread.ts';
+import type { StoreThreadReport, StoreThreadRequest } from './server-thread.ts';
 
 /** A store server in a worker thread of this process. */
 export interface ThreadedStoreServer {
@@ -30,41 +31,64 @@ export function serveStoreInThread(address: HostPort): Promise<ThreadedStoreServ
   const name = formatHostPort(address);
   const existing = servers.get(name);
   if (existing) return existing;
-  const starting = startThread(address, () => servers.delete(name));
+  const starting = startServer(address, () => servers.delete(name));
   servers.set(name, starting);
   starting.catch(() => servers.delete(name));
   return starting;
 }
 
-async function startThread(address: HostPort, onClose: () => void): Promise<ThreadedStoreServer> {
-  const closed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const workerData: StoreThreadData = { address, closed };
+/**
+ * One thread serves all stores of this process: what a thread opens in ZeroMQ stays until the process ends, so a thread
+ * for each store would leave some of its descriptors and threads behind. It does not keep the process alive.
+ */
+let thread: { worker: Worker; failed: Promise<never> } | undefined;
+
+function storeThread(): NonNullable<typeof thread> {
+  if (thread) return thread;
   // The file next to this one: compiled or TypeScript source.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const entry = new URL(`./server-thread.${extension}`, import.meta.url);
-  // The compiled file needs no loader of the program.
-  const worker = new Worker(entry, { workerData, ...(extension === 'js' ? { execArgv: [] } : {}) });
-  const [report] = (await once(worker, 'message')) as [StoreThreadReport];
-  if ('code' in report) {
-    await worker.terminate();
-    throw new RingrunError(report.code, report.message);
-  }
+  // The compiled file needs no loader of the program. Later stores use the secret that the environment has by then.
+  const worker = new Worker(entry, { env: SHARE_ENV, ...(extension === 'js' ? { execArgv: [] } : {}) });
+  const failed = once(worker, 'exit').then(([code]) => {
+    throw new Error(`the thread of the store ended with code ${String(code)}`);
+  });
+  failed.catch(() => {
+    thread = undefined;
+  });
+  return (thread = { worker, failed });
+}
+
+async function startServer(address: HostPort, onClose: () => void): Promise<ThreadedStoreServer> {
+  const closed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const { worker, failed } = storeThread();
+  const { port1: port, port2 } = new MessageChannel();
+  const request: StoreThreadRequest = { address, closed, port: port2 };
+  worker.postMessage(request, [port2]);
+  const report = await firstReport(port, failed);
+  worker.unref();
+  if ('code' in report) throw new RingrunError(report.code, report.message);
 
   // ZeroMQ aborts the process if a thread ends while receiving, so the socket is closed first, also at process exit.
   const closeBeforeExit = () => {
-    worker.postMessage('end');
+    port.postMessage('end');
     Atomics.wait(closed, 0, 0, exitPatienceMs);
   };
   process.once('exit', closeBeforeExit);
-  worker.unref();
 
   const close = async () => {
     onClose();
     process.removeListener('exit', closeBeforeExit);
-    worker.ref();
-    const ended = once(worker, 'exit');
-    worker.postMessage('end');
-    await ended;
+    const ended = once(port, 'close');
+    port.ref();
+    port.postMessage('end');
+    await Promise.race([ended, failed]);
   };
   return { port: report.port, close };
+}
+
+/** Keeps the process alive until it arrives. */
+async function firstReport(port: MessagePort, failed: Promise<never>): Promise<StoreThreadReport> {
+  const [report] = (await Promise.race([once(port, 'message'), failed])) as [StoreThreadReport];
+  return report;
 }
