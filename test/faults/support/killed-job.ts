@@ -232,7 +232,8 @@ class JobByHand extends Job {
   namesDeath(message: string): boolean {
     const rank0Died = this.deaths.some(({ rank }) => rank === 0);
     if (rank0Died && message.includes('Rank 0, which serves the store, ')) return true;
-    if (this.#isAbandoned && message.includes(` for rank ${this.deaths.at(-1)!.rank} to join`)) return true;
+    const absent = new RegExp(` for rank ${this.deaths.at(-1)?.rank} (of ${this.size} )?to join`);
+    if (this.#isAbandoned && absent.test(message)) return true;
     return this.deaths.some(({ rank, pid }) =>
       message.includes(`${rank} (host ${hostname()}, pid ${pid}) is gone`),
     );
