@@ -12,9 +12,10 @@ namespace ringrun {
 // the divisor.
 //
 // Always reduced in the order of `inputs`, element by element, so that equal inputs give equal bytes on every
-// rank and with every kernel. Integers wrap around. MIN and MAX are NaN if any term is. float16 and bfloat16
-// are reduced in float32 and rounded once. An output may be one of the inputs; other overlaps are not allowed.
-// Alignment is that of one element.
+// rank and with every kernel. Integers wrap around. MIN and MAX are NaN if any term is. Every
+// NaN of a result is the positive quiet NaN without payload. float16 and bfloat16 are reduced in float32 and
+// rounded once. An output may be one of the inputs; other overlaps are not allowed. Alignment is that of one
+// element.
 struct Reduction {
   const void* const* inputs;
   std::size_t inputCount;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "reduce/kernels.h"
@@ -105,6 +106,17 @@ struct Beginnings<Pointer, 0> {
   const Pointer* pointers;
 };
 
+// Processors and operand orders, which compilers choose, give NaNs of different signs and payloads. Every NaN of a result
+// gets the bits of the quiet NaN without sign or payload, so that all instruction sets give equal bytes.
+template <typename T, typename V>
+RINGRUN_INLINE void makeNaNsEqual(V& values) {
+  T lanes[sizeof(V) / sizeof(T)];
+  for (T& lane : lanes) lane = std::numeric_limits<T>::quiet_NaN();
+  V quiet;
+  std::memcpy(&quiet, lanes, sizeof quiet);
+  values = values == values ? values : quiet;
+}
+
 // Reduces one vector of every input at a time, from element `begin` while whole vectors remain, and returns the
 // end. Counts are compile-time constants, or 0 for those of the reduction.
 template <typename T, typename Operator, std::size_t Lanes, std::size_t Inputs, std::size_t Outputs>
@@ -130,6 +142,7 @@ RINGRUN_INLINE std::size_t reduceVectors(const Reduction& r, std::size_t begin) 
     if constexpr (kMayDivide) {
       if (divides) result /= divisor;
     }
+    if constexpr (std::is_floating_point_v<T>) makeNaNsEqual<T>(result);
     for (std::size_t k = 0; k < outputCount; ++k) std::memcpy(outputs[k] + i, &result, sizeof result);
   }
   return i;
