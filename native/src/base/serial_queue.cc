@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "base/deadline.h"
+#include "base/wait.h"
+
 namespace ringrun {
 
 // Waits under the lock even if no task is unfinished, because the last one may still have to unlock.
@@ -35,7 +38,11 @@ void SerialQueue::start() {
 void SerialQueue::awaitIdle() {
   if (unfinished_.load(std::memory_order_acquire) == 0) return;
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return unfinished_.load(std::memory_order_acquire) == 0; });
+  while (!idle_.wait_for(lock, kLivenessInterval, [this] { return unfinished_.load(std::memory_order_acquire) == 0; })) {
+    lock.unlock();
+    callWhileBlocked();
+    lock.lock();
+  }
 }
 
 bool SerialQueue::runOne() {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "base/deadline.h"
 
@@ -20,5 +21,25 @@ void sleepWhile(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Mill
 // poll(2) of `count` interests; sets their `revents`. Returns the number of ready ones, or 0 after `timeout` or
 // spuriously. Without interests, sleeps for `timeout`.
 std::size_t pollSockets(pollfd* interests, std::size_t count, Milliseconds timeout);
+
+// While it exists, its function is called about every kLivenessInterval in which this thread blocks: in the functions
+// above, and in others that call callWhileBlocked().
+class WhileBlocked {
+ public:
+  explicit WhileBlocked(std::function<void()> function);
+  WhileBlocked(const WhileBlocked&) = delete;
+  WhileBlocked& operator=(const WhileBlocked&) = delete;
+  ~WhileBlocked();
+
+ private:
+  friend void callWhileBlocked();
+
+  std::function<void()> function_;
+  Clock::time_point next_;
+  WhileBlocked* outer_;
+};
+
+// Calls the function of this thread's WhileBlocked if it is due.
+void callWhileBlocked();
 
 }  // namespace ringrun

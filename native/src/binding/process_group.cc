@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/wait.h"
 #include "binding/algorithms.h"
 #include "binding/elements.h"
 #include "binding/failure_to_js.h"
@@ -112,6 +113,32 @@ Fingerprint fingerprintOf(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t r
   fingerprint.count = count;
   return fingerprint;
 }
+
+// Cancels the group if this thread's JavaScript is terminated while an operation blocks it: by worker.terminate(), or by
+// the main thread's process.exit(). Both wait for the thread, which would otherwise wait for other ranks.
+class TerminationWatch {
+ public:
+  TerminationWatch(Napi::Env env, Group& group) : env_(env), group_(group) {}
+
+  // JavaScript no longer runs: it neither gets results nor catches errors.
+  bool isTerminating() const { return isTerminating_; }
+
+ private:
+  // V8 ends every script of a terminated thread. Node-API has no other way to ask.
+  void look() {
+    const Napi::HandleScope scope(env_);
+    napi_value script = nullptr;
+    napi_value result = nullptr;
+    if (napi_create_string_utf8(env_, "0", 1, &script) == napi_ok && napi_run_script(env_, script, &result) == napi_ok) return;
+    isTerminating_ = true;
+    group_.cancel();
+  }
+
+  Napi::Env env_;
+  Group& group_;
+  bool isTerminating_ = false;
+  WhileBlocked blocked_{[this] { look(); }};
+};
 
 }  // namespace
 
@@ -241,11 +268,12 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
   const double timeoutMs = info[2].As<Napi::Number>();
   const Fingerprint fingerprint = group_.issue(Op::Allocate, ReduceOp::None, dtype, 0, count);
   Allocation allocation;
-  runSync(info.Env(), [&] {
+  const bool isDone = runSync(info.Env(), [&] {
     return group_.run(fingerprint, timeoutMs, [&](Collectives& collectives, const Call& call) {
       allocation = collectives.allocate(call);
     });
   });
+  if (!isDone) return info.Env().Undefined();
   // The array buffer owns the memory too, so that it may outlive the group.
   std::shared_ptr<const void> keeper = allocation.owner;
   auto owner = std::make_unique<std::shared_ptr<const void>>(std::move(allocation.owner));
@@ -447,7 +475,9 @@ void ProcessGroup::synchronous(const Napi::CallbackInfo& info) {
 
 // Blocks until all issued collectives have completed; their promises settle later, on the event loop.
 void ProcessGroup::settleSync(const Napi::CallbackInfo& info) {
+  const TerminationWatch watch(info.Env(), group_);
   queue_->awaitIdle();
+  if (watch.isTerminating()) return;
   if (group_.failure()) throw toJs(info.Env(), *group_.failure());
 }
 
@@ -491,8 +521,12 @@ int ProcessGroup::postSync(Op op, const Napi::CallbackInfo& info) {
   std::promise<Result> result;
   Message message = messageOf(op, info);
   message.done = [&](std::optional<OperationFailure> failure, int peer) { result.set_value({std::move(failure), peer}); };
+  const TerminationWatch watch(info.Env(), group_);
   post(std::move(message));
-  const Result done = result.get_future().get();
+  std::future<Result> future = result.get_future();
+  while (future.wait_for(kLivenessInterval) != std::future_status::ready) callWhileBlocked();
+  const Result done = future.get();
+  if (watch.isTerminating()) return 0;
   if (done.failure) throw toJs(info.Env(), *done.failure);
   return done.peer;
 }
@@ -502,7 +536,8 @@ void ProcessGroup::post(Message message) {
 }
 
 // Runs on this thread unless messages are pending on the other, because both use the same connections.
-void ProcessGroup::runSync(Napi::Env env, const Work& work) {
+bool ProcessGroup::runSync(Napi::Env env, const Work& work) {
+  const TerminationWatch watch(env, group_);
   queue_->awaitIdle();
   std::optional<OperationFailure> failure;
   if (group_.isExchangingMessages()) {
@@ -511,7 +546,9 @@ void ProcessGroup::runSync(Napi::Env env, const Work& work) {
   } else {
     failure = work();
   }
+  if (watch.isTerminating()) return false;
   if (failure) throw toJs(env, *failure);
+  return true;
 }
 
 std::unique_ptr<ProcessGroup::Pending> ProcessGroup::makePending(Napi::Env env, Napi::Value retained) {

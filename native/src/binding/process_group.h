@@ -83,7 +83,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   std::unique_ptr<Pending> makePending(Napi::Env env, Napi::Value retained);
   Napi::Value runAsync(Napi::Env env, Work work, Napi::Value retained, bool detaches = false);
   void keepAlive(Napi::Env env);
-  void runSync(Napi::Env env, const Work& work);
+  // Returns false if this thread's JavaScript is being terminated: there is no result then.
+  bool runSync(Napi::Env env, const Work& work);
   void detachAllocations();
   bool isAllocated(const void* data) const;
 
