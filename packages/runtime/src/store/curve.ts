@@ -17,6 +17,8 @@ export function clientCurve(keys: StoreKeys | undefined) {
 
 /** Security of one store server. */
 export interface ServerCurve {
+  /** Whether clients need the secret of the job. */
+  readonly isSecret: boolean;
   /** Options of the server's socket. */
   readonly options: object;
   /** Called after the socket is closed. */
@@ -25,10 +27,11 @@ export interface ServerCurve {
 
 /** Options of the server's socket, and the authenticator that accepts the job's client key only. */
 export async function serverCurve(keys: StoreKeys | undefined): Promise<ServerCurve> {
-  if (!keys) return { options: {}, release: () => Promise.resolve() };
+  if (!keys) return { isSecret: false, options: {}, release: () => Promise.resolve() };
   requireCurve();
   const { context, domain, release } = await authenticate(keys.client);
   return {
+    isSecret: true,
     options: {
       context,
       curveServer: true,

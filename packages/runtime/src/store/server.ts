@@ -42,6 +42,8 @@ export class StoreServer {
   readonly #state = new KeyValueState(randomUUID());
   readonly #served: Promise<void>;
   readonly #curve: ServerCurve;
+  /** Resolves after the socket is closed. */
+  readonly #countedRefusals: Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   readonly #clients = new Clients();
@@ -56,6 +58,7 @@ export class StoreServer {
     this.port = port;
     this.endpoint = `tcp://${formatHostPort({ host, port })}`;
     this.#served = this.#serve();
+    this.#countedRefusals = this.#countRefusals();
   }
 
   /**
@@ -103,6 +106,7 @@ export class StoreServer {
     clearInterval(this.#silenceTimer);
     this.#socket.close();
     await this.#served;
+    await this.#countedRefusals;
     await this.#curve.release();
     await stopsListening(this.#address);
   }
@@ -111,6 +115,21 @@ export class StoreServer {
     for await (const frames of this.#socket) {
       const client = frames[0].toString('latin1');
       await this.#send(this.#respond(client, frames.at(1), frames.at(2)));
+    }
+  }
+
+  /** Prints the number of refused connections when it is 1, 10, 100, …: strangers do not fill the log. */
+  async #countRefusals(): Promise<void> {
+    if (!this.#curve.isSecret) return;
+    let refused = 0;
+    for await (const { type } of this.#socket.events) {
+      if (type !== 'handshake:error:auth' && type !== 'handshake:error:protocol') continue;
+      refused += 1;
+      if (!/^10*$/.test(String(refused))) continue;
+      process.stderr.write(
+        `ringrun: the store at ${this.endpoint.slice('tcp://'.length)} has refused ${refused === 1 ? '1 connection' : `${refused} connections`} ` +
+          `because of the secret. If the process belongs to this job, give it the same RINGRUN_SECRET or --secret-file.\n`,
+      );
     }
   }
 

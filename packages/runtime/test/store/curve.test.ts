@@ -175,3 +175,32 @@ test('keys and values are encrypted on the way', async () => {
   for (const part of [value.subarray(0, 64), Buffer.from('a key that'), Buffer.from(protocolName)])
     expect(all.includes(part)).toBe(false);
 });
+
+test('the bytes of a member, recorded and sent again, change nothing, and are counted in the log', async () => {
+  const { port } = await serve();
+  const recorded: Buffer[] = [];
+  const relay = createServer((near) => {
+    const far = connect(port, host);
+    near.on('data', (bytes: Buffer) => recorded.push(bytes));
+    for (const socket of [near, far]) socket.on('error', () => undefined);
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => relay.listen(0, host, resolve));
+  onTestFinished(() => void relay.close());
+  const member = await open((relay.address() as AddressInfo).port);
+  expect(await member.add('counter', 1)).toBe(1);
+
+  const log = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  onTestFinished(() => {
+    log.mockRestore();
+  });
+  const replayed = connect(port, host);
+  replayed.on('error', () => undefined).resume();
+  for (const bytes of recorded) replayed.write(bytes);
+  await new Promise((resolve) => replayed.once('close', resolve));
+  expect(await member.add('counter', 1)).toBe(2);
+  const line = expect.stringMatching(
+    /the store at \S+ has refused 1 connection because of the secret\./,
+  ) as string;
+  await expect.poll(() => log.mock.calls.flat()).toContainEqual(line);
+});
