@@ -1,3 +1,5 @@
+import { withoutCredentials } from './without-credentials.ts';
+
 /**
  * Base class of all ringrun errors: a stable `code`, and a message with the given value, the expected one and a fix.
  */
@@ -6,9 +8,22 @@ export class RingrunError extends Error {
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(withoutCredentials(message), options);
     this.name = new.target.name;
     this.code = code;
+    maskCause(options?.cause);
+  }
+}
+
+/** Node prints the causes of an uncaught error, such as undici's with the URL of a request. */
+function maskCause(cause: unknown): void {
+  for (let depth = 0; cause instanceof Error && depth < 8; depth += 1) {
+    const { message, stack } = cause;
+    if (withoutCredentials(message) !== message && !Object.isFrozen(cause)) {
+      cause.message = withoutCredentials(message);
+      if (stack !== undefined) cause.stack = withoutCredentials(stack);
+    }
+    ({ cause } = cause);
   }
 }
 

@@ -22,4 +22,5 @@ export * from './require-options.ts';
 export type * from './stateful.ts';
 export type * from './store.ts';
 export * from './unaveraged-gradient.ts';
+export * from './without-credentials.ts';
 export * from './work.ts';

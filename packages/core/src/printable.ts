@@ -17,6 +17,21 @@ export function printable(text: string, most = mostCharacters): string {
   return cut(text, most).replace(unprintable, escape);
 }
 
+/** `printable` lines of a text of several lines, with spaces for tabs. */
+export function printableLines(text: string): string {
+  const lines = text.split('\n').map((line) => printable(line.replaceAll('\t', '    ')));
+  return lines.join('\n');
+}
+
+/**
+ * Parses JSON of another process. All of its strings are `printableLines`, so that they may be printed.
+ *
+ * @throws SyntaxError if it is not JSON
+ */
+export function parsePrintable(text: string): unknown {
+  return JSON.parse(text, (_, value: unknown) => (typeof value === 'string' ? printableLines(value) : value));
+}
+
 /** `printable` text in double quotes, with escaped quotes and backslashes. */
 export function quoted(text: string, most = 200): string {
   return `"${cut(text, most).replace(/["\\]/g, '\\$&').replace(unprintable, escape)}"`;

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 
 import type { NativeListening } from '@ringrun/native';
 
-import { RingrunError, StoreTimeoutError } from '@ringrun/core';
+import { parsePrintable, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import type { RequestedTransport } from './transport.ts';
 
@@ -94,7 +94,7 @@ function readRankInfo(value: Uint8Array, rank: number, own: RankInfo): RankInfo 
 
 function parseRankInfo(value: Uint8Array): RankInfo | undefined {
   try {
-    return JSON.parse(Buffer.from(value).toString()) as RankInfo;
+    return parsePrintable(Buffer.from(value).toString()) as RankInfo;
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { hostname } from 'node:os';
 
-import { InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/core';
+import { parsePrintable, InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { describeRank } from '../native-group/failure.ts';
 
@@ -42,7 +42,7 @@ export async function exchangeRankInfos(
     throw error instanceof StoreTimeoutError ? namingRanks(error, info, keys, timeoutMs) : error;
   });
   const values = await Promise.all(keys.map((key) => store.get(key, { timeoutMs })));
-  return values.map((value) => JSON.parse(Buffer.from(value).toString()) as NcclRankInfo);
+  return values.map((value) => parsePrintable(Buffer.from(value).toString()) as NcclRankInfo);
 }
 
 const keyOf = (rank: number): string => `nccl/card/${rank}`;

@@ -1,3 +1,4 @@
+import { parsePrintable } from '@ringrun/core';
 import { setTimeout } from 'node:timers/promises';
 import type { Store } from '@ringrun/collectives';
 import { currentState } from '../process-group/state.ts';
@@ -48,7 +49,7 @@ export class LastSaved {
       const store = jobStore();
       if (!(await store?.check([this.#key]))) return undefined;
       const bytes = await store!.get(this.#key);
-      return JSON.parse(Buffer.from(bytes).toString('utf8')) as SavedCheckpoint;
+      return parsePrintable(Buffer.from(bytes).toString('utf8')) as SavedCheckpoint;
     } catch {
       return undefined;
     }

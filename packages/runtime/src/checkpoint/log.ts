@@ -1,4 +1,6 @@
+import { withoutCredentials } from '@ringrun/core';
+
 /** Prints one line to stderr. */
 export function log(line: string): void {
-  process.stderr.write(`ringrun: ${line}\n`);
+  process.stderr.write(`ringrun: ${withoutCredentials(line)}\n`);
 }

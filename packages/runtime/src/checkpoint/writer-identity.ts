@@ -1,3 +1,4 @@
+import { parsePrintable } from '@ringrun/core';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
@@ -24,7 +25,9 @@ export const ownIdentity: WriterIdentity = {
 /** Returns undefined for invalid bytes, such as those of a partly written file. */
 export function decodeIdentity(bytes: Uint8Array): WriterIdentity | undefined {
   try {
-    const { id, host, pid, runId, since } = JSON.parse(Buffer.from(bytes).toString('utf8')) as WriterIdentity;
+    const { id, host, pid, runId, since } = parsePrintable(
+      Buffer.from(bytes).toString('utf8'),
+    ) as WriterIdentity;
     const isWhole =
       [id, host, runId, since].every((field) => typeof field === 'string') && Number.isInteger(pid);
     return isWhole ? { id, host, pid, runId, since } : undefined;

@@ -1,3 +1,4 @@
+import { parsePrintable } from '@ringrun/core';
 import { hostname } from 'node:os';
 import { createCpuGroup, StoreTimeoutError } from '@ringrun/collectives';
 import type { ProcessGroup, Store } from '@ringrun/collectives';
@@ -142,7 +143,7 @@ function occupied(message: string): LinkError {
 }
 
 function parseDoctor(bytes: Uint8Array): Doctor {
-  return JSON.parse(Buffer.from(bytes).toString()) as Doctor;
+  return parsePrintable(Buffer.from(bytes).toString()) as Doctor;
 }
 
 function messageOf(error: unknown): string {

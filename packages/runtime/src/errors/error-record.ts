@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { inspect } from 'node:util';
-import { registry, requireOptions } from '@ringrun/core';
+import { registry, requireOptions, withoutCredentials } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
 import { sourceLocationOf, type SourceLocation } from './source-location.ts';
 
@@ -71,9 +71,11 @@ export function describeError(error: unknown, env: NodeJS.ProcessEnv, time: numb
   const location = sourceLocationOf(error);
   const rank = Number.parseInt(env['RANK'] ?? '', 10);
   return {
-    message: error instanceof Error ? error.message : inspect(error),
+    message: withoutCredentials(error instanceof Error ? error.message : inspect(error)),
     // `inspect` includes the causes, `stack` does not.
-    stack: error instanceof Error && error.stack && !error.cause ? error.stack : inspect(error),
+    stack: withoutCredentials(
+      error instanceof Error && error.stack && !error.cause ? error.stack : inspect(error),
+    ),
     ...(typeof code === 'string' ? { code } : {}),
     ...(Number.isNaN(rank) ? {} : { rank }),
     host: hostname(),

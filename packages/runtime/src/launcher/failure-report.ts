@@ -1,3 +1,4 @@
+import { printableLines } from '@ringrun/core';
 import type { ErrorRecord } from '../errors/error-record.ts';
 import { describeSignal, exitCodeOf } from './signal-words.ts';
 import type { WorkerOutcome } from './worker.ts';
@@ -45,7 +46,7 @@ export function reportFailure(run: FailedRun): FailureReport | undefined {
     describeRoot(root, run),
     ...placeOf(root),
   ];
-  return { exitCode: exitCodeOfWorker(root.outcome), text: `${lines.join('\n')}\n` };
+  return { exitCode: exitCodeOfWorker(root.outcome), text: `${printableLines(lines.join('\n'))}\n` };
 }
 
 /**

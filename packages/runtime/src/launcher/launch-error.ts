@@ -1,3 +1,5 @@
+import { withoutCredentials } from '@ringrun/core';
+
 /** The launcher could not start any worker. `ringrun` prints the message without a stack. */
 export class LaunchError extends Error {
   readonly code = 'ERR_LAUNCH';
@@ -5,7 +7,7 @@ export class LaunchError extends Error {
   readonly exitCode: 1 | 2;
 
   constructor(exitCode: 1 | 2, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(withoutCredentials(message), options);
     this.name = 'LaunchError';
     this.exitCode = exitCode;
   }

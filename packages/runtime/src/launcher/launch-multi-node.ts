@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { RingrunError, hostIdentity } from '@ringrun/collectives';
+import { printable } from '@ringrun/core';
 import { JobStore } from '../rendezvous/job-store.ts';
 import { Rendezvous, describeEvent } from '../rendezvous/rendezvous.ts';
 import type { RendezvousEnd, RunningWorkers } from '../rendezvous/rendezvous.ts';
@@ -116,7 +117,7 @@ async function cardOf(options: LaunchOptions, launcher: WorkerLauncher, store: J
   const isStatic = options.rendezvous.backend === 'static';
   return {
     id: randomUUID(),
-    host: hostname(),
+    host: printable(hostname()),
     pid: process.pid,
     address: options.localAddress ?? (await addressOf(isStatic && store.isServer, store.endpoint)),
     processesPerNode: launcher.processesPerNode,

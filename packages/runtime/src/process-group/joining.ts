@@ -1,3 +1,4 @@
+import { parsePrintable } from '@ringrun/core';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
@@ -217,7 +218,7 @@ class Joining implements JoinedRound {
   async #eachInterval(wasLate: boolean): Promise<void> {
     if (this.#options.servedByRank0 === true && this.#self.rank > 0) {
       const verdict = await peek(this.store, verdictKey);
-      if (verdict !== undefined) throw this.#follow(JSON.parse(verdict) as Verdict);
+      if (verdict !== undefined) throw this.#follow(parsePrintable(verdict) as Verdict);
     }
     if (this.#hasJoined) return;
     if (wasLate) await this.#restoreClaim();
@@ -323,12 +324,12 @@ async function removeClaim(store: Store, member: Member): Promise<void> {
 
 /** The first member to call this is stored under the key and returned to all later callers. */
 async function claim(store: Store, key: string, self: Member): Promise<Member> {
-  return JSON.parse(text(await store.compareSet(key, '', JSON.stringify(self)))) as Member;
+  return parsePrintable(text(await store.compareSet(key, '', JSON.stringify(self)))) as Member;
 }
 
 async function memberAt(store: Store, rank: number): Promise<Member | undefined> {
   const there = await peek(store, memberKey(rank));
-  return there === undefined ? undefined : (JSON.parse(there) as Member);
+  return there === undefined ? undefined : (parsePrintable(there) as Member);
 }
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('utf8');

@@ -1,3 +1,4 @@
+import { parsePrintable } from '@ringrun/core';
 import { InvalidArgumentError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { describeMissingMembers, formatRanks } from './membership.ts';
@@ -62,7 +63,7 @@ async function waitForAll(
 }
 
 function parse(statement: Uint8Array): Statement {
-  return JSON.parse(Buffer.from(statement).toString('utf8')) as Statement;
+  return parsePrintable(Buffer.from(statement).toString('utf8')) as Statement;
 }
 
 function disagreement({ number }: NewGroupCall, ...sides: Statement[]): InvalidArgumentError {

@@ -1,3 +1,5 @@
+import { parsePrintable, printableLines } from '@ringrun/core';
+
 /**
  * The shared state of a job: one value in the store, which every node changes by `compareSet`. If the meaning is the
  * same, names are those of torch's dynamic rendezvous (torch.distributed.elastic.rendezvous.dynamic_rendezvous).
@@ -152,15 +154,18 @@ export function changed(
   };
 }
 
+/** As `decodeState` returns it: other nodes print its texts. */
 export function encodeState(state: RendezvousState): string {
-  return JSON.stringify(state);
+  return JSON.stringify(state, (_, value: unknown) =>
+    typeof value === 'string' ? printableLines(value) : value,
+  );
 }
 
 /** Undefined for the empty value that the store returns for a missing key. */
 export function decodeState(bytes: Uint8Array): RendezvousState | undefined {
   return bytes.length === 0
     ? undefined
-    : (JSON.parse(Buffer.from(bytes).toString('utf8')) as RendezvousState);
+    : (parsePrintable(Buffer.from(bytes).toString('utf8')) as RendezvousState);
 }
 
 /** Returns the participants with `change` applied to the one with this id. */

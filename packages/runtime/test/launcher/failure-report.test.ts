@@ -218,3 +218,14 @@ ringrun: root cause: rank 0 on host node-7 (pid 100, local rank 0), 0.9 s after 
     expect(report?.text.split('\n').length).toBeLessThan(15);
   });
 });
+
+test('a report contains no escape sequences of an error record', () => {
+  const message = 'lost \x1b[2Jnode7\u202e';
+  const stack = `Error: ${message}\n\tat train (train.ts:1:1)`;
+  const operation = 'recv from \x1b]0;title\x07';
+  const failed = worker(0, { exitCode: 1 }, { message, stack, operation });
+  const { text } = reportFailure({ host: 'h', startedAt: start, workers: [failed], oomKills: undefined })!;
+  expect(text).toContain('lost \\x1b[2Jnode7\\u{202e}\n      at train');
+  expect(text).toContain('last operation: recv from \\x1b]0;title\\x07\n');
+  expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});

@@ -106,6 +106,34 @@ test('a node cannot join a finished job', async () => {
   expect(events.at(-1)!.what).toMatch(why);
 });
 
+test('escape sequences in the host name and id of another node never reach the terminal', async () => {
+  const port = await freePort();
+  const store = await StoreServer.bind({ host: '127.0.0.1', port });
+  const client = await connectStore({ host: '127.0.0.1', port });
+  onTestFinished(async () => {
+    await client.close();
+    await store.close();
+  });
+  const host = 'node7\x1b[2J\u202e';
+  const card = { id: 'x', host, pid: 7, address: '127.0.0.1', processesPerNode: 1, nodeRank: 0 };
+  const participant = { card: { ...card, machine: 'm', hostsStore: true }, previousRank: undefined };
+  const joining = {
+    ...finished,
+    phase: 'joining' as const,
+    verdict: undefined,
+    participants: [{ ...participant, report: undefined, gone: undefined }],
+  };
+  // As another program writes it.
+  await client.set(
+    'rendezvous/state',
+    JSON.stringify({ ...joining, terms: { ...joining.terms, max: 3, min: 3 } }),
+  );
+  const node = agent({ port, nodes: '3', script: worker(), nodeRank: 1, more: ['--local-addr', '10.0.0.1'] });
+  await sees(node, /waiting for 1 more node|cannot join/);
+  expect(node.output()).toContain('node 0 (node7\\x1b[2J\\u{202e}, pid 7)');
+  expect(node.output().replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});
+
 describe('static', () => {
   test('a second node with the same rank is refused by name on both nodes; the others continue', async () => {
     const [port, script] = [await freePort(), worker()];

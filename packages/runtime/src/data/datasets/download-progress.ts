@@ -1,3 +1,4 @@
+import { withoutCredentials } from '@ringrun/core';
 import { basename } from 'node:path/posix';
 import type { SingleBar } from 'cli-progress';
 import type { Output } from '../../report/progress.ts';
@@ -61,7 +62,7 @@ class DownloadLines implements DownloadProgress {
   begin(url: URL, bytes: number): void {
     this.#received = 0;
     this.#bytes = bytes;
-    this.#print(`downloading ${url.href} (${megabytes(bytes)})`);
+    this.#print(`downloading ${withoutCredentials(url.href)} (${megabytes(bytes)})`);
   }
 
   advance(bytes: number): void {

@@ -1,3 +1,4 @@
+import { withoutCredentials } from '@ringrun/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fractionDone, secondsLeft, statusOf } from './status.ts';
 import type { TrainingProgress, TrainerStatus } from './status.ts';
@@ -106,7 +107,7 @@ export class TrainJobProgress {
     if (this.#failures.has(code)) return;
     this.#failures.add(code);
     this.#log(
-      `ringrun: ${this.#server.url} did not accept the progress of this TrainJob (${code}: ${message}). Training continues; ` +
+      `ringrun: ${withoutCredentials(`${this.#server.url} did not accept the progress of this TrainJob (${code}: ${message})`)}. Training continues; ` +
         `ringrun retries every ${this.#intervalMs / 1000} s. (Printed once per kind of failure.)`,
     );
   }
