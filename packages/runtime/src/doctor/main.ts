@@ -4,6 +4,8 @@ import { exitCodeFor, formatFinding, formatSummary } from './finding.ts';
 import type { NamedFinding } from './finding.ts';
 import { examineMachine } from './local-checks.ts';
 import { examineNetwork } from './network-checks.ts';
+import { LaunchError } from '../launcher/launch-error.ts';
+import { readSecretFile } from '../secret/job-secret.ts';
 import { parseDoctorOptions } from './options.ts';
 import type { DoctorOptions } from './options.ts';
 
@@ -16,6 +18,7 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
  */
 export async function runDoctor(argv: readonly string[]): Promise<number> {
   const options = parseDoctorOptions(argv, process.env);
+  useSecret(options, process.env);
   const findings: NamedFinding[] = [];
   const print = (text: string) => {
     if (!options.json) process.stdout.write(text);
@@ -28,6 +31,16 @@ export async function runDoctor(argv: readonly string[]): Promise<number> {
   print(`\n${formatSummary(findings)}`);
   if (options.json) process.stdout.write(`${JSON.stringify(reportOf(findings), null, 2)}\n`);
   return exitCodeFor(findings);
+}
+
+/** The probes inherit the variable. */
+function useSecret({ secretFile }: DoctorOptions, env: NodeJS.ProcessEnv): void {
+  if (secretFile === undefined) return;
+  try {
+    env['RINGRUN_SECRET'] = readSecretFile(secretFile, '--secret-file');
+  } catch (error) {
+    throw new LaunchError(2, (error as Error).message, { cause: error });
+  }
 }
 
 async function* examine(options: DoctorOptions): AsyncGenerator<NamedFinding> {

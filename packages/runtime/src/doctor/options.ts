@@ -13,6 +13,8 @@ export interface DoctorOptions {
   /** Milliseconds: the limit of each check, and of the wait for a name, a port and a second doctor. */
   timeoutMs: number;
   json: boolean;
+  /** --secret-file. */
+  secretFile: string | undefined;
 }
 
 interface ParsedOptions {
@@ -21,6 +23,7 @@ interface ParsedOptions {
   nodeRank?: number;
   timeout: number;
   json: boolean;
+  secretFile?: string;
 }
 
 const help = `
@@ -56,6 +59,7 @@ export function parseDoctorOptions(argv: readonly string[], env: NodeJS.ProcessE
     nodes: mostNodes(env['PET_NNODES']),
     timeoutMs: options.timeout * 1000,
     json: options.json,
+    secretFile: options.secretFile,
   };
 }
 
@@ -83,6 +87,7 @@ function doctorCommand(): Command {
           parseInteger(text, 1, longestTimeoutSeconds, `whole seconds from 1 to ${longestTimeoutSeconds}`),
         ),
     )
+    .option('--secret-file <path>', 'file with the secret of the job (default: RINGRUN_SECRET)')
     .option('--json', 'print all findings as one JSON object', false)
     .addHelpText('after', help)
     .configureOutput({

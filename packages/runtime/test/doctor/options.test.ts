@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { runDoctor } from '../../src/doctor/main.ts';
 import { parseDoctorOptions } from '../../src/doctor/options.ts';
 
 test('default: no master, port 29500, 30 s for each check', () => {
@@ -49,4 +50,10 @@ test('arguments, with dashes or underscores, override the environment', () => {
     timeoutMs: 5000,
     json: true,
   });
+});
+
+test('--secret-file is read like that of the launcher', async () => {
+  expect(parseDoctorOptions(['--secret-file', '/run/secret'], {}).secretFile).toBe('/run/secret');
+  const missing = runDoctor(['--secret-file', '/nowhere/secret']);
+  await expect(missing).rejects.toThrow('--secret-file: expected a file with the secret of the job');
 });
