@@ -1,4 +1,6 @@
 // Arrays whose memory is transferred, resized or collected while operations use it.
+import { spawn } from 'node:child_process';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -131,4 +133,33 @@ export async function droppedArrays({ group, rank, store, report }: Member): Pro
   await running;
   await group.destroy();
   await report({ left: buffer.byteLength });
+}
+
+/** Starts a process in the middle of a group's work, and reports its descriptors that the rank opened. */
+export async function childOfRank({ group, rank, report }: Member): Promise<void> {
+  const tensor = group.allocateSync('float32', length);
+  await group.allReduce(tensor);
+  if (rank === 0) await group.send(tensor, 1);
+  else await group.recv(tensor, { src: 0 });
+  const ofRank = descriptorsOf('self');
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  const inherited = descriptorsOf(String(child.pid));
+  child.kill();
+  const ofParent = descriptorsOf(String(process.ppid));
+  await group.barrier();
+  await group.destroy();
+  await report({ opened: ofRank.length > 0, inherited: inherited.filter((one) => !ofParent.includes(one)) });
+}
+
+/** What the descriptors of a process refer to, except files. */
+function descriptorsOf(pid: string): string[] {
+  const folder = `/proc/${pid}/fd`;
+  const links = readdirSync(folder).flatMap((name) => {
+    try {
+      return readlinkSync(`${folder}/${name}`);
+    } catch {
+      return []; // that of the listed folder
+    }
+  });
+  return links.filter((link) => !link.startsWith('/dev/') && !link.startsWith('/proc/'));
 }

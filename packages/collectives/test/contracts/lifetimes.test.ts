@@ -47,3 +47,11 @@ test.each(transports)(
     for (const report of reports) expect(report).toEqual({ left: 0 });
   },
 );
+
+test.runIf(process.platform === 'linux').each(transports)(
+  'a process that a rank starts inherits no descriptor of a group over %s',
+  async (transport) => {
+    const reports = await runRanks(2, 'childOfRank', { env: { RINGRUN_TRANSPORT: transport } });
+    for (const report of reports) expect(report).toEqual({ opened: true, inherited: [] });
+  },
+);
