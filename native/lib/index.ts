@@ -308,6 +308,15 @@ export interface NativeBinding {
   measureCopies(device: number, bytes: number, rounds: number): { toDevice: number; toHost: number };
   /** Returns the 128-byte id of a new communicator. The ranks connect to the process that called this. */
   ncclUniqueId(): Uint8Array;
+  /** The operations of this process that have waited for longer than 100 ms. May be called by any thread. */
+  longWaits(): string[];
+  /**
+   * Requests the JavaScript stack of a thread that waits in a synchronous operation, which answers within 100 ms, or
+   * ends the request. Called by another thread.
+   */
+  requestStack(isWanted: boolean): void;
+  /** The requested stack; undefined if no thread has answered. */
+  takeStack(): string | undefined;
   /** Number of CPUs that this process may use, from its affinity mask and its cgroup quota. */
   usableCpus(): number;
   /** Names of the kernel sets that this processor supports, fastest first; the last one is plain C++. */

@@ -12,6 +12,7 @@
 #include "binding/images.h"
 #include "binding/nccl.h"
 #include "binding/process_group.h"
+#include "binding/stacks.h"
 #include "reduce/kernels.h"
 
 namespace ringrun {
@@ -92,6 +93,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("lookUpImages", Napi::Function::New(env, lookUpImages));
   exports.Set("algorithmNames", Napi::Function::New(env, algorithmNamesOf));
   exports.Set("chooseAlgorithm", Napi::Function::New(env, chooseAlgorithmOf));
+  defineStacks(env, exports);
   exports.Set("tryLockByte", Napi::Function::New(env, tryLockByteOf));
   exports.Set("unlockByte", Napi::Function::New(env, unlockByteOf));
   exports.Set("isByteLockedElsewhere", Napi::Function::New(env, isByteLockedElsewhereOf));

@@ -11,6 +11,7 @@
 #include "binding/elements.h"
 #include "binding/failure_to_js.h"
 #include "binding/held_arrays.h"
+#include "binding/stacks.h"
 
 namespace ringrun {
 namespace {
@@ -129,7 +130,9 @@ class TerminationWatch {
     const Napi::HandleScope scope(env_);
     napi_value script = nullptr;
     napi_value result = nullptr;
-    if (napi_create_string_utf8(env_, "0", 1, &script) == napi_ok && napi_run_script(env_, script, &result) == napi_ok) return;
+    if (napi_create_string_utf8(env_, "0", 1, &script) == napi_ok && napi_run_script(env_, script, &result) == napi_ok) {
+      return captureRequestedStack(env_);
+    }
     isTerminating_ = true;
     group_.cancel();
   }

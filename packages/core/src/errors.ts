@@ -64,11 +64,25 @@ export class CollectiveTimeoutError extends RingrunError {
   readonly missing: readonly RankIdentity[];
   /** The operation that timed out on this rank, such as `allReduce #41 (float32, 1,048,576 elements)`. */
   readonly operation: string;
+  #report: string | undefined;
 
   constructor(missing: readonly RankIdentity[], operation: string, message: string) {
     super('ERR_COLLECTIVE_TIMEOUT', message);
     this.missing = missing;
     this.operation = operation;
+  }
+
+  /**
+   * The operations and JavaScript stacks of the ranks on this host when the operation timed out, the same text on each
+   * of them. Undefined without ringrun's launcher, or if it could not be collected.
+   */
+  get report(): string | undefined {
+    return this.#report;
+  }
+
+  /** @internal */
+  set report(report: string | undefined) {
+    this.#report = report;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ActivityObserver, Lane } from './activity.ts';
 import type { DistributedDataParallelClass } from './distributed-data-parallel.ts';
 import { RingrunError } from './errors.ts';
+import type { CollectiveTimeoutError } from './errors.ts';
 import type { ProcessGroup } from './process-group.ts';
 import type { Stateful } from './stateful.ts';
 
@@ -45,6 +46,11 @@ export interface Registry {
   readonly activityTotals: Record<Lane, number>;
   /** Receives each activity from `recordActivity`. Set by ringrun's `profile` while it records. */
   activityObserver: ActivityObserver | undefined;
+  /**
+   * Collects the stacks of the ranks on this host after a timeout, and returns the report. Blocks for 2.5 s at most. Set
+   * in workers of the launcher.
+   */
+  reportTimeout: ((error: CollectiveTimeoutError) => string | undefined) | undefined;
   /** True once `installErrorRecord` has added its listener, which writes one record per process. */
   errorRecordIsInstalled: boolean;
 }
@@ -75,6 +81,7 @@ function emptyRegistry(url: string): Registry {
     randomStates: new Map(),
     activityTotals: { step: 0, input: 0, compute: 0, waiting: 0, communication: 0, function: 0 },
     activityObserver: undefined,
+    reportTimeout: undefined,
     errorRecordIsInstalled: false,
   };
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/long_waits.h"
 #include "base/wait.h"
 #include "base/wait_reports.h"
 #include "transport/connect/dial.h"
@@ -60,6 +61,11 @@ Fingerprint wholeOf(Fingerprint part) {
 
 ControlMesh::ControlMesh(const Directory& directory)
     : directory_(directory), rank_(directory.rank()), peers_(static_cast<std::size_t>(directory.size())) {}
+
+ControlMesh::~ControlMesh() {
+  long_waits::set(this, "");
+  long_waits::set(&peers_, "");
+}
 
 void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
   for (int peer = 0; peer < rank_; ++peer) addPeer(peer, dial(directory_, peer, Purpose::Control, call));
@@ -354,6 +360,7 @@ std::optional<Fingerprint> ControlMesh::sideOf(int peer, const Fingerprint& mine
 
 void ControlMesh::sendStatus(const Fingerprint& fingerprint) noexcept {
   if (lastStatusSequence_ == fingerprint.sequence && !owesStatus_) return;
+  if (lastStatusSequence_ != fingerprint.sequence) long_waits::set(this, describe(wholeOf(fingerprint)));
   lastStatusSequence_ = fingerprint.sequence;
   owesStatus_ = false;
   const std::vector<std::uint8_t> message = encodeMessage(ControlType::Status, bytesOf(wholeOf(fingerprint)));
@@ -371,6 +378,8 @@ void ControlMesh::sendStatus(const Fingerprint& fingerprint) noexcept {
 
 void ControlMesh::sendMessageWait(const std::optional<Fingerprint>& message) noexcept {
   if (!message && !hasSentMessageWait_) return;
+  if (!message || messageWait_ != message) long_waits::set(&peers_, message ? describe(*message) : "");
+  messageWait_ = message;
   hasSentMessageWait_ = message.has_value();
   std::optional<std::vector<std::uint8_t>> encoded;
   for (auto& peer : peers_) {
@@ -397,6 +406,8 @@ void ControlMesh::sendOutside(std::uint64_t sequence) noexcept {
 }
 
 void ControlMesh::abort(const Failure& failure, std::uint64_t sequence) noexcept {
+  long_waits::set(this, "");
+  long_waits::set(&peers_, "");
   sendToAll(ControlType::Abort, encodeAbort(failure, sequence));
   shutDownSending();
 }
@@ -409,6 +420,7 @@ void ControlMesh::leave() noexcept {
 void ControlMesh::operationEnded(const Call& call) noexcept {
   if (lastStatusSequence_ == call.fingerprint.sequence) {
     sendOutside(call.fingerprint.sequence);
+    long_waits::set(this, "");
     lastStatusSequence_.reset();
     owesStatus_ = false;
   }

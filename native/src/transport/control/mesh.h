@@ -27,6 +27,9 @@ class ControlMesh {
  public:
   // `directory` must outlive this object.
   explicit ControlMesh(const Directory& directory);
+  ~ControlMesh();
+  ControlMesh(const ControlMesh&) = delete;
+  ControlMesh& operator=(const ControlMesh&) = delete;
 
   // Connects to all ranks: each rank connects to lower ranks and accepts higher ones. Throws Failure: Timeout
   // with the missing ranks, or PeerDied for a peer whose process ended.
@@ -143,6 +146,7 @@ class ControlMesh {
   int rank_;
   std::vector<Peer> peers_;
   std::optional<std::uint64_t> lastStatusSequence_;
+  std::optional<Fingerprint> messageWait_;
   bool hasSentMessageWait_ = false;  // a rank may know of a message for which this rank waits
   bool owesStatus_ = false;  // a rank has not read enough to be sent the last STATUS
   std::optional<Fingerprint> lastCollective_;  // the last operation known to have begun on all ranks

@@ -1,6 +1,6 @@
 import type { NativeProcessGroup } from '@ringrun/native';
 
-import { InvalidArgumentError } from '@ringrun/core';
+import { CollectiveTimeoutError, InvalidArgumentError, registry } from '@ringrun/core';
 import type { RankIdentity, RingrunError } from '@ringrun/core';
 import { isNativeFailure, translateFailure } from './failure.ts';
 
@@ -49,7 +49,10 @@ export class NativeCalls {
     // The tensor's memory is not usable for this operation; the other arguments were checked before.
     if (error instanceof TypeError) return new InvalidArgumentError(error.message, { cause: error });
     if (!isNativeFailure(error)) return error;
-    this.#firstFailure ??= translateFailure(error, this.#own, this.#identities);
+    if (this.#firstFailure) return this.#firstFailure;
+    this.#firstFailure = translateFailure(error, this.#own, this.#identities);
+    if (this.#firstFailure instanceof CollectiveTimeoutError)
+      this.#firstFailure.report = registry.reportTimeout?.(this.#firstFailure);
     return this.#firstFailure;
   }
 }

@@ -14,6 +14,7 @@ Examples:
   ringrun --nnodes 1:3 --rdzv-backend c10d --rdzv-endpoint host0 --max-restarts 9 train.js
   ringrun --no-node --nproc 2 python3 train.py
   ringrun doctor --help                       check that training can work here, and how to fix what cannot
+  ringrun stacks <pid>                        print where each rank of a running job is, with its stack
   ringrun build-native                        compile the native addon, if no prebuilt binary fits
 
 Arguments after the script are passed to the script. Option names accept underscores instead of dashes.

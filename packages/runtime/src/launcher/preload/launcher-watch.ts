@@ -1,8 +1,10 @@
 // A thread that kills the worker's process group when the launcher has ended or no longer renews the lease of its node.
+// It also reports where the main thread is.
 import { rm, write } from 'node:fs';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
+import { serveStacks } from '../../stacks/stack-server.ts';
 import { LeaseMessages, monotonicMs } from './launcher-pipe.ts';
 
 export interface LauncherWatch {
@@ -16,6 +18,8 @@ export interface LauncherWatch {
 const { descriptor, launcherPid, rank, errorFile } = workerData as LauncherWatch;
 
 const mostMsForLastWords = 200;
+
+if (errorFile !== undefined) serveStacks(rank, errorFile, parentPort!);
 
 const messages = new LeaseMessages();
 let timer: NodeJS.Timeout | undefined;

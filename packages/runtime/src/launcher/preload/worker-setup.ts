@@ -3,6 +3,7 @@ import { isMainThread, Worker } from 'node:worker_threads';
 import { installErrorRecord } from '../../errors/error-record.ts';
 import { launcherPipeVariable } from './launcher-pipe.ts';
 import type { LauncherWatch } from './launcher-watch.ts';
+import { reportTimeouts } from '../../stacks/report-timeout.ts';
 
 const pipe = process.env[launcherPipeVariable];
 
@@ -19,4 +20,5 @@ function watchLauncher(descriptor: number): void {
   const workerData: LauncherWatch = { descriptor, launcherPid: process.ppid, rank, errorFile };
   const watch = new Worker(new URL('./launcher-watch.js', import.meta.url), { workerData, execArgv: [] });
   watch.unref();
+  if (errorFile !== undefined) reportTimeouts(watch);
 }

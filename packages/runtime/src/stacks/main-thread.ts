@@ -1,0 +1,80 @@
+// On the helper thread of a worker: where is the main thread?
+import { Session } from 'node:inspector';
+import type { Debugger, Runtime } from 'node:inspector';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadNative } from '@ringrun/native';
+import type { Activity } from './rank-state.ts';
+
+export interface MainThread {
+  activity: Activity;
+  operations: readonly string[];
+  /** The stack as text of an error; empty if none can be read. */
+  stack: string;
+}
+
+/** Milliseconds for an idle or computing thread to answer, and for one that computes to be interrupted. */
+const answerMs = 400;
+const pauseMs = 100;
+const captureMs = 250;
+const lookEveryMs = 20;
+
+/** Evaluated in the interrupted function, so that source maps apply and asynchronous callers are included. */
+const readStack = `(() => {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 30;
+  try { return new Error().stack; } finally { Error.stackTraceLimit = limit; }
+})()`;
+
+/** Interrupts the main thread, reads its stack, and lets it go on. */
+export async function inspectMainThread(): Promise<MainThread> {
+  const native = loadNativeIfBuilt();
+  native?.requestStack(true);
+  const { answered, stack } = await interrupt();
+  const operations = native?.longWaits() ?? [];
+  let captured: string | undefined;
+  const isCaptured = () => (captured ??= native?.takeStack()) !== undefined;
+  // A synchronous wait answers at its next look, in which the interruption may have happened.
+  await until(isCaptured, operations.length > 0 && !(answered && stack === undefined) ? captureMs : 0);
+  native?.requestStack(false);
+  if (captured !== undefined) return { activity: 'waits', operations, stack: captured };
+  const activity = stack !== undefined ? 'runs' : answered ? 'idle' : 'blocked';
+  return { activity, operations, stack: stack ?? '' };
+}
+
+function loadNativeIfBuilt() {
+  try {
+    return loadNative();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The stack if the main thread runs JavaScript; `answered` is false if it runs native code. */
+async function interrupt(): Promise<{ answered: boolean; stack: string | undefined }> {
+  const session = new Session();
+  session.connectToMainThread();
+  const found: { answered: boolean; stack: string | undefined } = { answered: false, stack: undefined };
+  try {
+    session.once('Debugger.paused', ({ params }: { params: Debugger.PausedEventDataType }) => {
+      const callFrameId = params.callFrames[0].callFrameId;
+      const onStack = (_: Error | null, value?: { result: Runtime.RemoteObject }) => {
+        found.stack = String(value?.result.value ?? '');
+      };
+      session.post('Debugger.evaluateOnCallFrame', { callFrameId, expression: readStack }, onStack);
+      session.post('Debugger.resume');
+    });
+    session.post('Debugger.enable', () => (found.answered = true));
+    session.post('Debugger.pause');
+    await until(() => found.answered, answerMs);
+    await until(() => found.stack !== undefined, found.answered ? pauseMs : 0);
+    return found;
+  } finally {
+    // Also withdraws the request to pause.
+    session.disconnect();
+  }
+}
+
+async function until(isTrue: () => boolean, withinMs: number): Promise<void> {
+  const end = performance.now() + withinMs;
+  while (!isTrue() && performance.now() < end) await sleep(lookEveryMs);
+}

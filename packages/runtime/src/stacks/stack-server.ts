@@ -1,0 +1,60 @@
+// On the helper thread of a worker: answers who asks where this rank is, and reports timeouts of its main thread.
+import { chmodSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Socket } from 'node:net';
+import { dirname, join } from 'node:path';
+import type { MessagePort } from 'node:worker_threads';
+import type { RankState } from './rank-state.ts';
+import { stackSocketName } from './stack-socket.ts';
+import type { TimeoutRecord } from './timeout-record.ts';
+
+/** Milliseconds to wait for the main thread to fail too, when another rank has reported a timeout. */
+const failureMs = 300;
+
+/** Answers in a socket beside the worker's error record. Costs a listening socket until somebody asks. */
+export function serveStacks(rank: string, errorFile: string, fromMain: MessagePort): void {
+  const folder = dirname(errorFile);
+  const path = join(folder, stackSocketName(rank, process.pid));
+  let failed: TimeoutRecord | undefined;
+  const waiting = new Set<() => void>();
+  fromMain.on('message', (record: TimeoutRecord) => {
+    failed = record;
+    for (const wake of waiting) wake();
+    void import('./timeout-report.ts').then(({ answerTimeout }) => answerTimeout(folder, record));
+  });
+  const server = createServer((socket) => {
+    void answer(socket);
+  });
+  // Without the socket, reports lack this rank.
+  server.on('error', () => undefined);
+  server.listen(path, () => {
+    chmodSync(path, 0o600);
+  });
+
+  async function answer(socket: Socket): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    const { inspectMainThread } = await import('./main-thread.ts');
+    const { ownFrames } = await import('./own-folders.ts');
+    const found = failed ? undefined : await inspectMainThread();
+    if (found && found.operations.length > 0) await failure();
+    const state: RankState = {
+      rank: Number(rank),
+      pid: process.pid,
+      runId: process.env['RINGRUN_RUN_ID'] ?? '',
+      activity: failed ? 'failed' : found!.activity,
+      operations: failed ? [failed.operation] : found!.operations,
+      stack: ownFrames(failed?.stack ?? found!.stack),
+    };
+    socket.end(JSON.stringify(state));
+  }
+
+  /** A rank that waits in an operation fails within moments if the one who asks has failed in it. */
+  async function failure(): Promise<void> {
+    if (failed) return;
+    await new Promise<void>((resolve) => {
+      waiting.add(resolve);
+      setTimeout(resolve, failureMs);
+    });
+    waiting.clear();
+  }
+}
