@@ -6,6 +6,8 @@ import { StoreServer } from '../../packages/runtime/src/store/server.ts';
 import { start } from '../../packages/runtime/test/store/processes.ts';
 import type { TestProcess } from '../../packages/runtime/test/store/processes.ts';
 import { finalLoss, replay } from '../fixtures/recoverable-training.ts';
+import { builtScript } from '../support/built-script.ts';
+import { launch, node } from '../support/command.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const isFull = process.env['RINGRUN_FAULTS'] === 'full';
@@ -161,7 +163,7 @@ test('below minRanks the ranks that are left throw ERR_RECOVERY_FAILED', async (
 });
 
 /** A run: how many ranks, over which transport, and the seed of its kills. */
-const runs = Array.from({ length: isFull ? 75 : 3 }, (_, seed) => ({
+const runs = Array.from({ length: isFull ? 75 : 2 }, (_, i) => i + (isFull ? 0 : 1)).map((seed) => ({
   seed,
   worldSize: 2 + (seed % 3),
   transport: seed % 2 === 0 ? 'shm' : 'tcp',
@@ -191,3 +193,38 @@ test.each(runs)(
   },
   120_000,
 );
+
+test('under the launcher the job outlives a killed rank, starts it again, and exits with 0', async () => {
+  const out = temporaryFolder();
+  const env = { OUT: out, DIE: '1:13:backward', PAUSE_MS: 10 };
+  const args = ['--nproc', '3', '--max-restarts', '1', builtScript('faults/recovery.script'), '500'];
+  const { code, stderr, left, timedOut } = await launch(args, { env }).ended;
+  expect({ code, left, timedOut }).toEqual({ code: 0, left: [], timedOut: false });
+  expect(stderr).toMatch(
+    /rank 1 \(pid \d+\) was killed by SIGKILL; the job goes on, and rank 1 is started again \(restart 1 of 1\)/,
+  );
+  expect(stderr).toContain('training goes on with 2 ranks\n');
+  expect(stderr).toContain('training goes on with 3 ranks\n');
+  expect(stderr).toMatch(/the job has ended well with all ranks, after 1 process died\n$/);
+  const results = [0, 1, 2].map((rank) => readFileSync(join(out, `rank-${rank}.json`), 'utf8'));
+  expect(results[1]).toBe(results[0]);
+  expect(results[2]).toBe(results[0]);
+  const result = JSON.parse(results[0]) as Result;
+  expect(result.ranksByStep[12]).toEqual([0, 2]);
+  expect(result.ranksByStep.at(-1)).toEqual([0, 2, 1]);
+  await expectSameTraining(result);
+});
+
+test('refuses what cannot survive a death, by name', async () => {
+  const { stdout } = await node([builtScript('faults/recovery-refused.script')]).ended;
+  expect(JSON.parse(stdout)).toEqual({
+    syncBatchNorm: expect.stringContaining(
+      'expected a model without collectives in forward, got norm',
+    ) as string,
+    second: expect.stringContaining(
+      'expected one model with faultTolerance in a process, got a second one',
+    ) as string,
+    hook: expect.stringContaining('expected no communication hook, got one') as string,
+    join: expect.stringContaining('expected no join, got one') as string,
+  });
+});

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { freePort } from '../../../../test/support/free-port.ts';
+import { start } from '../store/processes.ts';
+
+const cycles = process.env['RINGRUN_FAULTS'] === 'full' ? 1000 : 100;
+
+test(`groups form ${cycles} times in one process, also with a new process, without leaks`, async () => {
+  const half = cycles / 2;
+  const env = { WORLD_SIZE: 3, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort(), TO: cycles };
+  const rank = (number: number, more: Record<string, number>) =>
+    start(new URL('formed-again.script.ts', import.meta.url), { ...env, RANK: number, ...more });
+  const [zero, one, two] = [rank(0, { DEATH: half }), rank(1, { DIE: half }), rank(2, { DEATH: half })];
+  expect(await one.ended).toEqual({ code: null, signal: 'SIGKILL' });
+  const replacement = rank(1, { FROM: half + 1 });
+  for (const child of [zero, two, replacement]) {
+    expect(await child.ended, child.output().stderr).toEqual({ code: 0, signal: null });
+  }
+  for (const child of [zero, two]) {
+    const counts = [...child.output().stdout.matchAll(/(\d+) descriptors, (\d+) threads/g)];
+    const [[, descriptors, threads], [, descriptorsAtEnd, threadsAtEnd]] = counts;
+    // Sockets of the last group may still be closing.
+    expect(Number(descriptorsAtEnd)).toBeLessThanOrEqual(Number(descriptors) + 3);
+    expect(Number(threadsAtEnd)).toBeLessThanOrEqual(Number(threads) + 1);
+  }
+}, 300_000);
