@@ -108,7 +108,7 @@ export interface NativeListening {
   sharedMemoryProblem: string;
   /** TCP port, chosen by the system, at the address given to `listen`. */
   port: number;
-  /** 32 hexadecimal digits that a connection must present. */
+  /** 32 hexadecimal digits. Connections prove that they know them, and never send them. */
   token: string;
 }
 
@@ -127,7 +127,8 @@ export interface NativeEndpoint {
 
 /** The error of every operation of a `NativeProcessGroup`. */
 export interface NativeFailure extends Error {
-  code: 'PEER_DIED' | 'TIMEOUT' | 'MISMATCH' | 'SYSTEM' | 'CLOSED';
+  /** `UNTRUSTED`: a rank has another key. `ALTERED`: bytes on an encrypted connection were changed on the way. */
+  code: 'PEER_DIED' | 'TIMEOUT' | 'MISMATCH' | 'SYSTEM' | 'CLOSED' | 'UNTRUSTED' | 'ALTERED';
   /** The operation that failed on this rank, such as `allReduce #41 (float32, 1,048,576 elements, SUM)`. */
   operation: string;
   /** Timeout of that operation. */
@@ -149,8 +150,12 @@ export interface NativeFailure extends Error {
  * failure is a `NativeFailure`; after the first one, every operation fails with it.
  */
 export interface NativeProcessGroup {
-  /** Listens for the other ranks. `address`: a numeric address of this host. */
-  listen(address: string): NativeListening;
+  /**
+   * Listens for the other ranks. `address`: a numeric address of this host. `key`: 32 bytes, the same on all ranks;
+   * both sides of a connection prove that they have it. Default: zeroes. `encrypt`: encrypts TCP connections; the same
+   * on all ranks.
+   */
+  listen(address: string, key?: Uint8Array, encrypt?: boolean): NativeListening;
   /**
    * Connects to the other ranks at `endpoints[rank]`. A group of one needs no `listen`. `algorithm`: one of
    * `algorithmNames`, used by every operation that supports it and the same on all ranks, or '' to choose for each

@@ -12,6 +12,7 @@ import { loadNative, nativeDType } from '@ringrun/native';
 import { runRanks } from './support/ranks.ts';
 import type { MessageFields } from './support/rank-by-hand.ts';
 import {
+  admit,
   broadcastOf,
   connectAsRank,
   controlOf,
@@ -111,7 +112,10 @@ async function formGroupWithListeningRank() {
   await formed;
   return {
     group,
-    accepted: accepted.then(([socket]) => socket),
+    accepted: accepted.then(async ([socket]) => {
+      await admit(socket, listening);
+      return socket;
+    }),
     [Symbol.asyncDispose]: async () => {
       control.destroy();
       (await accepted)[0].destroy();
@@ -153,7 +157,6 @@ test('a rank sends 256 short messages that no rank receives, and then waits for 
     ),
   );
   const reader = new Reader(await formed.accepted);
-  await reader.take(32);
   const types: number[] = [];
   while (types.length < sending.length) {
     const message = await reader.take(40);
@@ -172,7 +175,7 @@ test('a rank that reads nothing is sent no more than 64 status messages, until i
   await using formed = await formGroupWithRankByHand(timeoutMs);
   const { group, listening, control } = formed;
   const reader = new Reader(control);
-  const data = await connectAsRank(listening, 'data');
+  const connecting = connectAsRank(listening, 'data');
   const received = new Uint8Array(1);
   let sequence = 0;
   const broadcast = () => {
@@ -182,11 +185,13 @@ test('a rank that reads nothing is sent no more than 64 status messages, until i
   const statusOf = async () => (await reader.take(12 + 24)).readUInt16LE(4);
   for (let i = 0; i < 32; i += 1) {
     const operation = broadcast();
+    const data = await connecting;
     expect(await statusOf()).toBe(1);
     data.write(broadcastOf(sequence));
     await operation;
     expect((await reader.take(12)).readUInt16LE(4)).toBe(5);
   }
+  const data = await connecting;
   const unannounced = broadcast();
   await sleep(300);
   data.write(broadcastOf(sequence));

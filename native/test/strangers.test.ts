@@ -14,6 +14,7 @@ import {
   connectTo,
   formGroupWithRankByHand,
   helloOf,
+  identify,
   messageOf,
   purposes,
 } from './support/rank-by-hand.ts';
@@ -43,13 +44,14 @@ test('strangers are closed: at once for what they send, after 5 s if they send t
   const [silent, slow] = [await connectTo(listening), await connectTo(listening)];
   const ends: string[] = [];
   const silentClosed = closed(silent).then(() => ends.push('silent'));
-  slow.write(helloOf(listening.token).subarray(0, 31));
+  slow.write(helloOf().subarray(0, 47));
 
   const refused = {
-    'another magic': helloOf(listening.token, { magic: 'HTTP' }),
-    'another token': helloOf('00'.repeat(16)),
-    'an unknown purpose': helloOf(listening.token, { purpose: 4 }),
-    'a rank outside the group': helloOf(listening.token, { rank: 2 }),
+    'another magic': helloOf({ magic: 'HTTP' }),
+    'an unknown purpose': helloOf({ purpose: 4 }),
+    'a rank outside the group': helloOf({ rank: 2 }),
+    'the rank that listens': helloOf({ rank: 0 }),
+    'another listener': helloOf({ listener: 1 }),
   };
   for (const [what, hello] of Object.entries(refused)) {
     const stranger = await connectTo(listening);
@@ -64,17 +66,18 @@ test('strangers are closed: at once for what they send, after 5 s if they send t
   await expect(waiting).rejects.toMatchObject({ code: 'PEER_DIED' });
 });
 
-test('a rank whose Hello arrives byte by byte is connected', async () => {
+test('a rank whose hello and proof arrive byte by byte is connected', async () => {
   await using formed = await formGroupWithRankByHand(timeoutMs);
   const { group, listening } = formed;
   const received = new Uint8Array(0);
   const receiving = group.receive(received, 4, 1, 0, timeoutMs);
   const connection = await connectTo(listening);
   connection.setNoDelay(true);
-  for (const byte of helloOf(listening.token, { purpose: purposes.pointToPoint })) {
-    connection.write(Buffer.of(byte));
-    await sleep(1);
-  }
+  const hello = helloOf({ purpose: purposes.pointToPoint });
+  const write = (bytes: Buffer) => {
+    for (const byte of bytes) connection.write(Buffer.of(byte));
+  };
+  await identify(connection, listening, { hello, write });
   connection.write(messageOf({ type: 1, id: 1 }));
   await expect(receiving).resolves.toBe(1);
   connection.destroy();

@@ -12,7 +12,15 @@
 namespace ringrun {
 
 // Cause of a failed operation. The numbers are part of ABORT messages (transport/wire.h).
-enum class FailureCode : std::uint32_t { PeerDied = 1, Timeout = 2, Mismatch = 3, System = 4, Closed = 5 };
+enum class FailureCode : std::uint32_t {
+  PeerDied = 1,
+  Timeout = 2,
+  Mismatch = 3,
+  System = 4,
+  Closed = 5,
+  Untrusted = 6,  // a peer does not have the key of the group
+  Altered = 7,    // bytes on an encrypted connection were changed on the way
+};
 
 // A rank involved in a failure, and the last operation in which it was seen.
 struct InvolvedRank {

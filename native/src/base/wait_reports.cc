@@ -1,12 +1,10 @@
 #include "base/wait_reports.h"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
+
+#include "base/write_line.h"
 
 namespace ringrun {
 namespace {
@@ -28,16 +26,6 @@ std::string describeDuration(double ms) {
   if (ms < 1000) return std::to_string(std::llround(ms)) + " ms";
   if (ms < 120'000) return std::to_string(std::llround(ms / 1000)) + " s";
   return std::to_string(std::llround(ms / 60'000)) + " min";
-}
-
-// A single write, so that lines of several threads and processes do not mix. If stderr is blocked, as on a
-// stopped terminal, the line is dropped rather than the operation delayed.
-void writeLine(const std::string& line) {
-  constexpr int kTimeoutMs = 50;
-  if (::write(STDERR_FILENO, line.data(), line.size()) >= 0 || errno != EAGAIN) return;
-  pollfd interest{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&interest, 1, kTimeoutMs) <= 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ const char* nameOf(FailureCode code) {
     case FailureCode::Mismatch: return "MISMATCH";
     case FailureCode::System: return "SYSTEM";
     case FailureCode::Closed: return "CLOSED";
+    case FailureCode::Untrusted: return "UNTRUSTED";
+    case FailureCode::Altered: return "ALTERED";
   }
   return "SYSTEM";
 }

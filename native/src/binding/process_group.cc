@@ -28,6 +28,18 @@ Endpoint endpointOf(const Napi::Object& object) {
   return endpoint;
 }
 
+// A Uint8Array of 32 bytes; zeroes if there is none.
+Key keyOf(const Napi::Value& value) {
+  Key key{};
+  if (value.IsUndefined()) return key;
+  const auto bytes = value.As<Napi::Uint8Array>();
+  if (!value.IsTypedArray() || bytes.ByteLength() != key.size()) {
+    throw Napi::TypeError::New(value.Env(), "expected a key of 32 bytes");
+  }
+  std::memcpy(key.data(), bytes.Data(), key.size());
+  return key;
+}
+
 ReduceOp reduceOpOf(const Napi::Value& number) { return static_cast<ReduceOp>(number.As<Napi::Number>().Uint32Value()); }
 
 // The arrays of one operation: all on the GPU or all in host memory.
@@ -229,7 +241,7 @@ void ProcessGroup::endOperations() {
 Napi::Value ProcessGroup::listen(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   try {
-    const Group::Listening listening = group_.listen(info[0].ToString());
+    const Group::Listening listening = group_.listen(info[0].ToString(), keyOf(info[1]), info[2].ToBoolean());
     Napi::Object result = Napi::Object::New(env);
     result.Set("socketName", listening.socketName);
     result.Set("sharedMemoryProblem", listening.sharedMemoryProblem);

@@ -17,7 +17,8 @@ constexpr Milliseconds kDrainInterval{1};
 
 }  // namespace
 
-Group::Listening Group::listen(const std::string& address) {
+Group::Listening Group::listen(const std::string& address, const Key& key, bool encrypts) {
+  authentication_.emplace(key, encrypts);
   Listening listening;
   token_ = randomToken();
   tcpListener_ = Listener::tcp(address);
@@ -54,7 +55,9 @@ std::optional<OperationFailure> Group::connect(const Topology& topology, const s
   fingerprint.op = Op::Connect;
   const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_, reports_};
   const std::optional<Failure> failure = failureOf([&] {
-    connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints), takeListeners(topology), call);
+    if (!authentication_) authentication_.emplace(Key{}, false);  // a group of one
+    connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints, *authentication_),
+                                                 takeListeners(topology), call);
     collectives_ = createCollectives(*connections_, forced, call);
     pointToPoint_ = std::make_unique<PointToPoint>(*connections_, cancelled_, reports_);
     connections_->mesh().operationEnded(call);
@@ -89,7 +92,7 @@ Acceptor Group::takeListeners(const Topology& topology) {
   if (!topology.isOneHost()) listeners.push_back(std::move(tcpListener_));
   unixListener_ = {};
   tcpListener_ = {};
-  return {std::move(listeners), token_, size_};
+  return {std::move(listeners), token_, *authentication_, rank_, size_};
 }
 
 // The first failure ends all other operations, which fail with the same one.

@@ -14,6 +14,7 @@
 #include "collectives/algorithms.h"
 #include "collectives/collectives.h"
 #include "point_to_point/point_to_point.h"
+#include "transport/connect/authentication.h"
 #include "transport/connect/endpoint.h"
 #include "transport/connect/listener.h"
 #include "transport/connections.h"
@@ -37,9 +38,9 @@ class Group {
     Token token;
   };
 
-  // Opens the sockets to which the other ranks connect. `address`: numeric address of this host. Throws
-  // Failure.
-  Listening listen(const std::string& address);
+  // Opens the sockets to which the other ranks connect. `address`: numeric address of this host. `key`: equal on all
+  // ranks; connections with another one are refused. `encrypts`: TCP connections are encrypted. Throws Failure.
+  Listening listen(const std::string& address, const Key& key, bool encrypts);
 
   // Assigns the operation its sequence number.
   Fingerprint issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, std::uint64_t count);
@@ -104,6 +105,7 @@ class Group {
   int rank_;
   int size_;
   Token token_{};
+  std::optional<Authentication> authentication_;
   Listener unixListener_;
   Listener tcpListener_;
   std::uint64_t issued_ = 0;

@@ -36,7 +36,7 @@ bool Channel::write(const std::function<void(const PointToPointHeader&)>& writte
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(count);
-    const ssize_t sent = ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t sent = link_.send(message);
     if (sent < 0 && wouldBlock(errno)) return moved;
     if (sent < 0) {
       endReason_ = describeSystemError("sendmsg", errno, "its point-to-point connection");
@@ -86,9 +86,14 @@ bool Channel::read(const Reader& reader) {
 // Returns true if all bytes have arrived.
 bool Channel::fill(void* into, std::size_t bytes, std::size_t& done) {
   while (done < bytes) {
-    const ssize_t got = ::recv(fd_.get(), static_cast<std::uint8_t*>(into) + done, bytes - done, MSG_DONTWAIT);
+    iovec part{static_cast<std::uint8_t*>(into) + done, bytes - done};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    const ssize_t got = link_.receive(message);
     if (got < 0 && wouldBlock(errno)) return false;
     if (got <= 0) {
+      isAltered_ = got < 0 && errno == EBADMSG;
       endReason_ = got == 0 ? "its point-to-point connection closed"
                            : describeSystemError("recv", errno, "its point-to-point connection");
       return false;
@@ -101,7 +106,7 @@ bool Channel::fill(void* into, std::size_t bytes, std::size_t& done) {
 void Channel::addInterest(std::vector<pollfd>& interests) const {
   if (hasEnded()) return;
   const bool hasToWrite = !frames_.empty();
-  interests.push_back({fd_.get(), static_cast<short>(POLLIN | (hasToWrite ? POLLOUT : 0)), 0});
+  interests.push_back({link_.fd(), static_cast<short>(POLLIN | (hasToWrite ? POLLOUT : 0)), 0});
 }
 
 }  // namespace ringrun

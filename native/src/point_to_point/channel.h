@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/unique_fd.h"
+#include "transport/connect/link.h"
 #include "transport/wire.h"
 
 namespace ringrun {
@@ -16,7 +16,12 @@ namespace ringrun {
 // The point-to-point connection to one peer, with its partly written and partly read messages. Never blocks.
 class Channel {
  public:
-  explicit Channel(UniqueFd fd) : fd_(std::move(fd)) {}
+  // Without a connection: frames wait until open().
+  Channel() = default;
+  explicit Channel(Link link) : link_(std::move(link)) {}
+
+  bool isOpen() const { return static_cast<bool>(link_); }
+  void open(Link link) { link_ = std::move(link); }
 
   struct Frame {
     PointToPointHeader header;
@@ -46,6 +51,9 @@ class Channel {
   bool hasEnded() const { return !endReason_.empty(); }
   const std::string& endReason() const { return endReason_; }
 
+  // True if the link is encrypted and its bytes were changed on the way.
+  bool isAltered() const { return isAltered_; }
+
   // True if the peer sent what it must not send. Nothing more is read from it.
   bool isViolated() const { return isViolated_; }
 
@@ -54,7 +62,7 @@ class Channel {
  private:
   bool fill(void* into, std::size_t bytes, std::size_t& done);
 
-  UniqueFd fd_;
+  Link link_;
   std::deque<Frame> frames_;
   std::size_t written_ = 0;  // of the first frame, header and data
   PointToPointHeader header_;
@@ -64,6 +72,7 @@ class Channel {
   bool inBody_ = false;
   std::string endReason_;
   bool isViolated_ = false;
+  bool isAltered_ = false;
 };
 
 // Number of bytes that follow a header.

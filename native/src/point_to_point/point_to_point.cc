@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/usable_cpus.h"
 #include "base/wait.h"
@@ -13,6 +14,9 @@ namespace {
 
 // Rounds without progress before sleeping: about 20 µs. Only if every rank can have its own processor.
 constexpr int kSpins = 20;
+
+// Of a message that its caller no longer waits for.
+constexpr double kDefaultTimeoutMs = 30 * 60 * 1000;
 
 // The product of count and element size may overflow.
 bool isShort(const Fingerprint& message) {
@@ -118,8 +122,21 @@ void PointToPoint::beginSend(Posted posted) {
     request(to, id, send);
   } else {
     --to.credits;
+    if (!to.channel.isOpen()) finishEarly(send);
     to.channel.enqueue(withElements(frameOf(PointToPointType::Eager, id, send.message), send.message));
   }
+}
+
+// A receiver answers a new connection when it next waits for other ranks. The caller does not wait for that: its next
+// operation may be the one for which the receiver waits.
+void PointToPoint::finishEarly(Posted& send) {
+  const auto* const elements = static_cast<const std::uint8_t*>(send.message.data);
+  send.copy.assign(elements, elements + send.message.fingerprint.bytes());
+  send.message.data = send.copy.data();
+  send.deadline = Deadline::after(std::max(send.message.timeoutMs, kDefaultTimeoutMs));
+  send.isFinishedEarly = true;
+  const auto done = std::exchange(send.message.done, [](std::optional<OperationFailure>, int) {});
+  done(std::nullopt, static_cast<int>(send.message.peer()));
 }
 
 void PointToPoint::request(Outgoing& to, std::uint64_t id, Posted& send) {
@@ -197,12 +214,22 @@ PointToPoint::Outgoing& PointToPoint::outgoingTo(const Posted& send) {
   const int peer = static_cast<int>(send.message.peer());
   const auto known = outgoing_.find(peer);
   if (known != outgoing_.end()) return known->second;
-  const Call call{send.message.fingerprint, send.deadline, cancelled_, reports_};
+  return outgoing_.emplace(peer, Outgoing{Dialling(connections_.directory(), peer, Purpose::PointToPoint)}).first->second;
+}
+
+// Returns true if the channel has opened.
+bool PointToPoint::connectTo(int peer, Outgoing& to) {
+  const auto isToPeer = [&](const auto& one) { return one.second.message.peer() == static_cast<std::uint32_t>(peer); };
+  const auto send = std::find_if(sends_.begin(), sends_.end(), isToPeer);
+  if (send == sends_.end()) return false;
+  const Call call{send->second.message.fingerprint, send->second.deadline, cancelled_, reports_};
   try {
-    return outgoing_.emplace(peer, Outgoing{Channel(dial(connections_.directory(), peer, Purpose::PointToPoint, call))})
-        .first->second;
+    Link connection = to.dialling.advance(call);
+    if (!connection) return false;
+    to.channel.open(std::move(connection));
+    return true;
   } catch (const Failure& failure) {
-    fail(send, failure);
+    fail(send->second, failure);
   }
 }
 
@@ -216,10 +243,10 @@ bool PointToPoint::advance() {
 bool PointToPoint::acceptConnections() {
   bool admitted = false;
   int peer = -1;
-  UniqueFd fd;
+  Link link;
   connections_.acceptor().advance();
-  while (connections_.acceptor().takeAny(Purpose::PointToPoint, peer, fd)) {
-    incoming_.emplace(peer, Incoming{Channel(std::move(fd))});
+  while (connections_.acceptor().takeAny(Purpose::PointToPoint, peer, link)) {
+    incoming_.emplace(peer, Incoming{Channel(std::move(link))});
     admitted = true;
   }
   return admitted;
@@ -227,6 +254,7 @@ bool PointToPoint::acceptConnections() {
 
 // The channel carries messages in this direction and clear-to-send replies in the other.
 bool PointToPoint::advanceSends(int peer, Outgoing& to) {
+  if (!to.channel.isOpen() && !connectTo(peer, to)) return false;
   const Channel::Reader replies{
       [&](const PointToPointHeader& header) { return violationInReply(peer, to, header); },
       [](const PointToPointHeader&) { return nullptr; },
@@ -347,11 +375,17 @@ void PointToPoint::finishReceive(MessageId id) {
 
 void PointToPoint::wait() {
   std::vector<pollfd> interests{{notifier_.fd(), POLLIN, 0}};
-  for (const auto& [_, to] : outgoing_) to.channel.addInterest(interests);
-  for (const auto& [_, from] : incoming_) from.channel.addInterest(interests);
-  connections_.acceptor().addInterests(interests);
-  connections_.mesh().addInterests(interests);
   Milliseconds timeout = kLivenessInterval;
+  for (const auto& [_, to] : outgoing_) {
+    if (to.channel.isOpen()) {
+      to.channel.addInterest(interests);
+    } else {
+      to.dialling.addInterest(interests);
+      timeout = to.dialling.pauseWithin(timeout);
+    }
+  }
+  for (const auto& [_, from] : incoming_) from.channel.addInterest(interests);
+  connections_.mesh().addInterests(interests);
   visitPending([&](const Posted& posted) { timeout = posted.deadline.leftWithin(timeout); });
   pollSockets(interests.data(), interests.size(), timeout);
 }
@@ -366,6 +400,7 @@ void PointToPoint::checkWhileWaiting() {
 const PointToPoint::Posted* PointToPoint::oldest(int& pending) {
   const Posted* found = nullptr;
   visitPending([&](const Posted& posted) {
+    if (posted.isFinishedEarly) return;
     ++pending;
     if (found == nullptr || posted.deadline.since() < found->deadline.since()) found = &posted;
   });
@@ -431,7 +466,11 @@ bool PointToPoint::canReceiveNothingFrom(int peer) const {
 void PointToPoint::throwIfViolated(int peer) const {
   const auto check = [&](const auto& connections) {
     const auto found = connections.find(peer);
-    if (found == connections.end() || !found->second.channel.isViolated()) return;
+    if (found == connections.end()) return;
+    if (found->second.channel.isAltered()) {
+      throw Failure(FailureCode::Altered, {{peer, {}}}, describeAltered("point-to-point", connections_.directory(), peer));
+    }
+    if (!found->second.channel.isViolated()) return;
     throw Failure(FailureCode::PeerDied, {{peer, connections_.mesh().lastSeenIn(peer)}}, found->second.channel.endReason());
   };
   check(outgoing_);

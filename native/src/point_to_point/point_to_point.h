@@ -16,6 +16,7 @@
 #include "base/wait_reports.h"
 #include "point_to_point/channel.h"
 #include "point_to_point/message.h"
+#include "transport/connect/dial.h"
 #include "transport/connections.h"
 
 namespace ringrun {
@@ -73,9 +74,12 @@ class PointToPoint {
     Message message;
     Deadline deadline;
     bool isRequested = false;  // of a send: RequestToSend was sent, ClearToSend has not arrived
+    bool isFinishedEarly = false;      // a short message that is reported as sent before it is
+    std::vector<std::uint8_t> copy{};  // its elements
   };
   struct Outgoing {
-    Channel channel;
+    Dialling dialling;  // until the channel is open
+    Channel channel{};
     std::uint32_t credits = kEagerCredits;
     std::uint32_t requests = 0;           // sends with isRequested
     std::deque<std::uint64_t> delayed{};  // sends beyond kMaxRequestsToSend, and all after them
@@ -117,6 +121,8 @@ class PointToPoint {
   void finishSend(std::uint64_t id);
   void finishReceive(MessageId id);
   Outgoing& outgoingTo(const Posted& send);
+  bool connectTo(int peer, Outgoing& to);
+  static void finishEarly(Posted& send);
   void wait();
   void checkWhileWaiting();
   std::vector<int> peersAwaitedBy(const Posted& posted) const;

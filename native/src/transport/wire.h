@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,7 +15,7 @@
 
 namespace ringrun {
 
-constexpr std::uint16_t kWireVersion = 5;
+constexpr std::uint16_t kWireVersion = 6;
 
 constexpr std::uint32_t kHelloMagic = 0x31485252;         // "RRH1"
 constexpr std::uint32_t kControlMagic = 0x31435252;       // "RRC1"
@@ -23,18 +24,46 @@ constexpr std::uint32_t kPointToPointMagic = 0x31505252;  // "RRP1"
 
 constexpr std::size_t kTokenBytes = 16;
 
-enum class Purpose : std::uint16_t { Control = 1, Data = 2, PointToPoint = 3 };
+enum class Purpose : std::uint8_t { Control = 1, Data = 2, PointToPoint = 3 };
 
-// First bytes of every connection, sent by the side that connected.
+// 1: the messages of this connection are encrypted (RecordHeader).
+enum class Protection : std::uint8_t { Authenticated = 0, Encrypted = 1 };
+
+// Both sides of a new connection prove that they have the key and the listener's token
+// (transport/connect/authentication.h).
+using Nonce = std::array<std::uint8_t, 32>;
+using Proof = std::array<std::uint8_t, 32>;
+
+// First bytes of every connection, sent by the side that connected (the dialler).
 struct Hello {
   std::uint32_t magic = kHelloMagic;
   std::uint16_t version = kWireVersion;
   Purpose purpose = Purpose::Control;
-  std::uint32_t rank = 0;  // of the connecting side
-  std::uint32_t reserved = 0;
-  std::uint8_t token[kTokenBytes] = {};  // of the listener, from its RankInfo: proves membership in the group
+  Protection protection = Protection::Authenticated;
+  std::uint32_t rank = 0;      // of the dialler
+  std::uint32_t listener = 0;  // rank of the other side
+  Nonce nonce{};
 };
-static_assert(sizeof(Hello) == 32, "wire format");
+static_assert(sizeof(Hello) == 48, "wire format");
+
+// The listener's answer.
+struct Challenge {
+  Nonce nonce{};
+  Proof proof{};  // of the listener
+};
+static_assert(sizeof(Challenge) == 64, "wire format");
+
+// The dialler's answer to it is its own Proof, or kNoProof if the listener's is wrong. Messages follow; on an encrypted
+// connection, within records: RecordHeader, `bytes` of ciphertext, kTagBytes.
+constexpr Proof kNoProof{};
+
+struct RecordHeader {
+  std::uint32_t bytes = 0;
+};
+static_assert(sizeof(RecordHeader) == 4, "wire format");
+
+constexpr std::size_t kMaxRecordBytes = 64 * 1024;
+constexpr std::size_t kTagBytes = 16;
 
 enum class ControlType : std::uint16_t {
   Status = 1,   // body: Fingerprint of the operation in which the sender waits

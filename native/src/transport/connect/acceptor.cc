@@ -5,16 +5,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <memory>
 
 #include "base/descriptors.h"
 #include "base/failure.h"
+#include "transport/connect/address.h"
 
 namespace ringrun {
 
 namespace {
 
-// Time in which a connection must present its Hello. A rank sends it at once.
+// Time in which a connection must prove itself. A rank does it at once.
 constexpr Milliseconds kStrangerTimeout{5000};
 
 // A stranger this young is not closed to make room for others, because it may be a rank.
@@ -45,6 +46,7 @@ void Acceptor::advance() {
   isFull_ = false;
   for (const auto& listener : listeners_) acceptAllFrom(listener);
   identifyAll();
+  if (refusals_.isDue()) refusals_.report(rank_);
 }
 
 void Acceptor::acceptAllFrom(const Listener& listener) {
@@ -54,9 +56,19 @@ void Acceptor::acceptAllFrom(const Listener& listener) {
     const int error = errno;
     if (fd) {
       // A connection that has broken already may refuse options.
-      if (!failureOf([&] { prepareConnection(fd.get(), listener.socketType); })) {
-        strangers_.push_back({std::move(fd), Clock::now(), {}});
+      const bool isBroken = failureOf([&] { prepareConnection(fd.get(), listener.socketType); }).has_value();
+      if (isBroken) continue;
+      Stranger stranger;
+      stranger.from = listener.socketType == SocketType::Unix ? foreignUser(fd.get()) : addressOf(fd.get());
+      if (listener.socketType == SocketType::Unix && !stranger.from.empty()) {
+        refusals_.add(Refusals::Reason::ForeignUser, stranger.from);
+        continue;
       }
+      if (stranger.from.empty()) stranger.from = "this host";
+      stranger.fd = std::move(fd);
+      stranger.socketType = listener.socketType;
+      stranger.since = Clock::now();
+      strangers_.push_back(std::move(stranger));
     } else if (wouldBlock(error)) {
       return;
     } else if (isShortageOfThisMachine(error)) {
@@ -82,7 +94,10 @@ bool Acceptor::isCrowded() const {
 // Closes the oldest stranger. Returns false if it may be a rank: then connections wait to be accepted.
 bool Acceptor::makeRoom() {
   isFull_ = strangers_.empty() || Clock::now() - strangers_.front().since < kStrangerGrace;
-  if (!isFull_) strangers_.pop_front();
+  if (!isFull_) {
+    refusals_.add(Refusals::Reason::Crowded, strangers_.front().from);
+    strangers_.pop_front();
+  }
   return !isFull_;
 }
 
@@ -92,7 +107,7 @@ void Acceptor::identifyAll() {
     switch (identify(stranger)) {
       case Progress::Waiting: waiting.push_back(std::move(stranger)); break;
       case Progress::Identified:
-        identified_[{stranger.hello.purpose, static_cast<int>(stranger.hello.rank)}] = std::move(stranger.fd);
+        identified_[{stranger.hello.purpose, static_cast<int>(stranger.hello.rank)}] = linkOf(stranger);
         break;
       case Progress::Refused: break;
     }
@@ -100,37 +115,79 @@ void Acceptor::identifyAll() {
   strangers_ = std::move(waiting);
 }
 
-Acceptor::Progress Acceptor::identify(Stranger& stranger) const {
-  auto* const into = reinterpret_cast<std::uint8_t*>(&stranger.hello);
-  while (stranger.read < sizeof stranger.hello) {
-    const ssize_t got = ::recv(stranger.fd.get(), into + stranger.read, sizeof stranger.hello - stranger.read, MSG_DONTWAIT);
+Acceptor::Progress Acceptor::identify(Stranger& stranger) {
+  if (!stranger.isChallenged) {
+    const Progress hello = read(stranger, &stranger.hello, sizeof stranger.hello);
+    if (hello != Progress::Identified) return hello;
+    if (!isForThisRank(stranger.hello)) return refuse(Refusals::Reason::Malformed, stranger);
+    if (stranger.hello.protection != authentication_.protectionOf(stranger.socketType)) {
+      return refuse(Refusals::Reason::Unencrypted, stranger);
+    }
+    challenge(stranger);
+  }
+  const Progress proof = read(stranger, stranger.proof.data(), stranger.proof.size());
+  if (proof != Progress::Identified) return proof;
+  const bool isProven =
+      authentication_.isProof(stranger.proof, Side::Dialler, token_, stranger.hello, stranger.nonce);
+  return isProven ? Progress::Identified : refuse(Refusals::Reason::Unproven, stranger);
+}
+
+Acceptor::Progress Acceptor::refuse(Refusals::Reason reason, const Stranger& stranger) {
+  refusals_.add(reason, stranger.from);
+  return Progress::Refused;
+}
+
+// Identified: all bytes have arrived. A connection that the other side closes is not refused: ranks connect without a
+// hello to see if a peer still listens, and may end at any time.
+Acceptor::Progress Acceptor::read(Stranger& stranger, void* into, std::size_t bytes) {
+  while (stranger.read < bytes) {
+    const ssize_t got =
+        ::recv(stranger.fd.get(), static_cast<std::uint8_t*>(into) + stranger.read, bytes - stranger.read, MSG_DONTWAIT);
     if (got < 0 && wouldBlock(errno)) {
-      return Clock::now() - stranger.since < kStrangerTimeout ? Progress::Waiting : Progress::Refused;
+      if (Clock::now() - stranger.since < kStrangerTimeout) return Progress::Waiting;
+      return refuse(Refusals::Reason::Late, stranger);
     }
     if (got <= 0) return Progress::Refused;
     stranger.read += static_cast<std::size_t>(got);
   }
-  return belongs(stranger.hello) ? Progress::Identified : Progress::Refused;
+  return Progress::Identified;
 }
 
-bool Acceptor::belongs(const Hello& hello) const {
+bool Acceptor::isForThisRank(const Hello& hello) const {
   return hello.magic == kHelloMagic && hello.version == kWireVersion && isKnown(hello.purpose) &&
-         hello.rank < static_cast<std::uint32_t>(size_) && std::memcmp(hello.token, token_.data(), kTokenBytes) == 0;
+         hello.rank < static_cast<std::uint32_t>(size_) && hello.rank != static_cast<std::uint32_t>(rank_) &&
+         hello.listener == static_cast<std::uint32_t>(rank_);
 }
 
-UniqueFd Acceptor::take(Purpose purpose, int rank) {
+// A Challenge always fits into the buffer of a new connection.
+void Acceptor::challenge(Stranger& stranger) const {
+  Challenge challenge;
+  challenge.nonce = stranger.nonce = randomNonce();
+  challenge.proof = authentication_.proofOf(Side::Listener, token_, stranger.hello, stranger.nonce);
+  [[maybe_unused]] const ssize_t sent = ::send(stranger.fd.get(), &challenge, sizeof challenge, MSG_DONTWAIT | MSG_NOSIGNAL);
+  stranger.isChallenged = true;
+  stranger.read = 0;
+}
+
+Link Acceptor::linkOf(Stranger& stranger) const {
+  if (stranger.hello.protection == Protection::Authenticated) return Link(std::move(stranger.fd));
+  const auto keyOf = [&](Side side) { return authentication_.keyOf(side, token_, stranger.hello, stranger.nonce); };
+  return Link(std::move(stranger.fd), std::make_unique<RecordCipher>(keyOf(Side::Listener), keyOf(Side::Dialler)));
+}
+
+Link Acceptor::take(Purpose purpose, int rank) {
   const auto found = identified_.find({purpose, rank});
   if (found == identified_.end()) return {};
-  UniqueFd fd = std::move(found->second);
+  Link link = std::move(found->second);
   identified_.erase(found);
-  return fd;
+  return link;
 }
 
-bool Acceptor::takeAny(Purpose purpose, int& rank, UniqueFd& fd) {
+bool Acceptor::takeAny(Purpose purpose, int& rank, Link& link) {
   for (auto one = identified_.begin(); one != identified_.end(); ++one) {
     if (one->first.first != purpose) continue;
     rank = one->first.second;
-    fd = std::move(one->second);
+    link = std::move(one->second);
     identified_.erase(one);
     return true;
   }

@@ -4,36 +4,46 @@
 
 #include <deque>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/deadline.h"
 #include "base/unique_fd.h"
+#include "transport/connect/authentication.h"
+#include "transport/connect/link.h"
 #include "transport/connect/listener.h"
+#include "transport/connect/refusals.h"
 #include "transport/wire.h"
 
 namespace ringrun {
 
 // Accepts connections and files them by connecting rank and purpose.
 //
-// Until its Hello is complete, a connection is a stranger. Strangers that do not present this group's token (a port
-// scanner, a rank of another job) are closed without an answer, and without delaying others: after kStrangerTimeout,
-// and earlier if there are too many of them or if this process has no descriptors left.
+// Until it has proved that it belongs to the group, a connection is a stranger. Strangers that do not (a port scanner, a
+// rank of another job) are closed without delaying others: after kStrangerTimeout, and earlier if there are too many of
+// them or if this process has no descriptors left.
 class Acceptor {
  public:
   // `listeners`: one for each socket type that peers use.
-  Acceptor(std::vector<Listener> listeners, Token token, int size)
-      : listeners_(std::move(listeners)), token_(token), size_(size) {}
+  Acceptor(std::vector<Listener> listeners, Token token, const Authentication& authentication, int rank, int size)
+      : listeners_(std::move(listeners)), token_(token), authentication_(authentication), rank_(rank), size_(size) {}
+  Acceptor(Acceptor&&) = default;
+  // Reports the refusals that have not been reported.
+  ~Acceptor() { refusals_.report(rank_); }
 
   // Accepts all waiting connections. Never blocks. Must be called at least every kLivenessInterval while a rank is
   // awaited. Throws Failure if the listening socket itself is broken.
   void advance();
 
   // Removes and returns the connection of `rank` for `purpose`; empty if it has not arrived.
-  UniqueFd take(Purpose purpose, int rank);
+  Link take(Purpose purpose, int rank);
 
   // Removes any connection for `purpose` and sets `rank` to its peer. Returns false if there is none.
-  bool takeAny(Purpose purpose, int& rank, UniqueFd& fd);
+  bool takeAny(Purpose purpose, int& rank, Link& link);
+
+  // True if advance() must be called although no descriptor is ready.
+  bool hasStrangers() const { return isFull_ || !strangers_.empty() || refusals_.isDue(); }
 
   // Adds the descriptors that become ready when advance() has something to do.
   void addInterests(std::vector<pollfd>& interests) const;
@@ -41,9 +51,14 @@ class Acceptor {
  private:
   struct Stranger {
     UniqueFd fd;
+    SocketType socketType = SocketType::Tcp;
+    std::string from;         // its address
     Clock::time_point since;  // when it was accepted
-    Hello hello;
-    std::size_t read = 0;  // bytes of `hello` that have arrived
+    Hello hello{};
+    bool isChallenged = false;
+    Nonce nonce{};  // of the challenge
+    Proof proof{};
+    std::size_t read = 0;  // bytes that have arrived of `hello`, or of `proof` if isChallenged
   };
   enum class Progress { Waiting, Identified, Refused };
 
@@ -51,15 +66,22 @@ class Acceptor {
   bool isCrowded() const;
   bool makeRoom();
   void identifyAll();
-  Progress identify(Stranger& stranger) const;
-  bool belongs(const Hello& hello) const;
+  Progress identify(Stranger& stranger);
+  Progress read(Stranger& stranger, void* into, std::size_t bytes);
+  Progress refuse(Refusals::Reason reason, const Stranger& stranger);
+  bool isForThisRank(const Hello& hello) const;
+  void challenge(Stranger& stranger) const;
+  Link linkOf(Stranger& stranger) const;
 
   std::vector<Listener> listeners_;
   Token token_;
+  Authentication authentication_;
+  int rank_;
   int size_;
+  Refusals refusals_;
   std::deque<Stranger> strangers_;  // the oldest first
   bool isFull_ = false;             // connections wait to be accepted until a stranger leaves
-  std::map<std::pair<Purpose, int>, UniqueFd> identified_;
+  std::map<std::pair<Purpose, int>, Link> identified_;
 };
 
 }  // namespace ringrun

@@ -26,4 +26,7 @@ struct SocketAddress {
   std::uint16_t port() const;
 };
 
+// The numeric address, without the port, at the other end of a TCP connection; "an unknown address" if it has broken.
+std::string addressOf(int fd);
+
 }  // namespace ringrun

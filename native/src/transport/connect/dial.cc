@@ -2,9 +2,11 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/descriptors.h"
 #include "base/failure.h"
@@ -39,21 +41,22 @@ void awaitConnecting(Attempt& attempt, Milliseconds timeout) {
   ::getsockopt(attempt.fd.get(), SOL_SOCKET, SO_ERROR, &attempt.error, &length);
 }
 
-void sendHello(int fd, int self, const Token& token, Purpose purpose) {
-  Hello hello;
-  hello.purpose = purpose;
-  hello.rank = static_cast<std::uint32_t>(self);
-  std::memcpy(hello.token, token.data(), kTokenBytes);
-  // 32 bytes always fit into the buffer of a new connection. A connection that broke meanwhile fails at its
-  // first use.
-  [[maybe_unused]] const ssize_t sent = ::send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
-}
-
 // A host that one rank cannot reach is unreachable for all ranks on its host: the first of them reports it.
 void reportUnanswered(const Directory& directory, int peer, const std::string& where, const Call& call) {
   if (directory.localRanks().front() != directory.rank()) return;
   if (!call.reports.isDue(call.deadline.since(), Clock::now() - call.deadline.since())) return;
   call.reports.write(directory.rank(), call, {{peer, "which does not answer at " + where}});
+}
+
+constexpr Milliseconds kFullBacklogPause{1};
+constexpr Milliseconds kClosedPause{20};
+
+[[noreturn]] void throwRefused(int peer, int error, const std::string& where) {
+  throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("connect", error, where));
+}
+
+[[noreturn]] void throwUntrusted(int peer, const std::string& problem) {
+  throw Failure(FailureCode::Untrusted, {{peer, {}}}, problem);
 }
 
 }  // namespace
@@ -65,31 +68,100 @@ void throwIfTimedOutOrCancelled(const Call& call, int missing, const std::string
   if (call.deadline.passed()) throw Failure(FailureCode::Timeout, {{missing, {}}}, what);
 }
 
-UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call& call) {
-  const Endpoint& to = directory.endpointOf(peer);
-  const SocketType socketType = directory.socketTypeTo(peer);
-  const SocketAddress at = SocketAddress::of(to, socketType);
-  const std::string where = describe(to, socketType);
-  for (;;) {
-    Attempt attempt = startConnecting(at, socketType);
-    if (!attempt.fd) throwSystem("socket", attempt.error, "a connection to another rank");
-    while (attempt.error == EINPROGRESS) {
-      awaitConnecting(attempt, call.deadline.leftWithin(kLivenessInterval));
-      reportUnanswered(directory, peer, where, call);
-      throwIfTimedOutOrCancelled(call, peer, "no answer from " + where);
-    }
-    if (attempt.error == 0) {
-      sendHello(attempt.fd.get(), directory.rank(), to.token, purpose);
-      return std::move(attempt.fd);
-    }
-    if (attempt.error != EAGAIN) {
-      throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("connect", attempt.error, where));
-    }
-    // A Unix socket's backlog is full: the listener is about to accept.
-    reportUnanswered(directory, peer, where, call);
-    throwIfTimedOutOrCancelled(call, peer, "it did not accept a connection at " + where);
-    pollSockets(nullptr, 0, Milliseconds{1});
+Dialling::Dialling(const Directory& directory, int peer, Purpose purpose)
+    : directory_(directory),
+      peer_(peer),
+      socketType_(directory.socketTypeTo(peer)),
+      where_(describe(directory.endpointOf(peer), socketType_)) {
+  hello_.purpose = purpose;
+  hello_.protection = directory.authentication().protectionOf(socketType_);
+  hello_.rank = static_cast<std::uint32_t>(directory.rank());
+  hello_.listener = static_cast<std::uint32_t>(peer);
+}
+
+Link Dialling::advance(const Call& call) {
+  if (state_ == State::Idle && Clock::now() >= next_) begin(call);
+  if (state_ == State::Connecting) finishConnecting(call);
+  if (state_ == State::AwaitingChallenge) return readChallenge();
+  return {};
+}
+
+void Dialling::begin(const Call& call) {
+  Attempt attempt = startConnecting(SocketAddress::of(directory_.endpointOf(peer_), socketType_), socketType_);
+  if (!attempt.fd) throwSystem("socket", attempt.error, "a connection to another rank");
+  if (attempt.error == EAGAIN) {  // a Unix socket's backlog is full: the listener is about to accept
+    reportUnanswered(directory_, peer_, where_, call);
+    return again(kFullBacklogPause);
   }
+  if (attempt.error != 0 && attempt.error != EINPROGRESS) throwRefused(peer_, attempt.error, where_);
+  fd_ = std::move(attempt.fd);
+  state_ = State::Connecting;
+  if (attempt.error == 0) connected();
+}
+
+void Dialling::finishConnecting(const Call& call) {
+  pollfd interest{fd_.get(), POLLOUT, 0};
+  if (::poll(&interest, 1, 0) <= 0) return reportUnanswered(directory_, peer_, where_, call);
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+  if (error != 0) throwRefused(peer_, error, where_);
+  connected();
+}
+
+// A Hello always fits into the buffer of a new connection. A connection that broke meanwhile fails at its first use.
+void Dialling::connected() {
+  const std::string user = socketType_ == SocketType::Unix ? foreignUser(fd_.get()) : "";
+  if (!user.empty()) {
+    throwUntrusted(peer_, "the process at " + where_ + " belongs to " + user +
+                              ". Run all ranks of a host as one user, or set RINGRUN_TRANSPORT=tcp");
+  }
+  hello_.nonce = randomNonce();
+  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), &hello_, sizeof hello_, MSG_NOSIGNAL);
+  read_ = 0;
+  state_ = State::AwaitingChallenge;
+}
+
+Link Dialling::readChallenge() {
+  auto* const into = reinterpret_cast<std::uint8_t*>(&challenge_);
+  while (read_ < sizeof challenge_) {
+    const ssize_t got = ::recv(fd_.get(), into + read_, sizeof challenge_ - read_, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return {};
+    if (got <= 0) {
+      again(kClosedPause);
+      return {};
+    }
+    read_ += static_cast<std::size_t>(got);
+  }
+  const Authentication& authentication = directory_.authentication();
+  const Token& token = directory_.endpointOf(peer_).token;
+  const bool isProven = authentication.isProof(challenge_.proof, Side::Listener, token, hello_, challenge_.nonce);
+  const Proof own = isProven ? authentication.proofOf(Side::Dialler, token, hello_, challenge_.nonce) : kNoProof;
+  [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), own.data(), own.size(), MSG_NOSIGNAL);
+  if (!isProven) {
+    throwUntrusted(peer_, "the process at " + where_ +
+                              " has another secret, or the connection was changed on the way. Set RINGRUN_SECRET, or "
+                              "--secret-file, to the same secret on every node");
+  }
+  if (hello_.protection == Protection::Authenticated) return Link(std::move(fd_));
+  const auto keyOf = [&](Side side) { return authentication.keyOf(side, token, hello_, challenge_.nonce); };
+  return Link(std::move(fd_), std::make_unique<RecordCipher>(keyOf(Side::Dialler), keyOf(Side::Listener)));
+}
+
+void Dialling::again(Milliseconds pause) {
+  fd_.reset();
+  state_ = State::Idle;
+  next_ = Clock::now() + pause;
+}
+
+void Dialling::addInterest(std::vector<pollfd>& interests) const {
+  if (state_ == State::Connecting) interests.push_back({fd_.get(), POLLOUT, 0});
+  if (state_ == State::AwaitingChallenge) interests.push_back({fd_.get(), POLLIN, 0});
+}
+
+Milliseconds Dialling::pauseWithin(Milliseconds most) const {
+  if (state_ != State::Idle) return most;
+  return std::clamp(std::chrono::ceil<Milliseconds>(next_ - Clock::now()), Milliseconds{0}, most);
 }
 
 bool hasStoppedListening(const Directory& directory, int peer) {

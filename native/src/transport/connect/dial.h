@@ -1,15 +1,58 @@
 #pragma once
 
+#include <poll.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
 #include "base/operation.h"
 #include "base/unique_fd.h"
 #include "transport/connect/directory.h"
+#include "transport/connect/link.h"
 #include "transport/wire.h"
 
 namespace ringrun {
 
-// Connects to rank `peer` and sends the Hello. Waits until the call's deadline. A refused or broken connection
-// is a PeerDied failure, because a rank listens before it publishes its RankInfo.
-UniqueFd dial(const Directory& directory, int peer, Purpose purpose, const Call& call);
+// A connection to rank `peer` in the making: connects, and proves to the listener, and lets it prove, that both belong to
+// the group. Never blocks, because two ranks may dial each other at the same time, and each answers while it waits.
+class Dialling {
+ public:
+  // `directory` must outlive this object.
+  Dialling(const Directory& directory, int peer, Purpose purpose);
+
+  // Returns the connection when it is ready, else an empty one. A listener that closes the connection before it has
+  // answered is dialled again, because it may have had too many strangers. Reports long waits for an answer of the
+  // peer's host. Throws Failure: PeerDied for a refused connection, because a rank listens before it publishes its
+  // RankInfo; Untrusted if the listener does not have the key.
+  Link advance(const Call& call);
+
+  void addInterest(std::vector<pollfd>& interests) const;
+
+  // Time after which advance() must be called even if its descriptor is not ready; at most `most`.
+  Milliseconds pauseWithin(Milliseconds most) const;
+
+ private:
+  enum class State { Idle, Connecting, AwaitingChallenge };
+
+  void begin(const Call& call);
+  void finishConnecting(const Call& call);
+  Link readChallenge();
+  void connected();
+  void again(Milliseconds pause);
+
+  const Directory& directory_;
+  int peer_;
+  SocketType socketType_;
+  std::string where_;
+  State state_ = State::Idle;
+  Clock::time_point next_{};  // of the next attempt while Idle
+  UniqueFd fd_;
+  Hello hello_;
+  Challenge challenge_;
+  std::size_t read_ = 0;  // bytes of `challenge_` that have arrived
+};
 
 // True if nothing listens at the address of `peer`: its process has ended. Takes a few milliseconds at most.
 bool hasStoppedListening(const Directory& directory, int peer);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "transport/connect/authentication.h"
 #include "transport/connect/endpoint.h"
 #include "transport/topology.h"
 
@@ -13,12 +14,13 @@ namespace ringrun {
 class Directory {
  public:
   // `endpoints`: one for each rank.
-  Directory(int rank, Topology topology, std::vector<Endpoint> endpoints)
-      : rank_(rank), topology_(std::move(topology)), endpoints_(std::move(endpoints)) {}
+  Directory(int rank, Topology topology, std::vector<Endpoint> endpoints, const Authentication& authentication)
+      : rank_(rank), topology_(std::move(topology)), endpoints_(std::move(endpoints)), authentication_(authentication) {}
 
   int rank() const { return rank_; }
   int size() const { return topology_.size(); }
   const Topology& topology() const { return topology_; }
+  const Authentication& authentication() const { return authentication_; }
   const Endpoint& endpointOf(int peer) const { return endpoints_[static_cast<std::size_t>(peer)]; }
 
   // Ranks that share memory use Unix sockets, which can pass memory and are faster.
@@ -44,6 +46,7 @@ class Directory {
   int rank_;
   Topology topology_;
   std::vector<Endpoint> endpoints_;
+  Authentication authentication_;
 };
 
 }  // namespace ringrun

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "base/long_waits.h"
@@ -68,19 +70,23 @@ ControlMesh::~ControlMesh() {
 }
 
 void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
-  for (int peer = 0; peer < rank_; ++peer) addPeer(peer, dial(directory_, peer, Purpose::Control, call));
-  acceptHigherRanks(acceptor, call);
-}
-
-void ControlMesh::acceptHigherRanks(Acceptor& acceptor, const Call& call) {
+  acceptor_ = &acceptor;
+  std::map<int, Dialling> dialled;
+  for (int peer = 0; peer < rank_; ++peer) dialled.try_emplace(peer, directory_, peer, Purpose::Control);
   auto nextProbe = Clock::now() + kProbeInterval;
-  for (std::vector<InvolvedRank> missing = notConnected(); !missing.empty(); missing = notConnected()) {
+  for (;;) {
+    for (auto one = dialled.begin(); one != dialled.end();) {
+      Link link = one->second.advance(call);
+      const int peer = one->first;
+      one = link ? dialled.erase(one) : std::next(one);
+      if (link) addPeer(peer, std::move(link));
+    }
     acceptor.advance();
     for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
       if (peers_[peer].state != PeerState::NotConnected) continue;
-      if (UniqueFd fd = acceptor.take(Purpose::Control, peer)) addPeer(peer, std::move(fd));
+      if (Link link = acceptor.take(Purpose::Control, peer)) addPeer(peer, std::move(link));
     }
-    missing = notConnected();
+    const std::vector<InvolvedRank> missing = notConnected();
     if (missing.empty()) return;
 
     receive();
@@ -102,9 +108,13 @@ void ControlMesh::acceptHigherRanks(Acceptor& acceptor, const Call& call) {
     throwIfTimedOutOrCancelled(call, missing.front().rank, "it did not connect");
 
     std::vector<pollfd> interests;
-    acceptor.addInterests(interests);
     addInterests(interests);
-    pollSockets(interests.data(), interests.size(), call.deadline.leftWithin(kLivenessInterval));
+    Milliseconds pause = call.deadline.leftWithin(kLivenessInterval);
+    for (const auto& [_, one] : dialled) {
+      one.addInterest(interests);
+      pause = one.pauseWithin(pause);
+    }
+    pollSockets(interests.data(), interests.size(), pause);
   }
 }
 
@@ -117,27 +127,32 @@ std::vector<InvolvedRank> ControlMesh::notConnected() const {
 }
 
 // Control messages are so few that they always fit into the window, even if the peer does not read.
-void ControlMesh::addPeer(int peer, UniqueFd fd) {
-  endWhenUnanswered(fd.get(), directory_.socketTypeTo(peer));
-  peers_[peer].fd = std::move(fd);
+void ControlMesh::addPeer(int peer, Link link) {
+  endWhenUnanswered(link.fd(), directory_.socketTypeTo(peer));
+  peers_[peer].link = std::move(link);
   peers_[peer].state = PeerState::Connected;
 }
 
 void ControlMesh::addInterests(std::vector<pollfd>& interests) const {
   for (const auto& peer : peers_) {
-    if (peer.state == PeerState::Connected) interests.push_back({peer.fd.get(), POLLIN, 0});
+    if (peer.state == PeerState::Connected) interests.push_back({peer.link.fd(), POLLIN, 0});
   }
+  if (acceptor_ != nullptr) acceptor_->addInterests(interests);
 }
 
 void ControlMesh::receive() {
   lastReceived_ = Clock::now();
   std::vector<pollfd> interests;
   addInterests(interests);
-  if (interests.empty() || ::poll(interests.data(), interests.size(), 0) <= 0) return;
+  const bool isReady = !interests.empty() && ::poll(interests.data(), interests.size(), 0) > 0;
   std::size_t next = 0;
-  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+  for (int peer = 0; isReady && peer < static_cast<int>(peers_.size()); ++peer) {
     if (peers_[peer].state == PeerState::Connected && interests[next++].revents != 0) receiveFrom(peer);
   }
+  if (acceptor_ == nullptr) return;
+  const auto isAny = [](const pollfd& interest) { return interest.revents != 0; };
+  const auto first = interests.begin() + static_cast<std::ptrdiff_t>(next);
+  if (acceptor_->hasStrangers() || (isReady && std::any_of(first, interests.end(), isAny))) acceptor_->advance();
 }
 
 void ControlMesh::receiveFrom(int peer) {
@@ -152,13 +167,18 @@ void ControlMesh::receiveFrom(int peer) {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
 #ifdef MSG_CMSG_CLOEXEC
-    constexpr int kFlags = MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+    constexpr int kFlags = MSG_CMSG_CLOEXEC;
 #else
-    constexpr int kFlags = MSG_DONTWAIT;
+    constexpr int kFlags = 0;
 #endif
-    const ssize_t got = ::recvmsg(from.fd.get(), &message, kFlags);
+    const ssize_t got = from.link.receive(message, kFlags);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got < 0 && errno == EBADMSG) {
+      from.failure.emplace(FailureCode::Altered, std::vector<InvolvedRank>{{peer, {}}}, describeAltered("control", directory_, peer));
+      from.state = PeerState::Failed;
+      return;
+    }
     if (got < 0) return markDisconnected(peer, describeSystemError("recv", errno, "its control connection"));
     if (got == 0) return markDisconnected(peer, "its control connection closed unexpectedly");
     takeDescriptors(message, from.descriptors);
@@ -365,7 +385,7 @@ void ControlMesh::sendStatus(const Fingerprint& fingerprint) noexcept {
   owesStatus_ = false;
   const std::vector<std::uint8_t> message = encodeMessage(ControlType::Status, bytesOf(wholeOf(fingerprint)));
   for (auto& peer : peers_) {
-    if (!peer.fd || peer.statusSequence == fingerprint.sequence) continue;
+    if (!peer.link || peer.statusSequence == fingerprint.sequence) continue;
     if (peer.unread + 2 > kMaxUnreadMessages) {  // STATUS and its OUTSIDE
       owesStatus_ = true;
       continue;
@@ -383,7 +403,7 @@ void ControlMesh::sendMessageWait(const std::optional<Fingerprint>& message) noe
   hasSentMessageWait_ = message.has_value();
   std::optional<std::vector<std::uint8_t>> encoded;
   for (auto& peer : peers_) {
-    if (!peer.fd || peer.sentMessageWait == message) continue;
+    if (!peer.link || peer.sentMessageWait == message) continue;
     if (peer.unread + 3 > kMaxUnreadMessages) {  // STATUS and its OUTSIDE too
       hasSentMessageWait_ = true;
       continue;
@@ -470,19 +490,23 @@ std::string ControlMesh::describePeer(int peer, std::uint64_t sequence, const st
 // detects the failure.
 void ControlMesh::sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept {
   const std::vector<std::uint8_t> message = encodeMessage(type, body);
-  for (const auto& peer : peers_) sendTo(peer, message);
+  for (auto& peer : peers_) sendTo(peer, message);
 }
 
-void ControlMesh::sendTo(const Peer& peer, const std::vector<std::uint8_t>& message) noexcept {
-  if (!peer.fd) return;
-  [[maybe_unused]] const ssize_t sent = ::send(peer.fd.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+void ControlMesh::sendTo(Peer& peer, const std::vector<std::uint8_t>& bytes) noexcept {
+  if (!peer.link) return;
+  iovec part{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  [[maybe_unused]] const ssize_t sent = peer.link.send(message);
 }
 
 // Half-closed, because closing a TCP connection with unread bytes resets it, and a reset can overtake the last
 // message.
 void ControlMesh::shutDownSending() noexcept {
   for (const auto& peer : peers_) {
-    if (peer.fd) ::shutdown(peer.fd.get(), SHUT_WR);
+    if (peer.link) ::shutdown(peer.link.fd(), SHUT_WR);
   }
 }
 
@@ -504,7 +528,7 @@ void ControlMesh::passMemory(int fd, std::uint64_t bytes) {
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof fd);
     std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-    if (::sendmsg(peers_[peer].fd.get(), &message, MSG_NOSIGNAL) >= 0) continue;
+    if (::sendmsg(peers_[peer].link.fd(), &message, MSG_NOSIGNAL) >= 0) continue;
     const int error = errno;
     receive();
     if (hasEnded(peer)) throw endFailure(peer);

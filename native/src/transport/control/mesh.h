@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "transport/connect/acceptor.h"
 #include "transport/connect/directory.h"
+#include "transport/connect/link.h"
 
 namespace ringrun {
 
@@ -32,13 +33,14 @@ class ControlMesh {
   ControlMesh& operator=(const ControlMesh&) = delete;
 
   // Connects to all ranks: each rank connects to lower ranks and accepts higher ones. Throws Failure: Timeout
-  // with the missing ranks, or PeerDied for a peer whose process ended.
+  // with the missing ranks, or PeerDied for a peer whose process ended. `acceptor` must outlive this object.
   void connect(Acceptor& acceptor, const Call& call);
 
   // Adds the descriptors that become ready when receive() has something to do.
   void addInterests(std::vector<pollfd>& interests) const;
 
-  // Handles all received messages. Never blocks, and does not throw if a peer has ended.
+  // Handles all received messages and lets `acceptor` answer ranks that connect, so that every wait does. Never blocks,
+  // and does not throw if a peer has ended.
   void receive();
 
   bool hasEnded(int peer) const;
@@ -109,7 +111,7 @@ class ControlMesh {
   enum class PeerState { NotConnected, Connected, Left, Failed, Disconnected };
 
   struct Peer {
-    UniqueFd fd;
+    Link link;
     PeerState state = PeerState::NotConnected;
     std::vector<std::uint8_t> inbox;  // bytes of incomplete messages
     std::deque<UniqueFd> descriptors;
@@ -126,9 +128,8 @@ class ControlMesh {
     std::string disconnectReason;
   };
 
-  void acceptHigherRanks(Acceptor& acceptor, const Call& call);
   std::vector<InvolvedRank> notConnected() const;
-  void addPeer(int peer, UniqueFd fd);
+  void addPeer(int peer, Link link);
   void receiveFrom(int peer);
   void readMessages(int peer);
   void handle(int peer, ControlType type, const std::uint8_t* body, std::size_t bytes);
@@ -139,10 +140,11 @@ class ControlMesh {
   std::optional<std::vector<int>> awaitedBy(int peer) const;
   std::optional<Fingerprint> sideOf(int peer, const Fingerprint& mine) const;
   void sendToAll(ControlType type, const std::vector<std::uint8_t>& body) noexcept;
-  static void sendTo(const Peer& peer, const std::vector<std::uint8_t>& message) noexcept;
+  static void sendTo(Peer& peer, const std::vector<std::uint8_t>& message) noexcept;
   void shutDownSending() noexcept;
 
   const Directory& directory_;
+  Acceptor* acceptor_ = nullptr;
   int rank_;
   std::vector<Peer> peers_;
   std::optional<std::uint64_t> lastStatusSequence_;

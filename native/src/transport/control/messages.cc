@@ -76,8 +76,8 @@ DecodedAbort decodeAbort(const std::uint8_t* body, std::size_t bytes, int report
   }
   const std::string text = printable(body + textAt, std::min(bytes - textAt, kMaxTextBytes + sizeof kReportedBy + kMaxDigits));
   const auto code = static_cast<FailureCode>(abort.code);
-  const bool aboutOthers =
-      code == FailureCode::PeerDied || code == FailureCode::Timeout || code == FailureCode::Mismatch;
+  const bool aboutOthers = code == FailureCode::PeerDied || code == FailureCode::Timeout ||
+                           code == FailureCode::Mismatch || code == FailureCode::Untrusted || code == FailureCode::Altered;
   if (aboutOthers) {
     // A forwarded failure already names its first reporter.
     const bool isHearsay = text.rfind(kReportedBy, 0) == 0;

@@ -113,10 +113,10 @@ bool Messenger::isComplete() const {
 }
 
 bool Messenger::hasConnection(int peer, const Call& call) {
-  UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
+  Link& connection = connections_[static_cast<std::size_t>(peer)];
   if (connection) return true;
   if (peer < rank_) {
-    connection = dialPeer(peer, call);
+    connection = advanceDialling(peer, call);
   } else {
     acceptor_.advance();
     connection = acceptor_.take(Purpose::Data, peer);
@@ -125,10 +125,13 @@ bool Messenger::hasConnection(int peer, const Call& call) {
 }
 
 // A peer that refuses has ended, and may have sent the reason on its control connection.
-UniqueFd Messenger::dialPeer(int peer, const Call& call) {
+Link Messenger::advanceDialling(int peer, const Call& call) {
   std::string refusal;
   try {
-    return dial(directory_, peer, Purpose::Data, call);
+    const auto one = dialled_.try_emplace(peer, directory_, peer, Purpose::Data).first;
+    Link connection = one->second.advance(call);
+    if (connection) dialled_.erase(one);
+    return connection;
   } catch (const Failure& failure) {
     if (failure.code != FailureCode::PeerDied) throw;
     refusal = failure.detail;
@@ -144,7 +147,7 @@ bool Messenger::advance(Sending& sending) {
   message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(
       remainingParts(parts, &sending.header, sizeof sending.header, const_cast<void*>(sending.message.data),
                      sending.message.bytes, sending.done));
-  const ssize_t sent = ::sendmsg(connections_[static_cast<std::size_t>(peer)].get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const ssize_t sent = connections_[static_cast<std::size_t>(peer)].send(message);
   if (sent < 0) {
     if (wouldBlock(errno)) return false;
     throwEndFailureOf(peer, describeSystemError("sendmsg", errno, std::to_string(sending.done) + " of " +
@@ -164,13 +167,14 @@ bool Messenger::advance(Receiving& receiving, const Call& call) {
   message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(
       remainingParts(parts, &receiving.header, sizeof receiving.header, receiving.message.into,
                      headerAlone ? 0 : receiving.message.bytes, receiving.done));
-  const ssize_t got = ::recvmsg(connections_[static_cast<std::size_t>(peer)].get(), &message, MSG_DONTWAIT);
+  const ssize_t got = connections_[static_cast<std::size_t>(peer)].receive(message);
   const auto progress = [&] {
     return std::to_string(receiving.done) + " of " + std::to_string(sizeof receiving.header + receiving.message.bytes) +
            " bytes received";
   };
   if (got < 0) {
     if (wouldBlock(errno)) return false;
+    if (errno == EBADMSG) throwAltered(peer);
     throwEndFailureOf(peer, describeSystemError("recvmsg", errno, progress()));
   }
   if (got == 0) throwEndFailureOf(peer, "its data connection closed, " + progress());
@@ -217,13 +221,14 @@ bool Messenger::runsApartFromPeers() {
 
 void Messenger::waitForReadiness(const Call& call) {
   interests_.clear();
-  bool awaitsConnection = false;
+  Milliseconds pause = call.deadline.leftWithin(kLivenessInterval);
   const auto add = [&](int peer, short events) {
-    const UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
+    const Link& connection = connections_[static_cast<std::size_t>(peer)];
     if (connection) {
-      interests_.push_back({connection.get(), events, 0});
-    } else {
-      awaitsConnection = true;
+      interests_.push_back({connection.fd(), events, 0});
+    } else if (const auto dialled = dialled_.find(peer); dialled != dialled_.end()) {
+      dialled->second.addInterest(interests_);
+      pause = dialled->second.pauseWithin(pause);
     }
   };
   for (const auto& sending : sending_) {
@@ -232,9 +237,8 @@ void Messenger::waitForReadiness(const Call& call) {
   for (const auto& receiving : receiving_) {
     if (!receiving.complete()) add(receiving.message.from, POLLIN);
   }
-  if (awaitsConnection) acceptor_.addInterests(interests_);
   mesh_.addInterests(interests_);
-  pollSockets(interests_.data(), interests_.size(), call.deadline.leftWithin(kLivenessInterval));
+  pollSockets(interests_.data(), interests_.size(), pause);
 }
 
 void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgress) {
@@ -259,7 +263,7 @@ void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgre
 void Messenger::throwIfEnded(int peer, Clock::duration idle) {
   if (!mesh_.hasEnded(peer)) return;
   // It may have connected, sent and ended since the last check.
-  UniqueFd& connection = connections_[static_cast<std::size_t>(peer)];
+  Link& connection = connections_[static_cast<std::size_t>(peer)];
   if (!connection && peer > rank_) {
     acceptor_.advance();
     connection = acceptor_.take(Purpose::Data, peer);
@@ -301,8 +305,13 @@ void Messenger::throwEndFailureOf(int peer, const std::string& noticed) {
   }
 }
 
+void Messenger::throwAltered(int peer) const {
+  throw Failure(FailureCode::Altered, {{peer, {}}}, describeAltered("data", directory_, peer));
+}
+
 void Messenger::closeAll() {
   for (auto& connection : connections_) connection.reset();
+  dialled_.clear();
 }
 
 }  // namespace ringrun

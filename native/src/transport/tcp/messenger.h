@@ -4,13 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "base/operation.h"
 #include "base/processor.h"
-#include "base/unique_fd.h"
 #include "transport/connect/acceptor.h"
+#include "transport/connect/dial.h"
 #include "transport/connect/directory.h"
+#include "transport/connect/link.h"
 #include "transport/control/mesh.h"
 #include "transport/wire.h"
 
@@ -81,7 +83,7 @@ class Messenger {
   bool advanceAll(const Call& call);
   bool isComplete() const;
   bool hasConnection(int peer, const Call& call);
-  UniqueFd dialPeer(int peer, const Call& call);
+  Link advanceDialling(int peer, const Call& call);
   bool advance(Sending& sending);
   bool advance(Receiving& receiving, const Call& call);
   void checkHeader(const Receiving& receiving, const Call& call) const;
@@ -91,6 +93,7 @@ class Messenger {
   void throwIfEnded(int peer, Clock::duration idle);
   std::vector<InvolvedRank> missing(const Call& call) const;
   [[noreturn]] void throwEndFailureOf(int peer, const std::string& noticed);
+  [[noreturn]] void throwAltered(int peer) const;
 
   int rank_;
   int size_;
@@ -98,7 +101,8 @@ class Messenger {
   const Directory& directory_;
   Acceptor& acceptor_;
   ControlMesh& mesh_;
-  std::vector<UniqueFd> connections_;
+  std::vector<Link> connections_;
+  std::map<int, Dialling> dialled_;  // connections that are not ready
   // The processor on which each rank of this machine sent its last message; kUnknownProcessor for all others.
   std::vector<std::uint32_t> processors_;
   ProcessorMover mover_;

@@ -11,6 +11,8 @@ import { checkedRank, checkedSize, checkedTimeout } from '../native-group/argume
 import { exchangeRankInfos, rankInfoOf } from './rank-info.ts';
 import { describeRank, isNativeFailure, translateFailure } from '../native-group/failure.ts';
 import { CpuGroup } from './cpu-group.ts';
+import { checkSameEncryption, checkedSecurity } from './security.ts';
+import type { Security } from './security.ts';
 import { hostIdentity } from './host-identity.ts';
 import { NativeCalls } from '../native-group/native-calls.ts';
 import type { RequestedTransport, Transport } from './transport.ts';
@@ -41,6 +43,16 @@ export interface CpuGroupOptions {
    * from the kernel and the network namespace.
    */
   hostId?: string;
+  /**
+   * Key of 32 bytes, the same on every rank. Ranks prove to each other that they have it; processes without it cannot
+   * connect. Default: zeroes, with which any process that can read the store can connect.
+   */
+  key?: Uint8Array;
+  /**
+   * Encrypts connections between hosts (AES-256-GCM); shared memory and connections within a host are not encrypted.
+   * Needs `key`. The same on every rank. Default: `false`.
+   */
+  encrypt?: boolean;
 }
 
 export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
@@ -52,6 +64,8 @@ export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
   transport: true,
   masterAddress: true,
   hostId: true,
+  key: true,
+  encrypt: true,
 };
 
 /**
@@ -60,6 +74,7 @@ export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
  *
  * @throws InvalidArgumentError for invalid settings, or settings that conflict with those of other ranks.
  * @throws StoreTimeoutError naming the ranks that did not publish their address.
+ * @throws RingrunError `ERR_SECRET_MISMATCH` if a rank has another key.
  * @throws CollectiveTimeoutError or PeerDiedError naming the ranks that did not connect.
  * @throws NativeUnavailableError if the addon is missing and cannot be built.
  */
@@ -95,12 +110,13 @@ export async function connectRanks<Group>(
   const reportAfterMs = waitReportsAfterMs();
   const binding = loadNative();
   const algorithm = requestedAlgorithm(binding.algorithmNames());
+  const security = checkedSecurity(options);
 
   const native = new binding.ProcessGroup(rank, size);
   const own: RankIdentity = { rank, host: hostname(), pid: process.pid };
   let met: Meeting = { ...alone, identities: [own], transport: requested ?? 'shm' };
   try {
-    if (size > 1) met = await meet(native, options, connectTimeoutMs, { requested, algorithm });
+    if (size > 1) met = await meet(native, options, connectTimeoutMs, { requested, algorithm, ...security });
     await native.connect(met.endpoints, algorithm, connectTimeoutMs, reportAfterMs);
     const calls = new NativeCalls(native, rank, met.identities);
     return await makeGroup({ native, calls, rank, size, timeoutMs, transport: met.transport });
@@ -124,12 +140,14 @@ async function meet(
   native: NativeProcessGroup,
   { store, rank, size, masterAddress, hostId }: CpuGroupOptions,
   timeoutMs: number,
-  told: { requested: RequestedTransport | null; algorithm: string },
+  { key, ...told }: { requested: RequestedTransport | null; algorithm: string } & Security,
 ): Promise<Meeting> {
   const address = await addressRoutedTowards(masterAddress ?? '127.0.0.1');
   const own = { rank, size, ...told, address, hostId: hostId ?? (await hostIdentity()) };
-  const infos = await exchangeRankInfos(store, rankInfoOf(own, native.listen(address)), timeoutMs);
+  const listening = native.listen(address, key, told.encrypt);
+  const infos = await exchangeRankInfos(store, rankInfoOf(own, listening), key, timeoutMs);
   checkSameAlgorithm(infos);
+  checkSameEncryption(infos);
   const { transport, hosts, note } = decideTransport(infos);
   if (note !== undefined && rank === 0) console.error(`ringrun: ${note}`);
   return {

@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { hostname } from 'node:os';
 
 import type { NativeListening } from '@ringrun/native';
@@ -7,7 +8,7 @@ import type { Store } from '@ringrun/core';
 import type { RequestedTransport } from './transport.ts';
 
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
-const protocol = 5;
+const protocol = 6;
 
 /** What a rank publishes about itself in the store before it is connected. */
 export interface RankInfo {
@@ -29,10 +30,12 @@ export interface RankInfo {
   address: string;
   port: number;
   token: string;
+  /** TCP connections are encrypted. */
+  encrypt: boolean;
 }
 
 export function rankInfoOf(
-  own: Pick<RankInfo, 'rank' | 'size' | 'hostId' | 'requested' | 'algorithm' | 'address'>,
+  own: Pick<RankInfo, 'rank' | 'size' | 'hostId' | 'requested' | 'algorithm' | 'address' | 'encrypt'>,
   listening: NativeListening,
 ): RankInfo {
   return { protocol, host: hostname(), pid: process.pid, ...own, ...listening };
@@ -41,16 +44,23 @@ export function rankInfoOf(
 /**
  * Publishes this rank's `RankInfo` and returns those of all ranks, by rank.
  *
+ * @param key Key of the group, with which every rank authenticates its `RankInfo`.
  * @throws StoreTimeoutError naming the ranks that did not publish theirs within `timeoutMs`.
+ * @throws RingrunError `ERR_SECRET_MISMATCH` if a rank has another key, or a `RankInfo` was changed.
  */
-export async function exchangeRankInfos(store: Store, own: RankInfo, timeoutMs: number): Promise<RankInfo[]> {
-  await store.set(keyOf(own.rank), JSON.stringify(own));
+export async function exchangeRankInfos(
+  store: Store,
+  own: RankInfo,
+  key: Uint8Array,
+  timeoutMs: number,
+): Promise<RankInfo[]> {
+  await store.set(keyOf(own.rank), JSON.stringify({ ...own, proof: proofOf(own, key) }));
   const keys = Array.from({ length: own.size }, (_, rank) => keyOf(rank));
   await store.wait(keys, { timeoutMs }).catch((error: unknown) => {
     throw error instanceof StoreTimeoutError ? namingRanks(error, own, keys, timeoutMs) : error;
   });
   const values = await Promise.all(keys.map((key) => store.get(key, { timeoutMs })));
-  return values.map((value, rank) => readRankInfo(value, rank, own));
+  return values.map((value, rank) => readRankInfo(value, rank, own, key));
 }
 
 function keyOf(rank: number): string {
@@ -73,28 +83,49 @@ function namingRanks(
   );
 }
 
-function readRankInfo(value: Uint8Array, rank: number, own: RankInfo): RankInfo {
-  const info = parseRankInfo(value);
-  if (info?.protocol !== protocol) {
+/** HMAC-SHA256 of the JSON text, in hexadecimal. */
+function proofOf(info: RankInfo, key: Uint8Array): string {
+  return createHmac('sha256', key)
+    .update(`ringrun RankInfo ${JSON.stringify(info)}`)
+    .digest('hex');
+}
+
+function isProof(proof: unknown, expected: string): boolean {
+  const [given, own] = [Buffer.from(String(proof)), Buffer.from(expected)];
+  return given.length === own.length && timingSafeEqual(given, own);
+}
+
+function readRankInfo(value: Uint8Array, rank: number, own: RankInfo, key: Uint8Array): RankInfo {
+  const { proof, ...info } = parseRankInfo(value) ?? {};
+  if (info.protocol !== protocol) {
     throw new RingrunError(
       'ERR_VERSION_MISMATCH',
-      `rank ${rank} uses wire protocol ${info?.protocol ?? 'unknown'}, rank ${own.rank} uses ${protocol}: ` +
+      `rank ${rank} uses wire protocol ${Number.isInteger(info.protocol) ? info.protocol : 'unknown'}, rank ${own.rank} uses ${protocol}: ` +
         'install the same version of ringrun on every host',
     );
   }
-  if (info.rank !== rank || info.size !== own.size) {
+  if (!isProof(proof, proofOf(info as RankInfo, key))) {
+    throw new RingrunError(
+      'ERR_SECRET_MISMATCH',
+      `Connecting rank ${own.rank} (host ${own.host}, pid ${own.pid}) to rank ${rank} failed: expected an address that rank ${rank} ` +
+        'authenticated with the secret of this job, got one with another secret or none. ' +
+        'Set RINGRUN_SECRET, or --secret-file, to the same secret on every node.',
+    );
+  }
+  const authentic = parsePrintable(JSON.stringify(info)) as RankInfo;
+  if (authentic.rank !== rank || authentic.size !== own.size) {
     throw new RingrunError(
       'ERR_WORLD_MISMATCH',
-      `rank ${rank} (host ${info.host}, pid ${info.pid}) registered as rank ${info.rank} of ${info.size}, ` +
+      `rank ${rank} (host ${authentic.host}, pid ${authentic.pid}) registered as rank ${authentic.rank} of ${authentic.size}, ` +
         `but rank ${own.rank} expects rank ${rank} of ${own.size}. Check that no other job uses this store`,
     );
   }
-  return info;
+  return authentic;
 }
 
-function parseRankInfo(value: Uint8Array): RankInfo | undefined {
+function parseRankInfo(value: Uint8Array): Partial<RankInfo & { proof: string }> | undefined {
   try {
-    return parsePrintable(Buffer.from(value).toString()) as RankInfo;
+    return JSON.parse(Buffer.from(value).toString()) as Partial<RankInfo & { proof: string }>;
   } catch {
     return undefined;
   }

@@ -48,9 +48,25 @@ export function translateFailure(
     }
     case 'SYSTEM':
       return new RingrunError('ERR_SYSTEM', `${operation} failed on ${here}: ${detail}`, { cause: failure });
+    case 'UNTRUSTED':
+      return new RingrunError(
+        'ERR_SECRET_MISMATCH',
+        `Connecting ${here} to ${describeFirst(involved)} failed: ${detail}.`,
+        { cause: failure },
+      );
+    case 'ALTERED':
+      return new RingrunError(
+        'ERR_CONNECTION_ALTERED',
+        `${operation} failed on ${here}: ${detail}. No changed data was used. Check the network between the hosts for devices that modify traffic.`,
+        { cause: failure },
+      );
     case 'CLOSED':
       return new RingrunError('ERR_GROUP_CLOSED', `${operation} on ${here}: ${detail}`, { cause: failure });
   }
+}
+
+function describeFirst(involved: readonly { identity: RankIdentity }[]): string {
+  return involved.length === 0 ? 'another rank' : describeRank(involved[0].identity);
 }
 
 /** Most ranks named for one side; the others are counted. */

@@ -6,7 +6,7 @@ import type { NcclDescription } from '@ringrun/native';
 import { checkedRank, checkedSize, checkedTimeout } from '../native-group/arguments.ts';
 import type { CpuGroupOptions } from '../cpu/create.ts';
 import { connectRanks, cpuGroupOptions } from '../cpu/create.ts';
-import { defaultTimeoutMs, requireOptions } from '@ringrun/core';
+import { InvalidArgumentError, defaultTimeoutMs, requireOptions } from '@ringrun/core';
 import type { OptionNames, Store } from '@ringrun/core';
 import { requireNccl } from './availability.ts';
 import type { NcclRankInfo, OwnNcclRankInfo } from './rank-info.ts';
@@ -45,7 +45,13 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
   }
   const id = Buffer.from(infos[0].uniqueId, 'base64');
   const device = info.device.index;
-  return await connectRanks(options, async ({ native, calls, rank, size, timeoutMs }) => {
+  return await connectRanks(options, async ({ native, calls, rank, size, timeoutMs, transport }) => {
+    if (options.encrypt === true && transport !== 'shm') {
+      throw new InvalidArgumentError(
+        "encrypt: expected the backend 'gloo', or 'nccl' on a single host, got 'nccl' on several hosts: NCCL does not encrypt its connections. " +
+          "Use backend 'gloo', or an encrypted network without the option.",
+      );
+    }
     await native.joinNccl(device, id, timeoutMs);
     return new NcclGroup(calls, { rank, size, timeoutMs, device });
   });

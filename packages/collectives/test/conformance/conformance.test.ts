@@ -6,7 +6,7 @@ import type { DType } from '@ringrun/collectives';
 import { runRanks } from '../support/ranks.ts';
 import { settingsOverNccl } from '../nccl/settings.ts';
 import { requestedExtent } from './extent.ts';
-import { isInSuite, settings } from './settings.ts';
+import { encrypted, isInSuite, settings } from './settings.ts';
 
 /** By collective. */
 type Summary = Record<string, { cases: number; hash: string }>;
@@ -19,8 +19,12 @@ const lengths = { short: 4, full: 6 }[extent];
 const timeoutMs = 30_000;
 const limitMs = { short: 60_000, full: 600_000 }[extent];
 
-test.each([...settings, ...settingsOverNccl].filter(isInSuite))(
-  'every collective over $transport on $size ranks produces the values of a formula',
+const named = [...settings, encrypted, ...settingsOverNccl]
+  .filter(isInSuite)
+  .map((one) => ({ name: one.transport, ...one }));
+
+test.each(named)(
+  'every collective over $name on $size ranks produces the values of a formula',
   { timeout: limitMs },
   async ({ transport, size, envOf }) => {
     const reports = await runRanks(size, 'conformance', { args: { extent, timeoutMs }, envOf });

@@ -17,6 +17,8 @@ const mixtures = [
 
 export interface Setting {
   transport: string;
+  /** For test titles. Default: `transport`. */
+  name?: string;
   size: number;
   /** Environment of rank `rank`. */
   envOf: (rank: number) => NodeJS.ProcessEnv;
@@ -32,8 +34,16 @@ const overBoth = mixtures.map((hosts): Setting => ({
   envOf: (rank) => ({ RINGRUN_HOST_ID: `host ${hosts[rank]}` }),
 }));
 
+/** Only for the conformance suite. */
+export const encrypted: Setting = {
+  transport: 'tcp',
+  name: 'encrypted tcp',
+  size: 3,
+  envOf: () => ({ RINGRUN_TRANSPORT: 'tcp', TEST_ENCRYPT: '1' }),
+};
+
 /** Every transport and number of ranks. */
-export const settings = [...overOneTransport, ...overBoth];
+export const settings: Setting[] = [...overOneTransport, ...overBoth];
 
 /**
  * Numbers of ranks with which the short form of the suite runs all cases, by transport. Every number is used at least
@@ -42,6 +52,7 @@ export const settings = [...overOneTransport, ...overBoth];
 const sizesInShort: Record<string, readonly number[]> = {
   shm: [2, 7],
   tcp: [1, 4, 7],
+  'encrypted tcp': [3],
   mixed: [7],
   nccl: [3],
 };
@@ -50,4 +61,5 @@ const sizesInShort: Record<string, readonly number[]> = {
 const takesAll = isFull || process.env['RINGRUN_GPU_CHECK'] === '1';
 
 /** True if the suite runs all cases with this setting, in the requested form. */
-export const isInSuite = ({ transport, size }: Setting) => takesAll || sizesInShort[transport].includes(size);
+export const isInSuite = ({ transport, name = transport, size }: Setting) =>
+  takesAll || sizesInShort[name].includes(size);

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace ringrun {
+
+// Writes a line to stderr in a single write, so that lines of several threads and processes do not mix. If stderr is
+// blocked, as on a stopped terminal, the line is dropped rather than the operation delayed.
+void writeLine(const std::string& line);
+
+}  // namespace ringrun

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/unique_fd.h"
+#include "transport/connect/directory.h"
+#include "transport/connect/record_cipher.h"
+
+namespace ringrun {
+
+// A connection to a rank that both sides have authenticated. Encrypted if it has a cipher. Never blocks.
+class Link {
+ public:
+  Link() = default;
+  explicit Link(UniqueFd fd, std::unique_ptr<RecordCipher> cipher = nullptr)
+      : fd_(std::move(fd)), cipher_(std::move(cipher)) {}
+
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+  int fd() const { return fd_.get(); }
+  void reset() {
+    fd_.reset();
+    cipher_.reset();
+  }
+
+  // As ::sendmsg, with these flags added: MSG_DONTWAIT, MSG_NOSIGNAL. On an encrypted link, what was not sent must be sent
+  // again with the same bytes.
+  ssize_t send(const msghdr& message) {
+    if (cipher_) return cipher_->send(fd_.get(), message);
+    return ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
+
+  // As ::recvmsg with MSG_DONTWAIT. On an encrypted link, errno is EBADMSG if the bytes are not those that the other side
+  // sent; and nothing may be left to read for the last call before the descriptor is polled.
+  ssize_t receive(msghdr& message, int flags = 0) {
+    if (cipher_) return cipher_->receive(fd_.get(), message);
+    return ::recvmsg(fd_.get(), &message, MSG_DONTWAIT | flags);
+  }
+
+ private:
+  UniqueFd fd_;
+  std::unique_ptr<RecordCipher> cipher_;
+};
+
+// The reason of a failure with errno EBADMSG. `kind` of connection: "data".
+std::string describeAltered(const std::string& kind, const Directory& directory, int peer);
+
+}  // namespace ringrun
