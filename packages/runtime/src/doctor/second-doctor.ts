@@ -1,6 +1,7 @@
 import { parsePrintable } from '@ringrun/core';
 import { hostname } from 'node:os';
 import { createCpuGroup, StoreTimeoutError } from '@ringrun/collectives';
+import { dataConnectionSecurity } from '../secret/encryption.ts';
 import type { ProcessGroup, Store } from '@ringrun/collectives';
 import { measureClock } from '../profiler/clock.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
@@ -64,6 +65,7 @@ export async function measureLink(
     size: 2,
     timeoutMs,
     masterAddress,
+    ...dataConnectionSecurity(undefined),
   }).catch((error: unknown) => {
     throw new LinkError({ stage: 'connecting', peer: peer.host, message: messageOf(error), bytes: 0 });
   });

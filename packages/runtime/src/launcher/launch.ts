@@ -7,6 +7,7 @@ import { decideRestart } from '../rendezvous/restart-policy.ts';
 import type { RestartBudget } from '../rendezvous/restart-policy.ts';
 import type { Round } from '../rendezvous/round.ts';
 import { createSecret, jobSecret, readSecretFile, requireSecret } from '../secret/job-secret.ts';
+import { requireSecretToEncrypt } from '../secret/encryption.ts';
 import { StoreServer } from '../store/server.ts';
 import { formatRanks } from '../process-group/membership.ts';
 import { WorkerLauncher } from './worker-launcher.ts';
@@ -41,17 +42,20 @@ export async function launch(options: LaunchOptions, executable: Executable): Pr
 }
 
 /**
- * Sets RINGRUN_SECRET in the environment of this process, whose store uses it, and which the workers inherit. A job of
- * one node without a secret gets a random one.
+ * Sets RINGRUN_SECRET in the environment of this process, whose store uses it, and which the workers inherit, and
+ * RINGRUN_ENCRYPT. A job of one node without a secret gets a random one.
  *
  * @throws LaunchError for an invalid secret, or if one is required and missing.
  */
-function provideSecret({ secretFile, nodes }: LaunchOptions, env: NodeJS.ProcessEnv): void {
+function provideSecret({ secretFile, encrypt, nodes }: LaunchOptions, env: NodeJS.ProcessEnv): void {
   try {
     const given = secretFile === undefined ? jobSecret(env) : readSecretFile(secretFile, '--secret-file');
     const secret = given ?? (nodes.max === 1 ? createSecret() : undefined);
     if (secret === undefined) requireSecret(env);
     else env['RINGRUN_SECRET'] = secret;
+    if (!encrypt) return;
+    requireSecretToEncrypt(env);
+    env['RINGRUN_ENCRYPT'] = '1';
   } catch (error) {
     if (!(error instanceof RingrunError)) throw error;
     throw new LaunchError(2, error.message, { cause: error });

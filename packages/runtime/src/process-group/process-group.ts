@@ -41,6 +41,11 @@ export interface InitProcessGroupOptions {
   store?: Store;
   /** Timeout in milliseconds of initialization, and of each operation of the group. Default: 30 minutes. */
   timeoutMs?: number;
+  /**
+   * Encrypts the connections between hosts. Needs a secret of the job (RINGRUN_SECRET); the same on every rank. Shared
+   * memory and connections within a host are not encrypted. Default: RINGRUN_ENCRYPT.
+   */
+  encrypt?: boolean;
 }
 
 const optionNames: OptionNames<InitProcessGroupOptions> = {
@@ -51,6 +56,7 @@ const optionNames: OptionNames<InitProcessGroupOptions> = {
   rank: true,
   store: true,
   device: true,
+  encrypt: true,
 };
 
 const backends: Readonly<Record<NonNullable<InitProcessGroupOptions['backend']>, ProcessGroup['backend']>> = {
@@ -76,14 +82,14 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
       'initProcessGroup failed: the process group is already initialized. Call it once per process, or await destroyProcessGroup() first.',
     );
   }
-  const { timeoutMs = defaultTimeoutMs, device } = options;
+  const { timeoutMs = defaultTimeoutMs, device, encrypt } = options;
   const backend = checkedBackend(options.backend);
   checkChoices(backend, device, timeoutMs);
   const settings = readingUserInput(() => settleInitMethod(options, process.env));
   installErrorRecord();
   enterState({ phase: 'starting' });
   try {
-    const session = await openSession({ settings, timeoutMs, backend, device });
+    const session = await openSession({ settings, timeoutMs, backend, device, encrypt });
     enterState({ phase: 'ready', session, subgroups: new Subgroups(session) });
     process.once('beforeExit', leaveAtExit);
   } catch (error) {

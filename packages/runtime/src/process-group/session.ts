@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HashStore, RingrunError, createCpuGroup, createNcclGroup, hasFailed } from '@ringrun/collectives';
 import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
+import { dataConnectionSecurity } from '../secret/encryption.ts';
 import { deleteNumbered } from '../store/delete-prefix.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { runningJob } from '../recovery/recovery-keys.ts';
@@ -51,17 +52,20 @@ export interface SessionOptions {
   backend: ProcessGroup['backend'];
   /** The option `device` of initProcessGroup. */
   device: number | undefined;
+  /** The option `encrypt` of initProcessGroup. */
+  encrypt: boolean | undefined;
 }
 
 /** Joins the job and forms the group of all ranks. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
   const { rank, worldSize: size } = settings;
+  const security = dataConnectionSecurity(options.encrypt);
   const found = await openGroupStore(settings, timeoutMs);
   let joined: JoinedRound | undefined;
   try {
     const keys = new PrefixStore(`restart/${settings.restartCount}`, found.store);
-    const formGroup = groupFormer(options);
+    const formGroup = groupFormer(options, security);
     const common = {
       startedAs: { rank, worldSize: size },
       recoveryStore: keys,
@@ -126,10 +130,14 @@ async function sessionAlone(
   }
 }
 
-/** All groups of a process use the same GPU. */
-function groupFormer({ backend, device }: SessionOptions): FormGroup {
-  if (backend === 'gloo') return createCpuGroup;
-  return (options) => createNcclGroup(device === undefined ? options : { ...options, device });
+/** All groups of a process use the same GPU and the same key. */
+function groupFormer(
+  { backend, device }: SessionOptions,
+  security: ReturnType<typeof dataConnectionSecurity>,
+): FormGroup {
+  if (backend === 'gloo') return (options) => createCpuGroup({ ...options, ...security });
+  const onDevice = device === undefined ? security : { ...security, device };
+  return (options) => createNcclGroup({ ...options, ...onDevice });
 }
 
 /** Leaves the store; rank 0, which serves it, waits for the others to leave. Ranks that died before are no error. */

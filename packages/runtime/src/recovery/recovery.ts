@@ -365,7 +365,7 @@ export class Recovery {
   }
 
   async #connect(members: readonly Process[], rank: number): Promise<ProcessGroup> {
-    const { timeoutMs, masterAddress } = this.#session;
+    const { timeoutMs, masterAddress, formGroup } = this.#session;
     const size = members.length;
     if (size === 1) return await createCpuGroup({ store: new HashStore(), rank, size, timeoutMs });
     const over = new AbortController();
@@ -374,7 +374,7 @@ export class Recovery {
     try {
       const store = new AbandonableStore(this.#keys.groupStore(this.#generation), abandoned);
       const connectTimeoutMs = Math.min(timeoutMs, this.#connectMs);
-      return await createCpuGroup({ store, rank, size, timeoutMs, connectTimeoutMs, masterAddress });
+      return await formGroup({ store, rank, size, timeoutMs, connectTimeoutMs, masterAddress });
     } catch (error) {
       this.#connectMs = Math.min(2 * this.#connectMs, connectMs.most);
       throw error;

@@ -130,3 +130,46 @@ test('without a launcher, ranks with one secret meet in the store of rank 0; oth
     expect(rank.output().stdout).toContain('sum 3\n');
   }
 });
+
+test('--encrypt encrypts data connections of the group and of subgroups, and needs a secret', async () => {
+  const script = temporaryScript(
+    'worker.mjs',
+    `
+    import { allReduce, initProcessGroup, newGroup } from 'ringrun';
+    const rank = Number(process.env.RANK);
+    const encrypt = process.argv[2] === String(rank) ? false : undefined;
+    await initProcessGroup(encrypt === undefined ? {} : { encrypt });
+    const sum = Float32Array.of(rank + 1);
+    await allReduce(sum);
+    await allReduce(sum, { group: await newGroup([0, 1]) });
+    console.log('sum', sum[0]);`,
+  );
+  const overTcp = { ...none, RINGRUN_TRANSPORT: 'tcp' };
+  const encrypted = await launch(['--encrypt', '--nproc', '2', script], { env: overTcp }).ended;
+  expect(encrypted.stdout.match(/sum 6/g), encrypted.stderr).toHaveLength(2);
+  const onOneRank = await launch(['--encrypt', '--nproc', '2', script, '1'], { env: overTcp }).ended;
+  expect(onOneRank.code).toBe(1);
+  expect(onOneRank.stderr).toMatch(
+    /rank 0 .* encrypts its connections, rank 1 .* does not\. Set RINGRUN_ENCRYPT=1/,
+  );
+  const nodes = ['--nnodes', '2', '--node-rank', '0', '--master-addr', '127.0.0.1'];
+  const refused = await launch([...nodes, '--encrypt', script], { env: none }).ended;
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toMatch(
+    /^ringrun: Encryption of data connections \(RINGRUN_ENCRYPT\): expected a secret of the job, got none\./,
+  );
+});
+
+test('ranks that meet in a file with unlike secrets end at once with ERR_SECRET_MISMATCH', async () => {
+  const INIT_METHOD = `file://${join(temporaryFolder(), 'store')}`;
+  const ranks = [secret, 'another secret of another job'].map((own, rank) =>
+    start(new URL('../process-group/two-terminals.script.ts', import.meta.url), {
+      ...{ INIT_METHOD, TEST_RANK: rank, TEST_WORLD_SIZE: 2, RINGRUN_SECRET: own },
+    }),
+  );
+  for (const [rank, one] of ranks.entries()) {
+    expect(await one.ended).toMatchObject({ code: 1 });
+    expect(one.output().stderr).toContain('ERR_SECRET_MISMATCH');
+    expect(one.output().stderr).toMatch(new RegExp(`Connecting rank ${rank} .* to rank ${1 - rank} failed`));
+  }
+});

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { curveKeyPair } from 'zeromq';
+import { dataConnectionSecurity } from '../../src/secret/encryption.ts';
 import { createSecret, jobSecret, requireSecret } from '../../src/secret/job-secret.ts';
 import { dataConnectionKey, storeKeys } from '../../src/secret/keys.ts';
 import { z85 } from '../../src/store/curve.ts';
@@ -50,6 +51,34 @@ describe('jobSecret', () => {
     }).toThrow(expect.objectContaining({ code: 'ERR_SECRET_REQUIRED' }));
     requireSecret({ RINGRUN_REQUIRE_SECRET: '1', RINGRUN_SECRET: secret });
     requireSecret({});
+  });
+});
+
+describe('dataConnectionSecurity', () => {
+  const withSecret = { RINGRUN_SECRET: secret };
+
+  test('encrypts by option, else by RINGRUN_ENCRYPT, with the key of the secret', () => {
+    const key = dataConnectionKey(withSecret);
+    expect(dataConnectionSecurity(undefined, withSecret)).toEqual({ key, encrypt: false });
+    const byVariable = { ...withSecret, RINGRUN_ENCRYPT: '1' };
+    expect(dataConnectionSecurity(undefined, byVariable)).toEqual({ key, encrypt: true });
+    expect(dataConnectionSecurity(false, byVariable)).toEqual({ key, encrypt: false });
+    expect(dataConnectionSecurity(true, { ...withSecret, RINGRUN_ENCRYPT: '0' })).toEqual({
+      key,
+      encrypt: true,
+    });
+    expect(messageOf(() => dataConnectionSecurity(undefined, { RINGRUN_ENCRYPT: 'yes' }))).toContain(
+      "expected 1 to encrypt data connections, or 0, got 'yes'",
+    );
+  });
+
+  test('refuses encryption without a secret', () => {
+    expect(() => dataConnectionSecurity(true, {})).toThrow(
+      expect.objectContaining({ code: 'ERR_SECRET_REQUIRED' }),
+    );
+    expect(messageOf(() => dataConnectionSecurity(undefined, { RINGRUN_ENCRYPT: '1' }))).toMatch(
+      /expected a secret of the job, got none\. To set one, run `openssl rand/,
+    );
   });
 });
 

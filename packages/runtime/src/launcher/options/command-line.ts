@@ -37,6 +37,7 @@ export function parseCommandLine(argv: readonly string[], env: NodeJS.ProcessEnv
     ...placement,
     runId: requested.rdzvId?.value,
     secretFile: requested.secretFile?.value,
+    encrypt: requested.encrypt?.value ?? false,
     standalone: requested.standalone?.value ?? false,
     localAddress: requested.localAddr?.value,
     maxRestarts: requested.maxRestarts?.value ?? 0,

@@ -83,6 +83,7 @@ const groups: Readonly<Record<string, readonly (readonly [flags: string, help: s
       'file with the secret of the job, the same on all nodes (default: RINGRUN_SECRET; for one node, random)',
       values.parseText,
     ],
+    ['--encrypt', 'encrypt the connections between nodes (default: RINGRUN_ENCRYPT; off)'],
     ['--standalone', 'run on this node alone, also if the environment names several'],
   ],
   'Failures:': [

@@ -19,6 +19,8 @@ export interface LaunchOptions {
   runId: string | undefined;
   /** --secret-file: file with the secret of the job. Default: RINGRUN_SECRET or RINGRUN_SECRET_FILE. */
   secretFile: string | undefined;
+  /** --encrypt, RINGRUN_ENCRYPT: encrypt the connections between nodes. Needs a secret. Default: false. */
+  encrypt: boolean;
   /** --standalone: run on this node alone, also if the environment names several nodes. */
   standalone: boolean;
   /** --node-rank. Default: 0. Undefined with c10d and several nodes: the rendezvous assigns the ranks. */

@@ -26,6 +26,7 @@ interface Values {
   rdzvId: string;
   rdzvConf: RendezvousConfig;
   secretFile: string;
+  encrypt: boolean;
   standalone: boolean;
   maxRestarts: number;
   monitorInterval: number;
@@ -90,8 +91,13 @@ function readVariable(option: Option, variable: string, text: string): unknown {
  */
 function variablesOf(option: Option): string[] {
   const name = nameOf(option);
-  const own = { 'nproc-per-node': ['PET_N_PROC_PER_NODE'], 'grace-period': ['RINGRUN_GRACE'] }[name] ?? [];
-  const isTorchs = !['version', 'nproc', 'no-node', 'grace-period', 'secret-file'].includes(name);
+  const own =
+    {
+      'nproc-per-node': ['PET_N_PROC_PER_NODE'],
+      'grace-period': ['RINGRUN_GRACE'],
+      encrypt: ['RINGRUN_ENCRYPT'],
+    }[name] ?? [];
+  const isTorchs = !['version', 'nproc', 'no-node', 'grace-period', 'secret-file', 'encrypt'].includes(name);
   return [...(isTorchs ? [`PET_${name.replaceAll('-', '_').toUpperCase()}`] : []), ...own];
 }
 

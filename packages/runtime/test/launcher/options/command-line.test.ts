@@ -28,6 +28,7 @@ test("uses torchrun's defaults without options", () => {
         },
       },
       runId: undefined,
+      encrypt: false,
       standalone: false,
       nodeRank: 0,
       masterAddress: undefined,
