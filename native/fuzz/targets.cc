@@ -9,6 +9,8 @@
 //
 // The last three run the code of a group of two ranks over real sockets: rank 0 reads, and rank 1 is a thread that
 // connects as a rank does and then writes the input. With RINGRUN_FUZZ_SEEDS=FOLDER, first writes valid messages there.
+#include <dlfcn.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -55,13 +57,20 @@ struct Calls {
   Call of(const Fingerprint& fingerprint) { return {fingerprint, Deadline::after(kTimeoutMs), cancelled, reports}; }
 };
 
+// The addon finds OpenSSL in Node's executable, which is not here.
+Authentication authentication() {
+  static void* const libcrypto = ::dlopen("libcrypto.so.3", RTLD_NOW | RTLD_GLOBAL);
+  static_cast<void>(libcrypto);
+  return Authentication(Key{}, false);
+}
+
 Directory directoryOf(int rank, const Listener& listener, const Token& token) {
   Endpoint endpoint;
   endpoint.socketName = listener.socketName;
   endpoint.address = "127.0.0.1";
   endpoint.port = listener.port;
   endpoint.token = token;
-  return Directory(rank, Topology({0, 0}), {endpoint, endpoint});
+  return Directory(rank, Topology({0, 0}), {endpoint, endpoint}, authentication());
 }
 
 void sendAll(int fd, const std::uint8_t* data, std::size_t size) {
@@ -78,6 +87,16 @@ void sendAll(int fd, const std::uint8_t* data, std::size_t size) {
   }
 }
 
+// Connects to rank 0, which answers when it waits.
+Link dial(const Directory& directory, Purpose purpose, const Call& call) {
+  Dialling dialling(directory, 0, purpose);
+  for (;;) {
+    if (Link link = dialling.advance(call)) return link;
+    throwIfTimedOutOrCancelled(call, 0, "it did not answer");
+    ::poll(nullptr, 0, 1);
+  }
+}
+
 // Runs `read` as rank 0, while rank 1 writes the input on its connection for `purpose` and closes everything.
 void withRankThatWrites(Purpose purpose, const std::uint8_t* data, std::size_t size, const std::function<void(Connections&, Calls&)>& read) {
   Listener listener = Listener::unixSocket();
@@ -91,14 +110,14 @@ void withRankThatWrites(Purpose purpose, const std::uint8_t* data, std::size_t s
     Calls calls;
     const Call call = calls.of(fingerprintOf(Op::Connect, 0));
     failureOf([&] {
-      const UniqueFd control = dial(other, 0, Purpose::Control, call);
-      const UniqueFd more = purpose == Purpose::Control ? UniqueFd() : dial(other, 0, purpose, call);
-      sendAll((more ? more : control).get(), data, size);
+      const Link control = dial(other, Purpose::Control, call);
+      const Link more = purpose == Purpose::Control ? Link() : dial(other, purpose, call);
+      sendAll((more ? more : control).fd(), data, size);
     });
   });
   Calls calls;
   const auto failure = failureOf([&] {
-    Connections connections(own, Acceptor(std::move(listeners), token, 2), calls.of(fingerprintOf(Op::Connect, 0)));
+    Connections connections(own, Acceptor(std::move(listeners), token, authentication(), 0, 2), calls.of(fingerprintOf(Op::Connect, 0)));
     read(connections, calls);
   });
   writer.join();
@@ -132,7 +151,7 @@ void fuzzStranger(const std::uint8_t* data, std::size_t size) {
   const SocketAddress at = SocketAddress::of(own.endpointOf(0), SocketType::Unix);
   std::vector<Listener> listeners;
   listeners.push_back(std::move(listener));
-  Acceptor acceptor(std::move(listeners), token, 2);
+  Acceptor acceptor(std::move(listeners), token, authentication(), 0, 2);
   const UniqueFd fd(::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd || ::connect(fd.get(), at.get(), at.length) != 0) return;
   // In two parts, so that it is read in two parts too.
@@ -141,7 +160,7 @@ void fuzzStranger(const std::uint8_t* data, std::size_t size) {
   sendAll(fd.get(), data + size / 2, size - size / 2);
   acceptor.advance();
   int rank = 0;
-  UniqueFd taken;
+  Link taken;
   for (const Purpose purpose : {Purpose::Control, Purpose::Data, Purpose::PointToPoint}) {
     while (acceptor.takeAny(purpose, rank, taken)) {
       if (rank < 0 || rank >= 2) std::abort();
@@ -236,9 +255,6 @@ std::vector<Bytes> seedsOf(const std::string& target) {
   if (target == "stranger") {
     Hello hello;
     hello.rank = 1;
-    hello.token[0] = 1;
-    hello.token[1] = 2;
-    hello.token[2] = 3;
     return {bytesOf(hello)};
   }
   if (target == "control") {
