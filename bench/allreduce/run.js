@@ -1,8 +1,8 @@
 // All-reduce of processes on one host: `npm run bench:allreduce -- [--ranks 2] [--rounds 3] [--most BYTES] [--before
-// CHECKOUT] [--json FILE]`. Each round runs every contender over all sizes: ringrun, the ringrun of another built
-// checkout (`--before`), PyTorch if the system's Python has torch, Open MPI if mpicc is installed
-// (`apt-get install python3-torch openmpi-bin libopenmpi-dev`), and for two ranks two limits in C. A row is the median
-// over all rounds.
+// CHECKOUT] [--json FILE] [--only TEXT]`. Each round runs every contender (whose name contains TEXT) over all sizes:
+// ringrun, the ringrun of another built checkout (`--before`), ringrun with encryption, PyTorch if the system's Python
+// has torch, Open MPI if mpicc is installed (`apt-get install python3-torch openmpi-bin libopenmpi-dev`), and for two
+// ranks two limits in C. A row is the median over all rounds.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,7 @@ const { values: options } = parseArgs({
     before: { type: 'string' },
     python: { type: 'string', default: '/usr/bin/python3' },
     json: { type: 'string' },
+    only: { type: 'string', default: '' },
   },
 });
 const ranks = Number(options.ranks);
@@ -41,6 +42,17 @@ const ringrun = (transport, memory, mode) =>
       ),
   }));
 
+function encrypted(mode) {
+  const environment = {
+    RINGRUN_TRANSPORT: 'tcp',
+    RINGRUN_ENCRYPT: '1',
+    RINGRUN_SECRET: 'secret of this benchmark',
+  };
+  const lines = () =>
+    onAllRanks(process.execPath, ['bench/allreduce/ringrun.js', 'any', mode, ...plan], environment);
+  return { name: 'ringrun tcp encrypted', transport: 'tcp', mode, lines };
+}
+
 try {
   const contenders = [
     ...limits(),
@@ -48,10 +60,11 @@ try {
       ...ringrun('shm', 'registered', mode),
       ...ringrun('shm', 'any', mode),
       ...ringrun('tcp', 'any', mode),
+      encrypted(mode),
     ]),
     ...gloo(),
     ...openMpi(),
-  ];
+  ].filter(({ name, mode }) => `${name}, ${mode}`.includes(options.only));
   const times = new Map(contenders.map((contender) => [contender, new Map()]));
   for (let round = 1; round <= Number(options.rounds); round += 1) {
     for (const contender of contenders) {
