@@ -8,6 +8,7 @@ import type { TestProcess } from '../../packages/runtime/test/store/processes.ts
 import { finalLoss, replay } from '../fixtures/recoverable-training.ts';
 import { builtScript } from '../support/built-script.ts';
 import { launch, node } from '../support/command.ts';
+import { freePort } from '../support/free-port.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const isFull = process.env['RINGRUN_FAULTS'] === 'full';
@@ -227,4 +228,19 @@ test('refuses what cannot survive a death, by name', async () => {
     hook: expect.stringContaining('expected no communication hook, got one') as string,
     join: expect.stringContaining('expected no join, got one') as string,
   });
+});
+
+test('without a launcher the death of rank 0 ends the job with an error that names its store', async () => {
+  const env = {
+    WORLD_SIZE: 2,
+    MASTER_ADDR: '127.0.0.1',
+    MASTER_PORT: await freePort(),
+    OUT: temporaryFolder(),
+  };
+  const script = new URL('recovery.script.ts', import.meta.url);
+  const [, one] = [0, 1].map((rank) => start(script, { ...env, RANK: rank, DIE: '0:13:backward' }, ['30']));
+  expect(await one.ended).toEqual({ code: 1, signal: null });
+  expect(one.output().stderr).toContain(
+    'Recovery failed: rank 0, which serves the store, has ended, and without the store the ranks cannot form their group again',
+  );
 });

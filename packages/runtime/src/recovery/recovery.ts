@@ -170,7 +170,7 @@ export class Recovery {
   }
 
   async #runUntilCommitted<Result>(transaction: Transaction<Result>): Promise<Result> {
-    if (this.#changesNext && transaction.isStep) await this.#reform(undefined);
+    if (this.#changesNext && transaction.isStep) await this.#namingServer(this.#reform(undefined));
     for (;;) {
       let result: { value: Result } | undefined;
       const before = this.#committed;
@@ -186,7 +186,7 @@ export class Recovery {
         return result.value;
       } catch (error) {
         if (!isRecoverable(error)) throw error;
-        await this.#reform(error);
+        await this.#namingServer(this.#reform(error));
         if (this.#committed > before) return result!.value;
         this.#next = 'incomplete';
       }
@@ -245,7 +245,7 @@ export class Recovery {
     const before = this.#members;
     for (let failure = cause; ;) {
       await this.#blame(failure);
-      await this.#namingServer(this.#keys.report(this.#generation + 1, this.#own, this.#report()));
+      await this.#keys.report(this.#generation + 1, this.#own, this.#report());
       await this.#leaveGroup();
       const formation = await this.#agree();
       this.#generation += 1;
@@ -279,7 +279,7 @@ export class Recovery {
           : [];
     const blamed = ranks.flatMap((rank) => this.#members[rank] ?? []);
     const next = this.#generation + 1;
-    const reports = await this.#namingServer(this.#keys.reports(next, blamed));
+    const reports = await this.#keys.reports(next, blamed);
     for (const one of blamed) if (!reports.has(one.token)) await this.#keys.setBlamed(next, one);
   }
 
@@ -297,7 +297,7 @@ export class Recovery {
     const { timeoutMs } = this.#session;
     let isReported = false;
     for (let pauseMs = lookAgainMs.first; ; pauseMs = Math.min(2 * pauseMs, lookAgainMs.most)) {
-      const found = await this.#namingServer(this.#keys.verdict(next));
+      const found = await this.#keys.verdict(next);
       if (found !== undefined) return this.#accept(found);
       const situation = await this.#situation(next, this.#members);
       const decision = decide(situation);
@@ -360,7 +360,7 @@ export class Recovery {
     this.#isAdmitted = true;
     this.#wantsChange = false;
     this.#changesNext = false;
-    await this.#namingServer(this.#keys.forget(this.#generation, this.#own));
+    await this.#keys.forget(this.#generation, this.#own);
     await this.#open();
   }
 
