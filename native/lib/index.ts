@@ -53,6 +53,42 @@ export interface NativeDeviceMemory {
   free(): void;
 }
 
+/** An input or output of a model. */
+export interface NativeOnnxSlot {
+  readonly name: string;
+  /** onnx.TensorProto.DataType. */
+  readonly elementType: number;
+  readonly elementBytes: number;
+  readonly shape: readonly number[];
+}
+
+/** Options of a session of onnxruntime. */
+export interface NativeOnnxOptions {
+  /** Threads that compute one operator; 0: one per core. */
+  readonly intraOpThreads: number;
+  /** If true, keeps the memory of intermediate values for the next run. */
+  readonly arena: boolean;
+  /** If true, fuses and removes operators. */
+  readonly optimizes: boolean;
+  /** Further settings by onnxruntime's names, such as `session.intra_op.allow_spinning`. */
+  readonly entries: Readonly<Record<string, string>>;
+}
+
+/**
+ * A model that onnxruntime compiles and runs on the CPU, on a compute thread that all sessions of a JavaScript thread
+ * share. Calls run in order. Arrays are read and written in place; each has the byte length of its slot.
+ */
+export interface NativeOnnxSession {
+  /** Loads the library, unless it is loaded, and compiles the model. Rejects with the reason of the library. */
+  compile(model: Uint8Array): Promise<void>;
+  /** Computes the outputs. The arrays must stay allocated until the promise settles. */
+  run(inputs: readonly NativeTensor[], outputs: readonly NativeTensor[]): Promise<void>;
+  /** Like `run`, but blocks this thread. */
+  runSync(inputs: readonly NativeTensor[], outputs: readonly NativeTensor[]): void;
+  /** Frees the session's memory after earlier calls. Later runs are rejected. */
+  release(): Promise<void>;
+}
+
 /** A library that is opened at run time. */
 export interface NativeLibraryDescription {
   /** Path of the loaded library; empty if it was not loaded. */
@@ -305,6 +341,13 @@ export interface NativeProcessGroup {
 /** The addon's exports. */
 export interface NativeBinding {
   ProcessGroup: new (rank: number, size: number) => NativeProcessGroup;
+  /** `libraryPath`: the file of libonnxruntime. */
+  OnnxSession: new (
+    libraryPath: string,
+    inputs: readonly NativeOnnxSlot[],
+    outputs: readonly NativeOnnxSlot[],
+    options: NativeOnnxOptions,
+  ) => NativeOnnxSession;
   /** `bytes` of GPU memory. `address`: wraps memory of another library, which must outlive this object. */
   DeviceMemory: new (device: number, bytes: number, address?: bigint) => NativeDeviceMemory;
   /** Opens the CUDA driver and NCCL and describes them; allocates nothing on a GPU. */

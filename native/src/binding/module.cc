@@ -11,6 +11,7 @@
 #include "binding/file_locks.h"
 #include "binding/images.h"
 #include "binding/nccl.h"
+#include "binding/onnx_session.h"
 #include "binding/process_group.h"
 #include "binding/stacks.h"
 #include "reduce/kernels.h"
@@ -82,6 +83,7 @@ void narrowWith(const Napi::CallbackInfo& info) {
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("ProcessGroup", ProcessGroup::define(env));
   exports.Set("DeviceMemory", DeviceMemoryObject::define(env));
+  exports.Set("OnnxSession", OnnxSession::define(env));
   exports.Set("describeNccl", Napi::Function::New(env, describeNcclOf));
   exports.Set("measureCopies", Napi::Function::New(env, measureCopiesOf));
   exports.Set("ncclUniqueId", Napi::Function::New(env, ncclUniqueIdOf));

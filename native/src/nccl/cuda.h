@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/failure.h"
-#include "nccl/dynamic_library.h"
+#include "base/dynamic_library.h"
 
 namespace ringrun {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nccl/dynamic_library.h"
+#include "base/dynamic_library.h"
 
 namespace ringrun {
 

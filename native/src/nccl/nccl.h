@@ -8,7 +8,7 @@
 #include "base/failure.h"
 #include "base/operation.h"
 #include "nccl/cuda.h"
-#include "nccl/dynamic_library.h"
+#include "base/dynamic_library.h"
 
 namespace ringrun {
 

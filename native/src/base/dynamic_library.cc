@@ -1,4 +1,4 @@
-#include "nccl/dynamic_library.h"
+#include "base/dynamic_library.h"
 
 #include <dlfcn.h>
 #if defined(__GLIBC__)

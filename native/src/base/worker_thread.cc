@@ -1,0 +1,39 @@
+#include "base/worker_thread.h"
+
+#include <utility>
+
+namespace ringrun {
+
+WorkerThread::~WorkerThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    isEnding_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void WorkerThread::submit(Task task) {
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  changed_.notify_one();
+}
+
+void WorkerThread::run() {
+  for (;;) {
+    Task task;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return isEnding_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+}
+
+}  // namespace ringrun

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace ringrun {
+
+// A thread that runs tasks one at a time, in the order of submission. It starts with the first task.
+class WorkerThread {
+ public:
+  using Task = std::function<void()>;
+
+  WorkerThread() = default;
+  WorkerThread(const WorkerThread&) = delete;
+  WorkerThread& operator=(const WorkerThread&) = delete;
+
+  // Runs all submitted tasks, then ends the thread.
+  ~WorkerThread();
+
+  // Throws std::system_error if the first task gets no thread; the task is then not queued.
+  void submit(Task task);
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> tasks_;
+  bool isEnding_ = false;
+  std::thread thread_;
+};
+
+}  // namespace ringrun

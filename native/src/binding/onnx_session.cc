@@ -1,0 +1,223 @@
+#include "binding/onnx_session.h"
+
+#include <future>
+#include <optional>
+#include <utility>
+
+namespace ringrun {
+namespace {
+
+// The compute thread of the calling JavaScript thread. Ends with its last session.
+std::shared_ptr<WorkerThread> sharedThread() {
+  thread_local std::weak_ptr<WorkerThread> shared;
+  std::shared_ptr<WorkerThread> thread = shared.lock();
+  if (!thread) shared = thread = std::make_shared<WorkerThread>();
+  return thread;
+}
+
+// [{ name, elementType, elementBytes, shape }]
+std::vector<ort::Slot> slotsOf(const Napi::Value& value) {
+  const auto list = value.As<Napi::Array>();
+  std::vector<ort::Slot> slots;
+  for (std::uint32_t i = 0; i < list.Length(); ++i) {
+    const auto object = list.Get(i).As<Napi::Object>();
+    ort::Slot slot{object.Get("name").ToString(), object.Get("elementType").ToNumber(), {}, object.Get("elementBytes").ToNumber().Uint32Value()};
+    const auto shape = object.Get("shape").As<Napi::Array>();
+    for (std::uint32_t axis = 0; axis < shape.Length(); ++axis) {
+      slot.shape.push_back(shape.Get(axis).ToNumber().Int64Value());
+      slot.bytes *= static_cast<std::size_t>(slot.shape.back());
+    }
+    slots.push_back(std::move(slot));
+  }
+  return slots;
+}
+
+ort::Options optionsOf(const Napi::Object& object) {
+  ort::Options options;
+  options.intraOpThreads = object.Get("intraOpThreads").ToNumber();
+  options.arena = object.Get("arena").ToBoolean();
+  options.optimizes = object.Get("optimizes").ToBoolean();
+  const auto entries = object.Get("entries").As<Napi::Object>();
+  for (const auto& entry : entries) {
+    options.entries.emplace_back(entry.first.ToString(), static_cast<Napi::Value>(entry.second).ToString());
+  }
+  return options;
+}
+
+// The address of a typed array that has the size of a slot. Throws a TypeError otherwise.
+void* addressOf(const Napi::Value& value, const ort::Slot& slot) {
+  std::size_t bytes = 0;
+  void* data = nullptr;
+  if (value.IsTypedArray()) {
+    bytes = value.As<Napi::TypedArray>().ByteLength();
+    napi_get_typedarray_info(value.Env(), value, nullptr, nullptr, &data, nullptr, nullptr);
+  }
+  if (!value.IsTypedArray() || bytes != slot.bytes) {
+    const std::string given = value.IsTypedArray() ? std::to_string(bytes) + " bytes" : "no typed array";
+    throw Napi::TypeError::New(value.Env(), slot.name + ": expected a typed array of " + std::to_string(slot.bytes) + " bytes, got " + given);
+  }
+  // The library requires an address even for 0 bytes, and an empty array may have none.
+  static std::uint8_t nothing;
+  return bytes == 0 ? &nothing : data;
+}
+
+std::vector<void*> addressesOf(const Napi::Value& value, const std::vector<ort::Slot>& slots) {
+  const auto arrays = value.As<Napi::Array>();
+  if (arrays.Length() != slots.size()) {
+    throw Napi::TypeError::New(value.Env(), "expected " + std::to_string(slots.size()) + " arrays, got " + std::to_string(arrays.Length()));
+  }
+  std::vector<void*> addresses;
+  addresses.reserve(slots.size());
+  for (std::uint32_t i = 0; i < slots.size(); ++i) addresses.push_back(addressOf(arrays.Get(i), slots[i]));
+  return addresses;
+}
+
+}  // namespace
+
+// A promise, with references that keep the session and the arrays alive until it settles.
+struct OnnxSession::Pending {
+  Napi::Promise::Deferred deferred;
+  Napi::ObjectReference session;
+  Napi::ObjectReference arguments;
+  std::optional<std::string> failure;
+
+  // An environment that is ending releases all references itself.
+  void leaveReferencesToEnvironment() {
+    session.SuppressDestruct();
+    arguments.SuppressDestruct();
+  }
+};
+
+Napi::Function OnnxSession::define(Napi::Env env) {
+  return DefineClass(env, "OnnxSession",
+                     {
+                         InstanceMethod<&OnnxSession::compile>("compile"),
+                         InstanceMethod<&OnnxSession::run>("run"),
+                         InstanceMethod<&OnnxSession::runSync>("runSync"),
+                         InstanceMethod<&OnnxSession::release>("release"),
+                     });
+}
+
+OnnxSession::OnnxSession(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<OnnxSession>(info),
+      libraryPath_(info[0].ToString()),
+      inputs_(slotsOf(info[1])),
+      outputs_(slotsOf(info[2])),
+      options_(optionsOf(info[3].As<Napi::Object>())),
+      settlement_(Settlement::New(info.Env(), "ringrun onnxruntime", 0, 1, this)),
+      thread_(sharedThread()) {
+  settlement_.Unref(info.Env());
+  napi_add_env_cleanup_hook(info.Env(), &OnnxSession::endWithEnvironment, this);
+}
+
+// Nothing is pending, because pending runs refer to this object.
+OnnxSession::~OnnxSession() {
+  if (!thread_) return;
+  napi_remove_env_cleanup_hook(Env(), &OnnxSession::endWithEnvironment, this);
+  settlement_.Release();
+}
+
+void OnnxSession::endWithEnvironment(void* self) {
+  auto& session = *static_cast<OnnxSession*>(self);
+  // A barrier behind the tasks of this session: the last session ends the thread.
+  std::promise<void> ended;
+  if (session.pending_ > 0) {
+    session.terminate();
+    session.thread_->submit([&ended] { ended.set_value(); });
+    ended.get_future().wait();
+  }
+  session.session_.reset();
+  session.thread_.reset();
+}
+
+// (model)
+Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
+  const auto model = info[0].As<Napi::Uint8Array>();
+  return runAsync(info, [this, data = model.Data(), bytes = model.ByteLength()] {
+    replaceSession(std::make_unique<ort::Session>(ort::Library::at(libraryPath_), data, bytes, options_, inputs_, outputs_));
+  });
+}
+
+// (inputs, outputs)
+Napi::Value OnnxSession::run(const Napi::CallbackInfo& info) {
+  return runAsync(info, [this, arrays = arraysOf(info)] { session().run(arrays.inputs, arrays.outputs); });
+}
+
+// (inputs, outputs)
+void OnnxSession::runSync(const Napi::CallbackInfo& info) {
+  std::promise<void> done;
+  thread_->submit([this, &done, arrays = arraysOf(info)] {
+    try {
+      session().run(arrays.inputs, arrays.outputs);
+      done.set_value();
+    } catch (...) {
+      done.set_exception(std::current_exception());
+    }
+  });
+  try {
+    done.get_future().get();
+  } catch (const ort::Error& error) {
+    throw Napi::Error::New(info.Env(), error.what());
+  }
+}
+
+Napi::Value OnnxSession::release(const Napi::CallbackInfo& info) {
+  return runAsync(info, [this] { replaceSession(nullptr); });
+}
+
+void OnnxSession::replaceSession(std::unique_ptr<ort::Session> session) {
+  // The previous session is released without the lock.
+  const std::lock_guard lock(mutex_);
+  session_.swap(session);
+}
+
+void OnnxSession::terminate() {
+  const std::lock_guard lock(mutex_);
+  if (session_) session_->terminate();
+}
+
+OnnxSession::Arrays OnnxSession::arraysOf(const Napi::CallbackInfo& info) const {
+  return {addressesOf(info[0], inputs_), addressesOf(info[1], outputs_)};
+}
+
+ort::Session& OnnxSession::session() const {
+  if (!session_) throw ort::Error("the session was released, or its model was not compiled");
+  return *session_;
+}
+
+Napi::Value OnnxSession::runAsync(const Napi::CallbackInfo& info, WorkerThread::Task work) {
+  const Napi::Env env = info.Env();
+  Napi::Array arguments = Napi::Array::New(env, info.Length());
+  for (std::uint32_t i = 0; i < info.Length(); ++i) arguments.Set(i, info[i]);
+  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(info.This().As<Napi::Object>()),
+                                                   Napi::Persistent(static_cast<Napi::Object>(arguments)), {}});
+  const Napi::Value promise = pending->deferred.Promise();
+  // A std::function must be copyable, so it holds a plain pointer. The JavaScript thread takes it back in `settle`. If
+  // that thread is ending, `pending` leaks, because references to JavaScript values must not be released on this one.
+  Pending* const waiting = pending.get();
+  thread_->submit([this, work = std::move(work), waiting] {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      waiting->failure = error.what();
+    }
+    settlement_.NonBlockingCall(waiting);
+  });
+  static_cast<void>(pending.release());
+  if (pending_++ == 0) settlement_.Ref(env);
+  return promise;
+}
+
+// `env` is empty if the environment is ending: promises can no longer settle.
+void OnnxSession::settle(Napi::Env env, Napi::Function, OnnxSession* self, Pending* pending) {
+  const std::unique_ptr<Pending> settled(pending);
+  if (env == nullptr) return settled->leaveReferencesToEnvironment();
+  if (--self->pending_ == 0) self->settlement_.Unref(env);
+  if (settled->failure) {
+    settled->deferred.Reject(Napi::Error::New(env, *settled->failure).Value());
+  } else {
+    settled->deferred.Resolve(env.Undefined());
+  }
+}
+
+}  // namespace ringrun

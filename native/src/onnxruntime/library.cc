@@ -1,0 +1,46 @@
+#include "onnxruntime/library.h"
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+namespace ringrun::ort {
+namespace {
+
+// The library reads this variable when it is loaded. The `process.env` of a worker thread is a copy, so it is set here.
+// To enable telemetry, set it to the empty string (onnxruntime, docs/Privacy.md).
+void disableTelemetry() { ::setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/0); }
+
+}  // namespace
+
+const Library& Library::at(const std::string& path) {
+  static std::mutex mutex;
+  // Never destroyed: threads of the library may outlive static objects.
+  static auto& libraries = *new std::map<std::string, std::unique_ptr<Library>>();
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Library>& library = libraries[path];
+  if (!library) library.reset(new Library(path));
+  return *library;
+}
+
+Library::Library(const std::string& path) : opened_((disableTelemetry(), std::vector<std::string>{path})) {
+  if (!opened_.isOpen()) throw Error("onnxruntime: cannot load " + path + ": " + opened_.attempts().front().reason);
+  const Function<const ApiBase*()> getApiBase(opened_, "OrtGetApiBase");
+  if (!getApiBase) throw Error("onnxruntime: " + path + " is a library without OrtGetApiBase");
+  version_ = getApiBase()->getVersionString();
+  table_ = getApiBase()->getApi(kApiVersion);
+  if (table_ == nullptr) {
+    throw Error("onnxruntime: " + path + " is version " + version_ + ", expected 1." + std::to_string(kApiVersion) + " or newer");
+  }
+  call<CreateEnv>(kFatal, "ringrun", &environment_);
+  call<DisableTelemetryEvents>(environment_);
+  call<CreateCpuMemoryInfo>(kDeviceAllocator, kDefaultMemory, &hostMemory_);
+}
+
+void Library::fail(Status* status) const {
+  const std::string message = GetErrorMessage::call(table_, status);
+  ReleaseStatus::call(table_, status);
+  throw Error(message);
+}
+
+}  // namespace ringrun::ort

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "base/dynamic_library.h"
+#include "onnxruntime/c_api.h"
+
+namespace ringrun::ort {
+
+// onnxruntime could not be loaded, or refused a call. The message gives its reason.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// An open libonnxruntime with the environment of this process.
+class Library {
+ public:
+  // Opens the library at `path`, once per process and path. It stays open until the process ends, because its threads
+  // do. Throws Error if the file is missing, is no library, or is a version without the functions used.
+  static const Library& at(const std::string& path);
+
+  const std::string& path() const { return opened_.path(); }
+
+  // "1.30.0"
+  const std::string& version() const { return version_; }
+
+  const Environment* environment() const { return environment_; }
+  const MemoryInfo* hostMemory() const { return hostMemory_; }
+
+  // Calls a function of the API that returns a status. Throws Error with the library's message.
+  template <typename Function, typename... Arguments>
+  void call(Arguments... arguments) const {
+    if (Status* const status = Function::call(table_, arguments...)) fail(status);
+  }
+
+  // Calls a function of the API that cannot fail.
+  template <typename Function, typename... Arguments>
+  void release(Arguments... arguments) const {
+    Function::call(table_, arguments...);
+  }
+
+ private:
+  explicit Library(const std::string& path);
+  [[noreturn]] void fail(Status* status) const;
+
+  DynamicLibrary opened_;
+  std::string version_;
+  const Table* table_ = nullptr;
+  Environment* environment_ = nullptr;
+  MemoryInfo* hostMemory_ = nullptr;
+};
+
+// Owns an object of the library.
+template <typename Object, typename Release>
+class Owned {
+ public:
+  explicit Owned(const Library& library) : library_(&library) {}
+  Owned(Owned&& other) noexcept : library_(other.library_), object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(library_, other.library_);
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Owned() { reset(); }
+
+  Object* get() const { return object_; }
+
+  // For functions of the library that create an object. Releases the previous one.
+  Object** out() {
+    reset();
+    return &object_;
+  }
+
+  void reset() {
+    if (object_ != nullptr) library_->release<Release>(std::exchange(object_, nullptr));
+  }
+
+ private:
+  const Library* library_;
+  Object* object_ = nullptr;
+};
+
+}  // namespace ringrun::ort
