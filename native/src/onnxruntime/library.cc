@@ -4,12 +4,20 @@
 #include <map>
 #include <mutex>
 
+#include "onnxruntime/complete_file.h"
+
 namespace ringrun::ort {
 namespace {
 
 // The library reads this variable when it is loaded. The `process.env` of a worker thread is a copy, so it is set here.
 // To enable telemetry, set it to the empty string (onnxruntime, docs/Privacy.md).
 void disableTelemetry() { ::setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/0); }
+
+std::vector<std::string> prepared(const std::string& path) {
+  if (!isComplete(path)) throw Error("onnxruntime: " + path + " is truncated. Install it again");
+  disableTelemetry();
+  return {path};
+}
 
 }  // namespace
 
@@ -23,7 +31,7 @@ const Library& Library::at(const std::string& path) {
   return *library;
 }
 
-Library::Library(const std::string& path) : opened_((disableTelemetry(), std::vector<std::string>{path})) {
+Library::Library(const std::string& path) : opened_(prepared(path)) {
   if (!opened_.isOpen()) throw Error("onnxruntime: cannot load " + path + ": " + opened_.attempts().front().reason);
   const Function<const ApiBase*()> getApiBase(opened_, "OrtGetApiBase");
   if (!getApiBase) throw Error("onnxruntime: " + path + " is a library without OrtGetApiBase");

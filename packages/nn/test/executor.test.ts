@@ -1,0 +1,139 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, openSync, closeSync, ftruncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { builtFile } from '../../../test/support/built-script.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { emitModel } from '../src/compiler/emit.ts';
+import type { Program, ProgramDefinition } from '../src/executor/executor.ts';
+import { onnxruntimeLibrary } from '../src/executor/library.ts';
+import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
+import { structureOf } from '../src/graph/structure.ts';
+import { matmul } from '../src/ops/linear-algebra.ts';
+import { add } from '../src/ops/elementwise.ts';
+import { input } from '../src/ops/source.ts';
+import './one-thread.ts';
+
+/** x·x + x, of square matrices. */
+function definitionOf(size: number): ProgramDefinition {
+  const x = input('float32', [size, size], { data: new Float32Array(size * size) });
+  const value = add(matmul(x, x), x);
+  const { leaves } = structureOf([value]);
+  const inputs = leaves.map((leaf) => leaf.value);
+  const model = emitModel(leaves, [value]);
+  return { name: 'test', model, inputs, outputs: [value], holdsMemory: false, isLong: false };
+}
+
+async function resultOf(program: Program): Promise<Float32Array> {
+  const output = new Float32Array(4);
+  await program.run([Float32Array.of(1, 2, 3, 4)], [output]);
+  return output;
+}
+
+const right = Float32Array.of(8, 12, 18, 26);
+
+describe('a library that cannot be used is an error that names it and the reason', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  const compileWith = async (library: string) => {
+    vi.stubEnv('RINGRUN_ONNXRUNTIME_LIBRARY', library);
+    return await onnxruntimeExecutor.compile(definitionOf(2));
+  };
+
+  test('missing', async () => {
+    await expect(compileWith('/nowhere/libonnxruntime.so.1')).rejects.toThrow(
+      /could not compile a graph: .*cannot load \/nowhere\/libonnxruntime.so.1: .*No such file/,
+    );
+  });
+
+  test('truncated', async () => {
+    const library = join(temporaryFolder(), 'libonnxruntime.so.1');
+    copyFileSync(onnxruntimeLibrary(), library);
+    const file = openSync(library, 'r+');
+    ftruncateSync(file, 100_000);
+    closeSync(file);
+    await expect(compileWith(library)).rejects.toThrow(`${library} is truncated. Install it again`);
+  });
+
+  test.each([
+    ['another library', 'int unrelated(void) { return 0; }', 'is a library without OrtGetApiBase'],
+    [
+      'an older version',
+      `typedef struct { const void* (*getApi)(unsigned); const char* (*version)(void); } Base;
+       static const void* getApi(unsigned version) { return version > 3 ? 0 : &getApi; }
+       static const char* version(void) { return "1.3.1"; }
+       static const Base base = { getApi, version };
+       const Base* OrtGetApiBase(void) { return &base; }`,
+      /is version 1\.3\.1, expected 1\.\d+ or newer/,
+    ],
+  ])('%s', async (_, source, reason) => {
+    const folder = temporaryFolder();
+    const library = join(folder, 'libother.so');
+    writeFileSync(join(folder, 'other.c'), source);
+    const { status, stderr } = spawnSync('gcc', ['-shared', '-fPIC', '-o', library, join(folder, 'other.c')]);
+    expect(status, String(stderr)).toBe(0);
+    await expect(compileWith(library)).rejects.toThrow(reason);
+  });
+});
+
+test('a model that the library refuses is an error, and later models run', async () => {
+  const definition = definitionOf(2);
+  const compiled = (model: Uint8Array) => onnxruntimeExecutor.compile({ ...definition, model });
+  await expect(compiled(definition.model.subarray(0, 40))).rejects.toMatchObject({
+    code: 'ERR_EXECUTOR',
+    message: expect.stringMatching(/could not compile a graph: .*protobuf/i) as string,
+  });
+  expect(await resultOf(await compiled(definition.model))).toEqual(right);
+});
+
+test('a run that fails is an error, and later runs compute', async () => {
+  const program = await onnxruntimeExecutor.compile(definitionOf(2));
+  await expect(program.run([new Float32Array(4)], [new Float32Array(3)])).rejects.toThrow(
+    'output_0: expected a typed array of 16 bytes, got 12 bytes',
+  );
+  await expect(program.run([new Float32Array(4)], [])).rejects.toThrow('expected 1 arrays, got 0');
+  expect(await resultOf(program)).toEqual(right);
+  await program.release();
+  await expect(resultOf(program)).rejects.toThrow('the session was released');
+});
+
+test('a run follows its arrays: other ones, and the first ones again', async () => {
+  const program = await onnxruntimeExecutor.compile(definitionOf(1));
+  const [x, y, output] = [Float32Array.of(3), Float32Array.of(5), new Float32Array(1)];
+  const results: number[] = [];
+  for (const from of [x, y, y, x]) {
+    await program.run([from], [output]);
+    results.push(output[0]);
+  }
+  expect(results).toEqual([12, 30, 30, 12]);
+});
+
+test('the event loop is free during a run', async () => {
+  const size = 1024;
+  const program = await onnxruntimeExecutor.compile(definitionOf(size));
+  let turns = 0;
+  let isRunning = true;
+  const turn = () => {
+    turns += 1;
+    if (isRunning) setImmediate(turn);
+  };
+  const run = program.run([new Float32Array(size * size)], [new Float32Array(size * size)]);
+  turn();
+  await run;
+  isRunning = false;
+  // A run on this thread would leave one turn at the most before it and one after it.
+  expect(turns).toBeGreaterThan(100);
+});
+
+test.each([
+  ['exit', 7, ''],
+  ['error', 1, ''],
+  ['terminate', 0, 'terminated\n'],
+])('a process ends by %s during a run, without a crash', (how, exitCode, printed) => {
+  const script = fileURLToPath(builtFile(new URL('fixtures/ends-during-a-run.ts', import.meta.url)));
+  const { status, signal, stdout } = spawnSync(process.execPath, [script, how], { encoding: 'utf8', timeout: 60_000 });
+  expect({ status, signal, stdout }).toEqual({ status: exitCode, signal: null, stdout: printed });
+});
