@@ -41,7 +41,6 @@ struct Entry<position, Result(Arguments...)> {
 
 using GetErrorMessage = Entry<2, const char*(const Status*)>;
 using CreateEnv = Entry<3, Status*(int severity, const char* logId, Environment**)>;
-using DisableTelemetryEvents = Entry<6, Status*(const Environment*)>;
 using CreateSessionFromArray =
     Entry<8, Status*(const Environment*, const void* model, std::size_t bytes, const SessionOptions*, OnnxSession**)>;
 using Run = Entry<9, Status*(OnnxSession*, const RunOptions*, const char* const* inputNames, const Value* const* inputs,

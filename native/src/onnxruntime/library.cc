@@ -41,7 +41,6 @@ Library::Library(const std::string& path) : opened_(prepared(path)) {
     throw Error("onnxruntime: " + path + " is version " + version_ + ", expected 1." + std::to_string(kApiVersion) + " or newer");
   }
   call<CreateEnv>(kFatal, "ringrun", &environment_);
-  call<DisableTelemetryEvents>(environment_);
   call<CreateCpuMemoryInfo>(kDeviceAllocator, kDefaultMemory, &hostMemory_);
 }
 

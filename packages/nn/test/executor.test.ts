@@ -134,6 +134,9 @@ test.each([
   ['terminate', 0, 'terminated\n'],
 ])('a process ends by %s during a run, without a crash', (how, exitCode, printed) => {
   const script = fileURLToPath(builtFile(new URL('fixtures/ends-during-a-run.ts', import.meta.url)));
-  const { status, signal, stdout } = spawnSync(process.execPath, [script, how], { encoding: 'utf8', timeout: 60_000 });
+  const { status, signal, stdout } = spawnSync(process.execPath, [script, how], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
   expect({ status, signal, stdout }).toEqual({ status: exitCode, signal: null, stdout: printed });
 });

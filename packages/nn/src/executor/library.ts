@@ -18,7 +18,9 @@ export function onnxruntimeLibrary(): string {
     const folder = packageFolder(from);
     const library = folder && libraryIn(folder);
     if (library) return library;
-    tried.push(folder ? `${folder} has no library for ${process.platform} ${process.arch}` : `not found from ${from}`);
+    tried.push(
+      folder ? `${folder} has no library for ${process.platform} ${process.arch}` : `not found from ${from}`,
+    );
   }
   throw new NnError(
     'ERR_EXECUTOR',

@@ -1,5 +1,10 @@
 import { timed } from '@ringrun/core';
-import { loadNative, type NativeOnnxOptions, type NativeOnnxSession, type NativeOnnxSlot } from '@ringrun/native';
+import {
+  loadNative,
+  type NativeOnnxOptions,
+  type NativeOnnxSession,
+  type NativeOnnxSlot,
+} from '@ringrun/native';
 import type { TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
