@@ -10,11 +10,13 @@ const home = temporaryFolder();
 const env: CommandOptions['env'] = { HOME: home, XDG_CACHE_HOME: '', CI: '' };
 
 test('onnxruntime sends no telemetry and writes nothing to the home folder', async () => {
-  const [step, doctor] = await Promise.all([
+  const [step, inWorker, doctor] = await Promise.all([
     node([builtScript('telemetry.script')], { env }).ended,
+    node([builtScript('telemetry.script'), 'worker'], { env }).ended,
     node(['launch', 'doctor'], { env }).ended,
   ]);
   expect(step).toMatchObject({ code: 0, stdout: '0 2\n', stderr: '' });
+  expect(inWorker).toMatchObject({ code: 0, stdout: '0 2\n', stderr: '' });
   expect(doctor.stdout).toMatch(/^ok {7}onnxruntime /m);
   expect(readdirSync(home)).toEqual([]);
 });

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "binding/held_arrays.h"
+
 namespace ringrun {
 namespace {
 
@@ -74,17 +76,17 @@ std::vector<void*> addressesOf(const Napi::Value& value, const std::vector<ort::
 
 }  // namespace
 
-// A promise, with references that keep the session and the arrays alive until it settles.
+// A promise, and the session and the arrays, which are kept until it settles.
 struct OnnxSession::Pending {
   Napi::Promise::Deferred deferred;
   Napi::ObjectReference session;
-  Napi::ObjectReference arguments;
+  HeldArrays arrays;
   std::optional<std::string> failure;
 
   // An environment that is ending releases all references itself.
   void leaveReferencesToEnvironment() {
     session.SuppressDestruct();
-    arguments.SuppressDestruct();
+    arrays.leaveToEnvironment();
   }
 };
 
@@ -189,8 +191,9 @@ Napi::Value OnnxSession::runAsync(const Napi::CallbackInfo& info, WorkerThread::
   const Napi::Env env = info.Env();
   Napi::Array arguments = Napi::Array::New(env, info.Length());
   for (std::uint32_t i = 0; i < info.Length(); ++i) arguments.Set(i, info[i]);
+  const auto isKept = [](const void*) { return false; };
   auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(info.This().As<Napi::Object>()),
-                                                   Napi::Persistent(static_cast<Napi::Object>(arguments)), {}});
+                                                   HeldArrays(arguments, isKept), {}});
   const Napi::Value promise = pending->deferred.Promise();
   // A std::function must be copyable, so it holds a plain pointer. The JavaScript thread takes it back in `settle`. If
   // that thread is ending, `pending` leaks, because references to JavaScript values must not be released on this one.
