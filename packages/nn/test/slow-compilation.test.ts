@@ -9,7 +9,9 @@ const shape = { operators: 2, inputs: [] };
 
 test('prints the line during a slow compilation, and none for a fast one', async () => {
   const line = new EventTarget();
-  const write = vi.spyOn(process.stderr, 'write').mockImplementation(() => line.dispatchEvent(new Event('line')));
+  const write = vi
+    .spyOn(process.stderr, 'write')
+    .mockImplementation(() => line.dispatchEvent(new Event('line')));
   // The compilation ends after the line; without the line, the test would not end.
   await warnIfSlow('a loss', shape, () => once(line, 'line'), 1);
   await warnIfSlow('a loss', shape, () => Promise.resolve(), 60_000);
