@@ -13,6 +13,7 @@ import { lockFile } from './folder-lock.ts';
 import { encodeManifest, fileRecordOf } from './manifest.ts';
 import type { FileRecord, SaveInfo } from './manifest.ts';
 import { decodeIdentity, describeIdentity, ownIdentity } from './writer-identity.ts';
+import type { WriterIdentity } from './writer-identity.ts';
 
 /** A checkpoint to write, and how many to keep. */
 export interface WriteJob {
@@ -50,13 +51,15 @@ export async function writeCheckpoint(storage: Storage, job: WriteJob, claim?: C
   await claim?.requireOwn();
   const number = nextNumber(before, job.above);
   const name = checkpointName(number, job.saveInfo.step);
+  // False if the folder cannot be created: then nothing was deleted.
+  const isLocked = claim === undefined && (await holderOf(storage)) !== undefined;
   try {
     await writeFiles(storage, name, job, claim);
   } catch (error) {
     // In a bucket, a newer writer may use the same name.
     if (claim === undefined) await storage.deleteFolder(name).catch(() => undefined);
     const isGone = error instanceof StorageError && error.problem === 'not found';
-    throw isGone && claim === undefined ? await deletedMeanwhile(storage, name, error) : error;
+    throw isGone && isLocked ? await deletedMeanwhile(storage, name, error) : error;
   }
   try {
     await claim?.requireOwn();
@@ -93,7 +96,7 @@ async function requireAll(storage: Storage, name: string, files: readonly string
 
 /** The error if another process has deleted the files of a checkpoint that is being written. */
 async function deletedMeanwhile(storage: Storage, name: string, cause?: unknown): Promise<CheckpointError> {
-  const holder = await storage.read(lockFile).then(decodeIdentity, () => undefined);
+  const holder = await holderOf(storage);
   // The id is another one in each thread.
   const isOwn = holder?.pid === ownIdentity.pid && holder.host === ownIdentity.host;
   const other = isOwn ? undefined : holder;
@@ -104,6 +107,11 @@ async function deletedMeanwhile(storage: Storage, name: string, cause?: unknown)
       'Use a separate location for each job, or stop that process first.',
     { cause },
   );
+}
+
+/** The process in the lock file of a folder. */
+async function holderOf(storage: Storage): Promise<WriterIdentity | undefined> {
+  return await storage.read(lockFile).then(decodeIdentity, () => undefined);
 }
 
 async function deleteSuperseded(storage: Storage, keep: number): Promise<void> {
