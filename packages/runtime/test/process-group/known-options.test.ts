@@ -3,6 +3,9 @@ import type { ProcessGroup } from '@ringrun/collectives';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as ringrun from '../../src/index.ts';
 
+/** Never created. */
+const unusedFolder = `/tmp/ringrun-${process.pid}/unused`;
+
 /** An untyped call, as from JavaScript. A function that throws counts as a promise that rejects. */
 type Callee = (...inputs: unknown[]) => unknown;
 const call =
@@ -169,20 +172,20 @@ describe('refuses', () => {
     [make(ringrun.DistributedDataParallel, {}, { bucket_cap_mb: 1 }), 'Did you mean bucketCapMb?'],
     [call(ringrun.commHooks.powerSgd, 2), 'as in { matrixApproximationRank: 2 }'],
     [
-      make(ringrun.Checkpointer, '/tmp/x'),
-      "Checkpointer: expected an object of options, got '/tmp/x'. Write it by name, as in { dir: '/tmp/x' }.",
+      make(ringrun.Checkpointer, unusedFolder),
+      `Checkpointer: expected an object of options, got '${unusedFolder}'. Write it by name, as in { dir: '${unusedFolder}' }.`,
     ],
     [
-      () => new ringrun.Checkpointer({ dir: '/tmp/x' }).save(5 as never),
+      () => new ringrun.Checkpointer({ dir: unusedFolder }).save(5 as never),
       'Checkpointer.save: expected an object of options, got 5. Write it by name, as in { step: 5 }.',
     ],
     [
-      () => new ringrun.Checkpointer({ dir: '/tmp/x' }).resume('auto', false as never),
+      () => new ringrun.Checkpointer({ dir: unusedFolder }).resume('auto', false as never),
       'as in { strict: false }',
     ],
     [
       call((options: unknown) => {
-        new ringrun.Checkpointer({ dir: '/tmp/x' }).register({}, options as never);
+        new ringrun.Checkpointer({ dir: unusedFolder }).register({}, options as never);
       }, true),
       'as in { perRank: true }',
     ],
