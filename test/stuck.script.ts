@@ -1,10 +1,11 @@
-// Two ranks that wait for a third one, which is not in the operation. Arguments: what the third one does instead, the
-// timeout of the operation in milliseconds, and a path that a rank can read from.
+// Ranks that wait for others, which are not in the operation. Arguments: what the ranks do, by rank and separated by
+// commas (`awaits` and `waits` are in the operation), its timeout in milliseconds, and a path that a rank can read from.
 import { readFileSync } from 'node:fs';
 import * as dist from 'ringrun';
 
-const [absence, limit, pipe = ''] = process.argv.slice(2);
+const [roles, limit, pipe = ''] = process.argv.slice(2);
 const timeoutMs = Number(limit);
+const role = roles.split(',')[Number(process.env['RANK'])];
 
 const absences = {
   computes: computeForever,
@@ -20,21 +21,23 @@ function computeForever(): void {
 
 async function trainStep(): Promise<void> {
   const gradients = new Float32Array(1000);
-  if (dist.getRank() === 1) dist.allReduceSync(gradients, { timeoutMs });
+  if (role === 'waits') dist.allReduceSync(gradients, { timeoutMs });
   else await dist.allReduce(gradients, { timeoutMs });
 }
 
 async function miss(): Promise<void> {
-  await absences[absence as keyof typeof absences]();
+  await absences[role as keyof typeof absences]();
 }
 
 await dist.initProcessGroup();
 await dist.barrier();
 console.log(`rank ${dist.getRank()} is ready`);
 try {
-  await (dist.getRank() === 2 ? miss() : trainStep());
+  await (role in absences ? miss() : trainStep());
 } catch (error) {
-  if (error instanceof dist.CollectiveTimeoutError && error.missing[0].rank !== dist.getRank())
-    console.log(`rank ${dist.getRank()} got a report of ${error.report?.split('\n').length} lines`);
+  if (error instanceof dist.CollectiveTimeoutError && error.missing[0].rank !== dist.getRank()) {
+    const lines = error.report?.split('\n') ?? [];
+    console.log(`rank ${dist.getRank()} got a report of ${lines.length} lines: ${lines[0]}`);
+  }
   throw error;
 }

@@ -73,8 +73,8 @@ export class CollectiveTimeoutError extends RingrunError {
   }
 
   /**
-   * The operations and JavaScript stacks of the ranks on this host when the operation timed out, the same text on each
-   * of them. Undefined without ringrun's launcher, or if it could not be collected.
+   * The operations and JavaScript stacks of all ranks of the job when the operation timed out, the same text on each of
+   * them. Without ringrun's launcher it says so and has no stacks. Undefined if it could not be collected.
    */
   get report(): string | undefined {
     return this.#report;

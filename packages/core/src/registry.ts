@@ -47,8 +47,8 @@ export interface Registry {
   /** Receives each activity from `recordActivity`. Set by ringrun's `profile` while it records. */
   activityObserver: ActivityObserver | undefined;
   /**
-   * Collects the stacks of the ranks on this host after a timeout, and returns the report. Blocks for 2.5 s at most. Set
-   * in workers of the launcher.
+   * Collects the stacks of the ranks of the job after a timeout, and returns the report. Blocks for 4.5 s at most. Set in
+   * workers of the launcher, and by `initProcessGroup` in other processes, where it only explains what is missing.
    */
   reportTimeout: ((error: CollectiveTimeoutError) => string | undefined) | undefined;
   /** True once `installErrorRecord` has added its listener, which writes one record per process. */

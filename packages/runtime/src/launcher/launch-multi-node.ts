@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { RingrunError, hostIdentity } from '@ringrun/collectives';
+import type { Store } from '@ringrun/collectives';
 import { printable } from '@ringrun/core';
 import { JobStore } from '../rendezvous/job-store.ts';
 import { Rendezvous, describeEvent } from '../rendezvous/rendezvous.ts';
@@ -8,6 +9,7 @@ import type { RendezvousEnd, RunningWorkers } from '../rendezvous/rendezvous.ts'
 import type { Round } from '../rendezvous/round.ts';
 import type { JobTerms, NodeCard, Verdict } from '../rendezvous/rendezvous-state.ts';
 import { advertisedAddress } from '../rendezvous/this-host.ts';
+import { answerStackRequests } from '../stacks/answer-requests.ts';
 import { isLoopback } from '../store/endpoint.ts';
 import type { HostPort } from '../store/endpoint.ts';
 import { countingOf } from './worker-launcher.ts';
@@ -62,9 +64,16 @@ async function runNode(
     workers?.onSignal(signal);
     leaving.abort(leftBy);
   }, over.signal);
-  const start = (round: Round): RunningWorkers => {
+  const start = (round: Round, currentStore: () => Store | undefined): RunningWorkers => {
     log(describeRound(round, launcher.processesPerNode));
     workers = launcher.start(round, options.maxRestarts);
+    if (round.groupWorldSize > 1 && launcher.folder !== undefined) {
+      const roundOver = new AbortController();
+      void workers.ended.then(() => {
+        roundOver.abort();
+      });
+      void answerStackRequests(currentStore, round, launcher.folder, roundOver.signal);
+    }
     return runningWorkers(workers);
   };
   const { keepAliveIntervalMs, keepAliveMaxAttempts, joinTimeoutMs, lastCallMs, closeTimeoutMs } =

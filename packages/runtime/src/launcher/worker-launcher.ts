@@ -68,6 +68,11 @@ export class WorkerLauncher {
     return new WorkerLauncher(options, executable, node, commandOf);
   }
 
+  /** The launcher's temporary folder; undefined if none could be created. */
+  get folder(): string | undefined {
+    return this.#records;
+  }
+
   /** @param restartsLeft Number of workers of a fault-tolerant job that may be started again. */
   start(round: Round, restartsLeft: number): LaunchedWorkers {
     const logs = this.#startLogs(round);

@@ -2,6 +2,7 @@ import { InvalidArgumentError, RingrunError, defaultTimeoutMs, requireOptions } 
 import type { OptionNames, ProcessGroup, Store } from '@ringrun/collectives';
 import { readingUserInput } from '../errors/user-mistake.ts';
 import { installErrorRecord } from '../errors/error-record.ts';
+import { explainMissingStacks } from '../stacks/without-launcher.ts';
 import { settleInitMethod } from './init-method.ts';
 import type { InitMethod } from './init-method.ts';
 import { openSession } from './session.ts';
@@ -87,6 +88,7 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
   checkChoices(backend, device, timeoutMs);
   const settings = readingUserInput(() => settleInitMethod(options, process.env));
   installErrorRecord();
+  explainMissingStacks();
   enterState({ phase: 'starting' });
   try {
     const session = await openSession({ settings, timeoutMs, backend, device, encrypt });

@@ -38,6 +38,11 @@ export class RendezvousClient {
     return new RendezvousClient(await store.connect());
   }
 
+  /** The store, until `close`. */
+  get store(): StoreClient {
+    return this.#client;
+  }
+
   async read(): Promise<StoredState> {
     return stored(await this.#client.compareSet(stateKey, nothingEqual, nothingEqual));
   }

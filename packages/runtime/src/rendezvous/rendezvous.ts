@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '@ringrun/collectives';
 import { mustBeGoneAt, silentNodes, updateLiveness } from './lease.ts';
 import type { Liveness } from './lease.ts';
 import type { JobStore } from './job-store.ts';
@@ -38,8 +39,12 @@ import { WaitReporter } from '../store/wait-reporter.ts';
 export interface WorkerControl {
   /** Returns a port that workers on this host can bind. */
   findFreePort(): Promise<number>;
-  /** Starts the workers of a round. Those of the previous round must have ended. */
-  start(round: Round): RunningWorkers;
+  /**
+   * Starts the workers of a round. Those of the previous round must have ended.
+   *
+   * @param currentStore The store of the job; undefined while there is no connection.
+   */
+  start(round: Round, currentStore: () => Store | undefined): RunningWorkers;
 }
 
 export interface RunningWorkers {
@@ -357,6 +362,7 @@ export class Rendezvous {
     const state = this.#stored!.state!;
     const running = this.#options.workers.start(
       roundOf(state, this.#options.card.id, this.#options.store.localEndpoint)!,
+      () => this.#client?.store,
     );
     this.#running = running;
     this.#nodeState = onStarted(this.#nodeState, state);

@@ -6,7 +6,7 @@ import type { RankState } from './rank-state.ts';
 import { rankOfSocket, stackSocketName } from './stack-socket.ts';
 
 /** Milliseconds for a rank to answer. */
-const answerMs = 1500;
+const answerMs = 2000;
 
 /** Asks the ranks whose sockets lie in the folder. Ranks that have ended are left out. Never rejects. */
 export async function collectStates(

@@ -41,19 +41,24 @@ export const mostAnswerBytes = 64 * 1024;
 /** Checks the answer of another process, whose text must not change what a terminal shows. */
 export function parseState(answer: string): RankState | undefined {
   try {
-    const { rank, pid, activity, operations, stack, runId } = JSON.parse(answer) as Record<string, unknown>;
-    if (typeof rank !== 'number' || typeof pid !== 'number' || !isActivity(activity)) return undefined;
-    return {
-      rank,
-      pid,
-      activity,
-      operations: texts(operations, mostOperations),
-      stack: texts(stack, mostFrames),
-      runId: typeof runId === 'string' ? runId : '',
-    };
+    return checkState(JSON.parse(answer));
   } catch {
     return undefined;
   }
+}
+
+/** `parseState` of a parsed answer. */
+export function checkState(answer: unknown): RankState | undefined {
+  const { rank, pid, activity, operations, stack, runId } = Object(answer) as Record<string, unknown>;
+  if (typeof rank !== 'number' || typeof pid !== 'number' || !isActivity(activity)) return undefined;
+  return {
+    rank,
+    pid,
+    activity,
+    operations: texts(operations, mostOperations),
+    stack: texts(stack, mostFrames),
+    runId: typeof runId === 'string' ? runId : '',
+  };
 }
 
 function texts(list: unknown, most: number): string[] {

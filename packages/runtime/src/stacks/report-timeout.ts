@@ -1,5 +1,4 @@
 // On the main thread of a worker.
-import { hostname } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { registry } from '@ringrun/core';
 import type { CollectiveTimeoutError } from '@ringrun/core';
@@ -7,18 +6,16 @@ import { awaitReply, replyBytes } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
 /** Most milliseconds for which a failed operation waits for its report. */
-const mostMs = 2500;
+const mostMs = 4500;
 
-/** Makes errors of timeouts carry the stacks of the ranks on this host, which `helper` collects. */
+/** Makes errors of timeouts carry the stacks of the ranks of the job, which `helper` collects. */
 export function reportTimeouts(helper: Worker): void {
   registry.reportTimeout = (error: CollectiveTimeoutError) => {
     const reply = new SharedArrayBuffer(replyBytes);
-    const host = hostname();
     const record: TimeoutRecord = {
       operation: error.operation,
       stack: error.stack ?? '',
-      missing: error.missing.map((one) => `rank ${one.rank} (host ${one.host}, pid ${one.pid})`),
-      missingPids: error.missing.filter((one) => one.host === host).map(({ pid }) => pid),
+      missing: error.missing.map(({ rank, host, pid }) => ({ rank, host, pid })),
       reply,
     };
     helper.postMessage(record);

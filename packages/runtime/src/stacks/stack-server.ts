@@ -37,13 +37,16 @@ export function serveStacks(rank: string, errorFile: string, fromMain: MessagePo
     const { ownFrames } = await import('./own-folders.ts');
     const found = failed ? undefined : await inspectMainThread();
     if (found && found.operations.length > 0) await failure();
+    const stack = ownFrames(failed?.stack ?? found!.stack);
+    // Interrupted in a function of Node itself, such as one that looks for due timers.
+    const isIdle = found?.activity === 'runs' && stack.length === 0;
     const state: RankState = {
       rank: Number(rank),
       pid: process.pid,
       runId: process.env['RINGRUN_RUN_ID'] ?? '',
-      activity: failed ? 'failed' : found!.activity,
+      activity: failed ? 'failed' : isIdle ? 'idle' : found!.activity,
       operations: failed ? [failed.operation] : found!.operations,
-      stack: ownFrames(failed?.stack ?? found!.stack),
+      stack,
     };
     socket.end(JSON.stringify(state));
   }

@@ -1,10 +1,11 @@
+import type { RankIdentity } from '@ringrun/core';
+
 /** A timeout of the main thread, as its helper thread receives it. */
 export interface TimeoutRecord {
   operation: string;
   stack: string;
-  /** The ranks that were missing, as messages name them, and their processes on this host. */
-  missing: readonly string[];
-  missingPids: readonly number[];
+  /** The ranks that were missing. */
+  missing: readonly RankIdentity[];
   /** For the report: its number of bytes, or −1 for none, then the bytes. The main thread waits for the first word. */
   reply: SharedArrayBuffer;
 }

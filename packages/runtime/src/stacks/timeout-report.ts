@@ -1,68 +1,98 @@
-// On the helper thread: one report of a timeout for all ranks of this host.
+// On the helper thread: one report of a timeout for all ranks of the job.
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { printable } from '@ringrun/core';
+import { printable, printableLines } from '@ringrun/core';
 import { collectStates } from './collect.ts';
 import { describeStates } from './rank-state.ts';
 import type { RankState } from './rank-state.ts';
+import { ReportFile } from './report-file.ts';
 import { reply } from './timeout-record.ts';
 import type { TimeoutRecord } from './timeout-record.ts';
 
-const lookEveryMs = 20;
+/** Milliseconds for the ranks of this host to find the report: the first one that ends makes the launcher end all. */
+const handOverMs = 60;
 const stderr = 2;
 
+/** Most characters of a report; the rest of a larger job is left out. */
+const mostCharacters = 200_000;
+
 /**
- * Answers the main thread with the report. The first rank that asks collects and prints it; the others read its file.
+ * Answers the main thread with the report. The first rank of the job that asks collects it, the first one of each node
+ * prints it, and the others read its file.
  */
 export async function answerTimeout(folder: string, record: TimeoutRecord): Promise<void> {
   try {
-    const key = createHash('sha256').update(JSON.stringify(record.missing)).digest('hex').slice(0, 16);
-    const file = join(folder, `timeout-${key}.txt`);
-    const report = isFirst(`${file}.lock`) ? await write(folder, file, record) : await read(file);
-    reply(record, report);
+    const named = JSON.stringify(record.missing);
+    const id = createHash('sha256').update(named).digest('hex').slice(0, 16);
+    const file = new ReportFile(folder, id);
+    reply(record, file.claim() ? await write(folder, file, id, record) : await file.read());
   } catch {
     reply(record, undefined);
   }
 }
 
-/** Creates the file, which exists if another rank collects. */
-function isFirst(lock: string): boolean {
-  try {
-    writeFileSync(lock, '', { flag: 'wx', mode: 0o600 });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-async function write(folder: string, file: string, record: TimeoutRecord): Promise<string> {
-  const states = await collectStates(folder);
-  const missing = record.missing.map((one) => printable(one)).join(', ');
-  const report =
-    `ringrun: timeout of ${operationOf(states, record)}: missing ${missing}. The ranks on host ${printable(hostname())}:\n` +
-    describeStates(states, new Set(record.missingPids));
-  writeFileSync(`${file}.tmp`, report, { mode: 0o600 });
-  renameSync(`${file}.tmp`, file);
+async function write(folder: string, file: ReportFile, id: string, record: TimeoutRecord): Promise<string> {
+  const own = collectStates(folder);
+  const report = (await ofSeveralNodes(id, own, record)) ?? ofHost(await own, record);
+  file.write(report);
   writeSync(stderr, report);
-  // The others find it first: the first rank that ends makes the launcher end all.
-  await sleep(3 * lookEveryMs);
+  await sleep(handOverMs);
   return report;
 }
 
+/** Undefined for a job of one node. */
+async function ofSeveralNodes(
+  id: string,
+  own: Promise<RankState[]>,
+  record: TimeoutRecord,
+): Promise<string | undefined> {
+  if (!(Number(process.env['GROUP_WORLD_SIZE']) > 1)) return undefined;
+  const [{ jobPlace, reportOfJob }, { describeNode }] = await Promise.all([
+    import('./stack-requests.ts'),
+    import('./node-states.ts'),
+  ]);
+  const place = jobPlace(process.env);
+  if (!place) return undefined;
+  try {
+    const report = await reportOfJob(place, id, own, (nodes) => {
+      const states = nodes.flatMap((node) => node.states ?? []);
+      return shortened(
+        headline(states, record) + nodes.map((node) => describeNode(node, record.missing)).join(''),
+      );
+    });
+    return printableLines(report);
+  } catch (error) {
+    const why = printable(error instanceof Error ? error.message : String(error));
+    return `${ofHost(await own, record)}The other nodes did not report their ranks: ${why}\n`;
+  }
+}
+
+function ofHost(states: readonly RankState[], record: TimeoutRecord): string {
+  const host = hostname();
+  const missingPids = new Set(record.missing.filter((one) => one.host === host).map(({ pid }) => pid));
+  return `${headline(states, record)}The ranks on host ${printable(host)}:\n${describeStates(states, missingPids)}`;
+}
+
+function headline(states: readonly RankState[], record: TimeoutRecord): string {
+  const missing = record.missing.map(({ rank, host, pid }) =>
+    printable(`rank ${rank} (host ${host}, pid ${pid})`),
+  );
+  return `ringrun: timeout of ${operationOf(states, record)}: missing ${missing.join(', ')}. `;
+}
+
 /** The operation in which a rank was missing: a missing rank may have failed first, in another one. */
-function operationOf(states: readonly RankState[], { operation, missingPids }: TimeoutRecord): string {
+function operationOf(states: readonly RankState[], { operation, missing }: TimeoutRecord): string {
+  const missingPids = missing.map(({ pid }) => pid);
   const waited = states
     .toSorted((a, b) => a.rank - b.rank)
     .find(({ activity, pid }) => activity === 'failed' && !missingPids.includes(pid));
   return waited?.operations[0] ?? printable(operation);
 }
 
-/** The main thread stops waiting by itself. */
-async function read(file: string): Promise<string> {
-  while (!existsSync(file)) await sleep(lookEveryMs);
-  return readFileSync(file, 'utf8');
+function shortened(report: string): string {
+  if (report.length <= mostCharacters) return report;
+  const end = report.lastIndexOf('\n', mostCharacters) + 1;
+  return `${report.slice(0, end)}The rest of the report is left out: it has ${report.length} characters. Run "ringrun stacks" on the other hosts.\n`;
 }
