@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** Where a process listens: a TCP port of 127.0.0.1, or an abstract Unix socket with its leading zero byte. */
+export type Listener = { host: '127.0.0.1'; port: number } | { path: string };
+
+/** The TCP ports and abstract Unix sockets on which a process listens (proc(5)). */
+export function listenersOf(pid: number): Listener[] {
+  const inodes = new Set<string>();
+  for (const descriptor of readdirSync(`/proc/${pid}/fd`)) {
+    const inode = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${descriptor}`))?.[1];
+    if (inode !== undefined) inodes.add(inode);
+  }
+  const rows = (file: string) =>
+    readFileSync(`/proc/${pid}/net/${file}`, 'utf8')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/));
+  const listening = '0A';
+  const tcp = rows('tcp').filter(
+    ([, , , state, , , , , , inode]) => state === listening && inodes.has(inode),
+  );
+  // The flag says that the socket accepts connections.
+  const acceptsConnections = '00010000';
+  const unix = rows('unix').filter(
+    ([, , , flags, , , inode, path = '']) =>
+      flags === acceptsConnections && inodes.has(inode) && path.startsWith('@'),
+  );
+  return [
+    ...tcp.map(([, address]) => ({ host: '127.0.0.1' as const, port: parseInt(address.split(':')[1], 16) })),
+    ...unix.map((row) => ({ path: `\0${row[7].slice(1)}` })),
+  ];
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // It was closed after the folder was read.
+    return '';
+  }
+}
