@@ -13,6 +13,7 @@ import type { TimeoutRecord } from './timeout-record.ts';
 
 /** Milliseconds for the ranks of this host to find the report: the first one that ends makes the launcher end all. */
 const handOverMs = 60;
+const printEveryMs = 10;
 const stderr = 2;
 
 /** Most characters of a report; the rest of a larger job is left out. */
@@ -37,9 +38,21 @@ async function write(folder: string, file: ReportFile, id: string, record: Timeo
   const own = collectStates(folder);
   const report = (await ofSeveralNodes(id, own, record)) ?? ofHost(await own, record);
   file.write(report);
-  writeSync(stderr, report);
+  await print(Buffer.from(report));
   await sleep(handOverMs);
   return report;
+}
+
+/** A report may be larger than the pipe to the launcher, which may not block. */
+async function print(report: Uint8Array): Promise<void> {
+  for (let written = 0; written < report.length;) {
+    try {
+      written += writeSync(stderr, report, written);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      await sleep(printEveryMs);
+    }
+  }
 }
 
 /** Undefined for a job of one node. */
