@@ -154,6 +154,8 @@ export interface NativeEndpoint {
   host: number;
   /** Name of the rank in log lines: `rank 1 (host node1, pid 4711)`. */
   name: string;
+  /** Name of its host, for errors. */
+  hostName?: string;
   socketName: string;
   /** Numeric IPv4 or IPv6. */
   address: string;
@@ -196,13 +198,15 @@ export interface NativeProcessGroup {
    * Connects to the other ranks at `endpoints[rank]`. A group of one needs no `listen`. `algorithm`: one of
    * `algorithmNames`, used by every operation that supports it and the same on all ranks, or '' to choose for each
    * operation. After `reportAfterMs` of waiting, connecting included, an operation logs a line to stderr that names the
-   * missing ranks; 0: never.
+   * missing ranks; 0: never. `silentPeerTimeoutMs`: time without any answer from a peer's host after which that peer
+   * counts as dead; default: 15 s.
    */
   connect(
     endpoints: NativeEndpoint[],
     algorithm: string,
     timeoutMs: number,
     reportAfterMs: number,
+    silentPeerTimeoutMs?: number,
   ): Promise<void>;
   /**
    * Blocks until all collectives issued on this group have completed; promises settle later, on the event loop. Not a

@@ -81,6 +81,10 @@ class Switch {
   unplug(port: number): void {
     this.#namespace.ip(`link set port${port} down`);
   }
+
+  replug(port: number): void {
+    this.#namespace.ip(`link set port${port} up`);
+  }
 }
 
 /** A host whose processes have their own network, address and host name. */
@@ -90,6 +94,7 @@ export class Host {
   readonly #namespace: Namespace;
   readonly #hostsFile: string;
   readonly #unplug: () => void;
+  readonly #replug: () => void;
 
   constructor(
     namespace: Namespace,
@@ -103,6 +108,9 @@ export class Host {
     this.learnNames([]);
     this.#unplug = () => {
       middle.unplug(place);
+    };
+    this.#replug = () => {
+      middle.replug(place);
     };
     middle.plugIn(place, namespace);
     namespace.ip('link set lo up', `address add ${this.address}/24 dev eth0`, 'link set eth0 up');
@@ -160,5 +168,10 @@ export class Host {
   /** Drops all packets silently. */
   cutLink(): void {
     this.#unplug();
+  }
+
+  /** Ends `cutLink`. */
+  restoreLink(): void {
+    this.#replug();
   }
 }

@@ -13,13 +13,18 @@ export interface Job {
   args: readonly (string | number)[];
   /** Default: 29500. */
   masterPort?: number;
+  /** Added to the environment of every rank. */
+  env?: Readonly<Record<string, string | number>>;
 }
 
 /**
  * Starts a script without a launcher, `perHost` times on every host. The first host has the first ranks, and rank 0 is
  * the master.
  */
-export function startOnHosts({ hosts }: Network, { perHost, args, masterPort = 29500 }: Job): RankOnHost[] {
+export function startOnHosts(
+  { hosts }: Network,
+  { perHost, args, masterPort = 29500, env: more }: Job,
+): RankOnHost[] {
   const place = { MASTER_ADDR: hosts[0].address, MASTER_PORT: masterPort };
   // Every host sees all processors of the machine and would use as many threads.
   const env = {
@@ -27,6 +32,7 @@ export function startOnHosts({ hosts }: Network, { perHost, args, masterPort = 2
     WORLD_SIZE: hosts.length * perHost,
     OMP_NUM_THREADS: 1,
     RINGRUN_SECRET: 'correct horse battery staple',
+    ...more,
   };
   const [script, ...rest] = args.map(String);
   return hosts

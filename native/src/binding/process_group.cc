@@ -265,14 +265,17 @@ Napi::Value ProcessGroup::connect(const Napi::CallbackInfo& info) {
     endpoints.push_back(endpointOf(rankInfo));
     hosts.push_back(rankInfo.Get("host").As<Napi::Number>());
     names.push_back(rankInfo.Get("name").ToString());
+    if (rankInfo.Has("hostName")) endpoints.back().hostName = rankInfo.Get("hostName").ToString();
   }
   const std::optional<Algorithm> forced = algorithmOf(info[1]);
   const double timeoutMs = info[2].As<Napi::Number>();
   WaitReports reports(std::move(names), info[3].As<Napi::Number>());
+  const Milliseconds silentPeerTimeout =
+      info[4].IsUndefined() ? kDefaultSilentPeerTimeout : Milliseconds{info[4].As<Napi::Number>().Int64Value()};
   return runAsync(info.Env(),
                [this, topology = Topology(hosts), endpoints = std::move(endpoints), forced, timeoutMs,
-                reports = std::move(reports)] {
-                 return group_.connect(topology, endpoints, forced, reports, timeoutMs);
+                silentPeerTimeout, reports = std::move(reports)] {
+                 return group_.connect(topology, endpoints, forced, reports, timeoutMs, silentPeerTimeout);
                },
                info.Env().Undefined());
 }

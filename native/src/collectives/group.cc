@@ -49,15 +49,16 @@ Fingerprint Group::issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t ro
 
 std::optional<OperationFailure> Group::connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
                                                std::optional<Algorithm> forced, const WaitReports& reports,
-                                               double timeoutMs) {
+                                               double timeoutMs, Milliseconds silentPeerTimeout) {
   reports_ = reports;
   Fingerprint fingerprint;
   fingerprint.op = Op::Connect;
   const Call call{fingerprint, Deadline::after(timeoutMs), cancelled_, reports_};
   const std::optional<Failure> failure = failureOf([&] {
     if (!authentication_) authentication_.emplace(Key{}, false);  // a group of one
-    connections_ = std::make_unique<Connections>(Directory(rank_, topology, endpoints, *authentication_),
-                                                 takeListeners(topology), call);
+    connections_ =
+        std::make_unique<Connections>(Directory(rank_, topology, endpoints, *authentication_, silentPeerTimeout),
+                                      takeListeners(topology, silentPeerTimeout), call);
     collectives_ = createCollectives(*connections_, forced, call);
     pointToPoint_ = std::make_unique<PointToPoint>(*connections_, cancelled_, reports_);
     connections_->mesh().operationEnded(call);
@@ -85,14 +86,14 @@ void Group::failToConnect(const Failure& failure, const Fingerprint& fingerprint
 }
 
 // Keeps the listeners to which other ranks connect and closes the others.
-Acceptor Group::takeListeners(const Topology& topology) {
+Acceptor Group::takeListeners(const Topology& topology, Milliseconds silentPeerTimeout) {
   std::vector<Listener> listeners;
   const bool hasLocalPeers = topology.ranksOn(topology.hostOf(rank_)).size() > 1;
   if (hasLocalPeers) listeners.push_back(std::move(unixListener_));
   if (!topology.isOneHost()) listeners.push_back(std::move(tcpListener_));
   unixListener_ = {};
   tcpListener_ = {};
-  return {std::move(listeners), token_, *authentication_, rank_, size_};
+  return {std::move(listeners), token_, *authentication_, rank_, size_, silentPeerTimeout};
 }
 
 // The first failure ends all other operations, which fail with the same one.

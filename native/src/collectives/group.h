@@ -49,9 +49,10 @@ class Group {
 
   // Connects to the other ranks. `endpoints`: one for each rank. A group of one opens no socket. `forced`: used
   // by every operation that supports it; equal on all ranks. `reports`: receives reports of long waits.
+  // `silentPeerTimeout`: see Directory.
   std::optional<OperationFailure> connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
                                           std::optional<Algorithm> forced, const WaitReports& reports,
-                                          double timeoutMs);
+                                          double timeoutMs, Milliseconds silentPeerTimeout);
 
   // Replaces the collectives of a connected group by those that `wrap` creates from the current ones, the
   // connections and the call. A collective.
@@ -97,7 +98,7 @@ class Group {
 
  private:
   void settleMessages(Collectives& collectives, const Call& call);
-  Acceptor takeListeners(const Topology& topology);
+  Acceptor takeListeners(const Topology& topology, Milliseconds silentPeerTimeout);
   void fail(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);
   void failToConnect(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs);
   void close();

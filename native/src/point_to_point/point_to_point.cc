@@ -452,13 +452,18 @@ Failure PointToPoint::timeoutOf(const Posted& posted) const {
   std::vector<InvolvedRank> silent;
   const ControlMesh& mesh = connections_.mesh();
   for (const int peer : peersAwaitedBy(posted)) silent.push_back({peer, mesh.lastSeenIn(peer)});
-  const bool sends = posted.message.fingerprint.op == Op::Send;
-  return {FailureCode::Timeout, mesh.missingBehind(silent), sends ? "it was not received" : "no message with this tag was sent"};
+  if (posted.message.fingerprint.op != Op::Send) {
+    return {FailureCode::Timeout, mesh.missingBehind(silent), "no message with this tag was sent"};
+  }
+  const auto to = outgoing_.find(static_cast<int>(posted.message.peer()));
+  const std::string problem = to == outgoing_.end() ? "" : to->second.dialling.lastProblem();
+  return {FailureCode::Timeout, mesh.missingBehind(silent), "it was not received" + (problem.empty() ? "" : "; " + problem)};
 }
 
 // True if the peer has ended and everything it sent has been read.
 bool PointToPoint::canReceiveNothingFrom(int peer) const {
   if (!connections_.mesh().hasEnded(peer)) return false;
+  if (connections_.mesh().isSilent(peer)) return true;
   const auto from = incoming_.find(peer);
   return from == incoming_.end() || from->second.channel.hasEnded();
 }

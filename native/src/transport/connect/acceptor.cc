@@ -56,7 +56,7 @@ void Acceptor::acceptAllFrom(const Listener& listener) {
     const int error = errno;
     if (fd) {
       // A connection that has broken already may refuse options.
-      const bool isBroken = failureOf([&] { prepareConnection(fd.get(), listener.socketType); }).has_value();
+      const bool isBroken = failureOf([&] { prepareConnection(fd.get(), listener.socketType, silentPeerTimeout_); }).has_value();
       if (isBroken) continue;
       Stranger stranger;
       stranger.from = listener.socketType == SocketType::Unix ? foreignUser(fd.get()) : addressOf(fd.get());

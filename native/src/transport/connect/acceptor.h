@@ -26,8 +26,14 @@ namespace ringrun {
 class Acceptor {
  public:
   // `listeners`: one for each socket type that peers use.
-  Acceptor(std::vector<Listener> listeners, Token token, const Authentication& authentication, int rank, int size)
-      : listeners_(std::move(listeners)), token_(token), authentication_(authentication), rank_(rank), size_(size) {}
+  Acceptor(std::vector<Listener> listeners, Token token, const Authentication& authentication, int rank, int size,
+           Milliseconds silentPeerTimeout = kDefaultSilentPeerTimeout)
+      : listeners_(std::move(listeners)),
+        token_(token),
+        authentication_(authentication),
+        rank_(rank),
+        size_(size),
+        silentPeerTimeout_(silentPeerTimeout) {}
   Acceptor(Acceptor&&) = default;
   // Reports the refusals that have not been reported.
   ~Acceptor() { refusals_.report(rank_); }
@@ -78,6 +84,7 @@ class Acceptor {
   Authentication authentication_;
   int rank_;
   int size_;
+  Milliseconds silentPeerTimeout_;
   Refusals refusals_;
   std::deque<Stranger> strangers_;  // the oldest first
   bool isFull_ = false;             // connections wait to be accepted until a stranger leaves

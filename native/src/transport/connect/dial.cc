@@ -22,14 +22,16 @@ struct Attempt {
   int error = 0;  // EINPROGRESS: still connecting. Without a descriptor: of socket()
 };
 
-Attempt startConnecting(const SocketAddress& at, SocketType socketType) {
+Attempt startConnecting(const Directory& directory, int peer) {
+  const SocketType socketType = directory.socketTypeTo(peer);
+  const SocketAddress at = SocketAddress::of(directory.endpointOf(peer), socketType);
   Attempt attempt;
   attempt.fd = openSocket(at.family());
   if (!attempt.fd) {
     attempt.error = errno;
     return attempt;
   }
-  prepareConnection(attempt.fd.get(), socketType);
+  prepareConnection(attempt.fd.get(), socketType, directory.silentPeerTimeout());
   attempt.error = ::connect(attempt.fd.get(), at.get(), at.length) == 0 ? 0 : errno;
   return attempt;
 }
@@ -49,7 +51,20 @@ void reportUnanswered(const Directory& directory, int peer, const std::string& w
 }
 
 constexpr Milliseconds kFullBacklogPause{1};
-constexpr Milliseconds kClosedPause{20};
+constexpr Milliseconds kFirstPause{20};  // after an attempt that failed; doubled each time
+constexpr Milliseconds kLongestPause{500};
+
+// A new attempt sends its first segment at once, while the kernel repeats that of an old one after pauses of up to a
+// minute: so a network that works again is noticed soon.
+constexpr Milliseconds kAttemptTimeout{5000};
+
+constexpr Milliseconds kRefusalGrace{5000};
+
+// Errors of the network, or of a host that is just starting, which may pass.
+bool mayPass(int error) {
+  return isSilence(error) || error == EADDRNOTAVAIL || error == ECONNRESET || error == ECONNABORTED || error == EINTR ||
+         error == ENETDOWN;
+}
 
 [[noreturn]] void throwRefused(int peer, int error, const std::string& where) {
   throw Failure(FailureCode::PeerDied, {{peer, {}}}, describeSystemError("connect", error, where));
@@ -72,7 +87,8 @@ Dialling::Dialling(const Directory& directory, int peer, Purpose purpose)
     : directory_(directory),
       peer_(peer),
       socketType_(directory.socketTypeTo(peer)),
-      where_(describe(directory.endpointOf(peer), socketType_)) {
+      where_(describe(directory.endpointOf(peer), socketType_)),
+      pause_(kFirstPause) {
   hello_.purpose = purpose;
   hello_.protection = directory.authentication().protectionOf(socketType_);
   hello_.rank = static_cast<std::uint32_t>(directory.rank());
@@ -87,25 +103,31 @@ Link Dialling::advance(const Call& call) {
 }
 
 void Dialling::begin(const Call& call) {
-  Attempt attempt = startConnecting(SocketAddress::of(directory_.endpointOf(peer_), socketType_), socketType_);
+  Attempt attempt = startConnecting(directory_, peer_);
   if (!attempt.fd) throwSystem("socket", attempt.error, "a connection to another rank");
   if (attempt.error == EAGAIN) {  // a Unix socket's backlog is full: the listener is about to accept
     reportUnanswered(directory_, peer_, where_, call);
     return again(kFullBacklogPause);
   }
-  if (attempt.error != 0 && attempt.error != EINPROGRESS) throwRefused(peer_, attempt.error, where_);
+  if (attempt.error != 0 && attempt.error != EINPROGRESS) return againAfter(attempt.error);
   fd_ = std::move(attempt.fd);
+  begun_ = Clock::now();
   state_ = State::Connecting;
   if (attempt.error == 0) connected();
 }
 
 void Dialling::finishConnecting(const Call& call) {
   pollfd interest{fd_.get(), POLLOUT, 0};
-  if (::poll(&interest, 1, 0) <= 0) return reportUnanswered(directory_, peer_, where_, call);
+  if (::poll(&interest, 1, 0) <= 0) {
+    reportUnanswered(directory_, peer_, where_, call);
+    if (Clock::now() - begun_ < kAttemptTimeout) return;
+    return againAfter("connect (" + where_ + "): no answer within " + std::to_string(kAttemptTimeout.count() / 1000) + " s");
+  }
   int error = 0;
   socklen_t length = sizeof error;
   ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-  if (error != 0) throwRefused(peer_, error, where_);
+  if (error != 0) return againAfter(error);
+  refusedSince_.reset();
   connected();
 }
 
@@ -116,6 +138,8 @@ void Dialling::connected() {
     throwUntrusted(peer_, "the process at " + where_ + " belongs to " + user +
                               ". Run all ranks of a host as one user, or set RINGRUN_TRANSPORT=tcp");
   }
+  // Nothing else notices that the host vanishes before the peer has answered on the first connection between the two.
+  if (hello_.purpose == Purpose::Control) endWhenUnanswered(fd_.get(), socketType_, directory_.silentPeerTimeout());
   hello_.nonce = randomNonce();
   [[maybe_unused]] const ssize_t sent = ::send(fd_.get(), &hello_, sizeof hello_, MSG_NOSIGNAL);
   read_ = 0;
@@ -128,7 +152,8 @@ Link Dialling::readChallenge() {
     const ssize_t got = ::recv(fd_.get(), into + read_, sizeof challenge_ - read_, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return {};
     if (got <= 0) {
-      again(kClosedPause);
+      againAfter(got == 0 ? "the process at " + where_ + " closed the connection before it answered"
+                          : describeSystemError("recv", errno, where_));
       return {};
     }
     read_ += static_cast<std::size_t>(got);
@@ -148,6 +173,24 @@ Link Dialling::readChallenge() {
   return Link(std::move(fd_), std::make_unique<RecordCipher>(keyOf(Side::Dialler), keyOf(Side::Listener)));
 }
 
+void Dialling::againAfter(int error) {
+  const auto now = Clock::now();
+  if (error == ECONNREFUSED) {
+    if (!refusedSince_) refusedSince_ = now;
+    if (now - *refusedSince_ >= graceOfRefusal(directory_, peer_)) throwRefused(peer_, error, where_);
+  } else {
+    refusedSince_.reset();
+    if (!mayPass(error)) throwRefused(peer_, error, where_);
+  }
+  againAfter(describeSystemError("connect", error, where_));
+}
+
+void Dialling::againAfter(std::string problem) {
+  lastProblem_ = std::move(problem);
+  again(pause_);
+  pause_ = std::min(2 * pause_, kLongestPause);
+}
+
 void Dialling::again(Milliseconds pause) {
   fd_.reset();
   state_ = State::Idle;
@@ -164,9 +207,13 @@ Milliseconds Dialling::pauseWithin(Milliseconds most) const {
   return std::clamp(std::chrono::ceil<Milliseconds>(next_ - Clock::now()), Milliseconds{0}, most);
 }
 
+// This kernel refuses connections to this host: the process has ended.
+Milliseconds graceOfRefusal(const Directory& directory, int peer) {
+  return directory.isOnThisMachine(peer) ? Milliseconds{0} : kRefusalGrace;
+}
+
 bool hasStoppedListening(const Directory& directory, int peer) {
-  const SocketType socketType = directory.socketTypeTo(peer);
-  Attempt attempt = startConnecting(SocketAddress::of(directory.endpointOf(peer), socketType), socketType);
+  Attempt attempt = startConnecting(directory, peer);
   if (!attempt.fd) return false;  // unknown
   if (attempt.error == EINPROGRESS) awaitConnecting(attempt, Milliseconds{20});
   return attempt.error == ECONNREFUSED;

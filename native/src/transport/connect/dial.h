@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,15 @@ class Dialling {
   // `directory` must outlive this object.
   Dialling(const Directory& directory, int peer, Purpose purpose);
 
-  // Returns the connection when it is ready, else an empty one. A listener that closes the connection before it has
-  // answered is dialled again, because it may have had too many strangers. Reports long waits for an answer of the
-  // peer's host. Throws Failure: PeerDied for a refused connection, because a rank listens before it publishes its
-  // RankInfo; Untrusted if the listener does not have the key.
+  // Returns the connection when it is ready, else an empty one. Errors of the network are tried again without limit: the
+  // caller has a deadline, and looks at the peer's control connection if there is one. So is a listener that closes the
+  // connection before it has answered, because it may have had too many strangers. Reports long waits for an answer of
+  // the peer's host. Throws Failure: PeerDied for a connection that is refused for longer than graceOfRefusal();
+  // Untrusted if the listener does not have the key.
   Link advance(const Call& call);
+
+  // Why the last attempt failed; empty if none has.
+  const std::string& lastProblem() const { return lastProblem_; }
 
   void addInterest(std::vector<pollfd>& interests) const;
 
@@ -41,6 +46,8 @@ class Dialling {
   Link readChallenge();
   void connected();
   void again(Milliseconds pause);
+  void againAfter(int error);
+  void againAfter(std::string problem);
 
   const Directory& directory_;
   int peer_;
@@ -48,13 +55,21 @@ class Dialling {
   std::string where_;
   State state_ = State::Idle;
   Clock::time_point next_{};  // of the next attempt while Idle
+  Clock::time_point begun_{};  // the current attempt
+  Milliseconds pause_;         // before the next attempt
+  std::string lastProblem_;
+  std::optional<Clock::time_point> refusedSince_;
   UniqueFd fd_;
   Hello hello_;
   Challenge challenge_;
   std::size_t read_ = 0;  // bytes of `challenge_` that have arrived
 };
 
-// True if nothing listens at the address of `peer`: its process has ended. Takes a few milliseconds at most.
+// Time for which connections to the peer may be refused before its process counts as ended: a rank listens before it
+// publishes its RankInfo, but a firewall or a proxy between hosts may reject connections until it knows the rank.
+Milliseconds graceOfRefusal(const Directory& directory, int peer);
+
+// True if nothing listens at the address of `peer`. Takes a few milliseconds at most.
 bool hasStoppedListening(const Directory& directory, int peer);
 
 // Throws if the call's deadline has passed (naming `missing`) or if this process destroys the group.

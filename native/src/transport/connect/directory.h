@@ -13,14 +13,20 @@ namespace ringrun {
 // The addresses and hosts of all ranks, known before any connection exists.
 class Directory {
  public:
-  // `endpoints`: one for each rank.
-  Directory(int rank, Topology topology, std::vector<Endpoint> endpoints, const Authentication& authentication)
-      : rank_(rank), topology_(std::move(topology)), endpoints_(std::move(endpoints)), authentication_(authentication) {}
+  // `endpoints`: one for each rank. `silentPeerTimeout`: time without an answer after which a peer counts as dead.
+  Directory(int rank, Topology topology, std::vector<Endpoint> endpoints, const Authentication& authentication,
+            Milliseconds silentPeerTimeout = kDefaultSilentPeerTimeout)
+      : rank_(rank),
+        topology_(std::move(topology)),
+        endpoints_(std::move(endpoints)),
+        authentication_(authentication),
+        silentPeerTimeout_(silentPeerTimeout) {}
 
   int rank() const { return rank_; }
   int size() const { return topology_.size(); }
   const Topology& topology() const { return topology_; }
   const Authentication& authentication() const { return authentication_; }
+  Milliseconds silentPeerTimeout() const { return silentPeerTimeout_; }
   const Endpoint& endpointOf(int peer) const { return endpoints_[static_cast<std::size_t>(peer)]; }
 
   // Ranks that share memory use Unix sockets, which can pass memory and are faster.
@@ -47,6 +53,7 @@ class Directory {
   Topology topology_;
   std::vector<Endpoint> endpoints_;
   Authentication authentication_;
+  Milliseconds silentPeerTimeout_;
 };
 
 }  // namespace ringrun

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <random>
 
@@ -36,38 +37,36 @@ std::string hexOf(const Token& token) {
 
 namespace {
 
-#ifdef TCP_KEEPIDLE
-// An idle connection sends probes after 5 s, then every 2 s; the fifth without an answer closes it.
-constexpr int kIdleSeconds = 5;
-constexpr int kProbeSeconds = 2;
-constexpr int kProbes = 5;
-#endif
-
 void setOption(int fd, int level, int option, int value, const char* name) {
   if (::setsockopt(fd, level, option, &value, sizeof value) != 0) throwSystem("setsockopt", errno, name);
 }
 
 }  // namespace
 
-void prepareConnection(int fd, SocketType socketType) {
+// An idle connection sends the first probe after a third of the time and up to five more in the rest.
+void prepareConnection(int fd, SocketType socketType, [[maybe_unused]] Milliseconds silence) {
   if (socketType != SocketType::Tcp) return;
   setOption(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY");
   setOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE");
 #ifdef TCP_KEEPIDLE
-  setOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds, "TCP_KEEPIDLE");
-  setOption(fd, IPPROTO_TCP, TCP_KEEPINTVL, kProbeSeconds, "TCP_KEEPINTVL");
-  setOption(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes, "TCP_KEEPCNT");
+  constexpr int kMostProbes = 5;
+  const int seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(silence).count());
+  const int idle = std::max(seconds / 3, 1);
+  const int interval = std::max((seconds - idle) / kMostProbes, 1);
+  setOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle, "TCP_KEEPIDLE");
+  setOption(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval, "TCP_KEEPINTVL");
+  setOption(fd, IPPROTO_TCP, TCP_KEEPCNT, std::max((seconds - idle + interval - 1) / interval, 1), "TCP_KEEPCNT");
 #endif
 }
 
-void endWhenUnanswered(int fd, SocketType socketType) {
+void endWhenUnanswered([[maybe_unused]] int fd, [[maybe_unused]] SocketType socketType, [[maybe_unused]] Milliseconds silence) {
 #ifdef TCP_USER_TIMEOUT
-  constexpr int kMilliseconds = 1000 * (kIdleSeconds + kProbes * kProbeSeconds);
-  if (socketType == SocketType::Tcp) setOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kMilliseconds, "TCP_USER_TIMEOUT");
-#else
-  static_cast<void>(fd);
-  static_cast<void>(socketType);
+  if (socketType != SocketType::Tcp) return;
+  setOption(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()), "TCP_USER_TIMEOUT");
 #endif
 }
+
+// The kernel reports why a router or the local network could not deliver the segments, if it knows.
+bool isSilence(int error) { return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH; }
 
 }  // namespace ringrun

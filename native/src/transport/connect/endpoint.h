@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/deadline.h"
 #include "base/unique_fd.h"
 #include "transport/wire.h"
 
@@ -20,20 +21,27 @@ struct Endpoint {
   std::string address;     // numeric IPv4 or IPv6
   std::uint16_t port = 0;
   Token token{};
+  std::string hostName;  // empty if unknown
 };
+
+// Time without any answer after which the host of a peer counts as vanished.
+constexpr Milliseconds kDefaultSilentPeerTimeout{15'000};
 
 std::string describe(const Endpoint& endpoint, SocketType socketType);
 
 Token randomToken();
 std::string hexOf(const Token& token);
 
-// Disables Nagle's algorithm and enables keep-alive probes, which detect a vanished host after 15 s if no data is in
-// flight. Throws Failure.
-void prepareConnection(int fd, SocketType socketType);
+// Disables Nagle's algorithm and enables keep-alive probes, which detect a vanished host after `silence` if no data is
+// in flight. The kernel counts whole seconds. Throws Failure.
+void prepareConnection(int fd, SocketType socketType, Milliseconds silence);
 
-// Detects a vanished host after 15 s also while data is in flight: the kernel then sends no probes, and
+// Detects a vanished host after `silence` also while data is in flight: the kernel then sends no probes, and
 // retransmits for a quarter of an hour by default. Only for connections that carry little data: a window that
-// stays closed for 15 s, because the peer computes and does not read, ends the connection too. Throws Failure.
-void endWhenUnanswered(int fd, SocketType socketType);
+// stays closed for so long, because the peer computes and does not read, ends the connection too. Throws Failure.
+void endWhenUnanswered(int fd, SocketType socketType, Milliseconds silence);
+
+// True if a connection failed with this errno because its other side did not answer.
+bool isSilence(int error);
 
 }  // namespace ringrun

@@ -47,6 +47,10 @@ class Link {
   std::unique_ptr<RecordCipher> cipher_;
 };
 
+// The reason of a connection's end with this errno: names the link if the other side did not answer, else the system
+// call. `about`: the connection.
+std::string describeEnd(const std::string& call, int error, const std::string& about, const Directory& directory, int peer);
+
 // The reason of a failure with errno EBADMSG. `kind` of connection: "data".
 std::string describeAltered(const std::string& kind, const Directory& directory, int peer);
 

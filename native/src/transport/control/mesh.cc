@@ -73,6 +73,7 @@ void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
   acceptor_ = &acceptor;
   std::map<int, Dialling> dialled;
   for (int peer = 0; peer < rank_; ++peer) dialled.try_emplace(peer, directory_, peer, Purpose::Control);
+  std::map<int, Clock::time_point> refusedSince;
   auto nextProbe = Clock::now() + kProbeInterval;
   for (;;) {
     for (auto one = dialled.begin(); one != dialled.end();) {
@@ -96,7 +97,10 @@ void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
     }
     if (Clock::now() >= nextProbe) {
       for (const auto& one : missing) {
-        if (hasStoppedListening(directory_, one.rank)) {
+        if (!hasStoppedListening(directory_, one.rank)) {
+          refusedSince.erase(one.rank);
+        } else if (Clock::now() - refusedSince.try_emplace(one.rank, Clock::now()).first->second >=
+                   graceOfRefusal(directory_, one.rank)) {
           throw Failure(FailureCode::PeerDied, {one}, "it exited before it connected");
         }
       }
@@ -105,6 +109,12 @@ void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
     const auto waited = Clock::now() - call.deadline.since();
     if (waited >= kLivenessInterval) sendStatus(call.fingerprint);
     reportWait(call, waited, [this] { return notConnected(); });
+    if (call.deadline.passed()) {
+      const auto problem = std::find_if(dialled.begin(), dialled.end(), [](const auto& one) { return !one.second.lastProblem().empty(); });
+      const int named = problem == dialled.end() ? missing.front().rank : problem->first;
+      const std::string why = problem == dialled.end() ? "" : "; " + problem->second.lastProblem();
+      throw Failure(FailureCode::Timeout, {{named, {}}}, "it did not connect" + why);
+    }
     throwIfTimedOutOrCancelled(call, missing.front().rank, "it did not connect");
 
     std::vector<pollfd> interests;
@@ -128,7 +138,7 @@ std::vector<InvolvedRank> ControlMesh::notConnected() const {
 
 // Control messages are so few that they always fit into the window, even if the peer does not read.
 void ControlMesh::addPeer(int peer, Link link) {
-  endWhenUnanswered(link.fd(), directory_.socketTypeTo(peer));
+  endWhenUnanswered(link.fd(), directory_.socketTypeTo(peer), directory_.silentPeerTimeout());
   peers_[peer].link = std::move(link);
   peers_[peer].state = PeerState::Connected;
 }
@@ -179,7 +189,11 @@ void ControlMesh::receiveFrom(int peer) {
       from.state = PeerState::Failed;
       return;
     }
-    if (got < 0) return markDisconnected(peer, describeSystemError("recv", errno, "its control connection"));
+    if (got < 0) {
+      const int error = errno;
+      from.isSilent = isSilence(error);
+      return markDisconnected(peer, describeEnd("recv", error, "its control connection", directory_, peer));
+    }
     if (got == 0) return markDisconnected(peer, "its control connection closed unexpectedly");
     takeDescriptors(message, from.descriptors);
     if ((message.msg_flags & MSG_CTRUNC) != 0 || from.descriptors.size() + from.passedMemory.size() > kMaxDescriptors) {

@@ -48,6 +48,9 @@ class ControlMesh {
   // True if the peer left in order (LEAVE).
   bool hasLeft(int peer) const { return peers_[peer].state == PeerState::Left; }
 
+  // True if the connection to the peer ended because it did not answer.
+  bool isSilent(int peer) const { return peers_[peer].isSilent; }
+
   // The failure of an operation that needs `peer`, after hasEnded(peer).
   Failure endFailure(int peer) const;
 
@@ -126,6 +129,7 @@ class ControlMesh {
     std::optional<Failure> failure;  // from the perspective of this rank
     std::uint64_t failedSequence = 0;
     std::string disconnectReason;
+    bool isSilent = false;
   };
 
   std::vector<InvolvedRank> notConnected() const;

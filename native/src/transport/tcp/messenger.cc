@@ -150,9 +150,10 @@ bool Messenger::advance(Sending& sending) {
   const ssize_t sent = connections_[static_cast<std::size_t>(peer)].send(message);
   if (sent < 0) {
     if (wouldBlock(errno)) return false;
-    throwEndFailureOf(peer, describeSystemError("sendmsg", errno, std::to_string(sending.done) + " of " +
-                                                               std::to_string(sizeof sending.header + sending.message.bytes) +
-                                                               " bytes sent"));
+    const int error = errno;
+    const std::string about = std::to_string(sending.done) + " of " +
+                              std::to_string(sizeof sending.header + sending.message.bytes) + " bytes sent";
+    throwEndFailureOf(peer, describeEnd("sendmsg", error, about, directory_, peer));
   }
   sending.done += static_cast<std::size_t>(sent);
   return sent > 0;
@@ -175,7 +176,8 @@ bool Messenger::advance(Receiving& receiving, const Call& call) {
   if (got < 0) {
     if (wouldBlock(errno)) return false;
     if (errno == EBADMSG) throwAltered(peer);
-    throwEndFailureOf(peer, describeSystemError("recvmsg", errno, progress()));
+    const int error = errno;
+    throwEndFailureOf(peer, describeEnd("recvmsg", error, progress(), directory_, peer));
   }
   if (got == 0) throwEndFailureOf(peer, "its data connection closed, " + progress());
   const bool hadHeader = receiving.done >= sizeof receiving.header;
@@ -256,7 +258,7 @@ void Messenger::checkWhileWaiting(const Call& call, Clock::time_point lastProgre
     if (!receiving.complete()) throwIfEnded(receiving.message.from, idle);
   }
   mesh_.reportWait(call, idle, [&] { return missing(call); });
-  if (call.deadline.passed()) throw Failure(FailureCode::Timeout, missing(call), "waiting for data over TCP");
+  if (call.deadline.passed()) throw Failure(FailureCode::Timeout, missing(call), "waiting for data over TCP" + problemOfDialling());
   throwIfTimedOutOrCancelled(call, rank_, "");
 }
 
@@ -268,7 +270,15 @@ void Messenger::throwIfEnded(int peer, Clock::duration idle) {
     acceptor_.advance();
     connection = acceptor_.take(Purpose::Data, peer);
   }
-  if (!connection || idle >= kGraceAfterEnd) throw mesh_.endFailure(peer);
+  const Milliseconds grace = mesh_.isSilent(peer) ? std::min(kGraceAfterEnd, directory_.silentPeerTimeout()) : kGraceAfterEnd;
+  if (!connection || idle >= grace) throw mesh_.endFailure(peer);
+}
+
+std::string Messenger::problemOfDialling() const {
+  for (const auto& [_, one] : dialled_) {
+    if (!one.lastProblem().empty()) return "; " + one.lastProblem();
+  }
+  return "";
 }
 
 // The ranks without a STATUS of this operation, or those for which these wait; if all have sent it, the ranks that

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/operation.h"
@@ -91,6 +92,7 @@ class Messenger {
   void waitForReadiness(const Call& call);
   void checkWhileWaiting(const Call& call, Clock::time_point lastProgress);
   void throwIfEnded(int peer, Clock::duration idle);
+  std::string problemOfDialling() const;
   std::vector<InvolvedRank> missing(const Call& call) const;
   [[noreturn]] void throwEndFailureOf(int peer, const std::string& noticed);
   [[noreturn]] void throwAltered(int peer) const;

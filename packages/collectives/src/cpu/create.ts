@@ -15,6 +15,7 @@ import { checkSameEncryption, checkedSecurity } from './security.ts';
 import type { Security } from './security.ts';
 import { hostIdentity } from './host-identity.ts';
 import { NativeCalls } from '../native-group/native-calls.ts';
+import { silentPeerTimeout } from './silent-peers.ts';
 import type { RequestedTransport, Transport } from './transport.ts';
 import { decideTransport, requestedTransport } from './transport.ts';
 import { waitReportsAfterMs } from './wait-reports.ts';
@@ -53,6 +54,11 @@ export interface CpuGroupOptions {
    * Needs `key`. The same on every rank. Default: `false`.
    */
   encrypt?: boolean;
+  /**
+   * Milliseconds without any answer from the host of another rank (it vanished, or the link is cut) after which that
+   * rank counts as dead, between 1 s and 1 day. Default: RINGRUN_SILENT_PEER_TIMEOUT_S, or 15 s.
+   */
+  silentPeerTimeoutMs?: number;
 }
 
 export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
@@ -66,6 +72,7 @@ export const cpuGroupOptions: OptionNames<CpuGroupOptions> = {
   hostId: true,
   key: true,
   encrypt: true,
+  silentPeerTimeoutMs: true,
 };
 
 /**
@@ -108,6 +115,7 @@ export async function connectRanks<Group>(
   const connectTimeoutMs = checkedTimeout(options.connectTimeoutMs ?? timeoutMs);
   const requested = requestedTransport(options.transport);
   const reportAfterMs = waitReportsAfterMs();
+  const silentPeerTimeoutMs = silentPeerTimeout(options.silentPeerTimeoutMs);
   const binding = loadNative();
   const algorithm = requestedAlgorithm(binding.algorithmNames());
   const security = checkedSecurity(options);
@@ -117,7 +125,7 @@ export async function connectRanks<Group>(
   let met: Meeting = { ...alone, identities: [own], transport: requested ?? 'shm' };
   try {
     if (size > 1) met = await meet(native, options, connectTimeoutMs, { requested, algorithm, ...security });
-    await native.connect(met.endpoints, algorithm, connectTimeoutMs, reportAfterMs);
+    await native.connect(met.endpoints, algorithm, connectTimeoutMs, reportAfterMs, silentPeerTimeoutMs);
     const calls = new NativeCalls(native, rank, met.identities);
     return await makeGroup({ native, calls, rank, size, timeoutMs, transport: met.transport });
   } catch (error) {
@@ -155,6 +163,7 @@ async function meet(
     endpoints: infos.map((info) => ({
       host: hosts[info.rank],
       name: describeRank(info),
+      hostName: info.host,
       socketName: info.socketName,
       address: info.address,
       port: info.port,

@@ -47,6 +47,11 @@ export interface InitProcessGroupOptions {
    * memory and connections within a host are not encrypted. Default: RINGRUN_ENCRYPT.
    */
   encrypt?: boolean;
+  /**
+   * Milliseconds without any answer from the host of another rank (it vanished, or the link is cut) after which that
+   * rank counts as dead, between 1 s and 1 day. Default: RINGRUN_SILENT_PEER_TIMEOUT_S, or 15 s.
+   */
+  silentPeerTimeoutMs?: number;
 }
 
 const optionNames: OptionNames<InitProcessGroupOptions> = {
@@ -58,6 +63,7 @@ const optionNames: OptionNames<InitProcessGroupOptions> = {
   store: true,
   device: true,
   encrypt: true,
+  silentPeerTimeoutMs: true,
 };
 
 const backends: Readonly<Record<NonNullable<InitProcessGroupOptions['backend']>, ProcessGroup['backend']>> = {
@@ -83,7 +89,7 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
       'initProcessGroup failed: the process group is already initialized. Call it once per process, or await destroyProcessGroup() first.',
     );
   }
-  const { timeoutMs = defaultTimeoutMs, device, encrypt } = options;
+  const { timeoutMs = defaultTimeoutMs, device, encrypt, silentPeerTimeoutMs } = options;
   const backend = checkedBackend(options.backend);
   checkChoices(backend, device, timeoutMs);
   const settings = readingUserInput(() => settleInitMethod(options, process.env));
@@ -91,7 +97,14 @@ export async function initProcessGroup(options: InitProcessGroupOptions = {}): P
   explainMissingStacks();
   enterState({ phase: 'starting' });
   try {
-    const session = await openSession({ settings, timeoutMs, backend, device, encrypt });
+    const session = await openSession({
+      settings,
+      timeoutMs,
+      backend,
+      device,
+      encrypt,
+      silentPeerTimeoutMs,
+    });
     enterState({ phase: 'ready', session, subgroups: new Subgroups(session) });
     process.once('beforeExit', leaveAtExit);
   } catch (error) {

@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HashStore, RingrunError, createCpuGroup, createNcclGroup, hasFailed } from '@ringrun/collectives';
+import {
+  HashStore,
+  RingrunError,
+  createCpuGroup,
+  createNcclGroup,
+  hasFailed,
+  silentPeerTimeout,
+} from '@ringrun/collectives';
 import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives';
 import { dataConnectionSecurity } from '../secret/encryption.ts';
 import { deleteNumbered } from '../store/delete-prefix.ts';
@@ -54,18 +61,23 @@ export interface SessionOptions {
   device: number | undefined;
   /** The option `encrypt` of initProcessGroup. */
   encrypt: boolean | undefined;
+  /** The option `silentPeerTimeoutMs` of initProcessGroup. */
+  silentPeerTimeoutMs: number | undefined;
 }
 
 /** Joins the job and forms the group of all ranks. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
   const { rank, worldSize: size } = settings;
-  const security = dataConnectionSecurity(options.encrypt);
+  const links = {
+    ...dataConnectionSecurity(options.encrypt),
+    silentPeerTimeoutMs: silentPeerTimeout(options.silentPeerTimeoutMs),
+  };
   const found = await openGroupStore(settings, timeoutMs);
   let joined: JoinedRound | undefined;
   try {
     const keys = new PrefixStore(`restart/${settings.restartCount}`, found.store);
-    const formGroup = groupFormer(options, security);
+    const formGroup = groupFormer(options, links);
     const common = {
       startedAs: { rank, worldSize: size },
       recoveryStore: keys,
@@ -130,13 +142,13 @@ async function sessionAlone(
   }
 }
 
-/** All groups of a process use the same GPU and the same key. */
+/** All groups of a process use the same GPU, the same key and the same timeout of silent peers. */
 function groupFormer(
   { backend, device }: SessionOptions,
-  security: ReturnType<typeof dataConnectionSecurity>,
+  links: Pick<CpuGroupOptions, 'key' | 'encrypt' | 'silentPeerTimeoutMs'>,
 ): FormGroup {
-  if (backend === 'gloo') return (options) => createCpuGroup({ ...options, ...security });
-  const onDevice = device === undefined ? security : { ...security, device };
+  if (backend === 'gloo') return (options) => createCpuGroup({ ...options, ...links });
+  const onDevice = device === undefined ? links : { ...links, device };
   return (options) => createNcclGroup({ ...options, ...onDevice });
 }
 

@@ -1,0 +1,138 @@
+// What ranks print that cannot reach each other any more, word for word.
+import { describe, expect, test } from 'vitest';
+import { builtScript } from '../support/built-script.ts';
+import { hostsProblem } from '../support/hosts-problem.ts';
+import { connectHosts } from '../support/hosts.ts';
+import type { Network } from '../support/hosts.ts';
+import { startOnHosts } from '../support/ranks-on-hosts.ts';
+import type { RankOnHost } from '../support/ranks-on-hosts.ts';
+
+const problem = hostsProblem();
+const isFull = process.env['RINGRUN_FAULTS'] === 'full';
+const sum = 'allReduce #N (float32, 150,000 elements, SUM)';
+
+interface Start {
+  course: string;
+  perHost?: number;
+  silenceS?: number;
+  env?: Readonly<Record<string, string | number>>;
+}
+
+function startRanks(network: Network, { course, perHost = 1, silenceS = 1, env }: Start): RankOnHost[] {
+  return startOnHosts(network, {
+    perHost,
+    args: [builtScript('faults/partition.script'), course],
+    env: { RINGRUN_SILENT_PEER_TIMEOUT_S: silenceS, ...env },
+  });
+}
+
+async function allReady(ranks: readonly RankOnHost[]): Promise<void> {
+  await Promise.all(ranks.map(({ command }) => command.sees(/^rank \d is ready$/m)));
+}
+
+function signal(ranks: readonly RankOnHost[]): void {
+  for (const { command } of ranks) process.kill(command.pid, 'SIGUSR2');
+}
+
+/** The error of each rank, with names for what differs between runs. */
+function errorsOf(ranks: readonly RankOnHost[]): Promise<string[]> {
+  return Promise.all(
+    ranks.map(async ({ command }) => {
+      const { code, stderr, timedOut, left } = await command.ended;
+      expect({ code, timedOut, left }, stderr).toEqual({ code: 1, timedOut: false, left: [] });
+      const line = /^\w+Error: .*$/m.exec(stderr)?.[0] ?? stderr;
+      return line.replaceAll(/\bpid \d+/g, 'pid N').replaceAll(/ #\d+/g, ' #N');
+    }),
+  );
+}
+
+const link = (one: number, other: number, seconds: number) => {
+  const end = (rank: number) => `rank ${rank} (host host${rank}, 10.0.0.${rank + 1})`;
+  return `no answer for ${seconds} s on the link ${end(one)} ↔ ${end(other)}`;
+};
+const gone = (rank: number, why: string, self: number, operation: string) =>
+  `PeerDiedError: rank ${rank} (host host${rank}, pid N) is gone: ${why}. rank ${self} (host host${self}, pid N) was in ${operation}`;
+
+describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, () => {
+  test('a host is cut off during a collective: every rank names a link to the other side', async () => {
+    using network = connectHosts(3);
+    const ranks = startRanks(network, { course: 'running' });
+    await allReady(ranks);
+    network.hosts[2].cutLink();
+    const errors = await errorsOf(ranks);
+    // The first of the ranks 0 and 1 to notice also tells the other one.
+    const ofTwo = (self: number, other: number) => [
+      gone(2, link(self, 2, 1), self, sum),
+      gone(2, `reported by rank ${other}: ${link(other, 2, 1)}`, self, sum),
+    ];
+    expect(ofTwo(0, 1)).toContain(errors[0]);
+    expect(ofTwo(1, 0)).toContain(errors[1]);
+    expect([gone(0, link(0, 2, 1), 2, sum), gone(1, link(1, 2, 1), 2, sum)]).toContain(errors[2]);
+  });
+
+  const message = ['recv', 'send'].map((name, self) => {
+    return `${name} (float32, 150,000 elements, ${self === 0 ? 'from rank 1' : 'to rank 0'}, tag 0)`;
+  });
+  test.each([
+    { before: "a subgroup's first collective", course: 'subgroup', operations: [sum, sum] },
+    ...(isFull
+      ? [
+          { before: 'the first collective', course: 'first', operations: [sum, sum] },
+          { before: 'the first message', course: 'message', operations: message },
+          { before: 'the first collective, encrypted', course: 'first', operations: [sum, sum], encrypt: 1 },
+          {
+            before: 'the first collective, with the default time',
+            course: 'first',
+            operations: [sum, sum],
+            silenceS: 15,
+          },
+        ]
+      : []),
+  ])(
+    'the link is cut before $before: both ranks name it',
+    async ({ course, operations, encrypt = 0, silenceS = 1 }) => {
+      using network = connectHosts(2);
+      const env = { RINGRUN_ENCRYPT: encrypt };
+      const ranks = startRanks(network, { course, silenceS, env });
+      await allReady(ranks);
+      network.hosts[1].cutLink();
+      signal(ranks);
+      expect(await errorsOf(ranks)).toEqual([
+        gone(1, link(0, 1, silenceS), 0, operations[0]),
+        gone(0, link(0, 1, silenceS), 1, operations[1]),
+      ]);
+    },
+  );
+
+  test('a slow link and a busy rank are no partition, and the wait report names the busy rank', async () => {
+    using network = connectHosts(2, { bitsPerSecond: 2.5e6 });
+    const ranks = startRanks(network, { course: 'slow', env: { RINGRUN_WAIT_REPORT_S: 0.5 } });
+    const [first, second] = await Promise.all(ranks.map(({ command }) => command.ended));
+    for (const { code, stdout, stderr } of [first, second]) {
+      expect(code, stderr).toBe(0);
+      expect(stdout).toMatch(/^right: true, /);
+    }
+    // Longer than the silence that is allowed, so the test can fail.
+    expect(Number(/ms: (\d+)/.exec(second.stdout)?.[1])).toBeGreaterThan(1000);
+    const report = first.stderr
+      .replaceAll(/\bpid \d+/g, 'pid N')
+      .replaceAll(/\(\d+ m?s of \d+ s\)/g, '(time)');
+    expect(report).toContain(
+      `ringrun: rank 0: waiting in ${sum.replace('#N', '#1')} for rank 1 (host host1, pid N), which is outside any collective (time)\n`,
+    );
+  });
+
+  test.skipIf(!isFull)('a link that works again within the time costs only the time', async () => {
+    using network = connectHosts(2);
+    const ranks = startRanks(network, { course: 'slow', silenceS: 20, env: { RINGRUN_WAIT_REPORT_S: 1 } });
+    await ranks[0].command.sees(/waiting in allReduce #1/);
+    network.hosts[1].cutLink();
+    await ranks[0].command.sees(/waiting in allReduce #1[^]*waiting in allReduce #1/);
+    network.hosts[1].restoreLink();
+    for (const { command } of ranks) {
+      const { code, stdout, stderr } = await command.ended;
+      expect(code, stderr).toBe(0);
+      expect(stdout).toMatch(/^right: true, /);
+    }
+  });
+});
