@@ -7,8 +7,11 @@ interface Client {
   sentAtReceipt: number;
   /** Bytes of the replies that the client has proved to have read. */
   read: number;
-  /** Outstanding receipts in their order, with the bytes of all replies up to each. */
-  receipts: Map<number, number>;
+  /**
+   * Outstanding receipts in their order, with the bytes of all replies up to each. Undefined until the first one: most
+   * clients read little, and an empty map is half of the memory of a client.
+   */
+  receipts: Map<number, number> | undefined;
   heardAt: number;
 }
 
@@ -22,7 +25,10 @@ const replyOverheadBytes = 256;
  * Milliseconds without a request after which a client counts as gone: ZeroMQ does not report that a client has left.
  * Waiting clients send a ping every second, unless they compute.
  */
-export const silenceMs = 60_000;
+const silenceMs = 60_000;
+
+/** Milliseconds between calls of `takeSilent`. Many short clients are forgotten soon after `silenceMs`. */
+export const silenceCheckMs = silenceMs / 4;
 
 /** The same for a client with many unread bytes: ZeroMQ may still queue them. */
 const unreadSilenceMs = 600_000;
@@ -46,10 +52,11 @@ export class Clients {
     const client = this.#clients.get(name) ?? newClient();
     this.#clients.set(name, client);
     client.heardAt = now;
-    const read = receipt === undefined ? undefined : client.receipts.get(receipt);
-    if (read === undefined) return;
+    const { receipts } = client;
+    const read = receipt === undefined ? undefined : receipts?.get(receipt);
+    if (!receipts || read === undefined) return;
     client.read = read;
-    for (const [earlier, sent] of client.receipts) if (sent <= read) client.receipts.delete(earlier);
+    for (const [earlier, sent] of receipts) if (sent <= read) receipts.delete(earlier);
   }
 
   /** Bytes of replies that the client may not have read. */
@@ -65,7 +72,8 @@ export class Clients {
     client.sent += bytes + replyOverheadBytes;
     if (client.sent - client.sentAtReceipt < receiptEveryBytes) return undefined;
     client.sentAtReceipt = client.sent;
-    const receipt = this.#newReceipt(client);
+    client.receipts ??= new Map();
+    const receipt = this.#newReceipt(client.receipts);
     client.receipts.set(receipt, client.sent);
     return receipt;
   }
@@ -83,14 +91,14 @@ export class Clients {
     return names;
   }
 
-  #newReceipt(client: Client): number {
+  #newReceipt(used: ReadonlyMap<number, number>): number {
     for (;;) {
       if (this.#nextRandom === this.#random.length) {
         randomFillSync(this.#random);
         this.#nextRandom = 0;
       }
       const receipt = this.#random[this.#nextRandom++];
-      if (receipt !== 0 && !client.receipts.has(receipt)) return receipt;
+      if (receipt !== 0 && !used.has(receipt)) return receipt;
     }
   }
 }
@@ -100,7 +108,7 @@ function newClient(): Client {
     sent: 0,
     sentAtReceipt: 0,
     read: 0,
-    receipts: new Map(),
+    receipts: undefined,
     heardAt: 0,
   };
 }

@@ -7,7 +7,7 @@ import { storeKeys } from '../secret/keys.ts';
 import { serverCurve } from './curve.ts';
 import type { ServerCurve } from './curve.ts';
 import { failure } from './call-refusal.ts';
-import { Clients, silenceMs } from './clients.ts';
+import { Clients, silenceCheckMs } from './clients.ts';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { describeCall } from './errors.ts';
@@ -139,7 +139,7 @@ export class StoreServer {
     this.#clients.heard(client, 'call' in request ? request.receipt : undefined, now);
     this.#silenceTimer ??= setInterval(() => {
       this.#dropSilentClients();
-    }, silenceMs).unref();
+    }, silenceCheckMs).unref();
     const unreadBytes = this.#clients.unreadBytes(client);
     // Refusals are replies too: a client that does not even read those gets none.
     if (unreadBytes > 2 * storeLimits.unreadBytes) return [];
