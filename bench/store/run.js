@@ -1,6 +1,7 @@
 // Clients join one store and pass a barrier:
-// `npm run bench:store -- [--clients 1024] [--processes 4] [--rounds 5] [--json FILE]`. Each client has its own socket. Few
-// processes contain them all, so the benchmark measures the store and not the start of a thousand programs.
+// `npm run bench:store -- [--clients 1024] [--processes N] [--rounds 5] [--json FILE]`. Each client has its own socket. Few
+// processes contain them all, so the benchmark measures the store and not the start of a thousand programs. Default: 4
+// processes, or more if each would have more than 1,000 clients.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -13,13 +14,32 @@ import { median } from '../support.js';
 const { values: options } = parseArgs({
   options: {
     clients: { type: 'string', default: '1024' },
-    processes: { type: 'string', default: '4' },
+    processes: { type: 'string' },
     rounds: { type: 'string', default: '5' },
     json: { type: 'string' },
   },
 });
 const clients = Number(options.clients);
-const processes = Number(options.processes);
+/** A ZeroMQ context has at most 1,023 sockets, and a process one context. */
+const clientsPerProcess = 1000;
+const fewestProcesses = Math.ceil(clients / clientsPerProcess);
+const processes = Number(options.processes ?? Math.max(4, fewestProcesses));
+if (processes < fewestProcesses)
+  throw new Error(
+    `bench:store: ${clients} clients need at least ${fewestProcesses} processes, got ${processes}. Omit --processes.`,
+  );
+
+/** Running children. They end with this process, however it ends. */
+const children = new Set();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+for (const [signal, code] of [
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+])
+  process.once(signal, () => process.exit(code));
 
 const rows = [];
 for (let round = 1; round <= Number(options.rounds); round += 1) {
@@ -67,10 +87,12 @@ function start(script, environment) {
     env: { ...process.env, ...environment },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  children.add(child);
+  child.once('exit', () => children.delete(child));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const nextLine = async () => {
     const { done, value } = await lines.next();
-    if (done) throw new Error(`${script} ended early`);
+    if (done) throw new Error(`bench:store: ${script} ended early`);
     return value;
   };
   const end = async () => {
