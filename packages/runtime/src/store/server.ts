@@ -80,9 +80,13 @@ export class StoreServer {
       // 0: no limit. A router drops replies beyond the limit; `Clients` counts what is queued.
       sendHighWaterMark: 0,
       receiveHighWaterMark: requestsAhead,
-      // Closes the connections of hosts that have vanished.
-      heartbeatInterval: 15_000,
-      heartbeatTimeout: 60_000,
+      // Closes the connections of hosts that have vanished after about 60 s. By TCP, because a heartbeat of libzmq 4.3.5
+      // aborts the process if the connection was reset while it had `receiveHighWaterMark` unread requests.
+      tcpKeepalive: 1,
+      tcpKeepaliveIdle: 15,
+      tcpKeepaliveInterval: 15,
+      tcpKeepaliveCount: 3,
+      tcpMaxRetransmitTimeout: 60_000,
       linger: lingerMs,
       backlog,
       ipv6: host === '*' || isIP(address) === 6,
