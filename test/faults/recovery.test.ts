@@ -6,6 +6,7 @@ import { StoreServer } from '../../packages/runtime/src/store/server.ts';
 import { start } from '../../packages/runtime/test/store/processes.ts';
 import type { TestProcess } from '../../packages/runtime/test/store/processes.ts';
 import { finalLoss, replay } from '../fixtures/recoverable-training.ts';
+import { randomNumbers } from '../support/random-numbers.ts';
 import { builtScript } from '../support/built-script.ts';
 import { launch, node } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
@@ -124,17 +125,6 @@ async function expectSameTraining({ parameters, ranksByStep }: Result): Promise<
   expect(await finalLoss(found)).toBeCloseTo(await finalLoss(expected), 4);
 }
 
-/** Numbers from 0 to 1 that follow from the seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const moments = ['forward', 'backward', 'optimizer'] as const;
 
 test.each(isFull ? moments : moments.slice(1, 2))(
@@ -174,7 +164,7 @@ const runs = Array.from({ length: isFull ? 75 : 2 }, (_, i) => i + (isFull ? 0 :
 test.each(runs)(
   'random kills, seed $seed, $worldSize ranks over $transport: same parameters, expected loss',
   async ({ seed, worldSize, transport, restarts }) => {
-    const random = randomFrom(seed);
+    const random = randomNumbers(seed);
     const steps = 200;
     const env = { RINGRUN_TRANSPORT: transport, PAUSE_MS: 5 };
     const job = await Job.start(worldSize, steps, env);

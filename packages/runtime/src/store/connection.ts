@@ -79,6 +79,8 @@ export class StoreConnection {
   /** Of the last reply that had one. */
   #receipt: number | undefined;
   #pingUnanswered = false;
+  /** Ticks since the last answer. */
+  #silentTicks = 0;
   /** The error of all further calls, once the connection has ended. */
   #ended: RingrunError | undefined;
 
@@ -233,17 +235,26 @@ export class StoreConnection {
     }
   }
 
-  /** Sends a ping. If the last one is unanswered, finds out why. */
+  /**
+   * Sends a ping. If the last one is unanswered, finds out why: after 1, 2, 4 and 8 ticks, then every 8. A store that
+   * thousands of clients join at once answers late, and each look costs it connections.
+   */
   #tick(): void {
-    if (!this.#pingUnanswered) this.#ping();
-    else if (!this.#probing) void this.#findOutWhy();
+    if (!this.#pingUnanswered) {
+      this.#silentTicks = 0;
+      this.#ping();
+      return;
+    }
+    this.#silentTicks += 1;
+    const isDue = [1, 2, 4].includes(this.#silentTicks) || this.#silentTicks % 8 === 0;
+    if (isDue && !this.#probing) void this.#findOutWhy();
   }
 
   async #findOutWhy(): Promise<void> {
     this.#probing = true;
     const reachability = await probe(this.#options);
-    const disagreement =
-      reachability.kind === 'accepted' ? await findSecretDisagreement(this.#options) : undefined;
+    const mayDisagree = reachability.kind === 'accepted' && this.#silentTicks > 1;
+    const disagreement = mayDisagree ? await findSecretDisagreement(this.#options) : undefined;
     this.#probing = false;
     if (!this.#pingUnanswered || this.#pending.size === 0) return;
     if (disagreement) this.#end(secretError(this.#where, disagreement));
