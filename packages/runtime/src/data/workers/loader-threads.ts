@@ -99,7 +99,10 @@ class LoaderThread {
   }
 
   #settle(reply: BatchReply): void {
-    const { resolve, reject } = this.#pending.shift()!;
+    const request = this.#pending.shift();
+    // A reply may arrive after the error that ended the thread.
+    if (!request) return;
+    const { resolve, reject } = request;
     if ('batch' in reply) resolve(reply);
     else reject(new DataLoaderWorkerError(this.#index, reply.index, describe(reply.failure), reply.failure));
   }
