@@ -83,8 +83,6 @@ export interface NativeOnnxSession {
   compile(model: Uint8Array): Promise<void>;
   /** Computes the outputs. The arrays must stay allocated until the promise settles. */
   run(inputs: readonly NativeTensor[], outputs: readonly NativeTensor[]): Promise<void>;
-  /** Like `run`, but blocks this thread. */
-  runSync(inputs: readonly NativeTensor[], outputs: readonly NativeTensor[]): void;
   /** Frees the session's memory after earlier calls. Later runs are rejected. */
   release(): Promise<void>;
 }

@@ -95,7 +95,6 @@ Napi::Function OnnxSession::define(Napi::Env env) {
                      {
                          InstanceMethod<&OnnxSession::compile>("compile"),
                          InstanceMethod<&OnnxSession::run>("run"),
-                         InstanceMethod<&OnnxSession::runSync>("runSync"),
                          InstanceMethod<&OnnxSession::release>("release"),
                      });
 }
@@ -143,24 +142,6 @@ Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
 // (inputs, outputs)
 Napi::Value OnnxSession::run(const Napi::CallbackInfo& info) {
   return runAsync(info, [this, arrays = arraysOf(info)] { session().run(arrays.inputs, arrays.outputs); });
-}
-
-// (inputs, outputs)
-void OnnxSession::runSync(const Napi::CallbackInfo& info) {
-  std::promise<void> done;
-  thread_->submit([this, &done, arrays = arraysOf(info)] {
-    try {
-      session().run(arrays.inputs, arrays.outputs);
-      done.set_value();
-    } catch (...) {
-      done.set_exception(std::current_exception());
-    }
-  });
-  try {
-    done.get_future().get();
-  } catch (const ort::Error& error) {
-    throw Napi::Error::New(info.Env(), error.what());
-  }
 }
 
 Napi::Value OnnxSession::release(const Napi::CallbackInfo& info) {

@@ -35,7 +35,6 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
 
   Napi::Value compile(const Napi::CallbackInfo& info);
   Napi::Value run(const Napi::CallbackInfo& info);
-  void runSync(const Napi::CallbackInfo& info);
   Napi::Value release(const Napi::CallbackInfo& info);
 
   Arrays arraysOf(const Napi::CallbackInfo& info) const;

@@ -35,10 +35,9 @@ Library::Library(const std::string& path) : opened_(prepared(path)) {
   if (!opened_.isOpen()) throw Error("onnxruntime: cannot load " + path + ": " + opened_.attempts().front().reason);
   const Function<const ApiBase*()> getApiBase(opened_, "OrtGetApiBase");
   if (!getApiBase) throw Error("onnxruntime: " + path + " is a library without OrtGetApiBase");
-  version_ = getApiBase()->getVersionString();
   table_ = getApiBase()->getApi(kApiVersion);
   if (table_ == nullptr) {
-    throw Error("onnxruntime: " + path + " is version " + version_ + ", expected 1." + std::to_string(kApiVersion) + " or newer");
+    throw Error("onnxruntime: " + path + " is version " + getApiBase()->getVersionString() + ", expected 1." + std::to_string(kApiVersion) + " or newer");
   }
   call<CreateEnv>(kFatal, "ringrun", &environment_);
   call<CreateCpuMemoryInfo>(kDeviceAllocator, kDefaultMemory, &hostMemory_);

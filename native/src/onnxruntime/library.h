@@ -23,11 +23,6 @@ class Library {
   // do. Throws Error if the file is missing, is no library, or is a version without the functions used.
   static const Library& at(const std::string& path);
 
-  const std::string& path() const { return opened_.path(); }
-
-  // "1.30.0"
-  const std::string& version() const { return version_; }
-
   const Environment* environment() const { return environment_; }
   const MemoryInfo* hostMemory() const { return hostMemory_; }
 
@@ -48,7 +43,6 @@ class Library {
   [[noreturn]] void fail(Status* status) const;
 
   DynamicLibrary opened_;
-  std::string version_;
   const Table* table_ = nullptr;
   Environment* environment_ = nullptr;
   MemoryInfo* hostMemory_ = nullptr;

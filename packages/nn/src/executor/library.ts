@@ -13,6 +13,13 @@ import { NnError } from '../errors.ts';
 export function onnxruntimeLibrary(): string {
   const named = process.env['RINGRUN_ONNXRUNTIME_LIBRARY'];
   if (named) return named;
+  return (found ??= findLibrary());
+}
+
+/** Kept, because every compilation asks for it. */
+let found: string | undefined;
+
+function findLibrary(): string {
   const tried: string[] = [];
   for (const from of [programUrl(), import.meta.url]) {
     const folder = packageFolder(from);

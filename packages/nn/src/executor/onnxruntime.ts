@@ -5,7 +5,7 @@ import {
   type NativeOnnxSession,
   type NativeOnnxSlot,
 } from '@ringrun/native';
-import type { TensorData } from '../dtype.ts';
+import { newArray, type TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
@@ -57,10 +57,13 @@ class OnnxruntimeProgram implements Program {
 }
 
 function slot(name: string, { dtype, shape }: ValueType): NativeOnnxSlot {
-  return { name, elementType: dataTypeCode[dtype], elementBytes: bytesPerElement[dtype], shape };
+  return {
+    name,
+    elementType: dataTypeCode[dtype],
+    elementBytes: newArray(dtype, 0).BYTES_PER_ELEMENT,
+    shape,
+  };
 }
-
-const bytesPerElement = { float32: 4, int64: 8, bool: 1 } as const;
 
 function options({ holdsMemory, isLong }: ProgramDefinition): NativeOnnxOptions {
   const threads = Number(process.env.OMP_NUM_THREADS);

@@ -14,7 +14,7 @@ import { WatchedStore } from './watched-store.ts';
  * How ranks join a job, in rounds. Each round forms one group of all ranks and has its own keys, `init/<round>/…`. The
  * key `round` counts the rounds in which every rank has joined, so a process joins the first round that is not
  * complete, however many groups it has been in before: survivors and processes that replace dead ones meet in it. After
- * all have joined, nobody uses the keys of earlier rounds, and rank 0 deletes them.
+ * all have joined, no rank uses the keys of earlier rounds, and rank 0 deletes them.
  *
  * A rank claims its `member` key and renews `alive` until the group is formed, every second in jobs of up to 1000 ranks. Other ranks delete the claim
  * of a rank that stopped renewing, so a process that was started anew can claim it, and timeouts name the dead rank.

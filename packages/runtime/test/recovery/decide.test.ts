@@ -56,7 +56,7 @@ test('a new process joins before a step, and its source has the state before tha
   expect(formed(decision)).toMatchObject({ members: ['p0', 'p2', 'new'], joining: ['new'], source: 'p2' });
 });
 
-test('a new process waits while nobody is before a step, and while another process has its rank', () => {
+test('a new process waits while no rank is before a step, and while another process has its rank', () => {
   const reports = { p0: step(3, 'complete'), p2: step(3, 'complete') };
   expect(formed(decide(situation(reports, { waiting: [processOf(1, 'new')] }))).joining).toEqual([]);
   const other: Report = { committed: 3, next: 'incomplete', isStep: false };
