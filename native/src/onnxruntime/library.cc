@@ -5,6 +5,8 @@
 #include <mutex>
 
 #include "onnxruntime/complete_file.h"
+#include "onnxruntime/operator.h"
+#include "onnxruntime/operators.h"
 
 namespace ringrun::ort {
 namespace {
@@ -41,6 +43,8 @@ Library::Library(const std::string& path) : opened_(prepared(path)) {
   }
   call<CreateEnv>(kFatal, "ringrun", &environment_);
   call<CreateCpuMemoryInfo>(kDeviceAllocator, kDefaultMemory, &hostMemory_);
+  call<CreateCustomOpDomain>(kDomain, &operators_);
+  for (const CustomOperator* const op : ort::operators()) call<CustomOpDomainAdd>(operators_, op);
 }
 
 void Library::fail(Status* status) const {

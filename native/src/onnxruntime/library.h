@@ -25,6 +25,8 @@ class Library {
 
   const Environment* environment() const { return environment_; }
   const MemoryInfo* hostMemory() const { return hostMemory_; }
+  // The operators of ringrun's own (operators.h). Sessions refer to it, so it is never released.
+  CustomOperatorDomain* operators() const { return operators_; }
 
   // Calls a function of the API that returns a status. Throws Error with the library's message.
   template <typename Function, typename... Arguments>
@@ -46,6 +48,7 @@ class Library {
   const Table* table_ = nullptr;
   Environment* environment_ = nullptr;
   MemoryInfo* hostMemory_ = nullptr;
+  CustomOperatorDomain* operators_ = nullptr;
 };
 
 // Owns an object of the library.

@@ -22,6 +22,7 @@ Session::Session(const Library& library, const void* model, std::size_t bytes, c
   library.call<DisableMemoryPattern>(settings);
   if (!options.arena) library.call<DisableCpuMemoryArena>(settings);
   for (const auto& [key, value] : options.entries) library.call<AddSessionConfigEntry>(settings, key.c_str(), value.c_str());
+  library.call<AddCustomOpDomain>(settings, library.operators());
   library.call<CreateRunOptions>(runOptions_.out());
   library.call<CreateSessionFromArray>(library.environment(), model, bytes, settings,
                                        session_.out());

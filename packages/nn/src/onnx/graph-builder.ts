@@ -6,6 +6,10 @@ import { attributeTypeCode, dataTypeCode, ModelProto } from './schema.ts';
 const opsetVersion = 20;
 const irVersion = 9;
 
+/** Domain of the operators that the addon implements (native/src/onnxruntime/operators), and its version. */
+const ownDomain = 'ringrun';
+const ownVersion = 1;
+
 /** An attribute of an ONNX node: numbers are integers unless wrapped as `{ float }`. */
 export type AttributeValue = number | string | readonly number[] | { readonly float: number } | Branch;
 
@@ -25,6 +29,7 @@ export class GraphBuilder {
   readonly #outputs: object[] = [];
   readonly #constants = new Map<string, string>();
   #names = 0;
+  #hasOwnOperators = false;
 
   input(name: string, dtype: DType, shape: readonly Dimension[]): void {
     this.#inputs.push(valueInfo(name, dtype, shape));
@@ -60,6 +65,18 @@ export class GraphBuilder {
   ): void {
     const attribute = Object.entries(attributes).map(([name, value]) => encodeAttribute(name, value));
     this.#nodes.push({ opType, input: inputs, output: outputs, attribute });
+  }
+
+  /** Adds a node of an operator of the addon. The model then runs only on ringrun's sessions. */
+  ownNode(
+    opType: string,
+    inputs: readonly string[],
+    outputs: readonly string[],
+    attributes: Readonly<Record<string, AttributeValue>> = {},
+  ): void {
+    const attribute = Object.entries(attributes).map(([name, value]) => encodeAttribute(name, value));
+    this.#nodes.push({ opType, domain: ownDomain, input: inputs, output: outputs, attribute });
+    this.#hasOwnOperators = true;
   }
 
   /**
@@ -98,6 +115,7 @@ export class GraphBuilder {
       output: this.#outputs,
     };
     const opsetImport = [{ domain: '', version: opsetVersion }];
+    if (this.#hasOwnOperators) opsetImport.push({ domain: ownDomain, version: ownVersion });
     return ModelProto.encode({ irVersion, producerName: 'ringrun', graph, opsetImport }).finish();
   }
 }

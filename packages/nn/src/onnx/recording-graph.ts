@@ -48,4 +48,9 @@ export class RecordingGraph extends GraphBuilder {
   ): void {
     this.entries.push({ kind: 'node', opType, inputs, outputs, attributes, of: this.#of! });
   }
+
+  /** An exported model has standard operators only. */
+  override ownNode(opType: string): never {
+    throw new Error(`${opType} is an operator of the addon, which only compiled programs may have`);
+  }
 }

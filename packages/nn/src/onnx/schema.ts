@@ -29,6 +29,7 @@ const schema: INamespace = {
         output: { rule: 'repeated', type: 'string', id: 2 },
         name: { type: 'string', id: 3 },
         opType: { type: 'string', id: 4 },
+        domain: { type: 'string', id: 7 },
         attribute: { rule: 'repeated', type: 'AttributeProto', id: 5 },
       },
     },

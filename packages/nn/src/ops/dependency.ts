@@ -1,6 +1,7 @@
 import { createValue, sizeOf, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
+import { usesOwnOperators } from '../own-operators.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 
 /**
@@ -16,6 +17,7 @@ export const dependencies: OperatorFamily<'AddDependency'> = {
     emit: (graph, { inputs: [, other] }, [value, trigger], [y]) => {
       // An empty array has no element to depend on, and its readers are empty too.
       if (sizeOf(other.shape) === 0) graph.node('Identity', [value], [y]);
+      else if (usesOwnOperators()) graph.ownNode('AddDependency', [value, trigger], [y]);
       else graph.node('Add', [value, zeroOf(graph, trigger)], [y]);
     },
     gradient: noGradient,

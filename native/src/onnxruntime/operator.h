@@ -1,0 +1,241 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "onnxruntime/c_api.h"
+
+namespace ringrun::ort {
+
+// Operators of ringrun's own in onnxruntime's graphs, in the domain kDomain. An operator is a class:
+//
+//   struct Scale {
+//     static constexpr const char* kName = "Scale";
+//     static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32, kOptional}};
+//     static constexpr std::array kOutputs = {Argument{kFloat32}};
+//     static constexpr std::array kInPlace = {Sharing{0, 0}};  // optional: output 0 may be written over input 0
+//
+//     explicit Scale(const Attributes& attributes);  // once for each node of a session
+//     void compute(Computation& computation) const;  // for each run; may throw
+//   };
+//
+// and an entry in operators.cc. One session computes on one thread at a time, but sessions of different JavaScript
+// threads compute at the same time, so only the members of the class are safe to write.
+//
+// packages/nn/src/ops/own has the graph node of each operator, with the graph of plain operators that it replaces.
+
+constexpr const char* kDomain = "ringrun";
+constexpr std::size_t kMaxAxes = 8;
+
+// An input or output: its element type, and kRequired, kOptional or kVariadic (the last one, at least one array).
+struct Argument {
+  int type;
+  int characteristic = kRequired;
+};
+
+// The output may be written over the input if no other node reads the input.
+struct Sharing {
+  int input;
+  int output;
+};
+
+struct Shape {
+  std::size_t axes = 0;
+  std::array<std::int64_t, kMaxAxes> sizes{};
+
+  std::size_t count() const;
+  bool operator==(const Shape& other) const;
+  bool operator!=(const Shape& other) const { return !(*this == other); }
+};
+
+// For messages: [64,10]
+std::string describe(const Shape& shape);
+
+// An array of a run. `data` is null if an optional argument is missing.
+template <typename T>
+struct Array {
+  T* data = nullptr;
+  Shape shape;
+
+  std::size_t count() const { return shape.count(); }
+  explicit operator bool() const { return data != nullptr; }
+};
+
+// The attributes of a node. Throws Error if one is missing.
+class Attributes {
+ public:
+  Attributes(const Table* api, const KernelInfo* info) : api_(api), info_(info) {}
+
+  std::int64_t integer(const char* name) const;
+  float number(const char* name) const;
+  std::vector<std::int64_t> integers(const char* name) const;
+
+ private:
+  const Table* api_;
+  const KernelInfo* info_;
+};
+
+// The inputs and outputs of one run of a node. Valid during the run.
+class Computation {
+ public:
+  Computation(const Table* api, KernelContext* context) : api_(api), context_(context) {}
+
+  std::size_t inputCount() const;
+  std::size_t outputCount() const;
+
+  template <typename T>
+  Array<const T> input(std::size_t index) const {
+    const auto [data, shape] = inputAt(index);
+    return {static_cast<const T*>(data), shape};
+  }
+
+  // Requires the input to be present and to have this shape.
+  template <typename T>
+  Array<const T> input(std::size_t index, const Shape& shape) const {
+    const Array<const T> found = input<T>(index);
+    if (!found || found.shape != shape) failShape(index, shape, found ? describe(found.shape) : "nothing");
+    return found;
+  }
+
+  // A number, of any shape with one element.
+  float number(std::size_t index) const;
+
+  // Allocates an output, unless the caller of the session provides its memory.
+  template <typename T>
+  T* output(std::size_t index, const Shape& shape) const {
+    return static_cast<T*>(outputAt(index, shape));
+  }
+
+  // Calls body(i) for every i below `total`, in any order, on the threads of the session. The body must not throw.
+  template <typename Body>
+  void parallelFor(std::size_t total, const Body& body) const {
+    if (total == 1) return body(std::size_t{0});
+    run([](void* data, std::size_t i) { (*static_cast<const Body*>(data))(i); }, total, const_cast<Body*>(&body));
+  }
+
+ private:
+  struct Found {
+    const void* data;
+    Shape shape;
+  };
+
+  Found inputAt(std::size_t index) const;
+  void* outputAt(std::size_t index, const Shape& shape) const;
+  void run(void (*body)(void*, std::size_t), std::size_t total, void* data) const;
+  [[noreturn]] void failShape(std::size_t index, const Shape& expected, const std::string& found) const;
+
+  const Table* api_;
+  KernelContext* context_;
+};
+
+Status* failure(const Table* api, const char* operatorName, const std::exception& error);
+
+// A node of a session.
+template <typename Operator>
+struct Kernel {
+  const Table* api;
+  Operator op;
+};
+
+// The functions that onnxruntime calls. They do not throw.
+template <typename Operator>
+struct Callbacks {
+  static const char* getName(const CustomOperator*) { return Operator::kName; }
+  static int getInputType(const CustomOperator*, std::size_t i) { return Operator::kInputs[i].type; }
+  static std::size_t getInputTypeCount(const CustomOperator*) { return Operator::kInputs.size(); }
+  static int getOutputType(const CustomOperator*, std::size_t i) { return Operator::kOutputs[i].type; }
+  static std::size_t getOutputTypeCount(const CustomOperator*) { return Operator::kOutputs.size(); }
+  static int getInputCharacteristic(const CustomOperator*, std::size_t i) { return Operator::kInputs[i].characteristic; }
+  static int getOutputCharacteristic(const CustomOperator*, std::size_t i) { return Operator::kOutputs[i].characteristic; }
+  static int getMemoryType(const CustomOperator*, std::size_t) { return kDefaultMemory; }
+  static int one(const CustomOperator*) { return 1; }
+  // Variadic arrays have the element type of the argument.
+  static int isHomogeneous(const CustomOperator*) { return 1; }
+  static int getEndVersion(const CustomOperator*) { return INT32_MAX; }
+
+  static Status* createKernel(const CustomOperator*, const Table* api, const KernelInfo* info, void** kernel) {
+    try {
+      *kernel = new Kernel<Operator>{api, Operator(Attributes(api, info))};
+      return nullptr;
+    } catch (const std::exception& error) {
+      return failure(api, Operator::kName, error);
+    }
+  }
+
+  static Status* compute(void* kernel, KernelContext* context) {
+    const auto& [api, op] = *static_cast<Kernel<Operator>*>(kernel);
+    try {
+      Computation computation(api, context);
+      op.compute(computation);
+      return nullptr;
+    } catch (const std::exception& error) {
+      return failure(api, Operator::kName, error);
+    }
+  }
+
+  static void destroyKernel(void* kernel) { delete static_cast<Kernel<Operator>*>(kernel); }
+
+  template <typename Op>
+  static constexpr auto sharingOf(int) -> decltype(Op::kInPlace) {
+    return Op::kInPlace;
+  }
+  template <typename Op>
+  static constexpr std::array<Sharing, 0> sharingOf(long) {
+    return {};
+  }
+
+  static std::size_t getMayInPlace(int** inputs, int** outputs) {
+    constexpr auto kPairs = sharingOf<Operator>(0);
+    *inputs = new int[kPairs.size()];
+    *outputs = new int[kPairs.size()];
+    for (std::size_t i = 0; i < kPairs.size(); ++i) {
+      (*inputs)[i] = kPairs[i].input;
+      (*outputs)[i] = kPairs[i].output;
+    }
+    return kPairs.size();
+  }
+
+  static void releaseMayInPlace(int* inputs, int* outputs) {
+    delete[] inputs;
+    delete[] outputs;
+  }
+};
+
+// The description of an operator, which lives as long as the addon.
+template <typename Operator>
+const CustomOperator* customOperator() {
+  using Functions = Callbacks<Operator>;
+  static const CustomOperator description = [] {
+    CustomOperator made{};
+    made.version = kApiVersion;
+    made.getName = Functions::getName;
+    made.getExecutionProviderType = [](const CustomOperator*) -> const char* { return nullptr; };
+    made.getInputType = Functions::getInputType;
+    made.getInputTypeCount = Functions::getInputTypeCount;
+    made.getOutputType = Functions::getOutputType;
+    made.getOutputTypeCount = Functions::getOutputTypeCount;
+    made.kernelDestroy = Functions::destroyKernel;
+    made.getInputCharacteristic = Functions::getInputCharacteristic;
+    made.getOutputCharacteristic = Functions::getOutputCharacteristic;
+    made.getInputMemoryType = Functions::getMemoryType;
+    made.getVariadicInputMinArity = Functions::one;
+    made.getVariadicInputHomogeneity = Functions::isHomogeneous;
+    made.getVariadicOutputMinArity = Functions::one;
+    made.getVariadicOutputHomogeneity = Functions::isHomogeneous;
+    made.createKernelV2 = Functions::createKernel;
+    made.kernelComputeV2 = Functions::compute;
+    made.getStartVersion = Functions::one;
+    made.getEndVersion = Functions::getEndVersion;
+    made.getMayInPlace = Functions::getMayInPlace;
+    made.releaseMayInPlace = Functions::releaseMayInPlace;
+    return made;
+  }();
+  return &description;
+}
+
+}  // namespace ringrun::ort
