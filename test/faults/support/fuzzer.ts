@@ -34,8 +34,6 @@ const mostSlow = 16;
 /** Milliseconds for the other side to close a connection whose input has ended. */
 const patienceMs = 250;
 const slowEveryMs = 20;
-/** The name of a client of the store is a UUID at the end of its READY. */
-const nameBytes = 36;
 
 /**
  * Sends mutations of valid messages to the listeners of a job. The seed fixes the random numbers; which connection
@@ -47,7 +45,6 @@ export class Fuzzer {
   connections = 0;
   readonly #settings: FuzzerSettings;
   readonly #random: () => number;
-  readonly #name: Buffer;
   readonly #messages: readonly Buffer[];
   readonly #silent: Socket[] = [];
   readonly #slow: { socket: Socket; left: Buffer }[] = [];
@@ -55,7 +52,6 @@ export class Fuzzer {
   constructor(settings: FuzzerSettings) {
     this.#settings = settings;
     this.#random = randomNumbers(settings.seed);
-    this.#name = settings.recorded[1].subarray(-nameBytes);
     this.#messages = [...settings.recorded, ...this.#requests(), ...this.#streamToRank()];
   }
 
@@ -104,7 +100,7 @@ export class Fuzzer {
     this.connections += 1;
     const socket = connect(this.#pick(isStore ? stores : ranks));
     socket.on('error', () => undefined);
-    await this.#deliver(socket, this.#underNewName(Buffer.concat(parts)));
+    await this.#deliver(socket, Buffer.concat(parts));
   }
 
   async #deliver(socket: Socket, bytes: Buffer): Promise<void> {
@@ -169,17 +165,6 @@ export class Fuzzer {
       one.left = one.left.subarray(1);
       if (one.left.length === 0) one.socket.end();
     }
-  }
-
-  /**
-   * The stream with another name of the client in its READY, because a connection replaces the earlier one of its name:
-   * if that one was reset with unread requests, libzmq keeps its descriptor.
-   */
-  #underNewName(stream: Buffer): Buffer {
-    if (this.#settings.hasSecret) return stream;
-    const name = this.#noise(nameBytes / 2).toString('hex');
-    for (let at = -1; (at = stream.indexOf(this.#name, at + 1)) >= 0;) stream.write(name, at);
-    return stream;
   }
 
   #mutated(parts: readonly Buffer[]): Buffer[] {

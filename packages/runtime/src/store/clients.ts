@@ -2,6 +2,10 @@ import { randomFillSync } from 'node:crypto';
 
 /** What a server knows about one connected client. */
 interface Client {
+  /** Routing id of its connection, for replies. */
+  connection: string;
+  /** Largest id of its requests so far. */
+  newestId: number;
   /** Bytes of all replies sent, and of those up to the last receipt. */
   sent: number;
   sentAtReceipt: number;
@@ -13,6 +17,14 @@ interface Client {
    */
   receipts: Map<number, number> | undefined;
   heardAt: number;
+}
+
+/** A request as far as it concerns its client. */
+export interface Arrival {
+  /** Routing id of its connection. */
+  connection: string;
+  id: number;
+  receipt: number | undefined;
 }
 
 /** Bytes of replies between two receipts. */
@@ -47,11 +59,27 @@ export class Clients {
     return this.#clients.size;
   }
 
-  /** A request arrived. */
-  heard(name: string, receipt: number | undefined, now: number): void {
-    const client = this.#clients.get(name) ?? newClient();
+  /**
+   * A request arrived. Returns false if it must be ignored: it arrived on a connection that the client has replaced, as
+   * its newer requests show, and the client counts it as lost.
+   */
+  heard(name: string, { connection, id, receipt }: Arrival, now: number): boolean {
+    const client = this.#clients.get(name) ?? newClient(connection);
     this.#clients.set(name, client);
+    if (client.connection !== connection && id <= client.newestId) return false;
+    client.connection = connection;
+    client.newestId = Math.max(client.newestId, id);
     client.heardAt = now;
+    this.#takeReceipt(client, receipt);
+    return true;
+  }
+
+  /** Routing id of the client's connection. Undefined if the client has been forgotten. */
+  connectionOf(name: string): string | undefined {
+    return this.#clients.get(name)?.connection;
+  }
+
+  #takeReceipt(client: Client, receipt: number | undefined): void {
     const { receipts } = client;
     const read = receipt === undefined ? undefined : receipts?.get(receipt);
     if (!receipts || read === undefined) return;
@@ -103,8 +131,10 @@ export class Clients {
   }
 }
 
-function newClient(): Client {
+function newClient(connection: string): Client {
   return {
+    connection,
+    newestId: 0,
     sent: 0,
     sentAtReceipt: 0,
     read: 0,

@@ -65,7 +65,7 @@ interface PendingCall {
 export class StoreConnection {
   readonly #options: StoreConnectionOptions;
   readonly #where: string;
-  /** Unchanged when ZeroMQ reconnects, so that the store recognizes the client. */
+  /** Repeated in every request, so that the store recognizes the client when ZeroMQ has reconnected. */
   readonly #name = randomUUID();
   readonly #pending = new Map<number, PendingCall>();
   #socket: Dealer;
@@ -132,7 +132,6 @@ export class StoreConnection {
   #openSocket(): Dealer {
     const socket = new Dealer({
       ...clientCurve(this.#options.keys),
-      routingId: this.#name,
       sendHighWaterMark: 0,
       receiveHighWaterMark: 0,
       maxMessageSize: replyBytes,
@@ -150,7 +149,7 @@ export class StoreConnection {
   }
 
   #encode(id: number, call: Call): Uint8Array {
-    return encodeRequest({ id, call, receipt: this.#receipt });
+    return encodeRequest({ id, call, receipt: this.#receipt, client: this.#name });
   }
 
   #send(request: Uint8Array): void {

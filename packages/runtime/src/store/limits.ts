@@ -43,11 +43,8 @@ export const frameBytes = 18 * MiB;
 /** Bytes of a frame that a client accepts: `waitedBytes` limits the names in a reply, `valueBytes` its value. */
 export const replyBytes = 72 * MiB;
 
-/**
- * Requests of one client that ZeroMQ receives ahead of the store. Further ones wait in the client, so that no client
- * can fill the memory of the store with large requests.
- */
-export const requestsAhead = 16;
+/** Characters of the name of a client. ringrun's own have 36. */
+export const clientNameLength = 64;
 
 /** Longest timeout in milliseconds of a call at the store: 34 years. A client sends it for longer and infinite ones. */
 export const longestTimeoutMs = 2 ** 40;

@@ -11,7 +11,7 @@ import { Clients, silenceCheckMs } from './clients.ts';
 import { checkPort, formatHostPort, resolveAddresses } from './endpoint.ts';
 import type { HostPort } from './endpoint.ts';
 import { describeCall } from './errors.ts';
-import { frameBytes, requestsAhead, storeLimits } from './limits.ts';
+import { clientNameLength, frameBytes, storeLimits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { describePortOwner, findPortOwner } from './port-owner.ts';
 import { probe } from './reachability.ts';
@@ -74,14 +74,13 @@ export class StoreServer {
     const curve = await serverCurve(storeKeys());
     const socket = new Router({
       ...curve.options,
-      // A client that reconnects under its name receives the replies that it still waits for.
-      handover: true,
       maxMessageSize: frameBytes,
       // 0: no limit. A router drops replies beyond the limit; `Clients` counts what is queued.
       sendHighWaterMark: 0,
-      receiveHighWaterMark: requestsAhead,
-      // Closes the connections of hosts that have vanished after about 60 s. By TCP, because a heartbeat of libzmq 4.3.5
-      // aborts the process if the connection was reset while it had `receiveHighWaterMark` unread requests.
+      // 0: no limit. libzmq 4.3.5 stops reading a connection at the limit. If that connection is then reset, a heartbeat
+      // of either side aborts the process (`!_io_error`), and its descriptor stays open if the messages are never read.
+      receiveHighWaterMark: 0,
+      // Closes the connections of hosts that have vanished after about 60 s.
       tcpKeepalive: 1,
       tcpKeepaliveIdle: 15,
       tcpKeepaliveInterval: 15,
@@ -117,8 +116,8 @@ export class StoreServer {
 
   async #serve(): Promise<void> {
     for await (const frames of this.#socket) {
-      const client = frames[0].toString('latin1');
-      await this.#send(this.#respond(client, frames.at(1), frames.at(2)));
+      const connection = frames[0].toString('latin1');
+      await this.#send(this.#respond(connection, frames.at(1), frames.at(2)));
     }
   }
 
@@ -137,10 +136,15 @@ export class StoreServer {
     }
   }
 
-  #respond(client: string, protocol: Buffer | undefined, bytes: Uint8Array | undefined): AddressedReply[] {
+  #respond(
+    connection: string,
+    protocol: Buffer | undefined,
+    bytes: Uint8Array | undefined,
+  ): AddressedReply[] {
     const now = performance.now();
     const request = readRequest(protocol, bytes);
-    this.#clients.heard(client, 'call' in request ? request.receipt : undefined, now);
+    const { client = connection, id = 0, receipt } = 'call' in request ? request : {};
+    if (!this.#clients.heard(client, { connection, id, receipt }, now)) return [];
     this.#silenceTimer ??= setInterval(() => {
       this.#dropSilentClients();
     }, silenceCheckMs).unref();
@@ -148,7 +152,7 @@ export class StoreServer {
     // Refusals are replies too: a client that does not even read those gets none.
     if (unreadBytes > 2 * storeLimits.unreadBytes) return [];
     if (!('call' in request)) return [{ client, reply: { id: 0, result: request } }];
-    const { id, call } = request;
+    const { call } = request;
     if (unreadBytes > storeLimits.unreadBytes)
       return [{ client, reply: { id, result: tooMuchUnread(describeCall(call), unreadBytes) } }];
     const replies = this.#state.handle(client, request, now);
@@ -162,6 +166,8 @@ export class StoreServer {
   }
 
   async #sendOne({ client, reply: { id, result } }: AddressedReply): Promise<void> {
+    const connection = this.#clients.connectionOf(client);
+    if (connection === undefined) return;
     const unreadBytes = this.#clients.unreadBytes(client);
     // Many waiting calls of one client may have been woken at once.
     const sent =
@@ -170,7 +176,7 @@ export class StoreServer {
         : result;
     const receipt = this.#clients.replied(client, bytesOf(sent));
     const reply = encodeReply({ id, result: sent, receipt });
-    await this.#outbox.send([Buffer.from(client, 'latin1'), protocolName, reply]);
+    await this.#outbox.send([Buffer.from(connection, 'latin1'), protocolName, reply]);
   }
 
   /** Drops the waits of silent clients. One that was only busy sends its waiting calls again with its next ping. */
@@ -205,7 +211,13 @@ function readRequest(protocol: Buffer | undefined, bytes: Uint8Array | undefined
     return failure('PROTOCOL', `expected "${protocolName}" as first frame, got ${quoted(name ?? '', 40)}`);
   }
   try {
-    return decodeRequest(bytes ?? new Uint8Array());
+    const request = decodeRequest(bytes ?? new Uint8Array());
+    const length = request.client?.length ?? 0;
+    if (length <= clientNameLength) return request;
+    return failure(
+      'PROTOCOL',
+      `expected a client name of at most ${clientNameLength} characters, got ${length}`,
+    );
   } catch (error) {
     return failure('PROTOCOL', `a request that does not follow the schema: ${String(error)}`);
   }

@@ -5,11 +5,15 @@ import type { Fields, Message } from './protobuf.ts';
  * First frame of every message between client and store, in both directions. It must change with every incompatible
  * change of the schema below, so that two versions detect each other.
  */
-export const protocolName = 'ringrun-store/3';
+export const protocolName = 'ringrun-store/4';
 
 /**
  * Schema of the ZeroMQ multipart messages: `[protocolName, Request]` from a client's DEALER socket to the store's
  * ROUTER socket, `[protocolName, Reply]` back.
+ *
+ * A client connects without a routing id, so the ROUTER chooses one for each connection, and names itself in its
+ * requests. If a connection with the routing id of another replaced that one, libzmq 4.3.5 would keep the descriptor of
+ * the replaced connection for ever when a message arrives on it.
  */
 export const storeProto = `
   syntax = "proto3";
@@ -31,6 +35,7 @@ export const storeProto = `
       DeletePrefix delete_prefix = 13;
     }
     uint32 receipt = 11;         // of the last reply that had one
+    string client = 14;          // unique name, the same on all connections of a client; empty: this connection is the client
   }
 
   message Ping {}
@@ -104,6 +109,8 @@ export interface Request {
   call: Call;
   /** Undefined before the first reply with a receipt. */
   receipt?: number | undefined;
+  /** Undefined if the client is the connection. */
+  client?: string | undefined;
 }
 
 /** A waiting request, the first of its missing keys, and the number of all. */
@@ -193,18 +200,23 @@ const resultFields = {
 
 const receipt = (number: number) => ({ number, scalar: 'uint32' }) as const;
 
-const requestFields: Fields = { id, ...callFields, receipt: receipt(11) };
+const requestFields: Fields = {
+  id,
+  ...callFields,
+  receipt: receipt(11),
+  client: { number: 14, scalar: 'string' },
+};
 const replyFields: Fields = { id, ...resultFields, receipt: receipt(8) };
 
-export function encodeRequest({ id, call: { op, ...fields }, receipt }: Request): Uint8Array {
-  return encodeMessage(requestFields, { id, [op]: fields, receipt });
+export function encodeRequest({ id, call: { op, ...fields }, receipt, client }: Request): Uint8Array {
+  return encodeMessage(requestFields, { id, [op]: fields, receipt, client });
 }
 
 /** Throws if the bytes are no request of this schema. */
 export function decodeRequest(bytes: Uint8Array): Request {
-  const { id, receipt, ...message } = decodeMessage(requestFields, bytes);
+  const { id, receipt, client, ...message } = decodeMessage(requestFields, bytes);
   const [op, fields] = onlyChoice(message, 'a request without a call');
-  return { id: id as number, call: { op, ...fields } as Call, ...receiptIn(receipt) };
+  return { id: id as number, call: { op, ...fields } as Call, ...receiptIn(receipt), ...clientIn(client) };
 }
 
 export function encodeReply({ id, result: { kind, ...fields }, receipt }: Reply): Uint8Array {
@@ -220,6 +232,10 @@ export function decodeReply(bytes: Uint8Array): Reply {
 
 function receiptIn(receipt: unknown): { receipt?: number } {
   return receipt === 0 ? {} : { receipt: receipt as number };
+}
+
+function clientIn(client: unknown): { client?: string } {
+  return client === '' ? {} : { client: client as string };
 }
 
 /** The member of the oneof that is set. */

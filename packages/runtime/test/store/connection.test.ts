@@ -7,7 +7,7 @@ import { Dealer, Router } from 'zeromq';
 import { connectStore } from '../../src/store/client.ts';
 import type { ConnectStoreOptions } from '../../src/store/client.ts';
 import { StoreServer } from '../../src/store/server.ts';
-import { decodeReply, encodeRequest } from '../../src/store/wire.ts';
+import { decodeReply, encodeRequest, protocolName } from '../../src/store/wire.ts';
 import type { Call } from '../../src/store/wire.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { start } from './processes.ts';
@@ -158,12 +158,12 @@ test('the store refuses a client of another version', async () => {
   old.connect(`tcp://${host}:${port}`);
   await old.send(['ringrun-store/0', 'whatever']);
   const [protocol, reply] = await old.receive();
-  expect(protocol.toString()).toBe('ringrun-store/3');
+  expect(protocol.toString()).toBe('ringrun-store/4');
   expect(decodeReply(reply)).toMatchObject({
     id: 0,
     result: {
       reason: 'PROTOCOL',
-      message: 'expected "ringrun-store/3" as first frame, got "ringrun-store/0"',
+      message: 'expected "ringrun-store/4" as first frame, got "ringrun-store/0"',
     },
   });
 });
@@ -177,9 +177,9 @@ test('the client refuses a store of another version at once', async () => {
   const port = Number(/\d+$/.exec(future.lastEndpoint!)![0]);
   const opening = connectStore({ host, port, timeoutMs: 10_000 }).catch((e: unknown) => e);
   const [client] = await future.receive();
-  await future.send([client, 'ringrun-store/\x1b[2J3', '?']);
+  await future.send([client, 'ringrun-store/\x1b[2J4', '?']);
   expect(await opening).toMatchObject({ code: 'ERR_STORE_PROTOCOL' });
-  expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/\\x1b[2J3"');
+  expect(((await opening) as Error).message).toContain('its protocol is "ringrun-store/\\x1b[2J4"');
 });
 
 /** A client of the store's protocol that reads only when told to. */
@@ -191,7 +191,7 @@ function rawClient(port: number) {
   socket.connect(`tcp://${host}:${port}`);
   let id = 0;
   return {
-    send: (call: Call) => socket.send(['ringrun-store/3', encodeRequest({ id: ++id, call })]),
+    send: (call: Call) => socket.send(['ringrun-store/4', encodeRequest({ id: ++id, call })]),
     read: async () => decodeReply((await socket.receive())[1]),
     leave: () => {
       socket.close();
@@ -267,13 +267,61 @@ test('the store refuses malformed requests and keeps serving', async () => {
     vandal.close();
   });
   vandal.connect(`tcp://${host}:${port}`);
-  for (const frames of [['ringrun-store/3'], ['ringrun-store/3', '\xff\xff\xff'], ['']]) {
+  for (const frames of [['ringrun-store/4'], ['ringrun-store/4', '\xff\xff\xff'], ['']]) {
     await vandal.send(frames);
     const [, reply] = await vandal.receive();
     expect(decodeReply(reply)).toMatchObject({ id: 0, result: { reason: 'PROTOCOL' } });
   }
   const store = await open(port);
   expect(await store.numKeys()).toBe(0);
+});
+
+test('a client that reconnects gets its replies on the new connection, and old requests are ignored', async () => {
+  const { port } = await serve();
+  const connection = () => {
+    const socket = new Dealer({ linger: 0, receiveTimeout: 10_000 });
+    onTestFinished(() => {
+      socket.close();
+    });
+    socket.connect(`tcp://${host}:${port}`);
+    return {
+      send: (id: number, call: Call) =>
+        socket.send([protocolName, encodeRequest({ id, call, client: 'one name' })]),
+      read: async () => decodeReply((await socket.receive())[1]),
+    };
+  };
+  const [old, renewed] = [connection(), connection()];
+  await old.send(1, { op: 'get', key: 'k', timeoutMs: 20_000 });
+  await old.send(2, { op: 'numKeys' });
+  expect(await old.read()).toMatchObject({ id: 2, result: { number: 0 } });
+  await renewed.send(4, { op: 'ping' });
+  expect(await renewed.read()).toMatchObject({ id: 4, result: { parked: [{ id: 1, missing: 1 }] } });
+  // A request that was delayed on the old connection.
+  await old.send(3, { op: 'set', key: 'k', value: Buffer.from('late') });
+  const store = await open(port);
+  // Requests of one connection are handled in order.
+  await old.send(5, { op: 'numKeys' });
+  expect(await old.read()).toMatchObject({ id: 5, result: { number: 0 } });
+  await renewed.send(6, { op: 'set', key: 'k', value: Buffer.from('v') });
+  expect([await renewed.read(), await renewed.read()]).toMatchObject([
+    { id: 6, result: { kind: 'done' } },
+    { id: 1, result: { kind: 'value' } },
+  ]);
+  expect(text(await store.get('k'))).toBe('v');
+});
+
+test('the store refuses a client name that is too long', async () => {
+  const { port } = await serve();
+  const socket = new Dealer({ linger: 0 });
+  onTestFinished(() => {
+    socket.close();
+  });
+  socket.connect(`tcp://${host}:${port}`);
+  await socket.send([protocolName, encodeRequest({ id: 1, call: { op: 'ping' }, client: 'n'.repeat(65) })]);
+  expect(decodeReply((await socket.receive())[1])).toMatchObject({
+    id: 0,
+    result: { reason: 'PROTOCOL', message: 'expected a client name of at most 64 characters, got 65' },
+  });
 });
 
 test('closing a client does not affect others', async () => {

@@ -59,10 +59,12 @@ describe('the schema and the tables agree', () => {
 
   test.each(calls)('request $op', (call) => {
     const { op, ...fields } = call;
-    const read = requests.toObject(requests.decode(encodeRequest({ id: 7, call, receipt: 8 })), conversion);
-    expect(read).toEqual({ id: 7, call: op, [op]: fields, receipt: 8 });
-    const written = requests.encode(requests.fromObject({ id: 7, [op]: fields, receipt: 8 })).finish();
-    expect(decodeRequest(written)).toEqual({ id: 7, call, receipt: 8 });
+    const message = { [op]: fields, receipt: 8, client: 'name' };
+    const request = { id: 7, call, receipt: 8, client: 'name' };
+    const read = requests.toObject(requests.decode(encodeRequest(request)), conversion);
+    expect(read).toEqual({ id: 7, call: op, ...message });
+    const written = requests.encode(requests.fromObject({ id: 7, ...message })).finish();
+    expect(decodeRequest(written)).toEqual(request);
   });
 
   test.each(results)('reply $kind', (result) => {
