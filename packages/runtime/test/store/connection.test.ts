@@ -149,6 +149,23 @@ test('reports a server that is no store', async () => {
   );
 });
 
+test('clients of one process share the connections that find out why a store does not answer', async () => {
+  const clients = 100;
+  let connections = 0;
+  const silent = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => undefined);
+  });
+  onTestFinished(() => void silent.close());
+  await new Promise<void>((resolve) => silent.listen(0, host, resolve));
+  const { port } = silent.address() as AddressInfo;
+  const join = () => connectStore({ host, port, timeoutMs: 2600, log: () => undefined });
+  const joined = await Promise.allSettled(Array.from({ length: clients }, join));
+  expect(new Set(joined.map(({ status }) => status))).toEqual(new Set(['rejected']));
+  // Three more connections of each otherwise, in the first two seconds.
+  expect(connections).toBeLessThan(2 * clients);
+});
+
 test('the store refuses a client of another version', async () => {
   const { port } = await serve();
   const old = new Dealer({ linger: 0 });
