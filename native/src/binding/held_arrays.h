@@ -10,8 +10,9 @@ namespace ringrun {
 // ArrayBuffers meanwhile (postMessage, structuredClone) and the new owner drops them. A reference to an array does not:
 // it keeps an array of length 0.
 //
-// The exception is ArrayBuffer.prototype.transfer with another length (Node 22 and later), which reallocates the
-// memory. TypeScript rejects arrays of resizable buffers.
+// The exception is ArrayBuffer.prototype.transfer with another length on Node 22 and 23, whose V8 reallocates memory that
+// it has allocated itself and that others hold. A detach key of V8 would not prevent it: there, transfer ends the
+// process. Node 24 copies the memory. TypeScript rejects arrays of resizable buffers.
 //
 // Belongs to the JavaScript thread.
 class HeldArrays {

@@ -10,8 +10,11 @@ import type { Work } from './work.ts';
  * Every rank calls the same collectives in the same order, with the same dtypes and options and matching lengths. Ranks
  * that disagree throw a `CollectiveMismatchError` that shows both sides, and no data is changed. Do not use an array
  * until the promise of its operation settles; if its memory is transferred meanwhile, the operation continues in the
- * memory of the new owner. Asynchronous operations do not accept resizable ArrayBuffers. A tensor's class determines its dtype (see `TypedArrayOf`; float16 and
- * bfloat16 are bit patterns in `Float16Bits` and `BFloat16Bits`); all tensors of one operation have the same dtype.
+ * memory of the new owner. Node 22 and 23 free the memory of a typed array that is transferred with another length
+ * (`ArrayBuffer.prototype.transfer(newLength)`) while an operation uses it, and the process may crash; Node 24 copies
+ * it. Asynchronous operations do not accept resizable ArrayBuffers. A tensor's class determines its dtype (see
+ * `TypedArrayOf`; float16 and bfloat16 are bit patterns in `Float16Bits` and `BFloat16Bits`); all tensors of one
+ * operation have the same dtype.
  * Outputs must not overlap each other or an input, unless documented otherwise. The result of a reduction has the same
  * bytes on every rank.
  *

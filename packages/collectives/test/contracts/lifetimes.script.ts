@@ -40,9 +40,14 @@ async function collectGarbage(): Promise<void> {
   }
 }
 
+type TransferableBuffer = ArrayBuffer & { transfer(byteLength: number): ArrayBuffer };
+/** Of `transfer`, which Node 20 lacks. Node 22 and 23 reallocate the memory if its length changes. */
+const major = Number(process.versions.node.split('.')[0]);
+const lengthRatios = major >= 24 ? [1, 4, 1 / 4] : major >= 22 ? [1] : [];
+
 /**
  * Ways to take the memory of an ArrayBuffer from its arrays. They return the new owner of the memory, if the caller can
- * reach it. `transfer` is newer than Node 20.
+ * reach it.
  */
 const transfers: ((buffer: ArrayBuffer) => ArrayBuffer | undefined)[] = [
   (buffer) => structuredClone(buffer, { transfer: [buffer] }),
@@ -56,9 +61,10 @@ const transfers: ((buffer: ArrayBuffer) => ArrayBuffer | undefined)[] = [
     port1.close(); // drops the message
     return undefined;
   },
-  ...('transfer' in ArrayBuffer.prototype
-    ? [(buffer: ArrayBuffer) => (buffer as ArrayBuffer & { transfer(): ArrayBuffer }).transfer()]
-    : []),
+  ...lengthRatios.map((ratio) => (buffer: ArrayBuffer) => {
+    const { byteLength } = buffer;
+    return (buffer as TransferableBuffer).transfer(byteLength * ratio);
+  }),
 ];
 
 /**
@@ -133,6 +139,34 @@ export async function droppedArrays({ group, rank, store, report }: Member): Pro
   await running;
   await group.destroy();
   await report({ left: buffer.byteLength });
+}
+
+/** The global of that name, whose declaration is the browser's. */
+const { WebAssembly } = globalThis as unknown as {
+  WebAssembly: {
+    Memory: new (size: { initial: number }) => { buffer: ArrayBuffer; grow(pages: number): void };
+  };
+};
+
+/** Operations on the memory of WebAssembly that grows meanwhile, which detaches its ArrayBuffer. */
+export async function growingWasmMemory({ group, rank, store, report }: Member): Promise<void> {
+  const pages = Math.ceil((8 * length) / 65_536);
+  const results: Record<string, unknown> = {};
+  for (const [name, operate] of Object.entries(operations)) {
+    const memory = new WebAssembly.Memory({ initial: pages });
+    const arrays = [0, 4 * length].map((offset) => new Float32Array(memory.buffer, offset, length).fill(1));
+    if (rank === 1) await store.wait([`${name} grown`]);
+    const running = operate(group, arrays[0], arrays[1]);
+    if (rank === 0) {
+      memory.grow(10 * pages);
+      await collectGarbage();
+      await store.set(`${name} grown`, '');
+    }
+    await running;
+    results[name] = { left: arrays[0].length, value: new Float32Array(memory.buffer)[1] };
+  }
+  await group.destroy();
+  await report({ results });
 }
 
 /** Starts a process in the middle of a group's work, and reports its descriptors that the rank opened. */
