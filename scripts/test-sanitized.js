@@ -4,6 +4,9 @@
 //   node scripts/test-sanitized.js                  both, about 10 minutes on two cores
 //   node scripts/test-sanitized.js thread [file …]  one of 'address' and 'thread', with these test files only
 //
+//   RINGRUN_FAULTS=full node scripts/test-sanitized.js address test/faults/fuzz.test.ts
+//                                                   mutated messages for 10 minutes; RINGRUN_FAULTS_SECONDS is their number
+//
 // Node is not instrumented, so the sanitizer's runtime is preloaded into every process. ThreadSanitizer sees only the
 // threads of one process, not memory shared between processes.
 import { spawnSync } from 'node:child_process';
@@ -71,7 +74,7 @@ const sanitizers = {
 
 /**
  * All operations and endings over every transport and algorithm, several groups and Node environments in a process,
- * file locks and image transforms.
+ * file locks, image transforms, and mutated messages on the ports of a running training.
  */
 const filesOfBoth = [
   ...['collectives', 'tcp', 'images'].map((name) => `native/test/${name}.test.ts`),
@@ -81,6 +84,7 @@ const filesOfBoth = [
     ...['collectives', 'forming', 'groups', 'messages'].map((name) => `cpu/${name}`),
   ].map((name) => `packages/collectives/test/${name}.test.ts`),
   'packages/runtime/test/store/file-store.test.ts',
+  'test/faults/fuzz.test.ts',
 ];
 
 function run(command, args, env = {}) {
@@ -114,6 +118,7 @@ function environmentOf({ runtime, optionsFor }, folder, binary) {
     ...optionsFor(join(reports, 'report')),
     LD_PRELOAD: libraryOf(runtime),
     RINGRUN_NATIVE: binary,
+    RINGRUN_SANITIZER: 'on',
   };
   return { reports, env };
 }

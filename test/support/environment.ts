@@ -5,11 +5,11 @@ export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * The environment of the tests with `values` added, as in a user's shell: without variables of a launcher or an
- * operator, and without NODE_PATH, which test runners set.
+ * operator, and without NODE_PATH, which test runners set. `npm run test:sanitize` sets RINGRUN_NATIVE.
  */
 export function environmentWith(values: Readonly<Record<string, string | number>>): NodeJS.ProcessEnv {
   const foreign =
-    /^(\w*RANK|\w*WORLD_SIZE|MASTER_ADDR|MASTER_PORT|OMP_NUM_THREADS|RINGRUN_\w+|PET_\w+|NODE_PATH)$/;
+    /^(\w*RANK|\w*WORLD_SIZE|MASTER_ADDR|MASTER_PORT|OMP_NUM_THREADS|RINGRUN_(?!NATIVE$)\w+|PET_\w+|NODE_PATH)$/;
   return Object.fromEntries([
     ...Object.entries(process.env).filter(([name]) => !foreign.test(name)),
     ...Object.entries(values).map(([name, value]) => [name, String(value)] as const),

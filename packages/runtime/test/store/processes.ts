@@ -13,8 +13,8 @@ export interface TestProcess {
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
-/** Variables of the surrounding shell or launcher that would change what a child does. */
-const ownVariables = /^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_ADDR|MASTER_PORT|RINGRUN_.*)$/;
+/** Variables of the surrounding shell or launcher that would change what a child does. `npm run test:sanitize` sets RINGRUN_NATIVE. */
+const ownVariables = /^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_ADDR|MASTER_PORT|RINGRUN_(?!NATIVE$).*)$/;
 
 /** Starts the compiled form of a script with Node. It is killed when the test ends. */
 export function start(script: URL, env: Record<string, string | number>, args: string[] = []): TestProcess {
