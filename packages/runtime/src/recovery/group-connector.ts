@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { HashStore, createCpuGroup } from '@ringrun/collectives';
+import type { ProcessGroup } from '@ringrun/collectives';
+import type { Session } from '../process-group/session.ts';
+import { AbandonableStore } from './abandonable-store.ts';
+import { lookAgainMs } from './agreement.ts';
+import type { Agreement, Generation } from './agreement.ts';
+import { FormationAbandonedError } from './failures.ts';
+import type { RecoveryKeys } from './recovery-keys.ts';
+
+/**
+ * Milliseconds for the connections of a new group. A rank that dies meanwhile may be noticed only at the end of it, so
+ * each attempt has twice the time of the one before.
+ */
+const connectMs = { first: 2000, most: 60_000 };
+
+/** Connects the members of a generation, unless one of them gives it up. */
+export class GroupConnector {
+  readonly #session: Session;
+  readonly #keys: RecoveryKeys;
+  readonly #agreement: Agreement;
+  #connectMs = connectMs.first;
+
+  constructor(session: Session, keys: RecoveryKeys, agreement: Agreement) {
+    this.#session = session;
+    this.#keys = keys;
+    this.#agreement = agreement;
+  }
+
+  async connect(current: Generation, rank: number): Promise<ProcessGroup> {
+    const { timeoutMs, masterAddress, formGroup } = this.#session;
+    const size = current.members.length;
+    if (size === 1) return await createCpuGroup({ store: new HashStore(), rank, size, timeoutMs });
+    const over = new AbortController();
+    const abandoned = this.#untilAbandoned(current, over.signal);
+    abandoned.catch(() => undefined);
+    try {
+      const store = new AbandonableStore(this.#keys.groupStore(current.generation), abandoned);
+      const connectTimeoutMs = Math.min(timeoutMs, this.#connectMs);
+      return await formGroup({ store, rank, size, timeoutMs, connectTimeoutMs, masterAddress });
+    } catch (error) {
+      this.#connectMs = Math.min(2 * this.#connectMs, connectMs.most);
+      throw error;
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** The group is in use: the next one has the time of a first attempt. */
+  succeeded(): void {
+    this.#connectMs = connectMs.first;
+  }
+
+  /** Rejects when a member has given up the generation, or has died. */
+  async #untilAbandoned(current: Generation, over: AbortSignal): Promise<never> {
+    for (;;) {
+      await delay(lookAgainMs.most, undefined, { signal: over });
+      if (await this.#agreement.isAbandoned(current)) throw new FormationAbandonedError();
+    }
+  }
+}
