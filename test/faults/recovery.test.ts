@@ -5,16 +5,24 @@ import { expect, onTestFinished, test } from 'vitest';
 import { StoreServer } from '../../packages/runtime/src/store/server.ts';
 import { start } from '../../packages/runtime/test/store/processes.ts';
 import type { TestProcess } from '../../packages/runtime/test/store/processes.ts';
-import { finalLoss, replay } from '../fixtures/recoverable-training.ts';
+import { finalLoss, lossOfSamples, replay } from '../fixtures/recoverable-training.ts';
+import type { BackwardOf } from '../fixtures/recoverable-training.ts';
 import { randomNumbers } from '../support/random-numbers.ts';
 import { builtScript } from '../support/built-script.ts';
 import { launch, node } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { batchSize, dieAtStep, epochs, joinAfterStep, samples, stepsOfEpoch } from './fixtures/epochs.ts';
 
 const isFull = process.env['RINGRUN_FAULTS'] === 'full';
 /** Of one parameter: the ranks add gradients in another order than one process. */
 const tolerance = 2e-4;
+
+/** The samples of one rank in one step. */
+interface Use {
+  step: number;
+  indices: number[];
+}
 
 interface Result {
   digest: string;
@@ -33,19 +41,25 @@ interface Rank {
 class Job {
   readonly ranks: Rank[] = [];
   readonly #start: (rank: number) => TestProcess;
-  readonly #out: string;
+  /** Folder of the results. */
+  readonly out: string;
 
   private constructor(startRank: (rank: number) => TestProcess, out: string, worldSize: number) {
     this.#start = startRank;
-    this.#out = out;
+    this.out = out;
     for (let rank = 0; rank < worldSize; rank += 1) this.ranks.push(this.#begin(rank));
   }
 
-  static async start(worldSize: number, steps: number, env: Record<string, string | number>): Promise<Job> {
+  static async start(
+    worldSize: number,
+    steps: number,
+    env: Record<string, string | number>,
+    name = 'recovery',
+  ): Promise<Job> {
     const server = await StoreServer.bind({ host: '127.0.0.1', port: 0 });
     onTestFinished(() => server.close());
     const out = temporaryFolder();
-    const script = new URL('recovery.script.ts', import.meta.url);
+    const script = new URL(`${name}.script.ts`, import.meta.url);
     const common = { WORLD_SIZE: worldSize, RINGRUN_STORE: server.endpoint, OUT: out, ...env };
     const job = new Job((rank) => start(script, { ...common, RANK: rank }, [String(steps)]), out, worldSize);
     await Promise.all(job.ranks.map(({ process: one }) => one.sees(/rank \d starts/)));
@@ -76,7 +90,7 @@ class Job {
   }
 
   /** Waits for the ranks that were not killed, and checks what they have computed. Returns the ranks of each step. */
-  async verify(steps: number): Promise<number[][]> {
+  async verify(steps: number, backwardOf?: BackwardOf): Promise<number[][]> {
     const left = [...this.ranks.entries()].filter(([, { isKilled }]) => !isKilled);
     const results: Result[] = [];
     for (const [rank, { process: one }] of left) {
@@ -97,7 +111,7 @@ class Job {
         stderr: '',
         stdout: '',
       });
-      const file = join(this.#out, `rank-${rank}.json`);
+      const file = join(this.out, `rank-${rank}.json`);
       expect(existsSync(file)).toBe(true);
       results.push(JSON.parse(readFileSync(file, 'utf8')) as Result);
     }
@@ -105,18 +119,21 @@ class Job {
     const [first, ...others] = results;
     for (const other of others) expect(other).toEqual(first);
     expect(first.ranksByStep).toHaveLength(steps);
-    await expectSameTraining(first);
+    await expectSameTraining(first, backwardOf);
     return first.ranksByStep;
   }
 }
 
 /** Replays the recorded steps in this process: the same parameters and loss. */
-async function expectSameTraining({ parameters, ranksByStep }: Result): Promise<void> {
+async function expectSameTraining(
+  { parameters, ranksByStep }: Result,
+  backwardOf?: BackwardOf,
+): Promise<void> {
   const found = parameters.map((text) => {
     const bytes = Buffer.from(text, 'base64');
     return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
   });
-  const expected = await replay(ranksByStep);
+  const expected = await replay(ranksByStep, backwardOf);
   let most = 0;
   for (const [i, values] of expected.entries()) {
     for (const [j, value] of values.entries()) most = Math.max(most, Math.abs(value - found[i][j]));
@@ -144,6 +161,41 @@ test.each(isFull ? moments : moments.slice(1, 2))(
   },
   60_000,
 );
+
+test('a death between accumulated batches, a checkpoint of the ranks left, a new process within an epoch', async () => {
+  const steps = epochs * stepsOfEpoch;
+  const job = await Job.start(3, steps, {}, 'recovery-epochs');
+  await job.ranks[1].process.ended;
+  await job.restart(1);
+  const usedBy = (rank: number) => {
+    const lines = readFileSync(join(job.out, `samples-${rank}.jsonl`), 'utf8')
+      .trim()
+      .split('\n');
+    return new Map(lines.map((line) => JSON.parse(line) as Use).map(({ step, indices }) => [step, indices]));
+  };
+  const used = new Map<string, number[]>();
+  const ranksByStep = await job.verify(steps, async (net, rank, step) => {
+    const indices = usedBy(rank).get(step)!;
+    used.set(`${rank} ${step}`, indices);
+    await lossOfSamples(net, indices.slice(0, batchSize / 2)).backward();
+    await lossOfSamples(net, indices.slice(batchSize / 2)).backward();
+  });
+  const ofThree = ranksByStep.findIndex((ranks, i) => i > dieAtStep && ranks.length === 3);
+  expect(ofThree).toBeGreaterThanOrEqual(joinAfterStep);
+  expect(ranksByStep).toEqual(
+    ranksByStep.map((_, i) => (i + 1 < dieAtStep ? [0, 1, 2] : i < ofThree ? [0, 2] : [0, 2, 1])),
+  );
+  // Samples of the dead rank are lost; every other one of an epoch counts once.
+  for (let epoch = 0; epoch < epochs; epoch += 1) {
+    const ofEpoch = ranksByStep.slice(epoch * stepsOfEpoch, (epoch + 1) * stepsOfEpoch);
+    const indices = ofEpoch.flatMap((ranks, i) =>
+      ranks.flatMap((rank) => used.get(`${rank} ${epoch * stepsOfEpoch + i + 1}`)!),
+    );
+    expect(new Set(indices).size).toBe(indices.length);
+    const lost = ofEpoch.filter((ranks) => !ranks.includes(1)).length * batchSize;
+    expect(indices).toHaveLength(samples - lost);
+  }
+}, 60_000);
 
 test('below minRanks the ranks that are left throw ERR_RECOVERY_FAILED', async () => {
   const job = await Job.start(2, 30, { DIE: '0:13:backward', MIN_RANKS: 2 });

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '@ringrun/collectives';
 import { requireOptions } from '@ringrun/core';
 import type { OptionNames } from '@ringrun/core';
-import { getRank, getWorldSize, isInitialized } from '../process-group/index.ts';
+import { shareOfProcess } from '../process-group/groups.ts';
 import { lengthOf } from './sampler.ts';
 import type { Sized } from './sampler.ts';
 import type { Tail } from './share.ts';
@@ -9,9 +9,15 @@ import { SharedOrder } from './shared-order.ts';
 
 /** Options of a {@link DistributedSampler}. */
 export interface DistributedSamplerOptions {
-  /** Number of ranks that share the dataset. Default: the default group's size, or 1 without a group. */
+  /**
+   * Number of ranks that share the dataset. Default: the default group's size, or 1 without a group. In a process that
+   * joins a running job: WORLD_SIZE.
+   */
   numReplicas?: number;
-  /** Rank of this process. Default: its rank in the default group, or 0 without a group. */
+  /**
+   * Rank of this process. Default: its rank in the default group, or 0 without a group. In a process that joins a
+   * running job: RANK.
+   */
   rank?: number;
   /** Visit the dataset in a random order, different in each epoch. Default: `true`. */
   shuffle?: boolean;
@@ -63,10 +69,11 @@ export class DistributedSampler extends SharedOrder {
   constructor(dataset: Sized, options: DistributedSamplerOptions = {}) {
     const who = 'DistributedSampler';
     requireOptions(who, options, optionNames);
+    const { rank, worldSize } = shareOfProcess();
     super(who, {
       datasetLength: lengthOf(dataset, who),
-      numReplicas: options.numReplicas ?? (isInitialized() ? getWorldSize() : 1),
-      rank: options.rank ?? (isInitialized() ? getRank() : 0),
+      numReplicas: options.numReplicas ?? worldSize,
+      rank: options.rank ?? rank,
       shuffle: options.shuffle ?? true,
       seed: options.seed ?? 0,
       tail: tailOf(options),

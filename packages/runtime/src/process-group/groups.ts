@@ -1,7 +1,7 @@
 import { NcclGroup, RingrunError, requireOptions } from '@ringrun/collectives';
 import type { OptionNames, ProcessGroup } from '@ringrun/collectives';
 import { globalRankAmong, groupRankAmong } from './ranks.ts';
-import { readyState } from './state.ts';
+import { currentState, readyState } from './state.ts';
 
 /** The group of an operation. */
 export interface GroupOption {
@@ -63,6 +63,17 @@ export function getRank(group: ProcessGroup | null = defaultGroup()): number {
 /** Number of ranks of the group. −1 if `group` is null (torch.distributed.get_world_size). */
 export function getWorldSize(group: ProcessGroup | null = defaultGroup()): number {
   return group?.size ?? -1;
+}
+
+/**
+ * The rank and the number of ranks that share a dataset, by default. A process that joins a running job takes the share
+ * of the rank that it replaces, although it is alone when it creates its sampler.
+ */
+export function shareOfProcess(): { rank: number; worldSize: number } {
+  const state = currentState();
+  if (state.phase !== 'ready') return { rank: 0, worldSize: 1 };
+  const { group, joins, startedAs } = state.session;
+  return joins === undefined ? { rank: group.rank, worldSize: group.size } : startedAs;
 }
 
 /** Backend of the group (torch.distributed.get_backend). */

@@ -33,8 +33,8 @@ export interface Session {
   readonly recoveryStore: Store;
   /** True if the store ends with the process of rank 0. */
   readonly servedByRank0: boolean;
-  /** The fault-tolerant job that this process joins. Until then, `group` is this process alone. */
-  readonly joins: RunningJob | undefined;
+  /** The fault-tolerant job that this process has not joined yet: `group` is this process alone. */
+  joins: RunningJob | undefined;
   /** Leaves a fault-tolerant job, in place of the default group's ranks. */
   leaveBy?: () => Promise<void>;
   /** Keys of this session, until the next `initProcessGroup`. `group/0` is the group of all ranks. */

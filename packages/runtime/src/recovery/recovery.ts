@@ -246,6 +246,7 @@ export class Recovery {
     this.#enter(group);
     this.#connector.succeeded();
     this.#isAdmitted = true;
+    this.#session.joins = undefined;
     this.#wantsChange = false;
     this.#changesNext = false;
     await this.#keys.forget(this.#generation, this.#own);
