@@ -1,4 +1,4 @@
 import { setUpOnce } from './scripts/setup.js';
 
-setUpOnce();
+await setUpOnce();
 await import('ringrun/launcher');

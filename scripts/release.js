@@ -30,16 +30,16 @@ const { values: options } = parseArgs({
 });
 
 try {
-  release(resolve(options.into));
+  await release(resolve(options.into));
 } catch (error) {
   console.error(`release: ${error.message}`);
   process.exitCode = 1;
 }
 
-function release(folder) {
+async function release(folder) {
   if (options.local && !options['dry-run'])
     throw new Error('a release made with --local cannot be published. Add --dry-run.');
-  if (!options.built) setUp();
+  if (!options.built) await setUp();
   writeApiReference();
   const binaries = options.local ? localBinary() : compiledBinaries();
   rmSync(folder, { recursive: true, force: true });

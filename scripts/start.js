@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { setUp } from './setup.js';
 
-setUp();
+await setUp();
 // Imported after setUp() has built the packages.
 const { prepareMnist } = await import('ringrun');
 
