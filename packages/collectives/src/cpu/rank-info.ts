@@ -1,10 +1,10 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { hostname } from 'node:os';
 
 import type { NativeListening } from '@ringrun/native';
 
 import { parsePrintable, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
+import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-group/rank-info-proof.ts';
 import type { RequestedTransport } from './transport.ts';
 
 /** Version of the wire format (docs/wire-format.md). Ranks with different versions refuse to form a group. */
@@ -54,7 +54,7 @@ export async function exchangeRankInfos(
   key: Uint8Array,
   timeoutMs: number,
 ): Promise<RankInfo[]> {
-  await store.set(keyOf(own.rank), JSON.stringify({ ...own, proof: proofOf(own, key) }));
+  await store.set(keyOf(own.rank), withProof('RankInfo', own, key));
   const keys = Array.from({ length: own.size }, (_, rank) => keyOf(rank));
   await store.wait(keys, { timeoutMs }).catch((error: unknown) => {
     throw error instanceof StoreTimeoutError ? namingRanks(error, own, keys, timeoutMs) : error;
@@ -83,18 +83,6 @@ function namingRanks(
   );
 }
 
-/** HMAC-SHA256 of the JSON text, in hexadecimal. */
-function proofOf(info: RankInfo, key: Uint8Array): string {
-  return createHmac('sha256', key)
-    .update(`ringrun RankInfo ${JSON.stringify(info)}`)
-    .digest('hex');
-}
-
-function isProof(proof: unknown, expected: string): boolean {
-  const [given, own] = [Buffer.from(String(proof)), Buffer.from(expected)];
-  return given.length === own.length && timingSafeEqual(given, own);
-}
-
 function readRankInfo(value: Uint8Array, rank: number, own: RankInfo, key: Uint8Array): RankInfo {
   const { proof, ...info } = parseRankInfo(value) ?? {};
   if (info.protocol !== protocol) {
@@ -104,22 +92,9 @@ function readRankInfo(value: Uint8Array, rank: number, own: RankInfo, key: Uint8
         'install the same version of ringrun on every host',
     );
   }
-  if (!isProof(proof, proofOf(info as RankInfo, key))) {
-    throw new RingrunError(
-      'ERR_SECRET_MISMATCH',
-      `Connecting rank ${own.rank} (host ${own.host}, pid ${own.pid}) to rank ${rank} failed: expected an address that rank ${rank} ` +
-        'authenticated with the secret of this job, got one with another secret or none. ' +
-        'Set RINGRUN_SECRET, or --secret-file, to the same secret on every node.',
-    );
-  }
+  if (!isProof(proof, 'RankInfo', info, key)) throw notAuthenticated(own, rank);
   const authentic = parsePrintable(JSON.stringify(info)) as RankInfo;
-  if (authentic.rank !== rank || authentic.size !== own.size) {
-    throw new RingrunError(
-      'ERR_WORLD_MISMATCH',
-      `rank ${rank} (host ${authentic.host}, pid ${authentic.pid}) registered as rank ${authentic.rank} of ${authentic.size}, ` +
-        `but rank ${own.rank} expects rank ${rank} of ${own.size}. Check that no other job uses this store`,
-    );
-  }
+  if (authentic.rank !== rank || authentic.size !== own.size) throw notInThisGroup(authentic, rank, own);
   return authentic;
 }
 

@@ -6,7 +6,8 @@ import type { NcclDescription } from '@ringrun/native';
 import { checkedRank, checkedSize, checkedTimeout } from '../native-group/arguments.ts';
 import type { CpuGroupOptions } from '../cpu/create.ts';
 import { connectRanks, cpuGroupOptions } from '../cpu/create.ts';
-import { InvalidArgumentError, defaultTimeoutMs, requireOptions } from '@ringrun/core';
+import { checkedSecurity } from '../cpu/security.ts';
+import { InvalidArgumentError, RingrunError, defaultTimeoutMs, requireOptions } from '@ringrun/core';
 import type { OptionNames, Store } from '@ringrun/core';
 import { requireNccl } from './availability.ts';
 import type { NcclRankInfo, OwnNcclRankInfo } from './rank-info.ts';
@@ -29,6 +30,7 @@ const optionNames: OptionNames<NcclGroupOptions> = { ...cpuGroupOptions, device:
  * @throws RingrunError `ERR_NCCL_UNAVAILABLE`, on every rank, if a rank has no GPU, driver or NCCL, with the paths
  * tried.
  * @throws InvalidArgumentError, on every rank, if two ranks share a GPU.
+ * @throws RingrunError `ERR_SECRET_MISMATCH` if a rank has another key.
  * @throws the errors of createCpuGroup.
  */
 export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGroup> {
@@ -36,8 +38,17 @@ export async function createNcclGroup(options: NcclGroupOptions): Promise<NcclGr
   const size = checkedSize(options.size);
   const rank = checkedRank('rank', options.rank, size);
   const timeoutMs = checkedTimeout(options.timeoutMs ?? defaultTimeoutMs);
-  const { info, reason } = ownRankInfo(rank, options.device);
-  const infos = await exchangeRankInfos(options.store, info, size, timeoutMs);
+  const connectTimeoutMs = checkedTimeout(options.connectTimeoutMs ?? timeoutMs);
+  const { key } = checkedSecurity(options);
+  const { info, reason } = ownRankInfo({ rank, size }, options.device);
+  const infos = await exchangeRankInfos(options.store, info, key, connectTimeoutMs).catch(
+    async (error: unknown) => {
+      if (error instanceof RingrunError && error.code === 'ERR_SECRET_MISMATCH') {
+        await letOthersRead(options.store, size);
+      }
+      throw error;
+    },
+  );
   const refusal = reason ?? refusalOf(infos);
   if (refusal) {
     await letOthersRead(options.store, size);
@@ -87,23 +98,29 @@ async function letOthersRead(store: Store, size: number): Promise<void> {
  * A rank without NCCL publishes its `NcclRankInfo` too, so that the others do not wait for it. `reason` is its own error, which is
  * more detailed than theirs.
  */
-function ownRankInfo(rank: number, asked: number | undefined): { info: OwnNcclRankInfo; reason?: Error } {
+function ownRankInfo(
+  own: Pick<NcclRankInfo, 'rank' | 'size'>,
+  asked: number | undefined,
+): { info: OwnNcclRankInfo; reason?: Error } {
   const ncclHostId = process.env['NCCL_HOSTID'] ?? '';
   try {
-    return { info: { ...rankInfoWithNccl(rank, asked), ncclHostId } };
+    return { info: { ...own, ...rankInfoWithNccl(own.rank, asked), ncclHostId } };
   } catch (error) {
     const reason = asError(error);
     const device = { index: 0, name: '', uuid: '' };
     const problem = reason.message;
-    return { info: { rank, problem, version: '', device, ncclHostId, uniqueId: '' }, reason };
+    return { info: { ...own, problem, version: '', device, ncclHostId, uniqueId: '' }, reason };
   }
 }
 
-function rankInfoWithNccl(rank: number, asked: number | undefined): Omit<OwnNcclRankInfo, 'ncclHostId'> {
+function rankInfoWithNccl(
+  rank: number,
+  asked: number | undefined,
+): Omit<OwnNcclRankInfo, 'rank' | 'size' | 'ncclHostId'> {
   const { nccl, devices } = available();
   const { index, name, uuid } = devices[chooseDevice(devices.length, asked)];
   const uniqueId = rank === 0 ? Buffer.from(loadNative().ncclUniqueId()).toString('base64') : '';
-  return { rank, problem: '', version: nccl.version, device: { index, name, uuid }, uniqueId };
+  return { problem: '', version: nccl.version, device: { index, name, uuid }, uniqueId };
 }
 
 function available(): NcclDescription {

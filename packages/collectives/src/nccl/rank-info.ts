@@ -4,10 +4,12 @@ import { hostname } from 'node:os';
 import { parsePrintable, InvalidArgumentError, RingrunError, StoreTimeoutError } from '@ringrun/core';
 import type { Store } from '@ringrun/core';
 import { describeRank } from '../native-group/failure.ts';
+import { isProof, notAuthenticated, notInThisGroup, withProof } from '../native-group/rank-info-proof.ts';
 
 /** What a rank publishes about itself in the store before the communicator exists. */
 export interface NcclRankInfo {
   rank: number;
+  size: number;
   host: string;
   pid: number;
   /** Reason why this rank cannot use NCCL; empty if it can. */
@@ -26,23 +28,41 @@ export type OwnNcclRankInfo = Omit<NcclRankInfo, 'host' | 'pid'>;
 /**
  * Publishes this rank's `NcclRankInfo` and returns those of all ranks, by rank.
  *
+ * @param key Key of the group, with which every rank authenticates its `NcclRankInfo`.
  * @throws StoreTimeoutError naming the ranks that did not publish theirs within `timeoutMs`.
+ * @throws RingrunError `ERR_SECRET_MISMATCH` if a rank has another key, or an `NcclRankInfo` was changed.
  */
 export async function exchangeRankInfos(
   store: Store,
   own: OwnNcclRankInfo,
-  size: number,
+  key: Uint8Array,
   timeoutMs: number,
 ): Promise<NcclRankInfo[]> {
   const info: NcclRankInfo = { ...own, host: hostname(), pid: process.pid };
-  if (size === 1) return [info];
-  await store.set(keyOf(own.rank), JSON.stringify(info));
-  const keys = Array.from({ length: size }, (_, rank) => keyOf(rank));
+  if (own.size === 1) return [info];
+  await store.set(keyOf(own.rank), withProof('NcclRankInfo', info, key));
+  const keys = Array.from({ length: own.size }, (_, rank) => keyOf(rank));
   await store.wait(keys, { timeoutMs }).catch((error: unknown) => {
     throw error instanceof StoreTimeoutError ? namingRanks(error, info, keys, timeoutMs) : error;
   });
   const values = await Promise.all(keys.map((key) => store.get(key, { timeoutMs })));
-  return values.map((value) => parsePrintable(Buffer.from(value).toString()) as NcclRankInfo);
+  return values.map((value, rank) => readRankInfo(value, rank, info, key));
+}
+
+function readRankInfo(value: Uint8Array, rank: number, own: NcclRankInfo, key: Uint8Array): NcclRankInfo {
+  const { proof, ...info } = parseRankInfo(value);
+  if (!isProof(proof, 'NcclRankInfo', info, key)) throw notAuthenticated(own, rank);
+  const authentic = parsePrintable(JSON.stringify(info)) as NcclRankInfo;
+  if (authentic.rank !== rank || authentic.size !== own.size) throw notInThisGroup(authentic, rank, own);
+  return authentic;
+}
+
+function parseRankInfo(value: Uint8Array): Partial<NcclRankInfo & { proof: string }> {
+  try {
+    return (JSON.parse(Buffer.from(value).toString()) ?? {}) as Partial<NcclRankInfo & { proof: string }>;
+  } catch {
+    return {};
+  }
 }
 
 const keyOf = (rank: number): string => `nccl/card/${rank}`;

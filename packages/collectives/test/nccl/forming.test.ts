@@ -152,6 +152,7 @@ describe('the GPU of a rank', () => {
 test('ranks on different hosts may have GPUs of the same index', () => {
   const info = (rank: number): NcclRankInfo => ({
     rank,
+    size: 2,
     host: `node${rank}`,
     pid: 1,
     problem: '',
