@@ -9,6 +9,7 @@ import type { Command, Ended } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
 import { pidOfRank } from '../support/pid-of-rank.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { withoutWaiting } from '../support/without-waiting.ts';
 import type { Round } from './fixtures/round.ts';
 import { Fuzzer } from './support/fuzzer.ts';
 import { listenersOf } from './support/listeners.ts';
@@ -218,7 +219,9 @@ class Job {
       expect({ code, signal, left }, stderr).toEqual({ code: 0, signal: null, left: [] });
       if (this.#hasSecret) expect(stderr).toMatch(/the store at \S+ has refused 100 connections/);
       // Nothing but the numbers of refused connections.
-      const lines = stderr.split('\n').filter((line) => line !== '' && !/^.*ringrun: .* refused /.test(line));
+      const lines = withoutWaiting({ stderr })
+        .stderr.split('\n')
+        .filter((line) => line !== '' && !/^.*ringrun: .* refused /.test(line));
       expect(lines).toEqual([]);
     }
     return [0, 1].map((rank) => roundsOf(this.#folder, rank));

@@ -25,23 +25,21 @@ test('destroyProcessGroup after a failure does not wait for a store whose rank i
   expect(await one.ended).toEqual({ code: 0, signal: null });
 });
 
-test('every rank names the rank that never joined, and no other', async () => {
-  const rank = await job(4, 8000);
-  const zero = rank(0, 'join');
+test('every rank names the rank that never joined, or that died after all had joined', async () => {
+  // Two jobs at the same time: one waits for its timeout, the other for signs of life.
+  const [incomplete, dying] = await Promise.all([job(4, 12_000), job(3)]);
+  const dead = dying(1, 'die after joining');
+  const bereaved = [dying(0, 'join'), dying(2, 'join')];
+  const zero = incomplete(0, 'join');
   await zero.sees(/rank 0: waiting for ranks 1-3 to join/);
   // Their own timeouts end later than that of rank 0, which serves the store.
-  for (const child of [zero, rank(1, 'join'), rank(3, 'join')]) {
+  for (const child of [zero, incomplete(1, 'join'), incomplete(3, 'join')]) {
     expect((await child.ended).code).toBe(1);
     expect(child.output().stderr).toMatch(
       /StoreTimeoutError: Rank \d of 4 waited \d+ s for rank 2 to join[.,]/,
     );
   }
-});
-
-test('a rank that dies after all have joined is named by the others', async () => {
-  const rank = await job(3);
-  const dead = rank(1, 'die after joining');
-  for (const child of [rank(0, 'join'), rank(2, 'join')]) {
+  for (const child of bereaved) {
     expect((await child.ended).code).toBe(1);
     expect(child.output().stderr).toContain(
       `PeerDiedError: rank 1 (host ${hostname()}, pid ${dead.pid}) is gone: it joined, but`,
