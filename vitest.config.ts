@@ -13,8 +13,9 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['source', 'node', 'import', 'default'] } },
   test: {
     pool: 'forks',
-    // One more than the processors of the smallest machine that is supported: a test waits for processes, sockets and limits of time, too.
-    maxWorkers: 3,
+    // Two more than the processors of the smallest machine that is supported: a test waits for processes, sockets and
+    // limits of time for a third of its time or more.
+    maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     sequence: { sequencer: SlowFirst },
