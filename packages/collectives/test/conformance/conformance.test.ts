@@ -17,7 +17,7 @@ const reductions = dtypes.flatMap((dtype) => reduceOpsFor(dtype));
 const lengths = { short: 4, full: 6 }[extent];
 /** Timeout of an operation: its error names the missing ranks before the test times out. */
 const timeoutMs = 30_000;
-const limitMs = { short: 60_000, full: 600_000 }[extent];
+const limitMs = { short: 120_000, full: 600_000 }[extent];
 
 const named = [...settings, encrypted, ...settingsOverNccl]
   .filter(isInSuite)

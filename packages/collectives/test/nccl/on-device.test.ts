@@ -12,7 +12,7 @@ const isFull = requestedExtent() === 'full' || process.env['RINGRUN_GPU_CHECK'] 
 
 test.each(settingsOverNccl.filter(({ size }) => size === 2 || (isFull && size !== 3)))(
   'collectives on $size GPUs produce the values of a formula, for every dtype, op and length',
-  { timeout: { short: 60_000, full: 600_000 }[requestedExtent()] },
+  { timeout: { short: 120_000, full: 600_000 }[requestedExtent()] },
   async ({ size, envOf }) => {
     const reports = await runRanks(size, 'conformanceOnDevice', {
       args: { extent: requestedExtent() },
