@@ -55,6 +55,7 @@ const sanitizers = {
     files: [
       'native/test/kernels.test.ts',
       ...['faults', 'forming', 'on-device'].map((name) => `packages/collectives/test/nccl/${name}.test.ts`),
+      'test/faults/fuzz.test.ts',
     ],
     tests: ofFewRanks,
     faults: ['out-of-bounds read', 'memory leak', 'shift by 32 bits'],
@@ -74,7 +75,7 @@ const sanitizers = {
 
 /**
  * All operations and endings over every transport and algorithm, several groups and Node environments in a process,
- * file locks, image transforms, and mutated messages on the ports of a running training.
+ * file locks and image transforms.
  */
 const filesOfBoth = [
   ...['collectives', 'tcp', 'images'].map((name) => `native/test/${name}.test.ts`),
@@ -84,7 +85,6 @@ const filesOfBoth = [
     ...['collectives', 'forming', 'groups', 'messages'].map((name) => `cpu/${name}`),
   ].map((name) => `packages/collectives/test/${name}.test.ts`),
   'packages/runtime/test/store/file-store.test.ts',
-  'test/faults/fuzz.test.ts',
 ];
 
 function run(command, args, env = {}) {

@@ -43,6 +43,8 @@ const courses = {
       ? send(tensor, 0, { timeoutMs: 60_000 })
       : recv(tensor, { src: 1, timeoutMs: 60_000 }));
   },
+  /** Only forms the group. */
+  forming: () => undefined,
   /** A long all-reduce, before which the last rank is busy for 1.5 s. */
   slow: async () => {
     const tensor = new Float32Array(elements).fill(getRank() + 1);
@@ -54,5 +56,6 @@ const courses = {
   },
 } as const;
 
-await initProcessGroup();
-await courses[process.argv[2] as keyof typeof courses]();
+const course = process.argv[2] as keyof typeof courses;
+await initProcessGroup(course === 'forming' ? { timeoutMs: 15_000 } : {});
+await courses[course]();

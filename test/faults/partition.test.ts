@@ -104,6 +104,29 @@ describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, 
     },
   );
 
+  test.skipIf(!isFull)(
+    'a firewall while the group forms: both ranks name the other one, and its address',
+    async () => {
+      using network = connectHosts(2);
+      // The store of rank 0.
+      for (const host of network.hosts) host.admitOnlyPort(29_500);
+      const ranks = startRanks(network, { course: 'forming', env: { RINGRUN_WAIT_REPORT_S: 3 } });
+      const errors = await errorsOf(ranks);
+      const error = (self: number, other: number, why: string) =>
+        `CollectiveTimeoutError: connect did not complete within 15000 ms (it did not connect${why}). ` +
+        `Missing: rank ${other} (host host${other}, pid N, not seen in this group yet). ` +
+        `Reported by rank ${self} (host host${self}, pid N). If a rank only needs more time, raise timeoutMs`;
+      expect(errors.map((text) => text.replace(/(10\.0\.0\.1):\d+/, '$1:PORT'))).toEqual([
+        error(0, 1, ''),
+        error(1, 0, '; connect (10.0.0.1:PORT): no answer within 5 s'),
+      ]);
+      const { stderr } = await ranks[1].command.ended;
+      expect(stderr).toMatch(
+        /waiting in connect for rank 0 \(host host0, pid \d+\), which does not answer at 10\.0\.0\.1:\d+/,
+      );
+    },
+  );
+
   test('a slow link and a busy rank are no partition, and the wait report names the busy rank', async () => {
     using network = connectHosts(2, { bitsPerSecond: 2.5e6 });
     const ranks = startRanks(network, { course: 'slow', env: { RINGRUN_WAIT_REPORT_S: 0.5 } });

@@ -195,7 +195,7 @@ test('a death between accumulated batches, a checkpoint of the ranks left, a new
     const lost = ofEpoch.filter((ranks) => !ranks.includes(1)).length * batchSize;
     expect(indices).toHaveLength(samples - lost);
   }
-}, 60_000);
+}, 120_000);
 
 test('below minRanks the ranks that are left throw ERR_RECOVERY_FAILED', async () => {
   const job = await Job.start(2, 30, { DIE: '0:13:backward', MIN_RANKS: 2 });
