@@ -81,10 +81,38 @@ export interface NativeOnnxOptions {
 export interface NativeOnnxSession {
   /** Loads the library, unless it is loaded, and compiles the model. Rejects with the reason of the library. */
   compile(model: Uint8Array): Promise<void>;
-  /** Computes the outputs. The arrays must stay allocated until the promise settles. */
-  run(inputs: readonly NativeTensor[], outputs: readonly NativeTensor[]): Promise<void>;
+  /**
+   * Computes the outputs. The arrays must stay allocated until the promise settles.
+   *
+   * @param calls What the graph's nodes call, by their attribute `call` (native/src/onnxruntime/operators/calls.h).
+   * @param onCall Called for each call of JavaScript that the graph starts. If the graph awaits it, `endCall` must follow.
+   * It must not throw.
+   * @returns The milliseconds for which the run waited for calls. If a call failed, the error has its index as
+   * `failedCall`.
+   */
+  run(
+    inputs: readonly NativeTensor[],
+    outputs: readonly NativeTensor[],
+    calls?: readonly NativeGraphCall[],
+    onCall?: (call: number, run: number) => void,
+  ): Promise<number>;
+  /** Reports the end of a call of JavaScript. Does nothing if the run has ended. */
+  endCall(run: number, call: number, succeeded: boolean): void;
   /** Frees the session's memory after earlier calls. Later runs are rejected. */
   release(): Promise<void>;
+}
+
+/** A call of a running graph: operations that are started one after another, or JavaScript if there is no list. */
+export interface NativeGraphCall {
+  readonly operations?: readonly NativePreparedOperation[];
+  /** Arrays that are filled before the call, and read after it. */
+  readonly sends?: readonly Float32Array[];
+  readonly receives?: readonly Float32Array[];
+}
+
+/** A collective with fixed arguments that a running graph starts without JavaScript. Opaque. */
+export interface NativePreparedOperation {
+  readonly nativePreparedOperation: never;
 }
 
 /** A library that is opened at run time. */
@@ -218,6 +246,18 @@ export interface NativeProcessGroup {
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
   allReduce(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
   allReduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
+  /**
+   * Prepares an all-reduce of memory of `allocateSync`, which the run of a graph starts (`NativeGraphCall`), any number
+   * of times. The start determines its position in the order of the group's operations.
+   */
+  prepareAllReduce(
+    tensor: NativePlacedTensor,
+    dtype: number,
+    reduceOp: number,
+    timeoutMs: number,
+  ): NativePreparedOperation;
+  /** Settles when an operation that was started has ended; at once if it is not running. */
+  ended(operation: NativePreparedOperation): Promise<void>;
   /** Reduces each of the tensors, which have the same dtype. `dtype` is ignored for an empty list. */
   allReduceCoalesced(
     tensors: NativePlacedTensor[],

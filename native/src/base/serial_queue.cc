@@ -14,12 +14,12 @@ SerialQueue::~SerialQueue() {
 }
 
 void SerialQueue::submit(Task task) {
-  if (!engine_) engine_ = ProgressEngine::shared();
   bool isRunning;
   {
     const std::lock_guard lock(mutex_);
+    if (!engine_) engine_ = ProgressEngine::shared();
     tasks_.push_back(std::move(task));
-    isRunning = unfinished_.fetch_add(1, std::memory_order_relaxed) > 0;
+    isRunning = unfinished_.fetch_add(1, std::memory_order_acq_rel) > 0;
   }
   // Not under the lock, which the engine acquires first.
   if (!isRunning) start();
@@ -29,10 +29,24 @@ void SerialQueue::start() {
   try {
     engine_->submit([this] { return runOne(); });
   } catch (...) {
+    const std::lock_guard lock(mutex_);
+    unfinished_.fetch_sub(tasks_.size(), std::memory_order_release);
     tasks_.clear();
-    unfinished_.store(0, std::memory_order_relaxed);
     throw;
   }
+}
+
+void SerialQueue::acquire() {
+  for (;;) {
+    std::size_t none = 0;
+    if (unfinished_.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) return;
+    awaitIdle();
+  }
+}
+
+// Nobody waits for idleness: only the owner does, and it is here.
+void SerialQueue::release() {
+  if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) > 1) start();
 }
 
 void SerialQueue::awaitIdle() {
@@ -56,7 +70,7 @@ bool SerialQueue::runOne() {
   task = {};  // releases what the task holds before the owner sees its completion
   // Everything under the lock, because the owner may destroy the queue as soon as no task is unfinished.
   const std::lock_guard lock(mutex_);
-  const bool more = unfinished_.fetch_sub(1, std::memory_order_release) > 1;
+  const bool more = unfinished_.fetch_sub(1, std::memory_order_acq_rel) > 1;
   if (!more) idle_.notify_all();
   return more;
 }

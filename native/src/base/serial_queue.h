@@ -15,9 +15,8 @@ namespace ringrun {
 // Runs tasks one at a time, in the order of submission, on the progress engine. While a task sleeps
 // (base/wait.h), tasks of other queues run.
 //
-// submit() and awaitIdle() are called by one thread, the owner; tasks run on the engine's thread. Between
-// awaitIdle() and the next submit(), the owner may access all data that the tasks use, and sees all their
-// writes.
+// submit() may be called by any thread, everything else by one thread, the owner. Tasks run on the engine's thread, and
+// see the writes of earlier tasks.
 class SerialQueue {
  public:
   using Task = std::packaged_task<void()>;
@@ -35,13 +34,25 @@ class SerialQueue {
   // Waits until all submitted tasks have completed.
   void awaitIdle();
 
+  // Calls `run` on this thread after all submitted tasks. Tasks that are submitted meanwhile run after it. `run` must not
+  // throw.
+  template <typename Run>
+  void runHere(Run run) {
+    acquire();
+    run();
+    release();
+  }
+
  private:
+  void acquire();
+  void release();
   void start();
   bool runOne();
 
   std::mutex mutex_;
   std::condition_variable idle_;
   std::deque<Task> tasks_;
+  // Tasks that have not completed, the one of runHere() included.
   std::atomic<std::size_t> unfinished_{0};
   std::shared_ptr<ProgressEngine> engine_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "binding/held_arrays.h"
+#include "binding/prepared_operation.h"
 
 namespace ringrun {
 namespace {
@@ -74,6 +75,19 @@ std::vector<void*> addressesOf(const Napi::Value& value, const std::vector<ort::
   return addresses;
 }
 
+// [array, …]
+std::vector<ort::Span> spansOf(const Napi::Value& value) {
+  std::vector<ort::Span> spans;
+  if (!value.IsArray()) return spans;
+  const auto arrays = value.As<Napi::Array>();
+  for (std::uint32_t i = 0; i < arrays.Length(); ++i) {
+    auto array = static_cast<Napi::Value>(arrays.Get(i)).As<Napi::Float32Array>();
+    if (!array.IsTypedArray()) throw Napi::TypeError::New(value.Env(), "expected a typed array of a call, got another value");
+    spans.push_back({array.Data(), array.ByteLength()});
+  }
+  return spans;
+}
+
 }  // namespace
 
 // A promise, and the session and the arrays, which are kept until it settles.
@@ -81,11 +95,16 @@ struct OnnxSession::Pending {
   Napi::Promise::Deferred deferred;
   Napi::ObjectReference session;
   HeldArrays arrays;
+  std::size_t run = 0;  // number of the run, for endCall
+  Napi::FunctionReference onCall;
   std::optional<std::string> failure;
+  std::optional<std::size_t> failedCall;
+  double waitedMs = 0;
 
   // An environment that is ending releases all references itself.
   void leaveReferencesToEnvironment() {
     session.SuppressDestruct();
+    onCall.SuppressDestruct();
     arrays.leaveToEnvironment();
   }
 };
@@ -95,6 +114,7 @@ Napi::Function OnnxSession::define(Napi::Env env) {
                      {
                          InstanceMethod<&OnnxSession::compile>("compile"),
                          InstanceMethod<&OnnxSession::run>("run"),
+                         InstanceMethod<&OnnxSession::endCall>("endCall"),
                          InstanceMethod<&OnnxSession::release>("release"),
                      });
 }
@@ -105,9 +125,9 @@ OnnxSession::OnnxSession(const Napi::CallbackInfo& info)
       inputs_(slotsOf(info[1])),
       outputs_(slotsOf(info[2])),
       options_(optionsOf(info[3].As<Napi::Object>())),
-      settlement_(Settlement::New(info.Env(), "ringrun onnxruntime", 0, 1, this)),
+      events_(Events::New(info.Env(), "ringrun onnxruntime", 0, 1, this)),
       thread_(sharedThread()) {
-  settlement_.Unref(info.Env());
+  events_.Unref(info.Env());
   napi_add_env_cleanup_hook(info.Env(), &OnnxSession::endWithEnvironment, this);
 }
 
@@ -115,7 +135,7 @@ OnnxSession::OnnxSession(const Napi::CallbackInfo& info)
 OnnxSession::~OnnxSession() {
   if (!thread_) return;
   napi_remove_env_cleanup_hook(Env(), &OnnxSession::endWithEnvironment, this);
-  settlement_.Release();
+  events_.Release();
 }
 
 void OnnxSession::endWithEnvironment(void* self) {
@@ -134,18 +154,47 @@ void OnnxSession::endWithEnvironment(void* self) {
 // (model)
 Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
   const auto model = info[0].As<Napi::Uint8Array>();
-  return runAsync(info, [this, data = model.Data(), bytes = model.ByteLength()] {
+  return runAsync(info, [this, data = model.Data(), bytes = model.ByteLength()](Pending&) {
     replaceSession(std::make_unique<ort::Session>(ort::Library::at(libraryPath_), data, bytes, options_, inputs_, outputs_));
   });
 }
 
-// (inputs, outputs)
+// (inputs, outputs, calls?, onCall?)
 Napi::Value OnnxSession::run(const Napi::CallbackInfo& info) {
-  return runAsync(info, [this, arrays = arraysOf(info)] { session().run(arrays.inputs, arrays.outputs); });
+  Arrays arrays = arraysOf(info);
+  std::vector<GraphCalls::Call> calls = callsOf(info[2]);
+  if (calls.empty()) {
+    return runAsync(info, [this, arrays = std::move(arrays)](Pending&) { session().run(arrays.inputs, arrays.outputs, nullptr); });
+  }
+  return runAsync(info, [this, arrays = std::move(arrays), calls = std::move(calls)](Pending& pending) {
+    const auto call = [this, &pending](std::size_t index) { send(&pending, index); };
+    const auto current = std::make_shared<GraphCalls>(calls, arrays.outputs, call);
+    setCalls(current, pending.run);
+    const auto finish = [&] {
+      setCalls(nullptr, 0);
+      pending.failedCall = current->failedCall();
+      pending.waitedMs = current->waitedMs();
+    };
+    try {
+      session().run(arrays.inputs, arrays.outputs, current.get());
+    } catch (...) {
+      finish();
+      throw;
+    }
+    finish();
+  });
+}
+
+// (run, call, succeeded): a JavaScript call of a run has ended. Does nothing if the run has ended.
+void OnnxSession::endCall(const Napi::CallbackInfo& info) {
+  const std::lock_guard lock(mutex_);
+  if (calls_ && info[0].As<Napi::Number>().Int64Value() == static_cast<std::int64_t>(currentRun_)) {
+    calls_->end(info[1].As<Napi::Number>().Uint32Value(), info[2].ToBoolean());
+  }
 }
 
 Napi::Value OnnxSession::release(const Napi::CallbackInfo& info) {
-  return runAsync(info, [this] { replaceSession(nullptr); });
+  return runAsync(info, [this](Pending&) { replaceSession(nullptr); });
 }
 
 void OnnxSession::replaceSession(std::unique_ptr<ort::Session> session) {
@@ -154,8 +203,17 @@ void OnnxSession::replaceSession(std::unique_ptr<ort::Session> session) {
   session_.swap(session);
 }
 
+void OnnxSession::setCalls(std::shared_ptr<GraphCalls> calls, std::size_t run) {
+  const std::lock_guard lock(mutex_);
+  calls_ = std::move(calls);
+  currentRun_ = run;
+  if (calls_ && isEnding_) calls_->abort();
+}
+
 void OnnxSession::terminate() {
   const std::lock_guard lock(mutex_);
+  isEnding_ = true;
+  if (calls_) calls_->abort();
   if (session_) session_->terminate();
 }
 
@@ -168,40 +226,80 @@ ort::Session& OnnxSession::session() const {
   return *session_;
 }
 
-Napi::Value OnnxSession::runAsync(const Napi::CallbackInfo& info, WorkerThread::Task work) {
+// [{ operations?, sends?, receives? }]: a call without operations is one of JavaScript.
+std::vector<GraphCalls::Call> OnnxSession::callsOf(const Napi::Value& value) const {
+  std::vector<GraphCalls::Call> calls;
+  if (!value.IsArray()) return calls;
+  const auto list = value.As<Napi::Array>();
+  for (std::uint32_t i = 0; i < list.Length(); ++i) {
+    const auto object = static_cast<Napi::Value>(list.Get(i)).As<Napi::Object>();
+    GraphCalls::Call call;
+    const Napi::Value operations = object.Get("operations");
+    call.isJavaScript = !operations.IsArray();
+    if (!call.isJavaScript) {
+      const auto given = operations.As<Napi::Array>();
+      for (std::uint32_t j = 0; j < given.Length(); ++j) call.operations.push_back(operationOf(given.Get(j)));
+    }
+    call.sends = spansOf(object.Get("sends"));
+    call.receives = spansOf(object.Get("receives"));
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+Napi::Value OnnxSession::runAsync(const Napi::CallbackInfo& info, std::function<void(Pending&)> work) {
   const Napi::Env env = info.Env();
   Napi::Array arguments = Napi::Array::New(env, info.Length());
   for (std::uint32_t i = 0; i < info.Length(); ++i) arguments.Set(i, info[i]);
   const auto isKept = [](const void*) { return false; };
   auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(info.This().As<Napi::Object>()),
-                                                   HeldArrays(arguments, isKept), {}});
+                                                   HeldArrays(arguments, isKept), ++runs_, {}, {}, {}, 0});
+  if (info[3].IsFunction()) pending->onCall = Napi::Persistent(info[3].As<Napi::Function>());
   const Napi::Value promise = pending->deferred.Promise();
   // A std::function must be copyable, so it holds a plain pointer. The JavaScript thread takes it back in `settle`. If
   // that thread is ending, `pending` leaks, because references to JavaScript values must not be released on this one.
   Pending* const waiting = pending.get();
   thread_->submit([this, work = std::move(work), waiting] {
     try {
-      work();
+      work(*waiting);
     } catch (const std::exception& error) {
       waiting->failure = error.what();
     }
-    settlement_.NonBlockingCall(waiting);
+    send(waiting, std::nullopt);
   });
   static_cast<void>(pending.release());
-  if (pending_++ == 0) settlement_.Ref(env);
+  if (pending_++ == 0) events_.Ref(env);
   return promise;
 }
 
+// On the compute thread. The JavaScript thread takes ownership of the event.
+void OnnxSession::send(Pending* pending, std::optional<std::size_t> call) {
+  events_.NonBlockingCall(new Event{pending, call});
+}
+
 // `env` is empty if the environment is ending: promises can no longer settle.
-void OnnxSession::settle(Napi::Env env, Napi::Function, OnnxSession* self, Pending* pending) {
+void OnnxSession::receive(Napi::Env env, Napi::Function, OnnxSession* self, Event* event) {
+  const std::unique_ptr<Event> received(event);
+  if (!received->call) {
+    self->settle(env, received->pending);
+  } else if (env != nullptr) {
+    callJavaScript(env, *received->pending, *received->call);
+  }
+}
+
+// The run is pending: its end is a later event.
+void OnnxSession::callJavaScript(Napi::Env env, const Pending& pending, std::size_t call) {
+  pending.onCall.Call({Napi::Number::New(env, static_cast<double>(call)), Napi::Number::New(env, static_cast<double>(pending.run))});
+}
+
+void OnnxSession::settle(Napi::Env env, Pending* pending) {
   const std::unique_ptr<Pending> settled(pending);
   if (env == nullptr) return settled->leaveReferencesToEnvironment();
-  if (--self->pending_ == 0) self->settlement_.Unref(env);
-  if (settled->failure) {
-    settled->deferred.Reject(Napi::Error::New(env, *settled->failure).Value());
-  } else {
-    settled->deferred.Resolve(env.Undefined());
-  }
+  if (--pending_ == 0) events_.Unref(env);
+  if (!settled->failure) return settled->deferred.Resolve(Napi::Number::New(env, settled->waitedMs));
+  Napi::Object error = Napi::Error::New(env, *settled->failure).Value();
+  if (settled->failedCall) error.Set("failedCall", Napi::Number::New(env, static_cast<double>(*settled->failedCall)));
+  settled->deferred.Reject(error);
 }
 
 }  // namespace ringrun

@@ -2,12 +2,16 @@
 
 #include <napi.h>
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/worker_thread.h"
+#include "binding/graph_calls.h"
 #include "onnxruntime/session.h"
 
 namespace ringrun {
@@ -24,8 +28,15 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
 
  private:
   struct Pending;
-  static void settle(Napi::Env env, Napi::Function, OnnxSession* self, Pending* pending);
-  using Settlement = Napi::TypedThreadSafeFunction<OnnxSession, Pending, &OnnxSession::settle>;
+  // Of the compute thread, for the JavaScript thread.
+  struct Event {
+    Pending* pending;
+    std::optional<std::size_t> call;  // a call of its graph; otherwise it has ended
+  };
+  static void receive(Napi::Env env, Napi::Function, OnnxSession* self, Event* event);
+  static void callJavaScript(Napi::Env env, const Pending& pending, std::size_t call);
+  void settle(Napi::Env env, Pending* pending);
+  using Events = Napi::TypedThreadSafeFunction<OnnxSession, Event, &OnnxSession::receive>;
 
   // The arrays of one run.
   struct Arrays {
@@ -35,10 +46,15 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
 
   Napi::Value compile(const Napi::CallbackInfo& info);
   Napi::Value run(const Napi::CallbackInfo& info);
+  void endCall(const Napi::CallbackInfo& info);
   Napi::Value release(const Napi::CallbackInfo& info);
 
   Arrays arraysOf(const Napi::CallbackInfo& info) const;
-  Napi::Value runAsync(const Napi::CallbackInfo& info, WorkerThread::Task work);
+  std::vector<GraphCalls::Call> callsOf(const Napi::Value& value) const;
+  // `work` gets the object that it settles.
+  Napi::Value runAsync(const Napi::CallbackInfo& info, std::function<void(Pending&)> work);
+  void send(Pending* pending, std::optional<std::size_t> call);
+  void setCalls(std::shared_ptr<GraphCalls> calls, std::size_t run);
   ort::Session& session() const;
   void replaceSession(std::unique_ptr<ort::Session> session);
   void terminate();
@@ -50,11 +66,15 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   std::vector<ort::Slot> inputs_;
   std::vector<ort::Slot> outputs_;
   ort::Options options_;
-  Settlement settlement_;
+  Events events_;
   std::size_t pending_ = 0;
-  // Created, run and destroyed on the compute thread. `mutex_` protects the pointer, because the JavaScript thread ends
-  // a run with it.
+  std::size_t runs_ = 0;
+  // Created, run and destroyed on the compute thread. `mutex_` protects the pointers, because the JavaScript thread ends
+  // a run and its calls with them.
   std::unique_ptr<ort::Session> session_;
+  std::shared_ptr<GraphCalls> calls_;  // of the current run, and its number
+  std::size_t currentRun_ = 0;
+  bool isEnding_ = false;
   std::mutex mutex_;
   // Empty after the environment has ended.
   std::shared_ptr<WorkerThread> thread_;

@@ -11,6 +11,7 @@
 #include "binding/elements.h"
 #include "binding/failure_to_js.h"
 #include "binding/held_arrays.h"
+#include "binding/prepared_operation.h"
 #include "binding/stacks.h"
 
 namespace ringrun {
@@ -207,6 +208,8 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::messageOnDevice<Op::Receive>>("receiveOnDevice"),
                          InstanceMethod<&ProcessGroup::afterStream>("afterStream"),
                          InstanceMethod<&ProcessGroup::beforeStream>("beforeStream"),
+                         InstanceMethod<&ProcessGroup::prepareAllReduce>("prepareAllReduce"),
+                         InstanceMethod<&ProcessGroup::ended>("ended"),
                          InstanceMethod<&ProcessGroup::destroy>("destroy"),
                      });
 }
@@ -216,7 +219,8 @@ ProcessGroup::ProcessGroup(const Napi::CallbackInfo& info)
       group_(info[0].As<Napi::Number>().Int32Value(), info[1].As<Napi::Number>().Int32Value()),
       settlement_(Settlement::New(info.Env(), "ringrun", 0, 1, this)),
       queue_(std::make_unique<SerialQueue>()),
-      messages_(std::make_unique<SerialQueue>()) {
+      messages_(std::make_unique<SerialQueue>()),
+      startingPoint_(std::make_shared<StartingPoint>(*queue_)) {
   settlement_.Unref(info.Env());
   napi_add_env_cleanup_hook(info.Env(), &ProcessGroup::endWithEnvironment, this);
 }
@@ -233,6 +237,7 @@ ProcessGroup::~ProcessGroup() {
 void ProcessGroup::endWithEnvironment(void* self) { static_cast<ProcessGroup*>(self)->endOperations(); }
 
 void ProcessGroup::endOperations() {
+  startingPoint_->close();
   group_.cancel();
   messages_.reset();
   queue_.reset();
@@ -284,13 +289,10 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
   const DType dtype = dtypeOf(info[0]);
   const auto count = static_cast<std::uint64_t>(info[1].As<Napi::Number>().Int64Value());
   const double timeoutMs = info[2].As<Napi::Number>();
-  const Fingerprint fingerprint = group_.issue(Op::Allocate, ReduceOp::None, dtype, 0, count);
+  const Fingerprint fingerprint = fingerprintOf(Op::Allocate, ReduceOp::None, dtype, 0, count);
   Allocation allocation;
-  const bool isDone = runSync(info.Env(), [&] {
-    return group_.run(fingerprint, timeoutMs, [&](Collectives& collectives, const Call& call) {
-      allocation = collectives.allocate(call);
-    });
-  });
+  const auto allocate = [&](Collectives& collectives, const Call& call) { allocation = collectives.allocate(call); };
+  const bool isDone = runSync(info.Env(), workOf(fingerprint, timeoutMs, allocate));
   if (!isDone) return info.Env().Undefined();
   // The array buffer owns the memory too, so that it may outlive the group.
   std::shared_ptr<const void> keeper = allocation.owner;
@@ -309,10 +311,15 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
 
 template <typename Operate>
 ProcessGroup::Work ProcessGroup::workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
+  return [this, fingerprint, timeoutMs, operate] { return group_.run(group_.numbered(fingerprint), timeoutMs, operate); };
+}
+
+template <typename Operate>
+ProcessGroup::Work ProcessGroup::workAlone(const Fingerprint& fingerprint, double timeoutMs, Operate operate) {
   return [this, fingerprint, timeoutMs, operate] { return group_.run(fingerprint, timeoutMs, operate); };
 }
 
-// Throws before issuing anything if the array is on a GPU but the group is not.
+// Throws if the array is on a GPU but the group is not.
 void ProcessGroup::requireGpuGroup(Napi::Env env, bool onDevice) const {
   if (!onDevice || gpu_ != nullptr) return;
   throw Napi::TypeError::New(env,
@@ -320,20 +327,45 @@ void ProcessGroup::requireGpuGroup(Napi::Env env, bool onDevice) const {
                              "a group with backend nccl");
 }
 
-// Issues an operation on arrays. Their location is part of the fingerprint.
-Fingerprint ProcessGroup::issue(Napi::Env env, Fingerprint request, bool onDevice) {
+// An operation on arrays. Their location is part of the fingerprint.
+Fingerprint ProcessGroup::placed(Napi::Env env, Fingerprint request, bool onDevice) const {
   requireGpuGroup(env, onDevice);
-  Fingerprint fingerprint = group_.issue(request.op, request.reduceOp, request.dtype, request.root, request.count);
-  fingerprint.onDevice = onDevice ? 1 : 0;
-  return fingerprint;
+  request.onDevice = onDevice ? 1 : 0;
+  return request;
 }
 
 // (tensor, dtype, reduceOp, timeoutMs)
 ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   const Fingerprint request = fingerprintOf(Op::AllReduce, reduceOpOf(info[2]), elements.dtype, 0, elements.count);
-  return workOf(issue(info.Env(), request, elements.onDevice), info[3].As<Napi::Number>(),
+  return workOf(placed(info.Env(), request, elements.onDevice), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
+}
+
+// (tensor, dtype, reduceOp, timeoutMs): an all-reduce that other threads start.
+Napi::Value ProcessGroup::prepareAllReduce(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Work work = allReduceOf(info);
+  // Its memory must stay as long as the group.
+  if (!isAllocated(elementsOf(info[0], dtypeOf(info[1])).data)) {
+    throw Napi::TypeError::New(env, "expected memory of allocateSync");
+  }
+  return wrapOperation(env, std::make_shared<StartableOperation>(startingPoint_, std::move(work)));
+}
+
+// (operation): settles when an operation of prepareAllReduce that was started has ended.
+Napi::Value ProcessGroup::ended(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const std::shared_ptr<StartableOperation> operation = operationOf(info[0]);
+  auto pending = makePending(env, env.Undefined());
+  const Napi::Value promise = pending->deferred.Promise();
+  keepAlive(env);
+  // `settle` takes ownership, see runAsync.
+  operation->whenEnded([this, waiting = pending.release()](const std::optional<OperationFailure>& failure) {
+    waiting->failure = failure;
+    settlement_.NonBlockingCall(waiting);
+  });
+  return promise;
 }
 
 // (tensors, dtype, reduceOp, timeoutMs). The dtype is ignored if there are no tensors.
@@ -344,7 +376,7 @@ ProcessGroup::Work ProcessGroup::allReduceCoalescedOf(const Napi::CallbackInfo& 
   Blocks blocks = arrays.blocks(info[0]);
   const auto count = static_cast<std::uint32_t>(blocks.size());
   const Fingerprint request = fingerprintOf(Op::AllReduceCoalesced, reduceOpOf(info[2]), dtype, count, 0);
-  return workOf(issue(info.Env(), request, arrays.onDevice()), info[3].As<Napi::Number>(),
+  return workOf(placed(info.Env(), request, arrays.onDevice()), info[3].As<Napi::Number>(),
                 [blocks = std::move(blocks)](Collectives& collectives, const Call& call) {
                   collectives.allReduceCoalesced(call, blocks);
                 });
@@ -355,7 +387,7 @@ ProcessGroup::Work ProcessGroup::reduceOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   const std::uint32_t root = info[3].As<Napi::Number>();
   const Fingerprint request = fingerprintOf(Op::Reduce, reduceOpOf(info[2]), elements.dtype, root, elements.count);
-  return workOf(issue(info.Env(), request, elements.onDevice), info[4].As<Napi::Number>(),
+  return workOf(placed(info.Env(), request, elements.onDevice), info[4].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.reduce(call, data); });
 }
 
@@ -366,7 +398,7 @@ ProcessGroup::Work ProcessGroup::reduceScatterOf(const Napi::CallbackInfo& info)
   const Block output = arrays.block(info[0]);
   Blocks inputs = arrays.blocks(info[1]);
   const Fingerprint request = fingerprintOf(Op::ReduceScatter, reduceOpOf(info[3]), dtype, 0, 0);
-  return workOf(issue(info.Env(), request, arrays.onDevice()), info[4].As<Napi::Number>(),
+  return workOf(placed(info.Env(), request, arrays.onDevice()), info[4].As<Napi::Number>(),
                 [output, inputs = std::move(inputs)](Collectives& collectives, const Call& call) {
                   collectives.reduceScatter(call, inputs, output);
                 });
@@ -377,7 +409,7 @@ ProcessGroup::Work ProcessGroup::broadcastOf(const Napi::CallbackInfo& info) {
   const Elements elements = elementsOf(info[0], dtypeOf(info[1]));
   const std::uint32_t root = info[2].As<Napi::Number>();
   const Fingerprint request = fingerprintOf(Op::Broadcast, ReduceOp::None, elements.dtype, root, elements.count);
-  return workOf(issue(info.Env(), request, elements.onDevice), info[3].As<Napi::Number>(),
+  return workOf(placed(info.Env(), request, elements.onDevice), info[3].As<Napi::Number>(),
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.broadcast(call, data); });
 }
 
@@ -389,7 +421,7 @@ ProcessGroup::Work ProcessGroup::exchangeOf(const Napi::CallbackInfo& info) {
   Blocks sends = arrays.blocks(info[1]);
   Blocks receives = arrays.blocks(info[2]);
   const Fingerprint request = fingerprintOf(op, ReduceOp::None, dtype, info[4].As<Napi::Number>(), 0);
-  return workOf(issue(info.Env(), request, arrays.onDevice(info[5])), info[6].As<Napi::Number>(),
+  return workOf(placed(info.Env(), request, arrays.onDevice(info[5])), info[6].As<Napi::Number>(),
                 [exchange = Exchange{std::move(sends), std::move(receives)}](
                     Collectives& collectives, const Call& call) { collectives.exchange(call, exchange); });
 }
@@ -423,7 +455,7 @@ Napi::Value ProcessGroup::copy(const Napi::CallbackInfo& info) {
     if (op == Op::CopyToDevice) gpu.copyToDevice(call, host.data, onDevice.data);
     if (op == Op::CopyToHost) gpu.copyToHost(call, onDevice.data, host.data);
   };
-  return runAsync(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), copyElements), retainedObjects(info));
+  return runAsync(info.Env(), workAlone(fingerprint, info[3].As<Napi::Number>(), copyElements), retainedObjects(info));
 }
 
 // (tensor, dtype, rank, timeoutMs): in the order of the group's operations, but without a sequence number,
@@ -441,7 +473,7 @@ Napi::Value ProcessGroup::messageOnDevice(const Napi::CallbackInfo& info) {
     if (op == Op::Send) gpu.send(call, data, peer);
     if (op == Op::Receive) gpu.receive(call, data, peer);
   };
-  return runAsync(info.Env(), workOf(fingerprint, info[3].As<Napi::Number>(), exchange), retainedObjects(info));
+  return runAsync(info.Env(), workAlone(fingerprint, info[3].As<Napi::Number>(), exchange), retainedObjects(info));
 }
 
 // (stream, timeoutMs): later work of the group's stream starts after the current work of `stream`.
@@ -464,19 +496,19 @@ Napi::Value ProcessGroup::synchronizeStreams(const Napi::CallbackInfo& info, Syn
   const auto synchronizeBoth = [stream, synchronize](Collectives& collectives, const Call&) {
     synchronize(static_cast<NcclCollectives&>(collectives), stream);
   };
-  return runAsync(info.Env(), workOf(fingerprint, info[1].As<Napi::Number>(), synchronizeBoth), info.Env().Undefined());
+  return runAsync(info.Env(), workAlone(fingerprint, info[1].As<Napi::Number>(), synchronizeBoth), info.Env().Undefined());
 }
 
 // (monitored, timeoutMs)
 ProcessGroup::Work ProcessGroup::barrierOf(const Napi::CallbackInfo& info) {
   const Op op = info[0].ToBoolean() ? Op::MonitoredBarrier : Op::Barrier;
-  return workOf(group_.issue(op, ReduceOp::None, DType::None, 0, 0), info[1].As<Napi::Number>(),
+  return workOf(fingerprintOf(op, ReduceOp::None, DType::None, 0, 0), info[1].As<Napi::Number>(),
                 [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
 }
 
 // (timeoutMs): a barrier of the group from which another one is formed.
 ProcessGroup::Work ProcessGroup::newGroupOf(const Napi::CallbackInfo& info) {
-  return workOf(group_.issue(Op::NewGroup, ReduceOp::None, DType::None, 0, 0), info[0].As<Napi::Number>(),
+  return workOf(fingerprintOf(Op::NewGroup, ReduceOp::None, DType::None, 0, 0), info[0].As<Napi::Number>(),
                 [](Collectives& collectives, const Call& call) { collectives.barrier(call); });
 }
 
@@ -493,16 +525,13 @@ void ProcessGroup::synchronous(const Napi::CallbackInfo& info) {
 
 // Blocks until all issued collectives have completed; their promises settle later, on the event loop.
 void ProcessGroup::settleSync(const Napi::CallbackInfo& info) {
-  const TerminationWatch watch(info.Env(), group_);
-  queue_->awaitIdle();
-  if (watch.isTerminating()) return;
-  if (group_.failure()) throw toJs(info.Env(), *group_.failure());
+  runSync(info.Env(), [this] { return group_.failure(); });
 }
 
 Napi::Value ProcessGroup::destroy(const Napi::CallbackInfo& info) {
   const double timeoutMs = info[0].As<Napi::Number>();
-  const Fingerprint fingerprint = group_.issue(Op::Destroy, ReduceOp::None, DType::None, 0, 0);
-  return runAsync(info.Env(), [this, fingerprint, timeoutMs] { return group_.destroy(fingerprint, timeoutMs); },
+  const Fingerprint fingerprint = fingerprintOf(Op::Destroy, ReduceOp::None, DType::None, 0, 0);
+  return runAsync(info.Env(), [this, fingerprint, timeoutMs] { return group_.destroy(group_.numbered(fingerprint), timeoutMs); },
                info.Env().Undefined(), true);
 }
 
@@ -556,13 +585,12 @@ void ProcessGroup::post(Message message) {
 // Runs on this thread unless messages are pending on the other, because both use the same connections.
 bool ProcessGroup::runSync(Napi::Env env, const Work& work) {
   const TerminationWatch watch(env, group_);
-  queue_->awaitIdle();
   std::optional<OperationFailure> failure;
   if (group_.isExchangingMessages()) {
     queue_->submit(SerialQueue::Task([&] { failure = work(); }));
     queue_->awaitIdle();
   } else {
-    failure = work();
+    queue_->runHere([&] { failure = work(); });
   }
   if (watch.isTerminating()) return false;
   if (failure) throw toJs(env, *failure);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/serial_queue.h"
+#include "binding/startable_operation.h"
 #include "collectives/group.h"
 #include "nccl/nccl_collectives.h"
 
@@ -50,9 +51,9 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   template <typename Synchronize>
   Napi::Value synchronizeStreams(const Napi::CallbackInfo& info, Synchronize synchronize);
   void requireGpuGroup(Napi::Env env, bool onDevice) const;
-  Fingerprint issue(Napi::Env env, Fingerprint request, bool onDevice);
+  Fingerprint placed(Napi::Env env, Fingerprint request, bool onDevice) const;
 
-  // Issues an operation with its JavaScript arguments. The call determines its position in the group's order.
+  // An operation with its JavaScript arguments. It gets its position in the group's order when it is queued.
   using Issue = Work (ProcessGroup::*)(const Napi::CallbackInfo& info);
   Work allReduceOf(const Napi::CallbackInfo& info);
   Work allReduceCoalescedOf(const Napi::CallbackInfo& info);
@@ -62,6 +63,10 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Work exchangeOf(const Napi::CallbackInfo& info);
   Work barrierOf(const Napi::CallbackInfo& info);
   Work newGroupOf(const Napi::CallbackInfo& info);
+
+  // An operation that other threads start (StartableOperation).
+  Napi::Value prepareAllReduce(const Napi::CallbackInfo& info);
+  Napi::Value ended(const Napi::CallbackInfo& info);
 
   // The asynchronous and synchronous forms of each operation.
   template <Issue issue>
@@ -78,8 +83,12 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   int postSync(Op op, const Napi::CallbackInfo& info);
   void post(Message message);
 
+  // A collective.
   template <typename Operate>
   Work workOf(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
+  // An operation without a sequence number, because other ranks do not take part.
+  template <typename Operate>
+  Work workAlone(const Fingerprint& fingerprint, double timeoutMs, Operate operate);
   std::unique_ptr<Pending> makePending(Napi::Env env, Napi::Value retained);
   Napi::Value runAsync(Napi::Env env, Work work, Napi::Value retained, bool detaches = false);
   void keepAlive(Napi::Env env);
@@ -110,6 +119,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   std::unique_ptr<SerialQueue> queue_;
   // Runs group_.runPointToPoint() while messages are pending.
   std::unique_ptr<SerialQueue> messages_;
+  // Lets other threads submit to `queue_` while it exists.
+  std::shared_ptr<StartingPoint> startingPoint_;
 };
 
 }  // namespace ringrun

@@ -36,17 +36,6 @@ Group::Listening Group::listen(const std::string& address, const Key& key, bool 
   return listening;
 }
 
-Fingerprint Group::issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, std::uint64_t count) {
-  Fingerprint fingerprint;
-  fingerprint.sequence = ++issued_;
-  fingerprint.op = op;
-  fingerprint.reduceOp = reduceOp;
-  fingerprint.dtype = dtype;
-  fingerprint.root = root;
-  fingerprint.count = count;
-  return fingerprint;
-}
-
 std::optional<OperationFailure> Group::connect(const Topology& topology, const std::vector<Endpoint>& endpoints,
                                                std::optional<Algorithm> forced, const WaitReports& reports,
                                                double timeoutMs, Milliseconds silentPeerTimeout) {

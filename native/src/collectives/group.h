@@ -23,10 +23,9 @@ namespace ringrun {
 
 // One rank's side of a group, from listening to leaving. After the first failure no operation runs.
 //
-// listen(), issue() and post() belong to the owning thread. run(), connect() and destroy() may run on another
-// thread, one at a time and in the order of issue(). runPointToPoint() runs on that other thread too, on its
-// own fiber (base/progress_engine.h); so while isExchangingMessages(), the owning thread must not run anything.
-// cancel() may be called by any thread at any time.
+// listen() and post() belong to the owning thread. run(), connect() and destroy() may run on another thread, one at a
+// time. runPointToPoint() runs on that other thread too, on its own fiber (base/progress_engine.h); so while
+// isExchangingMessages(), the owning thread must not run anything. cancel() may be called by any thread at any time.
 class Group {
  public:
   Group(int rank, int size) : rank_(rank), size_(size) {}
@@ -42,8 +41,11 @@ class Group {
   // ranks; connections with another one are refused. `encrypts`: TCP connections are encrypted. Throws Failure.
   Listening listen(const std::string& address, const Key& key, bool encrypts);
 
-  // Assigns the operation its sequence number.
-  Fingerprint issue(Op op, ReduceOp reduceOp, DType dtype, std::uint32_t root, std::uint64_t count);
+  // The operation with the next sequence number. Called when its turn comes, by the thread that runs it.
+  Fingerprint numbered(Fingerprint operation) {
+    operation.sequence = ++operations_;
+    return operation;
+  }
 
   // The functions below return the failure instead of throwing it, because another thread handles it.
 
@@ -109,7 +111,7 @@ class Group {
   std::optional<Authentication> authentication_;
   Listener unixListener_;
   Listener tcpListener_;
-  std::uint64_t issued_ = 0;
+  std::uint64_t operations_ = 0;
   WaitReports reports_;
   std::unique_ptr<Connections> connections_;
   std::unique_ptr<Collectives> collectives_;

@@ -19,6 +19,7 @@ namespace ringrun::ort {
 //     static constexpr std::array kInputs = {Argument{kFloat32}, Argument{kFloat32, kOptional}};
 //     static constexpr std::array kOutputs = {Argument{kFloat32}};
 //     static constexpr std::array kInPlace = {Sharing{0, 0}};  // optional: output 0 may be written over input 0
+//     static constexpr std::array kAliases = {Sharing{0, 0}};  // optional: output 0 is in the memory of input 0
 //
 //     explicit Scale(const Attributes& attributes);  // once for each node of a session
 //     void compute(Computation& computation) const;  // for each run; may throw
@@ -38,7 +39,7 @@ struct Argument {
   int characteristic = kRequired;
 };
 
-// The output may be written over the input if no other node reads the input.
+// The output may be written over the input if no other node reads the input (kInPlace), or always (kAliases).
 struct Sharing {
   int input;
   int output;
@@ -181,26 +182,37 @@ struct Callbacks {
   static void destroyKernel(void* kernel) { delete static_cast<Kernel<Operator>*>(kernel); }
 
   template <typename Op>
-  static constexpr auto sharingOf(int) -> decltype(Op::kInPlace) {
+  static constexpr auto inPlaceOf(int) -> decltype(Op::kInPlace) {
     return Op::kInPlace;
   }
   template <typename Op>
-  static constexpr std::array<Sharing, 0> sharingOf(long) {
+  static constexpr std::array<Sharing, 0> inPlaceOf(long) {
+    return {};
+  }
+  template <typename Op>
+  static constexpr auto aliasesOf(int) -> decltype(Op::kAliases) {
+    return Op::kAliases;
+  }
+  template <typename Op>
+  static constexpr std::array<Sharing, 0> aliasesOf(long) {
     return {};
   }
 
-  static std::size_t getMayInPlace(int** inputs, int** outputs) {
-    constexpr auto kPairs = sharingOf<Operator>(0);
-    *inputs = new int[kPairs.size()];
-    *outputs = new int[kPairs.size()];
-    for (std::size_t i = 0; i < kPairs.size(); ++i) {
-      (*inputs)[i] = kPairs[i].input;
-      (*outputs)[i] = kPairs[i].output;
+  static std::size_t getMayInPlace(int** inputs, int** outputs) { return list(inPlaceOf<Operator>(0), inputs, outputs); }
+  static std::size_t getAliasMap(int** inputs, int** outputs) { return list(aliasesOf<Operator>(0), inputs, outputs); }
+
+  template <std::size_t size>
+  static std::size_t list(const std::array<Sharing, size>& pairs, int** inputs, int** outputs) {
+    *inputs = new int[size];
+    *outputs = new int[size];
+    for (std::size_t i = 0; i < size; ++i) {
+      (*inputs)[i] = pairs[i].input;
+      (*outputs)[i] = pairs[i].output;
     }
-    return kPairs.size();
+    return size;
   }
 
-  static void releaseMayInPlace(int* inputs, int* outputs) {
+  static void releaseList(int* inputs, int* outputs) {
     delete[] inputs;
     delete[] outputs;
   }
@@ -232,7 +244,9 @@ const CustomOperator* customOperator() {
     made.getStartVersion = Functions::one;
     made.getEndVersion = Functions::getEndVersion;
     made.getMayInPlace = Functions::getMayInPlace;
-    made.releaseMayInPlace = Functions::releaseMayInPlace;
+    made.releaseMayInPlace = Functions::releaseList;
+    made.getAliasMap = Functions::getAliasMap;
+    made.releaseAliasMap = Functions::releaseList;
     return made;
   }();
   return &description;

@@ -2,12 +2,16 @@
 
 #include "onnxruntime/operator.h"
 #include "onnxruntime/operators/add_dependency.h"
+#include "onnxruntime/operators/calls.h"
 
 namespace ringrun::ort {
 
 const std::vector<const CustomOperator*>& operators() {
   static const std::vector<const CustomOperator*> all = {
       customOperator<AddDependency>(),
+      customOperator<AwaitCall>(),
+      customOperator<RunCall>(),
+      customOperator<StartCall>(),
   };
   return all;
 }

@@ -28,7 +28,8 @@ Session::Session(const Library& library, const void* model, std::size_t bytes, c
                                        session_.out());
 }
 
-void Session::run(const std::vector<void*>& inputs, const std::vector<void*>& outputs) {
+void Session::run(const std::vector<void*>& inputs, const std::vector<void*>& outputs, Calls* calls) {
+  const CurrentCalls current(calls);
   place(inputs_, inputs);
   place(outputs_, outputs);
   library_.call<Run>(session_.get(), runOptions_.get(), inputs_.names.data(),

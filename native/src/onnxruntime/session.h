@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "onnxruntime/calls.h"
 #include "onnxruntime/library.h"
 
 namespace ringrun::ort {
@@ -34,8 +35,9 @@ class Session {
   Session(const Library& library, const void* model, std::size_t bytes, const Options& options, const std::vector<Slot>& inputs,
           const std::vector<Slot>& outputs);
 
-  // Computes the outputs. The arrays are in the order of the slots and have their sizes. Throws Error.
-  void run(const std::vector<void*>& inputs, const std::vector<void*>& outputs);
+  // Computes the outputs. The arrays are in the order of the slots and have their sizes. `calls`: of the graph's nodes;
+  // null if it has none. Throws Error.
+  void run(const std::vector<void*>& inputs, const std::vector<void*>& outputs, Calls* calls);
 
   // Ends the current run and every later one with an Error.
   void terminate() noexcept;

@@ -4,7 +4,7 @@ import type { TypedArray } from './dtype.ts';
  * The interface between DistributedDataParallel and a model of any library.
  *
  * The library owns the parameters and computes the gradients. DDP provides the memory of each gradient (a
- * view of a bucket, in shared memory), is notified when the gradient has been written, and averages it over
+ * view of a bucket, in shared memory), is notified when a bucket has been written, and averages it over
  * the ranks before the optimizer reads it.
  */
 export interface DistributedModule {
@@ -17,13 +17,13 @@ export interface DistributedModule {
   /**
    * Names of the layers whose computation is a collective, such as synchronized batch normalization. Omit it
    * if the library has no such layers. Their collectives must be complete, or issued, before a backward pass
-   * reports its first gradient.
+   * reports its first bucket.
    */
   namedCollectives?(): Iterable<string>;
 
   /**
    * True if the library's optimizers cannot await a promise, so gradients must be averaged synchronously: its
-   * backward passes end with the sink's `backwardDoneSync`, and averaging starts only then. Default: `false`.
+   * backward passes end with the sink's `averageSync`. Default: `false`.
    */
   readonly synchronous?: boolean;
 
@@ -94,8 +94,7 @@ export interface DistributedParameter extends DistributedTensor {
    */
   gradientSink: GradientSink | undefined;
   /**
-   * Marks the gradient as written: `grad` becomes defined, and the sink is notified. The library calls it
-   * during a backward pass. The sink calls it at the end of a pass if only other ranks' losses depend on the
+   * Makes `grad` the array of the sink. The sink calls it at the end of a pass if only other ranks' losses depend on the
    * parameter.
    */
   gradientWritten(): void;
@@ -109,27 +108,67 @@ export interface GradientSink {
    */
   arrayOf(parameter: DistributedParameter): Float32Array;
 
+  /**
+   * Orders the sinks of this process: two sinks that average over the same ranks have the same order on each of them.
+   * Default: 0.
+   */
+  readonly order?: number;
+
   /** Changes when `arrayOf` returns other arrays than before, between two steps. Omit it if it always returns the same. */
   readonly version?: number;
 
   /**
-   * Returns the index of the parameter's bucket. The library delivers gradients in increasing order of this
+   * Returns the index of the parameter's bucket. The library computes gradients in increasing order of this
    * index, so that the sink can average the first buckets during the rest of the backward pass.
    */
   bucketIndexOf(parameter: DistributedParameter): number;
 
-  /** Called once per backward pass and parameter, when its gradient has been written. */
-  gradientReady(parameter: DistributedParameter): void;
+  /**
+   * Begins a backward pass that writes the gradients of these parameters. The library calls it before it computes, and
+   * ends the pass with `done` or `abandon`.
+   */
+  beginPass(parameters: readonly DistributedParameter[]): GradientPass;
+}
 
-  /** Called at the end of a backward pass. Resolves when the optimizer may use the gradients. */
-  backwardDone(): Promise<void>;
+/** A backward pass and the average of its gradients. */
+export interface GradientPass {
+  /**
+   * Called in increasing order of `index`, when the gradients of the pass in buckets up to this one have been written.
+   */
+  bucketReady(index: number): void;
+
+  /**
+   * The operations that the library may start in place of `bucketReady(index)`, in this order and from any thread.
+   * Undefined, for every index, if averaging needs JavaScript. `index` is that of a bucket that the pass writes.
+   */
+  startableAt(index: number): readonly StartableOperation[] | undefined;
+
+  /**
+   * Called when all gradients have been written. Resolves when the optimizer may use them.
+   *
+   * @param settings `isStarted`: whether the library has started the operations of `startableAt`, all of them. Default:
+   * `false`. `waitedMs`: time for which it has waited for them itself. Default: 0.
+   */
+  done(settings?: { isStarted?: boolean; waitedMs?: number }): Promise<void>;
+
+  /** Called instead of `done` if the pass has failed. */
+  abandon(): void;
+}
+
+/** A collective that a library can start without JavaScript, while it computes. */
+export interface StartableOperation {
+  /** The operation of the addon. */
+  readonly native: object;
+  /** Resolves when the operation has ended, if it was started. Rejects if it failed. */
+  ended(): Promise<void>;
 }
 
 /** The `gradientSink` of the parameters of a `synchronous` module. */
 export interface SynchronousGradientSink extends GradientSink {
   /**
-   * Replaces `backwardDone` and averages on the calling thread, even if no gradient was reported, since other
-   * ranks may have some. When it returns, the optimizer may use the gradients. Throws if averaging fails.
+   * Replaces `beginPass` and all that follows: averages the gradients of the parameters, which have been written, on the
+   * calling thread, even if there are none, since other ranks may have some. When it returns, the optimizer may use the
+   * gradients. Throws if averaging fails.
    */
-  backwardDoneSync(): void;
+  averageSync(parameters: readonly DistributedParameter[]): void;
 }

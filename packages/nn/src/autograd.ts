@@ -6,9 +6,9 @@ import { trainingStepOf, type TrainingStep } from './compiler/training-step.ts';
 import { CollectiveLog } from './compiler/collective-log.ts';
 import { newArray, type TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
+import { Gradients } from './gradients.ts';
 import { findOutdated, outdatedError } from './graph/changes.ts';
 import { describeType, isNode, sizeOf, type Node, type Value } from './graph/node.ts';
-import type { GradientReceiver } from './graph/operators.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import {
   cacheElements,
@@ -139,70 +139,39 @@ async function backwardNow(
   if (parameters.length === 0) {
     throw new NnError('ERR_BACKWARD', noGradientReason(written));
   }
-  const gradients = new Gradients(parameters);
+  const gradients = new Gradients(parameters, step.parts);
+  const startable = detectAnomaly ? undefined : gradients.startable();
   const number = new Float32Array(1);
   try {
     if (detectAnomaly) await runDetectingAnomalies(loss, step, number, gradients, { arrayOf });
-    else await step.run(number, gradients.arrays, gradients.deliver, { arrayOf });
+    else {
+      const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
+      await step.run(number, gradients.arrays, starts, { arrayOf });
+    }
   } catch (error) {
-    gradients.restoreUndelivered();
+    gradients.abandon();
     throw error;
   }
   recordReached(parameters);
-  for (const parameter of parameters) await parameter.backwardDone();
+  await gradients.done({ isStarted: startable !== undefined });
   cacheElements(written, number);
 }
 
-/** Delivers gradients only after all of them have been checked. */
+/** Delivers no gradient, because all of them are checked first. */
 async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,
   number: Float32Array,
-  { arrays, deliver }: Gradients,
+  gradients: Gradients,
   options: RunOptions,
 ): Promise<void> {
   const log = new CollectiveLog();
-  await step.run(number, arrays, () => undefined, {
-    ...options,
-    replaceGroup: log.record,
-  });
-  if (![number, ...arrays].every((numbers) => allFinite(numbers))) {
-    throw new NnError(
-      'ERR_NONFINITE',
-      `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,
-    );
-  }
-  deliver(arrays.keys());
-}
-
-/** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
-class Gradients {
-  readonly arrays: readonly Float32Array[];
-  readonly #parameters: readonly GradientReceiver[];
-  readonly #earlier: readonly (Float32Array | undefined)[];
-  readonly #delivered = new Set<number>();
-
-  constructor(parameters: readonly GradientReceiver[]) {
-    this.#parameters = parameters;
-    this.#earlier = parameters.map(({ grad }) => grad?.slice());
-    this.arrays = parameters.map((parameter) => parameter.gradientArray());
-  }
-
-  /** Called with the positions of gradients that have been written. */
-  readonly deliver = (positions: Iterable<number>): void => {
-    for (const position of positions) {
-      this.#delivered.add(position);
-      accumulate(this.arrays[position], this.#earlier[position]);
-      this.#parameters[position].gradientWritten();
-    }
-  };
-
-  /** After a failed pass: restores gradients that were not delivered. Delivered ones are already being averaged. */
-  restoreUndelivered(): void {
-    for (const [position, gradient] of this.#earlier.entries()) {
-      if (gradient && !this.#delivered.has(position)) this.arrays[position].set(gradient);
-    }
-  }
+  await step.run(number, gradients.arrays, gradients.noCalls(), { ...options, replaceGroup: log.record });
+  if ([number, ...gradients.arrays].every((numbers) => allFinite(numbers))) return;
+  throw new NnError(
+    'ERR_NONFINITE',
+    `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,
+  );
 }
 
 function noGradientReason(loss: Value): string {
@@ -212,9 +181,4 @@ function noGradientReason(loss: Value): string {
   return depends
     ? 'backward: the loss depends on Parameters only through noGrad or detach(), which block gradients. Compute it outside of them.'
     : 'backward: the loss does not depend on any Parameter, so there is no gradient to compute.';
-}
-
-function accumulate(gradient: Float32Array, earlier: Float32Array | undefined): void {
-  if (earlier === undefined) return;
-  for (let i = 0; i < gradient.length; i += 1) gradient[i] += earlier[i];
 }

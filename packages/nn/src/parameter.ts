@@ -67,10 +67,5 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   gradientWritten(): void {
     this.#hasGradient = true;
     if (this.gradientSink === undefined) warnOfUnaveragedGradient();
-    else this.gradientSink.gradientReady(this);
-  }
-
-  async backwardDone(): Promise<void> {
-    await this.gradientSink?.backwardDone();
   }
 }

@@ -1,8 +1,8 @@
-import type { GradientSink } from 'ringrun';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ArgumentError, nn, Parameter, tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
+import { gradientSink } from './gradient-sink.ts';
 import { expectClose } from './numeric.ts';
 import './one-thread.ts';
 
@@ -55,13 +55,7 @@ describe('clipGradNorm', () => {
   test('scales the gradient in its bucket, in place', async () => {
     const bucket = Float32Array.of(7, 0, 0, 7);
     const parameter = without();
-    const sink: GradientSink = {
-      arrayOf: () => bucket.subarray(1, 3),
-      bucketIndexOf: () => 0,
-      gradientReady: () => undefined,
-      backwardDone: () => Promise.resolve(),
-    };
-    parameter.gradientSink = sink;
+    parameter.gradientSink = gradientSink({ arrayOf: () => bucket.subarray(1, 3) });
     await parameter
       .mul(tensor(Float32Array.of(30, 40)))
       .sum()

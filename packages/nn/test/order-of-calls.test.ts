@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { F, NnError, Parameter, nn, noGrad, optim, tensor, type Tensor } from '../src/index.ts';
+import { gradientSink } from './gradient-sink.ts';
 import { fill } from './fill.ts';
 import './one-thread.ts';
 
@@ -114,14 +115,12 @@ test('operations called inside a backward pass, as by a communication hook, run 
   const x = new Parameter(Float32Array.of(1, 2), [2]);
   const gradient = new Float32Array(2);
   const read: number[] = [];
-  x.gradientSink = {
+  x.gradientSink = gradientSink({
     arrayOf: () => gradient,
-    bucketIndexOf: () => 0,
-    gradientReady: () => undefined,
-    backwardDone: async () => {
+    done: async () => {
       read.push(...((await tensor(gradient).mul(3).array()) as Float32Array));
     },
-  };
+  });
   await x.sum().backward();
   expect(read).toEqual([3, 3]);
 });

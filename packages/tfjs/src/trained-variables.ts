@@ -93,9 +93,9 @@ export class TrainedVariables {
   average(): void {
     const passes = this.#passes;
     this.#passes = 0;
-    for (const parameter of this.#module.parameters) parameter.contribute(passes);
+    const contributing = this.#module.parameters.filter((parameter) => parameter.contribute(passes));
     const [{ gradientSink }] = this.#module.parameters;
-    (gradientSink as SynchronousGradientSink).backwardDoneSync();
+    (gradientSink as SynchronousGradientSink).averageSync(contributing);
     for (const { name, grad } of this.#module.parameters) if (grad !== undefined) this.#used.add(name);
     if (this.#broadcastsBuffers) this.#syncBuffers();
   }

@@ -68,18 +68,18 @@ export class VariableParameter extends StagedVariable implements DistributedPara
     this.#accumulates = true;
   }
 
-  /** Marks the accumulated gradient, divided by the number of `passes`, as ready to be averaged. */
-  contribute(passes: number): void {
-    if (!this.#accumulates) return;
+  /** Divides the accumulated gradient by the number of `passes`. Returns false if there is none. */
+  contribute(passes: number): boolean {
+    if (!this.#accumulates) return false;
     this.#accumulates = false;
     const gradient = this.#gradientArray;
     if (passes > 1) for (let i = 0; i < gradient.length; i += 1) gradient[i] /= passes;
     this.gradientWritten();
+    return true;
   }
 
   gradientWritten(): void {
     this.#hasGradient = true;
-    this.gradientSink!.gradientReady(this);
   }
 
   forgetGradient(): void {

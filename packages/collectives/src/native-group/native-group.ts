@@ -18,8 +18,10 @@ import type {
   DType,
   ProcessGroup,
   RecvOptions,
+  ReduceOp,
   SendOptions,
   SourceOption,
+  StartableOperation,
   TypedArrayOf,
   Work,
 } from '@ringrun/core';
@@ -30,7 +32,7 @@ import { checkedDType, checkedLength, checkedRank, checkedTimeout, refuseResizab
 import type { NativeCalls } from './native-calls.ts';
 import type { NativeOperation } from './native-collectives.ts';
 import { nativeCollectives, steppedCollectives } from './native-collectives.ts';
-import { receiveOperands, sendOperands } from './operands.ts';
+import { allReduceOperands, receiveOperands, sendOperands } from './operands.ts';
 import { Turns } from './turns.ts';
 
 type ObjectOptions = CollectiveOptions & SourceOption & DestinationOption;
@@ -57,6 +59,7 @@ class NativeGroupBase {
   readonly #timeoutMs: number;
   readonly #calls: NativeCalls;
   readonly #turns = new Turns();
+  readonly #prepared = new WeakMap<Float32Array, Map<ReduceOp, StartableOperation>>();
   #turnless: NativeGroup | undefined;
   #destroyed: Promise<void> | undefined;
 
@@ -89,6 +92,28 @@ class NativeGroupBase {
    */
   async beginNewGroup(timeoutMs: number): Promise<void> {
     await this.later({ timeoutMs }, (native, limitMs) => native.newGroup(limitMs));
+  }
+
+  /**
+   * An all-reduce of memory of `allocateSync` that a library starts without JavaScript. Undefined if it could not start
+   * now.
+   *
+   * @internal
+   */
+  prepareAllReduce(data: Float32Array, op: ReduceOp): StartableOperation | undefined {
+    if (this.backend !== 'gloo' || this.#calls.hasFailed || this.#destroyed || this.#turns.isUnderWay) {
+      return undefined;
+    }
+    const known = this.#prepared.get(data) ?? new Map<ReduceOp, StartableOperation>();
+    const prepared = known.get(op) ?? this.#prepareNow(data, op);
+    this.#prepared.set(data, known.set(op, prepared));
+    return prepared;
+  }
+
+  #prepareNow(data: Float32Array, op: ReduceOp): StartableOperation {
+    const operands = allReduceOperands(data, { op });
+    const native = this.#calls.now((group) => group.prepareAllReduce(...operands, this.#timeoutMs));
+    return { native, ended: () => this.#calls.later((group) => group.ended(native)) };
   }
 
   /** Returns a zeroed array that the transport reduces in place. See {@link ProcessGroup.allocateSync}. */
@@ -317,4 +342,18 @@ export function hasFailed(group: object): boolean {
  */
 export async function beginNewGroup(group: object, timeoutMs: number): Promise<void> {
   if (group instanceof NativeGroupBase) await group.beginNewGroup(timeoutMs);
+}
+
+/**
+ * An all-reduce of float32 memory of `allocateSync` that a library starts while it computes. Undefined if this group can
+ * only be called from JavaScript now.
+ *
+ * @internal
+ */
+export function prepareAllReduce(
+  group: object,
+  data: Float32Array,
+  op: ReduceOp,
+): StartableOperation | undefined {
+  return group instanceof NativeGroupBase ? group.prepareAllReduce(data, op) : undefined;
 }

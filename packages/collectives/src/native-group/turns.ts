@@ -24,6 +24,11 @@ export class Turns {
     return result;
   }
 
+  /** Whether an operation of several steps is pending. */
+  get isUnderWay(): boolean {
+    return this.#underWay !== undefined;
+  }
+
   /** For synchronous operations, which cannot wait for a turn. */
   refuseWhileUnderWay(): void {
     if (this.#underWay === undefined) return;

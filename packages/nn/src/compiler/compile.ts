@@ -1,23 +1,20 @@
 import type { TensorData } from '../dtype.ts';
 import type { Program } from '../executor/executor.ts';
-import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
-import { sizeOf, type Value } from '../graph/node.ts';
+import type { Value } from '../graph/node.ts';
 import type { CollectiveGroup, Source } from '../graph/operators.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
-import { topologicalOrder } from '../graph/topology.ts';
-import { emitModel } from './emit.ts';
+import { compile } from './compile-graph.ts';
 import { summarizeProgram } from './recompilation-warning.ts';
 import { ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { removeIdentity } from './rewrites/remove-identity.ts';
-import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
-import { SegmentedProgram } from './segmented-program.ts';
+import { GraphProgram } from './graph-program.ts';
 import { warnIfSlow } from './slow-compilation.ts';
 
 /** By graph structure. */
-const programs = new ProgramCache<SegmentedProgram>();
+const programs = new ProgramCache<GraphProgram>();
 const updates = new ProgramCache<UpdatePrograms>();
 
 /** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
@@ -42,52 +39,19 @@ export async function evaluate(
   const shape = () => summarizeProgram(all, leaves);
   const make = () =>
     warnIfSlow('the forward pass', shape(), () =>
-      SegmentedProgram.compile(
-        { leaves, groups },
-        [rewrite(all, [removeIdentity, reluAfterMaxPool])],
-        (inputs, outputs) => compile('forward', inputs, outputs),
-      ),
+      GraphProgram.compile('forward', { leaves, groups }, rewrite(all, [removeIdentity, reluAfterMaxPool])),
     );
-  const run = async (program: SegmentedProgram) => {
+  const run = async (program: GraphProgram) => {
     await waitForLeaves(leaves);
-    await assignments.during((arrays) =>
-      program.run(
-        {
-          inputs: arraysOf(leaves, arrayOf),
-          outputs: [[...outputs, ...arrays]],
-          groups: groups.map(replaceGroup),
-        },
-        () => undefined,
-      ),
-    );
+    await assignments.during(async (arrays) => {
+      await program.run({
+        inputs: arraysOf(leaves, arrayOf),
+        outputs: [...outputs, ...arrays],
+        groups: groups.map(replaceGroup),
+      });
+    });
   };
   await programs.use(key, make, run, shape);
-}
-
-/** How a program treats the memory of intermediate values. */
-export interface MemoryOptions {
-  /** If true, values of the first half are kept for the second, as in a training step (see `emitModel`). Default: false. */
-  keepsActivations?: boolean;
-  /** If true, the memory is kept for the next run. Default: true. */
-  holdsMemory?: boolean;
-}
-
-/** Compiles a program that takes the leaves' arrays in order and computes the outputs. `name` appears in the profiler. */
-export function compile(
-  name: string,
-  leaves: readonly Leaf[],
-  outputs: readonly Value[],
-  { keepsActivations = false, holdsMemory = true }: MemoryOptions = {},
-): Promise<Program> {
-  const isLong = isLongAndSmall(outputs);
-  return onnxruntimeExecutor.compile({
-    name,
-    model: emitModel(leaves, rewrite(outputs, [exactMaxPool]), keepsActivations && !isLong),
-    inputs: leaves.map(({ value }) => value),
-    outputs,
-    holdsMemory,
-    isLong,
-  });
 }
 
 /**
@@ -100,20 +64,6 @@ export async function waitForLeaves(leaves: readonly Leaf[]): Promise<void> {
     if (arrived) await arrived;
   }
 }
-
-/** True if compilation dominates because there are many operators, and their activations need little memory. */
-function isLongAndSmall(outputs: readonly Value[]): boolean {
-  const order = topologicalOrder(outputs);
-  if (order.length < longGraphNodes) return false;
-  const elements = order.flatMap((node) => node.outputs).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
-  return elements * Float32Array.BYTES_PER_ELEMENT < smallActivationsBytes;
-}
-
-/** A training step of ResNet-18 has about 1,200 nodes. */
-const longGraphNodes = 2500;
-
-/** Sum over all arrays that a graph computes. */
-const smallActivationsBytes = 2 ** 29;
 
 /** The arrays that a run reads, one for each leaf. */
 export function arraysOf(

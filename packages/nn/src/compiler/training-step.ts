@@ -1,38 +1,50 @@
-import type { TensorData } from '../dtype.ts';
+import type { GradientSink } from 'ringrun';
+import type { GraphCall } from '../executor/executor.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import { isNode, type Value } from '../graph/node.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { arraysOf, compile, waitForLeaves, type RunOptions } from './compile.ts';
+import { arraysOf, waitForLeaves, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
+import { GraphProgram } from './graph-program.ts';
 import { rematerializeParameterMaps } from './rematerialization.ts';
 import { summarizeProgram } from './recompilation-warning.ts';
 import { ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
-import { SegmentedProgram } from './segmented-program.ts';
 import { warnIfSlow } from './slow-compilation.ts';
 
-/** By structure of the forward graph and bucket indices of the gradients. */
-const programs = new ProgramCache<SegmentedProgram>();
+/** By structure of the forward graph and parts of the gradients. */
+const programs = new ProgramCache<GraphProgram>();
 
 /** Computes a loss and its gradients on the arrays of one forward call. Compiled on the first run. */
 export interface TrainingStep {
   /** The trainable leaves in the order of the gradients: by bucket index, and within a bucket in reverse forward order. */
   readonly trainable: readonly Leaf[];
+  /** The gradients that are received together, in the order in which they are computed. */
+  readonly parts: readonly GradientPart[];
   /**
    * Runs forward, loss and backward, writes the loss and each gradient into its array, and executes the graph's
-   * assignments. Calls `written` with positions of gradients, bucket by bucket, after the graph's collectives have ended.
+   * assignments. Starts a call for each part when its gradients have been written, after the graph's collectives have
+   * ended.
    */
   run(
     loss: Float32Array,
     gradients: readonly Float32Array[],
-    written: (positions: readonly number[]) => void,
+    starts: readonly GraphCall[],
     options?: RunOptions,
   ): Promise<void>;
+}
+
+/** Gradients of one bucket of one sink. */
+export interface GradientPart {
+  readonly sink: GradientSink;
+  readonly bucketIndex: number;
+  /** Positions of the gradients. */
+  readonly positions: readonly number[];
 }
 
 export function trainingStepOf(loss: Value): TrainingStep {
@@ -44,45 +56,39 @@ export function trainingStepOf(loss: Value): TrainingStep {
     .filter(isTrainableBy(loss))
     .reverse()
     .sort((a, b) => bucketIndexOf(a) - bucketIndexOf(b));
-  const parts = positionsByBucket(trainable.map(bucketIndexOf));
-  const bucketIndices = leaves.map(({ source }) => source.parameter?.gradientBucketIndex).join();
+  const parts = partsOf(trainable);
+  const partIndices = parts.map(({ positions }) => positions.join()).join(';');
+  const order = trainable.map((leaf) => leaves.indexOf(leaf)).join();
   const shape = () => summarizeProgram(forward, leaves);
-  const compileParts = () => {
+  const compileStep = () => {
     const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
     const gradients = differentiate(rewritten[0]);
     // A leaf that affects the loss only through a comparison has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
     const values = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
-    const [forwardValues, backwardValues] = [
-      values.slice(0, rewritten.length),
-      values.slice(rewritten.length),
-    ];
-    const requested = parts.map((positions) => positions.map((position) => backwardValues[position]));
-    return SegmentedProgram.compile(
-      { leaves, groups },
-      withForward(forwardValues, requested),
-      (inputs, outputs) => compile('forward and backward', inputs, outputs, { keepsActivations: true }),
-    );
+    return GraphProgram.compile('forward and backward', { leaves, groups }, values, {
+      keepsActivations: true,
+      parts: parts.map(({ positions }) => positions.map((position) => rewritten.length + position)),
+    });
   };
   const make = () =>
-    warnIfSlow(`forward and backward passes of a loss (${loss.node.op})`, shape(), compileParts);
+    warnIfSlow(`forward and backward passes of a loss (${loss.node.op})`, shape(), compileStep);
   return {
     trainable,
-    run: (lossOutput, gradients, written, { replaceGroup = (group) => group, arrayOf }: RunOptions = {}) => {
-      const targets = parts.map((positions) => positions.map((position) => gradients[position]));
-      const runOn = async (program: SegmentedProgram) => {
+    parts,
+    run: (lossOutput, gradients, starts, { replaceGroup = (group) => group, arrayOf }: RunOptions = {}) => {
+      const runOn = async (program: GraphProgram) => {
         await waitForLeaves(leaves);
-        await assignments.during((arrays) => {
-          const outputs = withForward<TensorData>([lossOutput, ...arrays], targets);
-          return program.run(
-            { inputs: arraysOf(leaves, arrayOf), outputs, groups: groups.map(replaceGroup) },
-            (part) => {
-              written(parts[part]);
-            },
-          );
+        await assignments.during(async (arrays) => {
+          await program.run({
+            inputs: arraysOf(leaves, arrayOf),
+            outputs: [lossOutput, ...arrays, ...gradients],
+            groups: groups.map(replaceGroup),
+            starts,
+          });
         });
       };
-      return programs.use(`${key} ${bucketIndices}`, make, runOn, shape);
+      return programs.use(`${key} ${order} ${partIndices}`, make, runOn, shape);
     },
   };
 }
@@ -93,17 +99,22 @@ function isTrainableBy(loss: Value): (leaf: Leaf) => boolean {
   return ({ value, source }) => source.parameter !== undefined && reached.has(value.node);
 }
 
-/** Positions of equal bucket indices, which are adjacent. */
-function positionsByBucket(bucketIndices: readonly number[]): number[][] {
-  const parts = new Map<number, number[]>();
-  for (const [position, bucket] of bucketIndices.entries()) {
-    parts.set(bucket, [...(parts.get(bucket) ?? []), position]);
+/**
+ * By bucket index, then in the order of the sinks: ranks start averages of one group in one order, whatever their losses
+ * depend on.
+ */
+function partsOf(trainable: readonly Leaf[]): GradientPart[] {
+  const parts = new Map<GradientSink, Map<number, number[]>>();
+  for (const [position, { source }] of trainable.entries()) {
+    const { gradientSink, gradientBucketIndex } = source.parameter!;
+    if (gradientSink === undefined) continue;
+    const buckets = parts.get(gradientSink) ?? new Map<number, number[]>();
+    parts.set(gradientSink, buckets);
+    buckets.set(gradientBucketIndex, [...(buckets.get(gradientBucketIndex) ?? []), position]);
   }
-  return [...parts.values()];
-}
-
-/** Puts the values of the forward pass before the gradients of the first part. */
-function withForward<T>(forward: readonly T[], parts: readonly (readonly T[])[]): T[][] {
-  const [first = [], ...rest] = parts;
-  return [[...forward, ...first], ...rest.map((part) => [...part])];
+  return [...parts]
+    .flatMap(([sink, buckets]) =>
+      Array.from(buckets, ([bucketIndex, positions]) => ({ sink, bucketIndex, positions })),
+    )
+    .sort((a, b) => a.bucketIndex - b.bucketIndex || (a.sink.order ?? 0) - (b.sink.order ?? 0));
 }

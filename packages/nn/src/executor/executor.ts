@@ -1,3 +1,4 @@
+import type { StartableOperation } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
 import type { ValueType } from '../graph/node.ts';
 
@@ -17,13 +18,36 @@ export interface ProgramDefinition {
 export const inputName = (position: number): string => `input_${position}`;
 export const outputName = (position: number): string => `output_${position}`;
 
+/**
+ * What a running graph calls, by the attribute `call` of its nodes. A call that the graph awaits must not need another
+ * program, because programs share one compute thread.
+ */
+export type GraphCall =
+  /** Starts operations, in this order. The graph may await them. */
+  | { readonly operations: readonly StartableOperation[] }
+  /** Runs while the graph continues. */
+  | { readonly notify: () => void }
+  /** The graph fills `sends`, awaits `perform` and reads `receives`. */
+  | {
+      readonly sends: readonly Float32Array[];
+      readonly receives: readonly Float32Array[];
+      readonly perform: () => Promise<void>;
+    };
+
 /** A compiled graph. */
 export interface Program {
   /**
    * Computes every output from the inputs, in the order of the definition. Writes `outputs` in place. An array may be both
    * an input and an output if the output is an elementwise function of it.
+   *
+   * @returns the milliseconds for which the run waited for calls
+   * @throws the error of a call that failed
    */
-  run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<void>;
+  run(
+    inputs: readonly TensorData[],
+    outputs: readonly TensorData[],
+    calls?: readonly GraphCall[],
+  ): Promise<number>;
   /** Frees the memory of the program. It cannot run afterwards. */
   release(): Promise<void>;
 }

@@ -1,16 +1,26 @@
-import { timed } from '@ringrun/core';
+import { AsyncResource } from 'node:async_hooks';
+import { recordActivity } from '@ringrun/core';
 import {
   loadNative,
+  type NativeGraphCall,
   type NativeOnnxOptions,
   type NativeOnnxSession,
   type NativeOnnxSlot,
+  type NativePreparedOperation,
 } from '@ringrun/native';
 import { newArray, type TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
 import type { ValueType } from '../graph/node.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { requireLength } from '../require-length.ts';
-import { inputName, outputName, type Executor, type Program, type ProgramDefinition } from './executor.ts';
+import {
+  inputName,
+  outputName,
+  type Executor,
+  type GraphCall,
+  type Program,
+  type ProgramDefinition,
+} from './executor.ts';
 import { onnxruntimeLibrary } from './library.ts';
 
 /** Runs graphs on onnxruntime's CPU provider with OMP_NUM_THREADS threads. Default: one per core. */
@@ -41,12 +51,21 @@ class OnnxruntimeProgram implements Program {
     this.#session = session;
   }
 
-  async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<void> {
+  async run(
+    inputs: readonly TensorData[],
+    outputs: readonly TensorData[],
+    calls: readonly GraphCall[] = [],
+  ): Promise<number> {
     // An array may have been transferred (and emptied) since its tensor was created.
     for (const [position, type] of this.#definition.inputs.entries()) requireLength(inputs[position], type);
+    const called = new Calls(this.#session, calls);
+    const startedAt = performance.now();
     try {
-      await timed('compute', this.#definition.name, () => this.#session.run(inputs, outputs));
+      const waitedMs = await called.run(inputs, outputs);
+      recordActivity('compute', this.#definition.name, startedAt, performance.now() - waitedMs);
+      return waitedMs;
     } catch (cause) {
+      await called.throwFailure(cause);
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
     }
   }
@@ -54,6 +73,67 @@ class OnnxruntimeProgram implements Program {
   release(): Promise<void> {
     return this.#session.release();
   }
+}
+
+/** The calls of one run. */
+class Calls {
+  readonly #session: NativeOnnxSession;
+  readonly #calls: readonly GraphCall[];
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(session: NativeOnnxSession, calls: readonly GraphCall[]) {
+    this.#session = session;
+    this.#calls = calls;
+  }
+
+  async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<number> {
+    if (this.#calls.length === 0) return this.#session.run(inputs, outputs);
+    // A call belongs to the operation that runs the graph.
+    const onCall = AsyncResource.bind((call: number, run: number) => {
+      this.#start(call, run);
+    });
+    const waitedMs = await this.#session.run(inputs, outputs, this.#calls.map(nativeCall), onCall);
+    if (this.#failure) throw this.#failure.error;
+    return waitedMs;
+  }
+
+  /** Throws the error of the call that failed, if that is why a run failed. */
+  async throwFailure(cause: unknown): Promise<void> {
+    if (this.#failure) throw this.#failure.error;
+    const { failedCall } = cause as { failedCall?: number };
+    const call = failedCall === undefined ? undefined : this.#calls[failedCall];
+    if (call && 'operations' in call)
+      await Promise.all(call.operations.map((operation) => operation.ended()));
+  }
+
+  /** Must not throw. */
+  #start(index: number, run: number): void {
+    const call = this.#calls[index];
+    if ('notify' in call) {
+      try {
+        call.notify();
+      } catch (error) {
+        this.#failure ??= { error };
+      }
+    } else if ('perform' in call) {
+      void call.perform().then(
+        () => {
+          this.#session.endCall(run, index, true);
+        },
+        (error: unknown) => {
+          this.#failure ??= { error };
+          this.#session.endCall(run, index, false);
+        },
+      );
+    }
+  }
+}
+
+function nativeCall(call: GraphCall): NativeGraphCall {
+  if ('operations' in call) {
+    return { operations: call.operations.map(({ native }) => native as NativePreparedOperation) };
+  }
+  return 'perform' in call ? { sends: call.sends, receives: call.receives } : {};
 }
 
 function slot(name: string, { dtype, shape }: ValueType): NativeOnnxSlot {

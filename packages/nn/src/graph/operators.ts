@@ -1,4 +1,4 @@
-import type { ProcessGroup } from 'ringrun';
+import type { DistributedParameter, ProcessGroup } from 'ringrun';
 import type { DType, TensorData } from '../dtype.ts';
 
 type None = Readonly<Record<string, never>>;
@@ -19,10 +19,8 @@ export interface Source {
   readonly isCallers?: boolean;
 }
 
-/** The part of a parameter that a backward pass uses. */
-export interface GradientReceiver {
-  /** The gradient accumulated by earlier backward passes; undefined after `zeroGrad`. */
-  readonly grad: Float32Array | undefined;
+/** The part of a parameter that a backward pass uses. `grad` has the sum of earlier passes since `zeroGrad`. */
+export interface GradientReceiver extends DistributedParameter {
   /** Index of the bucket in which the gradient is averaged. Gradients of lower buckets are computed first. */
   readonly gradientBucketIndex: number;
   /** Path of the parameter in its model, such as `conv1.weight`, if known. */
@@ -31,10 +29,6 @@ export interface GradientReceiver {
   describe(): string;
   /** The array that the backward pass writes. */
   gradientArray(): Float32Array;
-  /** Called when the gradient has been written. */
-  gradientWritten(): void;
-  /** Resolves when the gradients of this backward pass have been processed, such as averaged over ranks. */
-  backwardDone(): Promise<void>;
 }
 
 /** The part of a process group that a graph's collectives use. */
@@ -183,7 +177,7 @@ export interface Operators {
   /** Input: classes [N] (int64). Output: [N,depth] with `value` at the class and 0 elsewhere. */
   OneHot: { depth: number; value: number };
 
-  /** The sum over the ranks of a group. Not an ONNX operator: programs are cut at collectives. */
+  /** The sum over the ranks of a group. Not an ONNX operator: a running graph calls it. */
   AllReduce: CollectiveAttributes;
   /**
    * Inputs: mean and variance of `count` values on this rank, of one shape. Outputs: mean, variance and number ([]) of the

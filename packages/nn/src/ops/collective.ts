@@ -66,7 +66,7 @@ export const collectives: OperatorFamily<CollectiveOp> = {
 };
 
 function refuse(): never {
-  throw new Error('A collective runs between programs; it is not emitted into one.');
+  throw new Error('A collective is a call of a running program; it cannot be exported.');
 }
 
 /** Runs a collective with the ranks of its group, or of another group. */

@@ -23,8 +23,6 @@ export interface Bucket {
   readonly tail: Float32Array;
   /** A copy of `data` before the all-reduce, to repeat it. Undefined without fault tolerance. */
   readonly local: Float32Array | undefined;
-  /** Parameters whose gradients the current backward pass has not delivered yet. */
-  missing: Set<DistributedParameter>;
 }
 
 /**
@@ -52,7 +50,6 @@ export function allocateBucket(
     weight: tail.subarray(parameters.length),
     tail,
     local: isRepeatable ? new Float32Array(data.length) : undefined,
-    missing: new Set(parameters),
   };
 }
 

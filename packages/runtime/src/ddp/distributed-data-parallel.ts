@@ -102,8 +102,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
    * Call `optimizer.step()` only after a pass outside: until then the gradients differ between ranks. Calls
    * may be nested.
    *
-   * @returns the result of `run`. A pass counts as inside if it delivers its first gradient there, so await
-   * it inside `run`.
+   * @returns the result of `run`. A pass counts as inside if it starts there, so await it inside `run`.
    */
   noSync<Result>(run: () => Promise<Result>): Promise<Result> {
     return this.#reducer.accumulating(run);
@@ -249,7 +248,6 @@ export class DistributedDataParallel<M extends ForwardModule> {
     return this.#faultTolerance?.group ?? this.#ownGroup;
   }
 
-  /** Names and parameters of the wrapped model, without a prefix (torch adds `module.`). */
   /**
    * Whether the model is in training mode (torch.nn.Module.training). True for a model without modes. Only then
    * is `forward` a collective.
@@ -287,13 +285,18 @@ export class DistributedDataParallel<M extends ForwardModule> {
     for (const [, parameter] of this.module.namedParameters()) yield parameter as ParameterOf<M>;
   }
 
-  /** The model's parameters with their names, in order of definition (torch.nn.Module.named_parameters). */
+  /**
+   * The model's parameters with their names, in order of definition (torch.nn.Module.named_parameters; torch's DDP adds
+   * the prefix `module.`).
+   */
   namedParameters(): ReturnType<M['namedParameters']> {
     return this.module.namedParameters() as ReturnType<M['namedParameters']>;
   }
 
-  /** Names and buffers of the wrapped model, without a prefix (torch adds `module.`). */
-  /** The model's buffers with their names, in order of definition (torch.nn.Module.named_buffers). */
+  /**
+   * The model's buffers with their names, in order of definition (torch.nn.Module.named_buffers; torch's DDP adds the
+   * prefix `module.`).
+   */
   namedBuffers(): ReturnType<M['namedBuffers']> {
     return this.module.namedBuffers() as ReturnType<M['namedBuffers']>;
   }

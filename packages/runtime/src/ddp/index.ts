@@ -10,7 +10,9 @@ export type {
   DistributedTensor,
   ForwardModule,
   GradientBucket,
+  GradientPass,
   GradientSink,
+  StartableOperation,
   SynchronousGradientSink,
 } from '@ringrun/core';
 export { ModelMismatchError } from './model-agreement.ts';

@@ -1,7 +1,13 @@
-import { ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
+import { prepareAllReduce, ReduceOp, RingrunError, type ProcessGroup } from '@ringrun/collectives';
 import { allocateBucket, applyWeight, divideByWeight, type Bucket } from './bucket.ts';
 import { assignBuckets } from './buckets.ts';
-import type { DistributedParameter, SynchronousGradientSink } from '@ringrun/core';
+import {
+  registry,
+  type DistributedParameter,
+  type GradientPass,
+  type StartableOperation,
+  type SynchronousGradientSink,
+} from '@ringrun/core';
 import { ddpEvents } from './events.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
 import { inStep } from './uneven-inputs.ts';
@@ -18,9 +24,9 @@ export interface ReducerSettings {
   firstCap: number;
   /** Bytes of every other bucket. */
   cap: number;
-  /** Ask the library to deliver gradients bucket by bucket. Default: `false`. */
+  /** Average the first buckets during the rest of the backward pass. Default: `false`. */
   overlaps?: boolean;
-  /** Backward passes end with `backwardDoneSync`. Default: `false`. */
+  /** Gradients are averaged by `averageSync`. Default: `false`. */
   synchronous?: boolean;
   /**
    * Called when a step's gradients are averaged. The backward pass ends after it has resolved; a
@@ -59,15 +65,14 @@ export interface Weigher {
   anyRankTrains(): boolean;
 }
 
-/** What a backward pass does with its gradients: average them, or accumulate them for a later pass. */
-type Pass = 'averages' | 'accumulates';
+/** Reducers of a group are created in one order on all ranks, because that is a collective. */
+let created = 0;
 
 /**
  * Averages gradients over the ranks as they become ready (torch's c10d::Reducer). Buckets are in the group's
  * shared memory, so gradients are reduced in place, without a copy.
  *
- * All ranks must start the same all-reduces in the same order, but gradients may become ready in any order.
- * Therefore a bucket waits for the buckets before it.
+ * All ranks start the same all-reduces in the same order, that of the buckets.
  */
 export class Reducer implements SynchronousGradientSink {
   #group: ProcessGroup;
@@ -79,9 +84,12 @@ export class Reducer implements SynchronousGradientSink {
   readonly #recovery: AverageRecovery | undefined;
   /** The gradients of each bucket between two groups. */
   #held: readonly Float32Array[] | undefined;
+  /** See `GradientSink`. */
+  readonly order = (created += 1);
   #version = 0;
   #started: Promise<void>[] = [];
-  #pass: Pass | undefined;
+  /** Whether a backward pass has begun and not ended. */
+  #isInPass = false;
   #averaging = false;
   #steps = 0;
   #weigher: Weigher | undefined;
@@ -129,8 +137,8 @@ export class Reducer implements SynchronousGradientSink {
   /** Moves the gradients into the memory of another group. A collective of that group. */
   enterGroup(group: ProcessGroup): void {
     const held = this.#held!;
-    const buckets = this.#buckets.map(({ index, parameters, local, missing }) => {
-      return { ...allocateBucket(group, index, parameters), local, missing };
+    const buckets = this.#buckets.map(({ index, parameters, local }) => {
+      return { ...allocateBucket(group, index, parameters), local };
     });
     for (const { index, data } of buckets) data.set(held[index]);
     this.#group = group;
@@ -145,25 +153,27 @@ export class Reducer implements SynchronousGradientSink {
     return bucket.gradientViews[position];
   }
 
-  /** Without overlap, 0 for all parameters: nothing is averaged before the backward pass ends. */
+  /** Without overlap, 0 for all parameters: nothing is averaged before all gradients have been written. */
   bucketIndexOf(parameter: DistributedParameter): number {
     return this.#overlaps ? this.#slotOf(parameter).bucket.index : 0;
   }
 
-  gradientReady(parameter: DistributedParameter): void {
-    if (this.#averaging) {
+  beginPass(parameters: readonly DistributedParameter[]): GradientPass {
+    if (this.#averaging || this.#isInPass) {
       throw new RingrunError(
         'ERR_BACKWARD_UNDER_WAY',
         'loss.backward(): a backward pass started while the gradients of the previous one were being averaged. Await loss.backward() before the next pass.',
       );
     }
-    const { bucket, position } = this.#slotOf(parameter);
-    this.#pass ??= this.#beginPass();
-    bucket.uses[position] = 1;
-    bucket.missing.delete(parameter);
-    if (this.#pass === 'averages' && !this.#synchronous && this.#recovery?.mayStartEarly() !== false) {
-      this.#startCompleteBuckets();
-    }
+    const accumulates = this.isAccumulating;
+    if (!accumulates) this.#weight = this.#weigher?.weigh() ?? 1;
+    this.#isInPass = true;
+    const newlyUsed = this.#markUsed(parameters);
+    const abandon = () => {
+      for (const parameter of newlyUsed) this.#setUse(parameter, 0);
+      this.#endPass();
+    };
+    return accumulates ? this.#accumulatingPass(abandon) : this.#averagingPass(parameters, abandon);
   }
 
   /** Number of steps whose gradients have been averaged; the same on every rank. */
@@ -188,14 +198,14 @@ export class Reducer implements SynchronousGradientSink {
    */
   async followStep(): Promise<boolean> {
     if (this.#weigher?.anyRankTrains() === false) return false;
-    this.#pass = 'averages';
+    this.#isInPass = true;
     for (const { data } of this.#buckets) data.fill(0);
     try {
       const trains = await this.#whileAveraging(() => this.#followBuckets());
       if (trains) await this.#endStep(this.#parameters);
       return trains;
     } finally {
-      this.#awaitNextPass();
+      this.#endPass();
     }
   }
 
@@ -207,7 +217,7 @@ export class Reducer implements SynchronousGradientSink {
         "registerCommHook: expected a hook with a `sync` method, because this model's library cannot await promises. All of ringrun's commHooks have it.",
       );
     }
-    if (this.#commHook !== undefined || this.#pass !== undefined) {
+    if (this.#commHook !== undefined || this.#isInPass) {
       const obstacle = this.#commHook === undefined ? 'during a backward pass' : 'a second time';
       throw new RingrunError(
         'ERR_COMM_HOOK',
@@ -217,22 +227,23 @@ export class Reducer implements SynchronousGradientSink {
     this.#commHook = hook;
   }
 
-  /** A second call before the next backward pass does nothing. */
-  async backwardDone(): Promise<void> {
-    try {
-      if (this.#pass === 'averages') await this.#averagePass();
-    } finally {
-      this.#awaitNextPass();
-    }
-  }
-
-  backwardDoneSync(): void {
-    this.#pass ??= this.#beginPass();
-    try {
-      if (this.#pass === 'averages') this.#averagePassSync();
-    } finally {
-      this.#awaitNextPass();
-    }
+  averageSync(parameters: readonly DistributedParameter[]): void {
+    const accumulates = this.isAccumulating;
+    if (!accumulates) this.#weight = this.#weigher?.weigh() ?? 1;
+    this.#markUsed(parameters);
+    if (accumulates) return;
+    const absent = this.#contributeAbsent(parameters);
+    const since = performance.now();
+    this.#withStepInErrors(() => {
+      for (const bucket of this.#buckets) {
+        applyWeight(bucket, this.#weight);
+        this.#reduceSync(bucket);
+      }
+    });
+    ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
+    const step = this.#concludeStep(absent);
+    this.#withStepInErrors(() => void this.#afterAverage?.(step));
+    this.#steps += 1;
   }
 
   /** Backward passes that start during `run` accumulate their gradients without averaging. */
@@ -262,24 +273,86 @@ export class Reducer implements SynchronousGradientSink {
     return true;
   }
 
-  #beginPass(): Pass {
-    if (this.isAccumulating) return 'accumulates';
-    this.#weight = this.#weigher?.weigh() ?? 1;
-    return 'averages';
+  /** Returns the parameters that were not marked before. */
+  #markUsed(parameters: readonly DistributedParameter[]): DistributedParameter[] {
+    const newly = parameters.filter((parameter) => {
+      const { bucket, position } = this.#slotOf(parameter);
+      return bucket.uses[position] === 0;
+    });
+    for (const parameter of newly) this.#setUse(parameter, 1);
+    return newly;
   }
 
-  async #averagePass(): Promise<void> {
-    const unused = this.#contributeUnused();
-    const since = performance.now();
+  #setUse(parameter: DistributedParameter, use: number): void {
+    const { bucket, position } = this.#slotOf(parameter);
+    bucket.uses[position] = use;
+  }
+
+  #accumulatingPass(abandon: () => void): GradientPass {
+    return {
+      bucketReady: () => undefined,
+      startableAt: () => undefined,
+      done: () => {
+        this.#endPass();
+        return Promise.resolve();
+      },
+      abandon,
+    };
+  }
+
+  #averagingPass(parameters: readonly DistributedParameter[], abandon: () => void): GradientPass {
+    const absent = this.#contributeAbsent(parameters);
+    const indices = new Set(parameters.map((parameter) => this.bucketIndexOf(parameter)));
+    const last = Math.max(0, ...indices);
+    /** The number of buckets that are ready: nothing is missing in those after the last one that the pass writes. */
+    const readyAt = (index: number) => (index >= last ? this.#buckets.length : index + 1);
+    const startable = this.#startableBuckets();
+    return {
+      bucketReady: (index) => {
+        if (this.#recovery?.mayStartEarly() !== false) this.#startBuckets(readyAt(index));
+      },
+      startableAt: (index) => {
+        const before = Math.max(-1, ...[...indices].filter((other) => other < index));
+        return startable?.slice(before + 1, readyAt(index));
+      },
+      done: async ({ isStarted = false, waitedMs = 0 } = {}) => {
+        try {
+          await this.#finishAverage(isStarted ? startable : undefined, waitedMs);
+          await this.#endStep(absent);
+        } finally {
+          this.#endPass();
+        }
+      },
+      abandon,
+    };
+  }
+
+  /** The all-reduces of the buckets, if they are all that averages them. */
+  #startableBuckets(): readonly StartableOperation[] | undefined {
+    const needsJavaScript =
+      this.#commHook !== undefined || this.#recovery !== undefined || this.#weight !== 1;
+    // An observer replaces the methods of the group, to record their calls.
+    if (needsJavaScript || registry.activityObserver !== undefined) return undefined;
+    const operations = this.#buckets.map(({ data }) => prepareAllReduce(this.#group, data, ReduceOp.AVG));
+    if (operations.includes(undefined)) return undefined;
+    for (const bucket of this.#buckets) applyWeight(bucket, 1);
+    return operations as StartableOperation[];
+  }
+
+  async #finishAverage(
+    startable: readonly StartableOperation[] | undefined,
+    waitedMs: number,
+  ): Promise<void> {
+    const since = performance.now() - waitedMs;
     await this.#whileAveraging(async () => {
-      if (this.#recovery !== undefined) await this.#recovery.run(this.#averageRepeatably());
+      if (startable !== undefined) await Promise.all(startable.map((operation) => operation.ended()));
+      else if (this.#recovery !== undefined) await this.#recovery.run(this.#averageRepeatably());
       else {
-        this.#startCompleteBuckets();
+        this.#startBuckets(this.#buckets.length);
         await Promise.all(this.#started);
       }
     });
     ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
-    await this.#endStep(unused);
   }
 
   /** Every call after the first starts again from this rank's own gradients. */
@@ -288,7 +361,7 @@ export class Reducer implements SynchronousGradientSink {
     return async () => {
       if (isRepeated) this.#restoreLocalGradients();
       isRepeated = true;
-      this.#startCompleteBuckets();
+      this.#startBuckets(this.#buckets.length);
       const ends = await Promise.allSettled(this.#started);
       const failed = ends.find(({ status }) => status === 'rejected');
       if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
@@ -300,26 +373,12 @@ export class Reducer implements SynchronousGradientSink {
     this.#started = [];
   }
 
-  #averagePassSync(): void {
-    const unused = this.#contributeUnused();
-    const since = performance.now();
-    this.#withStepInErrors(() => {
-      for (const bucket of this.#buckets) {
-        applyWeight(bucket, this.#weight);
-        this.#reduceSync(bucket);
-      }
-    });
-    ddpEvents.emit('waited', 'gradients', since, performance.now(), this.#steps + 1);
-    const step = this.#concludeStep(unused);
-    this.#withStepInErrors(() => void this.#afterAverage?.(step));
-    this.#steps += 1;
-  }
-
   /** Returns the parameters for which this rank has no gradient, after filling in their contribution. */
-  #contributeUnused(): readonly DistributedParameter[] {
-    const unused = this.#buckets.flatMap(({ missing }) => [...missing]);
-    for (const parameter of unused) this.#contributeExistingGradient(parameter);
-    return unused;
+  #contributeAbsent(present: readonly DistributedParameter[]): readonly DistributedParameter[] {
+    const known = new Set(present);
+    const absent = this.#parameters.filter((parameter) => !known.has(parameter));
+    for (const parameter of absent) this.#contributeExistingGradient(parameter);
+    return absent;
   }
 
   /** @param absent parameters for which this rank had no gradient; those used by other ranks receive one */
@@ -348,7 +407,6 @@ export class Reducer implements SynchronousGradientSink {
       bucket.gradientViews[position].fill(0);
       bucket.uses[position] = 0;
     }
-    bucket.missing.delete(parameter);
   }
 
   async #whileAveraging<Result>(average: () => Promise<Result>): Promise<Result> {
@@ -375,20 +433,19 @@ export class Reducer implements SynchronousGradientSink {
     return bucket.uses[position] > 0;
   }
 
-  #awaitNextPass(): void {
-    for (const bucket of this.#buckets) bucket.missing = new Set(bucket.parameters);
+  #endPass(): void {
     this.#started = [];
-    this.#pass = undefined;
+    this.#isInPass = false;
   }
 
-  #startCompleteBuckets(): void {
-    for (const bucket of this.#buckets.slice(this.#started.length)) {
-      if (bucket.missing.size > 0) return;
+  /** Starts the all-reduces of the buckets before `end` that have not been started. */
+  #startBuckets(end: number): void {
+    for (const bucket of this.#buckets.slice(this.#started.length, end)) {
       applyWeight(bucket, this.#weight);
       bucket.local?.set(bucket.data);
       const reduced = this.#reduce(bucket);
-      // With recovery, a rank may die long before the backward pass ends.
-      if (this.#recovery !== undefined) reduced.catch(() => undefined);
+      // It may fail long before the pass awaits it.
+      reduced.catch(() => undefined);
       this.#started.push(reduced);
     }
   }

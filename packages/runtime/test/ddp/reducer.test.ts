@@ -17,7 +17,6 @@ class PlainParameter implements DistributedParameter {
 
   gradientWritten(): void {
     this.grad = this.gradientSink!.arrayOf(this);
-    this.gradientSink!.gradientReady(this);
   }
 }
 
@@ -27,7 +26,7 @@ class PlainParameter implements DistributedParameter {
  */
 function fourParameters(
   afterAverage?: (step: AveragedStep) => Promise<void> | void,
-  { synchronous = false } = {},
+  { synchronous = false, overlaps = false } = {},
 ) {
   const started: { length: number; tail: number[]; end: () => void }[] = [];
   const group = {
@@ -45,12 +44,20 @@ function fourParameters(
     firstCap: 4 * (5 + 4),
     cap: 4 * (3 + 2),
     synchronous,
+    overlaps,
     ...(afterAverage && { afterAverage }),
   });
   for (const parameter of parameters) parameter.gradientSink = reducer;
+  /** Begins a pass that writes the gradients of these parameters. */
+  const begin = (...written: PlainParameter[]) => {
+    const pass = reducer.beginPass(written);
+    for (const parameter of written) parameter.gradientWritten();
+    return pass;
+  };
   return {
     reducer,
     parameters,
+    begin,
     lengths: () => started.map(({ length }) => length),
     uses: () => started.map(({ tail }) => tail),
     endAll: () => {
@@ -63,15 +70,50 @@ function fourParameters(
 const first = 5 + 4 + 2 + 1;
 const second = 3 + 2 + 2 + 1;
 
-test('reduces a bucket once it is complete and all earlier buckets have started', () => {
-  const { parameters, lengths } = fourParameters();
+test('with overlap, reduces each bucket when it is ready, and the last one with those that nothing writes', () => {
+  const { parameters, begin, lengths } = fourParameters(undefined, { overlaps: true });
   const [a, b, c, d] = parameters;
-  a.gradientWritten();
-  b.gradientWritten();
-  d.gradientWritten();
+  const pass = begin(a, b, c, d);
   expect(lengths()).toEqual([]);
-  c.gradientWritten();
+  pass.bucketReady(0);
+  expect(lengths()).toEqual([first]);
+  pass.bucketReady(1);
   expect(lengths()).toEqual([first, second]);
+  pass.abandon();
+  begin(c).bucketReady(0);
+  expect(lengths()).toEqual([first, second, first, second]);
+});
+
+test('a bucket that is ready starts the buckets before it that nothing writes', () => {
+  const { parameters, begin, lengths, uses } = fourParameters(undefined, { overlaps: true });
+  begin(parameters[0]).bucketReady(1);
+  expect(lengths()).toEqual([first, second]);
+  expect(uses()).toEqual([
+    [0, 0, 1],
+    [0, 1, 1],
+  ]);
+});
+
+test('without overlap, all buckets are ready at once', () => {
+  const { reducer, parameters, begin, lengths } = fourParameters();
+  expect(parameters.map((parameter) => reducer.bucketIndexOf(parameter))).toEqual([0, 0, 0, 0]);
+  begin(...parameters).bucketReady(0);
+  expect(lengths()).toEqual([first, second]);
+});
+
+test('a pass that is abandoned leaves no marks of used parameters', async () => {
+  const { parameters, begin, uses, endAll } = fourParameters();
+  const [a, b, c, d] = parameters;
+  begin(a, d).abandon();
+  a.grad = undefined;
+  d.grad = undefined;
+  const done = begin(b, c).done();
+  expect(uses()).toEqual([
+    [0, 1, 1],
+    [1, 0, 1],
+  ]);
+  endAll();
+  await done;
 });
 
 test('gradients of a bucket are contiguous, the last parameter first', () => {
@@ -85,45 +127,39 @@ test('gradients of a bucket are contiguous, the last parameter first', () => {
 });
 
 test('the end of a pass also reduces unused gradients, waits, and resets for the next pass', async () => {
-  const { reducer, parameters, lengths, endAll } = fourParameters();
+  const { parameters, begin, lengths, endAll } = fourParameters();
   for (const pass of [1, 2]) {
-    parameters[0].gradientWritten();
-    const done = reducer.backwardDone();
+    const done = begin(parameters[0]).done();
     expect(lengths()).toHaveLength(2 * pass);
     endAll();
     await done;
-    await reducer.backwardDone();
   }
   expect(lengths()).toEqual([first, second, first, second]);
 });
 
 test('throws if a pass starts while the previous gradients are being averaged', async () => {
-  const { reducer, parameters, endAll } = fourParameters();
-  for (const parameter of parameters) parameter.gradientWritten();
-  const done = reducer.backwardDone();
-  expect(() => {
-    parameters[0].gradientWritten();
-  }).toThrow(expect.objectContaining({ code: 'ERR_BACKWARD_UNDER_WAY' }));
+  const { reducer, parameters, begin, endAll } = fourParameters();
+  const done = begin(...parameters).done();
+  expect(() => reducer.beginPass(parameters)).toThrow(
+    expect.objectContaining({ code: 'ERR_BACKWARD_UNDER_WAY' }),
+  );
   endAll();
   await done;
-  parameters[0].gradientWritten();
+  reducer.beginPass(parameters);
 });
 
 test('accumulating passes reduce nothing; their parameters count as used in the next average', async () => {
-  const { reducer, parameters, lengths, endAll, uses } = fourParameters();
-  const [a, b] = parameters;
+  const { reducer, parameters, begin, lengths, endAll, uses } = fourParameters();
+  const [a, b, , d] = parameters;
   await reducer.accumulating(async () => {
-    await reducer.accumulating(async () => {
-      a.gradientWritten();
-      await reducer.backwardDone();
-    });
-    b.gradientWritten();
-    await reducer.backwardDone();
+    await reducer.accumulating(() => begin(a).done());
+    const pass = begin(b);
+    pass.bucketReady(0);
+    await pass.done();
   });
   expect(lengths()).toEqual([]);
   b.grad = undefined;
-  parameters[3].gradientWritten();
-  const done = reducer.backwardDone();
+  const done = begin(d).done();
   // d and c, then b, whose gradient was cleared, and a.
   expect(uses()).toEqual([
     [1, 0, 1],
@@ -131,46 +167,44 @@ test('accumulating passes reduce nothing; their parameters count as used in the 
   ]);
   endAll();
   await done;
-  for (const parameter of parameters) parameter.gradientWritten();
+  begin(...parameters).bucketReady(0);
   expect(lengths()).toEqual([first, second, first, second]);
 });
 
 test('a pass awaits afterAverage; if that fails, the next pass averages again', async () => {
   const numbers: number[] = [];
   let fail: (reason: Error) => void = () => undefined;
-  const { reducer, parameters, lengths, endAll } = fourParameters(({ step }) => {
+  const { reducer, parameters, begin, lengths, endAll } = fourParameters(({ step }) => {
     numbers.push(step);
     return new Promise((_, reject) => {
       fail = reject;
     });
   });
   for (const pass of [1, 2]) {
-    for (const parameter of parameters) parameter.gradientWritten();
+    const done = begin(...parameters).done();
     expect(lengths()).toHaveLength(2 * pass);
-    const done = reducer.backwardDone();
     endAll();
     await vi.waitFor(() => {
       expect(numbers).toHaveLength(pass);
     });
-    expect(() => {
-      parameters[0].gradientWritten();
-    }).toThrow(expect.objectContaining({ code: 'ERR_BACKWARD_UNDER_WAY' }));
+    expect(() => reducer.beginPass(parameters)).toThrow(
+      expect.objectContaining({ code: 'ERR_BACKWARD_UNDER_WAY' }),
+    );
     fail(new Error('after the average'));
     await expect(done).rejects.toThrow('after the average');
   }
 });
 
-test('a synchronous pass reduces all buckets at its end, in order, even without gradients', () => {
+test('a synchronous pass reduces all buckets, in order, even without gradients', () => {
   const steps: number[] = [];
   const record = ({ step }: AveragedStep) => {
     steps.push(step);
   };
   const { reducer, parameters, lengths, uses } = fourParameters(record, { synchronous: true });
   for (const parameter of parameters) parameter.gradientWritten();
-  expect(lengths()).toEqual([]);
-  reducer.backwardDoneSync();
+  reducer.averageSync(parameters);
   for (const parameter of parameters) parameter.grad = undefined;
-  reducer.backwardDoneSync();
+  reducer.averageSync([]);
   expect(lengths()).toEqual([first, second, first, second]);
   expect(uses().slice(2)).toEqual([
     [0, 0, 1],

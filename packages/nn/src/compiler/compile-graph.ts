@@ -1,0 +1,51 @@
+import type { Program } from '../executor/executor.ts';
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import { sizeOf, type Value } from '../graph/node.ts';
+import type { Leaf } from '../graph/structure.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import { emitModel, type ModelOptions } from './emit.ts';
+import { rewrite } from './rewrite.ts';
+import { exactMaxPool } from './rewrites/exact-max-pool.ts';
+
+/** How a program treats the memory of intermediate values, and its parts. */
+export interface CompileOptions extends Pick<ModelOptions, 'parts'> {
+  /** If true, values of the first half are kept for the second, as in a training step (see `emitModel`). Default: false. */
+  keepsActivations?: boolean;
+  /** If true, the memory is kept for the next run. Default: true. */
+  holdsMemory?: boolean;
+}
+
+/** Compiles a program that takes the leaves' arrays in order and computes the outputs. `name` appears in the profiler. */
+export function compile(
+  name: string,
+  leaves: readonly Leaf[],
+  outputs: readonly Value[],
+  { keepsActivations = false, holdsMemory = true, parts = [] }: CompileOptions = {},
+): Promise<Program> {
+  const isLong = isLongAndSmall(outputs);
+  return onnxruntimeExecutor.compile({
+    name,
+    model: emitModel(leaves, rewrite(outputs, [exactMaxPool]), {
+      keepsActivations: keepsActivations && !isLong,
+      parts,
+    }),
+    inputs: leaves.map(({ value }) => value),
+    outputs,
+    holdsMemory,
+    isLong,
+  });
+}
+
+/** True if compilation dominates because there are many operators, and their activations need little memory. */
+function isLongAndSmall(outputs: readonly Value[]): boolean {
+  const order = topologicalOrder(outputs);
+  if (order.length < longGraphNodes) return false;
+  const elements = order.flatMap((node) => node.outputs).reduce((sum, { shape }) => sum + sizeOf(shape), 0);
+  return elements * Float32Array.BYTES_PER_ELEMENT < smallActivationsBytes;
+}
+
+/** A training step of ResNet-18 has about 1,200 nodes. */
+const longGraphNodes = 2500;
+
+/** Sum over all arrays that a graph computes. */
+const smallActivationsBytes = 2 ** 29;

@@ -1,0 +1,103 @@
+import type { GradientPass, GradientSink, StartableOperation } from 'ringrun';
+import type { GradientPart } from './compiler/training-step.ts';
+import type { GraphCall } from './executor/executor.ts';
+import type { GradientReceiver } from './graph/operators.ts';
+
+/** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
+export class Gradients {
+  readonly arrays: readonly Float32Array[];
+  readonly #parameters: readonly GradientReceiver[];
+  readonly #earlier: readonly (Float32Array | undefined)[];
+  readonly #parts: readonly GradientPart[];
+  readonly #passes: ReadonlyMap<GradientSink, GradientPass>;
+  /** Positions of gradients that are complete. */
+  readonly #delivered = new Set<number>();
+
+  /** Begins a pass of each sink. `done` or `abandon` ends it. */
+  constructor(parameters: readonly GradientReceiver[], parts: readonly GradientPart[]) {
+    this.#parameters = parameters;
+    this.#parts = parts;
+    this.#earlier = parameters.map(({ grad }) => grad?.slice());
+    this.#passes = beginPasses(parameters);
+    this.arrays = parameters.map((parameter) => parameter.gradientArray());
+  }
+
+  /** The operations that average each part; undefined if a part needs JavaScript. */
+  startable(): (readonly StartableOperation[])[] | undefined {
+    if (this.#earlier.some((gradient) => gradient !== undefined)) return undefined;
+    const operations = this.#parts.map(({ sink, bucketIndex }) =>
+      this.#passes.get(sink)!.startableAt(bucketIndex),
+    );
+    return operations.every((one) => one !== undefined) ? operations : undefined;
+  }
+
+  /** Calls that deliver each part. */
+  deliveries(): GraphCall[] {
+    return this.#parts.map((part) => ({
+      notify: () => {
+        this.#deliver(part);
+      },
+    }));
+  }
+
+  /** Calls that do nothing: `done` delivers. */
+  noCalls(): GraphCall[] {
+    return this.#parts.map(() => ({ operations: [] }));
+  }
+
+  /**
+   * Completes the gradients. Resolves when they have been processed, such as averaged over ranks.
+   *
+   * @param settings `isStarted`: whether the operations of `startable` were started. `waitedMs`: time for which the run
+   * has waited for them. Defaults: false and 0.
+   */
+  async done(settings: { isStarted?: boolean; waitedMs?: number } = {}): Promise<void> {
+    if (!settings.isStarted) for (const part of this.#parts) this.#deliver(part);
+    this.#complete(this.#parameters.keys());
+    for (const pass of this.#passes.values()) await pass.done(settings);
+  }
+
+  /** Ends the passes after a failure. Gradients that are being averaged already are not restored. */
+  abandon(): void {
+    for (const pass of this.#passes.values()) pass.abandon();
+    for (const [position, gradient] of this.#earlier.entries()) {
+      if (gradient && !this.#delivered.has(position)) this.arrays[position].set(gradient);
+    }
+  }
+
+  #deliver({ sink, bucketIndex, positions }: GradientPart): void {
+    if (this.#delivered.has(positions[0])) return;
+    this.#complete(positions);
+    this.#passes.get(sink)!.bucketReady(bucketIndex);
+  }
+
+  #complete(positions: Iterable<number>): void {
+    for (const position of positions) {
+      if (this.#delivered.has(position)) continue;
+      this.#delivered.add(position);
+      accumulate(this.arrays[position], this.#earlier[position]);
+      this.#parameters[position].gradientWritten();
+    }
+  }
+}
+
+function beginPasses(parameters: readonly GradientReceiver[]): Map<GradientSink, GradientPass> {
+  const passes = new Map<GradientSink, GradientPass>();
+  const sinks = new Set(
+    parameters.map(({ gradientSink }) => gradientSink).filter((sink) => sink !== undefined),
+  );
+  try {
+    for (const sink of sinks) {
+      passes.set(sink, sink.beginPass(parameters.filter(({ gradientSink }) => gradientSink === sink)));
+    }
+  } catch (error) {
+    for (const pass of passes.values()) pass.abandon();
+    throw error;
+  }
+  return passes;
+}
+
+function accumulate(gradient: Float32Array, earlier: Float32Array | undefined): void {
+  if (earlier === undefined) return;
+  for (let i = 0; i < gradient.length; i += 1) gradient[i] += earlier[i];
+}
