@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { expect, test } from 'vitest';
@@ -65,6 +65,39 @@ test('strangers are closed: at once for what they send, after 5 s if they send t
   control.destroy();
   await expect(waiting).rejects.toMatchObject({ code: 'PEER_DIED' });
 });
+
+test('operations that await no connection leave most strangers in the queue, and refuse all in time', async () => {
+  await using formed = await formGroupWithRankByHand(timeoutMs);
+  const { group, listening } = formed;
+  const receive = () => group.receive(new Uint8Array(0), 4, 1, 0, timeoutMs);
+  const first = receive();
+  const connection = await connectAsRank(listening, 'pointToPoint');
+  connection.write(messageOf({ type: 1, id: 1 }));
+  await first;
+  // Every rank that can send a message has connected.
+  let refused = 0;
+  const ends: Promise<unknown>[] = [];
+  for (let i = 0; i < 200; i += 1) {
+    const stranger = await connectTo(listening);
+    stranger.write(helloOf({ magic: 'HTTP' }));
+    ends.push(closed(stranger).then(() => (refused += 1)));
+  }
+  connection.write(messageOf({ type: 1, id: 2 }));
+  await turn();
+  await receive();
+  await turn();
+  expect(refused).toBeLessThanOrEqual(64);
+  const last = receive();
+  await Promise.all(ends);
+  connection.write(messageOf({ type: 1, id: 3 }));
+  await expect(last).resolves.toBe(1);
+  connection.destroy();
+});
+
+/** After which all sockets that were ready have been read. */
+async function turn(): Promise<void> {
+  for (let i = 0; i < 50; i += 1) await immediate();
+}
 
 test('a rank whose hello and proof arrive byte by byte is connected', async () => {
   await using formed = await formGroupWithRankByHand(timeoutMs);

@@ -32,11 +32,11 @@ UniqueFd openSocket(int family) {
 #endif
 }
 
-UniqueFd acceptConnection(int listener) {
+UniqueFd acceptConnection(int listener, sockaddr* from, socklen_t* length) {
 #ifdef __linux__
-  return UniqueFd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  return UniqueFd(::accept4(listener, from, length, SOCK_CLOEXEC | SOCK_NONBLOCK));
 #else
-  UniqueFd fd(::accept(listener, nullptr, nullptr));
+  UniqueFd fd(::accept(listener, from, length));
   makePrivate(fd.get());
   return fd;
 #endif

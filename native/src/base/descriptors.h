@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/socket.h>
+
 #include <string>
 
 #include "base/unique_fd.h"
@@ -12,8 +14,8 @@ namespace ringrun {
 // A stream socket. Empty on failure, with errno.
 UniqueFd openSocket(int family);
 
-// The next connection of a listening socket. Empty on failure, with errno.
-UniqueFd acceptConnection(int listener);
+// The next connection of a listening socket, and the address of its other end. Empty on failure, with errno.
+UniqueFd acceptConnection(int listener, sockaddr* from, socklen_t* length);
 
 struct Pipe {
   UniqueFd readEnd;

@@ -240,11 +240,14 @@ bool PointToPoint::advance() {
   return moved;
 }
 
+// Any rank may connect to send its first message.
+bool PointToPoint::mayBeDialled() const { return incoming_.size() + 1 < sentTo_.size(); }
+
 bool PointToPoint::acceptConnections() {
   bool admitted = false;
   int peer = -1;
   Link link;
-  connections_.acceptor().advance();
+  if (mayBeDialled()) connections_.acceptor().advance();
   while (connections_.acceptor().takeAny(Purpose::PointToPoint, peer, link)) {
     incoming_.emplace(peer, Incoming{Channel(std::move(link))});
     admitted = true;
@@ -385,7 +388,7 @@ void PointToPoint::wait() {
     }
   }
   for (const auto& [_, from] : incoming_) from.channel.addInterest(interests);
-  connections_.mesh().addInterests(interests);
+  connections_.mesh().addInterests(interests, mayBeDialled());
   visitPending([&](const Posted& posted) { timeout = posted.deadline.leftWithin(timeout); });
   pollSockets(interests.data(), interests.size(), timeout);
 }

@@ -112,6 +112,7 @@ class PointToPoint {
   const char* violationInReply(int peer, const Outgoing& to, const PointToPointHeader& header) const;
   const char* violationInMessage(int peer, const Incoming& from, const PointToPointHeader& header) const;
   void credit(int peer);
+  bool mayBeDialled() const;
   bool acceptConnections();
   void* beginReading(int peer, const PointToPointHeader& header);
   void endReading(int peer, const PointToPointHeader& header);

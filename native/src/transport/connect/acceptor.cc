@@ -1,6 +1,5 @@
 #include "transport/connect/acceptor.h"
 
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -21,6 +20,12 @@ constexpr Milliseconds kStrangerTimeout{5000};
 // A stranger this young is not closed to make room for others, because it may be a rank.
 constexpr Milliseconds kStrangerGrace{1000};
 
+// While no rank is awaited and strangers connect: between two looks at them, and the most connections that one look
+// accepts. At 25 µs of system calls for each, they take at most 3% of the time of the thread that runs operations; more
+// connections wait in the queue of the kernel.
+constexpr Milliseconds kStrangerPause{50};
+constexpr std::size_t kMostAtOnce = 64;
+
 // Strangers beside one connection of each purpose from every rank.
 constexpr std::size_t kMaxStrangers = 64;
 constexpr std::size_t kPurposes = 3;
@@ -40,35 +45,40 @@ bool wouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || e
 
 }  // namespace
 
-// Strangers first: those that have left make room.
-void Acceptor::advance() {
-  identifyAll();
-  isFull_ = false;
-  for (const auto& listener : listeners_) acceptAllFrom(listener);
-  identifyAll();
-  if (refusals_.isDue()) refusals_.report(rank_);
+void Acceptor::advanceIfDue() {
+  if (isDue()) advance(kMostAtOnce);
 }
 
-void Acceptor::acceptAllFrom(const Listener& listener) {
-  for (;;) {
+// Strangers first: those that have left make room.
+void Acceptor::advance(std::size_t most) {
+  hasMetStranger_ = false;
+  identifyAll();
+  isFull_ = false;
+  rlimit limit{};
+  descriptors_ = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+  for (const auto& listener : listeners_) acceptFrom(listener, most);
+  if (refusals_.isDue()) refusals_.report(rank_);
+  next_ = hasMetStranger_ || hasOldStranger() ? Clock::now() + kStrangerPause : Clock::time_point{};
+}
+
+// Most connections have sent their hello before they are accepted.
+void Acceptor::acceptFrom(const Listener& listener, std::size_t& most) {
+  for (; most > 0; --most) {
     if (isCrowded() && !makeRoom()) return;
-    UniqueFd fd = acceptConnection(listener.fd.get());
+    Stranger stranger;
+    stranger.from.length = sizeof stranger.from.storage;
+    stranger.fd = acceptConnection(listener.fd.get(), stranger.from.get(), &stranger.from.length);
     const int error = errno;
-    if (fd) {
-      // A connection that has broken already may refuse options.
-      const bool isBroken = failureOf([&] { prepareConnection(fd.get(), listener.socketType, silentPeerTimeout_); }).has_value();
-      if (isBroken) continue;
-      Stranger stranger;
-      stranger.from = listener.socketType == SocketType::Unix ? foreignUser(fd.get()) : addressOf(fd.get());
-      if (listener.socketType == SocketType::Unix && !stranger.from.empty()) {
-        refusals_.add(Refusals::Reason::ForeignUser, stranger.from);
-        continue;
-      }
-      if (stranger.from.empty()) stranger.from = "this host";
-      stranger.fd = std::move(fd);
+    if (stranger.fd) {
       stranger.socketType = listener.socketType;
       stranger.since = Clock::now();
-      strangers_.push_back(std::move(stranger));
+      const std::string user = listener.socketType == SocketType::Unix ? foreignUser(stranger.fd.get()) : "";
+      if (!user.empty()) {
+        hasMetStranger_ = true;
+        refusals_.add(Refusals::Reason::ForeignUser, user);
+      } else if (!hasEnded(stranger)) {
+        strangers_.push_back(std::move(stranger));
+      }
     } else if (wouldBlock(error)) {
       return;
     } else if (isShortageOfThisMachine(error)) {
@@ -84,35 +94,50 @@ void Acceptor::acceptAllFrom(const Listener& listener) {
 bool Acceptor::isCrowded() const {
   if (strangers_.empty()) return false;
   if (strangers_.size() >= kMaxStrangers + kPurposes * static_cast<std::size_t>(size_)) return true;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  if (descriptors_ == RLIM_INFINITY) return false;
   const auto isLower = [](const Stranger& one, const Stranger& other) { return one.fd.get() < other.fd.get(); };
   const int highest = std::max_element(strangers_.begin(), strangers_.end(), isLower)->fd.get();
-  return static_cast<rlim_t>(highest) + kDescriptorsForOthers >= limit.rlim_cur;
+  return static_cast<rlim_t>(highest) + kDescriptorsForOthers >= descriptors_;
 }
 
 // Closes the oldest stranger. Returns false if it may be a rank: then connections wait to be accepted.
 bool Acceptor::makeRoom() {
   isFull_ = strangers_.empty() || Clock::now() - strangers_.front().since < kStrangerGrace;
   if (!isFull_) {
-    refusals_.add(Refusals::Reason::Crowded, strangers_.front().from);
+    refuse(Refusals::Reason::Crowded, strangers_.front());
     strangers_.pop_front();
   }
   return !isFull_;
 }
 
+bool Acceptor::hasOldStranger() const {
+  return !strangers_.empty() && Clock::now() - strangers_.front().since >= kStrangerPause;
+}
+
 void Acceptor::identifyAll() {
   std::deque<Stranger> waiting;
   for (auto& stranger : strangers_) {
-    switch (identify(stranger)) {
-      case Progress::Waiting: waiting.push_back(std::move(stranger)); break;
-      case Progress::Identified:
-        identified_[{stranger.hello.purpose, static_cast<int>(stranger.hello.rank)}] = linkOf(stranger);
-        break;
-      case Progress::Refused: break;
-    }
+    if (!hasEnded(stranger)) waiting.push_back(std::move(stranger));
   }
   strangers_ = std::move(waiting);
+}
+
+// False while the connection must be kept as a stranger's.
+bool Acceptor::hasEnded(Stranger& stranger) {
+  switch (identify(stranger)) {
+    case Progress::Waiting: return false;
+    case Progress::Identified: file(stranger); return true;
+    case Progress::Refused: hasMetStranger_ = true; return true;
+  }
+  return true;
+}
+
+// The options of a connection cost more than its hello, so strangers do not get them. A connection that has broken
+// already may refuse them.
+void Acceptor::file(Stranger& stranger) {
+  const auto prepare = [&] { prepareConnection(stranger.fd.get(), stranger.socketType, silentPeerTimeout_); };
+  if (failureOf(prepare)) return;
+  identified_[{stranger.hello.purpose, static_cast<int>(stranger.hello.rank)}] = linkOf(stranger);
 }
 
 Acceptor::Progress Acceptor::identify(Stranger& stranger) {
@@ -133,7 +158,8 @@ Acceptor::Progress Acceptor::identify(Stranger& stranger) {
 }
 
 Acceptor::Progress Acceptor::refuse(Refusals::Reason reason, const Stranger& stranger) {
-  refusals_.add(reason, stranger.from);
+  hasMetStranger_ = true;
+  refusals_.add(reason, stranger.socketType == SocketType::Tcp ? stranger.from.host() : "this host");
   return Progress::Refused;
 }
 

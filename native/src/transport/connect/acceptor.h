@@ -1,8 +1,11 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/resource.h>
 
+#include <cstddef>
 #include <deque>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,6 +13,7 @@
 
 #include "base/deadline.h"
 #include "base/unique_fd.h"
+#include "transport/connect/address.h"
 #include "transport/connect/authentication.h"
 #include "transport/connect/link.h"
 #include "transport/connect/listener.h"
@@ -40,7 +44,14 @@ class Acceptor {
 
   // Accepts all waiting connections. Never blocks. Must be called at least every kLivenessInterval while a rank is
   // awaited. Throws Failure if the listening socket itself is broken.
-  void advance();
+  void advance() { advance(std::numeric_limits<std::size_t>::max()); }
+
+  // For waits in which no rank is awaited: as advance(), but accepts a few connections only, and does nothing until
+  // isDue().
+  void advanceIfDue();
+
+  // False for kStrangerPause after strangers were met, so that they cannot keep an operation from its own work.
+  bool isDue() const { return next_ == Clock::time_point{} || Clock::now() >= next_; }
 
   // Removes and returns the connection of `rank` for `purpose`; empty if it has not arrived.
   Link take(Purpose purpose, int rank);
@@ -58,7 +69,7 @@ class Acceptor {
   struct Stranger {
     UniqueFd fd;
     SocketType socketType = SocketType::Tcp;
-    std::string from;         // its address
+    SocketAddress from;
     Clock::time_point since;  // when it was accepted
     Hello hello{};
     bool isChallenged = false;
@@ -68,15 +79,19 @@ class Acceptor {
   };
   enum class Progress { Waiting, Identified, Refused };
 
-  void acceptAllFrom(const Listener& listener);
+  void advance(std::size_t most);
+  void acceptFrom(const Listener& listener, std::size_t& most);
   bool isCrowded() const;
   bool makeRoom();
   void identifyAll();
+  bool hasEnded(Stranger& stranger);
+  void file(Stranger& stranger);
   Progress identify(Stranger& stranger);
   Progress read(Stranger& stranger, void* into, std::size_t bytes);
   Progress refuse(Refusals::Reason reason, const Stranger& stranger);
   bool isForThisRank(const Hello& hello) const;
   void challenge(Stranger& stranger) const;
+  bool hasOldStranger() const;
   Link linkOf(Stranger& stranger) const;
 
   std::vector<Listener> listeners_;
@@ -88,6 +103,9 @@ class Acceptor {
   Refusals refusals_;
   std::deque<Stranger> strangers_;  // the oldest first
   bool isFull_ = false;             // connections wait to be accepted until a stranger leaves
+  bool hasMetStranger_ = false;     // a connection that is not a rank's has ended since the last advance() began
+  rlim_t descriptors_ = RLIM_INFINITY;  // that this process may have
+  Clock::time_point next_{};        // when isDue(), if it is not always
   std::map<std::pair<Purpose, int>, Link> identified_;
 };
 

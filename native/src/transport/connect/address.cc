@@ -53,12 +53,9 @@ std::uint16_t SocketAddress::port() const {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
 }
 
-std::string addressOf(int fd) {
-  SocketAddress peer;
-  peer.length = sizeof peer.storage;
+std::string SocketAddress::host() const {
   char host[NI_MAXHOST];
-  const bool isKnown = ::getpeername(fd, peer.get(), &peer.length) == 0 &&
-                       ::getnameinfo(peer.get(), peer.length, host, sizeof host, nullptr, 0, NI_NUMERICHOST) == 0;
+  const bool isKnown = ::getnameinfo(get(), length, host, sizeof host, nullptr, 0, NI_NUMERICHOST) == 0;
   return isKnown ? host : "an unknown address";
 }
 

@@ -24,9 +24,9 @@ struct SocketAddress {
   static SocketAddress of(const Endpoint& endpoint, SocketType socketType);
 
   std::uint16_t port() const;
-};
 
-// The numeric address, without the port, at the other end of a TCP connection; "an unknown address" if it has broken.
-std::string addressOf(int fd);
+  // The numeric address of TCP, without the port; "an unknown address" if it is none.
+  std::string host() const;
+};
 
 }  // namespace ringrun

@@ -118,7 +118,7 @@ void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
     throwIfTimedOutOrCancelled(call, missing.front().rank, "it did not connect");
 
     std::vector<pollfd> interests;
-    addInterests(interests);
+    addInterests(interests, true);
     Milliseconds pause = call.deadline.leftWithin(kLivenessInterval);
     for (const auto& [_, one] : dialled) {
       one.addInterest(interests);
@@ -143,11 +143,11 @@ void ControlMesh::addPeer(int peer, Link link) {
   peers_[peer].state = PeerState::Connected;
 }
 
-void ControlMesh::addInterests(std::vector<pollfd>& interests) const {
+void ControlMesh::addInterests(std::vector<pollfd>& interests, bool isAwaiting) const {
   for (const auto& peer : peers_) {
     if (peer.state == PeerState::Connected) interests.push_back({peer.link.fd(), POLLIN, 0});
   }
-  if (acceptor_ != nullptr) acceptor_->addInterests(interests);
+  if (acceptor_ != nullptr && (isAwaiting || acceptor_->isDue())) acceptor_->addInterests(interests);
 }
 
 void ControlMesh::receive() {
@@ -162,7 +162,7 @@ void ControlMesh::receive() {
   if (acceptor_ == nullptr) return;
   const auto isAny = [](const pollfd& interest) { return interest.revents != 0; };
   const auto first = interests.begin() + static_cast<std::ptrdiff_t>(next);
-  if (acceptor_->hasStrangers() || (isReady && std::any_of(first, interests.end(), isAny))) acceptor_->advance();
+  if (acceptor_->hasStrangers() || (isReady && std::any_of(first, interests.end(), isAny))) acceptor_->advanceIfDue();
 }
 
 void ControlMesh::receiveFrom(int peer) {

@@ -36,8 +36,9 @@ class ControlMesh {
   // with the missing ranks, or PeerDied for a peer whose process ended. `acceptor` must outlive this object.
   void connect(Acceptor& acceptor, const Call& call);
 
-  // Adds the descriptors that become ready when receive() has something to do.
-  void addInterests(std::vector<pollfd>& interests) const;
+  // Adds the descriptors that become ready when receive() has something to do. `isAwaiting`: and those of connections
+  // that have not proved to be a rank's, although strangers were met a moment ago.
+  void addInterests(std::vector<pollfd>& interests, bool isAwaiting = false) const;
 
   // Handles all received messages and lets `acceptor` answer ranks that connect, so that every wait does. Never blocks,
   // and does not throw if a peer has ended.

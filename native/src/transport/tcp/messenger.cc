@@ -224,6 +224,7 @@ bool Messenger::runsApartFromPeers() {
 void Messenger::waitForReadiness(const Call& call) {
   interests_.clear();
   Milliseconds pause = call.deadline.leftWithin(kLivenessInterval);
+  bool isAwaiting = false;  // a rank that connects to this one
   const auto add = [&](int peer, short events) {
     const Link& connection = connections_[static_cast<std::size_t>(peer)];
     if (connection) {
@@ -231,6 +232,8 @@ void Messenger::waitForReadiness(const Call& call) {
     } else if (const auto dialled = dialled_.find(peer); dialled != dialled_.end()) {
       dialled->second.addInterest(interests_);
       pause = dialled->second.pauseWithin(pause);
+    } else {
+      isAwaiting = true;
     }
   };
   for (const auto& sending : sending_) {
@@ -239,7 +242,7 @@ void Messenger::waitForReadiness(const Call& call) {
   for (const auto& receiving : receiving_) {
     if (!receiving.complete()) add(receiving.message.from, POLLIN);
   }
-  mesh_.addInterests(interests_);
+  mesh_.addInterests(interests_, isAwaiting);
   pollSockets(interests_.data(), interests_.size(), pause);
 }
 
