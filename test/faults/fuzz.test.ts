@@ -1,4 +1,13 @@
 // Strangers send mutations of valid messages to the ports of a running training.
+//
+// The full form measures what they cost the training, in windows that follow one another: without strangers; with
+// strangers; and with as many connections per second of the same process to a control, a process outside the job that
+// accepts and closes them. The first ratio of a line compares the strangers with none: on a machine with few processors
+// it includes the processors that the strangers themselves take from the ranks. The second one compares them with the
+// control: it is what ringrun spends on them.
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -29,9 +38,10 @@ const seed = Number(givenSeed ?? (isFull ? Math.floor(Date.now() / 86_400_000) :
 /** Of one processor, so that the training keeps the rest of a machine with two. */
 const share = comparesThroughput ? 0.3 : 0.6;
 /** Steps of one round: some tenths of a second. */
-const steps = comparesThroughput ? 100 : 20;
-/** Seconds with the fuzzer and, in the full form, without it, in turn. */
-const windowSeconds = 5;
+const steps = 20;
+/** Rounds before the first window: 1000 steps if throughput is compared, because V8 compiles meanwhile. */
+const warmRounds = comparesThroughput ? 50 : 3;
+const windowMs = comparesThroughput ? 2000 : 5000;
 
 /** AddressSanitizer keeps freed memory, by default up to 256 MB. */
 const { ASAN_OPTIONS: asan } = process.env;
@@ -68,22 +78,30 @@ test.each(ways)(
   async (way) => {
     const job = await Job.start(way);
     const before = job.occupied();
-    const fuzzer = new Fuzzer({ seed, share, ...(await job.target()) });
+    const target = await job.target();
+    const fuzzer = new Fuzzer({ seed, share, ...target });
+    await using control = comparesThroughput ? await Control.start() : undefined;
+    const calls = new Fuzzer({ seed, share, ...target, ...control?.target });
     const samples: Occupied[][] = [];
     const sampling = setInterval(() => {
       if (!job.hasEnded) samples.push(job.occupied());
     }, 500);
     const windows: Window[] = [];
     const end = performance.now() + seconds * 1000;
-    while (fuzzer.inputs < inputs && performance.now() < end) {
+    const during = async <Result>(kind: Window['kind'], run: () => Promise<Result>): Promise<Result> => {
       const from = Date.now();
-      await fuzzer.run(Math.min(end, performance.now() + windowSeconds * 1000), inputs);
-      windows.push({ from, to: Date.now(), isFuzzed: true });
+      const result = await run();
+      windows.push({ from, to: Date.now(), kind });
+      return result;
+    };
+    const untilMs = () => Math.min(end, performance.now() + windowMs);
+    while (fuzzer.inputs < inputs && performance.now() < end) {
+      const perSecond = await during('strangers', () => fuzzer.run(untilMs(), { mostInputs: inputs }));
       if (!comparesThroughput) continue;
       fuzzer.close();
-      const pausedAt = Date.now();
-      await delay(windowSeconds * 1000);
-      windows.push({ from: pausedAt, to: Date.now(), isFuzzed: false });
+      await during('control', () => calls.run(untilMs(), { mostPerSecond: perSecond }));
+      calls.close();
+      await during('nothing', () => delay(windowMs));
     }
     clearInterval(sampling);
     fuzzer.close();
@@ -104,8 +122,12 @@ test.each(ways)(
     expect(rounds[0].length).toBeGreaterThan(2);
     if (!isFull) return;
 
+    const strangersMs = windows
+      .filter(({ kind }) => kind === 'strangers')
+      .reduce((sum, { from, to }) => sum + to - from, 0);
     console.log(
-      `secret: ${way.hasSecret}, ${way.transport}, seed ${seed}: ${counts} in ${Math.round(seconds)} s, ${rounds[0].length * steps} steps`,
+      `secret: ${way.hasSecret}, ${way.transport}, seed ${seed}: ${counts} in ${Math.round(seconds)} s, ` +
+        `${Math.round((fuzzer.connections / strangersMs) * 1000)} connections/s, ${rounds[0].length * steps} steps`,
     );
     const quarter = Math.floor(samples.length / 4);
     for (const [i, name] of job.names.entries()) {
@@ -121,18 +143,51 @@ test.each(ways)(
       expect(median(last, 'descriptors')).toBeLessThan(median(first, 'descriptors') * 1.1 + 16);
     }
     if (!comparesThroughput) return;
-    const { cpu, wall } = throughput(rounds, windows);
+    const kept = keptWith('control', rounds, windows);
+    const shown = (of: Kept) =>
+      `${of.cpu.toFixed(3)} by processor time of the ranks, ${of.wall.toFixed(3)} by the clock`;
     console.log(
-      `  throughput with the fuzzer / without: ${cpu.toFixed(3)} by processor time of the ranks, ${wall.toFixed(3)} by the clock`,
+      `  throughput with strangers / without: ${shown(keptWith('nothing', rounds, windows))};\n` +
+        `  throughput with strangers / with as many connections to another process: ${shown(kept)}`,
     );
-    expect(cpu).toBeGreaterThan(0.9);
+    expect(kept.cpu).toBeGreaterThan(0.9);
   },
 );
 
 interface Window {
   from: number;
   to: number;
-  isFuzzed: boolean;
+  kind: 'strangers' | 'control' | 'nothing';
+}
+
+/** Throughput with strangers as a share of another one. */
+interface Kept {
+  cpu: number;
+  wall: number;
+}
+
+/** A process that accepts connections and closes them. */
+class Control implements AsyncDisposable {
+  readonly target: { stores: Listener[]; ranks: Listener[] };
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, port: number) {
+    this.#child = child;
+    const at: Listener[] = [{ host: '127.0.0.1', port }];
+    this.target = { stores: at, ranks: at };
+  }
+
+  static async start(): Promise<Control> {
+    const child = fork(builtScript('faults/fixtures/accept-and-close'));
+    const [port] = (await once(child, 'message')) as [number];
+    return new Control(child, port);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const exited = once(this.#child, 'exit');
+    this.#child.kill();
+    await exited;
+  }
 }
 
 /** Two ranks under a launcher with a secret, or started by hand without one. */
@@ -174,7 +229,7 @@ class Job {
     const commands = hasSecret
       ? [launch(['--nproc', '2', ...args], { env: { ...env, RINGRUN_SECRET: secret }, limitMs })]
       : [0, 1].map((rank) => node(args, { env: { ...byHand, RANK: rank }, limitMs }));
-    const warm = () => [0, 1].every((rank) => roundsOf(folder, rank).length >= 3);
+    const warm = () => [0, 1].every((rank) => roundsOf(folder, rank).length >= warmRounds);
     const ended = Promise.race(commands.map((command) => command.ended));
     const early = ended.then((end) => {
       throw new Error(`a process of the job has ended too early: ${JSON.stringify(end, undefined, 2)}`);
@@ -235,19 +290,21 @@ function roundsOf(folder: string, rank: number): Round[] {
   return lines.map((line) => JSON.parse(line) as Round);
 }
 
-/** Throughput in each window with the fuzzer as a share of that in the next one without: medians. */
-function throughput(rounds: readonly Round[][], windows: readonly Window[]): Record<'cpu' | 'wall', number> {
-  const costs = windows.map(({ from, to }) => {
+/** Compares each window with strangers with the next one of `kind`: medians. */
+function keptWith(kind: 'control' | 'nothing', rounds: readonly Round[][], windows: readonly Window[]): Kept {
+  const costOf = ({ from, to }: Window): Kept => {
     const within = rounds.flat().filter((round) => round.from >= from && round.to <= to);
     return {
       cpu: medianOf(within.map(({ cpuMs }) => cpuMs)),
       wall: medianOf(within.map((round) => round.to - round.from)),
     };
+  };
+  const pairs = windows.flatMap((window, i) => {
+    const other = windows.slice(i).find((one) => one.kind === kind);
+    return window.kind === 'strangers' && other !== undefined ? [[costOf(window), costOf(other)]] : [];
   });
-  const pairs = windows.flatMap((window, i) =>
-    window.isFuzzed && i + 1 < windows.length ? [[costs[i], costs[i + 1]]] : [],
-  );
-  const ratio = (of: 'cpu' | 'wall') => medianOf(pairs.map(([fuzzed, calm]) => calm[of] / fuzzed[of]));
+  const ratio = (of: keyof Kept) =>
+    medianOf(pairs.map(([fuzzed, calm]) => calm[of] / fuzzed[of]).filter(Number.isFinite));
   return { cpu: ratio('cpu'), wall: ratio('wall') };
 }
 

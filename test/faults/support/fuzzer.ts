@@ -55,16 +55,24 @@ export class Fuzzer {
     this.#messages = [...settings.recorded, ...this.#requests(), ...this.#streamToRank()];
   }
 
-  /** Sends until a moment of `performance.now()`, or a number of inputs in all. */
-  async run(until: number, mostInputs = Infinity): Promise<void> {
-    const begin = { at: performance.now(), cpu: process.cpuUsage() };
+  /**
+   * Sends until a moment of `performance.now()`, or a number of inputs in all. Returns the number of connections per
+   * second.
+   */
+  async run(until: number, { mostInputs = Infinity, mostPerSecond = Infinity } = {}): Promise<number> {
+    const begin = { at: performance.now(), cpu: process.cpuUsage(), connections: this.connections };
+    const elapsedMs = () => performance.now() - begin.at;
+    const opened = () => this.connections - begin.connections;
     const isOver = () => performance.now() >= until || this.inputs >= mostInputs;
     const lane = async () => {
       while (!isOver()) {
         await this.#one();
         const { user, system } = process.cpuUsage(begin.cpu);
-        const aheadMs = (user + system) / 1000 / this.#settings.share - (performance.now() - begin.at);
-        if (aheadMs > 0) await delay(aheadMs);
+        const earliestMs = Math.max(
+          (user + system) / 1000 / this.#settings.share,
+          (opened() / mostPerSecond) * 1000,
+        );
+        if (earliestMs > elapsedMs()) await delay(earliestMs - elapsedMs());
       }
     };
     const drip = setInterval(() => {
@@ -75,6 +83,7 @@ export class Fuzzer {
     } finally {
       clearInterval(drip);
     }
+    return (opened() / elapsedMs()) * 1000;
   }
 
   /** Ends the connections that are still open. */
