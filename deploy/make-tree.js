@@ -39,7 +39,7 @@ function removeWhatOnlyBuilds() {
 
 /** onnxruntime-node contains binaries of six platforms (290 MB), zeromq of twelve. */
 function removeOtherPlatforms() {
-  const onnxruntime = join(packageFolder('packages/nn', 'onnxruntime-node'), 'bin/napi-v6');
+  const onnxruntime = join(packageFolder('.', 'onnxruntime-node'), 'bin/napi-v6');
   keepOnly(onnxruntime, process.platform);
   keepOnly(join(onnxruntime, process.platform), process.arch);
   const zeromq = join(packageFolder('packages/runtime', 'zeromq'), 'build');

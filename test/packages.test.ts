@@ -1,10 +1,12 @@
 // The published packages. The short form checks the folders that npm would pack. `npm run test:packages` packs them,
 // installs them with npm into an empty folder, and uses them there with every supported Node.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { onnxruntimeVersion } from '../native/lib/onnxruntime.ts';
 import { problemsOf } from '../scripts/release/check.js';
 import { installInto } from '../scripts/release/install.js';
+import { pinned } from '../scripts/release/onnxruntime.js';
 import { pack } from '../scripts/release/pack.js';
 import { publicPackages, stagePackage, stagePlatform } from '../scripts/release/stage.js';
 import { targetOfThisMachine } from '../scripts/release/targets.js';
@@ -24,10 +26,26 @@ describe('packed packages', () => {
     '@ringrun/tfjs',
   ];
   const staged = publicPackages().map((one) => stagePackage(one, join(folder, 'staged')));
+  const target = targetOfThisMachine()!;
+  const platform = stagePlatform(
+    target,
+    join(repository, 'native/build/ringrun.node'),
+    join(folder, 'staged'),
+  );
 
   test('are complete, and each follows its dependencies', () => {
     expect(publicPackages().map(({ manifest }) => manifest.name)).toEqual(names);
-    expect(problemsOf(staged, { binaries: false })).toEqual([]);
+    expect(problemsOf([...staged, platform], { binaries: false })).toEqual([]);
+  });
+
+  test('have one version of onnxruntime: the pinned one', () => {
+    const manifest = (path: string) =>
+      JSON.parse(readFileSync(join(repository, path), 'utf8')) as Record<string, Record<string, string>>;
+    expect([
+      onnxruntimeVersion,
+      manifest('package.json')['dependencies']['onnxruntime-node'],
+      manifest('packages/nn/package.json')['peerDependencies']['onnxruntime-node'],
+    ]).toEqual([pinned.version, pinned.version, pinned.version]);
   });
 
   test('the check finds a missing file, a wrong licence, another version and a missing type', () => {
@@ -39,16 +57,20 @@ describe('packed packages', () => {
       writeFileSync(path, before.replaceAll(text, by));
     };
     rmSync(join(native, 'once.js'));
+    rmSync(join(platform, 'onnxruntime'), { recursive: true });
+    writeFileSync(join(platform, 'libonnxruntime.so.1'), 'another');
     change(collectives, '"Apache-2.0"', '"MIT"');
     rmSync(join(runtime, 'dist/report/index.d.ts'));
     change(nn, '"version": "0.1.0"', '"version": "0.1.1"');
     writeFileSync(join(native, 'leftover.test.js'), '');
-    expect(problemsOf(staged, { binaries: false })).toEqual([
+    expect(problemsOf([...staged, platform], { binaries: false })).toEqual([
       '@ringrun/nn is 0.1.1, @ringrun/native 0.1.0',
       '@ringrun/native: once.js is missing',
       '@ringrun/native: leftover.test.js must not be published',
       '@ringrun/collectives: the licence is MIT, expected Apache-2.0',
       'ringrun: dist/index.d.ts imports dist/report/index.d.ts, which is missing',
+      `${target.packageName}: onnxruntime is missing`,
+      expect.stringMatching(/: libonnxruntime\.so\.1 has the SHA-256 \w{64}, expected \w{64}$/) as string,
     ]);
   });
 });
@@ -63,7 +85,34 @@ describe.runIf(process.env['RINGRUN_PACKAGES'])('packages installed with npm int
     await allReduce(values);
     if (getRank() === 0) console.log(process.version, ...values, await isOneRingrun());
     await destroyProcessGroup();`;
+  /** A CNN on images of MNIST's size; its loss falls, and both ranks end with the same parameters. */
+  const training = `import { createHash } from 'node:crypto';
+import { F, manualSeed, nn, optim, tensor } from '@ringrun/nn';
+import { DistributedDataParallel, allGatherObject, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
+await initProcessGroup();
+manualSeed(1);
+const layers = [new nn.Conv2d(1, 8, 3), new nn.ReLU(), new nn.MaxPool2d(2), new nn.Flatten(), new nn.Linear(8 * 13 * 13, 10)];
+const model = new DistributedDataParallel(new nn.Sequential(...layers));
+const optimizer = new optim.SGD(model.parameters(), { lr: 0.05, momentum: 0.9 });
+// An image of class k is bright in its k-th tenth.
+const brightness = (i) => (Math.floor(i / 784) % 10 === Math.floor((i % 784) / 79) ? 1 : getRank() / 10);
+const images = Float32Array.from({ length: 64 * 784 }, (_, i) => brightness(i));
+const classes = BigInt64Array.from({ length: 64 }, (_, i) => BigInt(i % 10));
+const losses = [];
+for (let step = 0; step < 30; step += 1) {
+  optimizer.zeroGrad();
+  const loss = F.crossEntropy(model.forward(tensor(images, [64, 1, 28, 28])), tensor(classes));
+  await loss.backward();
+  await optimizer.step();
+  losses.push(await loss.item());
+}
+const hash = createHash('sha256');
+for (const parameter of model.parameters()) hash.update(await parameter.array());
+const hashes = await allGatherObject(hash.digest('hex'));
+if (getRank() === 0) console.log(losses.at(-1) < losses[0] / 2, new Set(hashes).size);
+await destroyProcessGroup();`;
   const files = {
+    'train.mjs': training,
     'sum.mjs': `import ${names} from 'ringrun';\nimport '@ringrun/nn';\nimport '@ringrun/tfjs';\nconst isOneRingrun = () => true;${body}`,
     'sum.cjs': `const ${names} = require('ringrun');\nrequire('@ringrun/nn');\nrequire('@ringrun/tfjs');
 const isOneRingrun = async () => (await import('ringrun')).allReduce === allReduce;\n(async () => {${body}})();`,
@@ -111,6 +160,32 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
     },
     300_000,
   );
+
+  // npm ran no install script (--ignore-scripts).
+  test('train on two ranks with files from npm alone, of which onnxruntime has at most 60 MB', async () => {
+    const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { resolved?: string }>;
+    };
+    const names = Object.keys(lock.packages);
+    expect(names).toContain(`node_modules/${targetOfThisMachine()!.packageName}`);
+    expect(names.filter((name) => /onnxruntime/.test(name))).toEqual([]);
+    const { stdout: registry } = await start('npm', ['config', 'get', 'registry'], { cwd: project }).ended;
+    const elsewhere = Object.values(lock.packages).filter(
+      ({ resolved = 'file:' }) => !['file:', registry.trim()].some((place) => resolved.startsWith(place)),
+    );
+    expect(elsewhere).toEqual([]);
+
+    const folder = join(project, 'node_modules', targetOfThisMachine()!.packageName);
+    const bytes = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .map((name) => statSync(join(folder, name)).size)
+      .reduce((sum, size) => sum + size);
+    expect(bytes / 1e6).toBeLessThan(60);
+
+    const args = ['node_modules/ringrun/bin/ringrun.js', '--nproc', '2', 'train.mjs'];
+    const env = { HOME: project, PATH: nothing };
+    const trained = await start(process.execPath, args, { cwd: project, env, limitMs: 200_000 }).ended;
+    expect(trained).toMatchObject({ code: 0, stdout: 'true 1\n' });
+  }, 300_000);
 
   test.each([
     ['nodenext', ['use.mts', 'use.cts', '--module', 'nodenext']],

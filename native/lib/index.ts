@@ -2,6 +2,12 @@ import { loadBinding } from './load.ts';
 
 export { buildNative } from './compile.ts';
 export { NativeUnavailableError } from './load.ts';
+export {
+  findOnnxruntime,
+  onnxruntimeVersion,
+  type FoundOnnxruntime,
+  type NoOnnxruntime,
+} from './onnxruntime.ts';
 
 /** Dtype numbers, as in native/src/base/operation.h. */
 export const nativeDType = {
@@ -79,7 +85,10 @@ export interface NativeOnnxOptions {
  * share. Calls run in order. Arrays are read and written in place; each has the byte length of its slot.
  */
 export interface NativeOnnxSession {
-  /** Loads the library, unless it is loaded, and compiles the model. Rejects with the reason of the library. */
+  /**
+   * Loads the library, unless it is loaded, and compiles the model. Rejects with the reason: of `code` `LIBRARY` if the
+   * library cannot be used.
+   */
   compile(model: Uint8Array): Promise<void>;
   /**
    * Computes the outputs. The arrays must stay allocated until the promise settles.
@@ -100,6 +109,8 @@ export interface NativeOnnxSession {
   endCall(run: number, call: number, succeeded: boolean): void;
   /** Frees the session's memory after earlier calls. Later runs are rejected. */
   release(): Promise<void>;
+  /** Version of the loaded library, such as `1.30.0`. Empty before `compile`. */
+  libraryVersion(): string;
 }
 
 /** A call of a running graph: operations that are started one after another, or JavaScript if there is no list. */

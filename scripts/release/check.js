@@ -1,6 +1,7 @@
 // Checks packages before they are published. Each check returns a list of problems.
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { problemsOfOnnxruntime } from './onnxruntime.js';
 import { oldestGlibc } from './targets.js';
 
 /**
@@ -21,6 +22,7 @@ export function problemsOf(folders, { binaries = true } = {}) {
         ...problemsOfFiles(folder, manifest),
         ...problemsOfExports(folder, manifest),
         ...problemsOfTypes(folder, manifest),
+        ...(manifest.libc ? problemsOfOnnxruntime(folder, manifest) : []),
         ...(binaries ? problemsOfBinary(folder, manifest) : []),
       ].map((problem) => `${manifest.name}: ${problem}`),
     ),
@@ -50,8 +52,9 @@ function problemsOfManifest(manifest) {
   for (const field of ['description', 'license', 'repository', 'engines', 'files', 'publishConfig']) {
     if (manifest[field] === undefined) problems.push(`package.json has no "${field}"`);
   }
-  if (manifest.license !== 'Apache-2.0')
-    problems.push(`the licence is ${manifest.license}, expected Apache-2.0`);
+  // Platform packages may contain the library of onnxruntime.
+  const licence = manifest.files?.includes('onnxruntime') ? 'Apache-2.0 AND MIT' : 'Apache-2.0';
+  if (manifest.license !== licence) problems.push(`the licence is ${manifest.license}, expected ${licence}`);
   if (manifest.private) problems.push('package.json is private');
   if (JSON.stringify(manifest).includes('workspace:')) problems.push('package.json depends on workspace:*');
   for (const hook of ['preinstall', 'install', 'postinstall']) {

@@ -1,4 +1,5 @@
 // Creates the package.json of a published package from the one in the repository.
+import { onnxruntimeFiles } from './onnxruntime.js';
 import { targets } from './targets.js';
 
 /** Folder of the CommonJS entry points: files that require the ES module, and copies of its types. */
@@ -26,14 +27,15 @@ export function publishedManifest(manifest) {
   return published;
 }
 
-/** The package.json of a platform package, which contains one binary. */
+/** The package.json of a platform package, which contains the addon and, for glibc, the library of onnxruntime (MIT). */
 export function platformManifest(target, native) {
   const { version, license, author, homepage, repository, publishConfig, engines } = native;
+  const ofOnnxruntime = onnxruntimeFiles(target);
   return {
     name: target.packageName,
     version,
     description: `The native addon of ringrun for ${target.os}, ${target.cpu}, ${target.libc}`,
-    license,
+    license: ofOnnxruntime.length > 0 ? `${license} AND MIT` : license,
     author,
     homepage,
     repository,
@@ -42,7 +44,7 @@ export function platformManifest(target, native) {
     cpu: [target.cpu],
     libc: [target.libc],
     main: 'ringrun.node',
-    files: ['ringrun.node'],
+    files: ['ringrun.node', ...ofOnnxruntime],
     publishConfig,
   };
 }

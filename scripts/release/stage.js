@@ -3,6 +3,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, wri
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commonJsFolder, platformManifest, publishedManifest } from './manifest.js';
+import { addOnnxruntime } from './onnxruntime.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -43,10 +44,15 @@ export function stagePlatform(target, binary, into) {
   const staged = freshFolder(into, target.packageName);
   copyFileSync(binary, join(staged, 'ringrun.node'));
   copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
+  addOnnxruntime(target, staged);
   writeJson(join(staged, 'package.json'), platformManifest(target, native));
   writeFileSync(
     join(staged, 'README.md'),
-    `# ${target.packageName}\n\nThe native addon of [ringrun](https://www.npmjs.com/package/ringrun), compiled for ${target.cpu} ${target.os} with ${target.libc}.\nnpm installs it with \`@ringrun/native\` where it fits.\n`,
+    `# ${target.packageName}\n\nThe native addon of [ringrun](https://www.npmjs.com/package/ringrun), compiled for ${target.cpu} ${target.os} with ${target.libc}.\nnpm installs it with \`@ringrun/native\` where it fits.\n${
+      target.libc === 'glibc'
+        ? '\nContains the library of [onnxruntime](https://onnxruntime.ai), which has its own licence: see the folder `onnxruntime`.\n'
+        : ''
+    }`,
   );
   return staged;
 }

@@ -98,6 +98,7 @@ struct OnnxSession::Pending {
   std::size_t run = 0;  // number of the run, for endCall
   Napi::FunctionReference onCall;
   std::optional<std::string> failure;
+  bool isLibraryFailure = false;
   std::optional<std::size_t> failedCall;
   double waitedMs = 0;
 
@@ -116,6 +117,7 @@ Napi::Function OnnxSession::define(Napi::Env env) {
                          InstanceMethod<&OnnxSession::run>("run"),
                          InstanceMethod<&OnnxSession::endCall>("endCall"),
                          InstanceMethod<&OnnxSession::release>("release"),
+                         InstanceMethod<&OnnxSession::libraryVersion>("libraryVersion"),
                      });
 }
 
@@ -155,7 +157,12 @@ void OnnxSession::endWithEnvironment(void* self) {
 Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
   const auto model = info[0].As<Napi::Uint8Array>();
   return runAsync(info, [this, data = model.Data(), bytes = model.ByteLength()](Pending&) {
-    replaceSession(std::make_unique<ort::Session>(ort::Library::at(libraryPath_), data, bytes, options_, inputs_, outputs_));
+    const ort::Library& library = ort::Library::at(libraryPath_);
+    {
+      const std::lock_guard lock(mutex_);
+      libraryVersion_ = library.version();
+    }
+    replaceSession(std::make_unique<ort::Session>(library, data, bytes, options_, inputs_, outputs_));
   });
 }
 
@@ -195,6 +202,11 @@ void OnnxSession::endCall(const Napi::CallbackInfo& info) {
 
 Napi::Value OnnxSession::release(const Napi::CallbackInfo& info) {
   return runAsync(info, [this](Pending&) { replaceSession(nullptr); });
+}
+
+Napi::Value OnnxSession::libraryVersion(const Napi::CallbackInfo& info) {
+  const std::lock_guard lock(mutex_);
+  return Napi::String::New(info.Env(), libraryVersion_);
 }
 
 void OnnxSession::replaceSession(std::unique_ptr<ort::Session> session) {
@@ -262,6 +274,9 @@ Napi::Value OnnxSession::runAsync(const Napi::CallbackInfo& info, std::function<
   thread_->submit([this, work = std::move(work), waiting] {
     try {
       work(*waiting);
+    } catch (const ort::LibraryError& error) {
+      waiting->failure = error.what();
+      waiting->isLibraryFailure = true;
     } catch (const std::exception& error) {
       waiting->failure = error.what();
     }
@@ -298,6 +313,7 @@ void OnnxSession::settle(Napi::Env env, Pending* pending) {
   if (--pending_ == 0) events_.Unref(env);
   if (!settled->failure) return settled->deferred.Resolve(Napi::Number::New(env, settled->waitedMs));
   Napi::Object error = Napi::Error::New(env, *settled->failure).Value();
+  if (settled->isLibraryFailure) error.Set("code", Napi::String::New(env, "LIBRARY"));
   if (settled->failedCall) error.Set("failedCall", Napi::Number::New(env, static_cast<double>(*settled->failedCall)));
   settled->deferred.Reject(error);
 }

@@ -48,6 +48,7 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   Napi::Value run(const Napi::CallbackInfo& info);
   void endCall(const Napi::CallbackInfo& info);
   Napi::Value release(const Napi::CallbackInfo& info);
+  Napi::Value libraryVersion(const Napi::CallbackInfo& info);
 
   Arrays arraysOf(const Napi::CallbackInfo& info) const;
   std::vector<GraphCalls::Call> callsOf(const Napi::Value& value) const;
@@ -63,6 +64,7 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   static void endWithEnvironment(void* self);
 
   std::string libraryPath_;
+  std::string libraryVersion_;  // protected by mutex_
   std::vector<ort::Slot> inputs_;
   std::vector<ort::Slot> outputs_;
   ort::Options options_;

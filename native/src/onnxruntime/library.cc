@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "onnxruntime/complete_file.h"
+#include "onnxruntime/library_file.h"
 #include "onnxruntime/operator.h"
 #include "onnxruntime/operators.h"
 
@@ -16,7 +16,8 @@ namespace {
 void disableTelemetry() { ::setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/0); }
 
 std::vector<std::string> prepared(const std::string& path) {
-  if (!isComplete(path)) throw Error("onnxruntime: " + path + " is truncated. Install it again");
+  const std::string problem = problemOfLibraryFile(path);
+  if (!problem.empty()) throw LibraryError(path + " " + problem);
   disableTelemetry();
   return {path};
 }
@@ -34,12 +35,14 @@ const Library& Library::at(const std::string& path) {
 }
 
 Library::Library(const std::string& path) : opened_(prepared(path)) {
-  if (!opened_.isOpen()) throw Error("onnxruntime: cannot load " + path + ": " + opened_.attempts().front().reason);
+  if (!opened_.isOpen()) throw LibraryError("cannot load " + path + ": " + opened_.attempts().front().reason);
   const Function<const ApiBase*()> getApiBase(opened_, "OrtGetApiBase");
-  if (!getApiBase) throw Error("onnxruntime: " + path + " is a library without OrtGetApiBase");
-  table_ = getApiBase()->getApi(kApiVersion);
+  const ApiBase* const base = getApiBase ? getApiBase() : nullptr;
+  if (base == nullptr) throw LibraryError(path + " is not onnxruntime: it has no OrtGetApiBase");
+  version_ = base->getVersionString();
+  table_ = base->getApi(kApiVersion);
   if (table_ == nullptr) {
-    throw Error("onnxruntime: " + path + " is version " + getApiBase()->getVersionString() + ", expected 1." + std::to_string(kApiVersion) + " or newer");
+    throw LibraryError("expected onnxruntime 1." + std::to_string(kApiVersion) + " or newer, got " + version_ + " in " + path);
   }
   call<CreateEnv>(kFatal, "ringrun", &environment_);
   call<CreateCpuMemoryInfo>(kDeviceAllocator, kDefaultMemory, &hostMemory_);

@@ -10,19 +10,26 @@
 
 namespace ringrun::ort {
 
-// onnxruntime could not be loaded, or refused a call. The message gives its reason.
+// onnxruntime refused a call. The message gives its reason.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// onnxruntime could not be loaded. The message gives the path and the reason.
+class LibraryError : public Error {
+ public:
+  using Error::Error;
 };
 
 // An open libonnxruntime with the environment of this process.
 class Library {
  public:
   // Opens the library at `path`, once per process and path. It stays open until the process ends, because its threads
-  // do. Throws Error if the file is missing, is no library, or is a version without the functions used.
+  // do. Throws LibraryError if the file is missing, is no library, or is a version without the functions used.
   static const Library& at(const std::string& path);
 
+  const std::string& version() const { return version_; }
   const Environment* environment() const { return environment_; }
   const MemoryInfo* hostMemory() const { return hostMemory_; }
   // The operators of ringrun's own (operators.h). Sessions refer to it, so it is never released.
@@ -45,6 +52,7 @@ class Library {
   [[noreturn]] void fail(Status* status) const;
 
   DynamicLibrary opened_;
+  std::string version_;
   const Table* table_ = nullptr;
   Environment* environment_ = nullptr;
   MemoryInfo* hostMemory_ = nullptr;

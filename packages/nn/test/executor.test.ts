@@ -1,13 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, openSync, closeSync, ftruncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { findOnnxruntime, onnxruntimeVersion } from '@ringrun/native';
 import { builtFile } from '../../../test/support/built-script.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { emitModel } from '../src/compiler/emit.ts';
 import type { Program, ProgramDefinition } from '../src/executor/executor.ts';
-import { onnxruntimeLibrary } from '../src/executor/library.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import { structureOf } from '../src/graph/structure.ts';
 import { matmul } from '../src/ops/linear-algebra.ts';
@@ -23,6 +31,13 @@ function definitionOf(size: number): ProgramDefinition {
   const inputs = leaves.map((leaf) => leaf.value);
   const model = emitModel(leaves, [value]);
   return { name: 'test', model, inputs, outputs: [value], holdsMemory: false, isLong: false };
+}
+
+/** The library that tests run on. */
+function theLibrary(): string {
+  const library = findOnnxruntime();
+  if ('problem' in library) throw new Error(library.problem);
+  return library.path;
 }
 
 async function resultOf(program: Program): Promise<Float32Array> {
@@ -45,21 +60,38 @@ describe('a library that cannot be used is an error that names it and the reason
 
   test('missing', async () => {
     await expect(compileWith('/nowhere/libonnxruntime.so.1')).rejects.toThrow(
-      /could not compile a graph: .*cannot load \/nowhere\/libonnxruntime.so.1: .*No such file/,
+      /^onnxruntime cannot be used: cannot load \/nowhere\/libonnxruntime.so.1: .*No such file.*\. Set RINGRUN_ONNXRUNTIME_LIBRARY to a libonnxruntime 1\.\S+ for \S+ \S+, or unset it\.$/,
     );
   });
 
   test('truncated', async () => {
     const library = join(temporaryFolder(), 'libonnxruntime.so.1');
-    copyFileSync(onnxruntimeLibrary(), library);
+    copyFileSync(theLibrary(), library);
     const file = openSync(library, 'r+');
     ftruncateSync(file, 100_000);
     closeSync(file);
-    await expect(compileWith(library)).rejects.toThrow(`${library} is truncated. Install it again`);
+    await expect(compileWith(library)).rejects.toThrow(
+      `${library} is truncated. Set RINGRUN_ONNXRUNTIME_LIBRARY`,
+    );
+  });
+
+  test('for another processor', async () => {
+    const library = join(temporaryFolder(), 'libonnxruntime.so.1');
+    const bytes = readFileSync(theLibrary());
+    const [other, name] = bytes.readUInt16LE(18) === 0x3e ? [0xb7, 'arm64'] : [0x3e, 'x64'];
+    bytes.writeUInt16LE(other, 18);
+    writeFileSync(library, bytes);
+    await expect(compileWith(library)).rejects.toThrow(
+      `${library} is compiled for ${name}, expected ${process.arch}. Set RINGRUN_ONNXRUNTIME_LIBRARY`,
+    );
   });
 
   test.each([
-    ['another library', 'int unrelated(void) { return 0; }', 'is a library without OrtGetApiBase'],
+    [
+      'another library',
+      'int unrelated(void) { return 0; }',
+      'libother.so is not onnxruntime: it has no OrtGetApiBase. Set ',
+    ],
     [
       'an older version',
       `typedef struct { const void* (*getApi)(unsigned); const char* (*version)(void); } Base;
@@ -67,8 +99,9 @@ describe('a library that cannot be used is an error that names it and the reason
        static const char* version(void) { return "1.3.1"; }
        static const Base base = { getApi, version };
        const Base* OrtGetApiBase(void) { return &base; }`,
-      /is version 1\.3\.1, expected 1\.\d+ or newer/,
+      /expected onnxruntime 1\.\d+ or newer, got 1\.3\.1 in .*libother\.so\. Set /,
     ],
+    ['a library without an API', 'void* OrtGetApiBase(void) { return 0; }', 'is not onnxruntime'],
   ])('%s', async (_, source, reason) => {
     const folder = temporaryFolder();
     const library = join(folder, 'libother.so');
@@ -76,6 +109,38 @@ describe('a library that cannot be used is an error that names it and the reason
     const { status, stderr } = spawnSync('gcc', ['-shared', '-fPIC', '-o', library, join(folder, 'other.c')]);
     expect(status, String(stderr)).toBe(0);
     await expect(compileWith(library)).rejects.toThrow(reason);
+  });
+});
+
+describe('the library of onnxruntime', () => {
+  /** A program's folder with an onnxruntime-node of this version that has a library, if `has`. */
+  const programWith = (version: string, has = true) => {
+    const folder = temporaryFolder();
+    const its = join(folder, 'node_modules/onnxruntime-node');
+    const bin = join(its, 'bin/napi-v6', process.platform, process.arch);
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(its, 'package.json'), JSON.stringify({ name: 'onnxruntime-node', version }));
+    if (has) writeFileSync(join(bin, 'libonnxruntime.so.1'), '');
+    return { program: pathToFileURL(join(folder, 'train.js')).href, its, bin };
+  };
+
+  test('is the one of the onnxruntime-node that the program installed', () => {
+    const { program, its, bin } = programWith(onnxruntimeVersion);
+    expect(findOnnxruntime(program)).toEqual({
+      path: join(bin, 'libonnxruntime.so.1'),
+      fix: `Install it again: remove ${its}, then run npm install`,
+    });
+    const bare = programWith(onnxruntimeVersion, false);
+    expect(findOnnxruntime(bare.program)).toEqual(findOnnxruntime());
+  });
+
+  test('is not taken from an installed onnxruntime-node of another version: an error names both', () => {
+    const { program, its } = programWith('1.14.0');
+    expect(findOnnxruntime(program)).toEqual({
+      problem: `expected onnxruntime-node ${onnxruntimeVersion}, got 1.14.0 in ${its}`,
+      fix: `Run npm install onnxruntime-node@${onnxruntimeVersion}, or uninstall it`,
+      isInstalled: true,
+    });
   });
 });
 

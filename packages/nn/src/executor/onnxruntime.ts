@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { recordActivity } from '@ringrun/core';
 import {
+  findOnnxruntime,
   loadNative,
   type NativeGraphCall,
   type NativeOnnxOptions,
@@ -21,14 +22,15 @@ import {
   type Program,
   type ProgramDefinition,
 } from './executor.ts';
-import { onnxruntimeLibrary } from './library.ts';
 
 /** Runs graphs on onnxruntime's CPU provider with OMP_NUM_THREADS threads. Default: one per core. */
 export const onnxruntimeExecutor: Executor = {
   async compile(definition) {
     const { OnnxSession } = loadNative();
+    const library = findOnnxruntime();
+    if ('problem' in library) throw unusable(library.problem, library.fix);
     const session = new OnnxSession(
-      onnxruntimeLibrary(),
+      library.path,
       definition.inputs.map((type, position) => slot(inputName(position), type)),
       definition.outputs.map((type, position) => slot(outputName(position), type)),
       options(definition),
@@ -36,11 +38,20 @@ export const onnxruntimeExecutor: Executor = {
     try {
       await session.compile(definition.model);
     } catch (cause) {
+      if (isAboutTheLibrary(cause)) throw unusable(cause.message, library.fix, cause);
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not compile a graph: ${String(cause)}`, { cause });
     }
     return new OnnxruntimeProgram(definition, session);
   },
 };
+
+function unusable(problem: string, fix: string, cause?: Error): NnError {
+  return new NnError('ERR_EXECUTOR', `onnxruntime cannot be used: ${problem}. ${fix}.`, { cause });
+}
+
+function isAboutTheLibrary(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === 'LIBRARY';
+}
 
 class OnnxruntimeProgram implements Program {
   readonly #definition: ProgramDefinition;

@@ -19,6 +19,7 @@ import { exitCodeFor, formatFinding, formatSummary } from '../../src/doctor/find
 import type { Finding } from '../../src/doctor/finding.ts';
 import { parseDriverVersion, parseModel } from '../../src/doctor/gpu-scene.ts';
 import type { GpuScene } from '../../src/doctor/gpu-scene.ts';
+import type { OnnxruntimeAnswer } from '../../src/doctor/probes/onnxruntime.ts';
 import type { OpenedLibrary } from '../../src/doctor/opened-library.ts';
 import type { LinkMeasurement } from '../../src/doctor/second-doctor.ts';
 
@@ -99,11 +100,21 @@ describe('the machine', () => {
     expect(failed('PeerDiedError: rank 1 has died')).toMatch(/^problem: .*PeerDiedError: rank 1 has died → /);
   });
 
-  test('a missing onnxruntime is a warning', () => {
-    const answer = { installed: false, lookedFrom: ['/app'] } as const;
-    expect(
-      words(judgeOnnxruntime({ kind: 'answer', answer: { ...answer, lookedFrom: ['/app'] }, stderr: '' })),
-    ).toMatch(/^warning: onnxruntime-node is not found from \/app: .* → run npm install @ringrun\/nn/);
+  test('no library of onnxruntime is a warning; one that is unusable or computes wrongly is a problem', () => {
+    const judged = (answer: OnnxruntimeAnswer) =>
+      words(judgeOnnxruntime({ kind: 'answer', answer, stderr: '' }));
+    const none = { usable: false, problem: 'expected a library, got none', fix: 'Run npm install' } as const;
+    expect(judged({ ...none, isMissing: true })).toBe(
+      'warning: no library of onnxruntime (expected a library, got none): collectives work, models of @ringrun/nn do not → Run npm install',
+    );
+    expect(judged({ ...none, isMissing: false })).toBe(
+      'problem: onnxruntime cannot be used: expected a library, got none → Run npm install',
+    );
+    const library = { usable: true, path: '/lib/x.so', version: '1.30.0', milliseconds: 3 } as const;
+    expect(judged({ ...library, doubled: [2, -4] })).toBe('ok: 1.30.0 loads and runs a graph in 3 ms');
+    expect(judged({ ...library, doubled: [7, 7] })).toBe(
+      'problem: onnxruntime 1.30.0 computes wrongly: expected 2, -4 for 2·(1, -2), got 7, 7 → install it again: remove /lib/x.so, then run npm install',
+    );
   });
 });
 

@@ -3,16 +3,14 @@ import type { Finding } from '../finding.ts';
 import type { DoctorOptions } from '../options.ts';
 import { firstErrorLine, runProbe } from '../probe.ts';
 import type { ProbeResult } from '../probe.ts';
-import type { OnnxruntimeAnswer } from '../probes/onnxruntime.ts';
+import type { CudaProviderAnswer } from '../probes/cuda-provider.ts';
 
 /** Runs only if there is a GPU: checks that onnxruntime computes on it. */
 export async function examineCudaProvider({ timeoutMs }: DoctorOptions): Promise<Finding> {
-  return judgeCudaProvider(
-    await runProbe<OnnxruntimeAnswer>('onnxruntime', { timeoutMs, arguments: ['cuda'] }),
-  );
+  return judgeCudaProvider(await runProbe<CudaProviderAnswer>('cuda-provider', { timeoutMs }));
 }
 
-export function judgeCudaProvider(result: ProbeResult<OnnxruntimeAnswer>): Finding {
+export function judgeCudaProvider(result: ProbeResult<CudaProviderAnswer>): Finding {
   if (result.kind === 'answer' && result.answer.installed) {
     return ok(`onnxruntime ${result.answer.version} computes a graph on the GPU`, { ...result.answer });
   }
@@ -22,6 +20,6 @@ export function judgeCudaProvider(result: ProbeResult<OnnxruntimeAnswer>): Findi
       : (firstErrorLine(result.stderr) ?? result.why);
   return warning(
     `onnxruntime does not compute on the GPU: ${why}`,
-    'the npm package does not include the CUDA provider: install CUDA 12 and cuDNN 9, then run node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12, as deploy/Dockerfile.gpu does',
+    'the npm packages do not include the CUDA provider: install CUDA 12, cuDNN 9 and onnxruntime-node, then run node node_modules/onnxruntime-node/script/install.js --onnxruntime-node-install=cuda12, as deploy/Dockerfile.gpu does',
   );
 }

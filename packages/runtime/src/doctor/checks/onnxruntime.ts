@@ -1,3 +1,4 @@
+import { doubling } from '../doubling.ts';
 import { ok, problem, warning } from '../finding.ts';
 import type { Finding } from '../finding.ts';
 import type { DoctorOptions } from '../options.ts';
@@ -6,32 +7,30 @@ import type { ProbeResult } from '../probe.ts';
 import type { OnnxruntimeAnswer } from '../probes/onnxruntime.ts';
 
 export async function examineOnnxruntime({ timeoutMs }: DoctorOptions): Promise<Finding> {
-  return judgeOnnxruntime(
-    await runProbe<OnnxruntimeAnswer>('onnxruntime', { timeoutMs, arguments: ['cpu'] }),
-  );
+  return judgeOnnxruntime(await runProbe<OnnxruntimeAnswer>('onnxruntime', { timeoutMs }));
 }
-
-/** Result of the probe's graph for the input 1, −2. */
-const doubled = '2,-4';
 
 export function judgeOnnxruntime(result: ProbeResult<OnnxruntimeAnswer>): Finding {
   if (result.kind === 'failure') {
     return problem(
-      `onnxruntime-node does not load or run: ${firstErrorLine(result.stderr) ?? result.why}`,
-      'its binaries need glibc 2.28 or later on x64 or arm64: use an image such as node:20-bookworm-slim, not Alpine; if files are missing, run npm install again',
+      `onnxruntime does not load or run: ${firstErrorLine(result.stderr) ?? result.why}`,
+      'fix the addon first if its check failed; the library needs glibc 2.28 or later on x64 or arm64: use an image such as node:20-bookworm-slim, not Alpine; if files are missing, run npm install again',
     );
   }
   const { answer } = result;
-  if (!answer.installed) {
+  if (!answer.usable) {
+    if (!answer.isMissing) return problem(`onnxruntime cannot be used: ${answer.problem}`, answer.fix);
     return warning(
-      `onnxruntime-node is not found from ${answer.lookedFrom.join(' or ')}: collectives work, models of @ringrun/nn do not`,
-      "run npm install @ringrun/nn in the training script's folder, or run the doctor in that folder",
+      `no library of onnxruntime (${answer.problem}): collectives work, models of @ringrun/nn do not`,
+      answer.fix,
     );
   }
-  if (String(answer.doubled) !== doubled) {
+  const expected = doubling.result.join(', ');
+  const got = answer.doubled.join(', ');
+  if (got !== expected) {
     return problem(
-      `onnxruntime ${answer.version} computes wrongly: expected 2, -4 for 2·(1, -2), got ${answer.doubled.join(', ')}`,
-      `install it again: remove ${answer.folder}, then run npm install`,
+      `onnxruntime ${answer.version} computes wrongly: expected ${expected} for 2·(${doubling.values.join(', ')}), got ${got}`,
+      `install it again: remove ${answer.path}, then run npm install`,
     );
   }
   return ok(`${answer.version} loads and runs a graph in ${Math.round(answer.milliseconds)} ms`, {

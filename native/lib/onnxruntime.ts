@@ -1,0 +1,117 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { platformPackage } from './platform.ts';
+
+/** Version of onnxruntime in the platform packages, and of an `onnxruntime-node` whose library is used instead. */
+export const onnxruntimeVersion = '1.30.0';
+
+/** The file of libonnxruntime. `fix`: what to do if it cannot be used. */
+export interface FoundOnnxruntime {
+  readonly path: string;
+  readonly fix: string;
+}
+
+/** `isInstalled`: there is an `onnxruntime-node`, but not of the right version. */
+export interface NoOnnxruntime {
+  readonly problem: string;
+  readonly fix: string;
+  readonly isInstalled: boolean;
+}
+
+/**
+ * Finds libonnxruntime: RINGRUN_ONNXRUNTIME_LIBRARY, the `onnxruntime-node` that the program installed (it may include
+ * the CUDA provider), or the library in the addon's platform package. A process must not load two versions of it,
+ * because they have the same name for the dynamic linker: an installed `onnxruntime-node` of another version is a
+ * problem.
+ *
+ * @param program A module of the program. Default: its main script.
+ */
+export function findOnnxruntime(program = mainModule()): FoundOnnxruntime | NoOnnxruntime {
+  const named = process.env['RINGRUN_ONNXRUNTIME_LIBRARY'];
+  if (named) {
+    const what = `a libonnxruntime ${onnxruntimeVersion} for ${process.platform} ${process.arch}`;
+    return { path: named, fix: `Set RINGRUN_ONNXRUNTIME_LIBRARY to ${what}, or unset it` };
+  }
+  const known = found.get(program) ?? search(program);
+  found.set(program, known);
+  return known;
+}
+
+/** Kept, because every compilation asks for it. */
+const found = new Map<string, FoundOnnxruntime | NoOnnxruntime>();
+
+function search(program: string): FoundOnnxruntime | NoOnnxruntime {
+  const tried: string[] = [];
+  for (const from of [program, import.meta.url]) {
+    const folder = folderOfPackage(from);
+    if (folder === undefined) {
+      tried.push(`onnxruntime-node is not installed for ${from}`);
+      continue;
+    }
+    const version = versionOf(folder);
+    if (version !== onnxruntimeVersion) {
+      return {
+        problem: `expected onnxruntime-node ${onnxruntimeVersion}, got ${version} in ${folder}`,
+        fix: `Run npm install onnxruntime-node@${onnxruntimeVersion}, or uninstall it`,
+        isInstalled: true,
+      };
+    }
+    const path = libraryIn(folder);
+    if (path !== undefined) return { path, fix: `Install it again: remove ${folder}, then run npm install` };
+    tried.push(`${folder} has no library for ${process.platform} ${process.arch}`);
+  }
+  const path = libraryOfPlatform();
+  if (path !== undefined)
+    return { path, fix: `Install it again: remove ${dirname(path)}, then run npm install` };
+  tried.push(`${platformPackage()} has none or is not installed`);
+  return {
+    problem: `expected a library, got none: ${tried.join('; ')}`,
+    fix: `Run npm install onnxruntime-node@${onnxruntimeVersion}, or set RINGRUN_ONNXRUNTIME_LIBRARY to a libonnxruntime`,
+    isInstalled: false,
+  };
+}
+
+/** Modules that the program can import are looked up from its main script. */
+function mainModule(): string {
+  return pathToFileURL(process.argv[1] ?? join(process.cwd(), 'index.js')).href;
+}
+
+function folderOfPackage(from: string): string | undefined {
+  const manifest = resolved(from, 'onnxruntime-node/package.json');
+  return manifest && dirname(manifest);
+}
+
+/** Absent on musl, for which onnxruntime has no build. */
+function libraryOfPlatform(): string | undefined {
+  return resolved(import.meta.url, `${platformPackage()}/libonnxruntime.so.1`);
+}
+
+function resolved(from: string, file: string): string | undefined {
+  try {
+    return createRequire(from).resolve(file);
+  } catch {
+    return undefined;
+  }
+}
+
+function versionOf(folder: string): string {
+  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+const fileNames: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  linux: ['libonnxruntime.so.1'],
+  darwin: ['libonnxruntime.1.dylib', 'libonnxruntime.dylib'],
+};
+
+/** The package has a folder for each version of Node-API, `bin/napi-v6/linux/x64`. */
+function libraryIn(folder: string): string | undefined {
+  const bin = join(folder, 'bin');
+  if (!existsSync(bin)) return undefined;
+  return readdirSync(bin)
+    .flatMap((api) =>
+      (fileNames[process.platform] ?? []).map((name) => join(bin, api, process.platform, process.arch, name)),
+    )
+    .find((path) => existsSync(path));
+}

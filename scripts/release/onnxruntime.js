@@ -1,0 +1,51 @@
+// The library of onnxruntime in the platform packages: a copy of the one in onnxruntime-node, with its licence.
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const require = createRequire(import.meta.url);
+
+/** LICENSE and ThirdPartyNotices.txt of onnxruntime. The npm package has neither; its Python package has both. */
+const texts = fileURLToPath(new URL('onnxruntime', import.meta.url));
+
+const library = 'libonnxruntime.so.1';
+
+/** Version and SHA-256 of the libraries. Built by Microsoft for glibc; onnxruntime has no build for musl. */
+export const pinned = {
+  version: '1.30.0',
+  sha256: {
+    x64: 'ffb75a925ba05e47b235bb66e3e3911714a80b328a9c9425539feb204aa32a23',
+    arm64: '1f549d46250b005580b597f4164984aaf75b3bcb9f3aeb07c7f8a8fe60b23c76',
+  },
+};
+
+/** Files that the platform package of a target has beside the addon. */
+export function onnxruntimeFiles({ libc }) {
+  return libc === 'glibc' ? [library, `${library}.sha256`, 'onnxruntime'] : [];
+}
+
+/** @param staged Folder of the platform package. */
+export function addOnnxruntime(target, staged) {
+  if (onnxruntimeFiles(target).length === 0) return;
+  const itsPackage = dirname(require.resolve('onnxruntime-node/package.json'));
+  const { version } = JSON.parse(readFileSync(join(itsPackage, 'package.json'), 'utf8'));
+  if (version !== pinned.version)
+    throw new Error(
+      `expected onnxruntime-node ${pinned.version}, got ${version}. Change version and sha256 in scripts/release/onnxruntime.js, and the licence texts beside it.`,
+    );
+  cpSync(join(itsPackage, 'bin/napi-v6', target.os, target.cpu, library), join(staged, library));
+  writeFileSync(join(staged, `${library}.sha256`), `${pinned.sha256[target.cpu]}  ${library}\n`);
+  cpSync(texts, join(staged, 'onnxruntime'), { recursive: true });
+}
+
+/** @returns Problems of a staged platform package. */
+export function problemsOfOnnxruntime(folder, { cpu: [cpu], libc: [libc] }) {
+  if (onnxruntimeFiles({ libc }).length === 0 || !existsSync(join(folder, library))) return [];
+  const hash = createHash('sha256')
+    .update(readFileSync(join(folder, library)))
+    .digest('hex');
+  const isPinned = hash === pinned.sha256[cpu];
+  return isPinned ? [] : [`${library} has the SHA-256 ${hash}, expected ${pinned.sha256[cpu]}`];
+}
