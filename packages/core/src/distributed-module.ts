@@ -151,8 +151,8 @@ export interface GradientPass {
    */
   done(settings?: { isStarted?: boolean; waitedMs?: number }): Promise<void>;
 
-  /** Called instead of `done` if the pass has failed. */
-  abandon(): void;
+  /** Called instead of `done` if the pass has failed. Returns the error, with the step if a collective failed. */
+  abandon(error: unknown): unknown;
 }
 
 /** A collective that a library can start without JavaScript, while it computes. */

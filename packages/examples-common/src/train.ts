@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { F, exportOnnx, manualSeed, tensor } from '@ringrun/nn';
+import { F, compileStep, exportOnnx, manualSeed, tensor, type Tensor } from '@ringrun/nn';
 import {
   Checkpointer,
   DataLoader,
@@ -39,6 +39,9 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
   const length = { stepsPerEpoch: trainLoader.length, epochs: settings.epochs };
   const lr = learningRate(settings, batch.global);
   const { optimizer, scheduler } = optimizationOf(model.module, lr, length, settings);
+  const trainStep = compileStep(optimizer, (images: Tensor, labels: Tensor) =>
+    F.nllLoss(model.forward(images), labels),
+  );
   // Random numbers after initialization (dropout) differ between ranks.
   manualSeed(settings.seed + rank);
 
@@ -86,10 +89,7 @@ export async function train(task: Task, group: ProcessGroup): Promise<Outcome> {
     let made = step - epoch * trainLoader.length;
     const before = { steps: made, samples: made * batch.perRank };
     for await (const { image, label } of report.epoch(epoch + 1, trainLoader, before)) {
-      const loss = F.nllLoss(model.forward(tensor(image.data, image.shape)), tensor(label.data));
-      optimizer.zeroGrad();
-      await loss.backward();
-      await optimizer.step();
+      const loss = await trainStep(tensor(image.data, image.shape), tensor(label.data));
       await report.step({ loss, samples: label.data.length, lr: optimizer.paramGroups[0].lr });
       scheduler?.step();
       images += label.data.length * size;

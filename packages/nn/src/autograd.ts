@@ -17,6 +17,7 @@ import {
   withCachedLeaves,
   type UncachedPart,
 } from './value-cache.ts';
+import type { Optimizer, PartOfStep, PreparedStep } from './optim/optimizer.ts';
 import { recordReached } from './unlisted-parameters.ts';
 import { enqueue, type Operation } from './operation-queue.ts';
 import { requireOptions, type OptionNames } from './require-options.ts';
@@ -46,6 +47,29 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
     await enqueue(operationOn(order, 'loss.backward()', true), () =>
       backwardNow(loss, order, inputs, options),
     );
+  } finally {
+    inputs.release();
+  }
+}
+
+/**
+ * Clears the gradients of an optimizer, runs forward, backward and the optimizer's step, and keeps the value of the loss:
+ * in one run, if that computes the same as several.
+ */
+export async function step(
+  loss: Value,
+  optimizer: Pick<Optimizer, 'prepareStep' | 'zeroGrad'>,
+): Promise<void> {
+  const order = topologicalOrder([loss]);
+  const inputs = new CapturedInputs(uncachedPartOf(loss, order, 'differentiate').nodes);
+  try {
+    const update = optimizer.prepareStep();
+    const { name, arrays } = operationOn(order, 'step()', true);
+    const all = () => new Set([...arrays(), ...update.arrays()]);
+    await enqueue({ name, changes: true, arrays: all }, () => {
+      optimizer.zeroGrad();
+      return backwardNow(loss, order, inputs, {}, update);
+    });
   } finally {
     inputs.release();
   }
@@ -117,6 +141,7 @@ async function backwardNow(
   order: readonly Node[],
   { of: arrayOf }: CapturedInputs,
   { detectAnomaly = false }: BackwardOptions,
+  optimizerStep?: PreparedStep,
 ): Promise<void> {
   if (!isScalar(written)) {
     throw new NnError(
@@ -142,18 +167,25 @@ async function backwardNow(
   const gradients = new Gradients(parameters, step.parts);
   const startable = detectAnomaly ? undefined : gradients.startable();
   const number = new Float32Array(1);
+  let part: PartOfStep | undefined;
+  let waitedMs = 0;
   try {
     if (detectAnomaly) await runDetectingAnomalies(loss, step, number, gradients, { arrayOf });
     else {
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
-      await step.run(number, gradients.arrays, starts, { arrayOf });
+      part = startable && optimizerStep?.asPartOf(parameters);
+      part?.begins();
+      waitedMs = await step.run(number, gradients.arrays, starts, { arrayOf, update: part?.update });
     }
   } catch (error) {
-    gradients.abandon();
-    throw error;
+    const reported = gradients.abandon(error);
+    // Otherwise no bucket has been awaited: it is an error of the forward or backward pass.
+    throw part ? reported : error;
   }
   recordReached(parameters);
-  await gradients.done({ isStarted: startable !== undefined });
+  await gradients.done({ isStarted: startable !== undefined, waitedMs });
+  if (part) part.ended();
+  else await optimizerStep?.run();
   cacheElements(written, number);
 }
 

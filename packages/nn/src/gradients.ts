@@ -57,12 +57,18 @@ export class Gradients {
     for (const pass of this.#passes.values()) await pass.done(settings);
   }
 
-  /** Ends the passes after a failure. Gradients that are being averaged already are not restored. */
-  abandon(): void {
-    for (const pass of this.#passes.values()) pass.abandon();
+  /**
+   * Ends the passes after a failure. Gradients that are being averaged already are not restored.
+   *
+   * @returns the error to throw
+   */
+  abandon(error: unknown): unknown {
+    let reported = error;
+    for (const pass of this.#passes.values()) reported = pass.abandon(reported);
     for (const [position, gradient] of this.#earlier.entries()) {
       if (gradient && !this.#delivered.has(position)) this.arrays[position].set(gradient);
     }
+    return reported;
   }
 
   #deliver({ sink, bucketIndex, positions }: GradientPart): void {
@@ -91,7 +97,7 @@ function beginPasses(parameters: readonly GradientReceiver[]): Map<GradientSink,
       passes.set(sink, sink.beginPass(parameters.filter(({ gradientSink }) => gradientSink === sink)));
     }
   } catch (error) {
-    for (const pass of passes.values()) pass.abandon();
+    for (const pass of passes.values()) pass.abandon(error);
     throw error;
   }
   return passes;

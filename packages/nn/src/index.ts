@@ -5,6 +5,7 @@
  */
 export type { BackwardOptions } from './autograd.ts';
 export { BufferTensor } from './buffer-tensor.ts';
+export { compileStep } from './compile-step.ts';
 export { programCache } from './compiler/program-cache.ts';
 export type { ArrayOf, DType, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors.ts';

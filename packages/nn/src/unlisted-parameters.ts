@@ -25,6 +25,11 @@ export function recordReached(parameters: readonly GradientReceiver[]): void {
   }
 }
 
+/** True if a parameter has no module and no optimizer. */
+export function hasUnlisted(parameters: readonly GradientReceiver[]): boolean {
+  return parameters.some(isUnlisted);
+}
+
 /**
  * @param parameters the parameters that a step is about to update
  * @throws ArgumentError if the backward pass of one of them also reached a parameter without a module and an optimizer

@@ -4,7 +4,6 @@ interface SinkSettings extends Partial<Pick<GradientPass, 'bucketReady'>> {
   arrayOf?: GradientSink['arrayOf'];
   bucketIndexOf?: GradientSink['bucketIndexOf'];
   done?: () => Promise<void>;
-  abandon?: () => void;
 }
 
 /** A sink with an array for each parameter that averages nothing. */
@@ -19,7 +18,7 @@ export function gradientSink(settings: SinkSettings = {}): GradientSink {
     bucketReady: settings.bucketReady ?? (() => undefined),
     startableAt: () => undefined,
     done: settings.done ?? (() => Promise.resolve()),
-    abandon: settings.abandon ?? (() => undefined),
+    abandon: (error) => error,
   };
   return {
     arrayOf: settings.arrayOf ?? ownArray,

@@ -118,7 +118,7 @@ test('a call starts as soon as its part is computed, before the next part is', a
     graph.node('Transpose', ['received_1'], ['transposed'], { perm: [1, 0] });
     graph.node('MatMul', ['transposed', 'input_1'], ['output_1']);
     const results = [0, 1].map((i) => ({ name: `output_${i}`, value: four as Value }));
-    emitStarts(graph, [[0], [1]], results, { count: 2, token: undefined });
+    emitStarts(graph, [[0], [1]], results, { count: 2, token: undefined }).emitReaders();
   });
   const events: string[] = [];
   const record = (event: string) => () => void events.push(event);

@@ -7,8 +7,8 @@ import { emitModel, type ModelOptions } from './emit.ts';
 import { rewrite } from './rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 
-/** How a program treats the memory of intermediate values, and its parts. */
-export interface CompileOptions extends Pick<ModelOptions, 'parts'> {
+/** How a program treats the memory of intermediate values, its parts and its update. */
+export interface CompileOptions extends Pick<ModelOptions, 'parts' | 'update'> {
   /** If true, values of the first half are kept for the second, as in a training step (see `emitModel`). Default: false. */
   keepsActivations?: boolean;
   /** If true, the memory is kept for the next run. Default: true. */
@@ -20,7 +20,7 @@ export function compile(
   name: string,
   leaves: readonly Leaf[],
   outputs: readonly Value[],
-  { keepsActivations = false, holdsMemory = true, parts = [] }: CompileOptions = {},
+  { keepsActivations = false, holdsMemory = true, parts = [], update }: CompileOptions = {},
 ): Promise<Program> {
   const isLong = isLongAndSmall(outputs);
   return onnxruntimeExecutor.compile({
@@ -28,9 +28,10 @@ export function compile(
     model: emitModel(leaves, rewrite(outputs, [exactMaxPool]), {
       keepsActivations: keepsActivations && !isLong,
       parts,
+      ...(update && { update }),
     }),
-    inputs: leaves.map(({ value }) => value),
-    outputs,
+    inputs: [...leaves, ...(update?.leaves ?? [])].map(({ value }) => value),
+    outputs: [...outputs, ...(update?.outputs ?? [])],
     holdsMemory,
     isLong,
   });

@@ -15,13 +15,12 @@ export interface NamedValue {
  * Emits every node that the outputs depend on.
  *
  * @param leaves values that the graph already declares under these names
- * @param begins called before each node is emitted
  */
 export function emitNodes(
   graph: GraphBuilder,
   leaves: readonly NamedValue[],
   outputs: readonly NamedValue[],
-  begins: (node: Node) => void = () => undefined,
+  { begins, copies = false }: EmitOptions = {},
 ): EmittedCollectives {
   // onnxruntime computes the output that is emitted last first, with everything that it depends on. Reversed, the loss
   // comes first, then the gradients from the last layer to the first, so that each layer's activations are freed early.
@@ -34,7 +33,7 @@ export function emitNodes(
     ...outputs.map(({ value }) => value),
   ]);
   const names = new Map<Value, string>(leaves.map(({ name, value }) => [value, name]));
-  const requestedNames = new Map(outputs.map(({ name, value }) => [value, name]));
+  const requestedNames = new Map(copies ? [] : outputs.map(({ name, value }) => [value, name]));
   for (const node of order) {
     if (isNode(node, 'Input') || names.has(node.outputs[0])) continue;
     const inputs = node.inputs.map((input) => names.get(input)!);
@@ -42,7 +41,7 @@ export function emitNodes(
       (output) => requestedNames.get(output) ?? (read.has(output) ? graph.freshName(node.op) : ''),
     );
     for (const [index, output] of node.outputs.entries()) names.set(output, outputNames[index]);
-    begins(node);
+    begins?.(node);
     if (isCollective(node)) {
       const after = token === undefined ? [] : [token];
       token = graph.freshName('token');
@@ -61,10 +60,21 @@ export function emitNodes(
     }
   }
   // An output may be requested under two names, or be a leaf.
-  for (const { name, value } of outputs) {
-    if (names.get(value) !== name) graph.node('Identity', [names.get(value)!], [name]);
+  for (const { name, value } of copies ? outputs.toReversed() : outputs) {
+    const source = names.get(value)!;
+    if (source === name) continue;
+    // onnxruntime would remove Identity.
+    if (copies && value.dtype === 'float32') graph.ownNode('AddDependency', [source, source], [name]);
+    else graph.node('Identity', [source], [name]);
   }
   return { count: collectives.length, token };
+}
+
+interface EmitOptions {
+  /** Called before each node is emitted. */
+  readonly begins?: (node: Node) => void;
+  /** If true, no node reads the memory of an output. Default: false. */
+  readonly copies?: boolean;
 }
 
 /** The collectives of a graph: calls from 0, each after the one before. */
@@ -84,13 +94,25 @@ export interface ModelOptions {
   readonly keepsActivations?: boolean;
   /** Positions of the outputs that are ready together. Each part has a call, after those of the graph's collectives. */
   readonly parts?: readonly (readonly number[])[];
+  /** Computed when the calls of the parts have ended. */
+  readonly update?: ModelUpdate;
+}
+
+/** In-place changes at the end of a program, such as those of an optimizer. */
+export interface ModelUpdate {
+  /** Further inputs of the program. */
+  readonly leaves: readonly Leaf[];
+  /** Further outputs of the program. They may be written to arrays that the program reads. */
+  readonly outputs: readonly Value[];
+  /** Leaves that read an output of the program after its call, by its position. */
+  readonly reads: ReadonlyMap<number, Value>;
 }
 
 /** Emits the ONNX model of a program that takes the leaves' arrays and computes the outputs. */
 export function emitModel(
   leaves: readonly Leaf[],
   outputs: readonly Value[],
-  { keepsActivations = false, parts = [] }: ModelOptions = {},
+  { keepsActivations = false, parts = [], update }: ModelOptions = {},
 ): Uint8Array {
   const graph = new GraphBuilder();
   const inputs = leaves.map(({ value }, position) => ({ name: inputName(position), value }));
@@ -100,7 +122,12 @@ export function emitModel(
     graph.input(name, value.dtype, isDynamic ? withDynamicBatch(value.shape) : value.shape);
   }
   for (const { name, value } of results) graph.output(name, value.dtype, value.shape);
-  emitStarts(graph, parts, results, emitNodes(graph, inputs, results));
+  // The call of a part changes its outputs while others are computed, which may read the same values: a gradient of
+  // batch normalization is a part of another one, and onnxruntime merges equal nodes.
+  const collectives = emitNodes(graph, inputs, results, { copies: parts.length > 1 });
+  const tokens = emitStarts(graph, parts, results, collectives);
+  if (update) emitUpdate(graph, { inputs, results, parts, update, tokens });
+  tokens.emitReaders();
   return graph.encode();
 }
 
@@ -113,7 +140,7 @@ export function emitStarts(
   parts: readonly (readonly number[])[],
   results: readonly NamedValue[],
   { count, token }: EmittedCollectives,
-): void {
+): Tokens {
   const inParts = new Set(parts.flat());
   // Computed first, as without parts: the loss.
   const others = results.filter(({ value }, i) => !inParts.has(i) && value.dtype === 'float32');
@@ -127,11 +154,66 @@ export function emitStarts(
       outputs,
     });
   }
-  // onnxruntime computes the node without readers that is emitted last first, with everything that it depends on.
-  // Without these nodes, it would compute the last part first.
-  for (const one of tokens.toReversed()) {
-    graph.ownNode('StartCall', [one], [graph.freshName('token')], { call: -1, outputs: [] });
-  }
+  return {
+    first: count,
+    last: tokens.at(-1),
+    // onnxruntime computes the node without readers that is emitted last first, with everything that it depends on.
+    // Without these nodes, it would compute the last part first.
+    emitReaders: () => {
+      for (const one of tokens.toReversed()) {
+        graph.ownNode('StartCall', [one], [graph.freshName('token')], { call: -1, outputs: [] });
+      }
+    },
+  };
+}
+
+/** The tokens of the parts' calls. */
+interface Tokens {
+  /** Call of the first part. */
+  readonly first: number;
+  /** Undefined without parts. */
+  readonly last: string | undefined;
+  /** Call it when all other nodes have been emitted. */
+  emitReaders(): void;
+}
+
+/**
+ * Emits the nodes of an update behind all others, so that it may overwrite what they read: it reads the outputs behind
+ * their calls, and the calls behind all other nodes.
+ */
+function emitUpdate(graph: GraphBuilder, { inputs, results, parts, update, tokens }: UpdateContext): void {
+  const ownInputs = update.leaves.map(({ value }, i) => ({ name: inputName(inputs.length + i), value }));
+  const ownResults = update.outputs.map((value, i) => ({ name: outputName(results.length + i), value }));
+  for (const { name, value } of ownInputs) graph.input(name, value.dtype, value.shape);
+  for (const { name, value } of ownResults) graph.output(name, value.dtype, value.shape);
+  const names = new Map<number, string>();
+  const awaitCall = (call: number, token: string, outputs: readonly number[]) => {
+    for (const output of outputs) names.set(output, graph.freshName('awaited'));
+    const results = outputs.map((output) => names.get(output)!);
+    graph.ownNode('AwaitCall', [token, ...outputs.map(outputName)], results, { call, outputs });
+  };
+  const token = tokens.last ?? emitToken(graph, results);
+  for (const [index, outputs] of parts.entries()) awaitCall(tokens.first + index, token, outputs);
+  const others = [...update.reads.keys()].filter((output) => !names.has(output));
+  if (others.length > 0) awaitCall(-1, token, others);
+  const awaited = Array.from(update.reads, ([output, value]) => ({ name: names.get(output)!, value }));
+  emitNodes(graph, [...inputs, ...ownInputs, ...awaited], ownResults);
+}
+
+interface UpdateContext {
+  readonly inputs: readonly NamedValue[];
+  readonly results: readonly NamedValue[];
+  readonly parts: readonly (readonly number[])[];
+  readonly update: ModelUpdate;
+  readonly tokens: Tokens;
+}
+
+/** A token that is computed after all results. */
+function emitToken(graph: GraphBuilder, results: readonly NamedValue[]): string {
+  const token = graph.freshName('token');
+  const numbers = results.filter(({ value }) => value.dtype === 'float32').map(({ name }) => name);
+  graph.ownNode('StartCall', numbers, [token], { call: -1, outputs: [] });
+  return token;
 }
 
 function isTrained({ node }: Value): boolean {

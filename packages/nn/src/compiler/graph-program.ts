@@ -58,15 +58,21 @@ export class GraphProgram {
   /**
    * Collectives use the same arrays in every run, so runs must not overlap.
    *
-   * @returns the milliseconds for which the run waited for calls
+   * @returns the milliseconds for which the run waited for `starts`
    */
-  run({ inputs, outputs, groups, starts = [] }: Bindings): Promise<number> {
+  async run({ inputs, outputs, groups, starts = [] }: Bindings): Promise<number> {
+    let waitedForCollectivesMs = 0;
     const collectives = this.#collectives.map(({ node, group, sends, receives }) => ({
       sends,
       receives,
-      perform: () => timed('waiting', node.op, () => perform(node, groups[group], sends, receives)),
+      perform: async () => {
+        const startedAt = performance.now();
+        await timed('waiting', node.op, () => perform(node, groups[group], sends, receives));
+        waitedForCollectivesMs += performance.now() - startedAt;
+      },
     }));
-    return this.#program.run(inputs, outputs, [...collectives, ...starts]);
+    const waitedMs = await this.#program.run(inputs, outputs, [...collectives, ...starts]);
+    return Math.max(0, waitedMs - waitedForCollectivesMs);
   }
 
   /** Frees the program's memory. It cannot run afterwards. */

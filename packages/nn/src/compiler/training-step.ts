@@ -2,12 +2,14 @@ import type { GradientSink } from 'ringrun';
 import type { GraphCall } from '../executor/executor.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import { isNode, type Value } from '../graph/node.ts';
+import type { CollectiveGroup, GradientReceiver } from '../graph/operators.ts';
 import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { arraysOf, waitForLeaves, type RunOptions } from './compile.ts';
+import { arraysOf, waitForLeaves, type ArrayAssignment, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
+import type { ModelUpdate } from './emit.ts';
 import { GraphProgram } from './graph-program.ts';
 import { rematerializeParameterMaps } from './rematerialization.ts';
 import { summarizeProgram } from './recompilation-warning.ts';
@@ -30,13 +32,31 @@ export interface TrainingStep {
    * Runs forward, loss and backward, writes the loss and each gradient into its array, and executes the graph's
    * assignments. Starts a call for each part when its gradients have been written, after the graph's collectives have
    * ended.
+   *
+   * @returns the milliseconds for which the run waited for calls
    */
   run(
     loss: Float32Array,
     gradients: readonly Float32Array[],
     starts: readonly GraphCall[],
-    options?: RunOptions,
-  ): Promise<void>;
+    options?: StepOptions,
+  ): Promise<number>;
+}
+
+export interface StepOptions extends RunOptions {
+  /** Updates parameters in the same run, each when its part's call has ended. Default: none. */
+  readonly update?: StepUpdate | undefined;
+}
+
+/** The update of parameters as a part of a training step. */
+export interface StepUpdate {
+  /** Equal for equal updates of the same parameters. */
+  readonly key: string;
+  /** The leaves that the update reads besides the gradients, and parameters among them. */
+  readonly leaves: readonly Leaf[];
+  readonly assignments: readonly ArrayAssignment[];
+  /** The leaf that reads the gradient of a parameter. */
+  readonly gradients: ReadonlyMap<GradientReceiver, Value>;
 }
 
 /** Gradients of one bucket of one sink. */
@@ -60,37 +80,70 @@ export function trainingStepOf(loss: Value): TrainingStep {
   const partIndices = parts.map(({ positions }) => positions.join()).join(';');
   const order = trainable.map((leaf) => leaves.indexOf(leaf)).join();
   const shape = () => summarizeProgram(forward, leaves);
-  const compileStep = () => {
+  const compileStep = (update: StepUpdate | undefined) => {
     const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
     const gradients = differentiate(rewritten[0]);
     // A leaf that affects the loss only through a comparison has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);
     const values = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
-    return GraphProgram.compile('forward and backward', { leaves, groups }, values, {
+    return GraphProgram.compile(update ? 'step' : 'forward and backward', { leaves, groups }, values, {
       keepsActivations: true,
       parts: parts.map(({ positions }) => positions.map((position) => rewritten.length + position)),
+      ...(update && { update: modelUpdate(update, trainable, leaves, rewritten.length) }),
     });
   };
-  const make = () =>
-    warnIfSlow(`forward and backward passes of a loss (${loss.node.op})`, shape(), compileStep);
+  const make = (update: StepUpdate | undefined) =>
+    warnIfSlow(`forward and backward passes of a loss (${loss.node.op})`, shape(), () => compileStep(update));
   return {
     trainable,
     parts,
-    run: (lossOutput, gradients, starts, { replaceGroup = (group) => group, arrayOf }: RunOptions = {}) => {
+    run: (lossOutput, gradients, starts, options: StepOptions = {}) => {
+      const { replaceGroup = (group: CollectiveGroup) => group, arrayOf, update } = options;
+      const ownLeaves = update ? leavesBeside(leaves, update) : [];
       const runOn = async (program: GraphProgram) => {
         await waitForLeaves(leaves);
+        let waitedMs = 0;
         await assignments.during(async (arrays) => {
-          await program.run({
-            inputs: arraysOf(leaves, arrayOf),
-            outputs: [lossOutput, ...arrays, ...gradients],
+          const updated = update?.assignments.map(({ into }) => into) ?? [];
+          waitedMs = await program.run({
+            inputs: [...arraysOf(leaves, arrayOf), ...arraysOf(ownLeaves)],
+            outputs: [lossOutput, ...arrays, ...gradients, ...updated],
             groups: groups.map(replaceGroup),
             starts,
           });
         });
+        return waitedMs;
       };
-      return programs.use(`${key} ${order} ${partIndices}`, make, runOn, shape);
+      const updateKey = update ? `${update.key} ${positionsOfParameters(leaves, update)}` : '';
+      return programs.use(`${key} ${order} ${partIndices} ${updateKey}`, () => make(update), runOn, shape);
     },
   };
+}
+
+function modelUpdate(
+  update: StepUpdate,
+  trainable: readonly Leaf[],
+  leaves: readonly Leaf[],
+  firstGradient: number,
+): ModelUpdate {
+  const reads = trainable.flatMap(({ source }, position): [number, Value][] => {
+    const gradient = update.gradients.get(source.parameter!);
+    return gradient === undefined ? [] : [[firstGradient + position, gradient]];
+  });
+  const outputs = update.assignments.map(({ value }) => value);
+  return { leaves: leavesBeside(leaves, update), outputs, reads: new Map(reads) };
+}
+
+/** The leaves of an update that the step does not read, and that are no gradients. */
+function leavesBeside(leaves: readonly Leaf[], update: StepUpdate): readonly Leaf[] {
+  const known = new Set([...leaves.map(({ value }) => value), ...update.gradients.values()]);
+  return update.leaves.filter(({ value }) => !known.has(value));
+}
+
+/** The parameters of an update by their positions among the leaves of the step. */
+function positionsOfParameters(leaves: readonly Leaf[], { gradients }: StepUpdate): string {
+  const positions = new Map(leaves.map(({ source }, position) => [source.parameter, position]));
+  return [...gradients.keys()].map((parameter) => positions.get(parameter)).join();
 }
 
 /** Returns a predicate: true for parameters that the loss depends on by a path without Identity (detach, noGrad). */

@@ -281,7 +281,7 @@ function record(
   }
   const graph = new RecordingGraph();
   const results = names.map((name, index) => ({ name, value: outputs[index].value }));
-  emitNodes(graph, leaves, results, graph.begin);
+  emitNodes(graph, leaves, results, { begins: graph.begin });
   return graph.entries;
 }
 

@@ -1,5 +1,7 @@
 import { inPlaceUpdate, type ArrayAssignment } from '../compiler/compile.ts';
+import type { StepUpdate } from '../compiler/training-step.ts';
 import type { Value } from '../graph/node.ts';
+import { structureOf } from '../graph/structure.ts';
 import { input } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
 import type { Coefficients, Rule } from './rule.ts';
@@ -20,21 +22,66 @@ export interface UpdateSet {
 export type FusedUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
 
 /** Compiles the in-place updates of all sets into one program, or several if the parameters are large. */
-export function fuseUpdates(
-  { update }: Pick<Rule<object>, 'update'>,
-  updateSets: readonly UpdateSet[],
-): FusedUpdate {
-  const slots = updateSets.map(({ coefficients }) => coefficientInputs(coefficients));
-  const assignments = updateSets.flatMap(({ members }, position) =>
-    members.map((member) => assignmentsOf(update, member, slots[position])),
-  );
-  const run = inPlaceUpdate(splitBySize(assignments));
+export function fuseUpdates(graph: UpdateGraph): FusedUpdate {
+  const run = inPlaceUpdate(splitBySize(graph.updates));
   return async (coefficients) => {
-    for (const [position, slot] of slots.entries()) {
-      for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
-    }
+    graph.setCoefficients(coefficients);
     await run();
   };
+}
+
+/** The in-place updates of all sets as graphs, with the current coefficients. */
+export class UpdateGraph {
+  /** Those of each parameter. */
+  readonly updates: readonly (readonly ArrayAssignment[])[];
+  /** The leaf that reads the gradient of a parameter. */
+  readonly gradients = new Map<Parameter, Value>();
+  readonly #coefficients: readonly Readonly<Record<string, CoefficientInput>>[];
+  #stepUpdate: StepUpdate | undefined;
+
+  constructor({ update }: Pick<Rule<object>, 'update'>, updateSets: readonly UpdateSet[]) {
+    this.#coefficients = updateSets.map(({ coefficients }) => coefficientInputs(coefficients));
+    this.updates = updateSets.flatMap(({ members }, position) =>
+      members.map((member) => this.#updateOf(update, member, this.#coefficients[position])),
+    );
+  }
+
+  /** The updates as a part of a training step. */
+  get stepUpdate(): StepUpdate {
+    if (this.#stepUpdate) return this.#stepUpdate;
+    const assignments = this.updates.flat();
+    const { leaves, key } = structureOf(assignments.map(({ value }) => value));
+    const gradients = new Set(this.gradients.values());
+    const roles = leaves.map(({ value }) => (gradients.has(value) ? 'g' : '-')).join('');
+    return (this.#stepUpdate = { key: `${key} ${roles}`, leaves, assignments, gradients: this.gradients });
+  }
+
+  /** @param coefficients of each set */
+  setCoefficients(coefficients: readonly Coefficients[]): void {
+    for (const [position, slot] of this.#coefficients.entries()) {
+      for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
+    }
+  }
+
+  #updateOf(
+    update: Rule<object>['update'],
+    { parameter, state }: Member,
+    slots: Readonly<Record<string, CoefficientInput>>,
+  ): ArrayAssignment[] {
+    const leaf = (data: Float32Array) => input('float32', parameter.shape, { data });
+    const gradient = leaf(parameter.gradientArray());
+    this.gradients.set(parameter, gradient);
+    const outputs = update({
+      parameter: parameter.value,
+      gradient,
+      state: mapValues(state, leaf),
+      coefficients: mapValues(slots, ({ value }) => value),
+    });
+    return [
+      { value: outputs.parameter, into: parameter.data },
+      ...Object.entries(state).map(([name, into]) => ({ value: outputs.state[name]!, into })),
+    ];
+  }
 }
 
 /** Splits updates into programs that write about 16 MB each: onnxruntime-node copies all outputs of a run at once. */
@@ -74,24 +121,6 @@ function coefficientInputs(coefficients: Coefficients): Readonly<Record<string, 
 /** The coefficients that are part of the graph. */
 export function definedNames(coefficients: Coefficients): string[] {
   return Object.keys(coefficients).filter((name) => coefficients[name] !== undefined);
-}
-
-function assignmentsOf(
-  update: Rule<object>['update'],
-  { parameter, state }: Member,
-  slots: Readonly<Record<string, CoefficientInput>>,
-): ArrayAssignment[] {
-  const leaf = (data: Float32Array) => input('float32', parameter.shape, { data });
-  const outputs = update({
-    parameter: leaf(parameter.data),
-    gradient: leaf(parameter.gradientArray()),
-    state: mapValues(state, leaf),
-    coefficients: mapValues(slots, ({ value }) => value),
-  });
-  return [
-    { value: outputs.parameter, into: parameter.data },
-    ...Object.entries(state).map(([name, into]) => ({ value: outputs.state[name]!, into })),
-  ];
 }
 
 function mapValues<A, B>(record: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {

@@ -1,9 +1,12 @@
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, recordChange, type Change } from '../graph/changes.ts';
+import type { StepUpdate } from '../compiler/training-step.ts';
+import type { TensorData } from '../dtype.ts';
+import type { GradientReceiver } from '../graph/operators.ts';
 import type { Parameter } from '../parameter.ts';
-import { requireNoUnlistedParameters } from '../unlisted-parameters.ts';
+import { hasUnlisted, requireNoUnlistedParameters } from '../unlisted-parameters.ts';
 import { enqueue, requireNothingPending } from '../operation-queue.ts';
-import { definedNames, fuseUpdates, type UpdateSet, type FusedUpdate } from './fused-update.ts';
+import { definedNames, fuseUpdates, UpdateGraph, type FusedUpdate, type UpdateSet } from './fused-update.ts';
 import { takeOwnership, releaseOwnership, requireUnowned } from './parameter-ownership.ts';
 import {
   asGroups,
@@ -39,7 +42,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   readonly #groups: ParamGroup<Settings>[] = [];
   readonly #rule: Rule<Settings>;
   readonly #states = new Map<Parameter, ParameterState>();
-  readonly #updates = new Map<string, FusedUpdate>();
+  readonly #updates = new Map<string, Update>();
   #released = false;
 
   /**
@@ -77,16 +80,29 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    *   operation that was not awaited failed
    */
   async step(): Promise<void> {
+    const { arrays, run } = this.prepareStep();
+    await enqueue({ name: 'optimizer.step()', changes: true, arrays }, run);
+  }
+
+  /**
+   * A step with the current settings that runs later, by itself or as a part of a training step.
+   *
+   * @internal
+   */
+  prepareStep(): PreparedStep {
     this.#requireNotReleased();
     for (const group of this.#groups) this.#rule.check(group);
     const groups = this.#groups.map(copyOfGroup);
     const change = changeBy('optimizer.step()');
-    const arrays = () => new Set(groups.flatMap(({ params }) => params.map(({ data }) => data)));
-    await enqueue({ name: 'optimizer.step()', changes: true, arrays }, () => this.#stepNow(groups, change));
+    return {
+      arrays: () => new Set(groups.flatMap(({ params }) => params.map(({ data }) => data))),
+      run: () => this.#stepNow(groups, change),
+      asPartOf: (reached) => this.#asPartOf(reached, groups, change),
+    };
   }
 
   async #stepNow(groups: readonly ParamGroup<Settings>[], change: Change): Promise<void> {
-    const updateSets = groups.flatMap((group) => this.#updateSetsOf(group));
+    const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, ({ grad }) => grad !== undefined));
     if (updateSets.length === 0) {
       throw new NnError(
         'ERR_BACKWARD',
@@ -96,9 +112,36 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const members = updateSets.flatMap((updateSet) => updateSet.members);
     requireNoUnlistedParameters(members.map(({ parameter }) => parameter));
     const update = this.#updateOf(updateSets);
+    const run = (update.run ??= fuseUpdates(update.graph));
     for (const { parameter } of members) recordChange(parameter.value, change);
-    await update(updateSets.map(({ coefficients }) => coefficients));
+    await run(updateSets.map(({ coefficients }) => coefficients));
     for (const { parameter } of members) this.#stateOf(parameter).count();
+  }
+
+  /** Undefined if other ranks may have gradients of parameters that this rank's loss does not reach, or for an error. */
+  #asPartOf(
+    reached: readonly GradientReceiver[],
+    groups: readonly ParamGroup<Settings>[],
+    change: Change,
+  ): PartOfStep | undefined {
+    const known = new Set(reached);
+    const isReached = (parameter: Parameter) => known.has(parameter);
+    if (hasUnlisted(reached)) return undefined;
+    if ([...this.#states.keys()].some((one) => one.gradientSink && !isReached(one))) return undefined;
+    const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, isReached));
+    if (updateSets.length === 0) return undefined;
+    const parameters = updateSets.flatMap(({ members }) => members.map(({ parameter }) => parameter));
+    const { graph } = this.#updateOf(updateSets);
+    graph.setCoefficients(updateSets.map(({ coefficients }) => coefficients));
+    return {
+      update: graph.stepUpdate,
+      begins: () => {
+        for (const { value } of parameters) recordChange(value, change);
+      },
+      ended: () => {
+        for (const parameter of parameters) this.#stateOf(parameter).count();
+      },
+    };
   }
 
   /**
@@ -179,12 +222,12 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
-   * The parameters of a group that have a gradient: one set if all have been updated equally often, else one set per
+   * The parameters of a group that are updated: one set if all have been updated equally often, else one set per
    * parameter. So one set of parameters needs at most two programs.
    */
-  #updateSetsOf(group: ParamGroup<Settings>): UpdateSet[] {
+  #updateSetsOf(group: ParamGroup<Settings>, isUpdated: (parameter: Parameter) => boolean): UpdateSet[] {
     const names = this.#rule.stateNames(group);
-    const concerned = group.params.filter(({ grad }) => grad !== undefined);
+    const concerned = group.params.filter(isUpdated);
     const members = concerned.map((parameter) => ({
       parameter,
       state: this.#stateOf(parameter).arraysFor(names, parameter.data.length),
@@ -201,10 +244,13 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     }));
   }
 
-  #updateOf(updateSets: readonly UpdateSet[]): FusedUpdate {
+  #updateOf(updateSets: readonly UpdateSet[]): Update {
     // The parameters that have a gradient may change at any step, and settings may change the computation.
     const key = updateSets.map((updateSet) => this.#identify(updateSet)).join(';');
-    const update = this.#updates.get(key) ?? fuseUpdates(this.#rule, updateSets);
+    const update = this.#updates.get(key) ?? {
+      graph: new UpdateGraph(this.#rule, updateSets),
+      run: undefined,
+    };
     // Least recently used first.
     this.#updates.delete(key);
     this.#updates.set(key, update);
@@ -220,6 +266,31 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     });
     return `${parameters.join()}:${definedNames(coefficients).join()}:${Object.keys(members[0].state).join()}`;
   }
+}
+
+/** An update of the same parameters with other numbers. */
+interface Update {
+  readonly graph: UpdateGraph;
+  /** Its own programs. */
+  run: FusedUpdate | undefined;
+}
+
+/** A step with the settings of the time of the call. */
+export interface PreparedStep {
+  /** The parameters that it changes. */
+  readonly arrays: () => ReadonlySet<TensorData>;
+  readonly run: () => Promise<void>;
+  /** The step as a part of one that computes the gradients of these parameters; undefined if it must run after it. */
+  readonly asPartOf: (reached: readonly GradientReceiver[]) => PartOfStep | undefined;
+}
+
+/** An optimizer step that another program contains. */
+export interface PartOfStep {
+  readonly update: StepUpdate;
+  /** Call it before the program runs. */
+  begins(): void;
+  /** Call it when the program has ended. */
+  ended(): void;
 }
 
 /** A copy, because a scheduler may change the settings before a queued step runs. */

@@ -73,6 +73,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
       cap,
       overlaps: settings.overlap,
       synchronous: module.synchronous ?? false,
+      readsParameters: this.#shouldVerify.bind(this),
       afterAverage: module.synchronous ? this.#endStepSync.bind(this) : this.#endStep.bind(this),
       ...(this.#faultTolerance && { recovery: this.#faultTolerance }),
     });

@@ -33,6 +33,8 @@ export interface ReducerSettings {
    * `synchronous` pass does not await it.
    */
   afterAverage?: (step: AveragedStep) => void | Promise<void>;
+  /** Whether `afterAverage` reads the parameters in a step: the optimizer must not change them before. Default: never. */
+  readsParameters?: (step: number) => boolean;
   /** Repeats the average in another group if a rank dies. Default: undefined, the average fails then. */
   recovery?: AverageRecovery;
 }
@@ -96,6 +98,7 @@ export class Reducer implements SynchronousGradientSink {
   #weight = 1;
   #commHook: CommHook | undefined;
   readonly #afterAverage: ReducerSettings['afterAverage'];
+  readonly #readsParameters: ReducerSettings['readsParameters'];
   /** Number of `accumulating` calls in progress. */
   #accumulators = 0;
 
@@ -103,13 +106,22 @@ export class Reducer implements SynchronousGradientSink {
   constructor(
     group: ProcessGroup,
     parameters: readonly DistributedParameter[],
-    { firstCap, cap, overlaps = false, synchronous = false, afterAverage, recovery }: ReducerSettings,
+    {
+      firstCap,
+      cap,
+      overlaps = false,
+      synchronous = false,
+      afterAverage,
+      readsParameters,
+      recovery,
+    }: ReducerSettings,
   ) {
     this.#group = group;
     this.#parameters = parameters;
     this.#overlaps = overlaps;
     this.#synchronous = synchronous;
     this.#afterAverage = afterAverage;
+    this.#readsParameters = readsParameters;
     this.#recovery = recovery;
     const order = parameters.toReversed();
     const bytes = order.map(({ data }) => data.byteLength);
@@ -169,9 +181,10 @@ export class Reducer implements SynchronousGradientSink {
     if (!accumulates) this.#weight = this.#weigher?.weigh() ?? 1;
     this.#isInPass = true;
     const newlyUsed = this.#markUsed(parameters);
-    const abandon = () => {
+    const abandon = (error: unknown) => {
       for (const parameter of newlyUsed) this.#setUse(parameter, 0);
       this.#endPass();
+      return inStep(this.#steps + 1, error);
     };
     return accumulates ? this.#accumulatingPass(abandon) : this.#averagingPass(parameters, abandon);
   }
@@ -288,7 +301,7 @@ export class Reducer implements SynchronousGradientSink {
     bucket.uses[position] = use;
   }
 
-  #accumulatingPass(abandon: () => void): GradientPass {
+  #accumulatingPass(abandon: GradientPass['abandon']): GradientPass {
     return {
       bucketReady: () => undefined,
       startableAt: () => undefined,
@@ -300,7 +313,10 @@ export class Reducer implements SynchronousGradientSink {
     };
   }
 
-  #averagingPass(parameters: readonly DistributedParameter[], abandon: () => void): GradientPass {
+  #averagingPass(
+    parameters: readonly DistributedParameter[],
+    abandon: GradientPass['abandon'],
+  ): GradientPass {
     const absent = this.#contributeAbsent(parameters);
     const indices = new Set(parameters.map((parameter) => this.bucketIndexOf(parameter)));
     const last = Math.max(0, ...indices);
@@ -330,7 +346,10 @@ export class Reducer implements SynchronousGradientSink {
   /** The all-reduces of the buckets, if they are all that averages them. */
   #startableBuckets(): readonly StartableOperation[] | undefined {
     const needsJavaScript =
-      this.#commHook !== undefined || this.#recovery !== undefined || this.#weight !== 1;
+      this.#commHook !== undefined ||
+      this.#recovery !== undefined ||
+      this.#weight !== 1 ||
+      this.#readsParameters?.(this.#steps + 1) === true;
     // An observer replaces the methods of the group, to record their calls.
     if (needsJavaScript || registry.activityObserver !== undefined) return undefined;
     const operations = this.#buckets.map(({ data }) => prepareAllReduce(this.#group, data, ReduceOp.AVG));

@@ -79,7 +79,7 @@ test('with overlap, reduces each bucket when it is ready, and the last one with 
   expect(lengths()).toEqual([first]);
   pass.bucketReady(1);
   expect(lengths()).toEqual([first, second]);
-  pass.abandon();
+  pass.abandon(new Error());
   begin(c).bucketReady(0);
   expect(lengths()).toEqual([first, second, first, second]);
 });
@@ -104,7 +104,7 @@ test('without overlap, all buckets are ready at once', () => {
 test('a pass that is abandoned leaves no marks of used parameters', async () => {
   const { parameters, begin, uses, endAll } = fourParameters();
   const [a, b, c, d] = parameters;
-  begin(a, d).abandon();
+  begin(a, d).abandon(new Error());
   a.grad = undefined;
   d.grad = undefined;
   const done = begin(b, c).done();

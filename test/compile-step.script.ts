@@ -1,0 +1,126 @@
+// One rank of a test of compileStep: see fixtures/run-scenario.ts.
+import { compileStep, F, manualSeed, nn, optim, programCache, tensor, type Tensor } from '@ringrun/nn';
+import {
+  commHooks,
+  DistributedDataParallel,
+  getRank,
+  parametersDigest,
+  type DistributedDataParallelOptions,
+} from 'ringrun';
+import { errorOf } from './fixtures/error-of.ts';
+import { runScenario } from './fixtures/run-scenario.ts';
+
+/** Smaller than any parameter, so each gradient has its own bucket. */
+const tinyBucketMb = 1e-6;
+const steps = 4;
+
+class Cnn extends nn.Module {
+  conv = new nn.Conv2d(1, 4, 3);
+  norm: nn.Module & { forward(input: Tensor): Tensor } = new nn.BatchNorm2d(4);
+  hidden = new nn.Linear(4 * 3 * 3, 5);
+  extra = new nn.Linear(5, 5);
+  output = new nn.Linear(5, 3);
+
+  /** [N, 1, 8, 8] to the logarithms of 3 probabilities. */
+  forward(images: Tensor, usesExtra = true): Tensor {
+    const features = F.flatten(F.maxPool2d(F.relu(this.norm.forward(this.conv.forward(images))), 2));
+    const hidden = F.relu(this.hidden.forward(features));
+    return F.logSoftmax(this.output.forward(usesExtra ? hidden.add(this.extra.forward(hidden)) : hidden), 1);
+  }
+}
+
+interface Variant {
+  options?: DistributedDataParallelOptions;
+  prepare?: (ddp: DistributedDataParallel<Cnn>) => void;
+  isSynchronized?: boolean;
+  usesExtra?: boolean;
+}
+
+const variants: Readonly<Record<string, Variant>> = {
+  plain: {},
+  oneBucketPerGradient: { options: { bucketCapMb: tinyBucketMb } },
+  overlapped: { options: { bucketCapMb: tinyBucketMb, overlap: true } },
+  synchronized: { options: { bucketCapMb: tinyBucketMb, overlap: true }, isSynchronized: true },
+  verified: { options: { verifyEvery: 2 } },
+  hook: {
+    prepare: (ddp) => {
+      ddp.registerCommHook(commHooks.bf16Compress);
+    },
+  },
+  unused: { usesExtra: getRankOfEnvironment() === 0 },
+};
+
+function getRankOfEnvironment(): number {
+  return Number(process.env['RANK']);
+}
+
+function wrapped({ options = {}, prepare, isSynchronized }: Variant): DistributedDataParallel<Cnn> {
+  manualSeed(5);
+  const model = new Cnn();
+  if (isSynchronized) nn.SyncBatchNorm.convertSyncBatchNorm(model);
+  const ddp = new DistributedDataParallel(model, options);
+  prepare?.(ddp);
+  return ddp;
+}
+
+function batch(step: number): [images: Tensor, labels: Tensor] {
+  const numbers = Float32Array.from({ length: 6 * 64 }, (_, i) => Math.sin(i * (step + 1) + getRank()));
+  return [tensor(numbers, [6, 1, 8, 8]), tensor(BigInt64Array.from([0n, 1n, 2n, 0n, 1n, 2n]))];
+}
+
+type Train = (
+  lossOf: (images: Tensor, labels: Tensor) => Tensor,
+  optimizer: optim.Optimizer,
+) => (images: Tensor, labels: Tensor) => Promise<Tensor>;
+
+const separately: Train = (lossOf, optimizer) => async (images, labels) => {
+  const loss = lossOf(images, labels);
+  optimizer.zeroGrad();
+  await loss.backward();
+  await optimizer.step();
+  return loss;
+};
+
+const compiled: Train = (lossOf, optimizer) => compileStep(optimizer, lossOf);
+
+async function train(variant: Variant, makes: Train) {
+  const ddp = wrapped(variant);
+  const optimizer = new optim.SGD(ddp.module.parameters(), { lr: 0.1, momentum: 0.9 });
+  const lossOf = (images: Tensor, labels: Tensor) =>
+    F.nllLoss(ddp.forward(images, variant.usesExtra ?? true), labels);
+  const step = makes(lossOf, optimizer);
+  const losses: number[] = [];
+  programCache.clear();
+  for (let i = 0; i < steps; i += 1) losses.push(await (await step(...batch(i))).item());
+  const programs = programCache.size;
+  ddp.syncBuffers();
+  return { digest: parametersDigest(ddp), losses, programs };
+}
+
+await runScenario({
+  variants: async () => {
+    const results: Record<string, unknown> = {};
+    for (const [name, variant] of Object.entries(variants)) {
+      results[name] = {
+        compiled: await train(variant, compiled),
+        separate: await train(variant, separately),
+      };
+    }
+    return results;
+  },
+
+  death: async () => {
+    const ddp = wrapped({});
+    const optimizer = new optim.SGD(ddp.module.parameters(), { lr: 0.1 });
+    const step = compileStep(optimizer, (images: Tensor, labels: Tensor) =>
+      F.nllLoss(ddp.forward(images), labels),
+    );
+    await step(...batch(0));
+    if (getRank() === 1) process.exit(0);
+    return await errorOf(() => step(...batch(1))).then((error) => ({
+      name: error?.name,
+      code: error?.code,
+      message: error?.message,
+    }));
+  },
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
+import type { ReportedError } from './fixtures/error-of.ts';
+import { Scenarios } from './support/scenarios.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const scenarios = new Scenarios(builtScript('compile-step.script'), temporaryFolder());
+
+interface Trained {
+  compiled: { digest: string; losses: number[]; programs: number };
+  separate: { digest: string; losses: number[] };
+}
+
+test('a compiled step has the bits of backward and step on every rank, in each variant of DDP', async () => {
+  const [first, second] = await scenarios.run<Record<string, Trained>>(2, 'variants');
+  for (const [variant, { compiled, separate }] of Object.entries(first)) {
+    expect(compiled.digest, variant).toBe(separate.digest);
+    expect(second[variant].compiled.digest, variant).toBe(separate.digest);
+    expect(second[variant].separate.digest, variant).toBe(separate.digest);
+    for (const of of [first, second]) {
+      expect(of[variant].compiled.losses, variant).toEqual(of[variant].separate.losses);
+    }
+  }
+  const digests = ['plain', 'oneBucketPerGradient', 'overlapped'].map(
+    (variant) => first[variant].separate.digest,
+  );
+  expect(new Set(digests).size).toBe(1);
+  // With a hook, or a layer that this rank does not use, the step is a backward pass and an update.
+  const programs = Object.entries(second).map(([variant, { compiled }]) => [variant, compiled.programs]);
+  expect(Object.fromEntries(programs)).toEqual({
+    plain: 1,
+    oneBucketPerGradient: 1,
+    overlapped: 1,
+    synchronized: 1,
+    verified: 3,
+    hook: 2,
+    unused: 2,
+  });
+});
+
+test('a compiled step rejects with the dead rank and the step, and the process goes on', async () => {
+  const error = await scenarios.runFirst<ReportedError>(2, 'death');
+  expect(error).toMatchObject({ name: 'PeerDiedError', code: 'ERR_PEER_DIED' });
+  expect(error.message).toContain('rank 1');
+  expect(error.message).toContain('step 2 of DistributedDataParallel');
+});
