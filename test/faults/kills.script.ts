@@ -76,7 +76,8 @@ function check(steps: number): void {
 /** One round; returns whether it was the last. */
 async function round(): Promise<boolean> {
   mark('rendezvous');
-  await initProcessGroup({ timeoutMs: isAbandoned() ? 10_000 : 120_000 });
+  // The claim of a rank that was killed a moment ago is replaced after 10 s.
+  await initProcessGroup({ timeoutMs: isAbandoned() ? 30_000 : 120_000 });
   parameters.values.fill(0);
   const checkpoints = new Checkpointer({ dir: join(folder, 'checkpoints'), keep: 2 });
   checkpoints.register({ parameters });
