@@ -70,6 +70,7 @@ using GetDimensionsCount = Entry<61, Status*(const ShapeInfo*, std::size_t* coun
 using GetDimensions = Entry<62, Status*(const ShapeInfo*, std::int64_t* sizes, std::size_t count)>;
 using GetTensorTypeAndShape = Entry<65, Status*(const Value*, ShapeInfo**)>;
 using CreateCpuMemoryInfo = Entry<69, Status*(int allocatorType, int memoryType, MemoryInfo**)>;
+using GetAllocatorWithDefaultOptions = Entry<78, Status*(struct Allocator**)>;
 using KernelInfoGetAttributeFloat = Entry<85, Status*(const KernelInfo*, const char* name, float*)>;
 using KernelInfoGetAttributeInt64 = Entry<86, Status*(const KernelInfo*, const char* name, std::int64_t*)>;
 using KernelContextGetInputCount = Entry<88, Status*(const KernelContext*, std::size_t*)>;
@@ -83,6 +84,7 @@ using ReleaseValue = Entry<96, void(Value*)>;
 using ReleaseRunOptions = Entry<97, void(RunOptions*)>;
 using ReleaseShapeInfo = Entry<99, void(ShapeInfo*)>;
 using ReleaseSessionOptions = Entry<100, void(SessionOptions*)>;
+using RegisterAllocator = Entry<176, Status*(Environment*, struct Allocator*)>;
 using AddSessionConfigEntry = Entry<130, Status*(SessionOptions*, const char* key, const char* value)>;
 // An array attribute: with values null, only its length is returned in count.
 using KernelInfoGetAttributeArrayInt64 = Entry<163, Status*(const KernelInfo*, const char* name, std::int64_t* values, std::size_t* count)>;
@@ -108,6 +110,16 @@ constexpr int kBool = 9;
 constexpr int kRequired = 0;
 constexpr int kOptional = 1;
 constexpr int kVariadic = 2;
+
+// OrtAllocator: memory for the values of sessions. Newer versions of the API append members; the library reads those of
+// `version`.
+struct Allocator {
+  std::uint32_t version;
+  void* (*allocate)(Allocator*, std::size_t bytes);
+  void (*free)(Allocator*, void* block);
+  const MemoryInfo* (*info)(const Allocator*);
+  void* (*reserve)(Allocator*, std::size_t bytes);  // since API 18: for the weights of a session
+};
 
 // OrtCustomOp: the schema of an operator and the functions of its kernels. Newer versions of the API append members; the
 // library reads those of `version`. It keeps the pointer as long as a session with the operator lives.

@@ -46,8 +46,31 @@ Library::Library(const std::string& path) : opened_(prepared(path)) {
   }
   call<CreateEnv>(kFatal, "ringrun", &environment_);
   call<CreateCpuMemoryInfo>(kDeviceAllocator, kDefaultMemory, &hostMemory_);
+  if (pool_.isAvailable()) registerPool();
   call<CreateCustomOpDomain>(kDomain, &operators_);
   for (const CustomOperator* const op : ort::operators()) call<CustomOpDomainAdd>(operators_, op);
+}
+
+// The library calls the allocator until the process ends.
+void Library::registerPool() {
+  allocator_.version = kApiVersion;
+  // No frame here may have something to destroy when `others` throws.
+  allocator_.allocate = [](Allocator* self, std::size_t bytes) {
+    const auto& own = *static_cast<PoolAllocator*>(self);
+    void* const block = own.pool->allocate(bytes);
+    return block == nullptr && bytes > 0 ? own.others->allocate(own.others, bytes) : block;
+  };
+  allocator_.free = [](Allocator* self, void* block) {
+    const auto& own = *static_cast<PoolAllocator*>(self);
+    if (block == nullptr || own.pool->contains(block)) return own.pool->free(block);
+    own.others->free(own.others, block);
+  };
+  allocator_.info = [](const Allocator* self) { return static_cast<const PoolAllocator*>(self)->memoryInfo; };
+  allocator_.reserve = allocator_.allocate;
+  allocator_.pool = &pool_;
+  allocator_.memoryInfo = hostMemory_;
+  call<GetAllocatorWithDefaultOptions>(&allocator_.others);
+  call<RegisterAllocator>(environment_, static_cast<Allocator*>(&allocator_));
 }
 
 void Library::fail(Status* status) const {

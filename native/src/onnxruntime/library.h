@@ -7,6 +7,7 @@
 
 #include "base/dynamic_library.h"
 #include "onnxruntime/c_api.h"
+#include "onnxruntime/memory_pool.h"
 
 namespace ringrun::ort {
 
@@ -34,6 +35,8 @@ class Library {
   const MemoryInfo* hostMemory() const { return hostMemory_; }
   // The operators of ringrun's own (operators.h). Sessions refer to it, so it is never released.
   CustomOperatorDomain* operators() const { return operators_; }
+  // The memory of all sessions. Null if it is not available: then each session has an arena of its own.
+  MemoryPool* memory() const { return pool_.isAvailable() ? &pool_ : nullptr; }
 
   // Calls a function of the API that returns a status. Throws Error with the library's message.
   template <typename Function, typename... Arguments>
@@ -50,6 +53,7 @@ class Library {
  private:
   explicit Library(const std::string& path);
   [[noreturn]] void fail(Status* status) const;
+  void registerPool();
 
   DynamicLibrary opened_;
   std::string version_;
@@ -57,6 +61,16 @@ class Library {
   Environment* environment_ = nullptr;
   MemoryInfo* hostMemory_ = nullptr;
   CustomOperatorDomain* operators_ = nullptr;
+
+  // Memory from the pool. If the pool is exhausted, from `others`, the library's malloc, which throws std::bad_alloc to
+  // the library: its kernels do not expect null.
+  struct PoolAllocator : Allocator {
+    MemoryPool* pool;
+    Allocator* others;
+    const MemoryInfo* memoryInfo;
+  };
+  mutable MemoryPool pool_;
+  PoolAllocator allocator_{};
 };
 
 // Owns an object of the library.

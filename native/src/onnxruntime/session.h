@@ -21,7 +21,7 @@ struct Slot {
 
 struct Options {
   int intraOpThreads = 0;  // 0: one per core
-  bool arena = true;       // keeps the memory of intermediate values for the next run
+  bool arena = true;       // without a pool (Library::memory): keeps the memory of a run for the next one
   bool optimizes = true;   // fuses and removes operators
   // Further settings, by onnxruntime's names (onnxruntime_session_options_config_keys.h).
   std::vector<std::pair<std::string, std::string>> entries;
@@ -34,6 +34,9 @@ class Session {
   // Compiles a model. Throws Error.
   Session(const Library& library, const void* model, std::size_t bytes, const Options& options, const std::vector<Slot>& inputs,
           const std::vector<Slot>& outputs);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
 
   // Computes the outputs. The arrays are in the order of the slots and have their sizes. `calls`: of the graph's nodes;
   // null if it has none. Throws Error.

@@ -17,21 +17,38 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { emitModel } from '../src/compiler/emit.ts';
 import type { Program, ProgramDefinition } from '../src/executor/executor.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
+import type { Value } from '../src/graph/node.ts';
 import { structureOf } from '../src/graph/structure.ts';
 import { matmul } from '../src/ops/linear-algebra.ts';
-import { add } from '../src/ops/elementwise.ts';
+import { add, mul } from '../src/ops/elementwise.ts';
+import { gather } from '../src/ops/indexing.ts';
+import { reduceSum } from '../src/ops/reduction.ts';
+import { expand } from '../src/ops/shape.ts';
 import { input } from '../src/ops/source.ts';
 import './one-thread.ts';
 
 /** x·x + x, of square matrices. */
 function definitionOf(size: number): ProgramDefinition {
   const x = input('float32', [size, size], { data: new Float32Array(size * size) });
-  const value = add(matmul(x, x), x);
+  return definitionFor(add(matmul(x, x), x));
+}
+
+function definitionFor(value: Value): ProgramDefinition {
   const { leaves } = structureOf([value]);
   const inputs = leaves.map((leaf) => leaf.value);
   const model = emitModel(leaves, [value]);
-  return { name: 'test', model, inputs, outputs: [value], holdsMemory: false, isLong: false };
+  return { name: 'test', model, inputs, outputs: [value], holdsMemory: true, isLong: false };
 }
+
+/** Σ (e + e)·e, where e repeats x: each intermediate value has `count` elements. */
+function sumOfRepeated(count: number): ProgramDefinition {
+  const x = input('float32', [1], { data: new Float32Array(1) });
+  const repeated = expand(x, [count]);
+  return definitionFor(reduceSum(mul(add(repeated, repeated), repeated)));
+}
+
+const residentMegabytes = () =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))![1]) / 1024;
 
 /** The library that tests run on. */
 function theLibrary(): string {
@@ -163,6 +180,47 @@ test('a run that fails is an error, and later runs compute', async () => {
   expect(await resultOf(program)).toEqual(right);
   await program.release();
   await expect(resultOf(program)).rejects.toThrow('the session was released');
+});
+
+test('a run that needs more memory than the machine has is an error, and later runs compute', async () => {
+  const program = await onnxruntimeExecutor.compile(sumOfRepeated(2 ** 46));
+  await expect(program.run([Float32Array.of(1)], [new Float32Array(1)])).rejects.toThrow(
+    /^onnxruntime could not run a graph: .*alloc/i,
+  );
+  const smaller = await onnxruntimeExecutor.compile(sumOfRepeated(4));
+  const output = new Float32Array(1);
+  await smaller.run([Float32Array.of(3)], [output]);
+  expect(output[0]).toBe(72);
+});
+
+test('an operator that fails in a run is an error with its reason, and later runs compute', async () => {
+  const table = input('float32', [3, 1], { data: new Float32Array(3) });
+  const rows = input('int64', [2], { data: new BigInt64Array(2) });
+  const program = await onnxruntimeExecutor.compile(definitionFor(gather(table, rows)));
+  const run = async (...positions: bigint[]) => {
+    const output = new Float32Array(2);
+    await program.run([Float32Array.of(5, 6, 7), BigInt64Array.from(positions)], [output]);
+    return [...output];
+  };
+  await expect(run(0n, 3n)).rejects.toThrow(/^onnxruntime could not run a graph: .*out of .*bounds/);
+  expect(await run(2n, 0n)).toEqual([7, 5]);
+});
+
+test('programs share the memory of their intermediate values, and it is freed with the last one', async () => {
+  const count = 20 * 2 ** 20;
+  const before = residentMegabytes();
+  const programs: Program[] = [];
+  for (let extra = 0; extra < 4; extra += 1) {
+    const program = await onnxruntimeExecutor.compile(sumOfRepeated(count + extra));
+    programs.push(program);
+    await program.run([Float32Array.of(1)], [new Float32Array(1)]);
+  }
+  // Two or three values of 80 MB live at a time.
+  const held = residentMegabytes() - before;
+  expect(held).toBeGreaterThan(100);
+  expect(held).toBeLessThan(400);
+  for (const program of programs) await program.release();
+  expect(residentMegabytes() - before).toBeLessThan(held / 2);
 });
 
 test('a run follows its arrays: other ones, and the first ones again', async () => {

@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { repository } from '../../test/support/environment.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+
+const source = join(repository, 'native/src');
+
+test('blocks of the memory pool never overlap, free ones are merged, and trim returns their pages', () => {
+  const program = join(temporaryFolder(), 'memory-pool');
+  const files = [
+    join(repository, 'native/test/fixtures/memory-pool.cc'),
+    join(source, 'onnxruntime/memory_pool.cc'),
+  ];
+  const flags = ['-std=c++17', '-O1', '-Wall', '-Wextra', '-Werror', '-pthread', '-I', source];
+  const compiled = spawnSync(process.env['CXX'] ?? 'g++', [...flags, '-o', program, ...files], {
+    encoding: 'utf8',
+    env: { ...process.env, LD_PRELOAD: '' },
+  });
+  expect({ status: compiled.status, stderr: compiled.stderr }).toEqual({ status: 0, stderr: '' });
+  for (const seed of ['1', '2', '3']) {
+    const { status, stderr } = spawnSync(program, [seed], {
+      encoding: 'utf8',
+      env: { ...process.env, LD_PRELOAD: '' },
+    });
+    expect({ seed, status, stderr }).toEqual({ seed, status: 0, stderr: '' });
+  }
+});
