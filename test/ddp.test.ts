@@ -186,6 +186,19 @@ test('each of several ranks warns once about training without DDP; a world of on
   expect(await ranks(1, 'unwrapped')).toEqual(['trained']);
 });
 
+test.each(ways(['shm'], ['tcp']))(
+  '%s: 200 steps end with the same bits in every run, on all ranks, with and without overlap',
+  async (transport) => {
+    const runs = [
+      await ranks<string[]>(2, 'digests', { transport }),
+      await ranks<string[]>(2, 'digests', { transport }),
+    ];
+    const digests = runs.flat(2);
+    expect(digests).toHaveLength(8);
+    expect(new Set(digests).size).toBe(1);
+  },
+);
+
 interface NoSync {
   value: string;
   failed: string;
