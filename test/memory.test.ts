@@ -13,3 +13,17 @@ test.runIf(isFull)('memory of a rank does not grow between 1,000 and 5,000 steps
   const ranks = await scenarios.run<[after1000: number, after5000: number]>(2, 'training');
   for (const [before, after] of ranks) expect(after - before).toBeLessThan(most);
 });
+
+/** 1,000 programs are compiled. */
+const limitMs = 300_000;
+
+test.runIf(isFull)(
+  'memory of a rank does not grow in a second pass over 500 shapes, each compiled again',
+  async () => {
+    const stderr = expect.stringContaining('one graph was compiled for 17 input shapes') as unknown;
+    const ranks = await scenarios.run<[first: number, second: number]>(2, 'shapes', { stderr, limitMs });
+    // A program of this model takes some MB, so a leak of all would be more than 1 GB. Allocators keep up to 15 MB more or less.
+    for (const [before, after] of ranks) expect(after - before).toBeLessThan(30 * 2 ** 20);
+  },
+  limitMs + 10_000,
+);

@@ -12,6 +12,8 @@ export interface ScenarioOptions {
   stderr?: unknown;
   /** Added to the environment. */
   env?: Readonly<Record<string, string | number>>;
+  /** Default: the limit of `launch`. */
+  limitMs?: number;
 }
 
 /** Runs the scenarios of a script that ends with `runScenario`, and reads the results of its ranks. */
@@ -46,11 +48,12 @@ export class Scenarios {
   async #launch(
     size: number,
     scenario: string,
-    { transport = 'shm', stderr = '', env = {} }: ScenarioOptions,
+    { transport = 'shm', stderr = '', env = {}, limitMs }: ScenarioOptions,
   ): Promise<string> {
     const folder = this.#folderFor(scenario);
     const args = ['--nproc', String(size), this.#script, scenario, folder];
-    await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport, ...env } }), stderr);
+    const limit = limitMs === undefined ? {} : { limitMs };
+    await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport, ...env }, ...limit }), stderr);
     return folder;
   }
 
