@@ -1,10 +1,12 @@
 // Shared by the benchmarks.
 import { spawn, spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+/** The repository's root. */
+export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
  * Runs a command in `folder` and resolves with its stdout; rejects if the command fails.
@@ -30,7 +32,7 @@ export function run(command, args, environment = {}, folder = root) {
   });
 }
 
-/** Compiles a C program into a folder and returns its path. */
+/** Compiles a C program, or with other flags a library, into a folder and returns its path. */
 export function compile(source, folder, { compiler = 'cc', flags = ['-march=native'] } = {}) {
   const program = join(folder, basename(source, '.c'));
   const args = ['-O3', ...flags, join(root, source), '-o', program];
@@ -50,6 +52,21 @@ export function freePort() {
 }
 
 export function median(values) {
+  return percentile(values, 50);
+}
+
+/** The smallest value that at least `percent` of the values do not exceed; for the median of an even number, the upper of the two in the middle. */
+export function percentile(values, percent) {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))];
+}
+
+export function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Returns a function that imports a package as a script at the root of `checkout` does. */
+export function packagesOf(checkout) {
+  const { resolve } = createRequire(join(checkout, 'package.json'));
+  return (name) => import(pathToFileURL(resolve(name)).href);
 }

@@ -13,21 +13,20 @@ import {
   getWorldSize,
   initProcessGroup,
 } from 'ringrun';
-import { models } from './models.js';
+import { createModel, models, randomBatch } from './models.js';
 
 const [name = 'mnist', rounds = '9'] = process.argv.slice(2);
-const { create, shape, steps } = models[name];
+const { shape } = models[name];
+const steps = { mnist: 150, cifar: 150, resnet18: 6 }[name];
 const batchSize = 64;
-const size = batchSize * shape.reduce((product, length) => product * length);
-const images = Float32Array.from({ length: size }, (_, i) => Math.sin(i));
-const labels = BigInt64Array.from({ length: batchSize }, (_, i) => BigInt(i % 10));
+const { images, classes } = randomBatch(name, batchSize, 0);
 const settings = ['none', 'shrink'];
 
 /** Images per second of all ranks together. */
 async function measure(faultTolerance) {
   await initProcessGroup();
   manualSeed(1);
-  const ddp = new DistributedDataParallel(create(), { faultTolerance, verifyEvery: 0 });
+  const ddp = new DistributedDataParallel(await createModel(name), { faultTolerance, verifyEvery: 0 });
   const optimizer = new optim.SGD(ddp.parameters(), { lr: 0.001, momentum: 0.9 });
   await ddp.shareState({ optimizer });
   let since = 0;
@@ -35,7 +34,7 @@ async function measure(faultTolerance) {
     if (step === 0) since = performance.now();
     optimizer.zeroGrad();
     const scores = ddp.forward(tensor(images, [batchSize, ...shape]));
-    await F.crossEntropy(scores, tensor(labels)).backward();
+    await F.crossEntropy(scores, tensor(classes)).backward();
     await optimizer.step();
   }
   const seconds = Float64Array.of((performance.now() - since) / 1000);

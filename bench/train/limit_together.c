@@ -1,7 +1,7 @@
-// The cost of waiting for each other at every step, and nothing else: `limit_together processes steps`. In each step,
-// each process multiplies matrices and copies memory for about 7 ms, always the same. The processes alternate four
-// times between running freely and waiting for all others after each step. There are no messages, no reductions and no
-// JavaScript. Prints the steps of the first process as JSON, in ms.
+// The cost of waiting for each other at every step, and nothing else: `limit_together processes steps repeats`. In each
+// step, each process multiplies matrices and copies memory, always the same: `repeats` times about 7 ms. The processes
+// alternate four times between running `steps` steps freely and waiting for all others after each step. There are no
+// messages, no reductions and no JavaScript. Prints the steps of all processes as JSON, in ms.
 //
 // Processes of one machine never take equally long for equal work, because of interrupts, caches and a hypervisor's
 // other guests. A common step takes as long as the slowest process.
@@ -23,6 +23,7 @@ static const size_t kCopied = 6 << 20;
 struct Shared {
   atomic_int arrived;
   atomic_int turn;
+  double times[];  // [processes][2 * kRounds][steps], in ms
 };
 
 struct Work {
@@ -66,37 +67,51 @@ static void work(const struct Work* w) {
   memcpy(w->from, w->to, kCopied);
 }
 
-static void measure(struct Shared* shared, int processes, int steps, int prints) {
+static double* times_of(struct Shared* shared, int rank, int round, int steps) {
+  return shared->times + ((size_t)rank * 2 * kRounds + round) * steps;
+}
+
+static void measure(struct Shared* shared, int rank, int processes, int steps, int repeats) {
   const struct Work own = {filled(kRows * kInner * 4), filled(kInner * kColumns * 4), filled(kRows * kColumns * 4),
                            filled(kCopied), filled(kCopied)};
   for (int i = 0; i < kWarmUp; ++i) work(&own);
   for (int round = 0; round < 2 * kRounds; ++round) {
     const int together = round % 2;
+    double* const times = times_of(shared, rank, round, steps);
     wait_for_all(shared, processes);
     double before = now_ms();
     for (int i = 0; i < steps; ++i) {
-      work(&own);
+      for (int n = 0; n < repeats; ++n) work(&own);
       if (together) wait_for_all(shared, processes);
       const double now = now_ms();
-      if (prints) printf("{\"together\":%s,\"ms\":%.4f}\n", together ? "true" : "false", now - before);
+      times[i] = now - before;
       before = now;
     }
   }
 }
 
+static void print(struct Shared* shared, int processes, int steps) {
+  for (int rank = 0; rank < processes; ++rank)
+    for (int round = 0; round < 2 * kRounds; ++round)
+      for (int i = 0; i < steps; ++i)
+        printf("{\"rank\":%d,\"together\":%s,\"ms\":%.4f}\n", rank, round % 2 ? "true" : "false",
+               times_of(shared, rank, round, steps)[i]);
+}
+
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    fprintf(stderr, "limit_together: expected two arguments, the number of processes and of steps\n");
+  if (argc != 4) {
+    fprintf(stderr, "limit_together: expected three arguments, the number of processes, of steps and of repeats\n");
     return 2;
   }
-  const int processes = atoi(argv[1]);
-  struct Shared* shared = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const int processes = atoi(argv[1]), steps = atoi(argv[2]), repeats = atoi(argv[3]);
+  const size_t bytes = sizeof(struct Shared) + sizeof(double) * processes * 2 * kRounds * steps;
+  struct Shared* shared = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   for (int rank = 0; rank < processes; ++rank) {
     if (fork() != 0) continue;
-    measure(shared, processes, atoi(argv[2]), rank == 0);
-    fflush(stdout);
+    measure(shared, rank, processes, steps, repeats);
     _exit(0);
   }
   while (wait(NULL) > 0) continue;
+  print(shared, processes, steps);
   return 0;
 }

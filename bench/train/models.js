@@ -1,10 +1,23 @@
-// The models of bench:train, imported from the examples; bench/train/models.py has the same in PyTorch. `shape` is
-// the shape of one image, `steps` the number of measured steps per round.
-import { Cnn, ResNet18 } from '@ringrun/examples-cifar';
-import { Net } from '@ringrun/examples-mnist';
-
+// The models of bench:train, from the examples; bench/train/models.py has the same in PyTorch. `shape` is the shape of
+// one image, `steps` the number of measured steps of a row.
 export const models = {
-  mnist: { create: () => new Net(), shape: [1, 28, 28], steps: 150 },
-  cifar: { create: () => new Cnn(), shape: [3, 32, 32], steps: 150 },
-  resnet18: { create: () => new ResNet18(), shape: [3, 32, 32], steps: 6 },
+  mnist: { from: '@ringrun/examples-mnist', model: 'Net', shape: [1, 28, 28], steps: 1000 },
+  cifar: { from: '@ringrun/examples-cifar', model: 'Cnn', shape: [3, 32, 32], steps: 1000 },
+  resnet18: { from: '@ringrun/examples-cifar', model: 'ResNet18', shape: [3, 32, 32], steps: 6 },
 };
+
+/** Creates a model. `load` imports a package. */
+export async function createModel(name, load = (specifier) => import(specifier)) {
+  const { from, model } = models[name];
+  const { [model]: Model } = await load(from);
+  return new Model();
+}
+
+/** Random images and classes, different for every seed. */
+export function randomBatch(name, batch, seed) {
+  const size = batch * models[name].shape.reduce((product, length) => product * length);
+  return {
+    images: Float32Array.from({ length: size }, (_, i) => Math.sin(i * 12.9898 + seed)),
+    classes: BigInt64Array.from({ length: batch }, (_, i) => BigInt((i * 7 + seed) % 10)),
+  };
+}

@@ -1,9 +1,11 @@
-"""One rank of PyTorch's training step under DDP over gloo: `python3 pytorch.py MODEL BATCH STEPS`.
+"""One rank of PyTorch's training step under DDP over gloo: `python3 pytorch.py MODE MODEL BATCH STEPS FOLDER`.
 
-Rank 0 prints a JSON line with the milliseconds of each step.
+MODE is eager, channels_last, compile or compile+channels_last. Writes FOLDER/RANK.json: when each step began and ended,
+in nanoseconds, and what the process used for the measured steps.
 """
 
 import json
+import os
 import resource
 import sys
 import time
@@ -15,24 +17,46 @@ from torch.nn.parallel import DistributedDataParallel
 
 from models import MODELS
 
-name, batch, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+mode, name, folder = sys.argv[1], sys.argv[2], sys.argv[5]
+batch, steps = int(sys.argv[3]), int(sys.argv[4])
 torch.set_num_threads(1)
 torch.manual_seed(1)
 dist.init_process_group("gloo")
 create, shape = MODELS[name]
-model = DistributedDataParallel(create())
+layout = torch.channels_last if "channels_last" in mode else torch.contiguous_format
+model = DistributedDataParallel(create().to(memory_format=layout))
+trained = torch.compile(model) if "compile" in mode else model
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.5)
-batches = [(torch.randn(batch, *shape), torch.randint(10, (batch,))) for _ in range(4)]
-times = []
-for step in range(-max(3, steps // 10), steps):
-    images, classes = batches[step % len(batches)]
-    start = time.perf_counter()
+batches = [
+    (torch.randn(batch, *shape).to(memory_format=layout), torch.randint(10, (batch,))) for _ in range(4)
+]
+
+
+def step(i):
+    images, classes = batches[i % len(batches)]
     optimizer.zero_grad()
-    F.nll_loss(model(images), classes).backward()
+    F.nll_loss(trained(images), classes).backward()
     optimizer.step()
-    if step >= 0:
-        times.append((time.perf_counter() - start) * 1e3)
+
+
+for i in range(max(2, min(50, steps // 4))):
+    step(i)
 dist.barrier()
-if dist.get_rank() == 0:
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"times": times, "computeMs": None, "waitMs": None, "memory": memory}), flush=True)
+started, ended = [], []
+since = resource.getrusage(resource.RUSAGE_SELF)
+for i in range(steps):
+    started.append(time.monotonic_ns())
+    step(i)
+    ended.append(time.monotonic_ns())
+used = resource.getrusage(resource.RUSAGE_SELF)
+dist.barrier()
+report = {
+    "startedAt": started,
+    "endedAt": ended,
+    "processorMs": (used.ru_utime + used.ru_stime - since.ru_utime - since.ru_stime) * 1e3,
+    "minorFaults": used.ru_minflt - since.ru_minflt,
+    "majorFaults": used.ru_majflt - since.ru_majflt,
+    "memory": used.ru_maxrss * 1024,
+}
+with open(os.path.join(folder, f"{dist.get_rank()}.json"), "w") as file:
+    json.dump(report, file)

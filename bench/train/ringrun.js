@@ -1,62 +1,142 @@
-// One rank of ringrun's training step: `node ringrun.js ddp|alone MODEL BATCH STEPS`; `alone` trains without
-// communication. Rank 0 prints a JSON line: the milliseconds of each step, and the average per step of compute and of
-// waiting for gradients.
-import { InferenceSession } from 'onnxruntime-node';
-import { F, manualSeed, optim, tensor } from '@ringrun/nn';
-import { DistributedDataParallel, barrier, destroyProcessGroup, getRank, initProcessGroup } from 'ringrun';
-import { models } from './models.js';
+// One rank that trains with ringrun: `node ringrun.js WAY MODEL BATCH STEPS FOLDER CHECKOUT`, started by run.js through
+// the launcher of CHECKOUT, whose packages it measures. Writes FOLDER/RANK.json: when each step and each run of
+// onnxruntime began and ended, and what the process used for the measured steps.
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers';
+import { packagesOf } from '../support.js';
+import { createModel, models, randomBatch } from './models.js';
 
-const [mode, name, ...numbers] = process.argv.slice(2);
-const [batch, steps] = numbers.map(Number);
-const { create, shape } = models[name];
-const spent = { compute: 0, computedAt: 0, wait: 0 };
-watchCompute();
+const [way, name, batchArgument, stepsArgument, folder, checkout] = process.argv.slice(2);
+const [batch, steps] = [batchArgument, stepsArgument].map(Number);
+const load = packagesOf(checkout);
+const { F, manualSeed, optim, tensor } = await load('@ringrun/nn');
+const ringrun = await load('ringrun');
+const { DistributedDataParallel, ReduceOp, barrier, defaultGroup, getRank } = ringrun;
 
+/** The ladder: every way contains the communication of the ways above it. A row of run.js names one of them. */
+const ways = {
+  alone: (model) => separate(model),
+  barrier: (model) => separate(model, () => defaultGroup().barrierSync()),
+  'all-reduce': (model) => separate(model, averageOnThisThread(model)),
+  ddp: (model) => separate(new DistributedDataParallel(model)),
+};
+
+await ringrun.initProcessGroup();
 manualSeed(1);
-await initProcessGroup();
-const model = create();
-const trained = mode === 'ddp' ? new DistributedDataParallel(model) : model;
-const optimizer = new optim.SGD(model.parameters(), { lr: 0.01, momentum: 0.5 });
-const batches = Array.from({ length: 4 }, (_, seed) => randomBatch(seed));
-const times = [];
+const step = ways[way](await createModel(name, load));
+const batches = Array.from({ length: 4 }, (_, seed) => randomBatch(name, batch, seed + getRank()));
+const [startedAt, endedAt] = [new Float64Array(steps), new Float64Array(steps)];
+// V8 optimizes the functions of a step and onnxruntime's arena grows during the first steps.
+for (let i = 0; i < warmUpSteps(); i += 1) await step(batches[i % batches.length]);
 await barrier();
-for (let i = -Math.max(3, Math.floor(steps / 10)); i < steps; i += 1) {
-  if (i === 0) Object.assign(spent, { compute: 0, wait: 0 });
-  const start = performance.now();
-  await step(batches[(i + batches.length * steps) % batches.length]);
-  if (i >= 0) times.push(performance.now() - start);
+const collections = countCollections();
+const since = process.resourceUsage();
+for (let i = 0; i < steps; i += 1) {
+  startedAt[i] = now();
+  await step(batches[i % batches.length]);
+  endedAt[i] = now();
 }
+const used = process.resourceUsage();
 await barrier();
-if (getRank() === 0) {
-  const memory = process.resourceUsage().maxRSS * 1024;
-  const [computeMs, waitMs] = [spent.compute / steps, spent.wait / steps];
-  console.log(JSON.stringify({ times, computeMs, waitMs, memory }));
-}
-await destroyProcessGroup();
+const report = {
+  startedAt: [...startedAt],
+  endedAt: [...endedAt],
+  runs: runsBetween(startedAt[0], endedAt.at(-1)),
+  processorMs: (used.userCPUTime + used.systemCPUTime - since.userCPUTime - since.systemCPUTime) / 1000,
+  minorFaults: used.minorPageFault - since.minorPageFault,
+  majorFaults: used.majorPageFault - since.majorPageFault,
+  ...(await collections.sums()),
+  memory: process.resourceUsage().maxRSS * 1024,
+};
+writeFileSync(join(folder, `${getRank()}.json`), JSON.stringify(report));
+await ringrun.destroyProcessGroup();
 
-async function step({ images, classes }) {
-  const loss = F.nllLoss(trained.forward(tensor(images, [batch, ...shape])), tensor(classes));
-  optimizer.zeroGrad();
-  await loss.backward();
-  spent.wait += performance.now() - spent.computedAt;
-  await optimizer.step();
-}
-
-/** Times every run of onnxruntime, including the optimizer's. */
-function watchCompute() {
-  const { run } = InferenceSession.prototype;
-  InferenceSession.prototype.run = async function (...args) {
-    const start = performance.now();
-    const results = await run.apply(this, args);
-    spent.computedAt = performance.now();
-    spent.compute += spent.computedAt - start;
-    return results;
+/** A step in two runs: `backward`, then `optimizer.step`. */
+function separate(model, average = () => undefined) {
+  const optimizer = sgd(model);
+  return async (data) => {
+    const loss = lossOf(model, data);
+    optimizer.zeroGrad();
+    await loss.backward();
+    average();
+    await optimizer.step();
   };
 }
 
-function randomBatch(seed) {
-  const size = batch * shape.reduce((product, dimension) => product * dimension);
-  const images = Float32Array.from({ length: size }, (_, i) => Math.sin(i * 12.9898 + seed + getRank()));
-  const classes = BigInt64Array.from({ length: batch }, (_, i) => BigInt((i * 7 + seed) % 10));
-  return { images, classes };
+function sgd(model) {
+  return new optim.SGD((model.module ?? model).parameters(), { lr: 0.01, momentum: 0.5 });
+}
+
+function lossOf(model, { images, classes }) {
+  return F.nllLoss(model.forward(tensor(images, [batch, ...models[name].shape])), tensor(classes));
+}
+
+/** The gradients are in shared memory, as DDP's are, and averaged without its thread. */
+function averageOnThisThread(model) {
+  const parameters = [...model.parameters()];
+  const length = parameters.reduce((sum, { data }) => sum + data.length, 0);
+  const gradients = defaultGroup().allocateSync('float32', length);
+  const arrays = new Map();
+  let offset = 0;
+  for (const parameter of parameters) {
+    arrays.set(parameter, gradients.subarray(offset, offset + parameter.data.length));
+    offset += parameter.data.length;
+    parameter.gradientSink = {
+      arrayOf: (one) => arrays.get(one),
+      bucketIndexOf: () => 0,
+      gradientReady: () => undefined,
+      backwardDone: async () => undefined,
+    };
+  }
+  return () => defaultGroup().allReduceSync(gradients, { op: ReduceOp.AVG });
+}
+
+function warmUpSteps() {
+  return Math.max(2, Math.min(50, Math.floor(steps / 4)));
+}
+
+/** Nanoseconds of CLOCK_MONOTONIC, as timed_runs.c records them. */
+function now() {
+  return Number(process.hrtime.bigint());
+}
+
+function countCollections() {
+  const entries = [];
+  const observer = new PerformanceObserver((list) => entries.push(...list.getEntries()));
+  observer.observe({ entryTypes: ['gc'] });
+  return {
+    async sums() {
+      // Entries are delivered in a later turn of the event loop.
+      await new Promise((resolve) => setImmediate(resolve));
+      entries.push(...observer.takeRecords());
+      observer.disconnect();
+      const isMajor = ({ detail }) => detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+      return {
+        collections: entries.length,
+        majorCollections: entries.filter(isMajor).length,
+        collectionMs: entries.reduce((sum, { duration }) => sum + duration, 0),
+      };
+    },
+  };
+}
+
+/** Start, end and processor time of each run of onnxruntime in a period, in ns. */
+function runsBetween(from, until) {
+  const file = openSync(join(process.env.BENCH_RUNS, String(process.pid)), 'r');
+  try {
+    const [count] = numbersIn(file, 0, 1);
+    const times = numbersIn(file, 1, 3 * count);
+    const runs = Array.from({ length: count }, (_, i) => times.slice(3 * i, 3 * i + 3));
+    return runs.filter(([start, end]) => start >= from && end <= until);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function numbersIn(file, position, count) {
+  const numbers = new BigUint64Array(count);
+  readSync(file, numbers, 0, numbers.byteLength, position * numbers.BYTES_PER_ELEMENT);
+  return Array.from(numbers, Number);
 }

@@ -1,17 +1,21 @@
-// Training steps of two processes:
-// `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2] [--rounds 3] [--before CHECKOUT]
-// [--json FILE]`. Alternates between ringrun, the ringrun of another built checkout (`--before`), ringrun without
-// communication, and PyTorch DDP over gloo. PyTorch is python3-torch of the system's
-// Python (`apt-get install python3-torch libopenblas0-pthread`); without it, only ringrun is measured. The first line
-// is a limit: the cost of waiting for each other in processes that do nothing else (limit_together.c). A row is the
-// median of all steps of all rounds on rank 0.
+// Training steps of two processes: `npm run bench:train -- [--models mnist,cifar,resnet18] [--batch 64] [--ranks 2]
+// [--rounds 3] [--steps N] [--quick] [--before CHECKOUT] [--python PYTHON]... [--only TEXT] [--json FILE]`.
+//
+// Each round measures every row (whose name contains TEXT) once, in processes of its own; a row is the median over the
+// rounds. The rows are a ladder of ringrun's communication, the same of another built checkout (`--before`), PyTorch DDP
+// over gloo for every PYTHON with torch (docs/performance.md, "Peers"), and a limit: what processes of equal work lose by
+// waiting for each other, in C (limit_together.c). `--steps` is the number of measured steps of a row, and `--quick`
+// measures one round of a tenth of the steps. The last part is the lateness of a timer while ResNet-18 trains on all
+// processors.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { compile, freePort, median, run } from '../support.js';
+import { compile, freePort, mean, median, percentile, root, run } from '../support.js';
 import { models } from './models.js';
+import { roundOf, rowOf, shown, speedRatio, tableOf } from './report.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -19,132 +23,273 @@ const { values: options } = parseArgs({
     batch: { type: 'string', default: '64' },
     ranks: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '3' },
+    steps: { type: 'string' },
+    quick: { type: 'boolean', default: false },
     before: { type: 'string' },
-    python: { type: 'string', default: '/usr/bin/python3' },
+    python: { type: 'string', multiple: true, default: ['/usr/bin/python3'] },
+    only: { type: 'string', default: '' },
     json: { type: 'string' },
   },
 });
-const [ranks, batch, rounds] = [options.ranks, options.batch, options.rounds].map(Number);
+const [ranks, batch] = [options.ranks, options.batch].map(Number);
+const rounds = options.quick ? 1 : Number(options.rounds);
+const before = options.before && resolve(options.before);
+const folder = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
+/** Both sides compute on one thread per rank. */
+const threads = { OMP_NUM_THREADS: '1' };
 
-const ringrun = (name, mode, checkout) => ({
-  name,
-  train: (model) => launched(['bench/train/ringrun.js', mode, model, batch, models[model].steps], checkout),
-});
-const pytorch = {
-  name: 'PyTorch DDP (gloo)',
-  train: (model) => started(['bench/train/pytorch.py', model, batch, models[model].steps]),
-};
-const contenders = [
-  ringrun('ringrun DDP', 'ddp'),
-  ...(options.before ? [ringrun('ringrun DDP before', 'ddp', options.before)] : []),
-  ringrun('ringrun, no communication', 'alone'),
-  ...(hasTorch() ? [pytorch] : []),
-];
+try {
+  const timedRuns = compile('bench/train/timed_runs.c', folder, { flags: ['-shared', '-fPIC'] });
+  const limit = compile('bench/train/limit_together.c', folder);
 
-await printLimit();
-const rows = [];
-for (const model of options.models.split(',')) {
-  const reports = new Map(contenders.map(({ name }) => [name, []]));
+  const ringrun = (name, way, checkout = root) => ({
+    name,
+    communicates: way !== 'alone',
+    train: (model, steps, reports) =>
+      trainRingrun(timedRuns, [way, model, batch, steps, reports, checkout], checkout),
+  });
+  const contenders = [
+    ringrun('DDP', 'ddp'),
+    ringrun('alone', 'alone'),
+    ringrun('alone + barrier', 'barrier'),
+    ringrun('alone + all-reduce', 'all-reduce'),
+    ...(before ? [ringrun('DDP before', 'ddp', before), ringrun('alone before', 'alone', before)] : []),
+    ...options.python.flatMap(pytorch),
+  ].filter(({ name }) => name.includes(options.only));
+
+  const result = { load: loadavg()[0], rounds, ranks, batch, models: {} };
+  const names = options.models.split(',');
+  for (const model of contenders.length > 0 ? names : []) {
+    result.models[model] = await measure(model, contenders, limit);
+    print(model, result.models[model]);
+    save(result);
+  }
+  if (names.includes('resnet18') && 'timer'.includes(options.only)) {
+    result.timer = await measureTimer();
+    printTimer(result.timer);
+    save(result);
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+async function measure(model, contenders, limit) {
+  const steps = stepsOf(model);
+  const measured = new Map(contenders.map(({ name }) => [name, []]));
+  const limits = [];
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { name, train } of contenders) reports.get(name).push(await train(model));
+    // Alternating directions: a drift of the machine's speed affects all rows alike.
+    const order = round % 2 === 0 ? contenders.toReversed() : contenders;
+    for (const contender of order) {
+      if (!measured.has(contender.name)) continue;
+      const own = await roundOfContender(contender, model, Math.ceil(steps / rounds));
+      if (own === undefined) measured.delete(contender.name);
+      else measured.get(contender.name).push(own);
+    }
+    const alone = measured.get('alone')?.at(-1);
+    if (alone) limits.push(await measureLimit(limit, mean(alone.map(({ medianMs }) => medianMs))));
     console.error(`${model}: round ${round} of ${rounds} done`);
   }
-  const own = contenders.map(({ name }) => rowOf(name, model, reports.get(name)));
-  print(model, own);
-  rows.push(...own);
-}
-if (options.json) writeFileSync(options.json, JSON.stringify(rows, null, 2));
-
-function rowOf(name, model, reports) {
-  const stepMs = median(reports.flatMap(({ times }) => times));
-  const isKnown = reports[0].computeMs !== null;
-  const computeMs = isKnown ? median(reports.map((report) => report.computeMs)) : null;
-  const waitMs = isKnown ? median(reports.map((report) => report.waitMs)) : null;
-  const meanMs = median(reports.map(({ times }) => times.reduce((sum, time) => sum + time) / times.length));
-  return {
+  const first = measured.get('DDP') ?? [...measured.values()][0];
+  const rows = [...measured].map(([name, all]) => ({
     name,
-    model,
-    ranks,
-    batch,
-    imagesPerSec: (1000 * ranks * batch) / stepMs,
-    stepMs,
-    computeMs,
-    waitMs,
-    otherMs: isKnown ? meanMs - computeMs - waitMs : null,
-    memoryBytes: Math.max(...reports.map(({ memory }) => memory)),
-  };
+    ...rowOf(all),
+    relativeToDdp: speedRatio(first, all),
+  }));
+  return { steps, rows, ...ratiosOf(measured, limits) };
 }
 
-function print(model, own) {
-  console.log(`${model}: ${ranks} ranks, batch ${batch} per rank, medians`);
-  const head = ['images/s', 'step ms', 'compute', 'wait', 'other', 'MB', '× ringrun'];
-  console.log(`${''.padEnd(26)}${head.map((word) => word.padStart(11)).join('')}`);
-  for (const row of own) {
-    const numbers = [
-      row.imagesPerSec,
-      row.stepMs,
-      row.computeMs,
-      row.waitMs,
-      row.otherMs,
-      row.memoryBytes / 1e6,
-    ];
-    const cells = numbers.map((number) => (number === null ? '-' : number.toPrecision(4)).padStart(11));
-    console.log(
-      `${row.name.padEnd(26)}${cells.join('')}${`${(row.stepMs / own[0].stepMs).toFixed(2)}`.padStart(11)}`,
-    );
-  }
+/** Of ringrun's speed alone and of the limit's speed, what is kept when processes wait for each other at every step. */
+function ratiosOf(measured, limits) {
+  const [ddp, alone] = [measured.get('DDP'), measured.get('alone')];
+  if (limits.length === 0 || !ddp) return {};
+  const limit = median(limits.map(({ apartMs, togetherMs }) => apartMs / togetherMs));
+  return { kept: speedRatio(ddp, alone), limit, limits };
 }
 
-/** Prints what processes of equal work lose by waiting for each other at every step, in any language. */
-async function printLimit() {
-  const folder = mkdtempSync(join(tmpdir(), 'ringrun-bench-'));
+async function roundOfContender(contender, model, steps) {
+  const reports = mkdtempSync(join(folder, 'reports-'));
   try {
-    const output = await run(compile('bench/train/limit_together.c', folder), [String(ranks), '200']);
-    const steps = output
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const medianOf = (together) =>
-      median(steps.filter((step) => step.together === together).map(({ ms }) => ms));
-    const [apart, together] = [medianOf(false), medianOf(true)];
-    console.log(
-      `limit: ${ranks} C processes of equal work take ${apart.toFixed(2)} ms a step, ${together.toFixed(2)} ms if each step waits for all; ratio ${(apart / together).toFixed(2)}`,
-    );
-  } finally {
-    rmSync(folder, { recursive: true });
+    await contender.train(model, steps, reports);
+  } catch (error) {
+    if (!contender.isPeer) throw error;
+    console.error(`measuring without ${contender.name}: ${error.message}`);
+    return undefined;
   }
+  const read = (_, rank) => JSON.parse(readFileSync(join(reports, `${rank}.json`), 'utf8'));
+  const own = roundOf(Array.from({ length: ranks }, read), contender);
+  const step = own.map(({ medianMs }) => medianMs.toFixed(2)).join(', ');
+  console.error(`${model}, ${contender.name}: ${step} ms a step on ranks 0 to ${ranks - 1}`);
+  return own;
+}
+
+/** Measured steps of a row. */
+function stepsOf(model) {
+  if (options.steps) return Number(options.steps);
+  const { steps } = models[model];
+  return options.quick ? Math.max(2, Math.floor(steps / 10)) : steps;
 }
 
 /** Runs ringrun through its launcher, as users do. */
-async function launched(args, folder) {
-  return lastLine(
-    await run(process.execPath, ['launch', '--nproc', String(ranks), ...args.map(String)], {}, folder),
+async function trainRingrun(timedRuns, args, checkout) {
+  const runs = join(folder, 'runs');
+  mkdirSync(runs, { recursive: true });
+  const environment = {
+    ...threads,
+    BENCH_RUNS: runs,
+    BENCH_ONNXRUNTIME: onnxruntimeOf(checkout),
+    RINGRUN_ONNXRUNTIME_LIBRARY: timedRuns,
+    LD_PRELOAD: timedRuns,
+  };
+  const script = join(root, 'bench/train/ringrun.js');
+  try {
+    await run(
+      process.execPath,
+      ['launch', '--nproc', String(ranks), script, ...args.map(String)],
+      environment,
+      checkout,
+    );
+  } finally {
+    rmSync(runs, { recursive: true });
+  }
+}
+
+function onnxruntimeOf(checkout) {
+  if (process.env.RINGRUN_ONNXRUNTIME_LIBRARY) return process.env.RINGRUN_ONNXRUNTIME_LIBRARY;
+  const { resolve: resolvePackage } = createRequire(join(checkout, 'package.json'));
+  const bin = join(dirname(resolvePackage('onnxruntime-node/package.json')), 'bin');
+  const [api] = readdirSync(bin);
+  return join(bin, api, process.platform, process.arch, 'libonnxruntime.so.1');
+}
+
+/** The modes of a Python's PyTorch. */
+function pytorch(python) {
+  const program = "import torch; print(torch.__version__, 'compile' if hasattr(torch, 'compile') else '')";
+  const { status, stdout } = spawnSync(python, ['-c', program], { encoding: 'utf8' });
+  if (status !== 0) {
+    console.error(`measuring without ${python}: it has no torch`);
+    return [];
+  }
+  const [version, compiles] = stdout.trim().split(' ');
+  const modes = ['eager', 'channels_last', ...(compiles ? ['compile', 'compile+channels_last'] : [])];
+  return modes.map((mode) => ({
+    name: `PyTorch ${version.split('+')[0]} ${mode}`,
+    isPeer: true,
+    communicates: true,
+    train: (model, steps, reports) => trainPyTorch(python, [mode, model, batch, steps, reports]),
+  }));
+}
+
+/** Starts PyTorch's processes as torchrun would; torchrun needs more than Debian's python3-torch provides. */
+async function trainPyTorch(python, args) {
+  const environment = {
+    ...threads,
+    WORLD_SIZE: String(ranks),
+    MASTER_ADDR: '127.0.0.1',
+    MASTER_PORT: String(await freePort()),
+  };
+  const start = (_, rank) =>
+    run(python, [join(root, 'bench/train/pytorch.py'), ...args.map(String)], {
+      ...environment,
+      RANK: String(rank),
+    });
+  await Promise.all(Array.from({ length: ranks }, start));
+}
+
+/** Steps in C that take about as long as ringrun's alone, at most 0.5 s, for 3 s or 2 steps. */
+async function measureLimit(limit, stepMs) {
+  const [workMs, parts] = [7, 8];
+  const repeats = Math.min(64, Math.max(1, Math.round(stepMs / workMs)));
+  const steps = Math.max(2, Math.round(3000 / (repeats * workMs * parts)));
+  const output = await run(limit, [ranks, steps, repeats].map(String));
+  const lines = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const stepOf = (together) => {
+    const own = lines.filter((line) => line.together === together);
+    const ofRank = (_, rank) => median(own.filter((line) => line.rank === rank).map(({ ms }) => ms));
+    return mean(Array.from({ length: ranks }, ofRank));
+  };
+  return { apartMs: stepOf(false), togetherMs: stepOf(true) };
+}
+
+async function measureTimer() {
+  const checkouts = [['now', root], ...(before ? [['before', before]] : [])];
+  const lateness = new Map(checkouts.map(([name]) => [name, { idle: [], training: [] }]));
+  const processors = String(availableParallelism());
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const [name, checkout] of checkouts) {
+      const script = join(root, 'bench/train/timer.js');
+      const args = [script, 'resnet18', String(batch), '4', checkout];
+      const output = await run(process.execPath, args, { OMP_NUM_THREADS: processors }, checkout);
+      const { idle, training } = JSON.parse(output);
+      lateness.get(name).idle.push(idle);
+      lateness.get(name).training.push(training);
+    }
+  }
+  const figures = (all) => ({
+    medianMs: median(all.map((late) => median(late))),
+    p99Ms: median(all.map((late) => percentile(late, 99))),
+    mostMs: Math.max(...all.flat()),
+  });
+  return [...lateness].flatMap(([name, { idle, training }]) => [
+    { name: `${name}, idle`, ...figures(idle) },
+    { name: `${name}, training`, ...figures(training) },
+  ]);
+}
+
+function print(model, { steps, rows, kept, limit }) {
+  console.log(
+    `\n${model}: ${ranks} ranks, batch ${batch} per rank, ${steps} steps in ${rounds} rounds; medians over rounds`,
+  );
+  const name = ['', 34, (row) => row.name];
+  const column = (head, value, digits) => [head, 10, (row) => shown(value(row), digits)];
+  const imagesPerSec = ({ ranks: all }) =>
+    all.reduce((sum, { medianMs }) => sum + (1000 * batch) / medianMs, 0);
+  const speed = [
+    name,
+    column('images/s', imagesPerSec),
+    column('median ms', (row) => row.medianMs, 4),
+    column('mean', (row) => row.meanMs, 4),
+    column('p95', (row) => row.p95Ms, 4),
+    column('÷ DDP', (row) => row.relativeToDdp),
+    column('MB', (row) => row.memoryBytes / 1e6),
+  ];
+  const spent = [
+    name,
+    column('kernels ms', (row) => row.kernelMs, 4),
+    column('wait ms', (row) => row.waitMs),
+    column('other ms', (row) => row.otherMs),
+    column('other %', (row) => row.otherShare && 100 * row.otherShare, 2),
+    column('cpu ms', (row) => row.processorMs, 4),
+    column('other cpu', (row) => row.otherProcessorMs),
+    column('faults', (row) => row.minorFaults),
+    column('major', (row) => row.majorFaults),
+    column('GCs', (row) => row.collections),
+    column('major GCs', (row) => row.majorCollections),
+    column('GC ms', (row) => row.collectionMs),
+  ];
+  console.log(`\n${tableOf(rows, speed).join('\n')}\n`);
+  console.log(tableOf(rows, spent).join('\n'));
+  if (kept === undefined) return;
+  console.log(
+    `\nDDP keeps ${kept.toFixed(3)} of the speed alone, C processes of equal work keep ${limit.toFixed(3)}: ratio ${(kept / limit).toFixed(3)}`,
   );
 }
 
-/** Starts PyTorch's processes as torchrun would; torchrun needs more than python3-torch provides. */
-async function started(args) {
-  const port = await freePort();
-  const outputs = await Promise.all(
-    Array.from({ length: ranks }, (_, rank) =>
-      run(options.python, args.map(String), {
-        RANK: String(rank),
-        WORLD_SIZE: String(ranks),
-        MASTER_ADDR: '127.0.0.1',
-        MASTER_PORT: String(port),
-        OMP_NUM_THREADS: '1',
-      }),
-    ),
-  );
-  return lastLine(outputs[0]);
+function printTimer(rows) {
+  console.log('\na timer of 5 ms while ResNet-18 trains on all processors in one process: ms late');
+  const column = (head, key) => [head, 10, (row) => shown(row[key])];
+  const columns = [
+    ['', 34, (row) => row.name],
+    column('median', 'medianMs'),
+    column('p99', 'p99Ms'),
+    column('most', 'mostMs'),
+  ];
+  console.log(tableOf(rows, columns).join('\n'));
 }
 
-function lastLine(output) {
-  return JSON.parse(output.trim().split('\n').at(-1));
-}
-
-function hasTorch() {
-  const found = spawnSync(options.python, ['-c', 'import torch']).status === 0;
-  if (!found) console.error(`${options.python} has no torch: only ringrun is measured`);
-  return found;
+function save(result) {
+  if (options.json) writeFileSync(options.json, JSON.stringify(result, null, 2));
 }

@@ -1,0 +1,98 @@
+// What bench:train computes from the reports of its ranks. Pure.
+import { mean, median, percentile } from '../support.js';
+
+/** Figures of one round of a row: of each rank. Times are in ms; whatever is not a time of a step is per step. */
+export function roundOf(reports, { communicates }) {
+  const waits = communicates ? waitsOf(reports) : reports.map(() => 0);
+  return reports.map((report, rank) => {
+    const steps = report.startedAt.length;
+    const times = report.startedAt.map((start, i) => (report.endedAt[i] - start) / 1e6);
+    const own = {
+      meanMs: mean(times),
+      medianMs: median(times),
+      p95Ms: percentile(times, 95),
+      processorMs: report.processorMs / steps,
+      minorFaults: report.minorFaults / steps,
+      majorFaults: report.majorFaults / steps,
+      memoryBytes: report.memory,
+    };
+    if (report.runs === undefined) return own;
+    const perStep = (ofRun) => report.runs.reduce((sum, run) => sum + ofRun(run), 0) / steps / 1e6;
+    const kernelMs = perStep(([start, end]) => end - start);
+    const otherMs = own.meanMs - kernelMs - waits[rank];
+    return {
+      ...own,
+      kernelMs,
+      waitMs: waits[rank],
+      otherMs,
+      otherShare: otherMs / own.meanMs,
+      otherProcessorMs: own.processorMs - perStep(([, , processor]) => processor),
+      collections: report.collections / steps,
+      majorCollections: report.majorCollections / steps,
+      collectionMs: report.collectionMs / steps,
+    };
+  });
+}
+
+/**
+ * Mean ms per step that each rank waits between two runs of onnxruntime: from the end of its last run before the update
+ * until the slowest rank has reached that point. All ranks read one clock. A wait inside a run counts as the run.
+ */
+function waitsOf(reports) {
+  const ends = reports.map(endsBeforeUpdate);
+  if (ends.some((one) => one === undefined)) return reports.map(() => 0);
+  return ends.map(
+    (own) => mean(own.map((end, step) => Math.max(...ends.map((one) => one[step])) - end)) / 1e6,
+  );
+}
+
+/** Undefined if a step is a single run. */
+function endsBeforeUpdate({ startedAt, runs }) {
+  if (runs === undefined) return undefined;
+  const perStep = runs.length / startedAt.length;
+  if (!Number.isInteger(perStep)) throw new Error(`${runs.length} runs in ${startedAt.length} steps`);
+  if (perStep < 2) return undefined;
+  return startedAt.map((_, step) => runs[step * perStep + perStep - 2][1]);
+}
+
+/** A row: medians over the rounds, of the mean of the ranks and of each rank. Memory is the largest. */
+export function rowOf(rounds) {
+  const names = Object.keys(rounds[0][0]);
+  const figures = (ranksOf) =>
+    Object.fromEntries(
+      names.map((name) => [
+        name,
+        median(rounds.map((ranks) => mean(ranksOf(ranks).map((one) => one[name])))),
+      ]),
+    );
+  return {
+    ...figures((ranks) => ranks),
+    memoryBytes: Math.max(...rounds.flat().map(({ memoryBytes }) => memoryBytes)),
+    ranks: rounds[0].map((_, rank) => figures((ranks) => [ranks[rank]])),
+  };
+}
+
+/** How many times as fast `rounds` are as `others`: the median over the rounds of the ratio of median steps. */
+export function speedRatio(rounds, others) {
+  const step = (ranks) => mean(ranks.map(({ medianMs }) => medianMs));
+  return median(rounds.map((ranks, i) => step(others[i]) / step(ranks)));
+}
+
+/** Lines of aligned columns. `columns`: [head, width, function from a row to its cell]. */
+export function tableOf(rows, columns) {
+  const line = (cells) => cells.map((cell, i) => align(cell, columns[i][1], i === 0)).join('');
+  return [
+    line(columns.map(([head]) => head)),
+    ...rows.map((row) => line(columns.map(([, , cell]) => cell(row)))),
+  ];
+}
+
+function align(text, width, isLeft) {
+  return isLeft ? text.padEnd(width) : text.padStart(width);
+}
+
+/** A number of `digits` digits, or `-`. */
+export function shown(number, digits = 3) {
+  if (number === undefined) return '-';
+  return number >= 10 ** digits ? number.toFixed(0) : Number(number.toPrecision(digits)).toString();
+}
