@@ -57,7 +57,10 @@ try {
     ...options.python.flatMap(pytorch),
   ].filter(({ name }) => name.includes(options.only));
 
-  const result = { load: loadavg()[0], rounds, ranks, batch, models: {} };
+  const commits = { now: commitOf(root), ...(before && { before: commitOf(before) }) };
+  const result = { commits, load: loadavg()[0], rounds, ranks, batch, models: {} };
+  const described = Object.entries(commits).map(([name, commit]) => `${name} ${commit}`);
+  console.log(`ringrun ${described.join(', ')}; load ${result.load} on ${availableParallelism()} processors`);
   const names = options.models.split(',');
   for (const model of contenders.length > 0 ? names : []) {
     result.models[model] = await measure(model, contenders, limit);
@@ -121,6 +124,13 @@ async function roundOfContender(contender, model, steps) {
   const step = own.map(({ medianMs }) => medianMs.toFixed(2)).join(', ');
   console.error(`${model}, ${contender.name}: ${step} ms a step on ranks 0 to ${ranks - 1}`);
   return own;
+}
+
+function commitOf(checkout) {
+  const { stdout } = spawnSync('git', ['-C', checkout, 'describe', '--always', '--dirty'], {
+    encoding: 'utf8',
+  });
+  return stdout?.trim() || 'unknown';
 }
 
 /** Measured steps of a row. */
