@@ -86,8 +86,13 @@ function averageOnThisThread(model) {
     parameter.gradientSink = {
       arrayOf: (one) => arrays.get(one),
       bucketIndexOf: () => 0,
-      gradientReady: () => undefined,
-      backwardDone: async () => undefined,
+      // Nothing to start: the gradients are averaged after the pass.
+      beginPass: () => ({
+        bucketReady: () => undefined,
+        startableAt: () => [],
+        done: async () => undefined,
+        abandon: () => undefined,
+      }),
     };
   }
   return () => defaultGroup().allReduceSync(gradients, { op: ReduceOp.AVG });
