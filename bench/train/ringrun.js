@@ -11,7 +11,7 @@ import { createModel, models, randomBatch } from './models.js';
 const [way, name, batchArgument, stepsArgument, folder, checkout] = process.argv.slice(2);
 const [batch, steps] = [batchArgument, stepsArgument].map(Number);
 const load = packagesOf(checkout);
-const { F, manualSeed, optim, tensor } = await load('@ringrun/nn');
+const { F, compileStep, manualSeed, optim, tensor } = await load('@ringrun/nn');
 const ringrun = await load('ringrun');
 const { DistributedDataParallel, ReduceOp, barrier, defaultGroup, getRank } = ringrun;
 
@@ -21,6 +21,7 @@ const ways = {
   barrier: (model) => separate(model, () => defaultGroup().barrierSync()),
   'all-reduce': (model) => separate(model, averageOnThisThread(model)),
   ddp: (model) => separate(new DistributedDataParallel(model)),
+  compiled: (model) => together(new DistributedDataParallel(model)),
 };
 
 await ringrun.initProcessGroup();
@@ -63,6 +64,11 @@ function separate(model, average = () => undefined) {
     average();
     await optimizer.step();
   };
+}
+
+/** A step in one run. */
+function together(model) {
+  return compileStep(sgd(model), (data) => lossOf(model, data));
 }
 
 function sgd(model) {

@@ -50,6 +50,7 @@ try {
   });
   const contenders = [
     ringrun('DDP', 'ddp'),
+    ringrun('DDP, compileStep', 'compiled'),
     ringrun('alone', 'alone'),
     ringrun('alone + barrier', 'barrier'),
     ringrun('alone + all-reduce', 'all-reduce'),
