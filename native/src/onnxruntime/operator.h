@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -112,17 +113,37 @@ class Computation {
     return static_cast<T*>(outputAt(index, shape));
   }
 
-  // Calls body(i) for every i below `total`, in any order, on the threads of the session. The body must not throw.
+  // Calls body(i) for every i below `total`, in any order, on the threads of the session. Throws what a call threw.
   template <typename Body>
   void parallelFor(std::size_t total, const Body& body) const {
     if (total == 1) return body(std::size_t{0});
-    run([](void* data, std::size_t i) { (*static_cast<const Body*>(data))(i); }, total, const_cast<Body*>(&body));
+    Calls<Body> calls{body, {}, {}};
+    run(&Calls<Body>::call, total, &calls);
+    if (calls.failure) std::rethrow_exception(calls.failure);
   }
 
  private:
   struct Found {
     const void* data;
     Shape shape;
+  };
+
+  // onnxruntime's threads must not see an exception.
+  template <typename Body>
+  struct Calls {
+    const Body& body;
+    std::mutex mutex;
+    std::exception_ptr failure;
+
+    static void call(void* data, std::size_t i) {
+      auto& calls = *static_cast<Calls*>(data);
+      try {
+        calls.body(i);
+      } catch (...) {
+        const std::lock_guard lock(calls.mutex);
+        calls.failure = std::current_exception();
+      }
+    }
   };
 
   Found inputAt(std::size_t index) const;

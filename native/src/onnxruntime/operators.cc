@@ -3,6 +3,7 @@
 #include "onnxruntime/operator.h"
 #include "onnxruntime/operators/add_dependency.h"
 #include "onnxruntime/operators/calls.h"
+#include "onnxruntime/operators/elementwise.h"
 
 namespace ringrun::ort {
 
@@ -10,6 +11,7 @@ const std::vector<const CustomOperator*>& operators() {
   static const std::vector<const CustomOperator*> all = {
       customOperator<AddDependency>(),
       customOperator<AwaitCall>(),
+      customOperator<Elementwise>(),
       customOperator<RunCall>(),
       customOperator<StartCall>(),
   };

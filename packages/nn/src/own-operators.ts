@@ -6,15 +6,9 @@ export function usesOwnOperators(): boolean {
   return isOn;
 }
 
-/** Emits graphs with or without the operators of the addon. For tests: programs that are cached stay as they are. */
-export function withOwnOperators<T>(on: boolean, emit: () => T): T {
-  const before = isOn;
+/** For tests: later compilations use the operators of the addon, or not. Cached programs stay as they are. */
+export function setOwnOperators(on: boolean): void {
   isOn = on;
-  try {
-    return emit();
-  } finally {
-    isOn = before;
-  }
 }
 
 let isOn = process.env.RINGRUN_PLAIN_OPERATORS !== '1';

@@ -41,7 +41,9 @@ const withoutGradient = [
 ] as const;
 /** These need ranks: test/sync-batch-norm.test.ts. */
 const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonly CollectiveOp[];
-type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective)[number]>;
+/** Only in compiled programs: test/own-operators.test.ts. */
+const own = ['Elementwise'] as const satisfies readonly OpName[];
+type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;
 
 const of = (build: Differentiable['build'], ...leaves: Differentiable['leaves']): Differentiable => ({
   leaves,
@@ -410,6 +412,6 @@ test('every operator of the table is tested, as what it is', () => {
   const tabled = Object.entries(operators).filter(([, definition]) => definition.gradient !== noGradient);
   expect([...Object.keys(cases), ...collective].sort()).toEqual(tabled.map(([op]) => op).sort());
   expect(Object.keys(operators).sort()).toEqual(
-    [...Object.keys(cases), ...withoutGradient, ...collective].sort(),
+    [...Object.keys(cases), ...withoutGradient, ...collective, ...own].sort(),
   );
 });

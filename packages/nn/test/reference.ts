@@ -33,7 +33,7 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
   return outputs.map((output) => results.get(output)!.data);
 }
 
-type Computed = Exclude<OpName, 'Input' | CollectiveOp>;
+type Computed = Exclude<OpName, 'Input' | 'Elementwise' | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 
 function ruleOf(node: Node): Rule<OpName> {

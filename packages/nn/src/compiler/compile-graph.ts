@@ -3,7 +3,9 @@ import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { sizeOf, type Value } from '../graph/node.ts';
 import type { Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
+import { usesOwnOperators } from '../own-operators.ts';
 import { emitModel, type ModelOptions } from './emit.ts';
+import { fuseElementwise } from './fuse-elementwise.ts';
 import { rewrite } from './rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 
@@ -13,6 +15,8 @@ export interface CompileOptions extends Pick<ModelOptions, 'parts' | 'update'> {
   keepsActivations?: boolean;
   /** If true, the memory is kept for the next run. Default: true. */
   holdsMemory?: boolean;
+  /** If true, elementwise operators are fused (see `fuseElementwise`). Default: false. */
+  fuses?: boolean;
 }
 
 /** Compiles a program that takes the leaves' arrays in order and computes the outputs. `name` appears in the profiler. */
@@ -20,15 +24,17 @@ export function compile(
   name: string,
   leaves: readonly Leaf[],
   outputs: readonly Value[],
-  { keepsActivations = false, holdsMemory = true, parts = [], update }: CompileOptions = {},
+  { keepsActivations = false, holdsMemory = true, fuses = false, parts = [], update }: CompileOptions = {},
 ): Promise<Program> {
   const isLong = isLongAndSmall(outputs);
+  const fused = (values: readonly Value[]) =>
+    fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
   return onnxruntimeExecutor.compile({
     name,
-    model: emitModel(leaves, rewrite(outputs, [exactMaxPool]), {
+    model: emitModel(leaves, fused(rewrite(outputs, [exactMaxPool])), {
       keepsActivations: keepsActivations && !isLong,
       parts,
-      ...(update && { update }),
+      ...(update && { update: { ...update, outputs: fused(update.outputs) } }),
     }),
     inputs: [...leaves, ...(update?.leaves ?? [])].map(({ value }) => value),
     outputs: [...outputs, ...(update?.outputs ?? [])],

@@ -122,7 +122,7 @@ class UpdatePrograms {
         const bytes = outputs.reduce((sum, { byteLength }) => sum + byteLength, 0);
         programs.set(
           key,
-          await compile('optimizer.step', leaves, values, { holdsMemory: bytes < maxHeldBytes }),
+          await compile('optimizer.step', leaves, values, { holdsMemory: bytes < maxHeldBytes, fuses: true }),
         );
       }
     } catch (error) {

@@ -88,6 +88,7 @@ export function trainingStepOf(loss: Value): TrainingStep {
     const values = rematerializeParameterMaps([...rewritten, ...trainable.map(gradientOf)]);
     return GraphProgram.compile(update ? 'step' : 'forward and backward', { leaves, groups }, values, {
       keepsActivations: true,
+      fuses: true,
       parts: parts.map(({ positions }) => positions.map((position) => rewritten.length + position)),
       ...(update && { update: modelUpdate(update, trainable, leaves, rewritten.length) }),
     });

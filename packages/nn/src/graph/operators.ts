@@ -55,6 +55,19 @@ export interface PoolAttributes {
   pads: readonly [number, number, number, number];
 }
 
+/** Values are numbered: the inputs in their order, then the results of the instructions. */
+export interface ElementwiseProgram {
+  instructions: readonly { readonly op: ElementwiseOp; readonly operands: readonly number[] }[];
+  /** The values that are outputs. */
+  results: readonly number[];
+}
+
+/** Operators that an elementwise program may contain. `LessOrEqual` is the mask of Relu. */
+export type ElementwiseOp =
+  | ('Add' | 'Sub' | 'Mul' | 'Div' | 'Max' | 'Min')
+  | ('Neg' | 'Sqrt' | 'Abs' | 'Relu')
+  | ('Greater' | 'GreaterOrEqual' | 'LessOrEqual' | 'Equal' | 'IsNaN' | 'Or' | 'Where');
+
 /**
  * The operators of graphs by their ONNX names, with their attributes. `ops/index.ts` has the ONNX form and the gradient
  * of each.
@@ -176,6 +189,12 @@ export interface Operators {
   NegativeLogLikelihoodLoss: { ignoreIndex: number };
   /** Input: classes [N] (int64). Output: [N,depth] with `value` at the class and 0 elsewhere. */
   OneHot: { depth: number; value: number };
+
+  /**
+   * Several elementwise operators in one, computed in one pass over memory. Replaces them in compiled programs. Inputs:
+   * conditions (bool), then float32 arrays, of equal size or of one element. Outputs: `results`, conditions first.
+   */
+  Elementwise: ElementwiseProgram;
 
   /** The sum over the ranks of a group. Not an ONNX operator: a running graph calls it. */
   AllReduce: CollectiveAttributes;

@@ -5,6 +5,7 @@ import { batchNormalization } from './batch-normalization.ts';
 import { collectives } from './collective.ts';
 import { convolution } from './convolution.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
+import { elementwisePrograms } from './elementwise-program.ts';
 import { elementwise } from './elementwise.ts';
 import { outerAxes } from './swap-outer-axes.ts';
 import { functions } from './functions.ts';
@@ -22,6 +23,7 @@ export const operators: OperatorFamily<OpName> = {
   ...sources,
   ...dependencies,
   ...elementwise,
+  ...elementwisePrograms,
   ...functions,
   ...shaping,
   ...outerAxes,

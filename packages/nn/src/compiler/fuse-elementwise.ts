@@ -1,0 +1,218 @@
+import { inSequence } from '../graph/collective.ts';
+import { createNode, isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
+import type { ElementwiseOp, ElementwiseProgram } from '../graph/operators.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+import { isCondition, maxConditions } from '../ops/elementwise-program.ts';
+import { constant } from '../ops/source.ts';
+
+/**
+ * Replaces connected elementwise operators over arrays of one size by one node, which computes them in one pass over memory
+ * and without arrays for the values between them. Results are bit-identical.
+ */
+export function fuseElementwise(outputs: readonly Value[]): Value[] {
+  const collectives = inSequence(topologicalOrder(outputs));
+  // A collective runs after the one before, although it reads nothing of it.
+  const order = topologicalOrder([...collectives.map((node) => node.outputs[0]), ...outputs]);
+  const before = new Map<Node, Node>(
+    collectives.slice(1).map((node, position) => [node, collectives[position]]),
+  );
+  const groups = groupsOf(order, before);
+  const isRead = readFromOutside(order, groups, outputs);
+  return rebuilt(outputs, groups, isRead);
+}
+
+/** Nodes in topological order. A Reshape in a group only renames a value. */
+type Group = readonly Node[];
+type Groups = Map<Node, Group>;
+
+/**
+ * A group runs as one node, so a node joins the group of an input only if no input of the union from outside depends on the
+ * union.
+ */
+function groupsOf(order: readonly Node[], before: ReadonlyMap<Node, Node>): Groups {
+  const groups: Groups = new Map();
+  const places = new Map(order.map((node, place) => [node, place]));
+  for (const node of order) {
+    if (!mayJoin(node)) continue;
+    let group: Group = [node];
+    for (const { node: producer } of node.inputs) {
+      const other = groups.get(producer);
+      if (other === undefined || group.includes(producer)) continue;
+      if (sizeOf(producer.outputs[0].shape) !== sizeOf(node.outputs[0].shape)) continue;
+      const union = [...new Set([...other, ...group])].sort((a, b) => places.get(a)! - places.get(b)!);
+      if (!dependsOnItself(union, groups, places, before)) group = union;
+    }
+    for (const member of group) groups.set(member, group);
+  }
+  return groups;
+}
+
+/** True if an input from outside depends on a member, where each of the other groups counts as one node. */
+function dependsOnItself(
+  group: Group,
+  groups: Groups,
+  places: ReadonlyMap<Node, number>,
+  before: ReadonlyMap<Node, Node>,
+): boolean {
+  const members = new Set(group);
+  const first = places.get(group[0])!;
+  const visited = new Set<Node>();
+  const pending = producersOf(group).filter((node) => !members.has(node));
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (visited.has(node)) continue;
+    const unit = groups.get(node) ?? [node];
+    for (const member of unit) visited.add(member);
+    // Nodes before the first member do not depend on one.
+    if (places.get(unit.at(-1)!)! < first) continue;
+    const earlier = before.get(node);
+    for (const producer of earlier === undefined ? producersOf(unit) : [...producersOf(unit), earlier]) {
+      if (members.has(producer)) return true;
+      pending.push(producer);
+    }
+  }
+  return false;
+}
+
+function producersOf(nodes: readonly Node[]): Node[] {
+  return nodes.flatMap(({ inputs }) => inputs.map((input) => input.node));
+}
+
+const instructions = new Set<string>([
+  ...(['Add', 'Sub', 'Mul', 'Div', 'Max', 'Min', 'Neg', 'Sqrt', 'Abs', 'Relu'] as const),
+  ...(['Greater', 'GreaterOrEqual', 'Equal', 'IsNaN', 'Or', 'Where'] as const),
+] satisfies ElementwiseOp[]);
+
+/** True if each input has as many elements as the output, or one. */
+function mayJoin(node: Node): boolean {
+  if (!instructions.has(node.op) && !isNode(node, 'Reshape')) return false;
+  const count = sizeOf(node.outputs[0].shape);
+  if (count === 0) return false;
+  return node.inputs.every(({ dtype, shape }) => {
+    const size = sizeOf(shape);
+    return dtype !== 'int64' && (size === count || size === 1);
+  });
+}
+
+/** Returns a predicate: true for values that a node outside of their group reads, or that are outputs. */
+function readFromOutside(
+  order: readonly Node[],
+  groups: Groups,
+  outputs: readonly Value[],
+): (value: Value) => boolean {
+  const read = new Set<Value>(outputs);
+  for (const node of order) {
+    const group = groups.get(node);
+    for (const input of node.inputs) {
+      if (group === undefined || groups.get(input.node) !== group) read.add(input);
+    }
+  }
+  return (value) => read.has(value);
+}
+
+function rebuilt(outputs: readonly Value[], groups: Groups, isRead: (value: Value) => boolean): Value[] {
+  const replacements = new Map<Value, Value>();
+  const finished = new Set<Node>();
+  // An explicit stack, because recursion would overflow the call stack for deep networks.
+  const pending = outputs.map(({ node }) => node).reverse();
+  for (let node = pending.at(-1); node !== undefined; node = pending.at(-1)) {
+    const group = groups.get(node) ?? [node];
+    const missing = producersOf(group).filter(
+      (producer) => !finished.has(producer) && !group.includes(producer),
+    );
+    if (!finished.has(node) && missing.length > 0) {
+      pending.push(...missing.reverse());
+      continue;
+    }
+    pending.pop();
+    if (finished.has(node)) continue;
+    const program = programOf(group, isRead);
+    if (program === undefined) for (const member of group) copy(member, replacements);
+    else replaceByProgram(group, program, replacements);
+    for (const member of group) finished.add(member);
+  }
+  return outputs.map((output) => replacements.get(output)!);
+}
+
+/** Keeps a node, or copies it if its inputs were replaced. */
+function copy(node: Node, replacements: Map<Value, Value>): void {
+  const inputs = node.inputs.map((input) => replacements.get(input)!);
+  const isSame = inputs.every((input, position) => input === node.inputs[position]);
+  const made = isSame ? node : createNode(node.op, inputs, node.attributes, node.outputs);
+  for (const [index, output] of node.outputs.entries()) replacements.set(output, made.outputs[index]);
+}
+
+interface Program {
+  /** Read from outside. Conditions first. */
+  readonly inputs: readonly Value[];
+  /** Computed values that are read outside, without the names that Reshape gives them. Conditions first. */
+  readonly outputs: readonly Value[];
+  readonly attributes: ElementwiseProgram;
+}
+
+/** The program of a group; undefined if the group has less than two instructions, or does not fit the operator. */
+function programOf(group: Group, isRead: (value: Value) => boolean): Program | undefined {
+  const members = new Set(group);
+  const computing = group.filter((node) => !isNode(node, 'Reshape'));
+  if (computing.length < 2) return undefined;
+  const sourceOf = (value: Value): Value =>
+    members.has(value.node) && isNode(value.node, 'Reshape') ? sourceOf(value.node.inputs[0]) : value;
+  // The mask of a Relu is x ≤ 0.
+  const masks = new Map<Node, Value>();
+  const zero = constant(0);
+  for (const node of computing) if (isNode(node, 'Relu')) masks.set(node, node.outputs[1]);
+  const read = computing
+    .flatMap((node) => node.inputs.map(sourceOf))
+    .filter(({ node }) => !members.has(node));
+  const inputs = conditionsFirst(masks.size > 0 ? [...read, zero] : read);
+  const outputs = conditionsFirst(
+    group
+      .flatMap((node) => node.outputs)
+      .filter(isRead)
+      .map(sourceOf)
+      .filter(({ node }) => members.has(node)),
+  );
+  const fits = [inputs, outputs].every((values) => {
+    const conditions = values.filter(isCondition).length;
+    return conditions <= maxConditions && conditions < values.length;
+  });
+  if (!fits) return undefined;
+
+  const numbers = new Map(inputs.map((value, position) => [value, position]));
+  const steps: { op: ElementwiseOp; operands: readonly number[] }[] = [];
+  const numberOf = (value: Value) => numbers.get(sourceOf(value))!;
+  const add = (value: Value, op: ElementwiseOp, operands: readonly number[]) => {
+    numbers.set(value, inputs.length + steps.length);
+    steps.push({ op, operands });
+  };
+  for (const node of computing) {
+    const operands = node.inputs.map(numberOf);
+    add(node.outputs[0], node.op as ElementwiseOp, operands);
+    const mask = masks.get(node);
+    if (mask) add(mask, 'LessOrEqual', [...operands, numbers.get(zero)!]);
+  }
+  return { inputs, outputs, attributes: { instructions: steps, results: outputs.map(numberOf) } };
+}
+
+function conditionsFirst(values: readonly Value[]): Value[] {
+  const distinct = [...new Set(values)];
+  return [...distinct.filter(isCondition), ...distinct.filter((value) => !isCondition(value))];
+}
+
+function replaceByProgram(
+  group: Group,
+  { inputs, outputs, attributes }: Program,
+  replacements: Map<Value, Value>,
+): void {
+  const replaced = inputs.map((input) => replacements.get(input) ?? input);
+  const program = createNode('Elementwise', replaced, attributes, outputs);
+  for (const [index, output] of outputs.entries()) replacements.set(output, program.outputs[index]);
+  for (const node of group) {
+    if (!isNode(node, 'Reshape')) continue;
+    const source = replacements.get(node.inputs[0]);
+    if (source === undefined) continue;
+    replacements.set(
+      node.outputs[0],
+      createNode('Reshape', [source], node.attributes, node.outputs).outputs[0],
+    );
+  }
+}
