@@ -197,6 +197,7 @@ function emitUpdate(graph: GraphBuilder, { inputs, results, parts, update, token
   const others = [...update.reads.keys()].filter((output) => !names.has(output));
   if (others.length > 0) awaitCall(-1, token, others);
   const awaited = Array.from(update.reads, ([output, value]) => ({ name: names.get(output)!, value }));
+  for (const { name, value } of awaited) graph.value(name, value.dtype, value.shape);
   emitNodes(graph, [...inputs, ...ownInputs, ...awaited], ownResults);
 }
 

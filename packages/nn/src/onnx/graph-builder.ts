@@ -27,6 +27,7 @@ export class GraphBuilder {
   readonly #initializers: object[] = [];
   readonly #inputs: object[] = [];
   readonly #outputs: object[] = [];
+  readonly #values: object[] = [];
   readonly #constants = new Map<string, string>();
   #names = 0;
   #hasOwnOperators = false;
@@ -37,6 +38,11 @@ export class GraphBuilder {
 
   output(name: string, dtype: DType, shape: readonly Dimension[]): void {
     this.#outputs.push(valueInfo(name, dtype, shape));
+  }
+
+  /** Declares the type of a value that onnxruntime cannot infer, so that it can plan its memory. */
+  value(name: string, dtype: DType, shape: readonly Dimension[]): void {
+    this.#values.push(valueInfo(name, dtype, shape));
   }
 
   /** Adds a named constant, such as a parameter of an exported model. */
@@ -113,6 +119,7 @@ export class GraphBuilder {
       initializer: this.#initializers,
       input: this.#inputs,
       output: this.#outputs,
+      valueInfo: this.#values,
     };
     const opsetImport = [{ domain: '', version: opsetVersion }];
     if (this.#hasOwnOperators) opsetImport.push({ domain: ownDomain, version: ownVersion });

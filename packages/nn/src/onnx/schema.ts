@@ -21,6 +21,7 @@ const schema: INamespace = {
         initializer: { rule: 'repeated', type: 'TensorProto', id: 5 },
         input: { rule: 'repeated', type: 'ValueInfoProto', id: 11 },
         output: { rule: 'repeated', type: 'ValueInfoProto', id: 12 },
+        valueInfo: { rule: 'repeated', type: 'ValueInfoProto', id: 13 },
       },
     },
     NodeProto: {
