@@ -129,7 +129,8 @@ abstract class Job {
     const { all } = this.marks;
     expect(all.filter(({ phase }) => phase === 'wrong')).toEqual([]);
     const unnamed = all.filter(({ phase, message }) => phase === 'error' && !this.namesDeath(message!));
-    expect(unnamed, 'errors that name no dead rank').toEqual([]);
+    const described = unnamed.map(({ rank, pid, message }) => `rank ${rank} (pid ${pid}): ${message}`);
+    expect(described.join('\n'), 'errors that name no dead rank').toBe('');
     const left = all.filter(({ phase }) => phase === 'left');
     expect(
       left.filter(({ shared }) => shared! > 0),
