@@ -224,8 +224,9 @@ struct Callbacks {
 
   template <std::size_t size>
   static std::size_t list(const std::array<Sharing, size>& pairs, int** inputs, int** outputs) {
-    *inputs = new int[size];
-    *outputs = new int[size];
+    // onnxruntime releases lists that are not empty.
+    *inputs = size == 0 ? nullptr : new int[size];
+    *outputs = size == 0 ? nullptr : new int[size];
     for (std::size_t i = 0; i < size; ++i) {
       (*inputs)[i] = pairs[i].input;
       (*outputs)[i] = pairs[i].output;

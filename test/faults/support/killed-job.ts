@@ -130,7 +130,7 @@ abstract class Job {
     expect(all.filter(({ phase }) => phase === 'wrong')).toEqual([]);
     const unnamed = all.filter(({ phase, message }) => phase === 'error' && !this.namesDeath(message!));
     const described = unnamed.map(({ rank, pid, message }) => `rank ${rank} (pid ${pid}): ${message}`);
-    expect(described.join('\n'), 'errors that name no dead rank').toBe('');
+    if (described.length > 0) throw new Error(`errors that name no dead rank:\n${described.join('\n')}`);
     const left = all.filter(({ phase }) => phase === 'left');
     expect(
       left.filter(({ shared }) => shared! > 0),
