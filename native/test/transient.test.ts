@@ -110,3 +110,13 @@ test('a rank at an address of this host that refuses connections has ended', asy
     message: `connect (${here}:${port}): Connection refused (errno 111)`,
   });
 });
+
+test('a rank that cannot connect names all ranks that have ended', async () => {
+  await using job = new Job(4);
+  const ended = { address: here, port: await freePort() };
+  // Rank 0 may have failed because of rank 3, which would have connected to this one.
+  await expect(job.connect(2, 30_000, { 0: ended, 3: ended })).rejects.toMatchObject({
+    code: 'PEER_DIED',
+    ranks: [{ rank: 0 }, { rank: 3 }],
+  });
+});

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 export interface RunningProcess {
   pid: number;
@@ -28,12 +29,21 @@ export function killAll(processes: readonly Pick<RunningProcess, 'pid'>[]): void
   }
 }
 
+/** Resolves when the process does not run any more after a SIGSTOP, which takes effect a moment after it was sent. */
+export async function hasStopped(pid: number): Promise<void> {
+  while (fieldsOfStat(pid)[0] !== 'T') await delay(1);
+}
+
+/** The state of a process and what follows it. proc(5): the command before the state may contain spaces and parentheses. */
+function fieldsOfStat(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
 function readProcess(pid: number): RunningProcess | undefined {
   try {
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // proc(5): the command before the state may contain spaces and parentheses.
-    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    const parent = Number(fieldsOfStat(pid)[1]);
     return { pid, parent, environment: parseEnvironment(environment) };
   } catch {
     // It ended after the folder was read, or belongs to another user.

@@ -70,8 +70,9 @@ std::optional<OperationFailure> Group::wrapCollectives(const Wrap& wrap, double 
 }
 
 void Group::failToConnect(const Failure& failure, const Fingerprint& fingerprint, double timeoutMs) {
-  if (connections_) connections_->mesh().abort(failure, fingerprint.sequence);
-  failure_ = OperationFailure{failure, fingerprint, timeoutMs};
+  const Failure whole = connections_ ? connections_->mesh().withAllGone(failure) : failure;
+  if (connections_) connections_->mesh().abort(whole, fingerprint.sequence);
+  failure_ = OperationFailure{whole, fingerprint, timeoutMs};
 }
 
 // Keeps the listeners to which other ranks connect and closes the others.
@@ -92,7 +93,7 @@ void Group::fail(const Failure& failure, const Fingerprint& fingerprint, double 
   // A message has no position among the collectives: it ends any operation of the other ranks.
   const bool isMessage = fingerprint.op == Op::Send || fingerprint.op == Op::Receive;
   const bool hasMoreSides = failure.code == FailureCode::Mismatch && !isMessage;
-  const Failure whole = hasMoreSides ? mesh.withAllSides(failure, fingerprint) : failure;
+  const Failure whole = hasMoreSides ? mesh.withAllSides(failure, fingerprint) : mesh.withAllGone(failure);
   if (failure_) return;  // another failure arrived while waiting for the other ranks
   failure_ = OperationFailure{whole, fingerprint, timeoutMs};
   cancel();

@@ -1,5 +1,6 @@
 #include "transport/connections.h"
 
+#include <optional>
 #include <utility>
 
 namespace ringrun {
@@ -9,12 +10,12 @@ Connections::Connections(Directory directory, Acceptor acceptor, const Call& cal
       acceptor_(std::move(acceptor)),
       mesh_(directory_),
       messenger_(directory_, acceptor_, mesh_) {
-  try {
-    mesh_.connect(acceptor_, call);
-  } catch (const Failure& failure) {
-    mesh_.abort(failure, call.fingerprint.sequence);
-    throw;
-  }
+  // Not in a catch block: withAllGone() may sleep, and a task must not sleep while it handles an exception (base/fiber.h).
+  const std::optional<Failure> failure = failureOf([&] { mesh_.connect(acceptor_, call); });
+  if (!failure) return;
+  const Failure whole = mesh_.withAllGone(*failure);
+  mesh_.abort(whole, call.fingerprint.sequence);
+  throw whole;
 }
 
 }  // namespace ringrun

@@ -46,14 +46,20 @@ export interface RankIdentity {
 
 /** A process of the group exited, or its connection broke, while other ranks still needed it. */
 export class PeerDiedError extends RingrunError {
-  /** The rank that is gone. */
+  /** The rank that is gone: the first of `peers`. */
   readonly peer: RankIdentity;
+  /**
+   * All ranks that were known to be gone when the operation failed, at least one. A rank that notices several deaths at
+   * once cannot tell which one caused the others.
+   */
+  readonly peers: readonly [RankIdentity, ...RankIdentity[]];
   /** The operation that failed on this rank, such as `allReduce #41 (float32, 1,048,576 elements)`. */
   readonly operation: string;
 
-  constructor(peer: RankIdentity, operation: string, message: string) {
+  constructor(peers: readonly [RankIdentity, ...RankIdentity[]], operation: string, message: string) {
     super('ERR_PEER_DIED', message);
-    this.peer = peer;
+    this.peer = peers[0];
+    this.peers = peers;
     this.operation = operation;
   }
 }

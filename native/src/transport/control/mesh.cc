@@ -387,6 +387,21 @@ Failure ControlMesh::withAllSides(const Failure& mismatch, const Fingerprint& mi
   return complete;
 }
 
+Failure ControlMesh::withAllGone(const Failure& failure) {
+  if (failure.code != FailureCode::PeerDied) return failure;
+  receive();
+  Failure complete = failure;
+  for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
+    const auto isNamed = [&](const InvolvedRank& one) { return one.rank == peer; };
+    if (peer == rank_ || std::any_of(complete.ranks.begin(), complete.ranks.end(), isNamed)) continue;
+    const PeerState state = peers_[peer].state;
+    const bool isGone = state == PeerState::Disconnected ||
+                        (state == PeerState::NotConnected && directory_.isOnThisMachine(peer) && hasStoppedListening(directory_, peer));
+    if (isGone) complete.ranks.push_back({peer, peers_[peer].status});
+  }
+  return complete;
+}
+
 std::optional<Fingerprint> ControlMesh::sideOf(int peer, const Fingerprint& mine) const {
   const auto& status = peers_[peer].status;
   return status && status->sequence == mine.sequence ? status : std::nullopt;

@@ -65,6 +65,11 @@ class ControlMesh {
   // ranks that are in an operation.
   Failure withAllSides(const Failure& mismatch, const Fingerprint& mine);
 
+  // Returns a PeerDied with all ranks that are known to be gone by now, and any other failure as it is. A rank that notices
+  // several deaths at once, because it did not run for a while, cannot tell which one caused the others. Peers of this
+  // machine that have not connected, and do not listen any more, are gone too.
+  Failure withAllGone(const Failure& failure);
+
   // The operation of the peer's last STATUS.
   std::optional<Fingerprint> lastStatusOf(int peer) const;
 

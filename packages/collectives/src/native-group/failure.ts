@@ -19,11 +19,16 @@ export function translateFailure(
   const here = describeRank(own);
   switch (failure.code) {
     case 'PEER_DIED': {
-      const peer = involved[0];
+      const [first, ...others] = involved.map(({ identity }) => identity);
+      const tooMany = others.length - mostGoneNamed;
+      const also = [
+        ...others.slice(0, mostGoneNamed).map((peer) => `; ${describeRank(peer)} is gone too`),
+        ...(tooMany > 0 ? [`; so are ${tooMany} more ranks`] : []),
+      ];
       return new PeerDiedError(
-        peer.identity,
+        [first, ...others],
         operation,
-        `${describeRank(peer.identity)} is gone: ${detail}. ${here} was in ${operation}`,
+        `${describeRank(first)} is gone: ${detail}${also.join('')}. ${here} was in ${operation}`,
       );
     }
     case 'TIMEOUT': {
@@ -71,6 +76,9 @@ function describeFirst(involved: readonly { identity: RankIdentity }[]): string 
 
 /** Most ranks named for one side; the others are counted. */
 const mostNamed = 3;
+
+/** Most ranks named beside the first that is gone. */
+const mostGoneNamed = 8;
 
 /** Describes each call with the ranks that made it. */
 function describeSides(involved: readonly { identity: RankIdentity; seenIn: string | undefined }[]): string {

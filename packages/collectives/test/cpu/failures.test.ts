@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 
 import { ways } from '../../../../test/support/extent.ts';
+import { hasStopped } from '../../../../test/support/processes.ts';
 import { startRanks } from '../support/ranks.ts';
 
 const transports = ['shm', 'tcp'];
@@ -68,6 +69,29 @@ describe.each(transports)('a rank that is stopped, over %s', (transport) => {
       expect(error['message']).toMatch(/did not complete within 1500 ms/);
     }
   });
+});
+
+test.each(transports)('a rank that wakes after two others died names both, over %s', async (transport) => {
+  await using group = await startRanks(3, 'reduceUntilFailure', {
+    args: { length: 5000 },
+    env: { RINGRUN_TRANSPORT: transport },
+  });
+  await Promise.all(group.ranks.map(({ reported }) => reported('running')));
+  const [sleeper, consequence, cause] = group.ranks;
+  for (const { process, pid } of [sleeper, consequence]) {
+    process.kill('SIGSTOP');
+    await hasStopped(pid);
+  }
+  for (const { process, ended } of [cause, consequence]) {
+    process.kill('SIGKILL');
+    await ended;
+  }
+  sleeper.process.kill('SIGCONT');
+  const nameOf = ({ pid }: { pid: number }, rank: number) =>
+    `rank ${rank} (host ${hostname()}, pid ${pid}) is gone`;
+  const { message } = (await sleeper.reported('failedAt')) as { message: string };
+  expect(message).toContain(nameOf(consequence, 1));
+  expect(message).toContain(nameOf(cause, 2));
 });
 
 test.each(transports)('monitoredBarrier over %s names all ranks that are missing', async (transport) => {

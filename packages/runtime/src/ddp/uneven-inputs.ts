@@ -32,7 +32,7 @@ export function inStep(step: number, error: unknown, remedy: keyof typeof remedi
   if (error instanceof CollectiveMismatchError) return new UnevenInputsError(step, error, remedies[remedy]);
   if (error instanceof PeerDiedError) {
     const hint = `It was needed in step ${step} of DistributedDataParallel. If it ended because it had fewer batches, ${remedies[remedy]}.`;
-    return new PeerDiedError(error.peer, error.operation, `${error.message}. ${hint}`);
+    return new PeerDiedError(error.peers, error.operation, `${error.message}. ${hint}`);
   }
   return error;
 }

@@ -270,7 +270,7 @@ class Joining implements JoinedRound {
   #peerDied(dead: Member): PeerDiedError {
     const own = `rank ${this.#self.rank} (host ${this.#self.host}, pid ${this.#self.pid})`;
     return new PeerDiedError(
-      { rank: dead.rank, host: dead.host, pid: dead.pid },
+      [{ rank: dead.rank, host: dead.host, pid: dead.pid }],
       'initProcessGroup',
       `rank ${dead.rank} (host ${dead.host}, pid ${dead.pid}) is gone: it joined, but gave no sign of life while the group was formed. ` +
         `${own} was in initProcessGroup`,
