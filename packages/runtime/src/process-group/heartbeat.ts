@@ -1,5 +1,6 @@
 import { RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
+import { peek } from '../store/peek.ts';
 import type { Member } from './membership.ts';
 
 /**
@@ -123,29 +124,8 @@ export class SilenceDetector {
   }
 }
 
-/** The value of the key as text, without waiting for it. */
-export async function peek(store: Store, key: string): Promise<string | undefined> {
-  try {
-    return Buffer.from(await store.get(key, { timeoutMs: 0 })).toString('utf8');
-  } catch (error) {
-    if (error instanceof StoreTimeoutError) return undefined;
-    throw error;
-  }
-}
-
-/** The keys that have no value, without waiting for them. */
-export async function missingKeysOf(store: Store, keys: readonly string[]): Promise<readonly string[]> {
-  try {
-    await store.wait(keys, { timeoutMs: 0 });
-    return [];
-  } catch (error) {
-    if (error instanceof StoreTimeoutError) return error.missingKeys;
-    throw error;
-  }
-}
-
-/** The next sign of life makes up for a connection that broke. */
-function isPassing(error: unknown): boolean {
+/** Whether the store did not answer, or the connection to it broke: the next sign of life makes up for it. */
+export function isPassing(error: unknown): boolean {
   return (
     error instanceof StoreTimeoutError ||
     (error instanceof RingrunError && error.code === 'ERR_STORE_INTERRUPTED')

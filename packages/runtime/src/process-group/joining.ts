@@ -3,9 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PeerDiedError, RingrunError, StoreTimeoutError } from '@ringrun/collectives';
 import type { Store } from '@ringrun/collectives';
 import { deleteNumbered } from '../store/delete-prefix.ts';
+import { missingKeysOf, peek } from '../store/peek.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
 import { formatDuration } from '../store/wait-reporter.ts';
-import { Heartbeat, SilenceDetector, heartbeatIntervalMs, missingKeysOf, peek } from './heartbeat.ts';
+import { Heartbeat, SilenceDetector, heartbeatIntervalMs } from './heartbeat.ts';
 import { describeProcess, formatRanks, memberKey, ranksBelow, ranksOfKeys } from './membership.ts';
 import type { Member } from './membership.ts';
 import { WatchedStore } from './watched-store.ts';
@@ -244,7 +245,7 @@ class Joining implements JoinedRound {
   async #notJoined(error: StoreTimeoutError): Promise<StoreTimeoutError> {
     const missing = ranksOfKeys(error.missingKeys);
     const { rank } = this.#self;
-    if (missing === undefined || missing.includes(rank)) {
+    if (missing === undefined || missing.length === 0 || missing.includes(rank)) {
       return new StoreTimeoutError([], error.message);
     }
     const absent = ranksOfKeys(await missingKeysOf(this.store, missing.map(gaveUpKey))) ?? [];

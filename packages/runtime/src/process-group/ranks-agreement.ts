@@ -52,7 +52,7 @@ async function waitForAll(
   try {
     await store.wait(keys, { timeoutMs });
   } catch (error) {
-    if (!(error instanceof StoreTimeoutError)) throw error;
+    if (!(error instanceof StoreTimeoutError) || error.missingKeys.length === 0) throw error;
     const missing = describeMissingMembers(error.missingKeys) ?? error.missingKeys.join(', ');
     throw new StoreTimeoutError(
       error.missingKeys,

@@ -1,6 +1,7 @@
 import type { Store } from '@ringrun/collectives';
+import { missingKeysOf } from '../store/peek.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
-import { missingKeysOf } from './heartbeat.ts';
+import { isPassing } from './heartbeat.ts';
 import type { SilenceDetector } from './heartbeat.ts';
 
 /** Intervals of waiting before the first look at the ranks: forming a group usually takes less. */
@@ -47,9 +48,13 @@ export class WatchedStore extends PrefixStore {
     const died = new Promise<never>((_, reject) => {
       const look = (afterMs: number) => {
         timer = setTimeout(() => {
-          this.#throwIfDead(keys).then(() => {
-            if (!isOver) look(this.#watch.detector.intervalMs);
-          }, reject);
+          void this.#throwIfDead(keys)
+            .catch((error: unknown) => {
+              if (!isPassing(error)) throw error;
+            })
+            .then(() => {
+              if (!isOver) look(this.#watch.detector.intervalMs);
+            }, reject);
         }, afterMs).unref();
       };
       look(firstLookAfter * this.#watch.detector.intervalMs);
@@ -64,7 +69,8 @@ export class WatchedStore extends PrefixStore {
   }
 
   async #throwIfDead(keys: readonly string[]): Promise<void> {
-    const ranks = (await missingKeysOf(this.#keys, keys)).map(writerOf).filter((rank) => rank !== this.#rank);
+    const missing = await missingKeysOf(this.#keys, keys);
+    const ranks = missing.map(writerOf).filter((rank) => rank !== this.#rank);
     for (const rank of ranks.slice(0, mostObserved)) {
       if ((await this.#watch.detector.observe(rank)) !== 'silent') continue;
       const death = await this.#watch.dead(rank);

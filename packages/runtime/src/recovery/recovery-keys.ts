@@ -1,6 +1,6 @@
 import type { Store } from '@ringrun/collectives';
 import { PrefixStore } from '../store/prefix-store.ts';
-import { peek } from '../process-group/heartbeat.ts';
+import { peek } from '../store/peek.ts';
 import type { Decision, Process, Report, Situation } from './decide.ts';
 
 /** A decision that ends a generation. */

@@ -31,7 +31,7 @@ export function unansweredError(
   reason: string,
 ): StoreTimeoutError {
   return new StoreTimeoutError(
-    keysOf(call),
+    [],
     `${describeCall(call)} got no answer from the store at ${where} within ${formatDuration(timeoutMs)}: ${reason}. ` +
       `Check that the process that serves the store is running, and that MASTER_ADDR and MASTER_PORT are its address on every rank.`,
   );
