@@ -12,6 +12,7 @@ import { operators } from '../src/ops/index.ts';
 import { gather, gatherElements, indexSelect, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
+import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
 import { swapOuterAxes } from '../src/ops/swap-outer-axes.ts';
 import { normalize } from '../src/ops/normalization.ts';
 import { adaptiveAveragePool, averagePool, maxPool } from '../src/ops/pooling.ts';
@@ -42,7 +43,7 @@ const withoutGradient = [
 /** These need ranks: test/sync-batch-norm.test.ts. */
 const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonly CollectiveOp[];
 /** Only in compiled programs: test/own-operators.test.ts. */
-const own = ['Elementwise'] as const satisfies readonly OpName[];
+const own = ['Elementwise', 'SoftmaxCrossEntropyGradient'] as const satisfies readonly OpName[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;
 
 const of = (build: Differentiable['build'], ...leaves: Differentiable['leaves']): Differentiable => ({
@@ -314,6 +315,22 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     'a class that is ignored': of((x) => [negativeLogLikelihood(x, integers(2, 0, 1, 2), 2)], [4, 3]),
     'one row': of((x) => [negativeLogLikelihood(x, integers(1), -100)], [1, 3]),
   },
+  SoftmaxCrossEntropy: Object.fromEntries(
+    (['mean', 'sum', 'none'] as const).flatMap((reduction) => {
+      const weight = constantTensor(
+        [19],
+        Array.from({ length: 19 }, (_, label) => 0.5 + label / 8),
+      );
+      const kinds = { plain: {}, weighted: { weight }, smoothed: { smoothing: number(0.2) } };
+      return Object.entries({ ...kinds, 'weighted and smoothed': { weight, smoothing: number(0.2) } }).map(
+        ([kind, options]) => {
+          const loss = (x: Value) =>
+            softmaxCrossEntropy(x, integers(2, 18, -1, 0, 7), { ...options, reduction, ignoreIndex: -1 });
+          return [`${reduction}, ${kind}`, of((x) => [loss(x)], [5, 19])];
+        },
+      );
+    }),
+  ),
 };
 
 function reductionCases(

@@ -1,3 +1,5 @@
+import { rewrite } from '../src/compiler/rewrite.ts';
+import { plainOperators } from '../src/compiler/rewrites/plain-operators.ts';
 import { isNode, type Node, type Value } from '../src/graph/node.ts';
 import type { CollectiveOp, ConvAttributes, OpName, Operators } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
@@ -19,7 +21,8 @@ export type Leaves = ReadonlyMap<Value, Float64Array>;
 /** Computes values of a graph. */
 export function interpret(outputs: readonly Value[], leaves: Leaves = new Map()): Float64Array[] {
   const results = new Map<Value, Reference>();
-  for (const node of topologicalOrder(outputs)) {
+  const plain = rewrite(outputs, [plainOperators]);
+  for (const node of topologicalOrder(plain)) {
     const arrays = isNode(node, 'Input')
       ? [leaves.get(node.outputs[0]) ?? Float64Array.from(node.attributes.source.data, Number)]
       : ruleOf(node)(
@@ -30,10 +33,12 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
       results.set(output, { shape: output.shape, data: arrays[index] });
     }
   }
-  return outputs.map((output) => results.get(output)!.data);
+  return plain.map((output) => results.get(output)!.data);
 }
 
-type Computed = Exclude<OpName, 'Input' | 'Elementwise' | CollectiveOp>;
+/** Operators of the addon. Some are replaced by others before they are interpreted. */
+type Own = 'Elementwise' | 'SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient';
+type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 
 function ruleOf(node: Node): Rule<OpName> {

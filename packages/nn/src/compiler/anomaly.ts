@@ -3,6 +3,8 @@ import { describeType, isNode, sizeOf, type Node, type Value } from '../graph/no
 import { topologicalOrder } from '../graph/topology.ts';
 import { evaluate, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
+import { rewrite } from './rewrite.ts';
+import { plainOperators } from './rewrites/plain-operators.ts';
 
 /** True if no element is NaN or infinite. */
 export function allFinite(numbers: Float32Array): boolean {
@@ -13,10 +15,12 @@ export function allFinite(numbers: Float32Array): boolean {
  * Runs the unoptimized graph of a loss and its gradients, keeps all intermediate values, and describes the operator that
  * produced the first NaN or infinity.
  *
+ * @param failed the loss
  * @param options inputs of the failed pass, and a `replaceGroup` that replays its collectives, because other ranks do not
  *   run them again
  */
-export async function explainAnomaly(loss: Value, options: RunOptions): Promise<string> {
+export async function explainAnomaly(failed: Value, options: RunOptions): Promise<string> {
+  const [loss] = rewrite([failed], [plainOperators]);
   const graph = withGradients(loss);
   const numbers = await computeAll(graph.order, options);
   const nonFinite = new Set([...numbers.keys()].filter((value) => !allFinite(numbers.get(value)!)));

@@ -8,6 +8,7 @@ import { emitModel, type ModelOptions } from './emit.ts';
 import { fuseElementwise } from './fuse-elementwise.ts';
 import { rewrite } from './rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
+import { plainOperators } from './rewrites/plain-operators.ts';
 
 /** How a program treats the memory of intermediate values, its parts and its update. */
 export interface CompileOptions extends Pick<ModelOptions, 'parts' | 'update'> {
@@ -31,7 +32,7 @@ export function compile(
     fuses && !isLong && usesOwnOperators() ? fuseElementwise(values) : values;
   return onnxruntimeExecutor.compile({
     name,
-    model: emitModel(leaves, fused(rewrite(outputs, [exactMaxPool])), {
+    model: emitModel(leaves, fused(rewrite(withoutOwnOperators(outputs), [exactMaxPool])), {
       keepsActivations: keepsActivations && !isLong,
       parts,
       ...(update && { update: { ...update, outputs: fused(update.outputs) } }),
@@ -41,6 +42,11 @@ export function compile(
     holdsMemory,
     isLong,
   });
+}
+
+/** With RINGRUN_PLAIN_OPERATORS=1, a graph of ONNX's operators. */
+export function withoutOwnOperators(outputs: readonly Value[]): readonly Value[] {
+  return usesOwnOperators() ? outputs : rewrite(outputs, [plainOperators]);
 }
 
 /** True if compilation dominates because there are many operators, and their activations need little memory. */

@@ -7,6 +7,7 @@ import { structureOf, type Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
+import { usesOwnOperators } from '../own-operators.ts';
 import { arraysOf, waitForLeaves, type ArrayAssignment, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import type { ModelUpdate } from './emit.ts';
@@ -16,7 +17,9 @@ import { summarizeProgram } from './recompilation-warning.ts';
 import { ProgramCache } from './program-cache.ts';
 import { rewrite } from './rewrite.ts';
 import { batchInnermost } from './rewrites/batch-innermost/index.ts';
+import { plainOperators } from './rewrites/plain-operators.ts';
 import { reluAfterMaxPool } from './rewrites/relu-after-max-pool.ts';
+import { softmaxCrossEntropyOfLogSoftmax } from './rewrites/softmax-cross-entropy.ts';
 import { warnIfSlow } from './slow-compilation.ts';
 
 /** By structure of the forward graph and parts of the gradients. */
@@ -81,7 +84,9 @@ export function trainingStepOf(loss: Value): TrainingStep {
   const order = trainable.map((leaf) => leaves.indexOf(leaf)).join();
   const shape = () => summarizeProgram(forward, leaves);
   const compileStep = (update: StepUpdate | undefined) => {
-    const rewritten = rewrite(rewrite(forward, [reluAfterMaxPool]), batchInnermost);
+    // Before differentiation, because the gradient of an operator of the addon is another one.
+    const own = usesOwnOperators() ? [softmaxCrossEntropyOfLogSoftmax] : [plainOperators];
+    const rewritten = rewrite(rewrite(forward, [...own, reluAfterMaxPool]), batchInnermost);
     const gradients = differentiate(rewritten[0]);
     // A leaf that affects the loss only through a comparison has a gradient of zeros.
     const gradientOf = ({ value }: Leaf) => gradients.get(value) ?? expand(constant(0), value.shape);

@@ -1,13 +1,14 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
-import { describeType, isNode, sizeOf, type Value } from '../graph/node.ts';
+import { describeType, isNode, type Value } from '../graph/node.ts';
+import { dependsOnParameter } from '../graph/topology.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
-import { add, div, equal, mul, neg, sub, where } from '../ops/elementwise.ts';
+import { alongClasses, classLoss, reduced as reducedLosses } from '../ops/class-loss.ts';
+import { add, mul, neg, sub } from '../ops/elementwise.ts';
 import { softplus } from '../ops/functions.ts';
-import { gatherElements } from '../ops/indexing.ts';
-import { reduceMean, reduceSum } from '../ops/reduction.ts';
-import { reshape, unsqueeze } from '../ops/shape.ts';
-import { logSoftmax, negativeLogLikelihood } from '../ops/softmax.ts';
-import { constant, int64Constant, number } from '../ops/source.ts';
+import { softmaxCrossEntropy } from '../ops/own/softmax-cross-entropy.ts';
+import { reduceSum } from '../ops/reduction.ts';
+import { logSoftmax } from '../ops/softmax.ts';
+import { constant, number } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
@@ -70,7 +71,8 @@ export const bceWithLogitsOptions: OptionNames<BCEWithLogitsOptions> = {
  */
 export function nllLoss(logProbabilities: Tensor, target: Tensor, options: NLLLossOptions = {}): Tensor {
   requireOptions('nllLoss', options, nllLossOptions);
-  return classLoss('nllLoss', logProbabilities.value, target.value, { ...options, labelSmoothing: 0 });
+  const kind = { labelSmoothing: 0, isLogits: false };
+  return lossOfClasses('nllLoss', logProbabilities.value, target.value, { ...options, ...kind });
 }
 
 /**
@@ -87,8 +89,8 @@ export function crossEntropy(logits: Tensor, target: Tensor, options: CrossEntro
     throw new ArgumentError(`crossEntropy: labelSmoothing must be from 0 to 1, got ${labelSmoothing}.`);
   }
   if (target.dtype === 'float32') return probabilityLoss(logits.value, target.value, options);
-  requireTargets('crossEntropy', logits.value, target.value);
-  return classLoss('crossEntropy', logSoftmax(logits.value, 1), target.value, { ...options, labelSmoothing });
+  const kind = { labelSmoothing, isLogits: true };
+  return lossOfClasses('crossEntropy', logits.value, target.value, { ...options, ...kind });
 }
 
 /** (input − target)², reduced (torch.nn.functional.mse_loss); equal shapes. */
@@ -125,42 +127,29 @@ export function binaryCrossEntropyWithLogits(
   return reduced('binaryCrossEntropyWithLogits', losses, reduction);
 }
 
-type ClassLossOptions = NLLLossOptions & { labelSmoothing: number };
+type ClassLossOptions = NLLLossOptions & { labelSmoothing: number; isLogits: boolean };
 
-/** The loss of classes: (1 − s)·w[t]·(−x[t]) + s/C·Σ w·(−x), s the label smoothing; the mean divides by Σ w[t]. */
-function classLoss(name: string, x: Value, target: Value, options: ClassLossOptions): Tensor {
-  const { weight, ignoreIndex = -100, reduction = 'mean', labelSmoothing } = options;
+/** The losses of class labels, of log-probabilities or, with `isLogits`, of logits. */
+function lossOfClasses(
+  name: string,
+  x: Value,
+  target: Value,
+  { weight, ignoreIndex = -100, reduction = 'mean', labelSmoothing, isLogits }: ClassLossOptions,
+): Tensor {
   requireTargets(name, x, target);
   requireWeight(name, weight, x);
   requireClasses(name, target, x.shape[1], ignoreIndex);
-  const plain = weight === undefined && labelSmoothing === 0 && x.shape.length === 2;
-  if (plain && reduction === 'mean') return new Tensor(negativeLogLikelihood(x, target, ignoreIndex));
-
-  const ignored = equal(target, int64Constant([], [ignoreIndex]));
-  // An ignored target may be out of range: index 0 is read instead, and its loss is masked.
-  const classes = where(ignored, int64Constant([], [0]), target);
-  const counts = weight ? elementsAt(weight.value, classes) : constant(1);
-  const picked = neg(mul(ofEachRow(x, classes), counts));
-  const each = labelSmoothing === 0 ? picked : smoothed(picked, x, weight, labelSmoothing);
-  const losses = where(ignored, constant(0), each);
-  if (reduction !== 'mean') return reduced(name, losses, reduction);
-  return new Tensor(div(reduceSum(losses), reduceSum(where(ignored, constant(0), counts))));
-}
-
-function smoothed(picked: Value, x: Value, weight: Tensor | undefined, labelSmoothing: number): Value {
-  const ofAllClasses = neg(reduceSum(weight ? mul(x, alongClasses(weight.value, x)) : x, [1]));
-  const share = mul(ofAllClasses, number(labelSmoothing / x.shape[1]));
-  return add(mul(picked, number(1 - labelSmoothing)), share);
-}
-
-/** Selects from x [N, C, …] the elements at classes [N, …]. */
-function ofEachRow(x: Value, classes: Value): Value {
-  return reshape(gatherElements(x, unsqueeze(classes, 1), 1), classes.shape);
-}
-
-/** Selects from values [C] the elements at classes of any shape. */
-function elementsAt(values: Value, classes: Value): Value {
-  return reshape(gatherElements(values, reshape(classes, [sizeOf(classes.shape)])), classes.shape);
+  requireReduction(name, reduction);
+  const options = {
+    weight: weight?.value,
+    smoothing: labelSmoothing > 0 ? number(labelSmoothing) : undefined,
+    ignoreIndex,
+    reduction,
+  };
+  if (!isLogits) return new Tensor(classLoss(x, target, options));
+  const isTrained = weight !== undefined && dependsOnParameter(weight.value);
+  if (x.shape.length === 2 && !isTrained) return new Tensor(softmaxCrossEntropy(x, target, options));
+  return new Tensor(classLoss(logSoftmax(x, 1), target, options));
 }
 
 /** The loss of probabilities: −Σ w·t·logSoftmax(x) over the classes; the mean is over everything else. */
@@ -180,26 +169,14 @@ function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOpti
 }
 
 function reduced(name: string, losses: Value, reduction: Reduction): Tensor {
-  switch (reduction) {
-    case 'mean':
-      return new Tensor(reduceMean(losses));
-    case 'sum':
-      return new Tensor(reduceSum(losses));
-    case 'none':
-      return new Tensor(losses);
-    default:
-      throw new ArgumentError(
-        `${name}: reduction must be 'mean', 'sum' or 'none', got '${String(reduction)}'.`,
-      );
-  }
+  requireReduction(name, reduction);
+  return new Tensor(reducedLosses(losses, reduction));
 }
 
-/** [C] reshaped to [1, C, 1, …], with as many dimensions as `like`. */
-function alongClasses(weight: Value, like: Value): Value {
-  return reshape(
-    weight,
-    like.shape.map((size, axis) => (axis === 1 ? size : 1)),
-  );
+function requireReduction(name: string, reduction: Reduction): void {
+  if (!['mean', 'sum', 'none'].includes(reduction)) {
+    throw new ArgumentError(`${name}: reduction must be 'mean', 'sum' or 'none', got '${reduction}'.`);
+  }
 }
 
 function requireTargets(name: string, x: Value, target: Value): void {

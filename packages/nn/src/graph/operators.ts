@@ -55,6 +55,18 @@ export interface PoolAttributes {
   pads: readonly [number, number, number, number];
 }
 
+/** How the losses of rows become the result: their mean (weighted, if classes have weights), their sum, or all. */
+export type LossReduction = 'mean' | 'sum' | 'none';
+
+export interface SoftmaxCrossEntropyAttributes {
+  ignoreIndex: number;
+  reduction: LossReduction;
+  /** True if there is an input with the weights of the classes, [C]. */
+  hasWeight: boolean;
+  /** True if there is an input with the label smoothing, a number. */
+  smooths: boolean;
+}
+
 /** Values are numbered: the inputs in their order, then the results of the instructions. */
 export interface ElementwiseProgram {
   instructions: readonly { readonly op: ElementwiseOp; readonly operands: readonly number[] }[];
@@ -189,6 +201,14 @@ export interface Operators {
   NegativeLogLikelihoodLoss: { ignoreIndex: number };
   /** Input: classes [N] (int64). Output: [N,depth] with `value` at the class and 0 elsewhere. */
   OneHot: { depth: number; value: number };
+
+  /**
+   * An operator of the addon. Inputs: logits [N,C], classes [N] (int64), the weights and the smoothing if there are any.
+   * Outputs: the loss; two numbers of each row, [N,2], and the sum of the weights of the rows, for the gradient.
+   */
+  SoftmaxCrossEntropy: SoftmaxCrossEntropyAttributes;
+  /** Inputs: gradient of the loss, logits, classes, the last two outputs of SoftmaxCrossEntropy, its other inputs. Output: [N,C]. */
+  SoftmaxCrossEntropyGradient: SoftmaxCrossEntropyAttributes;
 
   /**
    * Several elementwise operators in one, computed in one pass over memory. Replaces them in compiled programs. Inputs:

@@ -1,4 +1,4 @@
-import type { Node, Value } from './node.ts';
+import { isNode, type Node, type Value } from './node.ts';
 
 /**
  * Every node that the outputs depend on, in topological order. Equal graphs have equal orders.
@@ -26,4 +26,11 @@ export function topologicalOrder(
     }
   }
   return order;
+}
+
+/** True if a gradient of the value would reach a parameter. */
+export function dependsOnParameter(value: Value): boolean {
+  return topologicalOrder([value], (node) => !isNode(node, 'Identity')).some(
+    (node) => isNode(node, 'Input') && node.attributes.source.parameter !== undefined,
+  );
 }

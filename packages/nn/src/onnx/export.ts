@@ -1,4 +1,6 @@
 import { emitNodes } from '../compiler/emit.ts';
+import { rewrite } from '../compiler/rewrite.ts';
+import { plainOperators } from '../compiler/rewrites/plain-operators.ts';
 import { newArray } from '../dtype.ts';
 import { ArgumentError } from '../errors.ts';
 import { describeType, isNode, type Value } from '../graph/node.ts';
@@ -280,7 +282,11 @@ function record(
     }
   }
   const graph = new RecordingGraph();
-  const results = names.map((name, index) => ({ name, value: outputs[index].value }));
+  const plain = rewrite(
+    outputs.map(({ value }) => value),
+    [plainOperators],
+  );
+  const results = names.map((name, index) => ({ name, value: plain[index] }));
   emitNodes(graph, leaves, results, { begins: graph.begin });
   return graph.entries;
 }

@@ -15,6 +15,12 @@ export interface OperatorDefinition<Op extends OpName> {
    * Rules need not check which inputs need gradients, because unused values are never emitted.
    */
   gradient(node: Node<Op>, gradients: readonly MaybeValue[]): readonly MaybeValue[];
+
+  /**
+   * For an operator of the addon: the graph of other operators that computes its first outputs, the oracle of its tests.
+   * Replaces the operator in exported models and with RINGRUN_PLAIN_OPERATORS=1. Undefined: there is none.
+   */
+  plain?(node: Node<Op>): readonly Value[];
 }
 
 /** Definitions of one family; a missing member does not compile. */

@@ -12,6 +12,7 @@ import { functions } from './functions.ts';
 import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
 import { normalization } from './normalization.ts';
+import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
 import { pooling } from './pooling.ts';
 import { reductions } from './reduction.ts';
 import { shaping } from './shape.ts';
@@ -35,6 +36,7 @@ export const operators: OperatorFamily<OpName> = {
   ...pooling,
   ...indexing,
   ...softmaxes,
+  ...softmaxCrossEntropies,
   ...collectives,
 };
 

@@ -1,0 +1,98 @@
+#include "operators/softmax.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "operators/vectors.h"
+
+namespace ringrun {
+namespace {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Elements whose sum is in float32: at most 32 in each lane.
+constexpr std::size_t kBlock = 512;
+
+struct SumOfExponentials {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const float* logits, std::size_t count, Exponentials& to) {
+    Lanes<Bytes> x, largest;
+    largest.fill(-kInfinity);
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      x.load(logits + i, count - i, -kInfinity);
+      for (std::size_t k = 0; k < x.kVectors; ++k) largest[k] = x[k] > largest[k] ? x[k] : largest[k];
+    }
+    to.largest = largest.largest();
+    to.sum = 0;
+    for (std::size_t block = 0; block < count; block += kBlock) {
+      const std::size_t end = std::min(count, block + kBlock);
+      Lanes<Bytes> sums;
+      sums.fill(0);
+      for (std::size_t i = block; i < end; i += kLanes) {
+        x.load(logits + i, end - i, -kInfinity);
+        for (auto& vector : x.vectors) vector -= to.largest;
+        exponentiate(x);
+        for (std::size_t k = 0; k < x.kVectors; ++k) sums[k] += x[k];
+      }
+      to.sum += sums.sum();
+    }
+  }
+};
+
+struct ScaledExponentials {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const float* logits, std::size_t count, float largest, float scale, float* to) {
+    Lanes<Bytes> x;
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      x.load(logits + i, count - i, 0);
+      for (auto& vector : x.vectors) vector -= largest;
+      exponentiate(x);
+      for (auto& vector : x.vectors) vector *= scale;
+      x.store(to + i, count - i);
+    }
+  }
+};
+
+struct WeightedDistances {
+  template <std::size_t Bytes>
+  static RINGRUN_INLINE void run(const float* logits, std::size_t count, float largest, const float* weights, double& to) {
+    to = 0;
+    Lanes<Bytes> x, w;
+    w.fill(1);
+    for (std::size_t block = 0; block < count; block += kBlock) {
+      const std::size_t end = std::min(count, block + kBlock);
+      Lanes<Bytes> sums;
+      sums.fill(0);
+      for (std::size_t i = block; i < end; i += kLanes) {
+        x.load(logits + i, end - i, largest);
+        if (weights != nullptr) w.load(weights + i, end - i, 0);
+        for (std::size_t k = 0; k < x.kVectors; ++k) sums[k] += w[k] * (largest - x[k]);
+      }
+      to += sums.sum();
+    }
+  }
+};
+
+#undef RINGRUN_INLINE
+
+}  // namespace
+
+Exponentials exponentialsOf(const float* logits, std::size_t count) {
+  Exponentials result;
+  runVectorised<SumOfExponentials>(logits, count, result);
+  return result;
+}
+
+void scaledExponentials(const float* logits, std::size_t count, float largest, float scale, float* to) {
+  runVectorised<ScaledExponentials>(logits, count, largest, scale, to);
+}
+
+double weightedDistances(const float* logits, std::size_t count, float largest, const float* weights) {
+  double result = 0;
+  runVectorised<WeightedDistances>(logits, count, largest, weights, result);
+  return result;
+}
+
+}  // namespace ringrun

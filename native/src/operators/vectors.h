@@ -1,0 +1,151 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "reduce/instruction_sets.h"
+
+// Kernels in float32 for the widest vectors of the processor. A kernel is a class with one body for every width:
+//
+//   struct Sum {
+//     template <std::size_t Bytes>
+//     static RINGRUN_INLINE void run(const float* x, std::size_t count, double& to);
+//   };
+//   runVectorised<Sum>(x, count, to);
+//
+// Bodies compute 16 elements at a time in Lanes<Bytes>, whatever the width, and add them up in one order: a processor
+// gives the same bits in every run. Processors without fused multiply-add may differ in the last one.
+
+namespace ringrun {
+
+#define RINGRUN_INLINE inline __attribute__((always_inline))
+
+constexpr std::size_t kLanes = 16;
+
+// 16 elements in as many vectors as they need. Functions take references, because passing vectors by value depends on the
+// instruction set.
+template <std::size_t Bytes>
+struct Lanes {
+  typedef float Numbers __attribute__((vector_size(Bytes)));
+  typedef std::uint32_t Bits __attribute__((vector_size(Bytes)));
+  static constexpr std::size_t kVectors = kLanes * sizeof(float) / Bytes;
+
+  Numbers vectors[kVectors];
+
+  RINGRUN_INLINE Numbers& operator[](std::size_t k) { return vectors[k]; }
+  RINGRUN_INLINE const Numbers& operator[](std::size_t k) const { return vectors[k]; }
+
+  RINGRUN_INLINE void fill(float element) {
+    for (Numbers& vector : vectors) vector = element - Numbers{};
+  }
+  RINGRUN_INLINE void load(const float* from) { std::memcpy(&vectors, from, sizeof vectors); }
+  RINGRUN_INLINE void store(float* to) const { std::memcpy(to, &vectors, sizeof vectors); }
+
+  // At most kLanes elements, and `rest` in the other lanes.
+  RINGRUN_INLINE void load(const float* from, std::size_t count, float rest) {
+    if (count >= kLanes) return load(from);
+    float elements[kLanes];
+    for (std::size_t i = 0; i < kLanes; ++i) elements[i] = i < count ? from[i] : rest;
+    load(elements);
+  }
+  RINGRUN_INLINE void store(float* to, std::size_t count) const {
+    if (count >= kLanes) return store(to);
+    float elements[kLanes];
+    store(elements);
+    for (std::size_t i = 0; i < count; ++i) to[i] = elements[i];
+  }
+
+  // In double precision: ((0 + 8) + (4 + 12)) + …
+  RINGRUN_INLINE double sum() const {
+    float elements[kLanes];
+    store(elements);
+    double sums[kLanes];
+    for (std::size_t i = 0; i < kLanes; ++i) sums[i] = elements[i];
+    for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
+      for (std::size_t i = 0; i < width; ++i) sums[i] += sums[i + width];
+    }
+    return sums[0];
+  }
+  // Of elements that are not NaN; −∞ if there are none and `largest` started with it.
+  RINGRUN_INLINE float largest() const {
+    float elements[kLanes];
+    store(elements);
+    return *std::max_element(elements, elements + kLanes);
+  }
+};
+
+// x ← exp(x), with an error of at most 1.01 ulp where the result is a normal number. NaN stays; the results of infinities
+// and subnormal results are right too.
+//
+// exp(x) = 2ⁿ·exp(r) with n = round(x / ln 2); the polynomial is that of Cephes' expf.
+template <std::size_t Bytes>
+RINGRUN_INLINE void exponentiate(Lanes<Bytes>& x) {
+  using Numbers = typename Lanes<Bytes>::Numbers;
+  using Bits = typename Lanes<Bytes>::Bits;
+  // Added to a small number, it leaves the nearest integer in the lowest bits.
+  constexpr float kRounding = 12582912.0f;
+  constexpr float kLog2OfE = 1.44269504088896341f;
+  // ln 2 = kLn2 + kRestOfLn2, where n·kLn2 is exact.
+  constexpr float kLn2 = 0.693359375f;
+  constexpr float kRestOfLn2 = -2.12194440e-4f;
+  // Below, exp(x) is less than half of the smallest subnormal number; above, it is infinite.
+  constexpr float kLeast = -104.0f;
+  constexpr float kMost = 89.0f;
+  for (Numbers& vector : x.vectors) {
+    Numbers v = vector;
+    v = v < kLeast ? kLeast - Numbers{} : v;
+    v = v > kMost ? kMost - Numbers{} : v;
+    const Numbers shifted = v * kLog2OfE + kRounding;
+    const Numbers n = shifted - kRounding;
+    const Numbers r = (v - n * kLn2) - n * kRestOfLn2;
+    Numbers p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = (p * r) * r + r + 1.0f;
+    // Two factors, because 2ⁿ itself may not be a normal number.
+    Bits exponent;
+    std::memcpy(&exponent, &shifted, sizeof exponent);
+    exponent -= 0x4b400000u;  // the bits of kRounding
+    const Bits sign = exponent >> 31;
+    const Bits half = (exponent >> 1) | (sign << 31);
+    const Bits first = (half + 127u) << 23;
+    const Bits second = (exponent - half + 127u) << 23;
+    Numbers a, b;
+    std::memcpy(&a, &first, sizeof a);
+    std::memcpy(&b, &second, sizeof b);
+    vector = (p * a) * b;
+  }
+}
+
+#if defined(__x86_64__)
+template <typename Kernel, typename... Arguments>
+__attribute__((target("avx512f,avx512bw,avx512dq,fma"))) void runWithAvx512(Arguments&&... arguments) {
+  Kernel::template run<64>(std::forward<Arguments>(arguments)...);
+}
+
+template <typename Kernel, typename... Arguments>
+__attribute__((target("avx2,fma"))) void runWithAvx2(Arguments&&... arguments) {
+  Kernel::template run<32>(std::forward<Arguments>(arguments)...);
+}
+#endif
+
+template <typename Kernel, typename... Arguments>
+void runVectorised(Arguments&&... arguments) {
+#if defined(__x86_64__)
+  static const bool kHasFma = cpuHas(1, Register::Ecx, 1u << 12);
+  static const bool kHasAvx512 = kHasFma && Avx512::isHere();
+  static const bool kHasAvx2 = kHasFma && Avx2::isHere();
+  if (kHasAvx512) return runWithAvx512<Kernel>(std::forward<Arguments>(arguments)...);
+  if (kHasAvx2) return runWithAvx2<Kernel>(std::forward<Arguments>(arguments)...);
+#endif
+  Kernel::template run<16>(std::forward<Arguments>(arguments)...);
+}
+
+#undef RINGRUN_INLINE
+
+}  // namespace ringrun
