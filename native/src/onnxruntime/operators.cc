@@ -4,6 +4,7 @@
 #include "onnxruntime/operators/add_dependency.h"
 #include "onnxruntime/operators/calls.h"
 #include "onnxruntime/operators/elementwise.h"
+#include "onnxruntime/operators/layer_normalize.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
 
 namespace ringrun::ort {
@@ -13,6 +14,8 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<AddDependency>(),
       customOperator<AwaitCall>(),
       customOperator<Elementwise>(),
+      customOperator<LayerNormalize>(),
+      customOperator<LayerNormalizeGradient>(),
       customOperator<RunCall>(),
       customOperator<SoftmaxCrossEntropy>(),
       customOperator<SoftmaxCrossEntropyGradient>(),

@@ -39,7 +39,9 @@ struct Lanes {
   RINGRUN_INLINE const Numbers& operator[](std::size_t k) const { return vectors[k]; }
 
   RINGRUN_INLINE void fill(float element) {
-    for (Numbers& vector : vectors) vector = element - Numbers{};
+    float elements[kLanes];
+    for (float& one : elements) one = element;
+    load(elements);
   }
   RINGRUN_INLINE void load(const float* from) { std::memcpy(&vectors, from, sizeof vectors); }
   RINGRUN_INLINE void store(float* to) const { std::memcpy(to, &vectors, sizeof vectors); }

@@ -12,6 +12,7 @@ import { operators } from '../src/ops/index.ts';
 import { gather, gatherElements, indexSelect, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
+import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
 import { swapOuterAxes } from '../src/ops/swap-outer-axes.ts';
 import { normalize } from '../src/ops/normalization.ts';
@@ -43,7 +44,11 @@ const withoutGradient = [
 /** These need ranks: test/sync-batch-norm.test.ts. */
 const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonly CollectiveOp[];
 /** Only in compiled programs: test/own-operators.test.ts. */
-const own = ['Elementwise', 'SoftmaxCrossEntropyGradient'] as const satisfies readonly OpName[];
+const own = [
+  'Elementwise',
+  'SoftmaxCrossEntropyGradient',
+  'LayerNormalizeGradient',
+] as const satisfies readonly OpName[];
 type WithGradient = Exclude<OpName, (typeof withoutGradient | typeof collective | typeof own)[number]>;
 
 const of = (build: Differentiable['build'], ...leaves: Differentiable['leaves']): Differentiable => ({
@@ -146,6 +151,21 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
         return [normalized, mean, variance];
       },
       [3, 2, 5],
+    ),
+  },
+  LayerNormalize: {
+    'the last axis': of((x, w, b) => [layerNormalize(x, 1, 1e-5, w, b)], [2, 3, 19], [19], [19]),
+    'two axes, no bias': of((x, w) => [layerNormalize(x, 2, 1e-3, w, undefined)], [3, 4, 7], [4, 7]),
+    'no weight': of((x, b) => [layerNormalize(x, 1, 0.25, undefined, b)], [5, 16], [16]),
+    'neither of them': of((x) => [layerNormalize(x, 1, 1e-5, undefined, undefined)], [3, 5]),
+    'a weight twice': of((x, w) => [layerNormalize(x, 1, 1e-5, w, w)], [3, 5], [5]),
+    'weight and bias alone': of(
+      (w, b) => {
+        const x = constantTensor([4, 3], [...fill([4, 3], 7)]);
+        return [layerNormalize(x, 1, 1e-5, w, b)];
+      },
+      [3],
+      [3],
     ),
   },
 

@@ -37,7 +37,10 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
 }
 
 /** Operators of the addon. Some are replaced by others before they are interpreted. */
-type Own = 'Elementwise' | 'SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient';
+type Own =
+  | 'Elementwise'
+  | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
+  | ('LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;
 type Rule<Op extends OpName> = (node: Node<Op>, inputs: readonly Reference[]) => readonly Float64Array[];
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "onnxruntime/library.h"
 #include "onnxruntime/operator.h"
+#include "onnxruntime/operators/rows.h"
 #include "operators/softmax.h"
 
 namespace ringrun::ort {
@@ -60,20 +62,7 @@ class ClassTargets {
     return static_cast<std::size_t>(label);
   }
 
-  // Calls body(row) for all rows, on the threads of the session.
-  template <typename Body>
-  static void forEachRow(const Computation& computation, std::size_t rows, std::size_t count, const Body& body) {
-    const std::size_t rowsOfPart = std::max<std::size_t>(1, kElementsOfPart / std::max<std::size_t>(1, count));
-    computation.parallelFor((rows + rowsOfPart - 1) / rowsOfPart, [&](std::size_t part) {
-      const std::size_t end = std::min(rows, (part + 1) * rowsOfPart);
-      for (std::size_t row = part * rowsOfPart; row < end; ++row) body(row);
-    });
-  }
-
  private:
-  // Logits that one thread computes at a time.
-  static constexpr std::size_t kElementsOfPart = 1 << 13;
-
   std::int64_t ignoreIndex_;
   Reduction reduction_;
 };
@@ -98,7 +87,7 @@ struct SoftmaxCrossEntropy {
     const auto count = static_cast<std::size_t>(x.shape.sizes[1]);
     float* const statistics = computation.output<float>(1, {2, {x.shape.sizes[0], 2}});
     losses_.resize(rows);
-    ClassTargets::forEachRow(computation, rows, count, [&](std::size_t row) {
+    forEachRow(computation, rows, count, [&](std::size_t row) {
       const float* const logits = x.data + row * count;
       const Exponentials exponentials = exponentialsOf(logits, count);
       losses_[row] = targets_.isIgnored(arrays, row) ? 0 : lossOf(arrays, row, logits, count, exponentials);
@@ -161,7 +150,7 @@ struct SoftmaxCrossEntropyGradient {
     const auto gradient = isOfRows ? computation.input<float>(0, {1, {x.shape.sizes[0]}}) : computation.input<float>(0, {});
     const double divisor = targets_.reduction() == ClassTargets::Reduction::Mean ? computation.number(4) : 1;
     float* const to = computation.output<float>(0, x.shape);
-    ClassTargets::forEachRow(computation, rows, count, [&](std::size_t row) {
+    forEachRow(computation, rows, count, [&](std::size_t row) {
       const float largest = statistics.data[2 * row];
       const double inverse = statistics.data[2 * row + 1];
       const float* const logits = x.data + row * count;

@@ -1,6 +1,6 @@
 import { ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
-import { normalize } from '../ops/normalization.ts';
+import { layerNormalize } from '../ops/own/layer-normalize.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 
@@ -30,20 +30,22 @@ export function layerNorm(
   const { eps = 1e-5 } = options;
   const expected = normalizedShape.join();
   const count = normalizedShape.length;
-  if (count === 0 || input.shape.length < count || input.shape.slice(-count).join() !== expected) {
+  if (
+    count === 0 ||
+    input.dtype !== 'float32' ||
+    input.shape.length < count ||
+    input.shape.slice(-count).join() !== expected
+  ) {
     throw new ShapeError(
       `layerNorm: expected float32[…,${expected}] for a normalized shape of [${expected}], got ${describeType(input)}.`,
     );
   }
   for (const [name, given] of Object.entries({ weight, bias })) {
-    if (given !== undefined && given.shape.join() !== expected) {
+    if (given !== undefined && (given.dtype !== 'float32' || given.shape.join() !== expected)) {
       throw new ShapeError(
         `layerNorm: ${name} must have the normalized shape, float32[${expected}], got ${describeType(given)}.`,
       );
     }
   }
-  const axes = normalizedShape.map((_, axis) => axis - count);
-  const normalized = new Tensor(normalize(input.value, axes, eps).normalized);
-  const scaled = weight ? normalized.mul(weight) : normalized;
-  return bias ? scaled.add(bias) : scaled;
+  return new Tensor(layerNormalize(input.value, count, eps, weight?.value, bias?.value));
 }

@@ -67,6 +67,15 @@ export interface SoftmaxCrossEntropyAttributes {
   smooths: boolean;
 }
 
+export interface LayerNormalizeAttributes {
+  /** Number of the last axes over which rows are normalized. */
+  axes: number;
+  epsilon: number;
+  /** True if there are inputs with a weight and a bias of these axes. */
+  hasWeight: boolean;
+  hasBias: boolean;
+}
+
 /** Values are numbered: the inputs in their order, then the results of the instructions. */
 export interface ElementwiseProgram {
   instructions: readonly { readonly op: ElementwiseOp; readonly operands: readonly number[] }[];
@@ -209,6 +218,10 @@ export interface Operators {
   SoftmaxCrossEntropy: SoftmaxCrossEntropyAttributes;
   /** Inputs: gradient of the loss, logits, classes, the last two outputs of SoftmaxCrossEntropy, its other inputs. Output: [N,C]. */
   SoftmaxCrossEntropyGradient: SoftmaxCrossEntropyAttributes;
+  /** An operator of the addon. Inputs: x, weight and bias if there are any. Outputs: the result; two numbers of each row, [rows,2]. */
+  LayerNormalize: LayerNormalizeAttributes;
+  /** Inputs: gradient of the result, x, the numbers of the rows, the weight if there is one. Outputs: gradients of x, weight and bias. */
+  LayerNormalizeGradient: LayerNormalizeAttributes;
 
   /**
    * Several elementwise operators in one, computed in one pass over memory. Replaces them in compiled programs. Inputs:

@@ -1,0 +1,70 @@
+import { createNode, sizeOf, type Value } from '../../graph/node.ts';
+import type { LayerNormalizeAttributes } from '../../graph/operators.ts';
+import { noGradient, type OperatorFamily } from '../definition.ts';
+import { add, mul } from '../elementwise.ts';
+import { normalize } from '../normalization.ts';
+
+/**
+ * (x − mean) / √(variance + epsilon)·weight + bias over the last axes.
+ *
+ * @param x float32 with at least one dimension
+ * @param axes number of the last axes
+ * @param weight float32, of the shape of these axes. Default: 1.
+ * @param bias likewise. Default: 0.
+ */
+export function layerNormalize(
+  x: Value,
+  axes: number,
+  epsilon: number,
+  weight: Value | undefined,
+  bias: Value | undefined,
+): Value {
+  const rows = sizeOf(x.shape.slice(0, -axes));
+  return createNode(
+    'LayerNormalize',
+    [x, weight, bias].filter((input) => input !== undefined),
+    { axes, epsilon, hasWeight: weight !== undefined, hasBias: bias !== undefined },
+    [x, { dtype: 'float32', shape: [rows, 2] }],
+  ).outputs[0];
+}
+
+export const layerNormalization: OperatorFamily<'LayerNormalize' | 'LayerNormalizeGradient'> = {
+  LayerNormalize: {
+    plain: ({ inputs: [x, ...options], attributes }) => {
+      const axes = Array.from({ length: attributes.axes }, (_, axis) => axis - attributes.axes);
+      const [weight, bias] = withPlaces(options, attributes);
+      const { normalized } = normalize(x, axes, attributes.epsilon);
+      const scaled = weight ? mul(normalized, weight) : normalized;
+      return [bias ? add(scaled, bias) : scaled];
+    },
+    emit: (graph, { attributes }, [x, ...options], outputs) => {
+      const { axes, epsilon } = attributes;
+      const places = withPlaces(options, attributes).map((name) => name ?? '');
+      graph.ownNode('LayerNormalize', [x, ...places], outputs, { axes, epsilon: { float: epsilon } });
+    },
+    gradient: ({ inputs: [x, ...options], outputs: [, statistics], attributes }, [d]) => {
+      if (d === undefined) return [];
+      const [weight] = withPlaces(options, attributes);
+      const inputs = [d, x, statistics, ...(weight ? [weight] : [])];
+      const shape = x.shape.slice(-attributes.axes);
+      const ofWeight = { dtype: 'float32', shape } as const;
+      const types = [x, ofWeight, ofWeight];
+      const [dx, dWeight, dBias] = createNode('LayerNormalizeGradient', inputs, attributes, types).outputs;
+      return [dx, ...(attributes.hasWeight ? [dWeight] : []), ...(attributes.hasBias ? [dBias] : [])];
+    },
+  },
+  LayerNormalizeGradient: {
+    emit: (graph, { attributes: { axes } }, inputs, outputs) => {
+      graph.ownNode('LayerNormalizeGradient', inputs, outputs, { axes });
+    },
+    gradient: noGradient,
+  },
+};
+
+/** The weight and the bias, undefined if a node does not have them. */
+function withPlaces<T>(
+  options: readonly T[],
+  { hasWeight, hasBias }: LayerNormalizeAttributes,
+): readonly [weight: T | undefined, bias: T | undefined] {
+  return [hasWeight ? options[0] : undefined, hasBias ? options.at(-1) : undefined];
+}
