@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <unordered_map>
 
 namespace ringrun {
 namespace {
@@ -81,10 +82,10 @@ class Holder {
     View view;
     if (isViewOfArrayBuffer(env_, value, view)) {
       if (isKept_(view.data)) return value;
-      // The views of one buffer follow one another in a list.
-      if (view.begin == lastBegin_) return last_;
-      lastBegin_ = view.begin;
-      return last_ = v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(view.buffer));
+      // One for each buffer: V8 counts the memory of each, and collects garbage when there is much.
+      napi_value& buffer = held_[view.begin];
+      if (buffer == nullptr) buffer = v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(view.buffer));
+      return buffer;
     }
     std::uint32_t length = 0;
     if (napi_get_array_length(env_, value, &length) != napi_ok) return value;
@@ -105,8 +106,7 @@ class Holder {
 
   napi_env env_;
   const HeldArrays::IsKept& isKept_;
-  std::uintptr_t lastBegin_ = 0;
-  napi_value last_ = nullptr;
+  std::unordered_map<std::uintptr_t, napi_value> held_;
 };
 
 // Detaches the second buffers now instead of when they are collected, because V8 counts their memory twice until then.
