@@ -46,6 +46,15 @@ export interface NativeDeviceTensor {
   readonly length: number;
 }
 
+/** Memory that the ranks of a host share. */
+export interface NativeHostMemory {
+  readonly buffer: ArrayBuffer;
+  /** Index of this rank among the ranks of its host, in the order of their ranks. */
+  readonly place: number;
+  /** Number of ranks of the host. */
+  readonly ranks: number;
+}
+
 /** A tensor in host or GPU memory. */
 export type NativePlacedTensor = NativeTensor | NativeDeviceTensor;
 
@@ -255,6 +264,11 @@ export interface NativeProcessGroup {
    * `destroy`.
    */
   allocateSync(dtype: number, length: number, timeoutMs: number): ArrayBuffer;
+  /**
+   * Returns zeroed memory of `length` elements that all ranks of this host have mapped. A collective of all ranks. Not
+   * detached by `destroy`. Only in groups with shared memory.
+   */
+  allocateForHostSync(dtype: number, length: number, timeoutMs: number): NativeHostMemory;
   allReduce(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): Promise<void>;
   allReduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
   /**

@@ -180,6 +180,7 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::listen>("listen"),
                          InstanceMethod<&ProcessGroup::connect>("connect"),
                          InstanceMethod<&ProcessGroup::allocateSync>("allocateSync"),
+                         InstanceMethod<&ProcessGroup::allocateForHostSync>("allocateForHostSync"),
                          InstanceMethod<&ProcessGroup::settleSync>("settleSync"),
                          InstanceMethod<&ProcessGroup::asynchronous<&ProcessGroup::allReduceOf>>("allReduce"),
                          InstanceMethod<&ProcessGroup::synchronous<&ProcessGroup::allReduceOf>>("allReduceSync"),
@@ -294,18 +295,37 @@ Napi::Value ProcessGroup::allocateSync(const Napi::CallbackInfo& info) {
   const auto allocate = [&](Collectives& collectives, const Call& call) { allocation = collectives.allocate(call); };
   const bool isDone = runSync(info.Env(), workOf(fingerprint, timeoutMs, allocate));
   if (!isDone) return info.Env().Undefined();
-  // The array buffer owns the memory too, so that it may outlive the group.
+  return bufferOf(info.Env(), std::move(allocation), fingerprint.bytes(), true);
+}
+
+// (dtype, length, timeoutMs)
+Napi::Value ProcessGroup::allocateForHostSync(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto count = static_cast<std::uint64_t>(info[1].As<Napi::Number>().Int64Value());
+  const Fingerprint fingerprint = fingerprintOf(Op::Allocate, ReduceOp::None, dtypeOf(info[0]), 0, count);
+  HostAllocation shared;
+  const auto allocate = [&](Collectives& collectives, const Call& call) { shared = collectives.allocateForHost(call); };
+  if (!runSync(env, workOf(fingerprint, info[2].As<Napi::Number>(), allocate))) return env.Undefined();
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("buffer", bufferOf(env, std::move(shared.allocation), fingerprint.bytes(), false));
+  result.Set("place", shared.place);
+  result.Set("ranks", shared.ranks);
+  return result;
+}
+
+// The array buffer owns the memory too, so that it may outlive the group.
+Napi::ArrayBuffer ProcessGroup::bufferOf(Napi::Env env, Allocation allocation, std::size_t bytes, bool isDetached) {
   std::shared_ptr<const void> keeper = allocation.owner;
   auto owner = std::make_unique<std::shared_ptr<const void>>(std::move(allocation.owner));
   auto buffer = Napi::ArrayBuffer::New(
-      info.Env(), allocation.data, fingerprint.bytes(),
+      env, allocation.data, bytes,
       [](Napi::Env, void*, std::shared_ptr<const void>* held) {
         const std::unique_ptr<std::shared_ptr<const void>> released(held);
       },
       owner.get());
   static_cast<void>(owner.release());
   const auto* const begin = static_cast<const std::uint8_t*>(allocation.data);
-  allocations_.push_back({Napi::Persistent(buffer), std::move(keeper), begin, begin + fingerprint.bytes()});
+  allocations_.push_back({Napi::Persistent(buffer), std::move(keeper), begin, begin + bytes, isDetached});
   return buffer;
 }
 
@@ -639,8 +659,8 @@ void ProcessGroup::settle(Napi::Env env, Napi::Function, ProcessGroup* self, Pen
 }
 
 void ProcessGroup::detachAllocations() {
-  for (auto& [buffer, owner, begin, end] : allocations_) {
-    if (!buffer.Value().IsDetached()) buffer.Value().Detach();  // JavaScript may have transferred it
+  for (auto& [buffer, owner, begin, end, isDetached] : allocations_) {
+    if (isDetached && !buffer.Value().IsDetached()) buffer.Value().Detach();  // JavaScript may have transferred it
   }
   allocations_.clear();
 }

@@ -37,6 +37,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value listen(const Napi::CallbackInfo& info);
   Napi::Value connect(const Napi::CallbackInfo& info);
   Napi::Value allocateSync(const Napi::CallbackInfo& info);
+  Napi::Value allocateForHostSync(const Napi::CallbackInfo& info);
+  Napi::ArrayBuffer bufferOf(Napi::Env env, Allocation allocation, std::size_t bytes, bool isDetached);
   void settleSync(const Napi::CallbackInfo& info);
   Napi::Value destroy(const Napi::CallbackInfo& info);
 
@@ -107,12 +109,14 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   NcclCollectives* gpu_ = nullptr;
   Settlement settlement_;
   std::size_t pending_ = 0;
-  // Memory of allocateSync, kept until the group is destroyed, even if JavaScript transfers its buffer.
+  // Memory of allocateSync and allocateForHostSync, kept until the group is destroyed, even if JavaScript transfers its
+  // buffer.
   struct Allocated {
     Napi::Reference<Napi::ArrayBuffer> buffer;
     std::shared_ptr<const void> owner;
     const std::uint8_t* begin;
     const std::uint8_t* end;
+    bool isDetached;  // by `destroy`
   };
   std::vector<Allocated> allocations_;
   // Destroyed before the members above, which its tasks use. Empty after the environment has ended.

@@ -15,6 +15,13 @@ struct Allocation {
   std::shared_ptr<const void> owner;
 };
 
+// The same memory on all ranks of a host, with this rank's index among them and their number.
+struct HostAllocation {
+  Allocation allocation;
+  int place = 0;
+  int ranks = 1;
+};
+
 // The collectives of a group. One subclass for each transport, in the folder of that name.
 //
 // Called by one thread at a time, in groups of two or more ranks. Every function throws Failure. When it throws
@@ -52,6 +59,12 @@ class Collectives {
 
   // Zeroed memory of the fingerprint's dtype and count that this transport reduces in place.
   virtual Allocation allocate(const Call& call) = 0;
+
+  // Zeroed memory of the fingerprint's dtype and count, one for each host, that all of its ranks read and write. Only
+  // for transports with shared memory inside a host.
+  virtual HostAllocation allocateForHost(const Call&) {
+    throw Failure(FailureCode::System, {}, "the ranks of this transport share no memory");
+  }
 
   // Wakes ranks that sleep in shared memory, so that they check their connections now.
   virtual void wakeLocalRanks() noexcept {}

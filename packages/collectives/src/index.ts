@@ -61,5 +61,12 @@ export type {
 export { narrowFloat32, widenToFloat32 } from './conversions.ts';
 export * from './cpu/index.ts';
 export * from './hash-store.ts';
-export { beginNewGroup, hasFailed, prepareAllReduce } from './native-group/native-group.ts';
+export {
+  beginNewGroup,
+  hasFailed,
+  prepareAllReduce,
+  shareMemorySync,
+  whenDestroyed,
+  type HostMemory,
+} from './native-group/native-group.ts';
 export * from './nccl/index.ts';

@@ -164,4 +164,9 @@ Allocation HierarchicalCollectives::allocate(const Call& call) {
   return host_.allocate(call);
 }
 
+HostAllocation HierarchicalCollectives::allocateForHost(const Call& call) {
+  barrier(call);
+  return host_.allocateForHost(call);
+}
+
 }  // namespace ringrun

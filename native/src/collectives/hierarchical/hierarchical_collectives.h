@@ -32,6 +32,7 @@ class HierarchicalCollectives : public Collectives {
   void exchange(const Call& call, const Exchange& exchange) override;
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
+  HostAllocation allocateForHost(const Call& call) override;
   void wakeLocalRanks() noexcept override;
 
  private:

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "collectives/shm/shm_collectives.h"
@@ -22,6 +23,16 @@ Allocation ShmCollectives::allocate(const Call& call) {
   Allocation allocation{shared.slice(rank_), memory};
   allocations_.add(std::move(shared));
   return allocation;
+}
+
+// Pages are placed near the processor of the rank that touches them first.
+HostAllocation ShmCollectives::allocateForHost(const Call& call) {
+  arena_.post(call, {});
+  arena_.arrive(call);
+  const std::size_t bytes = std::max<std::size_t>(call.fingerprint.bytes(), 1);
+  auto memory = std::make_shared<const Mapping>(shareMemory(mesh_, arena_.team(), arena_.team()[static_cast<std::size_t>(rank_)], bytes, call));
+  arena_.step(call);
+  return {{memory->data(), memory}, rank_, size_};
 }
 
 }  // namespace ringrun

@@ -43,6 +43,7 @@ class ShmCollectives : public Collectives {
   void exchange(const Call& call, const Exchange& exchange) override;
   void barrier(const Call& call) override;
   Allocation allocate(const Call& call) override;
+  HostAllocation allocateForHost(const Call& call) override;
   void wakeLocalRanks() noexcept override;
 
   // An all-reduce in parts: beginShares; for each range of the own share, counted from 0, reduceInShare and

@@ -60,6 +60,7 @@ class NativeGroupBase {
   readonly #calls: NativeCalls;
   readonly #turns = new Turns();
   readonly #prepared = new WeakMap<Float32Array, Map<ReduceOp, StartableOperation>>();
+  readonly #leaving: (() => void)[] = [];
   #turnless: NativeGroup | undefined;
   #destroyed: Promise<void> | undefined;
 
@@ -114,6 +115,19 @@ class NativeGroupBase {
     const operands = allReduceOperands(data, { op });
     const native = this.#calls.now((group) => group.prepareAllReduce(...operands, this.#timeoutMs));
     return { native, ended: () => this.#calls.later((group) => group.ended(native)) };
+  }
+
+  /** See the function of this name. */
+  shareMemorySync(length: number, timeoutMs = this.#timeoutMs): HostMemory {
+    const { buffer, place, ranks } = this.#now({ timeoutMs }, (native, limitMs) =>
+      native.allocateForHostSync(checkedDType('float32'), checkedLength(length), limitMs),
+    );
+    return { data: new Float32Array(buffer), place, ranks };
+  }
+
+  /** See the function `whenDestroyed`. */
+  addLeaving(leave: () => void): void {
+    this.#leaving.push(leave);
   }
 
   /** Returns a zeroed array that the transport reduces in place. See {@link ProcessGroup.allocateSync}. */
@@ -183,9 +197,11 @@ class NativeGroupBase {
 
   /** Waits for pending operations on every rank, then releases everything. See {@link ProcessGroup.destroy}. */
   destroy(): Promise<void> {
-    this.#destroyed ??= this.#turns.inOrder(() =>
-      this.#calls.later((native) => native.destroy(this.#timeoutMs)),
-    );
+    this.#destroyed ??= this.#turns
+      .inOrder(() => this.#calls.later((native) => native.destroy(this.#timeoutMs)))
+      .finally(() => {
+        for (const leave of this.#leaving.splice(0)) leave();
+      });
     return this.#destroyed;
   }
 
@@ -332,6 +348,36 @@ export const NativeGroup = NativeGroupBase as new (
  */
 export function hasFailed(group: object): boolean {
   return group instanceof NativeGroupBase && group.hasFailed;
+}
+
+/** Memory that the ranks of a host share. */
+export interface HostMemory {
+  /** Zeros at first. Stays mapped when the group is destroyed. */
+  readonly data: Float32Array;
+  /** Index of this rank among the ranks of its host, in the order of their ranks. */
+  readonly place: number;
+  /** Number of ranks of this host. */
+  readonly ranks: number;
+}
+
+/**
+ * Maps `length` zeros on all ranks of a host. A collective of all ranks of the group, which blocks the calling thread. The
+ * group must share memory (transport `shm` or `mixed`).
+ *
+ * @internal
+ */
+export function shareMemorySync(group: object, length: number): HostMemory {
+  if (group instanceof NativeGroupBase) return group.shareMemorySync(length);
+  throw new InvalidArgumentError('Memory can be shared only in a group of initProcessGroup or newGroup.');
+}
+
+/**
+ * Calls `leave` when `destroy` of the group has ended on this rank, even if it failed.
+ *
+ * @internal
+ */
+export function whenDestroyed(group: object, leave: () => void): void {
+  if (group instanceof NativeGroupBase) group.addLeaving(leave);
 }
 
 /**
