@@ -30,6 +30,17 @@ export interface DistributedDataParallelOptions {
    */
   verifyEvery?: number;
   /**
+   * Keep one copy of the parameters and of the optimizer states for all ranks of a host, in shared memory. Each rank
+   * updates its part of them, which computes the same bits, and `optimizer.step()` becomes a collective: every rank must
+   * call it for the same gradients, and await it. Needs an optimizer of `@ringrun/nn` and shared memory between the ranks of
+   * a host. Not possible with `join` and `faultTolerance: 'shrink'`. Default: `false`.
+   *
+   * Wrapping moves the values: read `parameter.data` again instead of keeping the array. A value that one rank writes there
+   * is the value of all ranks of its host. `destroyProcessGroup` gives each rank its own copy. If a rank dies during
+   * `optimizer.step()`, the parameters are partly updated: continue from a checkpoint.
+   */
+  shareParameters?: boolean;
+  /**
    * `shrink`: when a rank dies, the others agree on who is left, repeat the step without it and go on in the same
    * processes. A process that is started in its place joins before a later step: see `shareState`. Needs the default
    * group of the backend `gloo`. Default: `none`, every rank throws `PeerDiedError`.

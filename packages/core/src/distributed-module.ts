@@ -94,6 +94,11 @@ export interface DistributedParameter extends DistributedTensor {
    */
   gradientSink: GradientSink | undefined;
   /**
+   * Makes `data` another array of the same length, which has the values; a function is called at the first use. Omit it if
+   * the library cannot: its models cannot be wrapped with `shareParameters`.
+   */
+  replaceData?(data: Float32Array | (() => Float32Array)): void;
+  /**
    * Makes `grad` the array of the sink. The sink calls it at the end of a pass if only other ranks' losses depend on the
    * parameter.
    */
@@ -114,8 +119,14 @@ export interface GradientSink {
    */
   readonly order?: number;
 
-  /** Changes when `arrayOf` returns other arrays than before, between two steps. Omit it if it always returns the same. */
+  /**
+   * Changes when `arrayOf` returns other arrays than before, or the parameters' arrays are replaced, between two steps. Omit
+   * it if neither happens.
+   */
   readonly version?: number;
+
+  /** Undefined if each rank has its own parameters. */
+  readonly sharing?: ParameterSharing | undefined;
 
   /**
    * Returns the index of the parameter's bucket. The library computes gradients in increasing order of this
@@ -128,6 +139,35 @@ export interface GradientSink {
    * ends the pass with `done` or `abandon`.
    */
   beginPass(parameters: readonly DistributedParameter[]): GradientPass;
+}
+
+/**
+ * Parameters in memory that the ranks of a host share. An optimizer updates this rank's parts only, and keeps its states
+ * in shared memory too.
+ */
+export interface ParameterSharing {
+  /** The elements of a parameter that this rank updates. The other ranks of its host update the others. May be empty. */
+  ownPartOf(parameter: DistributedParameter): ElementRange;
+
+  /**
+   * Returns an array of zeros for each length, which the ranks of a host share. A collective, which blocks the calling
+   * thread: all ranks pass the same lengths. The arrays outlive the process group.
+   */
+  allocateSync(lengths: readonly number[]): Float32Array[];
+
+  /**
+   * Resolves when all ranks have called it. An optimizer calls it before and after an update: before, other ranks may read
+   * the parameters; afterwards they have their new values.
+   */
+  synchronize(): Promise<void>;
+}
+
+/** Elements `begin` to `end - 1` of an array. */
+export interface ElementRange {
+  /** Index of the first element. */
+  readonly begin: number;
+  /** Index behind the last element. */
+  readonly end: number;
 }
 
 /** A backward pass and the average of its gradients. */

@@ -9,20 +9,32 @@ import { enqueueChange } from './operation-queue.ts';
 
 /** A trainable tensor (torch.nn.Parameter). Its elements and its gradient are stored in fixed arrays. */
 export class Parameter extends Tensor implements DistributedParameter, GradientReceiver {
-  /** The elements, row-major. The optimizer changes them in place. */
-  readonly data: Float32Array;
   /** Set by DistributedDataParallel: provides the array of the gradient and averages it over the ranks. */
   gradientSink: GradientSink | undefined;
+  readonly #elements: ParameterElements;
   #ownGradient: Float32Array | undefined;
   #hasGradient = false;
   #path: string | undefined;
 
   constructor(data: Float32Array, shape: readonly number[]) {
     requireLength(data, { dtype: 'float32', shape });
-    const source: { data: Float32Array; parameter?: GradientReceiver } & Source = { data };
-    super(input('float32', shape, source));
-    source.parameter = this;
-    this.data = data;
+    const elements = new ParameterElements(data);
+    super(input('float32', shape, elements));
+    elements.parameter = this;
+    this.#elements = elements;
+  }
+
+  /**
+   * The elements, row-major. The optimizer changes them in place. Wrapping a model in DistributedDataParallel with
+   * `shareParameters` replaces the array, and so does `destroyProcessGroup` then.
+   */
+  get data(): Float32Array {
+    return this.#elements.data;
+  }
+
+  /** Makes `data` another array that has the elements; a function is called at the first use. For DistributedDataParallel. */
+  replaceData(data: Float32Array | (() => Float32Array)): void {
+    this.#elements.replace(data);
   }
 
   /** The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. */
@@ -67,5 +79,23 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   gradientWritten(): void {
     this.#hasGradient = true;
     if (this.gradientSink === undefined) warnOfUnaveragedGradient();
+  }
+}
+
+class ParameterElements implements Source {
+  parameter: GradientReceiver | undefined;
+  #data: Float32Array | (() => Float32Array);
+
+  constructor(data: Float32Array) {
+    this.#data = data;
+  }
+
+  get data(): Float32Array {
+    if (typeof this.#data === 'function') this.#data = this.#data();
+    return this.#data;
+  }
+
+  replace(data: Float32Array | (() => Float32Array)): void {
+    this.#data = data;
   }
 }

@@ -1,3 +1,4 @@
+import type { ElementRange } from 'ringrun';
 import { inPlaceUpdate, type ArrayAssignment } from '../compiler/compile.ts';
 import type { StepUpdate } from '../compiler/training-step.ts';
 import type { Value } from '../graph/node.ts';
@@ -10,6 +11,8 @@ import type { Coefficients, Rule } from './rule.ts';
 export interface Member {
   readonly parameter: Parameter;
   readonly state: Readonly<Record<string, Float32Array>>;
+  /** The elements that this rank updates. Undefined: all. */
+  readonly part: ElementRange | undefined;
 }
 
 /** Parameters of one group that are updated with the same coefficients. */
@@ -42,7 +45,9 @@ export class UpdateGraph {
   constructor({ update }: Pick<Rule<object>, 'update'>, updateSets: readonly UpdateSet[]) {
     this.#coefficients = updateSets.map(({ coefficients }) => coefficientInputs(coefficients));
     this.updates = updateSets.flatMap(({ members }, position) =>
-      members.map((member) => this.#updateOf(update, member, this.#coefficients[position])),
+      members
+        .filter(({ part }) => part === undefined || part.begin < part.end)
+        .map((member) => this.#updateOf(update, member, this.#coefficients[position])),
     );
   }
 
@@ -65,21 +70,23 @@ export class UpdateGraph {
 
   #updateOf(
     update: Rule<object>['update'],
-    { parameter, state }: Member,
+    { parameter, state, part }: Member,
     slots: Readonly<Record<string, CoefficientInput>>,
   ): ArrayAssignment[] {
-    const leaf = (data: Float32Array) => input('float32', parameter.shape, { data });
+    const own = (data: Float32Array) => (part ? data.subarray(part.begin, part.end) : data);
+    const shape = part ? [part.end - part.begin] : parameter.shape;
+    const leaf = (data: Float32Array) => input('float32', shape, { data: own(data) });
     const gradient = leaf(parameter.gradientArray());
     this.gradients.set(parameter, gradient);
     const outputs = update({
-      parameter: parameter.value,
+      parameter: part ? leaf(parameter.data) : parameter.value,
       gradient,
       state: mapValues(state, leaf),
       coefficients: mapValues(slots, ({ value }) => value),
     });
     return [
-      { value: outputs.parameter, into: parameter.data },
-      ...Object.entries(state).map(([name, into]) => ({ value: outputs.state[name]!, into })),
+      { value: outputs.parameter, into: own(parameter.data) },
+      ...Object.entries(state).map(([name, into]) => ({ value: outputs.state[name]!, into: own(into) })),
     ];
   }
 }

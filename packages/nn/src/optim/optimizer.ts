@@ -1,3 +1,4 @@
+import type { ParameterSharing } from 'ringrun';
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, recordChange, type Change } from '../graph/changes.ts';
 import type { StepUpdate } from '../compiler/training-step.ts';
@@ -6,7 +7,14 @@ import type { GradientReceiver } from '../graph/operators.ts';
 import type { Parameter } from '../parameter.ts';
 import { hasUnlisted, requireNoUnlistedParameters } from '../unlisted-parameters.ts';
 import { enqueue, requireNothingPending } from '../operation-queue.ts';
-import { definedNames, fuseUpdates, UpdateGraph, type FusedUpdate, type UpdateSet } from './fused-update.ts';
+import {
+  definedNames,
+  fuseUpdates,
+  UpdateGraph,
+  type FusedUpdate,
+  type Member,
+  type UpdateSet,
+} from './fused-update.ts';
 import { takeOwnership, releaseOwnership, requireUnowned } from './parameter-ownership.ts';
 import {
   asGroups,
@@ -75,6 +83,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * Updates every parameter that has a gradient, in place, with the settings at the time of the call. Runs in call order
    * relative to backward passes, other steps and reads, even if it is not awaited.
    *
+   * With DistributedDataParallel's `shareParameters` it is a collective: await it on every rank.
+   *
    * @throws ArgumentError if the backward pass reached a parameter that no module lists and no optimizer has, such as in a
    *   layer in a #private field; NnError (ERR_BACKWARD) if no parameter has a gradient; (ERR_NOT_AWAITED) if an earlier
    *   operation that was not awaited failed
@@ -113,8 +123,11 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     requireNoUnlistedParameters(members.map(({ parameter }) => parameter));
     const update = this.#updateOf(updateSets);
     const run = (update.run ??= fuseUpdates(update.graph));
+    const sharings = sharingsOf(members);
+    for (const sharing of sharings) await sharing.synchronize();
     for (const { parameter } of members) recordChange(parameter.value, change);
     await run(updateSets.map(({ coefficients }) => coefficients));
+    for (const sharing of sharings) await sharing.synchronize();
     for (const { parameter } of members) this.#stateOf(parameter).count();
   }
 
@@ -128,6 +141,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const isReached = (parameter: Parameter) => known.has(parameter);
     if (hasUnlisted(reached)) return undefined;
     if ([...this.#states.keys()].some((one) => one.gradientSink && !isReached(one))) return undefined;
+    // Other ranks may read the parameters until all buckets have been averaged.
+    if (groups.some(({ params }) => params.some((one) => one.gradientSink?.sharing))) return undefined;
     const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, isReached));
     if (updateSets.length === 0) return undefined;
     const parameters = updateSets.flatMap(({ members }) => members.map(({ parameter }) => parameter));
@@ -228,9 +243,11 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   #updateSetsOf(group: ParamGroup<Settings>, isUpdated: (parameter: Parameter) => boolean): UpdateSet[] {
     const names = this.#rule.stateNames(group);
     const concerned = group.params.filter(isUpdated);
+    this.#placeStates(concerned, names);
     const members = concerned.map((parameter) => ({
       parameter,
-      state: this.#stateOf(parameter).arraysFor(names, parameter.data.length),
+      state: this.#stateOf(parameter).arraysOf(names),
+      part: parameter.gradientSink?.sharing?.ownPartOf(parameter),
     }));
     const progress = concerned.map((parameter) => this.#stateOf(parameter).progress);
     if (progress.every(({ step, isFresh }) => step === progress[0].step && isFresh === progress[0].isFresh)) {
@@ -242,6 +259,27 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       members: [member],
       coefficients: this.#rule.coefficients(group, progress[position]),
     }));
+  }
+
+  /** Makes sure that the states have arrays in the memory of their parameters. A collective if it is shared. */
+  #placeStates(parameters: readonly Parameter[], names: readonly string[]): void {
+    const missing = new Map<ParameterSharing | undefined, MissingState[]>();
+    for (const parameter of parameters) {
+      const sharing = parameter.gradientSink?.sharing;
+      const named = this.#stateOf(parameter).missing(names, sharing);
+      if (named.length === 0) continue;
+      missing.set(sharing, [...(missing.get(sharing) ?? []), ...named.map((name) => ({ parameter, name }))]);
+    }
+    // Old updates would keep the memory of replaced states.
+    if (missing.size > 0) this.#updates.clear();
+    for (const [sharing, states] of missing) {
+      const lengths = states.map(({ parameter }) => parameter.data.length);
+      const arrays = sharing?.allocateSync(lengths) ?? lengths.map((length) => new Float32Array(length));
+      for (const [position, { parameter, name }] of states.entries()) {
+        const part = sharing?.ownPartOf(parameter) ?? { begin: 0, end: parameter.data.length };
+        this.#stateOf(parameter).place(name, { data: arrays[position], sharing }, part);
+      }
+    }
   }
 
   #updateOf(updateSets: readonly UpdateSet[]): Update {
@@ -259,13 +297,26 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   #identify({ members, coefficients }: UpdateSet): string {
-    // The gradient's array changes when a model is wrapped in DistributedDataParallel, and when ranks die or join.
+    // The arrays change when a model is wrapped in DistributedDataParallel, and when ranks die or join.
     const parameters = members.map(({ parameter }) => {
       const sink = parameter.gradientSink;
-      return `${this.#stateOf(parameter).position}${sink === undefined ? '' : `s${sink.version ?? 0}`}`;
+      const arrays = sink === undefined ? '' : `s${sink.order ?? 0}.${sink.version ?? 0}`;
+      return `${this.#stateOf(parameter).position}${arrays}`;
     });
     return `${parameters.join()}:${definedNames(coefficients).join()}:${Object.keys(members[0].state).join()}`;
   }
+}
+
+interface MissingState {
+  readonly parameter: Parameter;
+  readonly name: string;
+}
+
+/** In one order on all ranks. */
+function sharingsOf(members: readonly Member[]): ReadonlySet<ParameterSharing> {
+  const sinks = new Set(members.map(({ parameter }) => parameter.gradientSink));
+  const sharings = [...sinks].flatMap((sink) => sink?.sharing ?? []);
+  return new Set(sharings);
 }
 
 /** An update of the same parameters with other numbers. */

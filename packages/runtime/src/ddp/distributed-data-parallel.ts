@@ -17,6 +17,7 @@ import { requireSameModel } from './model-agreement.ts';
 import { checkedSettings, requireDdpOptions, type Settings } from './options.ts';
 import { Reducer, type AveragedStep } from './reducer.ts';
 import { checkedBatchSize, samplesOf } from './sample-weights.ts';
+import { requireMovable } from './shared-parameters.ts';
 import { UnusedParameters } from './unused-parameters.ts';
 
 /** The library's own type of the model's parameters. */
@@ -30,7 +31,8 @@ export type ParameterOf<M extends DistributedModule> =
  * broadcasts the parameters and buffers of rank 0. Afterwards `await loss.backward()` resolves when the
  * gradients are averaged over all ranks, so identical optimizers keep the parameters bit-identical.
  *
- * Create the optimizer from the same parameters, before or after wrapping: wrapping keeps their arrays.
+ * Create the optimizer from the same parameters, before or after wrapping: wrapping keeps their arrays, except with the
+ * option `shareParameters`.
  */
 export class DistributedDataParallel<M extends ForwardModule> {
   /** The wrapped model. Use it for its own methods and for saving. */
@@ -49,6 +51,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
     requireDdpOptions(options);
     const group = options.processGroup ?? defaultGroup();
     const settings = checkedSettings(options, group);
+    if (settings.shareParameters) requireMovable(module);
     requireSameModel(group, module, settings);
     const parameters = [...module.namedParameters()].map(([, parameter]) => parameter);
     if (parameters.length === 0) {
@@ -78,6 +81,7 @@ export class DistributedDataParallel<M extends ForwardModule> {
       ...(this.#faultTolerance && { recovery: this.#faultTolerance }),
     });
     if (this.#faultTolerance) this.#faultTolerance.reducer = this.#reducer;
+    if (settings.shareParameters) this.#reducer.shareParameters();
     for (const parameter of parameters) parameter.gradientSink = this.#reducer;
   }
 
@@ -132,12 +136,18 @@ export class DistributedDataParallel<M extends ForwardModule> {
    *
    * @returns the result of `run`
    * @throws RingrunError `ERR_JOIN_UNDER_WAY` inside another join of this model; `ERR_JOIN_COLLECTIVES`, on every
-   * rank and before `run` starts, for a model whose layers are collectives
+   * rank and before `run` starts, for a model whose layers are collectives; InvalidArgumentError for a model with
+   * `shareParameters`
    */
   async join<Result>(run: () => Promise<Result>, options: JoinOptions = {}): Promise<Result> {
     requireOptions('join', options, joinOptions);
     if (this.#faultTolerance) {
       throw refused('expected no join, got one. Give every rank the same number of batches.');
+    }
+    if (this.#settings.shareParameters) {
+      throw new InvalidArgumentError(
+        'join: expected a model without shareParameters, got one with it: a rank without batches would not update its part. Leave shareParameters out, or give every rank the same number of batches.',
+      );
     }
     requireNoCollectives(this.module);
     if (this.#join !== undefined) {

@@ -8,10 +8,12 @@ export type {
   DistributedModule,
   DistributedParameter,
   DistributedTensor,
+  ElementRange,
   ForwardModule,
   GradientBucket,
   GradientPass,
   GradientSink,
+  ParameterSharing,
   StartableOperation,
   SynchronousGradientSink,
 } from '@ringrun/core';

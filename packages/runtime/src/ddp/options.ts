@@ -8,6 +8,7 @@ const optionNames: OptionNames<DistributedDataParallelOptions> = {
   overlap: true,
   broadcastBuffers: true,
   verifyEvery: true,
+  shareParameters: true,
   faultTolerance: true,
   minRanks: true,
   onMembershipChange: true,
@@ -31,6 +32,7 @@ export function checkedSettings(
     overlap = transport !== 'shm',
     broadcastBuffers = true,
     verifyEvery = 1000,
+    shareParameters = false,
     faultTolerance = 'none',
     minRanks = 1,
   } = options;
@@ -54,5 +56,37 @@ export function checkedSettings(
       `DistributedDataParallel: minRanks: expected an integer of at least 1, got ${minRanks}.`,
     );
   }
-  return { bucketCapMb, overlap, broadcastBuffers, verifyEvery, faultTolerance, minRanks };
+  if (typeof shareParameters !== 'boolean') {
+    throw new InvalidArgumentError(
+      `DistributedDataParallel: shareParameters: expected true or false, got ${String(shareParameters)}.`,
+    );
+  }
+  if (shareParameters) requireSharing(transport, faultTolerance);
+  return {
+    bucketCapMb,
+    overlap,
+    broadcastBuffers,
+    verifyEvery,
+    shareParameters,
+    faultTolerance,
+    minRanks,
+  };
+}
+
+function requireSharing(
+  transport: ProcessGroup['transport'],
+  faultTolerance: Settings['faultTolerance'],
+): void {
+  if (transport !== 'shm' && transport !== 'mixed') {
+    throw new InvalidArgumentError(
+      `DistributedDataParallel: shareParameters: expected ranks that share memory inside a host (transport 'shm' or 'mixed'), got transport '${transport}'. ` +
+        'Use the backend gloo with several ranks on a host and without RINGRUN_TRANSPORT=tcp, or leave shareParameters out.',
+    );
+  }
+  if (faultTolerance !== 'none') {
+    throw new InvalidArgumentError(
+      `DistributedDataParallel: shareParameters: expected faultTolerance 'none', got '${faultTolerance}': a rank that dies leaves shared parameters partly updated. ` +
+        'Use restarts with checkpoints, or leave shareParameters out.',
+    );
+  }
 }

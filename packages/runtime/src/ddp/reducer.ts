@@ -10,6 +10,7 @@ import {
 } from '@ringrun/core';
 import { ddpEvents } from './events.ts';
 import type { CommHook, GradientBucket } from './hooks/index.ts';
+import { SharedParameters } from './shared-parameters.ts';
 import { inStep } from './uneven-inputs.ts';
 
 /** The position of a parameter's gradient. */
@@ -86,6 +87,7 @@ export class Reducer implements SynchronousGradientSink {
   readonly #recovery: AverageRecovery | undefined;
   /** The gradients of each bucket between two groups. */
   #held: readonly Float32Array[] | undefined;
+  #sharing: SharedParameters | undefined;
   /** See `GradientSink`. */
   readonly order = (created += 1);
   #version = 0;
@@ -136,9 +138,21 @@ export class Reducer implements SynchronousGradientSink {
     this.#fillSlots();
   }
 
-  /** Changes when `arrayOf` returns other arrays than before. */
+  /** Changes when `arrayOf` returns other arrays than before, and when the parameters leave shared memory. */
   get version(): number {
     return this.#version;
+  }
+
+  get sharing(): SharedParameters | undefined {
+    return this.#sharing;
+  }
+
+  /** Moves the parameters into memory that the ranks of a host share, until the group is destroyed. A collective. */
+  shareParameters(): void {
+    this.#sharing = new SharedParameters(this.#group, this.#parameters, () => {
+      this.#sharing = undefined;
+      this.#version += 1;
+    });
   }
 
   /** Copies the gradients out of the memory of the group, which is destroyed next. */

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { builtScript } from './support/built-script.ts';
+import { node } from './support/command.ts';
+import { ways } from './support/extent.ts';
+import { freePort } from './support/free-port.ts';
+import { Scenarios } from './support/scenarios.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
+
+const scenarios = new Scenarios(builtScript('share-parameters.script'), temporaryFolder());
+
+type Trained = Record<'shared' | 'plain', Record<'parameters' | 'state' | 'gradients' | 'read', string>>;
+
+const oneHost = { transport: 'shm', env: {} };
+const twoHosts = { transport: '', env: { TWO_HOSTS: 1 } };
+
+test.each(
+  ways(
+    [
+      { size: 2, hosts: 1, ...oneHost },
+      { size: 3, hosts: 2, ...twoHosts },
+    ],
+    [
+      { size: 3, hosts: 1, ...oneHost },
+      { size: 5, hosts: 2, ...twoHosts },
+    ],
+  ),
+)(
+  'shared parameters have the bits of separate ones in every kind of step: $size ranks on $hosts host(s)',
+  async ({ size, transport, env }) => {
+    const stderr = expect.stringMatching(/^(ringrun: extra.* did not contribute.*\n)*$/) as unknown;
+    const ranks = await scenarios.run<Record<string, Trained>>(size, 'bits', { stderr, transport, env });
+    for (const [rank, variants] of ranks.entries()) {
+      for (const [name, { shared, plain }] of Object.entries(variants)) {
+        expect(shared, `${name} on rank ${rank}`).toEqual(plain);
+        expect(shared.parameters, name).toBe(ranks[0][name].plain.parameters);
+      }
+    }
+    expect(Object.keys(ranks[0])).toHaveLength(14);
+  },
+);
+
+test('two ranks with Adam need 3 numbers less for each 2 parameters', async () => {
+  const plain = await scenarios.run<number>(2, 'memory');
+  const shared = await scenarios.run<number>(2, 'memory', { env: { SHARE: 1 } });
+  const parametersMb = (2 * 2000 * 2001 * 4) / 1e6;
+  const saved = plain[0] + plain[1] - shared[0] - shared[1];
+  // Of the 8 numbers that both have for each parameter, gradients among them, 3 are shared.
+  expect(saved).toBeGreaterThan(0.85 * 3 * parametersMb);
+});
+
+test('a checkpoint is the same file with and without shared parameters, and continues either way', async () => {
+  interface Result {
+    uninterrupted: string;
+    tensors: string;
+    results: { name: string; state: string; tensors: string }[];
+  }
+  for (const { uninterrupted, tensors, results } of await scenarios.run<Result>(2, 'checkpoints')) {
+    for (const result of results) expect(result).toMatchObject({ state: uninterrupted, tensors });
+  }
+});
+
+test('after destroyProcessGroup each rank has its own parameters, and another group trains them', async () => {
+  const ranks = await scenarios.run(2, 'destroyed');
+  expect(ranks).toEqual(Array(2).fill({ isEqual: true, isOwn: true, isContinued: true }));
+});
+
+test('a rank killed in mid-step is named by the others, which keep parameters of their own', async () => {
+  const folder = temporaryFolder();
+  const env = { WORLD_SIZE: 3, MASTER_ADDR: '127.0.0.1', MASTER_PORT: await freePort() };
+  const ranks = [0, 1, 2].map((rank) =>
+    node([builtScript('share-parameters.script'), 'death', folder], { env: { ...env, RANK: rank } }),
+  );
+  const ends = await Promise.all(ranks.map(({ ended }) => ended));
+  expect(ends.map(({ signal, code, left }) => ({ signal, code, left }))).toMatchObject([
+    { code: 0, left: [] },
+    { code: 0, left: [] },
+    { signal: 'SIGKILL', left: [] },
+  ]);
+  for (const rank of [0, 1]) {
+    expect(JSON.parse(readFileSync(join(folder, `${rank}.json`), 'utf8'))).toEqual({
+      name: 'PeerDiedError',
+      message: expect.stringContaining(`rank 2 (host ${hostname()}, pid ${ranks[2].pid}) is gone`) as unknown,
+      bias: 1,
+    });
+  }
+});
+
+test('refuses what shared parameters cannot do, and says what is possible', async () => {
+  const [tcp] = await scenarios.run<unknown[]>(2, 'refusals', { transport: 'tcp' });
+  const [shm, other] = await scenarios.run<unknown[]>(2, 'refusals');
+  expect(other).toEqual(shm);
+  const invalid = (message: string) => ({
+    name: 'InvalidArgumentError',
+    message: expect.stringContaining(message) as unknown,
+  });
+  expect(tcp).toMatchObject([invalid("got transport 'tcp'. Use the backend gloo")]);
+  expect(shm).toMatchObject([
+    invalid('shareParameters: expected true or false, got yes'),
+    invalid("shareParameters: expected faultTolerance 'none', got 'shrink'"),
+    invalid('join: expected a model without shareParameters'),
+    {
+      name: 'ModelMismatchError',
+      message: expect.stringContaining('rank 0 has shareParameters true; rank 1 has shareParameters false') as unknown,
+    },
+  ]);
+});
