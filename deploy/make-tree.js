@@ -42,7 +42,7 @@ function removeOtherPlatforms() {
   const onnxruntime = join(packageFolder('.', 'onnxruntime-node'), 'bin/napi-v6');
   keepOnly(onnxruntime, process.platform);
   keepOnly(join(onnxruntime, process.platform), process.arch);
-  const zeromq = join(packageFolder('packages/runtime', 'zeromq'), 'build');
+  const zeromq = join(packageFolder('.', 'zeromq'), 'build');
   keepOnly(zeromq, process.platform);
   keepOnly(join(zeromq, process.platform), process.arch);
 }

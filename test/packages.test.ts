@@ -1,7 +1,7 @@
 // The published packages. The short form checks the folders that npm would pack. `npm run test:packages` packs them,
 // installs them with npm into an empty folder, and uses them there with every supported Node.
 import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { onnxruntimeVersion } from '../native/lib/onnxruntime.ts';
 import { problemsOf } from '../scripts/release/check.js';
@@ -10,6 +10,7 @@ import { pinned } from '../scripts/release/onnxruntime.js';
 import { pack } from '../scripts/release/pack.js';
 import { publicPackages, stagePackage, stagePlatform } from '../scripts/release/stage.js';
 import { targetOfThisMachine } from '../scripts/release/targets.js';
+import { pinnedZeromq } from '../scripts/release/zeromq.js';
 import { repository } from './support/environment.ts';
 import { start } from './support/start.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
@@ -38,9 +39,17 @@ describe('packed packages', () => {
     expect(problemsOf([...staged, platform], { binaries: false })).toEqual([]);
   });
 
+  const manifest = (path: string) =>
+    JSON.parse(readFileSync(join(repository, path), 'utf8')) as Record<string, Record<string, string>>;
+
+  test('have one version of zeromq: the pinned one', () => {
+    expect([
+      manifest('package.json')['dependencies']['zeromq'],
+      manifest('packages/runtime/package.json')['devDependencies']['zeromq'],
+    ]).toEqual([pinnedZeromq.version, pinnedZeromq.version]);
+  });
+
   test('have one version of onnxruntime: the pinned one', () => {
-    const manifest = (path: string) =>
-      JSON.parse(readFileSync(join(repository, path), 'utf8')) as Record<string, Record<string, string>>;
     expect([
       onnxruntimeVersion,
       manifest('package.json')['dependencies']['onnxruntime-node'],
@@ -59,6 +68,9 @@ describe('packed packages', () => {
     rmSync(join(native, 'once.js'));
     rmSync(join(platform, 'onnxruntime'), { recursive: true });
     writeFileSync(join(platform, 'libonnxruntime.so.1'), 'another');
+    writeFileSync(join(platform, 'zeromq/addon.node'), 'another');
+    writeFileSync(join(collectives, 'dist/more.js'), "import { parse } from 'yaml';\n");
+    writeFileSync(join(collectives, 'dist/index.js.map'), '');
     change(collectives, '"Apache-2.0"', '"MIT"');
     rmSync(join(runtime, 'dist/report/index.d.ts'));
     change(nn, '"version": "0.1.0"', '"version": "0.1.1"');
@@ -68,16 +80,22 @@ describe('packed packages', () => {
       '@ringrun/native: once.js is missing',
       '@ringrun/native: leftover.test.js must not be published',
       '@ringrun/collectives: the licence is MIT, expected Apache-2.0',
+      '@ringrun/collectives: dist/index.js.map must not be published',
+      '@ringrun/collectives: dist/more.js imports yaml, which is not a dependency',
       'ringrun: dist/index.d.ts imports dist/report/index.d.ts, which is missing',
       `${target.packageName}: onnxruntime is missing`,
       expect.stringMatching(/: libonnxruntime\.so\.1 has the SHA-256 \w{64}, expected \w{64}$/) as string,
+      expect.stringMatching(/: zeromq\/addon\.node has the SHA-256 \w{64}, expected \w{64}$/) as string,
     ]);
   });
 });
 
 describe.runIf(process.env['RINGRUN_PACKAGES'])('packages installed with npm into an empty folder', () => {
   const project = temporaryFolder();
-  const nothing = join(project, 'nothing');
+  /** No compiler. */
+  const env = { HOME: project, PATH: join(project, 'nothing') };
+  /** For the tests of types. */
+  const others = { typescript: '~6.0.3', '@types/node': '20.19.43' };
   const names = '{ allReduce, destroyProcessGroup, getRank, initProcessGroup }';
   const body = `
     await initProcessGroup();
@@ -113,6 +131,9 @@ if (getRank() === 0) console.log(losses.at(-1) < losses[0] / 2, new Set(hashes).
 await destroyProcessGroup();`;
   const files = {
     'train.mjs': training,
+    'typed.mts': 'const version: string = process.version;\nconsole.log(version);\n',
+    'bucket.mjs': `import { Checkpointer } from 'ringrun';
+await new Checkpointer({ dir: 's3://bucket/run' }).resume('auto').catch((error) => console.log(error.message));`,
     'sum.mjs': `import ${names} from 'ringrun';\nimport '@ringrun/nn';\nimport '@ringrun/tfjs';\nconst isOneRingrun = () => true;${body}`,
     'sum.cjs': `const ${names} = require('ringrun');\nrequire('@ringrun/nn');\nrequire('@ringrun/tfjs');
 const isOneRingrun = async () => (await import('ringrun')).allReduce === allReduce;\n(async () => {${body}})();`,
@@ -128,6 +149,17 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
 }`,
   };
 
+  const nodeOfVersion = async (version: string) => {
+    const args = ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'];
+    return (await start('npx', args, { limitMs: 200_000 }).ended).stdout.trim();
+  };
+  const filesIn = (folder: string) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(
+        (entry) => entry.isFile() && !relative(folder, entry.parentPath).split(sep).includes('node_modules'),
+      )
+      .map((entry) => join(entry.parentPath, entry.name));
+
   beforeAll(() => {
     const staged = publicPackages().map((one) => stagePackage(one, join(project, 'staged')));
     staged.push(
@@ -138,7 +170,7 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
       ),
     );
     const packed = staged.map((one) => pack(one, project));
-    installInto(project, packed, { typescript: '~6.0.3', '@types/node': '20.19.43' });
+    installInto(project, packed, others);
     for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
     for (const name of ['use.mts', 'use.cts']) writeFileSync(join(project, name), files['use.ts']);
   }, 400_000);
@@ -146,12 +178,8 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
   test.each(['20', '22', '24'])(
     'reduce on two ranks without a compiler, on Node %s',
     async (version) => {
-      const found = start('npx', ['-y', '-p', `node@${version}`, 'node', '-p', 'process.execPath'], {
-        limitMs: 200_000,
-      });
-      const node = (await found.ended).stdout.trim();
+      const node = await nodeOfVersion(version);
       for (const script of ['sum.mjs', 'sum.cjs']) {
-        const env = { HOME: project, PATH: nothing };
         const args = ['node_modules/ringrun/bin/ringrun.js', '--nproc', '2', script];
         const { code, stdout, stderr } = await start(node, args, { cwd: project, env }).ended;
         expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -161,28 +189,55 @@ export async function sum(values: Float32Array, processGroup: ProcessGroup): Pro
     300_000,
   );
 
-  // npm ran no install script (--ignore-scripts).
-  test('train on two ranks with files from npm alone, of which onnxruntime has at most 60 MB', async () => {
+  test('are at most 60 MB with all dependencies, come from npm alone and have no install script', async () => {
     const lock = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
-      packages: Record<string, { resolved?: string }>;
+      packages: Record<string, { resolved?: string; hasInstallScript?: boolean }>;
     };
-    const names = Object.keys(lock.packages);
-    expect(names).toContain(`node_modules/${targetOfThisMachine()!.packageName}`);
-    expect(names.filter((name) => /onnxruntime/.test(name))).toEqual([]);
+    const extra = ['typescript', '@types/node', 'undici-types', '@ringrun/tfjs'];
+    const unwanted = ['', ...extra.map((name) => `node_modules/${name}`)];
+    const packages = Object.fromEntries(
+      Object.entries(lock.packages).filter(([name]) => !unwanted.includes(name)),
+    );
+    expect(packages).toHaveProperty([`node_modules/${targetOfThisMachine()!.packageName}`]);
+    expect(Object.keys(packages).filter((name) => /onnxruntime|aws|tsx|esbuild/.test(name))).toEqual([]);
     const { stdout: registry } = await start('npm', ['config', 'get', 'registry'], { cwd: project }).ended;
-    const elsewhere = Object.values(lock.packages).filter(
+    const elsewhere = Object.values(packages).filter(
       ({ resolved = 'file:' }) => !['file:', registry.trim()].some((place) => resolved.startsWith(place)),
     );
     expect(elsewhere).toEqual([]);
+    expect(Object.values(packages).filter(({ hasInstallScript }) => hasInstallScript)).toEqual([]);
 
-    const folder = join(project, 'node_modules', targetOfThisMachine()!.packageName);
-    const bytes = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .map((name) => statSync(join(folder, name)).size)
+    const bytes = Object.keys(packages)
+      .flatMap((name) => filesIn(join(project, name)))
+      .map((file) => statSync(file).size)
       .reduce((sum, size) => sum + size);
     expect(bytes / 1e6).toBeLessThan(60);
+  });
 
+  test('run TypeScript with Node 22 and 24, and name the missing package on Node 20', async () => {
+    for (const version of ['20', '22', '24']) {
+      const node = await nodeOfVersion(version);
+      const args = ['node_modules/ringrun/bin/ringrun.js', '--nproc', '1', 'typed.mts'];
+      const { code, stdout, stderr } = await start(node, args, { cwd: project, env }).ended;
+      if (version === '20') {
+        expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+        expect(stderr).toMatch(
+          /^ringrun: running typed\.mts on Node\.js 20\.\S+: expected the package tsx, got none\. Run npm install tsx\.\n$/,
+        );
+      } else
+        expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^v2[24]/) as string });
+    }
+  }, 300_000);
+
+  test('name the package that reads buckets', async () => {
+    const { stdout } = await start(process.execPath, ['bucket.mjs'], { cwd: project, env }).ended;
+    expect(stdout).toMatch(
+      /: listing s3:\/\/bucket\/run\/\S+: expected the package @aws-sdk\/client-s3, got none\. Run npm install @aws-sdk\/client-s3\.\n$/,
+    );
+  });
+
+  test('train on two ranks', async () => {
     const args = ['node_modules/ringrun/bin/ringrun.js', '--nproc', '2', 'train.mjs'];
-    const env = { HOME: project, PATH: nothing };
     const trained = await start(process.execPath, args, { cwd: project, env, limitMs: 200_000 }).ended;
     expect(trained).toMatchObject({ code: 0, stdout: 'true 1\n' });
   }, 300_000);

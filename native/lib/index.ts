@@ -8,6 +8,7 @@ export {
   type FoundOnnxruntime,
   type NoOnnxruntime,
 } from './onnxruntime.ts';
+export { findZeromq } from './zeromq.ts';
 
 /** Dtype numbers, as in native/src/base/operation.h. */
 export const nativeDType = {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { problemsOfOnnxruntime } from './onnxruntime.js';
 import { oldestGlibc } from './targets.js';
+import { problemsOfZeromq } from './zeromq.js';
 
 /**
  * @param folders Staged packages, all of one release.
@@ -22,7 +23,9 @@ export function problemsOf(folders, { binaries = true } = {}) {
         ...problemsOfFiles(folder, manifest),
         ...problemsOfExports(folder, manifest),
         ...problemsOfTypes(folder, manifest),
+        ...problemsOfImports(folder, manifest),
         ...(manifest.libc ? problemsOfOnnxruntime(folder, manifest) : []),
+        ...(manifest.libc ? problemsOfZeromq(folder, manifest) : []),
         ...(binaries ? problemsOfBinary(folder, manifest) : []),
       ].map((problem) => `${manifest.name}: ${problem}`),
     ),
@@ -52,8 +55,8 @@ function problemsOfManifest(manifest) {
   for (const field of ['description', 'license', 'repository', 'engines', 'files', 'publishConfig']) {
     if (manifest[field] === undefined) problems.push(`package.json has no "${field}"`);
   }
-  // Platform packages may contain the library of onnxruntime.
-  const licence = manifest.files?.includes('onnxruntime') ? 'Apache-2.0 AND MIT' : 'Apache-2.0';
+  // Platform packages contain other libraries.
+  const licence = manifest.libc ? 'Apache-2.0 AND MIT AND MPL-2.0 AND ISC' : 'Apache-2.0';
   if (manifest.license !== licence) problems.push(`the licence is ${manifest.license}, expected ${licence}`);
   if (manifest.private) problems.push('package.json is private');
   if (JSON.stringify(manifest).includes('workspace:')) problems.push('package.json depends on workspace:*');
@@ -63,7 +66,7 @@ function problemsOfManifest(manifest) {
   return problems;
 }
 
-const unwanted = /\.tsbuildinfo$|\.test\.|(^|\/)(node_modules|test|build|\.git)(\/|$)/;
+const unwanted = /\.(tsbuildinfo|map)$|\.test\.|(^|\/)(node_modules|test|build|\.git)(\/|$)/;
 
 function problemsOfFiles(folder, manifest) {
   const files = readdirSync(folder, { recursive: true });
@@ -81,9 +84,9 @@ function problemsOfFiles(folder, manifest) {
   ];
 }
 
-/** Every path in `exports`, `main`, `types` and `bin` must be a file of the package. */
+/** Every path in `exports`, `imports`, `main`, `types` and `bin` must be a file of the package. */
 function problemsOfExports(folder, manifest) {
-  const paths = pathsIn([manifest.exports, manifest.main, manifest.types, manifest.bin]);
+  const paths = pathsIn([manifest.exports, manifest.imports, manifest.main, manifest.types, manifest.bin]);
   const problems = paths
     .filter((path) => !existsSync(join(folder, path)))
     .map((path) => `${path} is missing`);
@@ -101,6 +104,39 @@ function pathsIn(value) {
   return Object.values(value ?? {}).flatMap(pathsIn);
 }
 
+/** The doctor looks for it in the folder of the program. */
+const lookedUp = ['onnxruntime-node'];
+
+/** Every module that the JavaScript of a package imports must be a dependency, or in `imports`. */
+function problemsOfImports(folder, manifest) {
+  if (!existsSync(join(folder, 'dist'))) return [];
+  const known = { ...manifest.dependencies, ...manifest.peerDependencies, [manifest.name]: '' };
+  const files = readdirSync(join(folder, 'dist'), { recursive: true }).filter((name) => name.endsWith('.js'));
+  return files.flatMap((name) =>
+    [
+      ...textOf(folder, `dist/${name}`).matchAll(
+        /^(?:import|export) [^;]*?from '([^'.][^']*)'|\b(?:import|require|whenUsed)\('([^'.][^']*)'\)/gm,
+      ),
+    ]
+      .map(([, imported, required]) => imported ?? required)
+      .filter(
+        (path) =>
+          !path.startsWith('node:') &&
+          !(path in (manifest.imports ?? {})) &&
+          !(packageIn(path) in known) &&
+          !lookedUp.includes(path),
+      )
+      .map((path) => `dist/${name} imports ${path}, which is not a dependency`),
+  );
+}
+
+function packageIn(path) {
+  return path
+    .split('/')
+    .slice(0, path.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
 /** Every relative import of a declaration file must resolve to a declaration file. */
 function problemsOfTypes(folder, manifest) {
   const known = { ...manifest.dependencies, ...manifest.peerDependencies, [manifest.name]: '' };
@@ -112,11 +148,7 @@ function problemsOfTypes(folder, manifest) {
     return imports.flatMap((path) => {
       if (path.startsWith('node:')) return [];
       if (!path.startsWith('.')) {
-        const dependency = path
-          .split('/')
-          .slice(0, path.startsWith('@') ? 2 : 1)
-          .join('/');
-        return dependency in known ? [] : [`${name} imports ${path}, which is not a dependency`];
+        return packageIn(path) in known ? [] : [`${name} imports ${path}, which is not a dependency`];
       }
       const target = join(dirname(join(folder, name)), path.replace(/\.js$/, '.d.ts'));
       return existsSync(target) ? [] : [`${name} imports ${relative(folder, target)}, which is missing`];

@@ -86,9 +86,7 @@ function inMuslRoot() {
   const mounts = [root, '/proc', '/dev', '/tmp'].map(
     (folder) => `mkdir -p ${join(place, folder)} && mount --rbind ${folder} ${join(place, folder)}`,
   );
-  // zeromq detects musl by this file.
-  const alpine = `mkdir -p ${place}/lib ${place}/etc && touch ${place}/etc/alpine-release`;
-  const prepare = [alpine, `cp -n ${loader} ${place}/lib/ld-musl-x86_64.so.1`, ...mounts];
+  const prepare = [`mkdir -p ${place}/lib`, `cp -n ${loader} ${place}/lib/ld-musl-x86_64.so.1`, ...mounts];
   return `${prepare.join(' && ')} && exec chroot ${place} "$@"`;
 }
 

@@ -1,12 +1,16 @@
 // Creates the package.json of a published package from the one in the repository.
 import { onnxruntimeFiles } from './onnxruntime.js';
 import { targets } from './targets.js';
+import { isBundled } from './vendor.js';
 
 /** Folder of the CommonJS entry points: files that require the ES module, and copies of its types. */
 export const commonJsFolder = 'dist/commonjs';
 
-/** @param manifest The one in the repository, with `workspace:*` dependencies and a `source` in exports. */
-export function publishedManifest(manifest) {
+/**
+ * @param manifest The one in the repository, with `workspace:*` dependencies and a `source` in exports.
+ * @param imports Modules of bundled dependencies (`vendor.js`).
+ */
+export function publishedManifest(manifest, imports) {
   const entry = manifest.exports['.'];
   const published = {
     ...manifest,
@@ -14,11 +18,13 @@ export function publishedManifest(manifest) {
     main: entry.default,
     types: entry.types,
     exports: { ...mapValues(manifest.exports, publishedEntry), './package.json': './package.json' },
+    ...(imports && { imports }),
   };
   delete published.devDependencies;
   for (const kind of ['dependencies', 'peerDependencies']) {
-    if (manifest[kind])
-      published[kind] = mapValues(manifest[kind], (range) => versionOf(range, manifest.version));
+    if (!manifest[kind]) continue;
+    const needed = Object.entries(manifest[kind]).filter(([name]) => !isBundled(name));
+    published[kind] = mapValues(Object.fromEntries(needed), (range) => versionOf(range, manifest.version));
   }
   if (manifest.name === '@ringrun/native') {
     const names = targets.map(({ packageName }) => [packageName, manifest.version]);
@@ -27,7 +33,10 @@ export function publishedManifest(manifest) {
   return published;
 }
 
-/** The package.json of a platform package, which contains the addon and, for glibc, the library of onnxruntime (MIT). */
+/**
+ * The package.json of a platform package, which contains the addon, zeromq (MIT) with libzmq (MPL-2.0) and libsodium
+ * (ISC), and, for glibc, the library of onnxruntime (MIT).
+ */
 export function platformManifest(target, native) {
   const { version, license, author, homepage, repository, publishConfig, engines } = native;
   const ofOnnxruntime = onnxruntimeFiles(target);
@@ -35,7 +44,7 @@ export function platformManifest(target, native) {
     name: target.packageName,
     version,
     description: `The native addon of ringrun for ${target.os}, ${target.cpu}, ${target.libc}`,
-    license: ofOnnxruntime.length > 0 ? `${license} AND MIT` : license,
+    license: `${license} AND MIT AND MPL-2.0 AND ISC`,
     author,
     homepage,
     repository,
@@ -44,7 +53,7 @@ export function platformManifest(target, native) {
     cpu: [target.cpu],
     libc: [target.libc],
     main: 'ringrun.node',
-    files: ['ringrun.node', ...ofOnnxruntime],
+    files: ['ringrun.node', ...ofOnnxruntime, 'zeromq'],
     publishConfig,
   };
 }

@@ -1,9 +1,20 @@
 // Copies each public package into its own folder, as npm will pack it.
-import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commonJsFolder, platformManifest, publishedManifest } from './manifest.js';
 import { addOnnxruntime } from './onnxruntime.js';
+import { vendorInto } from './vendor.js';
+import { addZeromq } from './zeromq.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -28,12 +39,21 @@ export function publicPackages() {
 export function stagePackage({ folder, manifest }, into) {
   const staged = freshFolder(into, manifest.name);
   for (const name of [...manifest.files, 'README.md']) {
-    cpSync(join(folder, name), join(staged, name), { recursive: true, filter: isPublished });
+    const filter = (path) => isPublished(path, folder);
+    cpSync(join(folder, name), join(staged, name), { recursive: true, filter });
   }
   copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
-  const published = publishedManifest(manifest);
+  const published = publishedManifest(manifest, vendorInto(staged, folder));
   writeJson(join(staged, 'package.json'), published);
-  nameTypesByJavaScript(join(staged, 'dist'));
+  const dist = join(staged, 'dist');
+  removeLinksToMaps(dist);
+  nameTypesByJavaScript(dist);
+  removePrivateTypes(
+    dist,
+    Object.values(published.exports)
+      .map(({ types }) => types)
+      .filter(Boolean),
+  );
   addCommonJs(staged, published.exports);
   return staged;
 }
@@ -45,14 +65,11 @@ export function stagePlatform(target, binary, into) {
   copyFileSync(binary, join(staged, 'ringrun.node'));
   copyFileSync(join(root, 'LICENSE'), join(staged, 'LICENSE'));
   addOnnxruntime(target, staged);
+  addZeromq(target, staged);
   writeJson(join(staged, 'package.json'), platformManifest(target, native));
   writeFileSync(
     join(staged, 'README.md'),
-    `# ${target.packageName}\n\nThe native addon of [ringrun](https://www.npmjs.com/package/ringrun), compiled for ${target.cpu} ${target.os} with ${target.libc}.\nnpm installs it with \`@ringrun/native\` where it fits.\n${
-      target.libc === 'glibc'
-        ? '\nContains the library of [onnxruntime](https://onnxruntime.ai), which has its own licence: see the folder `onnxruntime`.\n'
-        : ''
-    }`,
+    `# ${target.packageName}\n\nThe native addon of [ringrun](https://www.npmjs.com/package/ringrun), compiled for ${target.cpu} ${target.os} with ${target.libc}.\nnpm installs it with \`@ringrun/native\` where it fits.\n\nContains ${target.libc === 'glibc' ? 'the library of [onnxruntime](https://onnxruntime.ai) (licence in the folder `onnxruntime`) and ' : ''}[zeromq](https://github.com/zeromq/zeromq.js) (licences and the source of libzmq in the folder \`zeromq\`).\n`,
   );
   return staged;
 }
@@ -75,7 +92,7 @@ function addCommonJs(staged, exports) {
   for (const file of declarationsIn(join(staged, 'dist'))) {
     const copy = join(folder, file.slice(join(staged, 'dist').length));
     mkdirSync(dirname(copy), { recursive: true });
-    writeFileSync(copy, readFileSync(file, 'utf8').replace(/\/\/# sourceMappingURL=.*\n?$/, ''));
+    copyFileSync(file, copy);
   }
   for (const { require: entry, default: module } of Object.values(exports)) {
     if (entry === undefined) continue;
@@ -87,14 +104,40 @@ function addCommonJs(staged, exports) {
   writeJson(join(folder, 'package.json'), { type: 'commonjs' });
 }
 
+/** Deletes declarations that no entry point imports: they are half of all files. */
+function removePrivateTypes(folder, entries) {
+  const used = new Set();
+  const add = (file) => {
+    if (used.has(file)) return;
+    used.add(file);
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()'(\.[^']*)'/g))
+      add(join(dirname(file), path.replace(/\.js$/, '.d.ts')));
+  };
+  for (const entry of entries) add(join(dirname(folder), entry));
+  for (const file of declarationsIn(folder)) if (!used.has(file)) rmSync(file);
+}
+
+/** Source maps and sources are not published. */
+function removeLinksToMaps(folder) {
+  for (const name of readdirSync(folder, { recursive: true })) {
+    if (!/\.(js|d\.ts)$/.test(name)) continue;
+    const file = join(folder, name);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/\/\/# sourceMappingURL=.*\n?$/, ''));
+  }
+}
+
 function declarationsIn(folder) {
   return readdirSync(folder, { recursive: true })
     .filter((name) => name.endsWith('.d.ts'))
     .map((name) => join(folder, name));
 }
 
-function isPublished(path) {
-  return !path.endsWith('.tsbuildinfo');
+/** The compiler leaves files in `dist` whose sources were deleted. */
+function isPublished(path, folder) {
+  if (/\.(tsbuildinfo|map)$/.test(path)) return false;
+  const compiled = /^dist\/(.*?)(\.d\.ts|\.js)$/.exec(relative(folder, path));
+  if (compiled === null) return true;
+  return ['src', 'lib'].some((sources) => existsSync(join(folder, sources, `${compiled[1]}.ts`)));
 }
 
 function freshFolder(into, name) {

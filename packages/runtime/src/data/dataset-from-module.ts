@@ -34,7 +34,7 @@ export async function datasetFromModule<Sample>(
 
 /** Creates a module's dataset in this thread. */
 export async function createFromModule(url: string, args: readonly unknown[]): Promise<Dataset<unknown>> {
-  if (isTypeScript(url)) await runTypeScript();
+  if (isTypeScript(url)) await runTypeScript(url);
   const exported = (await import(url)) as Partial<DatasetModule>;
   if (typeof exported.createDataset !== 'function') {
     throw new InvalidArgumentError(

@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { noTypeScript, typescriptSupport } from '../typescript/support.ts';
 import { LaunchError } from './launch-error.ts';
 import type { Program } from './options/program.ts';
 import { abbreviated, findScript, problemOf } from './script.ts';
@@ -16,7 +17,7 @@ export type Executable = { readonly arguments: readonly string[] } & (
 /**
  * Resolves `program` from the current folder.
  *
- * @throws LaunchError with exit code 2 if it does not exist or cannot be executed.
+ * @throws LaunchError with exit code 2 if it does not exist or cannot be executed, or if nothing can run TypeScript.
  */
 export function findExecutable({ kind, name, arguments: args }: Program): Executable {
   if (kind === 'program') {
@@ -24,6 +25,8 @@ export function findExecutable({ kind, name, arguments: args }: Program): Execut
     return { kind, path: findProgram(name, process.env, remedy), arguments: args };
   }
   const script = kind === 'module' ? findModule(name) : findScript(name);
+  if (script.language === 'typescript' && typescriptSupport() === undefined)
+    throw new LaunchError(2, noTypeScript(abbreviated(name)).message);
   return { kind: 'script', script, arguments: args };
 }
 

@@ -24,7 +24,7 @@ export function workerCommand(executable: Executable, cpus: number): CommandLine
 
 /** Modules that a worker loads before its script. */
 export interface Preloads {
-  /** tsx, for TypeScript; also on Node.js versions that strip types themselves. */
+  /** tsx, for TypeScript. */
   typescript: boolean;
   /** Hooks that resolve ringrun's packages from the launcher's folders, if the script's folder has none. */
   ownPackages: boolean;

@@ -1,4 +1,5 @@
 import type * as S3 from '@aws-sdk/client-s3';
+import { isMissingPackage, missingPackage } from '../missing-package.ts';
 import { byName, checkedName } from './names.ts';
 import { s3Error } from './s3-errors.ts';
 import { StorageError } from './storage-error.ts';
@@ -13,6 +14,9 @@ export interface S3StorageOptions {
   /** Milliseconds without data after which a request fails. Default: 30,000. */
   patienceMs?: number;
 }
+
+/** An optional package. */
+const client = '@aws-sdk/client-s3';
 
 /** Attempts to read an object if its connection breaks. */
 const readAttempts = 3;
@@ -85,6 +89,7 @@ export class S3Storage implements Storage {
     } catch (error) {
       if (error instanceof StorageError) throw error;
       const url = name === '' ? this.location : `${this.location}/${name}`;
+      if (isMissingPackage(error, client)) throw missingPackage(`${doing} ${url}`, client, error);
       throw s3Error(`${doing} ${url} at ${endpointOf(process.env) ?? 'Amazon S3'}`, error);
     }
   }

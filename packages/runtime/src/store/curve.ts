@@ -1,7 +1,7 @@
 /** CURVE, the encryption and authentication of ZeroMQ (RFC 26), with the keys of the job's store. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RingrunError } from '@ringrun/collectives';
-import { Context, Reply, capability } from 'zeromq';
+import { Context, Reply, capability } from './zeromq.ts';
 import type { KeyPair, StoreKeys } from '../secret/keys.ts';
 
 /** Options of the client's socket. */

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { Dealer } from 'zeromq';
+import { Dealer } from './zeromq.ts';
 import type { StoreKeys } from '../secret/keys.ts';
 import { clientCurve } from './curve.ts';
 import { formatHostPort } from './endpoint.ts';

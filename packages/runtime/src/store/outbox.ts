@@ -1,4 +1,4 @@
-import type { MessageLike } from 'zeromq';
+import type { MessageLike } from './zeromq.ts';
 
 /** The sending part of a ZeroMQ socket. */
 interface SendingSocket {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
 import { cacheVariable, isPrivate, userCacheFolder } from './cache-folder.ts';
+import { noTypeScript, typescriptSupport } from './support.ts';
 
 let running: Promise<void> | undefined;
 
@@ -14,11 +15,15 @@ export function isTypeScript(module: string): boolean {
 }
 
 /**
- * Registers tsx for `import` and `require` in this thread, on all versions of Node.js: its own type stripping refuses
- * enums, namespaces, parameter properties, imports without extension and `./x.js` for x.ts.
+ * Registers tsx for `import` and `require` in this thread. Without tsx, Node.js runs TypeScript by itself if it can.
+ *
+ * @param module Name of the module in the error.
+ * @throws RingrunError `ERR_PACKAGE_MISSING` if neither can run TypeScript.
  */
-export function runTypeScript(): Promise<void> {
-  return (running ??= registerHooks());
+export async function runTypeScript(module = process.argv[1] ?? 'TypeScript'): Promise<void> {
+  const support = typescriptSupport();
+  if (support === undefined) throw noTypeScript(module);
+  if (support === 'tsx') await (running ??= registerHooks());
 }
 
 async function registerHooks(): Promise<void> {

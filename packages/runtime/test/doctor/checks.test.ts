@@ -33,11 +33,20 @@ function words(finding: Finding): string {
 describe('the machine', () => {
   test('a Node older than the oldest tested releases is a problem', () => {
     for (const version of ['v18.20.8', 'v20.18.3', 'v21.7.3', 'v22.11.0'])
-      expect(words(judgeNode(version))).toMatch(
+      expect(words(judgeNode(version, 'tsx'))).toMatch(
         /^problem: Node v.* is not supported → install Node 20\.19, 22\.12 or/,
       );
     for (const version of ['v20.19.0', 'v20.20.2', 'v22.12.0', 'v23.0.0', 'v24.1.0'])
-      expect(words(judgeNode(version))).toBe(`ok: ${version}, runs TypeScript through tsx`);
+      expect(words(judgeNode(version, 'tsx'))).toBe(`ok: ${version}, runs TypeScript through tsx`);
+  });
+
+  test('the line about Node says if it runs TypeScript, and what to install', () => {
+    expect(words(judgeNode('v22.18.0', 'node'))).toBe(
+      'ok: v22.18.0, runs TypeScript by itself (with tsx also enums and the like: npm install tsx)',
+    );
+    expect(words(judgeNode('v20.19.0', undefined))).toBe(
+      'ok: v20.19.0, runs JavaScript (with tsx also TypeScript: npm install tsx)',
+    );
   });
 
   test('every package.json requires the same Node', () => {

@@ -1,0 +1,64 @@
+// ZeroMQ in the platform packages: the JavaScript of the npm package zeromq and its binary for the platform, instead of
+// all its binaries (34 MB), their loader (6 MB) and an install script.
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const require = createRequire(import.meta.url);
+
+/** Licence of libsodium, which zeromq's binary contains and its npm package does not mention. */
+const ofLibsodium = fileURLToPath(new URL('zeromq/libsodium.LICENSE', import.meta.url));
+
+/** Version and SHA-256 of the binaries, which the authors of zeromq compiled for Node-API. */
+export const pinnedZeromq = {
+  version: '6.8.0',
+  sha256: {
+    'x64-glibc': 'a6508e8a090d5e9ca1e1f36a2d7d8de2f9dcc431bddde97d3c4e2d4bced3be6f',
+    'arm64-glibc': 'f41356679c246f7d1c9789982ccd952a7a7ea821d5e662def69f1161a52f3158',
+    'x64-musl': '2dc1261b723024d523f24a442fee995a20985a047919dcc9b93eed1609b11a57',
+    'arm64-musl': 'ffae4786669eb0ab7579dee7cce5d9064c6ccbbf2d54d58b25e0c041b2704962',
+  },
+};
+
+const modules = ['index.js', 'draft.js', 'errors.js', 'native.js', 'util.js'];
+const licences = ['LICENSE.txt', 'LICENSE_MPL-2.0.txt'];
+
+/** The original searches the binaries of all platforms. */
+const loader =
+  "// Changed by ringrun.\nexports.__esModule = true;\nexports.default = require('../addon.node');\n";
+
+/** @param staged Folder of the platform package. */
+export function addZeromq({ os, cpu, libc }, staged) {
+  const itsPackage = dirname(require.resolve('zeromq/package.json'));
+  const { version } = JSON.parse(readFileSync(join(itsPackage, 'package.json'), 'utf8'));
+  if (version !== pinnedZeromq.version)
+    throw new Error(
+      `expected zeromq ${pinnedZeromq.version}, got ${version}. Change version and sha256 in scripts/release/zeromq.js.`,
+    );
+  const folder = join(staged, 'zeromq');
+  mkdirSync(join(folder, 'lib'), { recursive: true });
+  for (const name of modules)
+    writeFileSync(join(folder, 'lib', name), withoutMap(readFileSync(join(itsPackage, 'lib', name), 'utf8')));
+  writeFileSync(join(folder, 'lib/load-addon.js'), loader);
+  cpSync(
+    join(itsPackage, 'build', os, cpu, `node/${libc}-127-Release/addon.node`),
+    join(folder, 'addon.node'),
+  );
+  for (const name of licences) cpSync(join(itsPackage, name), join(folder, name));
+  cpSync(ofLibsodium, join(folder, 'LICENSE_libsodium.txt'));
+}
+
+/** @returns Problems of a staged platform package. */
+export function problemsOfZeromq(folder, { cpu: [cpu], libc: [libc] }) {
+  const binary = join(folder, 'zeromq/addon.node');
+  if (!existsSync(binary)) return [];
+  const hash = createHash('sha256').update(readFileSync(binary)).digest('hex');
+  const expected = pinnedZeromq.sha256[`${cpu}-${libc}`];
+  return hash === expected ? [] : [`zeromq/addon.node has the SHA-256 ${hash}, expected ${expected}`];
+}
+
+function withoutMap(text) {
+  return text.replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
+}
