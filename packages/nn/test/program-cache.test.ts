@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
+import { padTo, type Batched, type Padded } from '../../runtime/dist/data/index.js';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import { F, nn, optim, programCache, tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
@@ -111,6 +112,65 @@ test('labels do not change a graph, ignored ones included', async () => {
   for (const [place, mean] of [(a + b + c) / 3, (a + c) / 2, c].entries()) {
     expect(losses[place]).toBeCloseTo(mean, 5);
   }
+});
+
+describe('sequences of 300 lengths', () => {
+  const classes = 6;
+  interface Sequence {
+    readonly tokens: BigInt64Array;
+    readonly label: bigint;
+  }
+  /** `length` tokens above 0, the padding token. */
+  const sequence = (length: number): Sequence => ({
+    tokens: BigInt64Array.from({ length }, (_, index) => BigInt(1 + ((index * index + length) % 9))),
+    label: BigInt(length % classes),
+  });
+  const table = new nn.Embedding(10, 4, { paddingIdx: 0 });
+  const classifier = new nn.Linear(4, classes);
+  const parameters = [...table.parameters(), ...classifier.parameters()];
+
+  /** The classes of the means of the tokens' rows, and their gradients. */
+  async function backward({
+    tokens,
+    label,
+  }: {
+    tokens: Padded<BigInt64Array>;
+    label: Batched<BigInt64Array>;
+  }) {
+    const mask = tensor(tokens.mask.data, [...tokens.shape, 1]);
+    const rows = table.forward(tensor(tokens.data, tokens.shape)).mul(mask);
+    const loss = F.crossEntropy(classifier.forward(rows.sum([1]).div(mask.sum([1]))), tensor(label.data));
+    table.zeroGrad();
+    classifier.zeroGrad();
+    await loss.backward();
+    return [await loss.item(), ...parameters.flatMap(({ grad }) => [...grad!])];
+  }
+
+  test('compile one program for each length of padTo, with the results of unpadded sequences', async () => {
+    const padded = padTo([20, 100, 300], { tokens: 0 });
+    for (let length = 1; length <= 300; length += 1) await backward(padded([sequence(length)]));
+    expect(compile).toHaveBeenCalledTimes(3);
+    for (const length of [1, 20, 21, 299]) {
+      const exact = padTo([length], { tokens: 0 });
+      const expected = await backward(exact([sequence(length)]));
+      for (const [index, value] of (await backward(padded([sequence(length)]))).entries())
+        expect(value).toBeCloseTo(expected[index], 5);
+    }
+  });
+
+  test('without padTo compile one program for each length, of which programCache keeps the last', async () => {
+    const size = programCache.maxSize;
+    programCache.clear();
+    programCache.maxSize = 4;
+    try {
+      for (let length = 1; length <= 20; length += 1)
+        await backward(padTo([length], { tokens: 0 })([sequence(length)]));
+      expect(compile).toHaveBeenCalledTimes(20);
+      expect(programCache.size).toBe(4);
+    } finally {
+      programCache.maxSize = size;
+    }
+  });
 });
 
 describe('programCache', () => {

@@ -43,7 +43,7 @@ export function warnAboutRecompilation(
   process.stderr.write(
     `ringrun: one graph was compiled for ${alike.length + 1} input shapes, most recently ${describeType(last.inputs[index])} and ${describeType(added.inputs[index])}, ` +
       `and programCache.maxSize is ${size}: the least recently used programs are released and compiled again when their shape returns. ` +
-      'Pad or crop the inputs to fewer shapes, or raise programCache.maxSize, which takes more memory. (printed once)\n',
+      'Pad the inputs to fewer shapes (padTo of ringrun), or raise programCache.maxSize, which takes more memory. (printed once)\n',
   );
 }
 

@@ -3,6 +3,18 @@ import type { OptionNames } from '@ringrun/core';
 import type { BatchMemory } from './dataset.ts';
 import { arrayType } from './numeric-array.ts';
 import type { NumericArray } from './numeric-array.ts';
+import {
+  describe,
+  isBigint,
+  isList,
+  isNumber,
+  isNumericArray,
+  isPlainObject,
+  isSameShape,
+  isShapedArray,
+  isString,
+  type Fields,
+} from './sample-kinds.ts';
 import { isTensorSample, shapedArrayOf, type TensorSample } from './tensor-sample.ts';
 
 export type { NumericArray } from './numeric-array.ts';
@@ -210,38 +222,4 @@ function notAlike(path: string, expected: string, index: number, got: string): I
     `DataLoader: ${path} is ${expected} in the batch's first sample and ${got} in sample ${index} of the same batch; ` +
       'samples of one batch must be alike. Make them so in the dataset, or give DataLoader a `collateFn`.',
   );
-}
-
-type Fields = Record<string, unknown>;
-
-const isNumber = (value: unknown): value is number => typeof value === 'number';
-const isBigint = (value: unknown): value is bigint => typeof value === 'bigint';
-const isString = (value: unknown): value is string => typeof value === 'string';
-const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
-
-function isNumericArray(value: unknown): value is NumericArray {
-  return ArrayBuffer.isView(value) && !(value instanceof DataView);
-}
-
-function isShapedArray(value: unknown): value is ShapedArray {
-  return isPlainObject(value) && isNumericArray(value.data) && Array.isArray(value.shape);
-}
-
-function isSameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((dimension, index) => dimension === b[index]);
-}
-
-/** Objects with fields; not a Map, a Date or a promise, whose contents are elsewhere. */
-function isPlainObject(value: unknown): value is Fields {
-  return Object.prototype.toString.call(value) === '[object Object]';
-}
-
-function describe(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (isNumericArray(value)) return `a ${value[Symbol.toStringTag]} of ${value.length} elements`;
-  if (isTensorSample(value)) return `a tensor of shape [${value.shape.join()}]`;
-  if (isShapedArray(value))
-    return `an array of shape [${value.shape.join()}] with ${value.data.length} elements`;
-  if (Array.isArray(value)) return `a list of ${value.length}`;
-  return typeof value === 'object' ? `an object (${value.constructor.name})` : `a ${typeof value}`;
 }

@@ -1,4 +1,5 @@
 export * from './collate.ts';
+export * from './pad-to.ts';
 export type { ArrayNamed, ArrayTypeName } from './numeric-array.ts';
 export type { TensorSample } from './tensor-sample.ts';
 export * from './data-loader.ts';
