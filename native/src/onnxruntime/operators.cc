@@ -2,6 +2,7 @@
 
 #include "onnxruntime/operator.h"
 #include "onnxruntime/operators/add_dependency.h"
+#include "onnxruntime/operators/add_rows.h"
 #include "onnxruntime/operators/calls.h"
 #include "onnxruntime/operators/elementwise.h"
 #include "onnxruntime/operators/layer_normalize.h"
@@ -12,6 +13,7 @@ namespace ringrun::ort {
 const std::vector<const CustomOperator*>& operators() {
   static const std::vector<const CustomOperator*> all = {
       customOperator<AddDependency>(),
+      customOperator<AddRows>(),
       customOperator<AwaitCall>(),
       customOperator<Elementwise>(),
       customOperator<LayerNormalize>(),

@@ -46,6 +46,7 @@ const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonl
 /** Only in compiled programs: test/own-operators.test.ts. */
 const own = [
   'Elementwise',
+  'AddRows',
   'SoftmaxCrossEntropyGradient',
   'LayerNormalizeGradient',
 ] as const satisfies readonly OpName[];

@@ -38,7 +38,7 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
 
 /** Operators of the addon. Some are replaced by others before they are interpreted. */
 type Own =
-  | 'Elementwise'
+  | ('Elementwise' | 'AddRows')
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
   | ('LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;

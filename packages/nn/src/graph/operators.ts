@@ -212,6 +212,12 @@ export interface Operators {
   OneHot: { depth: number; value: number };
 
   /**
+   * An operator of the addon. Inputs: rows (int64), updates [...rows,D]. Output: [count,D], the sums of the updates of each
+   * row, in order, and 0 in the padding row.
+   */
+  AddRows: { count: number; paddingRow?: number };
+
+  /**
    * An operator of the addon. Inputs: logits [N,C], classes [N] (int64), the weights and the smoothing if there are any.
    * Outputs: the loss; two numbers of each row, [N,2], and the sum of the weights of the rows, for the gradient.
    */

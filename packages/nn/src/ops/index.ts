@@ -12,6 +12,7 @@ import { functions } from './functions.ts';
 import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
 import { normalization } from './normalization.ts';
+import { rowSums } from './own/add-rows.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
 import { pooling } from './pooling.ts';
@@ -37,6 +38,7 @@ export const operators: OperatorFamily<OpName> = {
   ...pooling,
   ...indexing,
   ...softmaxes,
+  ...rowSums,
   ...softmaxCrossEntropies,
   ...layerNormalization,
   ...collectives,

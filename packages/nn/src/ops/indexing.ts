@@ -1,9 +1,9 @@
 import { ShapeError } from '../errors.ts';
-import { createValue, describeType, sizeOf, type Value } from '../graph/node.ts';
+import { createValue, describeType, type Value } from '../graph/node.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
-import { equal, where } from './elementwise.ts';
-import { expand, reshape } from './shape.ts';
-import { constant, int64Constant } from './source.ts';
+import { addRows } from './own/add-rows.ts';
+import { expand } from './shape.ts';
+import { int64Constant } from './source.ts';
 
 /**
  * Selects the elements of `data` at `positions` along an axis (torch.gather). The result has the shape of `positions`:
@@ -65,17 +65,9 @@ export const indexing: OperatorFamily<Indexing> = {
     emit: (graph, _, inputs, outputs) => {
       graph.node('Gather', inputs, outputs, { axis: 0 });
     },
-    gradient: ({ inputs: [table, rows], attributes: { paddingRow } }, [d]) => {
-      if (d === undefined) return [];
-      const [count, width] = table.shape;
-      const targets = reshape(rows, [sizeOf(rows.shape), 1]);
-      const updates = reshape(d, [sizeOf(rows.shape), width]);
-      const masked =
-        paddingRow === undefined
-          ? updates
-          : where(equal(targets, int64Constant([], [paddingRow])), constant(0), updates);
-      return [scatterElements(expand(targets, updates.shape), masked, count)];
-    },
+    gradient: ({ inputs: [table, rows], attributes: { paddingRow } }, [d]) => [
+      d && addRows(rows, d, table.shape[0], paddingRow),
+    ],
   },
   GatherElements: {
     emit: (graph, { attributes: { axis } }, inputs, outputs) => {

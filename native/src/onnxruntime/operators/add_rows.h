@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "onnxruntime/library.h"
+#include "onnxruntime/operator.h"
+
+namespace ringrun::ort {
+
+// Adds updates to the rows of a table of zeros: the gradient of a lookup. Updates of one row are added in their order, so
+// bits do not depend on threads.
+//
+// Inputs: rows […], negative ones from the end; updates […,D]. Output: [count,D]. Attributes: count; padding, a row that
+// stays 0, or -1.
+struct AddRows {
+  static constexpr const char* kName = "AddRows";
+  static constexpr std::array kInputs = {Argument{kInt64}, Argument{kFloat32}};
+  static constexpr std::array kOutputs = {Argument{kFloat32}};
+
+  explicit AddRows(const Attributes& attributes) : count_(attributes.integer("count")), padding_(attributes.integer("padding")) {}
+
+  void compute(Computation& computation) const {
+    const auto rows = computation.input<std::int64_t>(0);
+    const auto updates = computation.input<float>(1);
+    if (updates.shape.axes == 0) throw Error("expected rows of updates, got a number");
+    const std::int64_t width = updates.shape.sizes[updates.shape.axes - 1];
+    Shape expected = rows.shape;
+    expected.sizes[expected.axes++] = width;
+    if (updates.shape != expected) throw Error("expected updates " + describe(expected) + ", got " + describe(updates.shape));
+    float* const table = computation.output<float>(0, {2, {count_, width}});
+
+    // A part owns some rows of the table and looks for their updates. More parts would search more.
+    const std::int64_t parts = std::clamp<std::int64_t>(count_ * width / kElementsOfPart, 1, kMostParts);
+    computation.parallelFor(static_cast<std::size_t>(parts), [&](std::size_t index) {
+      const auto part = static_cast<std::int64_t>(index);
+      const std::int64_t begin = count_ * part / parts;
+      const std::int64_t end = count_ * (part + 1) / parts;
+      std::fill(table + begin * width, table + end * width, 0.0f);
+      const auto updateCount = static_cast<std::int64_t>(rows.count());
+      for (std::int64_t i = 0; i < updateCount; ++i) {
+        const std::int64_t row = rowAt(rows.data[i]);
+        if (row < begin || row >= end || row == padding_) continue;
+        float* const to = table + row * width;
+        const float* const from = updates.data + i * width;
+        for (std::int64_t k = 0; k < width; ++k) to[k] += from[k];
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kElementsOfPart = 1 << 16;
+  static constexpr std::int64_t kMostParts = 16;
+
+  std::int64_t rowAt(std::int64_t row) const {
+    if (row < -count_ || row >= count_) {
+      throw Error("expected rows from " + std::to_string(-count_) + " to " + std::to_string(count_ - 1) + ", got " + std::to_string(row));
+    }
+    return row < 0 ? row + count_ : row;
+  }
+
+  std::int64_t count_;
+  std::int64_t padding_;
+};
+
+}  // namespace ringrun::ort
