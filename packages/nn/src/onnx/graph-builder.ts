@@ -13,6 +13,9 @@ const ownVersion = 1;
 /** An attribute of an ONNX node: numbers are integers unless wrapped as `{ float }`. */
 export type AttributeValue = number | string | readonly number[] | { readonly float: number } | Branch;
 
+/** The attributes of an ONNX node. */
+export type Attributes = Readonly<Record<string, AttributeValue>>;
+
 /** A branch of ONNX's If. */
 export interface Branch {
   readonly graph: object;
@@ -67,10 +70,9 @@ export class GraphBuilder {
     opType: string,
     inputs: readonly string[],
     outputs: readonly string[],
-    attributes: Readonly<Record<string, AttributeValue>> = {},
+    attributes: Attributes = {},
   ): void {
-    const attribute = Object.entries(attributes).map(([name, value]) => encodeAttribute(name, value));
-    this.#nodes.push({ opType, input: inputs, output: outputs, attribute });
+    this.#addNode({ opType }, inputs, outputs, attributes);
   }
 
   /** Adds a node of an operator of the addon. The model then runs only on ringrun's sessions. */
@@ -78,11 +80,20 @@ export class GraphBuilder {
     opType: string,
     inputs: readonly string[],
     outputs: readonly string[],
-    attributes: Readonly<Record<string, AttributeValue>> = {},
+    attributes: Attributes = {},
+  ): void {
+    this.#addNode({ opType, domain: ownDomain }, inputs, outputs, attributes);
+    this.#hasOwnOperators = true;
+  }
+
+  #addNode(
+    operator: { opType: string; domain?: string },
+    input: readonly string[],
+    output: readonly string[],
+    attributes: Attributes,
   ): void {
     const attribute = Object.entries(attributes).map(([name, value]) => encodeAttribute(name, value));
-    this.#nodes.push({ opType, domain: ownDomain, input: inputs, output: outputs, attribute });
-    this.#hasOwnOperators = true;
+    this.#nodes.push({ ...operator, input, output, attribute });
   }
 
   /**

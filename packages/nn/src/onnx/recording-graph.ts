@@ -1,6 +1,6 @@
 import type { DType } from '../dtype.ts';
 import type { Node } from '../graph/node.ts';
-import { GraphBuilder, type AttributeValue } from './graph-builder.ts';
+import { GraphBuilder, type Attributes } from './graph-builder.ts';
 
 /** A constant or node of a graph, in the order in which it was added. */
 export type Entry = ConstantEntry | NodeEntry;
@@ -20,7 +20,7 @@ export interface NodeEntry {
   readonly opType: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly attributes: Attributes;
   readonly of: Node;
 }
 
@@ -44,7 +44,7 @@ export class RecordingGraph extends GraphBuilder {
     opType: string,
     inputs: readonly string[],
     outputs: readonly string[],
-    attributes: Readonly<Record<string, AttributeValue>> = {},
+    attributes: Attributes = {},
   ): void {
     this.entries.push({ kind: 'node', opType, inputs, outputs, attributes, of: this.#of! });
   }
