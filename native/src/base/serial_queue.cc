@@ -44,7 +44,7 @@ void SerialQueue::acquire() {
   }
 }
 
-// Nobody waits for idleness: only the owner does, and it is here.
+// No thread waits in awaitIdle(): only the owner calls it, and the owner is in this function.
 void SerialQueue::release() {
   if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) > 1) start();
 }
