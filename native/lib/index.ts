@@ -82,8 +82,6 @@ export interface NativeOnnxSlot {
 export interface NativeOnnxOptions {
   /** Threads that compute one operator; 0: one per core. */
   readonly intraOpThreads: number;
-  /** If true, keeps the memory of intermediate values for the next run. */
-  readonly arena: boolean;
   /** If true, fuses and removes operators. */
   readonly optimizes: boolean;
   /** Further settings by onnxruntime's names, such as `session.intra_op.allow_spinning`. */

@@ -38,7 +38,6 @@ std::vector<ort::Slot> slotsOf(const Napi::Value& value) {
 ort::Options optionsOf(const Napi::Object& object) {
   ort::Options options;
   options.intraOpThreads = object.Get("intraOpThreads").ToNumber();
-  options.arena = object.Get("arena").ToBoolean();
   options.optimizes = object.Get("optimizes").ToBoolean();
   const auto entries = object.Get("entries").As<Napi::Object>();
   for (const auto& entry : entries) {

@@ -53,7 +53,6 @@ using Run = Entry<9, Status*(OnnxSession*, const RunOptions*, const char* const*
                              std::size_t inputCount, const char* const* outputNames, std::size_t outputCount, Value** outputs)>;
 using CreateSessionOptions = Entry<10, Status*(SessionOptions**)>;
 using DisableMemoryPattern = Entry<17, Status*(SessionOptions*)>;
-using DisableCpuMemoryArena = Entry<19, Status*(SessionOptions*)>;
 using SetSessionLogSeverityLevel = Entry<22, Status*(SessionOptions*, int severity)>;
 using SetSessionGraphOptimizationLevel = Entry<23, Status*(SessionOptions*, int level)>;
 using SetIntraOpThreadCount = Entry<24, Status*(SessionOptions*, int threads)>;

@@ -21,7 +21,6 @@ struct Slot {
 
 struct Options {
   int intraOpThreads = 0;  // 0: one per core
-  bool arena = true;       // without a pool (Library::memory): keeps the memory of a run for the next one
   bool optimizes = true;   // fuses and removes operators
   // Further settings, by onnxruntime's names (onnxruntime_session_options_config_keys.h).
   std::vector<std::pair<std::string, std::string>> entries;

@@ -37,7 +37,7 @@ function definitionFor(value: Value): ProgramDefinition {
   const { leaves } = structureOf([value]);
   const inputs = leaves.map((leaf) => leaf.value);
   const model = emitModel(leaves, [value]);
-  return { name: 'test', model, inputs, outputs: [value], holdsMemory: true, isLong: false };
+  return { name: 'test', model, inputs, outputs: [value], isLong: false };
 }
 
 /** Σ (e + e)·e, where e repeats x: each intermediate value has `count` elements. */

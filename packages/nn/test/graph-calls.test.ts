@@ -30,7 +30,6 @@ function compiled(inputs: number, outputs: number, build: (graph: GraphBuilder) 
     model: graph.encode(),
     inputs: types(inputs),
     outputs: types(outputs),
-    holdsMemory: false,
     isLong: false,
   });
 }

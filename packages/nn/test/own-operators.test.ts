@@ -58,7 +58,7 @@ async function bothWays(values: readonly Value[]): Promise<{ own: TensorData[]; 
 
 async function computed(leaves: readonly Leaf[], values: readonly Value[], model: Uint8Array) {
   const inputs = leaves.map(({ value }) => value);
-  const definition = { name: 'test', model, inputs, outputs: values, holdsMemory: false, isLong: false };
+  const definition = { name: 'test', model, inputs, outputs: values, isLong: false };
   const program = await onnxruntimeExecutor.compile(definition);
   const outputs = values.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
   await program.run(
@@ -94,7 +94,7 @@ describe('an operator of the addon', () => {
     for (const [position, { dtype, shape }] of types.entries()) graph.input(names[position], dtype, shape);
     graph.output('output_0', output.dtype, output.shape);
     graph.ownNode('AddDependency', names, ['output_0']);
-    const definition = { name: 'test', inputs: types, outputs: [output], holdsMemory: false, isLong: false };
+    const definition = { name: 'test', inputs: types, outputs: [output], isLong: false };
     return onnxruntimeExecutor.compile({ ...definition, model: graph.encode() });
   };
   const run = async (types: readonly Value[], output: Value, arrays: readonly TensorData[]) => {
@@ -215,7 +215,7 @@ describe('Elementwise', () => {
     const { leaves } = structureOf(values);
     const model = emitModel(leaves, fused);
     const inputs = leaves.map(({ value }) => value);
-    const definition = { name: 'test', model, inputs, outputs: values, holdsMemory: false, isLong: false };
+    const definition = { name: 'test', model, inputs, outputs: values, isLong: false };
     await (await onnxruntimeExecutor.compile(definition)).release();
   });
 
@@ -241,7 +241,7 @@ describe('Elementwise', () => {
         code,
         ...rest,
       });
-      const definition = { name: 'test', inputs: [x], outputs: [y], holdsMemory: false, isLong: false };
+      const definition = { name: 'test', inputs: [x], outputs: [y], isLong: false };
       return onnxruntimeExecutor.compile({ ...definition, model: graph.encode() });
     };
     await expect(compiled([99, 0, 0, 0])).rejects.toThrow('Elementwise: unknown opcode 99');

@@ -25,7 +25,6 @@ async function computed(value: Value): Promise<Float32Array> {
     model: emitModel(leaves, [value]),
     inputs,
     outputs: [value],
-    holdsMemory: false,
     isLong: false,
   });
   const output = new Float32Array(sizeOf(value.shape));

@@ -10,12 +10,10 @@ import { rewrite } from './rewrite.ts';
 import { exactMaxPool } from './rewrites/exact-max-pool.ts';
 import { plainOperators } from './rewrites/plain-operators.ts';
 
-/** How a program treats the memory of intermediate values, its parts and its update. */
+/** How a program treats the memory of intermediate values, its operators, its parts and its update. */
 export interface CompileOptions extends Pick<ModelOptions, 'parts' | 'update'> {
   /** If true, values of the first half are kept for the second, as in a training step (see `emitModel`). Default: false. */
   keepsActivations?: boolean;
-  /** If true, the memory is kept for the next run. Default: true. */
-  holdsMemory?: boolean;
   /** If true, elementwise operators are fused (see `fuseElementwise`). Default: false. */
   fuses?: boolean;
 }
@@ -25,7 +23,7 @@ export function compile(
   name: string,
   leaves: readonly Leaf[],
   outputs: readonly Value[],
-  { keepsActivations = false, holdsMemory = true, fuses = false, parts = [], update }: CompileOptions = {},
+  { keepsActivations = false, fuses = false, parts = [], update }: CompileOptions = {},
 ): Promise<Program> {
   const isLong = isLongAndSmall(outputs);
   const fused = (values: readonly Value[]) =>
@@ -39,7 +37,6 @@ export function compile(
     }),
     inputs: [...leaves, ...(update?.leaves ?? [])].map(({ value }) => value),
     outputs: [...outputs, ...(update?.outputs ?? [])],
-    holdsMemory,
     isLong,
   });
 }

@@ -15,7 +15,7 @@ import { warnIfSlow } from './slow-compilation.ts';
 
 /** By graph structure. */
 const programs = new ProgramCache<GraphProgram>();
-const updates = new ProgramCache<UpdatePrograms>();
+const updates = new ProgramCache<Program>();
 
 /** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
 export type ReplaceGroup = (group: CollectiveGroup) => CollectiveGroup;
@@ -83,63 +83,19 @@ export interface ArrayAssignment {
 export type InPlaceUpdate = () => Promise<void>;
 
 /**
- * Creates an update that assigns values to arrays that their own leaves read (`p ← p − lr·g`). Its programs are compiled on
- * the first run. Each value must be an elementwise function of its target, and no other node may read the target after
- * the assignment, because onnxruntime writes in place.
- *
- * @param portions the assignments of each program; programs run one after another
+ * Creates an update that assigns values to arrays that their own leaves read (`p ← p − lr·g`). Its program is compiled on the
+ * first run. Each value must be an elementwise function of its target, and no other node may read the target after the
+ * assignment, because onnxruntime writes in place.
  */
-export function inPlaceUpdate(portions: readonly (readonly ArrayAssignment[])[]): InPlaceUpdate {
-  const parts = portions.map((assignments) => prepareUpdate(assignments));
-  const key = parts.map((part) => part.key).join('|');
-  const make = () => UpdatePrograms.compile(parts);
-  const run = async (programs: UpdatePrograms) => {
-    for (const { key, inputs, outputs } of parts) await programs.get(key).run(inputs, outputs);
+export function inPlaceUpdate(assignments: readonly ArrayAssignment[]): InPlaceUpdate {
+  if (assignments.length === 0) return () => Promise.resolve();
+  const values = assignments.map(({ value }) => value);
+  const { leaves, key } = structureOf(values);
+  const inputs = arraysOf(leaves);
+  const outputs = assignments.map(({ into }) => into);
+  const make = () => compile('optimizer.step', leaves, values, { fuses: true });
+  const run = async (program: Program) => {
+    await program.run(inputs, outputs);
   };
   return () => updates.use(key, make, run);
 }
-
-function prepareUpdate(assignments: readonly ArrayAssignment[]) {
-  const values = assignments.map(({ value }) => value);
-  const { leaves, key } = structureOf(values);
-  return { values, leaves, key, inputs: arraysOf(leaves), outputs: assignments.map(({ into }) => into) };
-}
-
-/** The programs of one update, by the structure of their graphs. */
-class UpdatePrograms {
-  readonly #programs: ReadonlyMap<string, Program>;
-
-  private constructor(programs: ReadonlyMap<string, Program>) {
-    this.#programs = programs;
-  }
-
-  static async compile(parts: readonly ReturnType<typeof prepareUpdate>[]): Promise<UpdatePrograms> {
-    const programs = new Map<string, Program>();
-    const made = new UpdatePrograms(programs);
-    try {
-      for (const { key, leaves, values, outputs } of parts) {
-        if (programs.has(key)) continue;
-        const bytes = outputs.reduce((sum, { byteLength }) => sum + byteLength, 0);
-        programs.set(
-          key,
-          await compile('optimizer.step', leaves, values, { holdsMemory: bytes < maxHeldBytes, fuses: true }),
-        );
-      }
-    } catch (error) {
-      await made.release();
-      throw error;
-    }
-    return made;
-  }
-
-  get(key: string): Program {
-    return this.#programs.get(key)!;
-  }
-
-  async release(): Promise<void> {
-    for (const program of this.#programs.values()) await program.release();
-  }
-}
-
-/** An arena holds a second copy of the outputs. Updates of large models, such as the 45 MB of ResNet-18, are as fast without. */
-const maxHeldBytes = 8e6;

@@ -9,8 +9,6 @@ export interface ProgramDefinition {
   readonly model: Uint8Array;
   readonly inputs: readonly ValueType[];
   readonly outputs: readonly ValueType[];
-  /** If true, keeps the memory of intermediate values for the next run. Small programs are as fast without. */
-  readonly holdsMemory: boolean;
   /** True if the graph has so many operators that fast compilation matters more than fusing operators. */
   readonly isLong: boolean;
 }

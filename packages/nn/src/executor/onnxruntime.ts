@@ -156,12 +156,11 @@ function slot(name: string, { dtype, shape }: ValueType): NativeOnnxSlot {
   };
 }
 
-function options({ holdsMemory, isLong }: ProgramDefinition): NativeOnnxOptions {
+function options({ isLong }: ProgramDefinition): NativeOnnxOptions {
   const threads = Number(process.env.OMP_NUM_THREADS);
   return {
     // 0: onnxruntime's default.
     intraOpThreads: Number.isInteger(threads) && threads > 0 ? threads : 0,
-    arena: holdsMemory,
     // Optimization passes visit every operator and find little in a training step: without them, a GRU over 256 steps
     // (18,000 operators) compiles in 3.2 s instead of 9.4 s, with equal run time and results.
     optimizes: !isLong,

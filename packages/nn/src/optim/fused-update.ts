@@ -24,9 +24,9 @@ export interface UpdateSet {
 /** Updates all parameters of the sets with the current coefficients. */
 export type FusedUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
 
-/** Compiles the in-place updates of all sets into one program, or several if the parameters are large. */
+/** Compiles the in-place updates of all sets into one program. */
 export function fuseUpdates(graph: UpdateGraph): FusedUpdate {
-  const run = inPlaceUpdate(splitBySize(graph.updates));
+  const run = inPlaceUpdate(graph.updates);
   return async (coefficients) => {
     graph.setCoefficients(coefficients);
     await run();
@@ -35,8 +35,7 @@ export function fuseUpdates(graph: UpdateGraph): FusedUpdate {
 
 /** The in-place updates of all sets as graphs, with the current coefficients. */
 export class UpdateGraph {
-  /** Those of each parameter. */
-  readonly updates: readonly (readonly ArrayAssignment[])[];
+  readonly updates: readonly ArrayAssignment[];
   /** The leaf that reads the gradient of a parameter. */
   readonly gradients = new Map<Parameter, Value>();
   readonly #coefficients: readonly Readonly<Record<string, CoefficientInput>>[];
@@ -47,18 +46,22 @@ export class UpdateGraph {
     this.updates = updateSets.flatMap(({ members }, position) =>
       members
         .filter(({ part }) => part === undefined || part.begin < part.end)
-        .map((member) => this.#updateOf(update, member, this.#coefficients[position])),
+        .flatMap((member) => this.#updateOf(update, member, this.#coefficients[position])),
     );
   }
 
   /** The updates as a part of a training step. */
   get stepUpdate(): StepUpdate {
     if (this.#stepUpdate) return this.#stepUpdate;
-    const assignments = this.updates.flat();
-    const { leaves, key } = structureOf(assignments.map(({ value }) => value));
+    const { leaves, key } = structureOf(this.updates.map(({ value }) => value));
     const gradients = new Set(this.gradients.values());
     const roles = leaves.map(({ value }) => (gradients.has(value) ? 'g' : '-')).join('');
-    return (this.#stepUpdate = { key: `${key} ${roles}`, leaves, assignments, gradients: this.gradients });
+    return (this.#stepUpdate = {
+      key: `${key} ${roles}`,
+      leaves,
+      assignments: this.updates,
+      gradients: this.gradients,
+    });
   }
 
   /** @param coefficients of each set */
@@ -90,25 +93,6 @@ export class UpdateGraph {
     ];
   }
 }
-
-/** Splits updates into programs that write about 16 MB each: onnxruntime-node copies all outputs of a run at once. */
-function splitBySize(updates: readonly (readonly ArrayAssignment[])[]): ArrayAssignment[][] {
-  const portions: { assignments: ArrayAssignment[]; bytes: number }[] = [];
-  for (const update of updates) {
-    const bytes = update.reduce((sum, { into }) => sum + into.byteLength, 0);
-    const last = portions.at(-1);
-    if (last === undefined || last.bytes + bytes > portionBytes)
-      portions.push({ assignments: [...update], bytes });
-    else
-      portions.splice(-1, 1, {
-        assignments: [...last.assignments, ...update],
-        bytes: last.bytes + bytes,
-      });
-  }
-  return portions.map(({ assignments }) => assignments);
-}
-
-const portionBytes = 16e6;
 
 /** The float32 array of a coefficient, and the value that reads it. */
 interface CoefficientInput {
