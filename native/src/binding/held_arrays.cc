@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <unordered_map>
+#include <vector>
 
 namespace ringrun {
 namespace {
@@ -55,6 +56,84 @@ const V8& v8() {
   return functions;
 }
 
+// Large buffers that are used again, such as the parameters of a model, keep their second buffers as long as they exist.
+// Otherwise V8 would count their memory anew in each operation, and collect all garbage in each.
+constexpr std::size_t kLargeBytes = 1 << 20;
+
+// A WeakMap from large buffers to their second ones; to `true` after the first use. One for each JavaScript thread.
+class SecondBuffers {
+ public:
+  // Null if the environment cannot run JavaScript now.
+  static SecondBuffers* of(napi_env env) {
+    thread_local SecondBuffers map;
+    return map.isReady(env) ? &map : nullptr;
+  }
+
+  // The second buffer; null at the first use.
+  napi_value find(napi_env env, napi_value buffer) const {
+    napi_value found = nullptr;
+    if (napi_call_function(env, value(env, map_), value(env, get_), 1, &buffer, &found) != napi_ok) return nullptr;
+    bool isBuffer = false;
+    if (napi_is_arraybuffer(env, found, &isBuffer) == napi_ok && isBuffer) return found;
+    napi_valuetype type = napi_undefined;
+    napi_typeof(env, found, &type);
+    if (type == napi_boolean) {
+      napi_value second = v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(buffer));
+      set(env, buffer, second);
+      return second;
+    }
+    napi_value isUsed = nullptr;
+    if (napi_get_boolean(env, true, &isUsed) == napi_ok) set(env, buffer, isUsed);
+    return nullptr;
+  }
+
+  void remove(napi_env env, napi_value buffer) const {
+    napi_value result = nullptr;
+    napi_call_function(env, value(env, map_), value(env, delete_), 1, &buffer, &result);
+  }
+
+ private:
+  // References are those of one environment; a thread has one after another.
+  bool isReady(napi_env env) {
+    if (env_ == env) return true;
+    napi_value global = nullptr;
+    napi_value constructor = nullptr;
+    napi_value map = nullptr;
+    if (napi_get_global(env, &global) != napi_ok || napi_get_named_property(env, global, "WeakMap", &constructor) != napi_ok ||
+        napi_new_instance(env, constructor, 0, nullptr, &map) != napi_ok) {
+      return false;
+    }
+    const auto refer = [&](const char* name, napi_ref& reference) {
+      napi_value method = nullptr;
+      return napi_get_named_property(env, map, name, &method) == napi_ok && napi_create_reference(env, method, 1, &reference) == napi_ok;
+    };
+    if (!refer("get", get_) || !refer("set", set_) || !refer("delete", delete_)) return false;
+    if (napi_create_reference(env, map, 1, &map_) != napi_ok) return false;
+    env_ = env;
+    // The environment releases its references itself.
+    napi_add_env_cleanup_hook(env, [](void* self) { static_cast<SecondBuffers*>(self)->env_ = nullptr; }, this);
+    return true;
+  }
+
+  static napi_value value(napi_env env, napi_ref reference) {
+    napi_value referred = nullptr;
+    napi_get_reference_value(env, reference, &referred);
+    return referred;
+  }
+
+  void set(napi_env env, napi_value buffer, napi_value second) const {
+    napi_value const arguments[] = {buffer, second};
+    napi_value result = nullptr;
+    napi_call_function(env, value(env, map_), value(env, set_), 2, arguments, &result);
+  }
+
+  napi_env env_ = nullptr;
+  napi_ref map_ = nullptr;
+  napi_ref get_ = nullptr;
+  napi_ref set_ = nullptr;
+  napi_ref delete_ = nullptr;
+};
+
 struct View {
   napi_value buffer = nullptr;
   std::uintptr_t begin = 0;  // of the buffer
@@ -84,7 +163,7 @@ class Holder {
       if (isKept_(view.data)) return value;
       // One for each buffer: V8 counts the memory of each, and collects garbage when there is much.
       napi_value& buffer = held_[view.begin];
-      if (buffer == nullptr) buffer = v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(view.buffer));
+      if (buffer == nullptr) buffer = secondOf(view.buffer);
       return buffer;
     }
     std::uint32_t length = 0;
@@ -92,7 +171,19 @@ class Holder {
     return holdAll(value, length);
   }
 
+  // The second buffers that only this operation uses.
+  const std::vector<napi_value>& temporary() const { return temporary_; }
+
  private:
+  napi_value secondOf(napi_value buffer) {
+    std::size_t bytes = 0;
+    napi_get_arraybuffer_info(env_, buffer, nullptr, &bytes);
+    SecondBuffers* const kept = bytes >= kLargeBytes ? SecondBuffers::of(env_) : nullptr;
+    if (napi_value second = kept ? kept->find(env_, buffer) : nullptr) return second;
+    temporary_.push_back(v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(buffer)));
+    return temporary_.back();
+  }
+
   napi_value holdAll(napi_value list, std::uint32_t length) {
     napi_value held = nullptr;
     if (napi_create_array_with_length(env_, length, &held) != napi_ok) return list;
@@ -107,41 +198,45 @@ class Holder {
   napi_env env_;
   const HeldArrays::IsKept& isKept_;
   std::unordered_map<std::uintptr_t, napi_value> held_;
+  std::vector<napi_value> temporary_;
 };
-
-// Detaches the second buffers now instead of when they are collected, because V8 counts their memory twice until then.
-void release(napi_env env, napi_value held) {
-  bool isBuffer = false;
-  if (napi_is_arraybuffer(env, held, &isBuffer) == napi_ok && isBuffer) {
-    napi_detach_arraybuffer(env, held);
-    return;
-  }
-  std::uint32_t length = 0;
-  if (napi_get_array_length(env, held, &length) != napi_ok) return;
-  for (std::uint32_t i = 0; i < length; ++i) {
-    napi_value element = nullptr;
-    if (napi_get_element(env, held, i, &element) == napi_ok) release(env, element);
-  }
-}
 
 }  // namespace
 
 HeldArrays::HeldArrays(const Napi::Value& arguments, const IsKept& isKept) {
   if (!arguments.IsObject()) return;
   const Napi::Env env = arguments.Env();
-  const napi_value held = v8().isComplete() ? Holder(env, isKept).hold(arguments) : static_cast<napi_value>(arguments);
-  held_ = Napi::Persistent(Napi::Object(env, held));
+  if (!v8().isComplete()) {
+    held_ = Napi::Persistent(arguments.As<Napi::Object>());
+    return;
+  }
+  Holder holder(env, isKept);
+  Napi::Array all = Napi::Array::New(env);
+  all.Set(0U, Napi::Value(env, holder.hold(arguments)));
+  for (const napi_value buffer : holder.temporary()) all.Set(all.Length(), Napi::Value(env, buffer));
+  temporary_ = holder.temporary().size();
+  held_ = Napi::Persistent(all.As<Napi::Object>());
 }
 
+// Detaches buffers that only this operation uses now instead of when they are collected, because V8 counts their memory
+// twice until then.
 HeldArrays::~HeldArrays() {
-  if (isLeft_ || held_.IsEmpty()) return;
-  const Napi::HandleScope scope(held_.Env());
-  release(held_.Env(), held_.Value());
+  if (isLeft_ || held_.IsEmpty() || temporary_ == 0) return;
+  const Napi::Env env = held_.Env();
+  const Napi::HandleScope scope(env);
+  for (std::uint32_t i = 1; i <= temporary_; ++i) {
+    napi_value buffer = nullptr;
+    if (napi_get_element(env, held_.Value(), i, &buffer) == napi_ok) napi_detach_arraybuffer(env, buffer);
+  }
 }
 
 void HeldArrays::leaveToEnvironment() {
   held_.SuppressDestruct();
   isLeft_ = true;
+}
+
+void forgetBuffer(Napi::Env env, Napi::ArrayBuffer buffer) {
+  if (SecondBuffers* const kept = SecondBuffers::of(env)) kept->remove(env, buffer);
 }
 
 }  // namespace ringrun

@@ -2,6 +2,7 @@
 
 #include <napi.h>
 
+#include <cstddef>
 #include <functional>
 
 namespace ringrun {
@@ -30,7 +31,11 @@ class HeldArrays {
 
  private:
   Napi::ObjectReference held_;
+  std::size_t temporary_ = 0;  // elements of `held_` from 1 on: buffers to detach
   bool isLeft_ = false;
 };
+
+// Frees the memory of a buffer that is detached when no operation uses it. Otherwise it may stay until the buffer is collected.
+void forgetBuffer(Napi::Env env, Napi::ArrayBuffer buffer);
 
 }  // namespace ringrun

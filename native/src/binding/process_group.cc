@@ -660,7 +660,9 @@ void ProcessGroup::settle(Napi::Env env, Napi::Function, ProcessGroup* self, Pen
 
 void ProcessGroup::detachAllocations() {
   for (auto& [buffer, owner, begin, end, isDetached] : allocations_) {
-    if (isDetached && !buffer.Value().IsDetached()) buffer.Value().Detach();  // JavaScript may have transferred it
+    if (!isDetached || buffer.Value().IsDetached()) continue;  // JavaScript may have transferred it
+    forgetBuffer(buffer.Env(), buffer.Value());
+    buffer.Value().Detach();
   }
   allocations_.clear();
 }
