@@ -50,8 +50,12 @@ const link = (one: number, other: number, seconds: number) => {
   const end = (rank: number) => `rank ${rank} (host host${rank}, 10.0.0.${rank + 1})`;
   return `no answer for ${seconds} s on the link ${end(one)} ↔ ${end(other)}`;
 };
-const gone = (rank: number, why: string, self: number, operation: string) =>
-  `PeerDiedError: rank ${rank} (host host${rank}, pid N) is gone: ${why}. rank ${self} (host host${self}, pid N) was in ${operation}`;
+const name = (rank: number) => `rank ${rank} (host host${rank}, pid N)`;
+/** `others`: ranks that are silent for as long at the time of the error. */
+const gone = (rank: number, why: string, self: number, operation: string, ...others: number[]) => {
+  const also = others.map((other) => `; ${name(other)} is gone too`).join('');
+  return `PeerDiedError: ${name(rank)} is gone: ${why}${also}. ${name(self)} was in ${operation}`;
+};
 
 describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, () => {
   test('a host is cut off during a collective: every rank names a link to the other side', async () => {
@@ -67,7 +71,14 @@ describe.skipIf(problem)(`partitions${problem ? `: skipped, ${problem}` : ''}`, 
     ];
     expect(ofTwo(0, 1)).toContain(errors[0]);
     expect(ofTwo(1, 0)).toContain(errors[1]);
-    expect([gone(0, link(0, 2, 1), 2, sum), gone(1, link(1, 2, 1), 2, sum)]).toContain(errors[2]);
+    const ofThird = [
+      [0, 1],
+      [1, 0],
+    ].flatMap(([one, other]) => [
+      gone(one, link(one, 2, 1), 2, sum),
+      gone(one, link(one, 2, 1), 2, sum, other),
+    ]);
+    expect(ofThird).toContain(errors[2]);
   });
 
   const message = ['recv', 'send'].map((name, self) => {
