@@ -1,6 +1,6 @@
 // One rank of a test of shareParameters: see fixtures/run-scenario.ts.
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { serialize, setFlagsFromString } from 'node:v8';
@@ -176,7 +176,7 @@ class Large extends nn.Module {
   layers = new nn.ModuleList([new nn.Linear(largeSize, largeSize), new nn.Linear(largeSize, largeSize)]);
 
   forward(input: Tensor): Tensor {
-    return [...this.layers].reduce((value, layer) => (layer).forward(value), input);
+    return [...this.layers].reduce((value, layer) => layer.forward(value), input);
   }
 }
 
@@ -257,6 +257,43 @@ await runScenario({
       results.push({ name, state, tensors: getRank() === 0 ? tensorsIn(join(dir, name)) : '' });
     }
     return { uninterrupted, tensors: getRank() === 0 ? tensorsIn(join(dir, 'whole')) : '', results };
+  },
+
+  // Rank 1 copies the parameters only after rank 0 has loaded others, unless rank 0 waits. Then rank 0 fails.
+  failedResume: async () => {
+    const dir = process.argv[3];
+    const { ddp, optimizer } = wrapped({}, true);
+    const rank = getRank();
+    let digest = '';
+    const isChanged = () => parametersDigest(ddp.module) !== digest;
+    const hasCopied = join(dir, 'copied');
+    const late = {
+      stateDict: async () => {
+        const limit = performance.now() + 500;
+        while (digest && rank === 1 && performance.now() < limit && !isChanged()) await setImmediate();
+        return {};
+      },
+      loadStateDict: () => undefined,
+    };
+    const signal = {
+      stateDict: () => {
+        if (digest && rank === 1) writeFileSync(hasCopied, '');
+        return {};
+      },
+      loadStateDict: async () => {
+        if (rank === 1) return;
+        while (!existsSync(hasCopied)) await setImmediate();
+        throw new Error('cannot load');
+      },
+    };
+    const checkpointer = new Checkpointer({ dir: join(dir, 'checkpoints') });
+    checkpointer.register({ late, model: ddp, optimizer, signal });
+    await checkpointer.save({ step: 0 });
+    await checkpointer.finished();
+    await plainStep(ddp, optimizer, 0);
+    digest = parametersDigest(ddp.module);
+    const error = await errorOf(() => checkpointer.resume('auto'));
+    return { message: error?.message, isUnchanged: !isChanged() };
   },
 
   // The parameters and states of a destroyed group are this process's own, and another group may train them.

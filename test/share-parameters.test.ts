@@ -62,6 +62,11 @@ test('a checkpoint is the same file with and without shared parameters, and cont
   }
 });
 
+test('shared parameters keep their values on all ranks if one cannot load a checkpoint', async () => {
+  const unchanged = { message: expect.stringContaining('cannot load') as unknown, isUnchanged: true };
+  expect(await scenarios.run(2, 'failedResume')).toEqual([unchanged, unchanged]);
+});
+
 test('after destroyProcessGroup each rank has its own parameters, and another group trains them', async () => {
   const ranks = await scenarios.run(2, 'destroyed');
   expect(ranks).toEqual(Array(2).fill({ isEqual: true, isOwn: true, isContinued: true }));
@@ -103,7 +108,9 @@ test('refuses what shared parameters cannot do, and says what is possible', asyn
     invalid('join: expected a model without shareParameters'),
     {
       name: 'ModelMismatchError',
-      message: expect.stringContaining('rank 0 has shareParameters true; rank 1 has shareParameters false') as unknown,
+      message: expect.stringContaining(
+        'rank 0 has shareParameters true; rank 1 has shareParameters false',
+      ) as unknown,
     },
   ]);
 });

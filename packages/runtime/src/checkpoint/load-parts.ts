@@ -30,16 +30,23 @@ export async function loadCheckpoint(
   what: string,
   { registered, files, strict }: LoadOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const loaded = await attempt(async () => {
+  const prepared = await attempt(async () => {
     const { [valuesName]: values, ...parts } = Object.fromEntries(decodeParts(files));
     if (strict) requireSameNames(Object.keys(parts), registered.keys());
-    const restore = await loadAll(loadingsOf(group, registered, parts));
-    return { values: values.states[0] as Readonly<Record<string, unknown>>, restore };
+    const loadings = loadingsOf(group, registered, parts);
+    const before = await copiesOf(loadings);
+    return { values: values.states[0] as Readonly<Record<string, unknown>>, loadings, before };
   });
+  // Ranks may share parameters: all have copied them before one changes them, and restored them before one goes on.
+  const { values, loadings, before } = await requireSuccess(group, what, prepared, 'does not fit');
+  const changed: Loading[] = [];
+  const loaded = await attempt(() => loadAll(loadings, (i) => changed.push(before[i])));
   try {
-    return (await requireSuccess(group, what, loaded, 'does not fit')).values;
+    await requireSuccess(group, what, loaded, 'does not fit');
+    return values;
   } catch (error) {
-    if ('value' in loaded) await loaded.value.restore();
+    const restored = await attempt(() => loadEach(changed));
+    await attempt(() => requireSuccess(group, what, restored, 'does not fit'));
     throw error;
   }
 }
@@ -89,27 +96,31 @@ function requireSameNames(stored: Iterable<string>, registered: Iterable<string>
 }
 
 /**
- * Loads all states, or none.
+ * Copies the current states.
  *
- * @returns a function that restores the previous states
- * @throws CheckpointError if a model's parameters differ from the saved ones, or an object's loadStateDict
- * throws; it names the object
+ * @throws CheckpointError if a model's parameters differ from the saved ones
  */
-async function loadAll(loadings: readonly Loading[]): Promise<() => Promise<void>> {
+async function copiesOf(loadings: readonly Loading[]): Promise<Loading[]> {
   const before: Loading[] = [];
   for (const loading of loadings) before.push(await copyOf(loading));
   for (const [i, loading] of loadings.entries()) requireSameTensors(loading, before[i].state);
-  const restore = (count: number) => loadEach(before.slice(0, count));
+  return before;
+}
+
+/**
+ * @param whenLoaded called with the position of each object that has been loaded
+ * @throws CheckpointError that names the object, if its loadStateDict throws
+ */
+async function loadAll(loadings: readonly Loading[], whenLoaded: (position: number) => void): Promise<void> {
   for (const [i, loading] of loadings.entries()) {
     try {
       await loadEach([loading]);
+      whenLoaded(i);
     } catch (error) {
-      await restore(i);
       const reason = error instanceof Error ? error.message : String(error);
       throw new CheckpointError('does not fit', `${loading.name}: ${reason}`, { cause: error });
     }
   }
-  return () => restore(loadings.length);
 }
 
 async function loadEach(loadings: readonly Loading[]): Promise<void> {
