@@ -85,7 +85,7 @@ const filesOfBoth = [
     ...['collectives', 'forming', 'groups', 'messages'].map((name) => `cpu/${name}`),
   ].map((name) => `packages/collectives/test/${name}.test.ts`),
   'packages/runtime/test/store/file-store.test.ts',
-  ...['add-rows', 'layer-normalize', 'own-operators', 'softmax-cross-entropy'].map(
+  ...['add-rows', 'dropout', 'layer-normalize', 'own-operators', 'softmax-cross-entropy'].map(
     (name) => `packages/nn/test/${name}.test.ts`,
   ),
 ];

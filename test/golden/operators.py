@@ -357,10 +357,29 @@ def normal_numbers():
     return {"first": [shortest(x) for x in tensors[0]], "sha256": bits(tensors)}
 
 
+def philox(counter, key):
+    """Philox 4x32-10 of a counter of 64 bits."""
+    a, b, c, d = counter & 0xFFFFFFFF, counter >> 32, 0, 0
+    low, high = key
+    for _ in range(10):
+        left, right = a * 0xD2511F53, c * 0xCD9E8D57
+        a, b, c, d = (right >> 32) ^ b ^ low, right & 0xFFFFFFFF, (left >> 32) ^ d ^ high, left & 0xFFFFFFFF
+        low, high = (low + 0x9E3779B9) & 0xFFFFFFFF, (high + 0xBB67AE85) & 0xFFFFFFFF
+    return a, b, c, d
+
+
 def dropouts():
-    """Dropout of ones with several probabilities in turn."""
-    torch.manual_seed(6)
-    tensors = [F.dropout(torch.ones(1001), p) for p in (0.5, 0.0, 0.3, 1.0, 0.9)]
+    """Dropout of ones with several probabilities in turn. Not torch's: element 256b + 64w + c has word w of counter 64b + c."""
+    state = np.random.RandomState(6)
+    tensors = []
+    for p in (0.5, 0.0, 0.3, 1.0, 0.9):
+        mask = torch.full((1001,), 1 - p)
+        if 0 < p < 1:
+            key = [int(word) for word in state.randint(0, 2**32, size=2, dtype=np.uint32)]
+            kept = round((1 - p) * 2**32)
+            words = [philox(64 * (i // 256) + i % 64, key)[i % 256 // 64] for i in range(1001)]
+            mask = torch.tensor([1 / (1 - p) if word < kept else 0.0 for word in words])
+        tensors.append(mask)
     return {"first": [shortest(x) for x in tensors[0][:8]], "sha256": bits(tensors)}
 
 

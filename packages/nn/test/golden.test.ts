@@ -375,7 +375,7 @@ test('normal numbers are the bits of torch', () => {
   expect(bits(arrays)).toBe(golden.normalNumbers.sha256);
 });
 
-test('dropout after manualSeed(6) drops what torch drops', async () => {
+test('dropout after manualSeed(6) drops what Philox in Python drops', async () => {
   manualSeed(6);
   const ones = tensor(new Float32Array(1001).fill(1));
   const arrays: Float32Array[] = [];

@@ -12,6 +12,7 @@ import { operators } from '../src/ops/index.ts';
 import { gather, gatherElements, indexSelect, oneHot, scatterElements } from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
+import { dropout } from '../src/ops/own/dropout.ts';
 import { layerNormalize } from '../src/ops/own/layer-normalize.ts';
 import { softmaxCrossEntropy } from '../src/ops/own/softmax-cross-entropy.ts';
 import { swapOuterAxes } from '../src/ops/swap-outer-axes.ts';
@@ -320,6 +321,11 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       (x) => [scatterElements(expand(reshape(integers(3, 1, 3), [3, 1]), [3, 2]), x, 4)],
       [3, 2],
     ),
+  },
+
+  Dropout: {
+    'half of a matrix': of((x) => [dropout(x, integers(5, 2 ** 31), number(2))], [3, 7]),
+    'more than a block': of((x) => [dropout(x, integers(6, 2 ** 32 - 2 ** 29), number(1.2))], [11, 47]),
   },
 
   Softmax: {

@@ -3,6 +3,7 @@ import { plainOperators } from '../src/compiler/rewrites/plain-operators.ts';
 import { isNode, type Node, type Value } from '../src/graph/node.ts';
 import type { CollectiveOp, ConvAttributes, OpName, Operators } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
+import { dropoutMask } from '../src/random/philox.ts';
 
 /**
  * The operators as they are defined, in plain loops and double precision: what the compiled programs are measured against. Nothing
@@ -242,6 +243,11 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
       result[offset(y.shape, index.with(axis, element(positions, index)))] += element(updates, index);
     });
     return [result];
+  },
+
+  Dropout: (_, [x, { data: numbers }, { data: scale }]) => {
+    const mask = dropoutMask(x.data.length, BigInt(numbers[0]), numbers[1], scale[0]);
+    return [x.data.map((element, place) => element * mask[place])];
   },
 
   Softmax: ({ attributes: { axis } }, [x]) => {

@@ -1,7 +1,10 @@
 import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, sizeOf } from '../graph/node.ts';
-import { input as inputOf } from '../ops/source.ts';
+import { dropout as dropoutOf } from '../ops/own/dropout.ts';
+import { input as inputOf, number } from '../ops/source.ts';
+import { usesOwnOperators } from '../own-operators.ts';
 import { defaultGenerator } from '../random/generator.ts';
+import { dropoutMask } from '../random/philox.ts';
 import { Tensor } from '../tensor.ts';
 import { requireNumber } from '../nn/require.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
@@ -18,8 +21,8 @@ const dropoutOptions: OptionNames<DropoutOptions> = { training: true };
  * Zeroes each element with probability p and divides the others by 1 − p, which keeps the expectation
  * (torch.nn.functional.dropout; Hinton et al., 2012).
  *
- * The mask is drawn from the default generator at this call, into an array that the graph reads, so all calls share one
- * program. With the same seed, torch on the CPU drops the same elements, unless it is built with Intel's MKL.
+ * This call draws a key from the default generator. The mask is a function of the key and the position of an element
+ * (Philox 4x32-10, which torch uses on CUDA), so it is the same for any number of threads and is not stored.
  *
  * @param p Probability. Default: 0.5.
  */
@@ -31,11 +34,16 @@ export function dropout(input: Tensor, p = 0.5, options: DropoutOptions = {}): T
     throw new ShapeError(`dropout: expected float32, got ${describeType(input)}.`);
   }
   if (!training || p === 0) return input;
-  // As in torch, p = 0 and p = 1 draw no random numbers, so later masks match torch too.
+  // As in torch, p = 0 and p = 1 draw no random numbers.
   if (p === 1) return input.mul(0);
-  const mask = new Float32Array(sizeOf(input.shape));
-  defaultGenerator.fillBernoulli(mask, 1 - p, 1 / (1 - p));
-  return input.mul(new Tensor(inputOf('float32', input.shape, { data: mask })));
+  const key = defaultGenerator.nextKey();
+  const [limit, scale] = [Math.max(1, Math.round((1 - p) * 2 ** 32)) - 1, 1 / (1 - p)];
+  if (!usesOwnOperators()) {
+    const mask = dropoutMask(sizeOf(input.shape), key, limit, scale);
+    return input.mul(new Tensor(inputOf('float32', input.shape, { data: mask })));
+  }
+  const numbers = BigInt64Array.of(BigInt.asIntN(64, key), BigInt(limit));
+  return new Tensor(dropoutOf(input.value, inputOf('int64', [2], { data: numbers }), number(scale)));
 }
 
 export function requireProbability(name: string, p: number): void {

@@ -217,6 +217,9 @@ export interface Operators {
    */
   AddRows: { count: number; paddingRow?: number };
 
+  /** An operator of the addon. Inputs: x, key and limit of the mask [2] (int64), the scale, a number. Output: x with the mask. */
+  Dropout: None;
+
   /**
    * An operator of the addon. Inputs: logits [N,C], classes [N] (int64), the weights and the smoothing if there are any.
    * Outputs: the loss; two numbers of each row, [N,2], and the sum of the weights of the rows, for the gradient.

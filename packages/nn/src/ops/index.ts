@@ -13,6 +13,7 @@ import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
 import { normalization } from './normalization.ts';
 import { rowSums } from './own/add-rows.ts';
+import { dropouts } from './own/dropout.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
 import { pooling } from './pooling.ts';
@@ -39,6 +40,7 @@ export const operators: OperatorFamily<OpName> = {
   ...indexing,
   ...softmaxes,
   ...rowSums,
+  ...dropouts,
   ...softmaxCrossEntropies,
   ...layerNormalization,
   ...collectives,

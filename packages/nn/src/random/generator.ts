@@ -79,12 +79,10 @@ export class Generator {
     boxMuller16(array, length - 16, center, spread);
   }
 
-  /**
-   * Sets each element to `value` with the given probability, else to 0 (torch.Tensor.bernoulli_ on the CPU; torch built
-   * with Intel's MKL draws other numbers).
-   */
-  fillBernoulli(array: Float32Array, probability: number, value: number): void {
-    for (let i = 0; i < array.length; i += 1) array[i] = this.#uniformDouble() < probability ? value : 0;
+  /** Returns 64 random bits, the key of a counter-based generator. */
+  nextKey(): bigint {
+    const low = BigInt(this.#state.next() >>> 0);
+    return (BigInt(this.#state.next() >>> 0) << 32n) | low;
   }
 
   #uniformFloat(): number {

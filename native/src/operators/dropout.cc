@@ -1,0 +1,58 @@
+#include "operators/dropout.h"
+
+#include <algorithm>
+
+#include "operators/vectors.h"
+
+namespace ringrun {
+namespace {
+
+constexpr std::size_t kCounters = kDropoutBlock / 4;
+
+// Loops that compilers vectorise. They do not if the counters of a block fit into few vectors.
+struct DropOut {
+  template <std::size_t Bytes>
+  static inline __attribute__((always_inline)) void run(const DropoutMask& given, const float* x, float* y, std::size_t begin, std::size_t end) {
+    const DropoutMask mask = given;
+    std::uint32_t words[4][kCounters];
+    auto& [a, b, c, d] = words;
+    for (std::size_t block = begin; block < end; block += kDropoutBlock) {
+      const std::uint64_t first = block / 4;
+      for (std::size_t i = 0; i < kCounters; ++i) {
+        // `first` is a multiple of kCounters, so the sum does not carry.
+        a[i] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i);
+        b[i] = static_cast<std::uint32_t>(first >> 32);
+        c[i] = 0;
+        d[i] = 0;
+      }
+      auto low = static_cast<std::uint32_t>(mask.key);
+      auto high = static_cast<std::uint32_t>(mask.key >> 32);
+      for (int round = 0; round < 10; ++round) {
+        for (std::size_t i = 0; i < kCounters; ++i) {
+          const std::uint64_t left = std::uint64_t{a[i]} * 0xd2511f53u;
+          const std::uint64_t right = std::uint64_t{c[i]} * 0xcd9e8d57u;
+          a[i] = static_cast<std::uint32_t>(right >> 32) ^ b[i] ^ low;
+          b[i] = static_cast<std::uint32_t>(right);
+          c[i] = static_cast<std::uint32_t>(left >> 32) ^ d[i] ^ high;
+          d[i] = static_cast<std::uint32_t>(left);
+        }
+        low += 0x9e3779b9u;
+        high += 0xbb67ae85u;
+      }
+      for (std::size_t w = 0; w < 4; ++w) {
+        const std::size_t at = block + w * kCounters;
+        if (at >= end) break;
+        const std::size_t count = std::min(kCounters, end - at);
+        for (std::size_t i = 0; i < count; ++i) y[at + i] = x[at + i] * (words[w][i] <= mask.limit ? mask.scale : 0.0f);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void dropOut(const DropoutMask& mask, const float* x, float* y, std::size_t begin, std::size_t end) {
+  runVectorised<DropOut>(mask, x, y, begin, end);
+}
+
+}  // namespace ringrun

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Dropout whose mask is a function of a key and the position of an element, so that no mask is stored: Philox 4x32-10
+// (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011).
+
+namespace ringrun {
+
+// A block of elements has 64 counters, of which each gives 4 numbers: element i = 256·b + 64·w + c reads number w of
+// counter 64·b + c.
+constexpr std::size_t kDropoutBlock = 256;
+
+struct DropoutMask {
+  std::uint64_t key;
+  std::uint32_t limit;  // an element is kept if its number is at most this
+  float scale;          // of elements that are kept
+};
+
+// y[i] = x[i]·scale or x[i]·0, for i from `begin`, a multiple of kDropoutBlock, below `end`. `y` may be `x`.
+void dropOut(const DropoutMask& mask, const float* x, float* y, std::size_t begin, std::size_t end);
+
+}  // namespace ringrun
