@@ -7,6 +7,7 @@
 #include "onnxruntime/operators/dropout.h"
 #include "onnxruntime/operators/elementwise.h"
 #include "onnxruntime/operators/layer_normalize.h"
+#include "onnxruntime/operators/max_pool_gradient.h"
 #include "onnxruntime/operators/softmax_cross_entropy.h"
 
 namespace ringrun::ort {
@@ -20,6 +21,7 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<Elementwise>(),
       customOperator<LayerNormalize>(),
       customOperator<LayerNormalizeGradient>(),
+      customOperator<MaxPoolGradient>(),
       customOperator<RunCall>(),
       customOperator<SoftmaxCrossEntropy>(),
       customOperator<SoftmaxCrossEntropyGradient>(),

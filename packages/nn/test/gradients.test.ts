@@ -48,6 +48,7 @@ const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonl
 const own = [
   'Elementwise',
   'AddRows',
+  'MaxPoolGradient',
   'SoftmaxCrossEntropyGradient',
   'LayerNormalizeGradient',
 ] as const satisfies readonly OpName[];

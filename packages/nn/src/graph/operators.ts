@@ -217,6 +217,9 @@ export interface Operators {
    */
   AddRows: { count: number; paddingRow?: number };
 
+  /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
+  MaxPoolGradient: None;
+
   /** An operator of the addon. Inputs: x, key and limit of the mask [2] (int64), the scale, a number. Output: x with the mask. */
   Dropout: None;
 

@@ -15,6 +15,7 @@ import { normalization } from './normalization.ts';
 import { rowSums } from './own/add-rows.ts';
 import { dropouts } from './own/dropout.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
+import { maxPoolGradients } from './own/max-pool-gradient.ts';
 import { softmaxCrossEntropies } from './own/softmax-cross-entropy.ts';
 import { pooling } from './pooling.ts';
 import { reductions } from './reduction.ts';
@@ -40,6 +41,7 @@ export const operators: OperatorFamily<OpName> = {
   ...indexing,
   ...softmaxes,
   ...rowSums,
+  ...maxPoolGradients,
   ...dropouts,
   ...softmaxCrossEntropies,
   ...layerNormalization,

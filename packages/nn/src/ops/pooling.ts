@@ -5,8 +5,9 @@ import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { convTranspose } from './convolution.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { div } from './elementwise.ts';
-import { gatherElements, scatterElements } from './indexing.ts';
+import { gatherElements } from './indexing.ts';
 import { matmul } from './linear-algebra.ts';
+import { maxPoolGradient } from './own/max-pool-gradient.ts';
 import { reduceMean } from './reduction.ts';
 import { expand, reshape, transpose } from './shape.ts';
 import { constant, constantTensor } from './source.ts';
@@ -75,8 +76,7 @@ export const pooling: OperatorFamily<'MaxPool' | 'ExactMaxPool' | 'AveragePool' 
       if (windowsAreDisjoint(attributes)) {
         return [createValue('MaxUnpool', [d, positions], { shape }, { dtype: 'float32', shape })];
       }
-      const size = sizeOf(shape);
-      return [reshape(scatterElements(flat(positions), flat(d), size), shape)];
+      return [maxPoolGradient(d, positions, shape)];
     },
   },
   ExactMaxPool: { emit: emitExactMaxPool, gradient: noGradient },

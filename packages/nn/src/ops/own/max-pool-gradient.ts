@@ -1,0 +1,29 @@
+import { createValue, sizeOf, type Value } from '../../graph/node.ts';
+import { noGradient, type OperatorFamily } from '../definition.ts';
+import { scatterElements } from '../indexing.ts';
+import { reshape } from '../shape.ts';
+
+/**
+ * The gradient of a max-pool whose windows may overlap.
+ *
+ * @param d gradient of the maxima [N, C, h, w]
+ * @param positions of the maxima among all elements of the images
+ * @param shape of the images [N, C, H, W]
+ */
+export function maxPoolGradient(d: Value, positions: Value, shape: readonly number[]): Value {
+  return createValue('MaxPoolGradient', [d, positions], {}, { dtype: 'float32', shape });
+}
+
+export const maxPoolGradients: OperatorFamily<'MaxPoolGradient'> = {
+  MaxPoolGradient: {
+    plain: ({ inputs: [d, positions], outputs: [{ shape }] }) => {
+      const flat = (value: Value) => reshape(value, [sizeOf(value.shape)]);
+      return [reshape(scatterElements(flat(positions), flat(d), sizeOf(shape)), shape)];
+    },
+    emit: (graph, { outputs: [{ shape }] }, inputs, outputs) => {
+      const [, , height, width] = shape;
+      graph.ownNode('MaxPoolGradient', inputs, outputs, { height, width });
+    },
+    gradient: noGradient,
+  },
+};
