@@ -185,7 +185,7 @@ export async function childOfRank({ group, rank, report }: Member): Promise<void
   await report({ opened: ofRank.length > 0, inherited: inherited.filter((one) => !ofParent.includes(one)) });
 }
 
-/** What the descriptors of a process refer to, except files. */
+/** What the descriptors of a process refer to, except files, such as a library that it loads at its start. */
 function descriptorsOf(pid: string): string[] {
   const folder = `/proc/${pid}/fd`;
   const links = readdirSync(folder).flatMap((name) => {
@@ -195,5 +195,5 @@ function descriptorsOf(pid: string): string[] {
       return []; // that of the listed folder
     }
   });
-  return links.filter((link) => !link.startsWith('/dev/') && !link.startsWith('/proc/'));
+  return links.filter((link) => !link.startsWith('/') || link.startsWith('/memfd:'));
 }
