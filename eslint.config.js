@@ -13,7 +13,11 @@ export default defineConfig(
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { projectService: true } },
+    // One program for all files: with a program for each tsconfig.json, the types of every package were computed again in
+    // each project that imports it.
+    languageOptions: {
+      parserOptions: { project: 'tsconfig.lint.json', tsconfigRootDir: import.meta.dirname },
+    },
     rules: {
       // Error messages and log lines are full of ranks, sizes and shapes.
       '@typescript-eslint/restrict-template-expressions': [
