@@ -214,7 +214,7 @@ describe('storage slower than the timeout of a collective', () => {
     const folder = temporaryFolder();
     const args = ['--nproc', '2', builtScript('fixtures/checkpoints'), 'dieWhileReading', folder];
     await launch(args, { env }).ended;
-    const { failure, ms } = JSON.parse(readFileSync(join(folder, '1.json'), 'utf8')) as {
+    const { failure, ms } = JSON.parse(readFileSync(join(folder, 'dieWhileReading-1.json'), 'utf8')) as {
       failure: Failure;
       ms: number;
     };
@@ -298,7 +298,7 @@ describe('folders that exist on one host only', () => {
       ];
       await launch(args, { env: { DIR: join(folder, 'mine') } }).ended;
       const found = [0, 1].map(
-        (rank) => JSON.parse(readFileSync(join(results, `${rank}.json`), 'utf8')) as Failure,
+        (rank) => JSON.parse(readFileSync(join(results, `saveAndRestart-${rank}.json`), 'utf8')) as Failure,
       );
       expect(found[1]).toEqual(found[0]);
       expect(found[0].code).toBe('ERR_CHECKPOINT_BEHIND');

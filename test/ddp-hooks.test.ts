@@ -6,6 +6,7 @@ import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios(builtScript('ddp-hooks.script'), temporaryFolder());
+const two = scenarios.job(2, ['errorFeedback', 'bothForms', 'own']);
 
 function largest(values: readonly number[]): number {
   return Math.max(...values.map(Math.abs));
@@ -52,7 +53,7 @@ interface ErrorFeedback {
 }
 
 test('powerSgd: error feedback adds the lost directions in later steps; first steps are exact', async () => {
-  const found = await scenarios.run<ErrorFeedback>(2, 'errorFeedback');
+  const found = await two.of<ErrorFeedback>('errorFeedback');
   expect(found[1]).toEqual(found[0]);
   const { exact, withFeedback, coldWithFeedback, without, late } = found[0];
   const scale = largest(exact);
@@ -66,7 +67,7 @@ test('powerSgd: error feedback adds the lost directions in later steps; first st
 });
 
 test('synchronous hooks return the same result as asynchronous ones', async () => {
-  const found = await scenarios.run<Record<string, Record<'later' | 'sync', number[][]>>>(2, 'bothForms');
+  const found = await two.of<Record<string, Record<'later' | 'sync', number[][]>>>('bothForms');
   expect(found[1]).toEqual(found[0]);
   const { allReduce, fp16, powerSgd } = found[0];
   for (const { later, sync } of [allReduce, fp16, powerSgd]) expect(sync).toEqual(later);
@@ -83,7 +84,7 @@ interface OwnHook {
 }
 
 test('a hook receives the buckets in order, and its result is the gradient', async () => {
-  const found = await scenarios.run<OwnHook>(2, 'own');
+  const found = await two.of<OwnHook>('own');
   for (const { exact, doubled, calls } of found) {
     expect(doubled).toEqual(exact.map((value) => 2 * value));
     expect(calls).toEqual([

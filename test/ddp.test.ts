@@ -15,13 +15,23 @@ function ranks<Result>(
   return scenarios.run(size, scenario, options);
 }
 
+const three = scenarios.job(3, ['wrap', 'refuse', 'changedByHand', 'verifyEvery', 'buffers']);
+
+const isUnused =
+  'ringrun: sometimes.weight, sometimes.bias did not contribute to the loss of any rank in step 1';
+const two = scenarios.job(
+  2,
+  ['unusedOnOneRank', 'unusedInSecondPass', 'unusedEverywhere', 'lateBuffers', 'noSync'],
+  { stderr: expect.stringMatching(new RegExp(`^${isUnused}[^\n]*\n$`)) },
+);
+
 interface BeforeAndAfter {
   before: number[];
   after: number[];
 }
 
 test('ranks initialized differently have the parameters of rank 0 after wrapping', async () => {
-  const found = await ranks<BeforeAndAfter>(3, 'wrap');
+  const found = await three.of<BeforeAndAfter>('wrap');
   const [zero, ...others] = found;
   for (const other of others) expect(largestDifference(other.before, zero.before)).toBeGreaterThan(0.01);
   for (const { after } of found) expect(after).toEqual(zero.before);
@@ -34,7 +44,7 @@ interface Refusal {
 }
 
 test('a model that differs on one rank is refused on every rank, naming both, changing nothing', async () => {
-  const found = await ranks<Record<string, Refusal>>(3, 'refuse');
+  const found = await three.of<Record<string, Refusal>>('refuse');
   const sides = {
     shape: 'parameter 2: ranks 0, 1 have hidden.weight [5, 36]; rank 2 has hidden.weight [6, 36].',
     name: 'parameter 2: ranks 0, 1 have extra.weight [1, 1]; rank 2 has other.weight [1, 1].',
@@ -52,13 +62,13 @@ test('a model that differs on one rank is refused on every rank, naming both, ch
 });
 
 test('every rank detects a parameter that was changed on one, and names that rank', async () => {
-  const found = await ranks<{
+  const found = await three.of<{
     digest: string;
     ranks: number[];
     tensor: string;
     name: string;
     message: string;
-  }>(3, 'changedByHand');
+  }>('changedByHand');
   for (const { digest, ranks: named, tensor, name, message } of found) {
     expect(digest).toBe(found[0].digest);
     expect({ name, named, tensor }).toEqual({
@@ -71,7 +81,7 @@ test('every rank detects a parameter that was changed on one, and names that ran
 });
 
 test('the next comparison detects diverged parameters, and names the first one and its ranks', async () => {
-  const found = await ranks<Record<string, unknown>>(3, 'verifyEvery');
+  const found = await three.of<Record<string, unknown>>('verifyEvery');
   const notice = (step: number) => ({
     step,
     name: 'ParametersDivergedError',
@@ -104,7 +114,7 @@ interface TwoHeads extends BeforeAndAfter {
 }
 
 test('a layer that one rank skips in every second loss is trained alike on both', async () => {
-  const found = await ranks<TwoHeads>(2, 'unusedOnOneRank');
+  const found = await two.of<TwoHeads>('unusedOnOneRank');
   // The layer's bias has a gradient of 1/2 if a loss depends on it.
   let [bias, velocity] = [found[0].before.at(-1)!, 0];
   for (const gradient of [1 / 2, 1 / 4, 1 / 2, 1 / 4, 1 / 2, 1 / 4]) {
@@ -117,7 +127,7 @@ test('a layer that one rank skips in every second loss is trained alike on both'
 });
 
 test('an accumulated gradient stays if one rank skips the layer in the next backward pass', async () => {
-  const found = await ranks<number[]>(2, 'unusedInSecondPass');
+  const found = await two.of<number[]>('unusedInSecondPass');
   // The average of 1/2 and 1/2, and that of 1/2 and nothing.
   expect(found).toEqual([
     [0.75, 0.75],
@@ -126,10 +136,8 @@ test('an accumulated gradient stays if one rank skips the layer in the next back
 });
 
 test('a layer that no rank uses has no gradient, is not updated, and is named once', async () => {
-  const line =
-    'ringrun: sometimes.weight, sometimes.bias did not contribute to the loss of any rank in step 1';
-  const said = expect.stringMatching(new RegExp(`^${line}[^\n]*\n$`)) as unknown;
-  const found = await ranks<TwoHeads>(2, 'unusedEverywhere', { stderr: said });
+  // The stderr of the job is one line.
+  const found = await two.of<TwoHeads>('unusedEverywhere');
   for (const { before, after, unused, hasGradient } of found) {
     expect(after).toEqual(before);
     expect({ unused, hasGradient }).toEqual({
@@ -141,7 +149,7 @@ test('a layer that no rank uses has no gradient, is not updated, and is named on
 });
 
 test('forward uses the buffers of rank 0 in training mode, but not in evaluation or noSync', async () => {
-  const found = await ranks(3, 'buffers');
+  const found = await three.of('buffers');
   for (const [rank, buffers] of found.entries()) {
     const own = rank + 1;
     const kept = [own, own, 10 * own, 10 * own, 10 * own, own];
@@ -157,7 +165,7 @@ test('forward uses the buffers of rank 0 in training mode, but not in evaluation
 });
 
 test("waiting for a late rank's buffers does not block the event loop; reads see the new values", async () => {
-  const found = await ranks(2, 'lateBuffers');
+  const found = await two.of('lateBuffers');
   for (const [rank, buffers] of found.entries()) {
     const own = rank + 1;
     const means = [2 * own, 3 * own];
@@ -208,7 +216,7 @@ interface NoSync {
 }
 
 test('noSync accumulates gradients on each rank; the first pass outside averages the sums', async () => {
-  const found = await ranks<NoSync>(2, 'noSync');
+  const found = await two.of<NoSync>('noSync');
   // The gradient of each bias element is half of the factor of its pass.
   expect(found.map(({ before }) => before)).toEqual([
     [

@@ -1,30 +1,22 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtScript } from './support/built-script.ts';
-import { launch } from './support/command.ts';
 import { ways } from './support/extent.ts';
+import { Scenarios } from './support/scenarios.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
-const results = temporaryFolder();
+const scenarios = new Scenarios(builtScript('groups.script'), temporaryFolder());
 const size = 4;
+const job = scenarios.job(size, ['messages', 'destroyed', 'disagreement', 'disorder', 'absence'], {
+  // The report of the last scenario.
+  stderr: expect.stringMatching(/^ringrun: timeout of newGroup #1: missing rank 3 \(/),
+});
 
-/** Results of 4 ranks in a scenario of groups.script.ts, by rank. */
-async function ranks(scenario: string, transport = 'shm'): Promise<Record<string, unknown>[]> {
-  const folder = mkdtempSync(join(results, `${scenario}-`));
-  const args = ['--nproc', String(size), builtScript('groups.script'), scenario, folder];
-  const ended = await launch(args, { env: { RINGRUN_TRANSPORT: transport } }).ended;
-  expect(ended).toMatchObject({ code: 0, timedOut: false, left: [] });
-  return Array.from({ length: size }, (_, rank) => {
-    const text = readFileSync(join(folder, `${rank}.json`), 'utf8');
-    return JSON.parse(text) as Record<string, unknown>;
-  });
-}
+type Found = Record<string, unknown>;
 
 test.each(ways(['tcp'], ['shm']))(
   '%s: groups of even and odd ranks run concurrently and number ranks like torch',
   async (transport) => {
-    const found = await ranks('evenAndOdd', transport);
+    const found = await scenarios.run<Found>(size, 'evenAndOdd', { transport });
     for (const [rank, one] of found.entries()) {
       const [first, last] = rank % 2 === 0 ? [0, 2] : [1, 3];
       expect(one).toEqual({
@@ -55,14 +47,14 @@ test.each(ways(['tcp'], ['shm']))(
 );
 
 test('send and recv in a group use ranks of the default group', async () => {
-  const found = await ranks('messages');
+  const found = await job.of<Found>('messages');
   expect(found[1]).toEqual({ received: [3, 3], senders: [3] });
   expect(found[3]).toEqual({ received: [1, 1], senders: [1] });
 });
 
 test('members destroy their group; the others are destroyed with the default group', async () => {
   const members = [[0, 1], [1, 2, 3], [0, 1, 2, 3], [3]];
-  for (const [rank, found] of (await ranks('destroyed')).entries()) {
+  for (const [rank, found] of (await job.of<Found>('destroyed')).entries()) {
     expect(found).toEqual({
       all: 4,
       after: members.map((ones) =>
@@ -75,7 +67,7 @@ test('members destroy their group; the others are destroyed with the default gro
 });
 
 test('ranks that call newGroup with different ranks all get an error, and can continue', async () => {
-  const found = await ranks('disagreement');
+  const found = await job.of<Found>('disagreement');
   for (const { error } of found) {
     expect(error).toMatch(
       /^InvalidArgumentError: Call 1 of newGroup failed: expected .*, got ranks .* on rank \d and ranks/,
@@ -87,7 +79,7 @@ test('ranks that call newGroup with different ranks all get an error, and can co
 });
 
 test('newGroup on three ranks and a barrier on the fourth fail at once, and show both sides', async () => {
-  const found = await ranks('disorder');
+  const found = await job.of<Found>('disorder');
   for (const { error } of found) {
     expect(error).toMatch(
       /^CollectiveMismatchError: the ranks called different operations\. .*: newGroup #1; rank 3 \(.*\): barrier #1\./,
@@ -96,7 +88,7 @@ test('newGroup on three ranks and a barrier on the fourth fail at once, and show
 });
 
 test('a rank that never calls newGroup is named at the timeout', async () => {
-  const found = await ranks('absence');
+  const found = await job.of<Found>('absence');
   for (const { error } of found.slice(0, 3)) {
     expect(error).toMatch(
       /^CollectiveTimeoutError: newGroup #1 did not complete within 700 ms .* Missing: rank 3 \(/,

@@ -9,6 +9,16 @@ import { temporaryFolder } from './support/temporary-folder.ts';
 
 const scenarios = new Scenarios(builtScript('sync-batch-norm.script'), temporaryFolder());
 
+const two = scenarios.job(2, [
+  'notSynchronized',
+  'layouts',
+  'regrouped',
+  'tooFew',
+  'refusals',
+  'anomaly',
+  'mismatch',
+]);
+
 /** PyTorch's BatchNorm on the concatenated batches of all ranks, from test/golden/operators.py. */
 interface GoldenCase {
   /** For each: output, gradients of the input and the parameters, buffers. */
@@ -86,7 +96,7 @@ describe.each(
 });
 
 test('BatchNorm without synchronization does not match', async () => {
-  const ranks = await scenarios.run<Case>(2, 'notSynchronized');
+  const ranks = await two.of<Case>('notSynchronized');
   const [output] = arraysOf(ranks, 0);
   expect(() => {
     expectSummary('output', output, batchNorms.images.steps[0][0]);
@@ -118,7 +128,7 @@ test.each(ways(['shm'], ['tcp']))(
 
 test('ranks with different graph layouts and concurrent runs issue collectives in one order', async () => {
   const expected = await scenarios.runAlone<Trained>('aloneLayouts');
-  const found = await scenarios.run<Trained>(2, 'layouts');
+  const found = await two.of<Trained>('layouts');
   for (const output of ['output', 'again'] as const) {
     expectClose(output, joined(found.map((rank) => rank[output])), expected.output, rounding);
   }
@@ -140,14 +150,14 @@ test('layers use the groups that were passed to them', async () => {
 });
 
 test('forward uses the current default group, and a rank without a group only itself', async () => {
-  expect(await scenarios.run(2, 'regrouped')).toEqual([
+  expect(await two.of('regrouped')).toEqual([
     [6, 1, 6],
     [6, 11, 6],
   ]);
 });
 
 test('fewer than 2 values per channel are refused on all ranks, and training can continue', async () => {
-  const found = await scenarios.run<{ problem: unknown; same: boolean; batches: number }>(2, 'tooFew');
+  const found = await two.of<{ problem: unknown; same: boolean; batches: number }>('tooFew');
   const message =
     'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +
     'got 1 of rank 0, 0 of rank 1. Use a larger batch or eval().';
@@ -161,7 +171,7 @@ test('fewer than 2 values per channel are refused on all ranks, and training can
 });
 
 test("the group's error names a missing rank, and running statistics stay unchanged", async () => {
-  const found = await scenarios.run<{ problem: unknown; buffers: number[] }>(2, 'mismatch');
+  const found = await two.of<{ problem: unknown; buffers: number[] }>('mismatch');
   for (const { problem, buffers } of found) {
     expect(problem).toMatchObject({ name: 'CollectiveMismatchError' });
     expect(buffers).toEqual([0, 0, 1, 1, 0]);
@@ -183,7 +193,7 @@ test('join refuses such a model and names the layer; DDP refuses ranks that diff
 
 test('detectAnomaly names the layer and the rank of a NaN, even if other ranks have none', async () => {
   type Found = Record<'before' | 'behind' | 'alone', { code: string; message: string } | 'none'>;
-  const [first, second] = await scenarios.run<Found>(2, 'anomaly');
+  const [first, second] = await two.of<Found>('anomaly');
   const nonfinite = (message: string) => ({
     code: 'ERR_NONFINITE',
     message: expect.stringContaining(message) as unknown,

@@ -26,6 +26,13 @@ function ranks<Result>(size: number, scenario: string, stderr = stderrOf('')): P
   return scenarios.run(size, scenario, { stderr });
 }
 
+const unused =
+  'ringrun: never did not contribute to the loss of any rank in step 1 and received no gradient. Is a layer missing in forward? (Printed once per parameter.)';
+const two = scenarios.job(2, ['sameAsOne', 'training', 'uneven', 'around'], {
+  stderr: stderrOf(unused),
+  env: { CUDA_VISIBLE_DEVICES: '4,7' },
+});
+
 type ByOptimizer = Record<'sgd' | 'momentum' | 'adam', number[]>;
 
 /** Result of tf alone in one process with 16 samples a step; set by the first test. */
@@ -36,7 +43,7 @@ describe('20 steps of model.fit', () => {
   let found: ByOptimizer[];
 
   test('on two ranks yield bit-identical parameters', async () => {
-    found = await ranks<ByOptimizer>(2, 'sameAsOne');
+    found = await two.of<ByOptimizer>('sameAsOne');
     expect(found[1]).toEqual(found[0]);
   });
 
@@ -71,10 +78,8 @@ describe('two ranks', () => {
   let found: Training[];
 
   test('name unused variables once, and exit with 0', async () => {
-    const unused =
-      'ringrun: never did not contribute to the loss of any rank in step 1 and received no gradient. Is a layer missing in forward? (Printed once per parameter.)';
-    const env = { CUDA_VISIBLE_DEVICES: '4,7' };
-    found = await scenarios.run<Training>(2, 'training', { stderr: stderrOf(unused), env });
+    // The job's stderr.
+    found = await two.of<Training>('training');
   });
 
   test('see only the GPU of their LOCAL_RANK', () => {
@@ -181,7 +186,7 @@ describe('callbacks and data', () => {
   let found: Around[];
 
   test('ranks exit with 0', async () => {
-    found = await ranks<Around>(2, 'around');
+    found = await two.of<Around>('around');
   });
 
   test('metrics are averaged over ranks, early stopping stops all, and the warmup doubles the rate', () => {
@@ -274,7 +279,7 @@ test('before initProcessGroup, functions that need a group say so', async () => 
 });
 
 test("the other ranks' error names a rank with fewer batches, the step and the fix", async () => {
-  const found = await ranks<Refusal>(2, 'uneven');
+  const found = await two.of<Refusal>('uneven');
   expect(found[0].code).toBe('ERR_UNEVEN_INPUTS');
   expect(found[0].message).toMatch(
     /^step 2 of .*rank 1 .*barrier.*give every rank the same number of batches\.$/,

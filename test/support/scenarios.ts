@@ -16,6 +16,12 @@ export interface ScenarioOptions {
   limitMs?: number;
 }
 
+/** Scenarios that run one after the other in the same processes, each in its own process group. */
+export interface ScenarioJob {
+  /** Results of a scenario, by rank. The first call starts the job. */
+  of<Result>(scenario: string): Promise<Result[]>;
+}
+
 /** Runs the scenarios of a script that ends with `runScenario`, and reads the results of its ranks. */
 export class Scenarios {
   readonly #script: string;
@@ -28,37 +34,48 @@ export class Scenarios {
   }
 
   /** Results of a scenario on `size` ranks, by rank. */
-  async run<Result>(size: number, scenario: string, options: ScenarioOptions = {}): Promise<Result[]> {
-    const folder = await this.#launch(size, scenario, options);
-    return Array.from({ length: size }, (_, rank) => read(folder, rank) as Result);
+  run<Result>(size: number, scenario: string, options: ScenarioOptions = {}): Promise<Result[]> {
+    return this.job(size, [scenario], options).of(scenario);
+  }
+
+  /** One job for several scenarios: starting processes takes longer than most scenarios. */
+  job(size: number, scenarios: readonly string[], options: ScenarioOptions = {}): ScenarioJob {
+    let folder: Promise<string> | undefined;
+    return {
+      of: async <Result>(scenario: string) => {
+        folder ??= this.#launch(size, scenarios, options);
+        const results = await folder;
+        return Array.from({ length: size }, (_, rank) => read(results, `${scenario}-${rank}`) as Result);
+      },
+    };
   }
 
   /** The result of rank 0, if only rank 0 writes one. */
   async runFirst<Result>(size: number, scenario: string): Promise<Result> {
-    return read(await this.#launch(size, scenario, {}), 0) as Result;
+    return read(await this.#launch(size, [scenario], {}), `${scenario}-0`) as Result;
   }
 
   /** The result of a scenario in one process without a group. */
   async runAlone<Result>(scenario: string, stderr: unknown = ''): Promise<Result> {
-    const folder = this.#folderFor(scenario);
+    const folder = this.#newFolder(scenario);
     await endsWell(node([this.#script, scenario, folder]), stderr);
     return read(folder, scenario) as Result;
   }
 
   async #launch(
     size: number,
-    scenario: string,
+    scenarios: readonly string[],
     { transport = 'shm', stderr = '', env = {}, limitMs }: ScenarioOptions,
   ): Promise<string> {
-    const folder = this.#folderFor(scenario);
-    const args = ['--nproc', String(size), this.#script, scenario, folder];
+    const folder = this.#newFolder(scenarios[0]);
+    const args = ['--nproc', String(size), this.#script, scenarios.join(), folder];
     const limit = limitMs === undefined ? {} : { limitMs };
     await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport, ...env }, ...limit }), stderr);
     return folder;
   }
 
-  #folderFor(scenario: string): string {
-    return mkdtempSync(join(this.#results, `${scenario}-`));
+  #newFolder(name: string): string {
+    return mkdtempSync(join(this.#results, `${name}-`));
   }
 }
 
@@ -66,6 +83,6 @@ async function endsWell(command: Command, stderr: unknown): Promise<void> {
   expect(withoutWaiting(await command.ended)).toMatchObject({ code: 0, stderr, timedOut: false, left: [] });
 }
 
-function read(folder: string, name: string | number): unknown {
+function read(folder: string, name: string): unknown {
   return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
 }
