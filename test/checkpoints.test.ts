@@ -139,7 +139,7 @@ test.each([1, 3])('the rest of an epoch of two ranks is divided among %i', async
 test('all ranks skip a damaged checkpoint, and one line reports it', async () => {
   const dir = temporaryFolder();
   const env = { DIR: dir };
-  for (let i = 0; i < 2; i += 1) await scenarios.run(2, 'save', { env });
+  await scenarios.run(2, 'save', { env: { ...env, STEPS: '1,1' } });
   const file = join(dir, 'checkpoint-000002-step-1', 'holder.safetensors');
   expect(existsSync(file)).toBe(true);
   const bytes = readFileSync(file);

@@ -33,7 +33,7 @@ export class Scenarios {
     this.#results = results;
   }
 
-  /** Results of a scenario on `size` ranks, by rank. */
+  /** Results of a scenario on `size` ranks, by rank. A single rank runs without the launcher. */
   run<Result>(size: number, scenario: string, options: ScenarioOptions = {}): Promise<Result[]> {
     return this.job(size, [scenario], options).of(scenario);
   }
@@ -68,9 +68,13 @@ export class Scenarios {
     { transport = 'shm', stderr = '', env = {}, limitMs }: ScenarioOptions,
   ): Promise<string> {
     const folder = this.#newFolder(scenarios[0]);
-    const args = ['--nproc', String(size), this.#script, scenarios.join(), folder];
-    const limit = limitMs === undefined ? {} : { limitMs };
-    await endsWell(launch(args, { env: { RINGRUN_TRANSPORT: transport, ...env }, ...limit }), stderr);
+    const args = [this.#script, scenarios.join(), folder];
+    const options = {
+      env: { RINGRUN_TRANSPORT: transport, ...env },
+      ...(limitMs === undefined ? {} : { limitMs }),
+    };
+    const command = size === 1 ? node(args, options) : launch(['--nproc', String(size), ...args], options);
+    await endsWell(command, stderr);
     return folder;
   }
 
