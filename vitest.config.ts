@@ -3,9 +3,12 @@ import { SlowFirst } from './test/support/slow-first.ts';
 
 /** Tests of functions, which leave nothing behind in the modules that they share. */
 const units = [
-  'packages/{nn,tfjs,examples-*}/test/**/*.test.ts',
-  'packages/runtime/test/{data,ddp,doctor,profiler,recovery,report,tensorboard}/**/*.test.ts',
+  'packages/{core,nn,tfjs,examples-*}/test/**/*.test.ts',
+  'packages/runtime/test/{checkpoint,data,ddp,doctor,profiler,recovery,rendezvous,report,secret,tensorboard}/**/*.test.ts',
 ];
+
+/** Tests that start processes, and have no state of a group or a store in their own process. */
+const starters = ['test/{,deploy/}*.test.ts', 'packages/collectives/test/con*/**/*.test.ts'];
 
 // Unit tests import the packages' sources (the `source` condition of their package.json); tests that start
 // processes run what is built, as a user would.
@@ -24,12 +27,13 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'processes',
-          include: ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: units,
+          include: ['{native,packages/*}/test/**/*.test.ts'],
+          exclude: [...units, ...starters],
         },
       },
       // A process of its own for every file would spend more time on loading what the one before had loaded than on testing.
       { extends: true, test: { name: 'units', include: units, isolate: false } },
+      { extends: true, test: { name: 'starters', include: starters, isolate: false } },
     ],
   },
 });
