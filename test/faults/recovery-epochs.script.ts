@@ -12,10 +12,10 @@ import {
   destroyProcessGroup,
   getWorldSize,
   initProcessGroup,
-  parametersDigest,
 } from 'ringrun';
 import { lossOfSamples, newNet, newOptimizer } from '../fixtures/recoverable-training.ts';
 import { batchSize, dieAtStep, epochs, joinAfterStep, samples, saveAtStep } from './fixtures/epochs.ts';
+import { writeResult } from './fixtures/recovery-result.ts';
 
 const { OUT: out, RANK: rank } = process.env;
 const own = Number(rank);
@@ -71,14 +71,5 @@ for (let { epoch } = sampler.stateDict(); epoch < epochs; epoch += 1) {
   }
 }
 
-writeFileSync(
-  join(out!, `rank-${own}.json`),
-  JSON.stringify({
-    digest: parametersDigest(ddp.module),
-    ranksByStep,
-    parameters: [...ddp.parameters()].map(({ data }) =>
-      Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64'),
-    ),
-  }),
-);
+writeResult(out!, own, { ddp, ranksByStep });
 await destroyProcessGroup();

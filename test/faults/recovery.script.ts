@@ -1,7 +1,5 @@
 // One rank of a training that survives the death of others. Writes its parameters and the ranks of each step to the
 // folder OUT. Arguments: the number of steps.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import {
   DistributedDataParallel,
@@ -9,9 +7,9 @@ import {
   getRank,
   getWorldSize,
   initProcessGroup,
-  parametersDigest,
 } from 'ringrun';
 import { lossOf, newNet, newOptimizer } from '../fixtures/recoverable-training.ts';
+import { writeResult } from './fixtures/recovery-result.ts';
 
 const steps = Number(process.argv[2]);
 const { RANK: rank, OUT: out, MIN_RANKS: minRanks = '1', PAUSE_MS: pauseMs = '0', DIE: die } = process.env;
@@ -67,15 +65,5 @@ while (ranksByStep.length < steps) {
   }
 }
 
-writeFileSync(
-  join(out!, `rank-${own}.json`),
-  JSON.stringify({
-    digest: parametersDigest(ddp.module),
-    ranksByStep,
-    parameters: [...ddp.parameters()].map(({ data }) =>
-      Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64'),
-    ),
-  }),
-);
+writeResult(out!, own, { ddp, ranksByStep });
 await destroyProcessGroup();
-console.log(`rank ${own} ends`);

@@ -13,6 +13,7 @@ import { launch, node } from '../support/command.ts';
 import { freePort } from '../support/free-port.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { batchSize, dieAtStep, epochs, samples, saveAtStep, stepsOfEpoch } from './fixtures/epochs.ts';
+import type { RecoveryResult } from './fixtures/recovery-result.ts';
 
 const isFull = process.env['RINGRUN_FAULTS'] === 'full';
 /** Of one parameter: the ranks add gradients in another order than one process. */
@@ -22,12 +23,6 @@ const tolerance = 2e-4;
 interface Use {
   step: number;
   indices: number[];
-}
-
-interface Result {
-  digest: string;
-  ranksByStep: number[][];
-  parameters: string[];
 }
 
 /** One rank from its start, with the processes that replace it. */
@@ -90,9 +85,9 @@ class Job {
   }
 
   /** Waits for the ranks that were not killed, and checks what they have computed. Returns the ranks of each step. */
-  async verify(steps: number, backwardOf?: BackwardOf): Promise<number[][]> {
+  async verify(steps: number, backwardOf?: BackwardOf): Promise<RecoveryResult['ranksByStep']> {
     const left = [...this.ranks.entries()].filter(([, { isKilled }]) => !isKilled);
-    const results: Result[] = [];
+    const results: RecoveryResult[] = [];
     for (const [rank, { process: one }] of left) {
       const { code, signal } = await one.ended;
       const { stdout, stderr } = one.output();
@@ -113,7 +108,7 @@ class Job {
       });
       const file = join(this.out, `rank-${rank}.json`);
       expect(existsSync(file)).toBe(true);
-      results.push(JSON.parse(readFileSync(file, 'utf8')) as Result);
+      results.push(JSON.parse(readFileSync(file, 'utf8')) as RecoveryResult);
     }
     expect(results.length).toBeGreaterThan(0);
     const [first, ...others] = results;
@@ -126,7 +121,7 @@ class Job {
 
 /** Replays the recorded steps in this process: the same parameters and loss. */
 async function expectSameTraining(
-  { parameters, ranksByStep }: Result,
+  { parameters, ranksByStep }: RecoveryResult,
   backwardOf?: BackwardOf,
 ): Promise<void> {
   const found = parameters.map((text) => {
@@ -254,7 +249,7 @@ test('under the launcher the job outlives a killed rank, starts it again, and ex
   const results = [0, 1, 2].map((rank) => readFileSync(join(out, `rank-${rank}.json`), 'utf8'));
   expect(results[1]).toBe(results[0]);
   expect(results[2]).toBe(results[0]);
-  const result = JSON.parse(results[0]) as Result;
+  const result = JSON.parse(results[0]) as RecoveryResult;
   expect(result.ranksByStep[12]).toEqual([0, 2]);
   expect(result.ranksByStep.at(-1)).toEqual([0, 2, 1]);
   await expectSameTraining(result);
