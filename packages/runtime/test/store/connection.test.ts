@@ -27,6 +27,16 @@ async function open(port: number, options: Partial<ConnectStoreOptions> = {}) {
   return store;
 }
 
+/** A socket that speaks to a store at `port` without the client. */
+function dealer(port: number, options: ConstructorParameters<typeof Dealer>[0] = {}): Dealer {
+  const socket = new Dealer({ linger: 0, ...options });
+  onTestFinished(() => {
+    socket.close();
+  });
+  socket.connect(`tcp://${host}:${port}`);
+  return socket;
+}
+
 /** A TCP relay to `port`. Its connections can be told to swallow what comes from the client, and be cut; new ones work. */
 async function relay(port: number) {
   const sockets = new Set<Socket>();
@@ -168,11 +178,7 @@ test('clients of one process share the connections that find out why a store doe
 
 test('the store refuses a client of another version', async () => {
   const { port } = await serve();
-  const old = new Dealer({ linger: 0 });
-  onTestFinished(() => {
-    old.close();
-  });
-  old.connect(`tcp://${host}:${port}`);
+  const old = dealer(port);
   await old.send(['ringrun-store/0', 'whatever']);
   const [protocol, reply] = await old.receive();
   expect(protocol.toString()).toBe('ringrun-store/4');
@@ -201,11 +207,7 @@ test('the client refuses a store of another version at once', async () => {
 
 /** A client of the store's protocol that reads only when told to. */
 function rawClient(port: number) {
-  const socket = new Dealer({ linger: 0, receiveHighWaterMark: 1 });
-  onTestFinished(() => {
-    socket.close();
-  });
-  socket.connect(`tcp://${host}:${port}`);
+  const socket = dealer(port, { receiveHighWaterMark: 1 });
   let id = 0;
   return {
     send: (call: Call) => socket.send(['ringrun-store/4', encodeRequest({ id: ++id, call })]),
@@ -279,11 +281,7 @@ test('calls beyond a limit are refused with the limit, before and after they are
 
 test('the store refuses malformed requests and keeps serving', async () => {
   const { port } = await serve();
-  const vandal = new Dealer({ linger: 0 });
-  onTestFinished(() => {
-    vandal.close();
-  });
-  vandal.connect(`tcp://${host}:${port}`);
+  const vandal = dealer(port);
   for (const frames of [['ringrun-store/4'], ['ringrun-store/4', '\xff\xff\xff'], ['']]) {
     await vandal.send(frames);
     const [, reply] = await vandal.receive();
@@ -296,11 +294,7 @@ test('the store refuses malformed requests and keeps serving', async () => {
 test('a client that reconnects gets its replies on the new connection, and old requests are ignored', async () => {
   const { port } = await serve();
   const connection = () => {
-    const socket = new Dealer({ linger: 0, receiveTimeout: 10_000 });
-    onTestFinished(() => {
-      socket.close();
-    });
-    socket.connect(`tcp://${host}:${port}`);
+    const socket = dealer(port, { receiveTimeout: 10_000 });
     return {
       send: (id: number, call: Call) =>
         socket.send([protocolName, encodeRequest({ id, call, client: 'one name' })]),
@@ -329,11 +323,7 @@ test('a client that reconnects gets its replies on the new connection, and old r
 
 test('the store refuses a client name that is too long', async () => {
   const { port } = await serve();
-  const socket = new Dealer({ linger: 0 });
-  onTestFinished(() => {
-    socket.close();
-  });
-  socket.connect(`tcp://${host}:${port}`);
+  const socket = dealer(port);
   await socket.send([protocolName, encodeRequest({ id: 1, call: { op: 'ping' }, client: 'n'.repeat(65) })]);
   expect(decodeReply((await socket.receive())[1])).toMatchObject({
     id: 0,
