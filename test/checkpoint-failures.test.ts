@@ -20,6 +20,7 @@ const mebibyte = 2 ** 20;
 const canMount =
   process.getuid?.() === 0 &&
   spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp']).status === 0;
+const mountProblem = canMount ? '' : ': skipped, mounting needs root';
 
 type Environment = Record<string, string | number>;
 
@@ -82,14 +83,14 @@ function mounted(options: string): string {
   return folder;
 }
 
-test.runIf(canMount)('a full disk', async () => {
+test.runIf(canMount)(`a full disk${mountProblem}`, async () => {
   const env = { DIR: mounted('size=1m'), BYTES: 2 * mebibyte };
   await save(env);
   await expectFailingWrites(env, 'ERR_STORAGE_FULL', 'holder.safetensors: full (ENOSPC');
   await expectFirstIsThere(env);
 });
 
-test.runIf(canMount)('a read-only volume', async () => {
+test.runIf(canMount)(`a read-only volume${mountProblem}`, async () => {
   const env = { DIR: mounted('size=1m') };
   await save(env);
   expect(spawnSync('mount', ['-o', 'remount,ro', env.DIR]).status).toBe(0);

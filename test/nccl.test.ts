@@ -36,7 +36,7 @@ test('all groups of a process run on its GPU, and collectives accept GPU tensors
 });
 
 test.skipIf(isReal)(
-  'without a GPU the error names the paths tried, and gloo can be used instead',
+  `without a GPU the error names the paths tried, and gloo can be used instead${isReal ? ': skipped, there is one' : ''}`,
   async () => {
     const nowhere = {
       RINGRUN_CUDA_LIBRARY: '/nowhere/libcuda.so.1',

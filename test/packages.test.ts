@@ -90,7 +90,10 @@ describe('packed packages', () => {
   });
 });
 
-describe.runIf(process.env['RINGRUN_PACKAGES'])('packages installed with npm into an empty folder', () => {
+const isAsked = process.env['RINGRUN_PACKAGES'] !== undefined;
+const title = `packages installed with npm into an empty folder${isAsked ? '' : ': skipped, npm run test:packages'}`;
+
+describe.runIf(isAsked)(title, () => {
   const project = temporaryFolder();
   /** No compiler. */
   const env = { HOME: project, PATH: join(project, 'nothing') };

@@ -63,7 +63,9 @@ function pathWith(node: string): string {
   return bin;
 }
 
-describe.runIf(process.env['RINGRUN_PACKAGES'])('the tutorial', () => {
+const isAsked = process.env['RINGRUN_PACKAGES'] !== undefined;
+
+describe.runIf(isAsked)(`the tutorial${isAsked ? '' : ': skipped, npm run test:packages'}`, () => {
   const packing = temporaryFolder();
   let tarballs = '';
 

@@ -150,9 +150,10 @@ test('a relay that changes nothing connects two ranks', async () => {
   expect(pair.outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
 });
 
-// A process can become another user only as root.
-test.runIf(process.getuid?.() === 0)(
-  'ranks of another user are refused on Unix sockets, by both sides',
+const isRoot = process.getuid?.() === 0;
+
+test.runIf(isRoot)(
+  `ranks of another user are refused on Unix sockets, by both sides${isRoot ? '' : ': skipped, becoming another user needs root'}`,
   async () => {
     const uid = 65_534;
     const formed = (rank: number) =>

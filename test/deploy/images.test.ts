@@ -121,7 +121,7 @@ test("Dockerfile.gpu's setting makes onnxruntime-node download the CUDA provider
 
 // Builds the image's files without Docker; takes minutes and downloads npm packages. RINGRUN_IMAGE=1 (npm run
 // test:image).
-describe.runIf(builds)('the tree of the image', () => {
+describe.runIf(builds)(`the tree of the image${builds ? '' : ': skipped, npm run test:image'}`, () => {
   test(
     'is built from the build context, and trains as a user who owns none of its files',
     { timeout: 1_200_000 },

@@ -18,8 +18,9 @@ function mounted(options: string): string | undefined {
 const canMount =
   spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp']).status === 0 &&
   process.getuid?.() === 0;
+const mountProblem = canMount ? '' : ': skipped, mounting needs root';
 
-test.runIf(canMount)('a full disk', async () => {
+test.runIf(canMount)(`a full disk${mountProblem}`, async () => {
   const folder = mounted('size=256k')!;
   const storage = openStorage(folder);
   await storage.write('old', new Uint8Array(100_000).fill(1));
@@ -30,7 +31,7 @@ test.runIf(canMount)('a full disk', async () => {
   expect(readdirSync(folder)).toEqual(['old']);
 });
 
-test.runIf(canMount)('a read-only volume', async () => {
+test.runIf(canMount)(`a read-only volume${mountProblem}`, async () => {
   const folder = mounted('ro')!;
   const write = openStorage(folder).write('a/b', new Uint8Array(1));
   await expect(write).rejects.toThrow(

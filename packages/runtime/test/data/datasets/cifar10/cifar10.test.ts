@@ -241,7 +241,9 @@ describe('synthetic shapes', () => {
   });
 });
 
-test.skipIf(!existsSync(real))('normalises real images to mean 0 and deviation 1', async () => {
+const problem = existsSync(real) ? '' : `: skipped, no ${real}`;
+
+test.skipIf(problem)(`normalises real images to mean 0 and deviation 1${problem}`, async () => {
   const train = await loadCifar10({ split: 'train', location: real });
   const testing = await loadCifar10({ split: 'test', location: real });
   expect([train.length, testing.length]).toEqual([10_000, 2000]);

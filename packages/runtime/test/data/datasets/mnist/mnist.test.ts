@@ -102,7 +102,9 @@ describe('rejects, and names the file:', () => {
   });
 });
 
-test.skipIf(!existsSync(realMnist))('reads the real files', async () => {
+const problem = existsSync(realMnist) ? '' : `: skipped, no ${realMnist}`;
+
+test.skipIf(problem)(`reads the real files${problem}`, async () => {
   const train = await loadMnist({ split: 'train', location: realMnist });
   const testing = await load(realMnist);
   expect([train.length, testing.length]).toEqual([60_000, 10_000]);

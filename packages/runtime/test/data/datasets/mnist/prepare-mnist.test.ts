@@ -91,7 +91,7 @@ test('an unwritable cache is an error that says what to do', async () => {
   await expect(prepared).rejects.toThrow('Set XDG_CACHE_HOME');
 });
 
-describe.skipIf(!hasRealMnist)('the real files', () => {
+describe.skipIf(!hasRealMnist)(`the real files${hasRealMnist ? '' : `: skipped, no ${realMnist}`}`, () => {
   const serve = () =>
     startMirror(({ url }, response) => {
       response.end(readFileSync(join(realMnist, url!.replace('/mnist/', ''))));
