@@ -145,18 +145,13 @@ describe('a job that waits for its last rank', () => {
     return { port, rank, pids: ranks.map(({ pid }) => pid), finish };
   }
 
-  test('refuses a second process with the same rank, and names both', async () => {
-    const { rank, pids, finish } = await waitingJob();
+  test('refuses a second process with the same rank, and another job on its port; names both', async () => {
+    const { port, rank, pids, finish } = await waitingJob();
     const second = rank(1);
     const stderr = await refusal(second, 1);
     expect(stderr).toContain('ERR_RANK_TAKEN');
     for (const pid of [pids[1], second.pid]) expect(stderr).toContain(`process ${pid} on ${hostname()}`);
     expect(lineCount(stderr)).toBeLessThanOrEqual(mostLines);
-    await finish();
-  });
-
-  test('refuses another job on its port, with a launcher and without', async () => {
-    const { port, pids, finish } = await waitingJob();
     const holder = new RegExp(`in use by process ${pids[0]} \\(.*join\\.js\\)`);
     const launched = await refusal(launch(['--nproc', '2', '--master-port', String(port), joinScript]), 1);
     expect(launched).toMatch(holder);

@@ -11,6 +11,7 @@ import { node } from './support/command.ts';
 import type { CommandOptions } from './support/command.ts';
 import { findingsOf, words } from './support/doctor.ts';
 import { repository } from './support/environment.ts';
+import { freePort } from './support/free-port.ts';
 import { start } from './support/start.ts';
 import { temporaryFolder } from './support/temporary-folder.ts';
 
@@ -81,8 +82,13 @@ describe('on a machine', () => {
     );
   });
 
-  test('with a library of onnxruntime that does not load: reports the reason', async () => {
-    const findings = await doctor([], { env: { RINGRUN_ONNXRUNTIME_LIBRARY: '/nowhere/libonnxruntime.so' } });
+  test('with a library of onnxruntime or CUDA that does not load: reports the reason', async () => {
+    // It prints, which does not disturb the report, and has no function of CUDA.
+    const chatty = library('chatty-cuda.so', 'if (write(1, "hello\\n", 6) != 6) abort();');
+    const findings = await doctor([], {
+      env: { RINGRUN_ONNXRUNTIME_LIBRARY: '/nowhere/libonnxruntime.so', RINGRUN_CUDA_LIBRARY: chatty },
+    });
+    expect(words(findings['gpu'])).toMatch(/^(warning|problem): .*chatty-cuda\.so lacks cuInit, .* → /);
     expect(words(findings['onnxruntime'])).toMatch(
       /^problem: onnxruntime cannot be used: cannot load \/nowhere\/libonnxruntime\.so: .*No such file.* → Set RINGRUN_ONNXRUNTIME_LIBRARY/,
     );
@@ -159,12 +165,6 @@ describe('the libraries of the backend nccl', () => {
     );
     expect(findings).toHaveProperty('network');
   });
-
-  test('that print do not disturb the report, and a library without CUDA functions is rejected', async () => {
-    const chatty = library('chatty-cuda.so', 'if (write(1, "hello\\n", 6) != 6) abort();');
-    const { gpu } = await doctor([], { env: { RINGRUN_CUDA_LIBRARY: chatty } });
-    expect(words(gpu)).toMatch(/^(warning|problem): .*chatty-cuda\.so lacks cuInit, .* → /);
-  });
 });
 
 describe('a port', () => {
@@ -198,7 +198,7 @@ describe('a port', () => {
 
   test('of a running job: does not disturb it', async () => {
     const place = { MASTER_ADDR: '127.0.0.1', WORLD_SIZE: 2 };
-    const env = { ...place, MASTER_PORT: 29_517, OMP_NUM_THREADS: 1 };
+    const env = { ...place, MASTER_PORT: await freePort(), OMP_NUM_THREADS: 1 };
     const ranks = [0, 1].map((RANK) =>
       node([builtScript('fixtures/endless-sums'), '20000'], { env: { ...env, RANK } }),
     );

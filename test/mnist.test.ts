@@ -90,10 +90,12 @@ function tableOf(worldSize: number): unknown[] {
   ];
 }
 
-test('--dir, --histograms and --profile write their files and do not change the parameters', async () => {
+test('--dir, --histograms, --profile and TCP do not change the parameters; the files are written', async () => {
   const folder = temporaryFolder();
   const [dir, trace] = [join(folder, 'logs'), join(folder, 'trace.json')];
-  const ended = await train(2, ['--data', data, '--dir', dir, '--histograms', '--profile', trace]);
+  // The sum of two numbers does not depend on the order of a transport.
+  const args = ['--data', data, '--dir', dir, '--histograms', '--profile', trace];
+  const ended = await train(2, args, overTcp);
   expect(digestOf(ended, 2)).toBe(digestOf(await plainTraining(), 2));
   const files = readdirSync(dir);
   expect(files).toEqual([expect.stringMatching(/^events\.out\.tfevents\./)]);
@@ -111,15 +113,10 @@ test('--dir, --histograms and --profile write their files and do not change the 
   }
 });
 
-test('two ranks are bit-identical in every run, over TCP and shared memory; seeds differ', async () => {
-  const args = ['--data', data];
-  const first = await plainTraining();
-  // The sum of two numbers does not depend on the order of a transport.
-  const tcp = await train(2, args, overTcp);
-  const otherSeed = await train(2, [...args, '--seed', '2']);
-  expect(digestOf(tcp, 2)).toBe(digestOf(first, 2));
-  expect(digestOf(otherSeed, 2)).not.toBe(digestOf(first, 2));
-}, 120_000);
+test('another seed gives other parameters', async () => {
+  const otherSeed = await train(2, ['--data', data, '--seed', '2']);
+  expect(digestOf(otherSeed, 2)).not.toBe(digestOf(await plainTraining(), 2));
+});
 
 test.runIf(isFull)(
   'three ranks over TCP are bit-identical, in every run',
@@ -175,8 +172,10 @@ async function classify(session: InferenceSession, batchSize: number): Promise<C
 
 const realMnist = join(repository, '../shared/data/mnist');
 
-test.runIf(existsSync(realMnist))(
-  'one epoch of the real MNIST on two processes: accuracy of 0.950 or more',
+const problem = existsSync(realMnist) ? '' : `: skipped, no ${realMnist}`;
+
+test.skipIf(problem)(
+  `one epoch of the real MNIST on two processes: accuracy of 0.950 or more${problem}`,
   async () => {
     const ended = await train(2, ['--data', realMnist], { limitMs: 150_000 });
     expect(accuracyOf(ended)).toBeGreaterThanOrEqual(0.95);
