@@ -21,7 +21,7 @@ async function prepare(cache: string, { mirror = '', synthetic = false } = {}) {
   }).ended;
   expect(ended).toMatchObject({ code: 0, timedOut: false, left: [] });
   const found = [0, 1, 2].map(
-    (rank) => JSON.parse(readFileSync(join(folder, `${rank}.json`), 'utf8')) as unknown,
+    (rank) => JSON.parse(readFileSync(join(folder, `prepare-${rank}.json`), 'utf8')) as unknown,
   );
   return { found, stderr: withoutWaiting(ended).stderr };
 }

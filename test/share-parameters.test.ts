@@ -85,7 +85,7 @@ test('a rank killed in mid-step is named by the others, which keep parameters of
     { signal: 'SIGKILL', left: [] },
   ]);
   for (const rank of [0, 1]) {
-    expect(JSON.parse(readFileSync(join(folder, `${rank}.json`), 'utf8'))).toEqual({
+    expect(JSON.parse(readFileSync(join(folder, `death-${rank}.json`), 'utf8'))).toEqual({
       name: 'PeerDiedError',
       message: expect.stringContaining(`rank 2 (host ${hostname()}, pid ${ranks[2].pid}) is gone`) as unknown,
       bias: 1,
