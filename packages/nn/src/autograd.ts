@@ -4,11 +4,13 @@ import { evaluate, type RunOptions } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
 import { trainingStepOf, type TrainingStep } from './compiler/training-step.ts';
 import { CollectiveLog } from './compiler/collective-log.ts';
-import { newArray, type TensorData } from './dtype.ts';
+import type { TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
+import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
+import type { ValueBuffer } from './executor/value-buffer.ts';
 import { Gradients } from './gradients.ts';
 import { findOutdated, outdatedError } from './graph/changes.ts';
-import { describeType, isNode, sizeOf, type Node, type Value } from './graph/node.ts';
+import { describeType, isNode, type Node, type Value } from './graph/node.ts';
 import { topologicalOrder } from './graph/topology.ts';
 import {
   cacheElements,
@@ -104,7 +106,7 @@ async function readNow(
   value: Value,
   order: readonly Node[],
   name: string,
-  { of: arrayOf }: CapturedInputs,
+  { of: bufferOf }: CapturedInputs,
 ): Promise<TensorData> {
   // An earlier operation may have computed it since the call.
   const kept = cachedElements(value);
@@ -118,9 +120,9 @@ async function readNow(
       'Read it before the change and continue with the numbers: tensor(await x.array(), x.shape).',
     );
   }
-  const data = newArray(value.dtype, sizeOf(value.shape));
-  await evaluate([withCachedLeaves(value, remainder)], [data], { arrayOf });
-  return data;
+  const buffer = onnxruntimeExecutor.allocate(value);
+  await evaluate([withCachedLeaves(value, remainder)], [buffer], { bufferOf });
+  return await onnxruntimeExecutor.download(buffer);
 }
 
 function computed({ nodes, isCached }: UncachedPart): readonly Node[] {
@@ -139,7 +141,7 @@ function operationOn(order: readonly Node[], name: string, changes: boolean): Op
 async function backwardNow(
   written: Value,
   order: readonly Node[],
-  { of: arrayOf }: CapturedInputs,
+  { of: bufferOf }: CapturedInputs,
   { detectAnomaly = false }: BackwardOptions,
   optimizerStep?: PreparedStep,
 ): Promise<void> {
@@ -166,16 +168,16 @@ async function backwardNow(
   }
   const gradients = new Gradients(parameters, step.parts);
   const startable = detectAnomaly ? undefined : gradients.startable();
-  const number = new Float32Array(1);
+  const number = onnxruntimeExecutor.allocate(loss);
   let part: PartOfStep | undefined;
   let waitedMs = 0;
   try {
-    if (detectAnomaly) await runDetectingAnomalies(loss, step, number, gradients, { arrayOf });
+    if (detectAnomaly) await runDetectingAnomalies(loss, step, number, gradients, { bufferOf });
     else {
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
       part = startable && optimizerStep?.asPartOf(parameters);
       part?.begins();
-      waitedMs = await step.run(number, gradients.arrays, starts, { arrayOf, update: part?.update });
+      waitedMs = await step.run(number, gradients.buffers, starts, { bufferOf, update: part?.update });
     }
   } catch (error) {
     const reported = gradients.abandon(error);
@@ -186,20 +188,21 @@ async function backwardNow(
   await gradients.done({ isStarted: startable !== undefined, waitedMs });
   if (part) part.ended();
   else await optimizerStep?.run();
-  cacheElements(written, number);
+  cacheElements(written, await onnxruntimeExecutor.download(number));
 }
 
 /** Delivers no gradient, because all of them are checked first. */
 async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,
-  number: Float32Array,
+  number: ValueBuffer,
   gradients: Gradients,
   options: RunOptions,
 ): Promise<void> {
   const log = new CollectiveLog();
-  await step.run(number, gradients.arrays, gradients.noCalls(), { ...options, replaceGroup: log.record });
-  if ([number, ...gradients.arrays].every((numbers) => allFinite(numbers))) return;
+  await step.run(number, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
+  const computed = [await onnxruntimeExecutor.download(number), ...gradients.arrays];
+  if (computed.every((numbers) => allFinite(numbers as Float32Array))) return;
   throw new NnError(
     'ERR_NONFINITE',
     `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,

@@ -1,5 +1,7 @@
 import type { TensorData } from './dtype.ts';
 import { freeBuffers } from './executor/free-buffers.ts';
+import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
+import type { ValueBuffer } from './executor/value-buffer.ts';
 import { isNode, type Node } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
 
@@ -22,8 +24,9 @@ export class CapturedInputs {
     }
   }
 
-  /** The array that a run reads for a leaf. */
-  readonly of = (source: Source): TensorData => this.#copies.get(source) ?? source.data;
+  /** The buffer that a run reads for a leaf. */
+  readonly of = (source: Source): ValueBuffer =>
+    onnxruntimeExecutor.upload(this.#copies.get(source) ?? source.data);
 
   /** Call after the run: keeps or frees the copies. */
   release(): void {

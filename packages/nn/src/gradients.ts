@@ -1,11 +1,15 @@
 import type { GradientPass, GradientSink, StartableOperation } from 'ringrun';
 import type { GradientPart } from './compiler/training-step.ts';
 import type { GraphCall } from './executor/executor.ts';
+import { allOnHost, type ValueBuffer } from './executor/value-buffer.ts';
 import type { GradientReceiver } from './graph/operators.ts';
 
 /** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
 export class Gradients {
+  /** On the host, where DistributedDataParallel averages them. */
   readonly arrays: readonly Float32Array[];
+  /** What a run writes. */
+  readonly buffers: readonly ValueBuffer[];
   readonly #parameters: readonly GradientReceiver[];
   readonly #earlier: readonly (Float32Array | undefined)[];
   readonly #parts: readonly GradientPart[];
@@ -20,6 +24,7 @@ export class Gradients {
     this.#earlier = parameters.map(({ grad }) => grad?.slice());
     this.#passes = beginPasses(parameters);
     this.arrays = parameters.map((parameter) => parameter.gradientArray());
+    this.buffers = allOnHost(this.arrays);
   }
 
   /** The operations that average each part; undefined if a part needs JavaScript. */

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { allOnHost } from '../src/executor/value-buffer.ts';
 import { evaluate } from '../src/compiler/compile.ts';
 import { newArray } from '../src/dtype.ts';
 import { sizeOf, type Value } from '../src/graph/node.ts';
@@ -49,7 +50,7 @@ export async function checkGradients(
 /** Checks values against the reference interpreter. */
 export async function checkValues(values: readonly Value[], tolerance = roundingOfSums): Promise<void> {
   const outputs = values.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
-  await evaluate(values, outputs);
+  await evaluate(values, allOnHost(outputs));
   for (const [position, expected] of interpret(values).entries()) {
     expectClose(`value ${position}`, outputs[position], expected, tolerance);
   }

@@ -14,6 +14,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { findOnnxruntime, onnxruntimeVersion } from '@ringrun/native';
 import { builtFile } from '../../../test/support/built-script.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { allOnHost } from '../src/executor/value-buffer.ts';
 import { emitModel } from '../src/compiler/emit.ts';
 import type { Program, ProgramDefinition } from '../src/executor/executor.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
@@ -59,7 +60,7 @@ function theLibrary(): string {
 
 async function resultOf(program: Program): Promise<Float32Array> {
   const output = new Float32Array(4);
-  await program.run([Float32Array.of(1, 2, 3, 4)], [output]);
+  await program.run(allOnHost([Float32Array.of(1, 2, 3, 4)]), allOnHost([output]));
   return output;
 }
 
@@ -173,10 +174,12 @@ test('a model that the library refuses is an error, and later models run', async
 
 test('a run that fails is an error, and later runs compute', async () => {
   const program = await onnxruntimeExecutor.compile(definitionOf(2));
-  await expect(program.run([new Float32Array(4)], [new Float32Array(3)])).rejects.toThrow(
-    'output_0: expected a typed array of 16 bytes, got 12 bytes',
+  await expect(
+    program.run(allOnHost([new Float32Array(4)]), allOnHost([new Float32Array(3)])),
+  ).rejects.toThrow('output_0: expected a typed array of 16 bytes, got 12 bytes');
+  await expect(program.run(allOnHost([new Float32Array(4)]), allOnHost([]))).rejects.toThrow(
+    'expected 1 arrays, got 0',
   );
-  await expect(program.run([new Float32Array(4)], [])).rejects.toThrow('expected 1 arrays, got 0');
   expect(await resultOf(program)).toEqual(right);
   await program.release();
   await expect(resultOf(program)).rejects.toThrow('the session was released');
@@ -184,12 +187,12 @@ test('a run that fails is an error, and later runs compute', async () => {
 
 test('a run that needs more memory than the machine has is an error, and later runs compute', async () => {
   const program = await onnxruntimeExecutor.compile(sumOfRepeated(2 ** 46));
-  await expect(program.run([Float32Array.of(1)], [new Float32Array(1)])).rejects.toThrow(
-    /^onnxruntime could not run a graph: .*alloc/i,
-  );
+  await expect(
+    program.run(allOnHost([Float32Array.of(1)]), allOnHost([new Float32Array(1)])),
+  ).rejects.toThrow(/^onnxruntime could not run a graph: .*alloc/i);
   const smaller = await onnxruntimeExecutor.compile(sumOfRepeated(4));
   const output = new Float32Array(1);
-  await smaller.run([Float32Array.of(3)], [output]);
+  await smaller.run(allOnHost([Float32Array.of(3)]), allOnHost([output]));
   expect(output[0]).toBe(72);
 });
 
@@ -199,7 +202,10 @@ test('an operator that fails in a run is an error with its reason, and later run
   const program = await onnxruntimeExecutor.compile(definitionFor(gather(table, rows)));
   const run = async (...positions: bigint[]) => {
     const output = new Float32Array(2);
-    await program.run([Float32Array.of(5, 6, 7), BigInt64Array.from(positions)], [output]);
+    await program.run(
+      allOnHost([Float32Array.of(5, 6, 7), BigInt64Array.from(positions)]),
+      allOnHost([output]),
+    );
     return [...output];
   };
   await expect(run(0n, 3n)).rejects.toThrow(/^onnxruntime could not run a graph: .*out of .*bounds/);
@@ -213,7 +219,7 @@ test('programs share the memory of their intermediate values, and it is freed wi
   for (let extra = 0; extra < 4; extra += 1) {
     const program = await onnxruntimeExecutor.compile(sumOfRepeated(count + extra));
     programs.push(program);
-    await program.run([Float32Array.of(1)], [new Float32Array(1)]);
+    await program.run(allOnHost([Float32Array.of(1)]), allOnHost([new Float32Array(1)]));
   }
   // Two or three values of 80 MB live at a time.
   const held = residentMegabytes() - before;
@@ -228,7 +234,7 @@ test('a run follows its arrays: other ones, and the first ones again', async () 
   const [x, y, output] = [Float32Array.of(3), Float32Array.of(5), new Float32Array(1)];
   const results: number[] = [];
   for (const from of [x, y, y, x]) {
-    await program.run([from], [output]);
+    await program.run(allOnHost([from]), allOnHost([output]));
     results.push(output[0]);
   }
   expect(results).toEqual([12, 30, 30, 12]);
@@ -243,7 +249,10 @@ test('the event loop is free during a run', async () => {
     turns += 1;
     if (isRunning) setImmediate(turn);
   };
-  const run = program.run([new Float32Array(size * size)], [new Float32Array(size * size)]);
+  const run = program.run(
+    allOnHost([new Float32Array(size * size)]),
+    allOnHost([new Float32Array(size * size)]),
+  );
   turn();
   await run;
   isRunning = false;

@@ -1,5 +1,6 @@
 import { loadNative, nativeReduceOp, type NativePreparedOperation } from '@ringrun/native';
 import { describe, expect, test } from 'vitest';
+import { allOnHost } from '../src/executor/value-buffer.ts';
 import { emitStarts } from '../src/compiler/emit.ts';
 import { GraphProgram } from '../src/compiler/graph-program.ts';
 import type { GraphCall, Program } from '../src/executor/executor.ts';
@@ -61,7 +62,7 @@ describe('a call of JavaScript', () => {
   test('receives arrays of the running graph, which waits for its result', async () => {
     const program = await negatedCall();
     const [output] = arrays(1);
-    expect(await program.run([x], [output], [doubling()])).toBeGreaterThan(0);
+    expect(await program.run(allOnHost([x]), allOnHost([output]), [doubling()])).toBeGreaterThan(0);
     expect(output).toEqual(doubled.map((number) => -number));
   });
 
@@ -70,8 +71,8 @@ describe('a call of JavaScript', () => {
     const failure = new RangeError('of the call');
     const [output, sent, received] = arrays(3);
     const failing = { sends: [sent], receives: [received], perform: () => Promise.reject(failure) };
-    await expect(program.run([x], [output], [failing])).rejects.toBe(failure);
-    await program.run([x], [output], [doubling()]);
+    await expect(program.run(allOnHost([x]), allOnHost([output]), [failing])).rejects.toBe(failure);
+    await program.run(allOnHost([x]), allOnHost([output]), [doubling()]);
     expect(output[0]).toBe(-2);
   });
 
@@ -82,12 +83,14 @@ describe('a call of JavaScript', () => {
     });
     const [output] = arrays(1);
     const seen: number[][] = [];
-    await program.run([x], [output], [{ notify: () => void seen.push([...output]) }]);
+    await program.run(allOnHost([x]), allOnHost([output]), [{ notify: () => void seen.push([...output]) }]);
     expect(seen).toEqual([[-1, -2, -3, -4]]);
     const notify = () => {
       throw new RangeError('of the call');
     };
-    await expect(program.run([x], [output], [{ notify }])).rejects.toThrow('of the call');
+    await expect(program.run(allOnHost([x]), allOnHost([output]), [{ notify }])).rejects.toThrow(
+      'of the call',
+    );
   });
 
   test('with an array of another size, or without calls, is an error', async () => {
@@ -98,10 +101,12 @@ describe('a call of JavaScript', () => {
       receives: [new Float32Array(4)],
       perform: () => Promise.resolve(),
     };
-    await expect(program.run([x], [output], [wrong])).rejects.toThrow(
+    await expect(program.run(allOnHost([x]), allOnHost([output]), [wrong])).rejects.toThrow(
       'expected an array of 16 bytes, got 12',
     );
-    await expect(program.run([x], [output])).rejects.toThrow('the graph has calls, but the run has none');
+    await expect(program.run(allOnHost([x]), allOnHost([output]))).rejects.toThrow(
+      'the graph has calls, but the run has none',
+    );
   });
 });
 
@@ -121,7 +126,7 @@ test('a call starts as soon as its part is computed, before the next part is', a
   });
   const events: string[] = [];
   const record = (event: string) => () => void events.push(event);
-  await program.run([x, x], arrays(2), [
+  await program.run(allOnHost([x, x]), allOnHost(arrays(2)), [
     doubling(record('first computed')),
     doubling(record('second computed')),
     { notify: record('first started') },
@@ -155,7 +160,11 @@ describe('collectives of a graph', () => {
       const program = await GraphProgram.compile('test', { leaves, groups }, outputs);
       const results = arrays(outputs.length);
       seen.length = 0;
-      await program.run({ inputs: leaves.map(({ source }) => source.data), outputs: results, groups });
+      await program.run({
+        inputs: allOnHost(leaves.map(({ source }) => source.data)),
+        outputs: allOnHost(results),
+        groups,
+      });
       expect(seen).toEqual(
         [1, 10, 100]
           .map((factor) => Math.fround(Math.exp(-factor)))
@@ -173,7 +182,7 @@ describe('collectives of a graph', () => {
     const program = await GraphProgram.compile('test', { leaves, groups }, outputs, { parts: [[0], [1]] });
     const started: number[] = [];
     const starts = [0, 1].map((part) => ({ notify: () => void started.push(part, seen.length) }));
-    await program.run({ inputs: [x], outputs: arrays(2), groups, starts });
+    await program.run({ inputs: allOnHost([x]), outputs: allOnHost(arrays(2)), groups, starts });
     expect(started).toEqual([0, 1, 1, 1]);
   });
 });
@@ -203,11 +212,9 @@ describe('an operation of a group', () => {
     const program = await averaged();
     const [result] = arrays(1);
     for (const factor of [1, 2]) {
-      await program.run(
-        [x.map((number) => factor * number)],
-        [memory, result],
-        [{ operations: [operation] }],
-      );
+      await program.run(allOnHost([x.map((number) => factor * number)]), allOnHost([memory, result]), [
+        { operations: [operation] },
+      ]);
       expect([...result]).toEqual([...x].map((number) => factor * number));
       await operation.ended();
     }
@@ -220,7 +227,7 @@ describe('an operation of a group', () => {
     const program = await averaged();
     const [own, result] = arrays(2);
     expect(memory).toHaveLength(0);
-    const run = program.run([x], [own, result], [{ operations: [operation] }]);
+    const run = program.run(allOnHost([x]), allOnHost([own, result]), [{ operations: [operation] }]);
     await expect(run).rejects.toMatchObject({ code: 'CLOSED' });
     expect(await tensor(x, [4]).neg().array()).toEqual(x.map((number) => -number));
   });

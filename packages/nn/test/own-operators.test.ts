@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { allOnHost } from '../src/executor/value-buffer.ts';
 import { emitModel } from '../src/compiler/emit.ts';
 import { fuseElementwise } from '../src/compiler/fuse-elementwise.ts';
 import { newArray, type TensorData } from '../src/dtype.ts';
@@ -61,10 +62,7 @@ async function computed(leaves: readonly Leaf[], values: readonly Value[], model
   const definition = { name: 'test', model, inputs, outputs: values, isLong: false };
   const program = await onnxruntimeExecutor.compile(definition);
   const outputs = values.map(({ dtype, shape }) => newArray(dtype, sizeOf(shape)));
-  await program.run(
-    leaves.map(({ source }) => source.data),
-    outputs,
-  );
+  await program.run(allOnHost(leaves.map(({ source }) => source.data)), allOnHost(outputs));
   await program.release();
   return outputs;
 }
@@ -99,7 +97,7 @@ describe('an operator of the addon', () => {
   };
   const run = async (types: readonly Value[], output: Value, arrays: readonly TensorData[]) => {
     const result = new Float32Array(sizeOf(output.shape));
-    await (await compiled(types, output)).run(arrays, [result]);
+    await (await compiled(types, output)).run(allOnHost(arrays), allOnHost([result]));
     return result;
   };
 
@@ -113,7 +111,7 @@ describe('an operator of the addon', () => {
     const [nine, x] = [leaf([1, 1, 1, 1, 1, 1, 1, 1, 1], 1), leaf([2], 2)];
     const program = await compiled([nine, x], nine);
     const arrays = [new Float32Array(1), new Float32Array(2)];
-    await expect(program.run(arrays, [new Float32Array(1)])).rejects.toThrow(
+    await expect(program.run(allOnHost(arrays), allOnHost([new Float32Array(1)]))).rejects.toThrow(
       'AddDependency: expected at most 8 dimensions, got 9',
     );
     expect(await run([x, x], x, [Float32Array.of(3, 4), new Float32Array(2)])).toEqual(Float32Array.of(3, 4));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { allOnHost } from '../src/executor/value-buffer.ts';
 import { emitModel } from '../src/compiler/emit.ts';
 import { rewrite } from '../src/compiler/rewrite.ts';
 import { batchInnermost } from '../src/compiler/rewrites/batch-innermost/index.ts';
@@ -28,10 +29,7 @@ async function computed(value: Value): Promise<Float32Array> {
     isLong: false,
   });
   const output = new Float32Array(sizeOf(value.shape));
-  await program.run(
-    leaves.map(({ source }) => source.data),
-    [output],
-  );
+  await program.run(allOnHost(leaves.map(({ source }) => source.data)), allOnHost([output]));
   return output;
 }
 

@@ -1,5 +1,6 @@
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
 import { isCollective } from '../graph/collective.ts';
-import { describeType, isNode, sizeOf, type Node, type Value } from '../graph/node.ts';
+import { describeType, isNode, type Node, type Value } from '../graph/node.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { evaluate, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
@@ -60,9 +61,10 @@ function withGradients(loss: Value): GraphWithGradients {
 /** Computes the elements of every float32 value. */
 async function computeAll(order: readonly Node[], options: RunOptions): Promise<Map<Value, Float32Array>> {
   const values = order.flatMap(({ outputs }) => outputs).filter(({ dtype }) => dtype === 'float32');
-  const arrays = values.map(({ shape }) => new Float32Array(sizeOf(shape)));
-  await evaluate(values, arrays, options);
-  return new Map(values.map((value, position) => [value, arrays[position]]));
+  const buffers = values.map((value) => onnxruntimeExecutor.allocate(value));
+  await evaluate(values, buffers, options);
+  const arrays = await Promise.all(buffers.map((buffer) => onnxruntimeExecutor.download(buffer)));
+  return new Map(values.map((value, position) => [value, arrays[position] as Float32Array]));
 }
 
 /** The first node that computed a non-finite value from finite ones and from which such values reach the results. */

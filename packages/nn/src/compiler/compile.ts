@@ -1,5 +1,6 @@
-import type { TensorData } from '../dtype.ts';
 import type { Program } from '../executor/executor.ts';
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
 import type { CollectiveGroup, Source } from '../graph/operators.ts';
@@ -20,18 +21,18 @@ const updates = new ProgramCache<Program>();
 /** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
 export type ReplaceGroup = (group: CollectiveGroup) => CollectiveGroup;
 
-/** Inputs and groups of one run. Default: the leaves' own arrays and the graph's groups. */
+/** Inputs and groups of one run. Default: the leaves' own elements and the graph's groups. */
 export interface RunOptions {
   readonly replaceGroup?: ReplaceGroup;
-  /** Returns the array to read for a leaf. */
-  readonly arrayOf?: (source: Source) => TensorData;
+  /** Returns the buffer to read for a leaf. */
+  readonly bufferOf?: (source: Source) => ValueBuffer;
 }
 
 /** Computes values from the leaves' current contents into `outputs`, and executes the graph's assignments. */
 export async function evaluate(
   values: readonly Value[],
-  outputs: readonly TensorData[],
-  { replaceGroup = (group) => group, arrayOf }: RunOptions = {},
+  outputs: readonly ValueBuffer[],
+  { replaceGroup = (group) => group, bufferOf }: RunOptions = {},
 ): Promise<void> {
   const assignments = assignmentsOf(values);
   const all = [...values, ...assignments.values];
@@ -43,10 +44,10 @@ export async function evaluate(
     );
   const run = async (program: GraphProgram) => {
     await waitForLeaves(leaves);
-    await assignments.during(async (arrays) => {
+    await assignments.during(async (assigned) => {
       await program.run({
-        inputs: arraysOf(leaves, arrayOf),
-        outputs: [...outputs, ...arrays],
+        inputs: buffersOf(leaves, bufferOf),
+        outputs: [...outputs, ...assigned],
         groups: groups.map(replaceGroup),
       });
     });
@@ -65,37 +66,38 @@ export async function waitForLeaves(leaves: readonly Leaf[]): Promise<void> {
   }
 }
 
-/** The arrays that a run reads, one for each leaf. */
-export function arraysOf(
+/** The buffers that a run reads, one for each leaf. */
+export function buffersOf(
   leaves: readonly Leaf[],
-  arrayOf: (source: Source) => TensorData = ({ data }) => data,
-): TensorData[] {
-  return leaves.map(({ source }) => arrayOf(source));
+  bufferOf: (source: Source) => ValueBuffer = ({ data }) => onnxruntimeExecutor.upload(data),
+): ValueBuffer[] {
+  return leaves.map(({ source }) => bufferOf(source));
 }
 
-/** A value and the array that it is written to. */
-export interface ArrayAssignment {
+/** A value and the buffer that it is written to. */
+export interface BufferAssignment {
   readonly value: Value;
-  readonly into: TensorData;
+  readonly into: ValueBuffer;
 }
 
-/** Runs assignments on the arrays that it was created for. */
+/** Runs assignments on the buffers that it was created for. */
 export type InPlaceUpdate = () => Promise<void>;
 
 /**
- * Creates an update that assigns values to arrays that their own leaves read (`p ← p − lr·g`). Its program is compiled on the
+ * Creates an update that assigns values to buffers that their own leaves read (`p ← p − lr·g`). Its program is compiled on the
  * first run. Each value must be an elementwise function of its target, and no other node may read the target after the
  * assignment, because onnxruntime writes in place.
  */
-export function inPlaceUpdate(assignments: readonly ArrayAssignment[]): InPlaceUpdate {
+export function inPlaceUpdate(assignments: readonly BufferAssignment[]): InPlaceUpdate {
   if (assignments.length === 0) return () => Promise.resolve();
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const inputs = arraysOf(leaves);
+  const inputs = leaves.map(({ source }) => source.data);
   const outputs = assignments.map(({ into }) => into);
   const make = () => compile('optimizer.step', leaves, values, { fuses: true });
   const run = async (program: Program) => {
-    await program.run(inputs, outputs);
+    const uploaded = inputs.map((array) => onnxruntimeExecutor.upload(array));
+    await program.run(uploaded, outputs);
   };
   return () => updates.use(key, make, run);
 }

@@ -1,6 +1,6 @@
 import { timed } from '@ringrun/core';
-import type { TensorData } from '../dtype.ts';
 import type { GraphCall, Program } from '../executor/executor.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { inSequence, type CollectiveNode } from '../graph/collective.ts';
 import { sizeOf, type Value } from '../graph/node.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
@@ -9,7 +9,7 @@ import { topologicalOrder } from '../graph/topology.ts';
 import { perform } from '../ops/collective.ts';
 import { compile, type CompileOptions } from './compile-graph.ts';
 
-/** A collective on arrays owned by the program. */
+/** A collective on arrays of the host that are owned by the program. */
 interface BoundCollective {
   readonly node: CollectiveNode;
   /** Index into the groups that are passed to `run`. */
@@ -20,9 +20,9 @@ interface BoundCollective {
 
 /** Arguments of one run, in the order of the program's structure. */
 export interface Bindings {
-  /** The leaves' arrays. */
-  readonly inputs: readonly TensorData[];
-  readonly outputs: readonly TensorData[];
+  /** The leaves' elements. */
+  readonly inputs: readonly ValueBuffer[];
+  readonly outputs: readonly ValueBuffer[];
   /** Groups of the collectives. */
   readonly groups: readonly CollectiveGroup[];
   /** A call for each part. Default: none. */

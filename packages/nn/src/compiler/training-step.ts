@@ -1,5 +1,6 @@
 import type { GradientSink } from 'ringrun';
 import type { GraphCall } from '../executor/executor.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import { isNode, type Value } from '../graph/node.ts';
 import type { CollectiveGroup, GradientReceiver } from '../graph/operators.ts';
@@ -8,7 +9,7 @@ import { topologicalOrder } from '../graph/topology.ts';
 import { expand } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { usesOwnOperators } from '../own-operators.ts';
-import { arraysOf, waitForLeaves, type ArrayAssignment, type RunOptions } from './compile.ts';
+import { buffersOf, waitForLeaves, type BufferAssignment, type RunOptions } from './compile.ts';
 import { differentiate } from './differentiate.ts';
 import type { ModelUpdate } from './emit.ts';
 import { GraphProgram } from './graph-program.ts';
@@ -32,15 +33,15 @@ export interface TrainingStep {
   /** The gradients that are received together, in the order in which they are computed. */
   readonly parts: readonly GradientPart[];
   /**
-   * Runs forward, loss and backward, writes the loss and each gradient into its array, and executes the graph's
+   * Runs forward, loss and backward, writes the loss and each gradient into its buffer, and executes the graph's
    * assignments. Starts a call for each part when its gradients have been written, after the graph's collectives have
    * ended.
    *
    * @returns the milliseconds for which the run waited for calls
    */
   run(
-    loss: Float32Array,
-    gradients: readonly Float32Array[],
+    loss: ValueBuffer,
+    gradients: readonly ValueBuffer[],
     starts: readonly GraphCall[],
     options?: StepOptions,
   ): Promise<number>;
@@ -57,7 +58,7 @@ export interface StepUpdate {
   readonly key: string;
   /** The leaves that the update reads besides the gradients, and parameters among them. */
   readonly leaves: readonly Leaf[];
-  readonly assignments: readonly ArrayAssignment[];
+  readonly assignments: readonly BufferAssignment[];
   /** The leaf that reads the gradient of a parameter. */
   readonly gradients: ReadonlyMap<GradientReceiver, Value>;
 }
@@ -104,16 +105,16 @@ export function trainingStepOf(loss: Value): TrainingStep {
     trainable,
     parts,
     run: (lossOutput, gradients, starts, options: StepOptions = {}) => {
-      const { replaceGroup = (group: CollectiveGroup) => group, arrayOf, update } = options;
+      const { replaceGroup = (group: CollectiveGroup) => group, bufferOf, update } = options;
       const ownLeaves = update ? leavesBeside(leaves, update) : [];
       const runOn = async (program: GraphProgram) => {
         await waitForLeaves(leaves);
         let waitedMs = 0;
-        await assignments.during(async (arrays) => {
+        await assignments.during(async (assigned) => {
           const updated = update?.assignments.map(({ into }) => into) ?? [];
           waitedMs = await program.run({
-            inputs: [...arraysOf(leaves, arrayOf), ...arraysOf(ownLeaves)],
-            outputs: [lossOutput, ...arrays, ...gradients, ...updated],
+            inputs: [...buffersOf(leaves, bufferOf), ...buffersOf(ownLeaves)],
+            outputs: [lossOutput, ...assigned, ...gradients, ...updated],
             groups: groups.map(replaceGroup),
             starts,
           });

@@ -1,6 +1,7 @@
 import type { StartableOperation } from '@ringrun/core';
 import type { TensorData } from '../dtype.ts';
 import type { ValueType } from '../graph/node.ts';
+import type { ValueBuffer } from './value-buffer.ts';
 
 /** A graph in ONNX's format; inputs and outputs are named by their positions (`input_0`, `output_0`, …). */
 export interface ProgramDefinition {
@@ -35,22 +36,33 @@ export type GraphCall =
 /** A compiled graph. */
 export interface Program {
   /**
-   * Computes every output from the inputs, in the order of the definition. Writes `outputs` in place. An array may be both
-   * an input and an output if the output is an elementwise function of it.
+   * Computes every output from the inputs, in the order of the definition. Writes `outputs` in place; they are complete
+   * when the promise resolves. A buffer may be both an input and an output if the output is an elementwise function of it.
    *
    * @returns the milliseconds for which the run waited for calls
    * @throws the error of a call that failed
    */
   run(
-    inputs: readonly TensorData[],
-    outputs: readonly TensorData[],
+    inputs: readonly ValueBuffer[],
+    outputs: readonly ValueBuffer[],
     calls?: readonly GraphCall[],
   ): Promise<number>;
   /** Frees the memory of the program. It cannot run afterwards. */
   release(): Promise<void>;
 }
 
-/** Compiles and runs graphs. The only interface between the compiler and onnxruntime. */
+/**
+ * Compiles and runs graphs, and owns the memory of their values. The only interface between the compiler and onnxruntime.
+ */
 export interface Executor {
   compile(definition: ProgramDefinition): Promise<Program>;
+  /** Allocates a buffer of zeros for a value of this type. */
+  allocate(type: ValueType): ValueBuffer;
+  /**
+   * Returns a buffer with the elements of an array, for the next run. On the host it is the array itself, whose later
+   * changes the buffer has too.
+   */
+  upload(array: TensorData): ValueBuffer;
+  /** Returns the elements of a buffer after the runs that write it. On the host it is the buffer's own array. */
+  download(buffer: ValueBuffer): Promise<TensorData>;
 }

@@ -11,7 +11,7 @@ import {
 } from '@ringrun/native';
 import { newArray, type TensorData } from '../dtype.ts';
 import { NnError } from '../errors.ts';
-import type { ValueType } from '../graph/node.ts';
+import { sizeOf, type ValueType } from '../graph/node.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { requireLength } from '../require-length.ts';
 import {
@@ -22,8 +22,9 @@ import {
   type Program,
   type ProgramDefinition,
 } from './executor.ts';
+import { hostArrays, onHost, type ValueBuffer } from './value-buffer.ts';
 
-/** Runs graphs on onnxruntime's CPU provider with OMP_NUM_THREADS threads. Default: one per core. */
+/** Runs graphs on onnxruntime's CPU provider, with values on the host and OMP_NUM_THREADS threads (default: one per core). */
 export const onnxruntimeExecutor: Executor = {
   async compile(definition) {
     const { OnnxSession } = loadNative();
@@ -43,6 +44,9 @@ export const onnxruntimeExecutor: Executor = {
     }
     return new OnnxruntimeProgram(definition, session);
   },
+  allocate: ({ dtype, shape }) => onHost(newArray(dtype, sizeOf(shape))),
+  upload: onHost,
+  download: (buffer) => Promise.resolve(hostArrays([buffer])[0]),
 };
 
 function unusable(problem: string, fix: string, cause?: Error): NnError {
@@ -63,10 +67,12 @@ class OnnxruntimeProgram implements Program {
   }
 
   async run(
-    inputs: readonly TensorData[],
-    outputs: readonly TensorData[],
+    inputBuffers: readonly ValueBuffer[],
+    outputBuffers: readonly ValueBuffer[],
     calls: readonly GraphCall[] = [],
   ): Promise<number> {
+    const inputs = hostArrays(inputBuffers);
+    const outputs = hostArrays(outputBuffers);
     // An array may have been transferred (and emptied) since its tensor was created.
     for (const [position, type] of this.#definition.inputs.entries()) requireLength(inputs[position], type);
     const called = new Calls(this.#session, calls);

@@ -1,3 +1,5 @@
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { changeBy, recordChange, type Change } from './changes.ts';
 import type { Node, Value } from './node.ts';
 import { topologicalOrder } from './topology.ts';
@@ -35,10 +37,10 @@ export interface Assignments {
   /** The values to assign, computed by the same program as the graph. */
   readonly values: readonly Value[];
   /**
-   * Runs `compute`, which fills one array for each value, then assigns them. If it fails, nothing changes and the next run
+   * Runs `compute`, which fills one buffer for each value, then assigns them. If it fails, nothing changes and the next run
    * assigns.
    */
-  during(compute: (arrays: readonly Float32Array[]) => Promise<void>): Promise<void>;
+  during(compute: (buffers: readonly ValueBuffer[]) => Promise<void>): Promise<void>;
 }
 
 export function assignmentsOf(outputs: readonly Value[]): Assignments {
@@ -64,22 +66,23 @@ export function assignmentsOf(outputs: readonly Value[]): Assignments {
 async function assignOnce(
   pending: readonly Pending[],
   changes: ReadonlyMap<Assignable, Change>,
-  compute: (arrays: readonly Float32Array[]) => Promise<void>,
+  compute: (buffers: readonly ValueBuffer[]) => Promise<void>,
 ): Promise<void> {
   // Another run of the same graph may have started while this one was compiled.
   const first = pending.every(({ done }) => !done);
   const targets = [...changes.keys()];
-  const arrays = targets.map(({ data }) => new Float32Array(data.length));
+  const buffers = targets.map(({ value }) => onnxruntimeExecutor.allocate(value));
   for (const one of pending) one.done = true;
   try {
-    await compute(arrays);
+    await compute(buffers);
   } catch (error) {
     if (first) for (const one of pending) one.done = false;
     throw error;
   }
   if (!first) return;
+  const arrays = await Promise.all(buffers.map((buffer) => onnxruntimeExecutor.download(buffer)));
   for (const [index, target] of targets.entries()) {
-    target.data.set(arrays[index]);
+    target.data.set(arrays[index] as Float32Array);
     recordChange(target.value, changes.get(target)!);
   }
 }

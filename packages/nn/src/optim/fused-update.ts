@@ -1,6 +1,7 @@
 import type { ElementRange } from 'ringrun';
-import { inPlaceUpdate, type ArrayAssignment } from '../compiler/compile.ts';
+import { inPlaceUpdate, type BufferAssignment } from '../compiler/compile.ts';
 import type { StepUpdate } from '../compiler/training-step.ts';
+import { onHost } from '../executor/value-buffer.ts';
 import type { Value } from '../graph/node.ts';
 import { structureOf } from '../graph/structure.ts';
 import { input } from '../ops/source.ts';
@@ -35,7 +36,7 @@ export function fuseUpdates(graph: UpdateGraph): FusedUpdate {
 
 /** The in-place updates of all sets as graphs, with the current coefficients. */
 export class UpdateGraph {
-  readonly updates: readonly ArrayAssignment[];
+  readonly updates: readonly BufferAssignment[];
   /** The leaf that reads the gradient of a parameter. */
   readonly gradients = new Map<Parameter, Value>();
   readonly #coefficients: readonly Readonly<Record<string, CoefficientInput>>[];
@@ -75,7 +76,7 @@ export class UpdateGraph {
     update: Rule<object>['update'],
     { parameter, state, part }: Member,
     slots: Readonly<Record<string, CoefficientInput>>,
-  ): ArrayAssignment[] {
+  ): BufferAssignment[] {
     const own = (data: Float32Array) => (part ? data.subarray(part.begin, part.end) : data);
     const shape = part ? [part.end - part.begin] : parameter.shape;
     const leaf = (data: Float32Array) => input('float32', shape, { data: own(data) });
@@ -88,8 +89,11 @@ export class UpdateGraph {
       coefficients: mapValues(slots, ({ value }) => value),
     });
     return [
-      { value: outputs.parameter, into: own(parameter.data) },
-      ...Object.entries(state).map(([name, into]) => ({ value: outputs.state[name]!, into: own(into) })),
+      { value: outputs.parameter, into: onHost(own(parameter.data)) },
+      ...Object.entries(state).map(([name, into]) => ({
+        value: outputs.state[name]!,
+        into: onHost(own(into)),
+      })),
     ];
   }
 }
