@@ -27,7 +27,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'processes',
-          include: ['{native,packages/*}/test/**/*.test.ts'],
+          include: ['{native,packages/*}/test/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...units, ...starters],
         },
       },
