@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { platformPackage } from './platform.ts';
+import { resolved } from './resolved.ts';
 
 /** Version of onnxruntime in the platform packages, and of an `onnxruntime-node` whose library is used instead. */
 export const onnxruntimeVersion = '1.30.0';
@@ -86,14 +86,6 @@ function folderOfPackage(from: string): string | undefined {
 /** Absent on musl, for which onnxruntime has no build. */
 function libraryOfPlatform(): string | undefined {
   return resolved(import.meta.url, `${platformPackage()}/libonnxruntime.so.1`);
-}
-
-function resolved(from: string, file: string): string | undefined {
-  try {
-    return createRequire(from).resolve(file);
-  } catch {
-    return undefined;
-  }
 }
 
 function versionOf(folder: string): string {
