@@ -1,8 +1,14 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
 import { padTo, type Batched, type Padded } from '../../runtime/dist/data/index.js';
+import type { Program } from '../src/executor/executor.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import { F, nn, optim, programCache, tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 let compile: MockInstance<typeof onnxruntimeExecutor.compile>;
 beforeEach(() => {
@@ -228,6 +234,34 @@ describe('programCache', () => {
     // Each holds some 9 MiB: 570 MiB together where none is released.
     for (let more = 8; more < 72; more += 1) await run(1024 + more);
     expect(process.memoryUsage.rss() - before).toBeLessThan(400 * 2 ** 20);
+  });
+
+  test('leaves nothing of released programs behind: after 100 shapes, the last 16 and no others exist', async () => {
+    // The mock would keep its results.
+    compile.mockRestore();
+    programCache.clear();
+    const compiling = onnxruntimeExecutor.compile.bind(onnxruntimeExecutor);
+    const programs: WeakRef<Program>[] = [];
+    let sessions = 0;
+    const counted = { ...onnxruntimeExecutor };
+    onnxruntimeExecutor.compile = async (definition) => {
+      const program = await compiling(definition);
+      const release = program.release.bind(program);
+      sessions += 1;
+      program.release = () => release().finally(() => (sessions -= 1));
+      programs.push(new WeakRef(program));
+      return program;
+    };
+    try {
+      for (let length = 1; length <= 100; length += 1) await doubled(length);
+      expect(programs).toHaveLength(100);
+      await vi.waitFor(() => {
+        collectGarbage();
+        expect([sessions, programs.filter((one) => one.deref()).length]).toEqual([16, 16]);
+      });
+    } finally {
+      Object.assign(onnxruntimeExecutor, counted);
+    }
   });
 
   test('refuses a size that is no number of programs', () => {
