@@ -87,6 +87,7 @@ const filesOfBoth = [
   'packages/runtime/test/store/file-store.test.ts',
   ...[
     'add-rows',
+    'clip-norm',
     'dropout',
     'layer-normalize',
     'max-pool-gradient',

@@ -33,6 +33,7 @@ interface Variant {
   options?: DistributedDataParallelOptions;
   prepare?: (ddp: DistributedDataParallel<Cnn>) => void;
   isSynchronized?: boolean;
+  clipping?: optim.ClippingOptions;
   usesExtra?: boolean;
 }
 
@@ -48,6 +49,9 @@ const variants: Readonly<Record<string, Variant>> = {
     },
   },
   unused: { usesExtra: getRankOfEnvironment() === 0 },
+  clipped: { options: { bucketCapMb: tinyBucketMb }, clipping: { clipGradNorm: 0.05 } },
+  clamped: { clipping: { clipGradValue: 0.01 } },
+  clippedAndShared: { options: { shareParameters: true }, clipping: { clipGradNorm: 0.05 } },
 };
 
 function getRankOfEnvironment(): number {
@@ -71,29 +75,44 @@ function batch(step: number): [images: Tensor, labels: Tensor] {
 type Train = (
   lossOf: (images: Tensor, labels: Tensor) => Tensor,
   optimizer: optim.Optimizer,
+  clipping?: optim.ClippingOptions,
 ) => (images: Tensor, labels: Tensor) => Promise<Tensor>;
 
-const separately: Train = (lossOf, optimizer) => async (images, labels) => {
+const separately: Train = (lossOf, optimizer, clipping) => async (images, labels) => {
   const loss = lossOf(images, labels);
   optimizer.zeroGrad();
   await loss.backward();
+  const parameters = optimizer.paramGroups.flatMap(({ params }) => params);
+  const { clipGradNorm, clipGradValue } = clipping ?? {};
+  if (clipGradNorm !== undefined) nn.utils.clipGradNorm(parameters, Number(clipGradNorm));
+  if (clipGradValue !== undefined) nn.utils.clipGradValue(parameters, clipGradValue);
   await optimizer.step();
   return loss;
 };
 
-const compiled: Train = (lossOf, optimizer) => compileStep(optimizer, lossOf);
+const compiled: Train = (lossOf, optimizer, clipping) => compileStep(optimizer, lossOf, clipping);
+
+/** In the update's run. */
+const inStep: Train = (lossOf, optimizer, clipping) => async (images, labels) => {
+  const loss = lossOf(images, labels);
+  optimizer.zeroGrad();
+  await loss.backward();
+  await optimizer.step(clipping);
+  return loss;
+};
 
 async function train(variant: Variant, makes: Train) {
   const ddp = wrapped(variant);
   const optimizer = new optim.SGD(ddp.module.parameters(), { lr: 0.1, momentum: 0.9 });
   const lossOf = (images: Tensor, labels: Tensor) =>
     F.nllLoss(ddp.forward(images, variant.usesExtra ?? true), labels);
-  const step = makes(lossOf, optimizer);
+  const step = makes(lossOf, optimizer, variant.clipping);
   const losses: number[] = [];
   programCache.clear();
   for (let i = 0; i < steps; i += 1) losses.push(await (await step(...batch(i))).item());
   const programs = programCache.size;
   ddp.syncBuffers();
+  optimizer.release();
   return { digest: parametersDigest(ddp), losses, programs };
 }
 
@@ -104,9 +123,13 @@ await runScenario({
       results[name] = {
         compiled: await train(variant, compiled),
         separate: await train(variant, separately),
+        ...(variant.clipping && { inStep: await train(variant, inStep) }),
       };
     }
-    return results;
+    // A process has at most one model with faultTolerance.
+    const clipping = { clipGradNorm: 0.05 };
+    const shrinking = await train({ options: { faultTolerance: 'shrink' }, clipping }, compiled);
+    return { variants: results, shrinking: shrinking.digest };
   },
 
   death: async () => {

@@ -9,12 +9,19 @@ const scenarios = new Scenarios(builtScript('compile-step.script'), temporaryFol
 interface Trained {
   compiled: { digest: string; losses: number[]; programs: number };
   separate: { digest: string; losses: number[] };
+  inStep?: { digest: string; losses: number[] };
 }
 
 test('a compiled step has the bits of backward and step on every rank, in each variant of DDP', async () => {
-  const [first, second] = await scenarios.run<Record<string, Trained>>(2, 'variants');
-  for (const [variant, { compiled, separate }] of Object.entries(first)) {
+  interface Result {
+    variants: Record<string, Trained>;
+    shrinking: string;
+  }
+  const ranks = await scenarios.run<Result>(2, 'variants');
+  const [first, second] = ranks.map(({ variants }) => variants);
+  for (const [variant, { compiled, separate, inStep = separate }] of Object.entries(first)) {
     expect(compiled.digest, variant).toBe(separate.digest);
+    expect(inStep.digest, variant).toBe(separate.digest);
     expect(second[variant].compiled.digest, variant).toBe(separate.digest);
     expect(second[variant].separate.digest, variant).toBe(separate.digest);
     for (const of of [first, second]) {
@@ -25,6 +32,11 @@ test('a compiled step has the bits of backward and step on every rank, in each v
     (variant) => first[variant].separate.digest,
   );
   expect(new Set(digests).size).toBe(1);
+  const unclipped = first.plain.separate.digest;
+  expect(first.clipped.separate.digest).not.toBe(unclipped);
+  expect(first.clamped.separate.digest).not.toBe(unclipped);
+  expect(first.clippedAndShared.separate.digest).toBe(first.clipped.separate.digest);
+  for (const { shrinking } of ranks) expect(shrinking).toBe(first.clipped.separate.digest);
   // With a hook, or a layer that this rank does not use, the step is a backward pass and an update.
   const programs = Object.entries(second).map(([variant, { compiled }]) => [variant, compiled.programs]);
   expect(Object.fromEntries(programs)).toEqual({
@@ -35,6 +47,9 @@ test('a compiled step has the bits of backward and step on every rank, in each v
     verified: 3,
     hook: 2,
     unused: 2,
+    clipped: 1,
+    clamped: 1,
+    clippedAndShared: 2,
   });
 });
 

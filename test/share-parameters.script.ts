@@ -92,6 +92,11 @@ const variants: Readonly<Record<string, Variant>> = {
       await optimizer.step();
     },
   },
+  clippedInStep: {
+    step: async (ddp, optimizer, step) => {
+      await compileStep(optimizer, () => lossOf(ddp, step), { clipGradNorm: 0.05 })();
+    },
+  },
   accumulated: {
     step: async (ddp, optimizer, step) => {
       optimizer.zeroGrad();

@@ -38,7 +38,7 @@ test.each(
         expect(shared.parameters, name).toBe(ranks[0][name].plain.parameters);
       }
     }
-    expect(Object.keys(ranks[0])).toHaveLength(14);
+    expect(Object.keys(ranks[0])).toHaveLength(15);
   },
 );
 

@@ -470,6 +470,15 @@ export interface NativeBinding {
     seen: readonly [height: number, width: number],
     target: Float32Array,
   ): void;
+  /**
+   * The p-norm of the elements of all arrays together, or the largest absolute element for `p` = Infinity, summed in
+   * double precision.
+   */
+  jointNorm(arrays: readonly Float32Array[], p: number): number;
+  /** Multiplies all elements, in place, by `factor` rounded to float32. */
+  scaleArrays(arrays: readonly Float32Array[], factor: number): void;
+  /** Clamps all elements, in place, to [−limit, limit] in float32. NaN stays. */
+  clampArrays(arrays: readonly Float32Array[], limit: number): void;
   /** Names of the algorithms that `connect` accepts (docs/algorithms.md). */
   algorithmNames(): string[];
   /**

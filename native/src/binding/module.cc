@@ -9,6 +9,7 @@
 #include "binding/device_memory.h"
 #include "binding/elements.h"
 #include "binding/file_locks.h"
+#include "binding/gradients.h"
 #include "binding/images.h"
 #include "binding/nccl.h"
 #include "binding/onnx_session.h"
@@ -93,6 +94,9 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("widenWith", Napi::Function::New(env, widenWith));
   exports.Set("narrowWith", Napi::Function::New(env, narrowWith));
   exports.Set("lookUpImages", Napi::Function::New(env, lookUpImages));
+  exports.Set("jointNorm", Napi::Function::New(env, jointNormOf));
+  exports.Set("scaleArrays", Napi::Function::New(env, scaleArraysOf));
+  exports.Set("clampArrays", Napi::Function::New(env, clampArraysOf));
   exports.Set("algorithmNames", Napi::Function::New(env, algorithmNamesOf));
   exports.Set("chooseAlgorithm", Napi::Function::New(env, chooseAlgorithmOf));
   defineStacks(env, exports);

@@ -4,6 +4,7 @@
 #include "onnxruntime/operators/add_dependency.h"
 #include "onnxruntime/operators/add_rows.h"
 #include "onnxruntime/operators/calls.h"
+#include "onnxruntime/operators/clip_norm.h"
 #include "onnxruntime/operators/dropout.h"
 #include "onnxruntime/operators/elementwise.h"
 #include "onnxruntime/operators/layer_normalize.h"
@@ -17,6 +18,7 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<AddDependency>(),
       customOperator<AddRows>(),
       customOperator<AwaitCall>(),
+      customOperator<ClipNorm>(),
       customOperator<Dropout>(),
       customOperator<Elementwise>(),
       customOperator<LayerNormalize>(),

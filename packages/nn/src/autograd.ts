@@ -19,6 +19,7 @@ import {
   withCachedLeaves,
   type UncachedPart,
 } from './value-cache.ts';
+import type { Clipping } from './optim/clipping.ts';
 import type { Optimizer, PartOfStep, PreparedStep } from './optim/optimizer.ts';
 import { recordReached } from './unlisted-parameters.ts';
 import { enqueue, type Operation } from './operation-queue.ts';
@@ -61,11 +62,12 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
 export async function step(
   loss: Value,
   optimizer: Pick<Optimizer, 'prepareStep' | 'zeroGrad'>,
+  clipping?: Clipping,
 ): Promise<void> {
   const order = topologicalOrder([loss]);
   const inputs = new CapturedInputs(uncachedPartOf(loss, order, 'differentiate').nodes);
   try {
-    const update = optimizer.prepareStep();
+    const update = optimizer.prepareStep(clipping);
     const { name, arrays } = operationOn(order, 'step()', true);
     const all = () => new Set([...arrays(), ...update.arrays()]);
     await enqueue({ name, changes: true, arrays: all }, () => {
@@ -180,7 +182,7 @@ async function backwardNow(
       waitedMs = await step.run(number, gradients.buffers, starts, { bufferOf, update: part?.update });
     }
   } catch (error) {
-    const reported = gradients.abandon(error);
+    const reported = gradients.abandon(part?.failure() ?? error);
     // Otherwise no bucket has been awaited: it is an error of the forward or backward pass.
     throw part ? reported : error;
   }

@@ -48,6 +48,7 @@ const collective = ['AllReduce', 'CombineStatistics'] as const satisfies readonl
 const own = [
   'Elementwise',
   'AddRows',
+  'ClipNorm',
   'MaxPoolGradient',
   'SoftmaxCrossEntropyGradient',
   'LayerNormalizeGradient',

@@ -39,7 +39,7 @@ export function interpret(outputs: readonly Value[], leaves: Leaves = new Map())
 
 /** Operators of the addon. Some are replaced by others before they are interpreted. */
 type Own =
-  | ('Elementwise' | 'AddRows' | 'MaxPoolGradient')
+  | ('Elementwise' | 'AddRows' | 'ClipNorm' | 'MaxPoolGradient')
   | ('SoftmaxCrossEntropy' | 'SoftmaxCrossEntropyGradient')
   | ('LayerNormalize' | 'LayerNormalizeGradient');
 type Computed = Exclude<OpName, 'Input' | Own | CollectiveOp>;

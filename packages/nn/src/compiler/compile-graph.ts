@@ -33,7 +33,7 @@ export function compile(
     model: emitModel(leaves, fused(rewrite(withoutOwnOperators(outputs), [exactMaxPool])), {
       keepsActivations: keepsActivations && !isLong,
       parts,
-      ...(update && { update: { ...update, outputs: fused(update.outputs) } }),
+      ...(update && { update: { ...update, outputs: fused(withoutOwnOperators(update.outputs)) } }),
     }),
     inputs: [...leaves, ...(update?.leaves ?? [])].map(({ value }) => value),
     outputs: [...outputs, ...(update?.outputs ?? [])],

@@ -76,6 +76,13 @@ export interface LayerNormalizeAttributes {
   hasBias: boolean;
 }
 
+export interface ClipNormAttributes {
+  /** p of the norm; Infinity: the largest absolute value. */
+  normType: number;
+  /** If true, the run fails if the norm is NaN or infinite. */
+  requiresFinite: boolean;
+}
+
 /** Values are numbered: the inputs in their order, then the results of the instructions. */
 export interface ElementwiseProgram {
   instructions: readonly { readonly op: ElementwiseOp; readonly operands: readonly number[] }[];
@@ -216,6 +223,12 @@ export interface Operators {
    * row, in order, and 0 in the padding row.
    */
   AddRows: { count: number; paddingRow?: number };
+
+  /**
+   * An operator of the addon. Inputs: the largest norm ([]), arrays. Outputs ([]): the norm of all arrays together, and the
+   * factor that scales each of them to the largest norm, at most 1.
+   */
+  ClipNorm: ClipNormAttributes;
 
   /** An operator of the addon. Inputs: gradient of MaxPool's maxima, their positions (int64). Output: gradient of its input. */
   MaxPoolGradient: None;

@@ -13,6 +13,7 @@ import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
 import { normalization } from './normalization.ts';
 import { rowSums } from './own/add-rows.ts';
+import { normClipping } from './own/clip-norm.ts';
 import { dropouts } from './own/dropout.ts';
 import { layerNormalization } from './own/layer-normalize.ts';
 import { maxPoolGradients } from './own/max-pool-gradient.ts';
@@ -41,6 +42,7 @@ export const operators: OperatorFamily<OpName> = {
   ...indexing,
   ...softmaxes,
   ...rowSums,
+  ...normClipping,
   ...maxPoolGradients,
   ...dropouts,
   ...softmaxCrossEntropies,

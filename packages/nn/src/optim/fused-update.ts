@@ -6,6 +6,8 @@ import type { Value } from '../graph/node.ts';
 import { structureOf } from '../graph/structure.ts';
 import { input } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
+import { ClipGraph } from './clip-graph.ts';
+import type { Clipping } from './clipping.ts';
 import type { Coefficients, Rule } from './rule.ts';
 
 /** A parameter and its optimizer states. */
@@ -22,14 +24,22 @@ export interface UpdateSet {
   readonly coefficients: Coefficients;
 }
 
-/** Updates all parameters of the sets with the current coefficients. */
-export type FusedUpdate = (coefficients: readonly Coefficients[]) => Promise<void>;
+/** The numbers of an update, which its programs read as inputs. */
+export interface UpdateNumbers {
+  /** Of each set. */
+  readonly coefficients: readonly Coefficients[];
+  /** How gradients are clipped: in the way that the graph was made for. */
+  readonly clipping: Clipping | undefined;
+}
+
+/** Updates all parameters of the sets with these numbers. */
+export type FusedUpdate = (numbers: UpdateNumbers) => Promise<void>;
 
 /** Compiles the in-place updates of all sets into one program. */
 export function fuseUpdates(graph: UpdateGraph): FusedUpdate {
   const run = inPlaceUpdate(graph.updates);
-  return async (coefficients) => {
-    graph.setCoefficients(coefficients);
+  return async (numbers) => {
+    graph.setNumbers(numbers);
     await run();
   };
 }
@@ -39,16 +49,30 @@ export class UpdateGraph {
   readonly updates: readonly BufferAssignment[];
   /** The leaf that reads the gradient of a parameter. */
   readonly gradients = new Map<Parameter, Value>();
+  /** Undefined if gradients are not clipped. */
+  readonly clip: ClipGraph | undefined;
   readonly #coefficients: readonly Readonly<Record<string, CoefficientInput>>[];
   #stepUpdate: StepUpdate | undefined;
 
-  constructor({ update }: Pick<Rule<object>, 'update'>, updateSets: readonly UpdateSet[]) {
+  constructor(
+    { update }: Pick<Rule<object>, 'update'>,
+    updateSets: readonly UpdateSet[],
+    clipping: Clipping | undefined,
+  ) {
     this.#coefficients = updateSets.map(({ coefficients }) => coefficientInputs(coefficients));
-    this.updates = updateSets.flatMap(({ members }, position) =>
+    for (const { parameter } of updateSets.flatMap(({ members }) => members)) {
+      this.gradients.set(
+        parameter,
+        input('float32', parameter.shape, { data: parameter.gradientArray() }),
+      );
+    }
+    this.clip = clipping && new ClipGraph(clipping, [...this.gradients.values()]);
+    const updates = updateSets.flatMap(({ members }, position) =>
       members
         .filter(({ part }) => part === undefined || part.begin < part.end)
         .flatMap((member) => this.#updateOf(update, member, this.#coefficients[position])),
     );
+    this.updates = [...updates, ...(this.clip?.outputs ?? [])];
   }
 
   /** The updates as a part of a training step. */
@@ -65,8 +89,9 @@ export class UpdateGraph {
     });
   }
 
-  /** @param coefficients of each set */
-  setCoefficients(coefficients: readonly Coefficients[]): void {
+  /** Call it before each run. */
+  setNumbers({ coefficients, clipping }: UpdateNumbers): void {
+    if (clipping) this.clip?.prepare(clipping);
     for (const [position, slot] of this.#coefficients.entries()) {
       for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
     }
@@ -80,11 +105,10 @@ export class UpdateGraph {
     const own = (data: Float32Array) => (part ? data.subarray(part.begin, part.end) : data);
     const shape = part ? [part.end - part.begin] : parameter.shape;
     const leaf = (data: Float32Array) => input('float32', shape, { data: own(data) });
-    const gradient = leaf(parameter.gradientArray());
-    this.gradients.set(parameter, gradient);
+    const gradient = part ? leaf(parameter.gradientArray()) : this.gradients.get(parameter)!;
     const outputs = update({
       parameter: part ? leaf(parameter.data) : parameter.value,
-      gradient,
+      gradient: this.clip?.clipped(gradient) ?? gradient,
       state: mapValues(state, leaf),
       coefficients: mapValues(slots, ({ value }) => value),
     });

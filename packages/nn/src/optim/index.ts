@@ -1,5 +1,6 @@
 export { Adadelta, type AdadeltaOptions, type AdadeltaSettings } from './adadelta.ts';
 export { Adam, AdamW, type AdamOptions, type AdamSettings } from './adam.ts';
+export type { ClippingOptions, ClipToNorm } from './clipping.ts';
 export * as lrScheduler from './lr-scheduler/index.ts';
 export { Optimizer, type CommonSettings } from './optimizer.ts';
 export type { OptimizerParameters, ParamGroup, ParamGroupOptions } from './param-groups.ts';

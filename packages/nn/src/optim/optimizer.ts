@@ -15,6 +15,8 @@ import {
   type Member,
   type UpdateSet,
 } from './fused-update.ts';
+import { clippingKey } from './clip-graph.ts';
+import { clippingOf, type Clipping, type ClippingOptions } from './clipping.ts';
 import { takeOwnership, releaseOwnership, requireUnowned } from './parameter-ownership.ts';
 import {
   asGroups,
@@ -52,6 +54,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   readonly #states = new Map<Parameter, ParameterState>();
   readonly #updates = new Map<string, Update>();
   #released = false;
+  #gradNorm: number | undefined;
 
   /**
    * @param defaults a value for every setting, for groups without their own
@@ -80,17 +83,28 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   /**
+   * The norm of all gradients before clipping, in float32, of the last step with `clipGradNorm` that has ended; undefined
+   * before.
+   */
+  get gradNorm(): number | undefined {
+    return this.#gradNorm;
+  }
+
+  /**
    * Updates every parameter that has a gradient, in place, with the settings at the time of the call. Runs in call order
    * relative to backward passes, other steps and reads, even if it is not awaited.
+   *
+   * With `clipGradNorm` or `clipGradValue`, it clips the gradients in the program that updates the parameters.
    *
    * With DistributedDataParallel's `shareParameters` it is a collective: await it on every rank.
    *
    * @throws ArgumentError if the backward pass reached a parameter that no module lists and no optimizer has, such as in a
-   *   layer in a #private field; NnError (ERR_BACKWARD) if no parameter has a gradient; (ERR_NOT_AWAITED) if an earlier
-   *   operation that was not awaited failed
+   *   layer in a #private field, and for options that cannot be used; NnError (ERR_BACKWARD) if no parameter has a gradient;
+   *   (ERR_NOT_AWAITED) if an earlier operation that was not awaited failed; (ERR_NONFINITE) with `errorIfNonfinite`,
+   *   without changing anything
    */
-  async step(): Promise<void> {
-    const { arrays, run } = this.prepareStep();
+  async step(options: ClippingOptions = {}): Promise<void> {
+    const { arrays, run } = this.prepareStep(clippingOf('step', options));
     await enqueue({ name: 'optimizer.step()', changes: true, arrays }, run);
   }
 
@@ -99,19 +113,19 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    *
    * @internal
    */
-  prepareStep(): PreparedStep {
+  prepareStep(clipping?: Clipping): PreparedStep {
     this.#requireNotReleased();
     for (const group of this.#groups) this.#rule.check(group);
     const groups = this.#groups.map(copyOfGroup);
     const change = changeBy('optimizer.step()');
     return {
       arrays: () => new Set(groups.flatMap(({ params }) => params.map(({ data }) => data))),
-      run: () => this.#stepNow(groups, change),
-      asPartOf: (reached) => this.#asPartOf(reached, groups, change),
+      run: () => this.#stepNow({ groups, change, clipping }),
+      asPartOf: (reached) => this.#asPartOf(reached, { groups, change, clipping }),
     };
   }
 
-  async #stepNow(groups: readonly ParamGroup<Settings>[], change: Change): Promise<void> {
+  async #stepNow({ groups, change, clipping }: RequestedStep<Settings>): Promise<void> {
     const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, ({ grad }) => grad !== undefined));
     if (updateSets.length === 0) {
       throw new NnError(
@@ -121,21 +135,26 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     }
     const members = updateSets.flatMap((updateSet) => updateSet.members);
     requireNoUnlistedParameters(members.map(({ parameter }) => parameter));
-    const update = this.#updateOf(updateSets);
+    const update = this.#updateOf(updateSets, clipping);
     const run = (update.run ??= fuseUpdates(update.graph));
+    const { clip } = update.graph;
     const sharings = sharingsOf(members);
     for (const sharing of sharings) await sharing.synchronize();
     for (const { parameter } of members) recordChange(parameter.value, change);
-    await run(updateSets.map(({ coefficients }) => coefficients));
+    try {
+      await run({ coefficients: updateSets.map(({ coefficients }) => coefficients), clipping });
+    } catch (error) {
+      throw clip?.failure ?? error;
+    }
     for (const sharing of sharings) await sharing.synchronize();
     for (const { parameter } of members) this.#stateOf(parameter).count();
+    this.#gradNorm = clip?.norm ?? this.#gradNorm;
   }
 
   /** Undefined if other ranks may have gradients of parameters that this rank's loss does not reach, or for an error. */
   #asPartOf(
     reached: readonly GradientReceiver[],
-    groups: readonly ParamGroup<Settings>[],
-    change: Change,
+    { groups, change, clipping }: RequestedStep<Settings>,
   ): PartOfStep | undefined {
     const known = new Set(reached);
     const isReached = (parameter: Parameter) => known.has(parameter);
@@ -146,8 +165,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, isReached));
     if (updateSets.length === 0) return undefined;
     const parameters = updateSets.flatMap(({ members }) => members.map(({ parameter }) => parameter));
-    const { graph } = this.#updateOf(updateSets);
-    graph.setCoefficients(updateSets.map(({ coefficients }) => coefficients));
+    const { graph } = this.#updateOf(updateSets, clipping);
+    graph.setNumbers({ coefficients: updateSets.map(({ coefficients }) => coefficients), clipping });
     return {
       update: graph.stepUpdate,
       begins: () => {
@@ -155,7 +174,9 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       },
       ended: () => {
         for (const parameter of parameters) this.#stateOf(parameter).count();
+        this.#gradNorm = graph.clip?.norm ?? this.#gradNorm;
       },
+      failure: () => graph.clip?.failure,
     };
   }
 
@@ -282,11 +303,12 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     }
   }
 
-  #updateOf(updateSets: readonly UpdateSet[]): Update {
+  #updateOf(updateSets: readonly UpdateSet[], clipping: Clipping | undefined): Update {
     // The parameters that have a gradient may change at any step, and settings may change the computation.
-    const key = updateSets.map((updateSet) => this.#identify(updateSet)).join(';');
+    const sets = updateSets.map((updateSet) => this.#identify(updateSet));
+    const key = [...sets, clippingKey(clipping)].join(';');
     const update = this.#updates.get(key) ?? {
-      graph: new UpdateGraph(this.#rule, updateSets),
+      graph: new UpdateGraph(this.#rule, updateSets, clipping),
       run: undefined,
     };
     // Least recently used first.
@@ -326,6 +348,13 @@ interface Update {
   run: FusedUpdate | undefined;
 }
 
+/** A step with the settings and options of the time of the call. */
+interface RequestedStep<Settings extends CommonSettings> {
+  readonly groups: readonly ParamGroup<Settings>[];
+  readonly change: Change;
+  readonly clipping: Clipping | undefined;
+}
+
 /** A step with the settings of the time of the call. */
 export interface PreparedStep {
   /** The parameters that it changes. */
@@ -342,6 +371,8 @@ export interface PartOfStep {
   begins(): void;
   /** Call it when the program has ended. */
   ended(): void;
+  /** Why the program failed, if the update is the reason. */
+  failure(): NnError | undefined;
 }
 
 /** A copy, because a scheduler may change the settings before a queued step runs. */

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace ringrun {
+
+// The p-norm of the elements of several arrays together, (Σ|x|ᵖ)^(1/p), or the largest |x| for p = ∞. NaN if an element is
+// NaN, 0 without elements.
+//
+// It is computed in parts, on any threads. Sums are in double precision and in one order, so bits depend on the arrays
+// alone: not on threads and vectors, and for p = 1, 2 and ∞ not on the processor.
+class JointNorm {
+ public:
+  struct Elements {
+    const float* data;
+    std::size_t count;
+  };
+
+  JointNorm(double p, const std::vector<Elements>& arrays);
+
+  std::size_t parts() const { return parts_.size(); }
+  // Each part once, on any thread.
+  void compute(std::size_t part);
+  // When all parts have been computed.
+  double norm() const;
+
+ private:
+  struct Part {
+    Elements elements;
+    double result;  // the sum of powers, or the largest absolute value
+  };
+
+  double p_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace ringrun

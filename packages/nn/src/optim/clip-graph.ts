@@ -1,0 +1,63 @@
+import type { BufferAssignment } from '../compiler/compile.ts';
+import type { NnError } from '../errors.ts';
+import { onHost } from '../executor/value-buffer.ts';
+import type { Value } from '../graph/node.ts';
+import { max, min, mul, neg } from '../ops/elementwise.ts';
+import { clipNorm } from '../ops/own/clip-norm.ts';
+import { input } from '../ops/source.ts';
+import { nonfiniteNorm, type Clipping } from './clipping.ts';
+
+/** The clipping of gradients as a part of an update's graph. The limit is an input, so another one is the same program. */
+export class ClipGraph {
+  /** What the update writes besides parameters and states: the norm. */
+  readonly outputs: readonly BufferAssignment[];
+  readonly #requiresFinite: boolean;
+  readonly #limit = new Float32Array(1);
+  readonly #norm: Float32Array | undefined;
+  readonly #clip: (gradient: Value) => Value;
+
+  /** @param gradients all gradients, whole */
+  constructor(clipping: Clipping, gradients: readonly Value[]) {
+    const limit = input('float32', [], { data: this.#limit });
+    this.#requiresFinite = clipping.kind === 'norm' && clipping.errorIfNonfinite;
+    if (clipping.kind === 'value') {
+      const least = neg(limit);
+      this.#clip = (gradient) => min(max(gradient, least), limit);
+      this.outputs = [];
+      return;
+    }
+    const { normType, errorIfNonfinite: requiresFinite } = clipping;
+    const { norm, factor } = clipNorm(gradients, limit, { normType, requiresFinite });
+    this.#norm = new Float32Array(1);
+    this.#clip = (gradient) => mul(gradient, factor);
+    this.outputs = [{ value: norm, into: onHost(this.#norm) }];
+  }
+
+  /** What the update reads instead of a gradient, or of a part of it. */
+  clipped(gradient: Value): Value {
+    return this.#clip(gradient);
+  }
+
+  /** Call it before each run. */
+  prepare({ limit }: Clipping): void {
+    this.#limit[0] = limit;
+    this.#norm?.fill(0);
+  }
+
+  /** The norm of the last run; undefined for `clipGradValue`. */
+  get norm(): number | undefined {
+    return this.#norm?.[0];
+  }
+
+  /** The reason why a run failed, if it is the norm. */
+  get failure(): NnError | undefined {
+    const norm = this.norm ?? 0;
+    return this.#requiresFinite && !Number.isFinite(norm) ? nonfiniteNorm('clipGradNorm', norm) : undefined;
+  }
+}
+
+/** Equal for clippings of one graph. */
+export function clippingKey(clipping: Clipping | undefined): string {
+  if (clipping?.kind !== 'norm') return clipping?.kind ?? '';
+  return `norm${clipping.normType}${clipping.errorIfNonfinite ? '!' : ''}`;
+}
