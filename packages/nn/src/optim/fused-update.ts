@@ -61,10 +61,7 @@ export class UpdateGraph {
   ) {
     this.#coefficients = updateSets.map(({ coefficients }) => coefficientInputs(coefficients));
     for (const { parameter } of updateSets.flatMap(({ members }) => members)) {
-      this.gradients.set(
-        parameter,
-        input('float32', parameter.shape, { data: parameter.gradientArray() }),
-      );
+      this.gradients.set(parameter, input('float32', parameter.shape, { data: parameter.gradientArray() }));
     }
     this.clip = clipping && new ClipGraph(clipping, [...this.gradients.values()]);
     const updates = updateSets.flatMap(({ members }, position) =>
