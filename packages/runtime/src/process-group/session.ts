@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   HashStore,
   RingrunError,
+  StoreTimeoutError,
   createCpuGroup,
   createNcclGroup,
   hasFailed,
@@ -11,7 +12,8 @@ import type { CpuGroupOptions, ProcessGroup, Store } from '@ringrun/collectives'
 import { dataConnectionSecurity } from '../secret/encryption.ts';
 import { deleteNumbered } from '../store/delete-prefix.ts';
 import { PrefixStore } from '../store/prefix-store.ts';
-import { runningJob } from '../recovery/recovery-keys.ts';
+import { jobEnded } from '../recovery/failures.ts';
+import { hasJobEnded, runningJob } from '../recovery/recovery-keys.ts';
 import type { RunningJob } from '../recovery/recovery-keys.ts';
 import type { InitSettings } from './init-method.ts';
 import { agreeOnMaster } from './master-address.ts';
@@ -65,6 +67,12 @@ export interface SessionOptions {
   silentPeerTimeoutMs: number | undefined;
 }
 
+/** Milliseconds that a process waits for a next job of the ranks whose job has ended before it could join. */
+const mostAfterEndMs = 30_000;
+
+/** Whether this process has been a rank of a job. */
+let hasBeenRank = false;
+
 /** Joins the job and forms the group of all ranks. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const { settings, timeoutMs } = options;
@@ -90,7 +98,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     if (joins !== undefined) return await sessionAlone({ ...common, joins }, found);
     if (size > 1) {
       const { servedByRank0 } = found;
-      joined = await joinJob(keys, describeSelf(rank, size, settings.runId), { timeoutMs, servedByRank0 });
+      const self = describeSelf(rank, size, settings.runId);
+      joined = await notAfterEnd(keys, timeoutMs, (limitMs) =>
+        joinJob(keys, self, { timeoutMs: limitMs, servedByRank0 }),
+      );
     }
     const store = joined?.store ?? new PrefixStore('init/0', keys);
     if (rank === 0 && size > 1) await deleteNumbered(found.store, 'restart', settings.restartCount - 1);
@@ -98,6 +109,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const masterAddress = await agreeOnMaster(groupStore, settings);
     const group = await formGroup({ store: groupStore, rank, size, timeoutMs, masterAddress });
     joined?.formed();
+    hasBeenRank = true;
     const session: Session = { ...common, joins: undefined, group, store, masterAddress, leave };
     return session;
 
@@ -122,6 +134,24 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 }
 
+/**
+ * Limits the time for which a new process waits for the others, if their fault-tolerant job has ended while this process
+ * started: most jobs are the last ones of their ranks.
+ */
+async function notAfterEnd<T>(
+  store: Store,
+  timeoutMs: number,
+  join: (timeoutMs: number) => Promise<T>,
+): Promise<T> {
+  if (hasBeenRank || !(await hasJobEnded(store))) return await join(timeoutMs);
+  try {
+    return await join(Math.min(timeoutMs, mostAfterEndMs));
+  } catch (error) {
+    if (!(error instanceof StoreTimeoutError)) throw error;
+    throw jobEnded('the others had finished it before');
+  }
+}
+
 /** A process that joins a running job is alone until it has received the state of the training. */
 async function sessionAlone(
   common: Omit<Session, 'group' | 'store' | 'masterAddress' | 'leave' | 'joins'> & { joins: RunningJob },
@@ -130,6 +160,7 @@ async function sessionAlone(
   const { timeoutMs, joins } = common;
   const store = new HashStore();
   const group = await createCpuGroup({ store, rank: 0, size: 1, timeoutMs });
+  hasBeenRank = true;
   const session: Session = { ...common, group, store, masterAddress: joins.masterAddress, leave };
   return session;
 

@@ -27,7 +27,7 @@ export function recoveryFailed(reason: string): RingrunError {
 export function jobEnded(reason: string): RingrunError {
   return new RingrunError(
     'ERR_JOB_ENDED',
-    `This process did not join the running job: ${reason}. Start all ranks to run a new job.`,
+    `This process did not join the job: ${reason}. Start all ranks to run a new job.`,
   );
 }
 

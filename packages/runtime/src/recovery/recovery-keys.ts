@@ -16,6 +16,7 @@ export interface RunningJob {
 }
 
 const currentKey = 'recovery/current';
+const endedKey = 'recovery/ended';
 
 /** The fault-tolerant job that runs with this store; undefined if there is none. */
 export async function runningJob(store: Store): Promise<RunningJob | undefined> {
@@ -25,6 +26,11 @@ export async function runningJob(store: Store): Promise<RunningJob | undefined> 
   const keys = new RecoveryKeys(store, job.id);
   const gone = await Promise.all(job.members.map((member) => keys.isGone(member.token)));
   return gone.every(Boolean) ? undefined : job;
+}
+
+/** Whether the last fault-tolerant job with this store has ended, as far as its ranks say. */
+export async function hasJobEnded(store: Store): Promise<boolean> {
+  return await store.check([endedKey]);
 }
 
 /** The part of the job's store through which its processes agree on the next generation. */
@@ -48,10 +54,12 @@ export class RecoveryKeys {
   async setCurrent(generation: number, members: readonly Process[], masterAddress: string): Promise<void> {
     const job: RunningJob = { id: this.#id, generation, members, masterAddress };
     await this.#store.set(currentKey, JSON.stringify(job));
+    await this.#store.deleteKey(endedKey);
   }
 
   /** The job ends: processes that start later do not join it. */
   async clearCurrent(): Promise<void> {
+    await this.#store.set(endedKey, '');
     await this.#store.deleteKey(currentKey);
   }
 
