@@ -272,13 +272,15 @@ export interface NativeProcessGroup {
   allReduceSync(tensor: NativePlacedTensor, dtype: number, reduceOp: number, timeoutMs: number): void;
   /**
    * Prepares an all-reduce of memory of `allocateSync`, which the run of a graph starts (`NativeGraphCall`), any number
-   * of times. The start determines its position in the order of the group's operations.
+   * of times. The start determines its position in the order of the group's operations. `copy`, as much memory of
+   * `allocateSync`, receives the elements before each all-reduce, also if the all-reduce fails.
    */
   prepareAllReduce(
     tensor: NativePlacedTensor,
     dtype: number,
     reduceOp: number,
     timeoutMs: number,
+    copy?: NativePlacedTensor,
   ): NativePreparedOperation;
   /** Settles when an operation that was started has ended; at once if it is not running. */
   ended(operation: NativePreparedOperation): Promise<void>;

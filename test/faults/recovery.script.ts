@@ -1,5 +1,5 @@
 // One rank of a training that survives the death of others. Writes its parameters and the ranks of each step to the
-// folder OUT. Arguments: the number of steps.
+// folder OUT. BUFFERS=0: the model has no buffers. COMPILED=1: steps of compileStep. Arguments: the number of steps.
 import { setTimeout } from 'node:timers/promises';
 import {
   DistributedDataParallel,
@@ -8,6 +8,7 @@ import {
   getWorldSize,
   initProcessGroup,
 } from 'ringrun';
+import { compileStep } from '@ringrun/nn';
 import { lossOf, newNet, newOptimizer } from '../fixtures/recoverable-training.ts';
 import { writeResult } from './fixtures/recovery-result.ts';
 
@@ -15,8 +16,9 @@ const steps = Number(process.argv[2]);
 const { RANK: rank, OUT: out, MIN_RANKS: minRanks = '1', PAUSE_MS: pauseMs = '0', DIE: die } = process.env;
 const own = Number(rank);
 
-await initProcessGroup({ timeoutMs: 60_000 });
-const ddp = new DistributedDataParallel(newNet(), {
+await initProcessGroup({ timeoutMs: Number(process.env['TIMEOUT_MS'] ?? 60_000) });
+const model = newNet({ hasBuffers: process.env['BUFFERS'] !== '0' });
+const ddp = new DistributedDataParallel(model, {
   faultTolerance: 'shrink',
   minRanks: Number(minRanks),
   bucketCapMb: 1e-3,
@@ -26,6 +28,7 @@ const ddp = new DistributedDataParallel(newNet(), {
   },
 });
 const optimizer = newOptimizer(ddp.parameters());
+const trainCompiled = compileStep(optimizer, (step: number) => lossOf(ddp, own, step));
 let ranksByStep: (readonly number[])[] = [];
 const log = {
   stateDict: () => ({ ranksByStep }),
@@ -42,8 +45,7 @@ function dieAt(moment: string): void {
     process.kill(process.pid, 'SIGKILL');
 }
 
-while (ranksByStep.length < steps) {
-  const step = ranksByStep.length + 1;
+async function train(step: number): Promise<void> {
   optimizer.zeroGrad();
   dieAt('forward');
   const loss = lossOf(ddp, own, step);
@@ -52,6 +54,11 @@ while (ranksByStep.length < steps) {
   await averaged;
   dieAt('optimizer');
   await optimizer.step();
+}
+
+while (ranksByStep.length < steps) {
+  const step = ranksByStep.length + 1;
+  await (process.env['COMPILED'] === '1' ? trainCompiled(step) : train(step));
   ranksByStep.push([...ddp.stepRanks]);
   if (step % 10 === 0) console.log(`rank ${own} has done step ${step}`);
   if (Number(pauseMs) > 0) await setTimeout(Number(pauseMs));

@@ -137,6 +137,17 @@ async function expectSameTraining(
   expect(await finalLoss(found)).toBeCloseTo(await finalLoss(expected), 4);
 }
 
+test('a process that starts when the job has ended ends with ERR_JOB_ENDED', async () => {
+  const job = await Job.start(2, 5, { TIMEOUT_MS: 3000 });
+  await job.verify(5);
+  await job.restart(1);
+  const { process: late } = job.ranks[1];
+  expect(await late.ended).toEqual({ code: 1, signal: null });
+  expect(late.output().stderr).toContain(
+    'This process did not join the job: the others had finished it before. Start all ranks to run a new job.',
+  );
+});
+
 const moments = ['forward', 'backward', 'optimizer'] as const;
 
 test.each(isFull ? moments : moments.slice(1, 2))(
@@ -202,20 +213,28 @@ test('below minRanks the ranks that are left throw ERR_RECOVERY_FAILED', async (
   );
 });
 
+/** Ways to compute a step: the graph starts the all-reduces, JavaScript starts them, and the graph with `compileStep`. */
+const ways = [
+  { name: 'backward', env: { BUFFERS: 0 } },
+  { name: 'backward, broadcasts buffers', env: {} },
+  { name: 'compileStep', env: { BUFFERS: 0, COMPILED: 1 } },
+];
+
 /** A run: how many ranks, over which transport, and the seed of its kills. */
 const runs = Array.from({ length: isFull ? 75 : 2 }, (_, i) => i + (isFull ? 0 : 1)).map((seed) => ({
   seed,
   worldSize: 2 + (seed % 3),
   transport: seed % 2 === 0 ? 'shm' : 'tcp',
   restarts: seed % 3 !== 1,
+  way: ways[Math.floor(seed / 6) % ways.length],
 }));
 
 test.each(runs)(
-  'random kills, seed $seed, $worldSize ranks over $transport: same parameters, expected loss',
-  async ({ seed, worldSize, transport, restarts }) => {
+  'random kills, seed $seed, $worldSize ranks over $transport, $way.name: same parameters, expected loss',
+  async ({ seed, worldSize, transport, restarts, way }) => {
     const random = randomNumbers(seed);
     const steps = 200;
-    const env = { RINGRUN_TRANSPORT: transport, PAUSE_MS: 5 };
+    const env = { RINGRUN_TRANSPORT: transport, PAUSE_MS: 5, ...way.env };
     const job = await Job.start(worldSize, steps, env);
     const kills = restarts ? 2 + Math.floor(random() * 2) : 1 + Math.floor(random() * (worldSize - 1));
     let done = 0;

@@ -362,15 +362,30 @@ ProcessGroup::Work ProcessGroup::allReduceOf(const Napi::CallbackInfo& info) {
                 [data = elements.data](Collectives& collectives, const Call& call) { collectives.allReduce(call, data); });
 }
 
-// (tensor, dtype, reduceOp, timeoutMs): an all-reduce that other threads start.
+// (tensor, dtype, reduceOp, timeoutMs, copy): an all-reduce that other threads start.
 Napi::Value ProcessGroup::prepareAllReduce(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Work work = allReduceOf(info);
-  // Its memory must stay as long as the group.
-  if (!isAllocated(elementsOf(info[0], dtypeOf(info[1])).data)) {
-    throw Napi::TypeError::New(env, "expected memory of allocateSync");
-  }
+  const Elements input = elementsOf(info[0], dtypeOf(info[1]));
+  requireAllocated(env, input);
+  if (!info[4].IsUndefined()) work = copyingFirst(env, input, elementsOf(info[4], input.dtype), std::move(work));
   return wrapOperation(env, std::make_shared<StartableOperation>(startingPoint_, std::move(work)));
+}
+
+// The memory of an operation that other threads start must stay as long as the group.
+void ProcessGroup::requireAllocated(Napi::Env env, const Elements& elements) {
+  if (!isAllocated(elements.data)) throw Napi::TypeError::New(env, "expected memory of allocateSync");
+}
+
+// Copies the input, also in a group that has failed and so runs nothing.
+ProcessGroup::Work ProcessGroup::copyingFirst(Napi::Env env, const Elements& input, const Elements& copy, Work work) {
+  requireAllocated(env, copy);
+  if (copy.count != input.count) throw Napi::TypeError::New(env, "expected a copy of the same length");
+  const std::size_t bytes = input.count * bytesPerElement(input.dtype);
+  return [to = copy.data, from = input.data, bytes, work = std::move(work)] {
+    std::memcpy(to, from, bytes);
+    return work();
+  };
 }
 
 // (operation): settles when an operation of prepareAllReduce that was started has ended.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/serial_queue.h"
+#include "binding/elements.h"
 #include "binding/startable_operation.h"
 #include "collectives/group.h"
 #include "nccl/nccl_collectives.h"
@@ -68,6 +69,8 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
 
   // An operation that other threads start (StartableOperation).
   Napi::Value prepareAllReduce(const Napi::CallbackInfo& info);
+  void requireAllocated(Napi::Env env, const Elements& elements);
+  Work copyingFirst(Napi::Env env, const Elements& input, const Elements& copy, Work work);
   Napi::Value ended(const Napi::CallbackInfo& info);
 
   // The asynchronous and synchronous forms of each operation.

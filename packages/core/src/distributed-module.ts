@@ -129,6 +129,12 @@ export interface GradientSink {
   readonly sharing?: ParameterSharing | undefined;
 
   /**
+   * Whether an average may be repeated after a rank has died. Then the parameters must not change before `done` has
+   * resolved. Default: `false`.
+   */
+  readonly mayRepeat?: boolean;
+
+  /**
    * Returns the index of the parameter's bucket. The library computes gradients in increasing order of this
    * index, so that the sink can average the first buckets during the rest of the backward pass.
    */

@@ -232,11 +232,34 @@ describe('an operation of a group', () => {
     expect(await tensor(x, [4]).neg().array()).toEqual(x.map((number) => -number));
   });
 
-  test('needs memory of allocateSync', async () => {
-    const group = new ProcessGroup(0, 1);
-    await group.connect([self], '', 10_000, 0);
+  test('copies its input before it is reduced', async () => {
+    const { memory, group } = await oneRank();
+    const copy = new Float32Array(group.allocateSync(1, 4, 10_000));
+    const native = group.prepareAllReduce(memory, 1, nativeReduceOp.SUM, 10_000, copy);
+    const operation = { native, ended: () => group.ended(native) };
+    const program = await averaged();
+    for (const factor of [1, 2]) {
+      copy.fill(NaN);
+      await program.run(
+        allOnHost([x.map((number) => factor * number)]),
+        allOnHost([memory, new Float32Array(4)]),
+        [{ operations: [operation] }],
+      );
+      expect([...copy]).toEqual([...x].map((number) => -factor * number));
+    }
+    await group.destroy(10_000);
+  });
+
+  test('needs memory of allocateSync, and as much for the copy', async () => {
+    const { memory, group } = await oneRank();
     expect(() => group.prepareAllReduce(x, 1, nativeReduceOp.SUM, 1000)).toThrow(
       'expected memory of allocateSync',
+    );
+    expect(() => group.prepareAllReduce(memory, 1, nativeReduceOp.SUM, 1000, x)).toThrow(
+      'expected memory of allocateSync',
+    );
+    expect(() => group.prepareAllReduce(memory, 1, nativeReduceOp.SUM, 1000, memory.subarray(1))).toThrow(
+      'expected a copy of the same length',
     );
     await expect(async () => group.ended({} as NativePreparedOperation)).rejects.toThrow(
       'expected an operation of prepareAllReduce',

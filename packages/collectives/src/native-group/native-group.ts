@@ -47,6 +47,11 @@ export interface GroupSettings {
 }
 
 /** What runs the collectives of a `NativeGroup`, and everything else in it. */
+/** An all-reduce that a library starts, and the memory that receives its input. */
+interface PreparedAllReduce extends StartableOperation {
+  readonly copy: Float32Array | undefined;
+}
+
 class NativeGroupBase {
   /** Rank of this process in the group, from 0. */
   readonly rank: number;
@@ -59,7 +64,7 @@ class NativeGroupBase {
   readonly #timeoutMs: number;
   readonly #calls: NativeCalls;
   readonly #turns = new Turns();
-  readonly #prepared = new WeakMap<Float32Array, Map<ReduceOp, StartableOperation>>();
+  readonly #prepared = new WeakMap<Float32Array, Map<ReduceOp, PreparedAllReduce>>();
   readonly #leaving: (() => void)[] = [];
   #turnless: NativeGroup | undefined;
   #destroyed: Promise<void> | undefined;
@@ -95,26 +100,23 @@ class NativeGroupBase {
     await this.later({ timeoutMs }, (native, limitMs) => native.newGroup(limitMs));
   }
 
-  /**
-   * An all-reduce of memory of `allocateSync` that a library starts without JavaScript. Undefined if it could not start
-   * now.
-   *
-   * @internal
-   */
-  prepareAllReduce(data: Float32Array, op: ReduceOp): StartableOperation | undefined {
+  /** See the function `prepareAllReduce`. */
+  prepareAllReduce(data: Float32Array, op: ReduceOp, copy?: Float32Array): StartableOperation | undefined {
     if (this.backend !== 'gloo' || this.#calls.hasFailed || this.#destroyed || this.#turns.isUnderWay) {
       return undefined;
     }
-    const known = this.#prepared.get(data) ?? new Map<ReduceOp, StartableOperation>();
-    const prepared = known.get(op) ?? this.#prepareNow(data, op);
-    this.#prepared.set(data, known.set(op, prepared));
+    const ofData = this.#prepared.get(data) ?? new Map<ReduceOp, PreparedAllReduce>();
+    const known = ofData.get(op);
+    if (known !== undefined && known.copy === copy) return known;
+    const prepared = this.#prepareNow(data, op, copy);
+    this.#prepared.set(data, ofData.set(op, prepared));
     return prepared;
   }
 
-  #prepareNow(data: Float32Array, op: ReduceOp): StartableOperation {
+  #prepareNow(data: Float32Array, op: ReduceOp, copy: Float32Array | undefined): PreparedAllReduce {
     const operands = allReduceOperands(data, { op });
-    const native = this.#calls.now((group) => group.prepareAllReduce(...operands, this.#timeoutMs));
-    return { native, ended: () => this.#calls.later((group) => group.ended(native)) };
+    const native = this.#calls.now((group) => group.prepareAllReduce(...operands, this.#timeoutMs, copy));
+    return { native, copy, ended: () => this.#calls.later((group) => group.ended(native)) };
   }
 
   /** See the function of this name. */
@@ -394,12 +396,15 @@ export async function beginNewGroup(group: object, timeoutMs: number): Promise<v
  * An all-reduce of float32 memory of `allocateSync` that a library starts while it computes. Undefined if this group can
  * only be called from JavaScript now.
  *
+ * @param copy as much memory of `allocateSync`, which receives `data` before each all-reduce, also if that fails. Default:
+ *   none.
  * @internal
  */
 export function prepareAllReduce(
   group: object,
   data: Float32Array,
   op: ReduceOp,
+  copy?: Float32Array,
 ): StartableOperation | undefined {
-  return group instanceof NativeGroupBase ? group.prepareAllReduce(data, op) : undefined;
+  return group instanceof NativeGroupBase ? group.prepareAllReduce(data, op, copy) : undefined;
 }

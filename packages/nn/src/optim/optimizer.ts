@@ -160,8 +160,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const isReached = (parameter: Parameter) => known.has(parameter);
     if (hasUnlisted(reached)) return undefined;
     if ([...this.#states.keys()].some((one) => one.gradientSink && !isReached(one))) return undefined;
-    // Other ranks may read the parameters until all buckets have been averaged.
-    if (groups.some(({ params }) => params.some((one) => one.gradientSink?.sharing))) return undefined;
+    if (groups.some(({ params }) => params.some(changesAfterAverage))) return undefined;
     const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, isReached));
     if (updateSets.length === 0) return undefined;
     const parameters = updateSets.flatMap(({ members }) => members.map(({ parameter }) => parameter));
@@ -339,6 +338,14 @@ function sharingsOf(members: readonly Member[]): ReadonlySet<ParameterSharing> {
   const sinks = new Set(members.map(({ parameter }) => parameter.gradientSink));
   const sharings = [...sinks].flatMap((sink) => sink?.sharing ?? []);
   return new Set(sharings);
+}
+
+/**
+ * Whether a parameter must not change before all buckets have been averaged: other ranks may read it until then, or the
+ * average may be repeated.
+ */
+function changesAfterAverage({ gradientSink: sink }: Parameter): boolean {
+  return sink?.sharing !== undefined || sink?.mayRepeat === true;
 }
 
 /** An update of the same parameters with other numbers. */

@@ -21,7 +21,10 @@ export interface Bucket {
   readonly weight: Float32Array;
   /** `uses` and `weight`: everything after the gradients. */
   readonly tail: Float32Array;
-  /** A copy of `data` before the all-reduce, to repeat it. Undefined without fault tolerance. */
+  /**
+   * A copy of `data` before the all-reduce, to repeat it, also allocated by the process group. Undefined without fault
+   * tolerance.
+   */
   readonly local: Float32Array | undefined;
 }
 
@@ -49,7 +52,7 @@ export function allocateBucket(
     uses: tail.subarray(0, parameters.length),
     weight: tail.subarray(parameters.length),
     tail,
-    local: isRepeatable ? new Float32Array(data.length) : undefined,
+    local: isRepeatable ? group.allocateSync('float32', data.length) : undefined,
   };
 }
 

@@ -1,6 +1,11 @@
 import { InvalidArgumentError, RingrunError } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
-import type { DistributedBuffer, DistributedDataParallelOptions, DistributedModule } from '@ringrun/core';
+import type {
+  DistributedBuffer,
+  DistributedDataParallelOptions,
+  DistributedModule,
+  StartableOperation,
+} from '@ringrun/core';
 import { flatten } from '../checkpoint/flat-state.ts';
 import type { FlatState } from '../checkpoint/flat-state.ts';
 import type { ArrayWithShape } from '../checkpoint/safetensors.ts';
@@ -27,7 +32,8 @@ const trainingState = 'training.state';
  */
 export class FaultTolerance implements AverageRecovery, Replica {
   readonly #module: DistributedModule;
-  readonly #broadcastsBuffers: boolean;
+  /** The buffers that a step broadcasts: those of the model when it was wrapped, as in torch. */
+  readonly #buffers: readonly DistributedBuffer[];
   readonly #recovery: Recovery;
   readonly #objects = new Map<string, Stateful>();
   /** States of loaders and samplers at the end of the last step: during a step they count its batch. */
@@ -46,7 +52,9 @@ export class FaultTolerance implements AverageRecovery, Replica {
       );
     }
     this.#module = module;
-    this.#broadcastsBuffers = settings.broadcastBuffers;
+    this.#buffers = settings.broadcastBuffers
+      ? Array.from(module.namedBuffers(), ([, buffer]) => buffer)
+      : [];
     const { minRanks } = settings;
     const { onMembershipChange } = options;
     this.#recovery = Recovery.start(session, this, { minRanks, onMembershipChange });
@@ -70,8 +78,14 @@ export class FaultTolerance implements AverageRecovery, Replica {
     return this.#recovery.isAdmitted && !this.#recovery.changesNext;
   }
 
+  prepareCommit(): StartableOperation | undefined {
+    // Their broadcast is issued before the commit.
+    if (this.#buffers.length > 0) return undefined;
+    return this.#recovery.prepareCommit();
+  }
+
   /** Averages the gradients of a step, and broadcasts the buffers of rank 0, on all ranks or on none. */
-  async run(average: () => Promise<void>): Promise<void> {
+  async run(average: () => Promise<void>, startedCommit?: StartableOperation): Promise<void> {
     if (!this.#recovery.isAdmitted) {
       throw new RingrunError(
         'ERR_FAULT_TOLERANCE',
@@ -82,6 +96,7 @@ export class FaultTolerance implements AverageRecovery, Replica {
     const received = await this.#recovery.run({
       isStep: true,
       issuesAtOnce: true,
+      startedCommit,
       attempt: async (group) => {
         ranks = this.#recovery.startRanks;
         const averaged = average();
@@ -190,9 +205,8 @@ export class FaultTolerance implements AverageRecovery, Replica {
 
   /** Resolves with the packed buffers of rank 0; undefined on rank 0. */
   async #broadcastBuffers(group: ProcessGroup): Promise<Uint8Array | undefined> {
-    const buffers = this.#buffers();
-    if (buffers.length === 0 || group.size === 1) return undefined;
-    const packed = Buffer.concat(buffers);
+    if (this.#buffers.length === 0 || group.size === 1) return undefined;
+    const packed = Buffer.concat(this.#buffers.map(bytesOf));
     await group.broadcast(packed, { src: 0 });
     return group.rank === 0 ? undefined : packed;
   }
@@ -200,15 +214,10 @@ export class FaultTolerance implements AverageRecovery, Replica {
   #unpackBuffers(packed: Uint8Array | undefined): void {
     if (packed === undefined) return;
     let offset = 0;
-    for (const bytes of this.#buffers()) {
+    for (const bytes of this.#buffers.map(bytesOf)) {
       bytes.set(packed.subarray(offset, offset + bytes.length));
       offset += bytes.length;
     }
-  }
-
-  #buffers(): Uint8Array[] {
-    if (!this.#broadcastsBuffers) return [];
-    return Array.from(this.#module.namedBuffers(), ([, buffer]) => bytesOf(buffer));
   }
 }
 

@@ -45,10 +45,17 @@ export interface AverageRecovery {
   /** Whether buckets may be averaged during the rest of the backward pass: the group stays the same until `run`. */
   mayStartEarly(): boolean;
   /**
+   * The operation that ends an average, to be started after the all-reduces of the buckets without JavaScript. Undefined if
+   * `run` must start it.
+   */
+  prepareCommit(): StartableOperation | undefined;
+  /**
    * @param average starts the all-reduces before it returns its promise. May be called again after it has rejected and
    * `Reducer.enterGroup` has been called.
+   * @param startedCommit the operation of `prepareCommit` if it was started, after the all-reduces, which the first call of
+   * `average` awaits. Default: undefined, nothing was started without JavaScript.
    */
-  run(average: () => Promise<void>): Promise<void>;
+  run(average: () => Promise<void>, startedCommit?: StartableOperation): Promise<void>;
 }
 
 export interface AveragedStep {
@@ -56,6 +63,14 @@ export interface AveragedStep {
   step: number;
   /** Parameters on which no rank's loss depends. */
   unused: ReadonlySet<DistributedParameter>;
+}
+
+/** The operations of an average, which a library starts in this order without JavaScript. */
+interface StartableAverage {
+  /** The all-reduce of each bucket. */
+  readonly buckets: readonly StartableOperation[];
+  /** Ends the average; undefined without recovery. */
+  readonly commit: StartableOperation | undefined;
 }
 
 /** Computes the weights of the ranks' gradients in an average. */
@@ -85,8 +100,8 @@ export class Reducer implements SynchronousGradientSink {
   #buckets: readonly Bucket[];
   readonly #slots = new Map<DistributedParameter, BucketSlot>();
   readonly #recovery: AverageRecovery | undefined;
-  /** The gradients of each bucket between two groups. */
-  #held: readonly Float32Array[] | undefined;
+  /** The contents of each bucket between two groups. */
+  #held: readonly { data: Float32Array; local: Float32Array }[] | undefined;
   #sharing: SharedParameters | undefined;
   /** See `GradientSink`. */
   readonly order = (created += 1);
@@ -143,6 +158,10 @@ export class Reducer implements SynchronousGradientSink {
     return this.#version;
   }
 
+  get mayRepeat(): boolean {
+    return this.#recovery !== undefined;
+  }
+
   get sharing(): SharedParameters | undefined {
     return this.#sharing;
   }
@@ -157,16 +176,19 @@ export class Reducer implements SynchronousGradientSink {
 
   /** Copies the gradients out of the memory of the group, which is destroyed next. */
   leaveGroup(): void {
-    this.#held ??= this.#buckets.map(({ data }) => data.slice());
+    this.#held ??= this.#buckets.map(({ data, local }) => ({ data: data.slice(), local: local!.slice() }));
   }
 
   /** Moves the gradients into the memory of another group. A collective of that group. */
   enterGroup(group: ProcessGroup): void {
     const held = this.#held!;
-    const buckets = this.#buckets.map(({ index, parameters, local }) => {
-      return { ...allocateBucket(group, index, parameters), local };
-    });
-    for (const { index, data } of buckets) data.set(held[index]);
+    const buckets = this.#buckets.map(({ index, parameters }) =>
+      allocateBucket(group, index, parameters, true),
+    );
+    for (const { index, data, local } of buckets) {
+      data.set(held[index].data);
+      local!.set(held[index].local);
+    }
     this.#group = group;
     this.#buckets = buckets;
     this.#held = undefined;
@@ -336,14 +358,16 @@ export class Reducer implements SynchronousGradientSink {
     const last = Math.max(0, ...indices);
     /** The number of buckets that are ready: nothing is missing in those after the last one that the pass writes. */
     const readyAt = (index: number) => (index >= last ? this.#buckets.length : index + 1);
-    const startable = this.#startableBuckets();
+    const startable = this.#startableAverage();
     return {
       bucketReady: (index) => {
         if (this.#recovery?.mayStartEarly() !== false) this.#startBuckets(readyAt(index));
       },
       startableAt: (index) => {
         const before = Math.max(-1, ...[...indices].filter((other) => other < index));
-        return startable?.slice(before + 1, readyAt(index));
+        const { buckets, commit } = startable ?? {};
+        const ready = buckets?.slice(before + 1, readyAt(index));
+        return commit !== undefined && index >= last ? ready?.concat(commit) : ready;
       },
       done: async ({ isStarted = false, waitedMs = 0 } = {}) => {
         try {
@@ -357,29 +381,29 @@ export class Reducer implements SynchronousGradientSink {
     };
   }
 
-  /** The all-reduces of the buckets, if they are all that averages them. */
-  #startableBuckets(): readonly StartableOperation[] | undefined {
+  /** The average, if its operations are all that it needs. */
+  #startableAverage(): StartableAverage | undefined {
     const needsJavaScript =
-      this.#commHook !== undefined ||
-      this.#recovery !== undefined ||
-      this.#weight !== 1 ||
-      this.#readsParameters?.(this.#steps + 1) === true;
+      this.#commHook !== undefined || this.#weight !== 1 || this.#readsParameters?.(this.#steps + 1) === true;
     // An observer replaces the methods of the group, to record their calls.
     if (needsJavaScript || registry.activityObserver !== undefined) return undefined;
-    const operations = this.#buckets.map(({ data }) => prepareAllReduce(this.#group, data, ReduceOp.AVG));
-    if (operations.includes(undefined)) return undefined;
+    const commit = this.#recovery?.prepareCommit();
+    if (this.#recovery !== undefined && commit === undefined) return undefined;
+    const buckets = this.#buckets.map(({ data, local }) =>
+      prepareAllReduce(this.#group, data, ReduceOp.AVG, local),
+    );
+    if (buckets.includes(undefined)) return undefined;
     for (const bucket of this.#buckets) applyWeight(bucket, 1);
-    return operations as StartableOperation[];
+    return { buckets: buckets as StartableOperation[], commit };
   }
 
-  async #finishAverage(
-    startable: readonly StartableOperation[] | undefined,
-    waitedMs: number,
-  ): Promise<void> {
+  /** @param started what the library has started; undefined if averaging has needed JavaScript */
+  async #finishAverage(started: StartableAverage | undefined, waitedMs: number): Promise<void> {
     const since = performance.now() - waitedMs;
     await this.#whileAveraging(async () => {
-      if (startable !== undefined) await Promise.all(startable.map((operation) => operation.ended()));
-      else if (this.#recovery !== undefined) await this.#recovery.run(this.#averageRepeatably());
+      if (this.#recovery !== undefined) {
+        await this.#recovery.run(this.#averageRepeatably(started), started?.commit);
+      } else if (started !== undefined) await endOf(started);
       else {
         this.#startBuckets(this.#buckets.length);
         await Promise.all(this.#started);
@@ -389,11 +413,15 @@ export class Reducer implements SynchronousGradientSink {
   }
 
   /** Every call after the first starts again from this rank's own gradients. */
-  #averageRepeatably(): () => Promise<void> {
-    let isRepeated = false;
+  #averageRepeatably(started: StartableAverage | undefined): () => Promise<void> {
+    let calls = 0;
     return async () => {
-      if (isRepeated) this.#restoreLocalGradients();
-      isRepeated = true;
+      calls += 1;
+      if (calls === 1 && started !== undefined) {
+        await endOf(started);
+        return;
+      }
+      if (calls > 1) this.#restoreLocalGradients();
       this.#startBuckets(this.#buckets.length);
       const ends = await Promise.allSettled(this.#started);
       const failed = ends.find(({ status }) => status === 'rejected');
@@ -528,5 +556,18 @@ export class Reducer implements SynchronousGradientSink {
       );
     }
     return slot;
+  }
+}
+
+/**
+ * Resolves when the all-reduces of an average have ended, which the library has started. Rejects with the failure of the
+ * first that failed.
+ */
+async function endOf({ buckets, commit }: StartableAverage): Promise<void> {
+  try {
+    // No operation of a group succeeds after one that has failed, and awaiting only the last wakes the event loop once.
+    await (commit ?? buckets.at(-1)!).ended();
+  } catch {
+    for (const operation of buckets) await operation.ended();
   }
 }

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { ReduceOp, RingrunError } from '@ringrun/collectives';
+import { RingrunError } from '@ringrun/collectives';
 import type { ProcessGroup } from '@ringrun/collectives';
+import type { StartableOperation } from '@ringrun/core';
 import { goodbyeMs } from '../process-group/membership.ts';
 import type { Session } from '../process-group/session.ts';
 import { currentState, enterState } from '../process-group/state.ts';
 import { Subgroups } from '../process-group/subgroups.ts';
 import { Agreement } from './agreement.ts';
 import type { Generation } from './agreement.ts';
+import { Commit } from './commit.ts';
 import type { Formation, Process, Report } from './decide.ts';
 import { isRecoverable, jobEnded, namingServer, whileForming } from './failures.ts';
 import { GroupConnector } from './group-connector.ts';
@@ -31,6 +33,8 @@ export class Recovery {
   readonly #agreement: Agreement;
   readonly #connector: GroupConnector;
   #group: ProcessGroup;
+  /** Undefined in a process that joins, until it has. */
+  #commit: Commit | undefined;
   #generation: number;
   #members: readonly Process[];
   #committed = 0;
@@ -58,6 +62,7 @@ export class Recovery {
     this.#generation = generation;
     this.#members = members;
     this.#isAdmitted = session.joins === undefined;
+    if (this.#isAdmitted) this.#commit = new Commit(session.group);
     this.#keys = new RecoveryKeys(session.recoveryStore, id);
     this.#signs = new SignsOfLife(this.#keys, own, () => this.#lookForWaiting());
     const { minRanks } = options;
@@ -126,19 +131,31 @@ export class Recovery {
     }
   }
 
+  /**
+   * The commit of the next transaction in this group, to be started without JavaScript. Undefined if `run` must start it, or
+   * must form another group before.
+   */
+  prepareCommit(): StartableOperation | undefined {
+    return this.#changesNext ? undefined : this.#commit?.prepare(this.#wantsChange);
+  }
+
   async #runUntilCommitted<Result>(transaction: Transaction<Result>): Promise<Result> {
-    if (this.#changesNext && transaction.isStep) await namingServer(this.#session, this.#reform(undefined));
+    let { startedCommit } = transaction;
+    if (this.#changesNext && transaction.isStep && startedCommit === undefined) {
+      await namingServer(this.#session, this.#reform(undefined));
+    }
     for (;;) {
       let result: { value: Result } | undefined;
       const before = this.#committed;
       try {
         const attempt = transaction.attempt(this.#group);
         attempt.catch(() => undefined);
-        const early = transaction.issuesAtOnce ? this.#issueCommit() : undefined;
+        const early = this.#earlyCommit(transaction, startedCommit);
+        startedCommit = undefined;
         early?.catch(() => undefined);
         result = { value: await attempt };
         this.#next = 'complete';
-        if (await (early ?? this.#issueCommit())) this.#changesNext = true;
+        if (await (early ?? this.#commit!.run(this.#wantsChange))) this.#changesNext = true;
         this.#committed += 1;
         return result.value;
       } catch (error) {
@@ -173,14 +190,13 @@ export class Recovery {
     await this.#keys.removeWaiting(this.#own);
   }
 
-  /**
-   * Resolves with true if a rank wants the next group to be formed. No rank completes it before all ranks have completed
-   * the collectives before it.
-   */
-  async #issueCommit(): Promise<boolean> {
-    const wish = Int32Array.of(this.#wantsChange ? 1 : 0);
-    await this.#group.allReduce(wish, { op: ReduceOp.MAX });
-    return wish[0] > 0;
+  /** The commit behind collectives that run; undefined if it must follow when they have ended. */
+  #earlyCommit(
+    { issuesAtOnce }: Transaction<unknown>,
+    started: StartableOperation | undefined,
+  ): Promise<boolean> | undefined {
+    if (started !== undefined) return this.#commit!.end(started);
+    return issuesAtOnce ? this.#commit!.run(this.#wantsChange) : undefined;
   }
 
   /** Forms the next group, if need be in several attempts. `cause`: the failure of the current one, if any. */
@@ -238,6 +254,7 @@ export class Recovery {
       }
       await group.barrier();
       this.#replica.enterGroup(group);
+      this.#commit = new Commit(group);
     } catch (error) {
       await this.#agreement.leave(this.#current(), whileForming(error), this.#report());
       await group.destroy().catch(() => undefined);

@@ -1,5 +1,5 @@
 import type { ProcessGroup } from '@ringrun/collectives';
-import type { MembershipChange } from '@ringrun/core';
+import type { MembershipChange, StartableOperation } from '@ringrun/core';
 import type { States } from './state-transfer.ts';
 
 /** The part of a training that a new group and new processes need. */
@@ -19,6 +19,11 @@ export interface Transaction<Result> {
   readonly isStep: boolean;
   /** Whether `attempt` issues all its collectives before it returns its promise. */
   readonly issuesAtOnce: boolean;
+  /**
+   * The commit (`Recovery.prepareCommit`), if it was started after the collectives of the first attempt, which awaits them.
+   * Default: undefined, `attempt` issues its collectives, and the commit follows them.
+   */
+  readonly startedCommit?: StartableOperation | undefined;
   /** Runs the collectives in the group. Called again, with a new group, after a rank has died. */
   attempt(group: ProcessGroup): Promise<Result>;
 }
