@@ -56,6 +56,10 @@ const V8& v8() {
   return functions;
 }
 
+napi_value secondBufferOf(napi_value buffer) {
+  return v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(buffer));
+}
+
 // Large buffers that are used again, such as the parameters of a model, keep their second buffers as long as they exist.
 // Otherwise V8 would count their memory anew in each operation, and collect all garbage in each.
 constexpr std::size_t kLargeBytes = 1 << 20;
@@ -77,14 +81,16 @@ class SecondBuffers {
     if (napi_is_arraybuffer(env, found, &isBuffer) == napi_ok && isBuffer) return found;
     napi_valuetype type = napi_undefined;
     napi_typeof(env, found, &type);
-    if (type == napi_boolean) {
-      napi_value second = v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(buffer));
-      set(env, buffer, second);
-      return second;
-    }
+    if (type == napi_boolean) return create(env, buffer);
     napi_value isUsed = nullptr;
     if (napi_get_boolean(env, true, &isUsed) == napi_ok) set(env, buffer, isUsed);
     return nullptr;
+  }
+
+  // The second buffer, also at the first use.
+  napi_value findOrCreate(napi_env env, napi_value buffer) const {
+    napi_value const found = find(env, buffer);
+    return found != nullptr ? found : create(env, buffer);
   }
 
   void remove(napi_env env, napi_value buffer) const {
@@ -113,6 +119,12 @@ class SecondBuffers {
     // The environment releases its references itself.
     napi_add_env_cleanup_hook(env, [](void* self) { static_cast<SecondBuffers*>(self)->env_ = nullptr; }, this);
     return true;
+  }
+
+  napi_value create(napi_env env, napi_value buffer) const {
+    napi_value second = secondBufferOf(buffer);
+    set(env, buffer, second);
+    return second;
   }
 
   static napi_value value(napi_env env, napi_ref reference) {
@@ -180,7 +192,7 @@ class Holder {
     napi_get_arraybuffer_info(env_, buffer, nullptr, &bytes);
     SecondBuffers* const kept = bytes >= kLargeBytes ? SecondBuffers::of(env_) : nullptr;
     if (napi_value second = kept ? kept->find(env_, buffer) : nullptr) return second;
-    temporary_.push_back(v8().bufferOf(v8().currentIsolate(), v8().backingStoreOf(buffer)));
+    temporary_.push_back(secondBufferOf(buffer));
     return temporary_.back();
   }
 
@@ -233,6 +245,13 @@ HeldArrays::~HeldArrays() {
 void HeldArrays::leaveToEnvironment() {
   held_.SuppressDestruct();
   isLeft_ = true;
+}
+
+napi_value heldBuffer(napi_env env, napi_value array) {
+  View view;
+  if (!v8().isComplete() || !isViewOfArrayBuffer(env, array, view)) return nullptr;
+  SecondBuffers* const kept = SecondBuffers::of(env);
+  return kept == nullptr ? nullptr : kept->findOrCreate(env, view.buffer);
 }
 
 void forgetBuffer(Napi::Env env, Napi::ArrayBuffer buffer) {

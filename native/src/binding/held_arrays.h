@@ -35,6 +35,10 @@ class HeldArrays {
   bool isLeft_ = false;
 };
 
+// A buffer of the memory of a typed array that keeps it as HeldArrays does, and exists as long as the array's own buffer.
+// Null if nothing can hold its memory, or if it has none.
+napi_value heldBuffer(napi_env env, napi_value array);
+
 // Frees the memory of a buffer that is detached when no operation uses it. Otherwise it may stay until the buffer is collected.
 void forgetBuffer(Napi::Env env, Napi::ArrayBuffer buffer);
 

@@ -63,17 +63,6 @@ void* addressOf(const Napi::Value& value, const ort::Slot& slot) {
   return bytes == 0 ? &nothing : data;
 }
 
-std::vector<void*> addressesOf(const Napi::Value& value, const std::vector<ort::Slot>& slots) {
-  const auto arrays = value.As<Napi::Array>();
-  if (arrays.Length() != slots.size()) {
-    throw Napi::TypeError::New(value.Env(), "expected " + std::to_string(slots.size()) + " arrays, got " + std::to_string(arrays.Length()));
-  }
-  std::vector<void*> addresses;
-  addresses.reserve(slots.size());
-  for (std::uint32_t i = 0; i < slots.size(); ++i) addresses.push_back(addressOf(arrays.Get(i), slots[i]));
-  return addresses;
-}
-
 // [array, …]
 std::vector<ort::Span> spansOf(const Napi::Value& value) {
   std::vector<ort::Span> spans;
@@ -93,6 +82,7 @@ std::vector<ort::Span> spansOf(const Napi::Value& value) {
 struct OnnxSession::Pending {
   Napi::Promise::Deferred deferred;
   Napi::ObjectReference session;
+  Napi::ObjectReference held;
   HeldArrays arrays;
   std::size_t run = 0;  // number of the run, for endCall
   Napi::FunctionReference onCall;
@@ -104,6 +94,7 @@ struct OnnxSession::Pending {
   // An environment that is ending releases all references itself.
   void leaveReferencesToEnvironment() {
     session.SuppressDestruct();
+    held.SuppressDestruct();
     onCall.SuppressDestruct();
     arrays.leaveToEnvironment();
   }
@@ -125,6 +116,7 @@ OnnxSession::OnnxSession(const Napi::CallbackInfo& info)
       libraryPath_(info[0].ToString()),
       inputs_(slotsOf(info[1])),
       outputs_(slotsOf(info[2])),
+      held_(inputs_.size() + outputs_.size()),
       options_(optionsOf(info[3].As<Napi::Object>())),
       events_(Events::New(info.Env(), "ringrun onnxruntime", 0, 1, this)),
       thread_(sharedThread()) {
@@ -155,7 +147,9 @@ void OnnxSession::endWithEnvironment(void* self) {
 // (model)
 Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
   const auto model = info[0].As<Napi::Uint8Array>();
-  return runAsync(info, [this, data = model.Data(), bytes = model.ByteLength()](Pending&) {
+  Napi::Array holds = Napi::Array::New(info.Env());
+  holds.Set(0U, model);
+  return runAsync(info.Env(), holds, holds, info.Env().Undefined(), [this, data = model.Data(), bytes = model.ByteLength()](Pending&) {
     const ort::Library& library = ort::Library::at(libraryPath_);
     {
       const std::lock_guard lock(mutex_);
@@ -169,12 +163,18 @@ Napi::Value OnnxSession::compile(const Napi::CallbackInfo& info) {
 Napi::Value OnnxSession::run(const Napi::CallbackInfo& info) {
   Arrays arrays = arraysOf(info);
   std::vector<GraphCalls::Call> calls = callsOf(info[2]);
+  auto& [inputs, outputs, held] = arrays;
   if (calls.empty()) {
-    return runAsync(info, [this, arrays = std::move(arrays)](Pending&) { session().run(arrays.inputs, arrays.outputs, nullptr); });
+    return runAsync(info.Env(), held.held, held.added, info[3], [this, inputs = std::move(inputs), outputs = std::move(outputs)](Pending&) {
+      session().run(inputs, outputs, nullptr);
+    });
   }
-  return runAsync(info, [this, arrays = std::move(arrays), calls = std::move(calls)](Pending& pending) {
+  // Operations, and the arrays of calls.
+  held.added.Set(held.added.Length(), info[2]);
+  return runAsync(info.Env(), held.held, held.added, info[3],
+                  [this, inputs = std::move(inputs), outputs = std::move(outputs), calls = std::move(calls)](Pending& pending) {
     const auto call = [this, &pending](std::size_t index) { send(&pending, index); };
-    const auto current = std::make_shared<GraphCalls>(calls, arrays.outputs, call);
+    const auto current = std::make_shared<GraphCalls>(calls, outputs, call);
     setCalls(current, pending.run);
     const auto finish = [&] {
       setCalls(nullptr, 0);
@@ -182,7 +182,7 @@ Napi::Value OnnxSession::run(const Napi::CallbackInfo& info) {
       pending.waitedMs = current->waitedMs();
     };
     try {
-      session().run(arrays.inputs, arrays.outputs, current.get());
+      session().run(inputs, outputs, current.get());
     } catch (...) {
       finish();
       throw;
@@ -200,7 +200,8 @@ void OnnxSession::endCall(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value OnnxSession::release(const Napi::CallbackInfo& info) {
-  return runAsync(info, [this](Pending&) { replaceSession(nullptr); });
+  const Napi::Array nothing = Napi::Array::New(info.Env());
+  return runAsync(info.Env(), nothing, nothing, info.Env().Undefined(), [this](Pending&) { replaceSession(nullptr); });
 }
 
 Napi::Value OnnxSession::libraryVersion(const Napi::CallbackInfo& info) {
@@ -228,8 +229,27 @@ void OnnxSession::terminate() {
   if (session_) session_->terminate();
 }
 
-OnnxSession::Arrays OnnxSession::arraysOf(const Napi::CallbackInfo& info) const {
-  return {addressesOf(info[0], inputs_), addressesOf(info[1], outputs_)};
+OnnxSession::Arrays OnnxSession::arraysOf(const Napi::CallbackInfo& info) {
+  HeldSlots::Run held(info.Env());
+  std::vector<void*> inputs = addressesOf(info[0], inputs_, 0, held);
+  std::vector<void*> outputs = addressesOf(info[1], outputs_, inputs_.size(), held);
+  return {std::move(inputs), std::move(outputs), held};
+}
+
+std::vector<void*> OnnxSession::addressesOf(const Napi::Value& value, const std::vector<ort::Slot>& slots, std::size_t firstSlot,
+                                            HeldSlots::Run& held) {
+  const auto arrays = value.As<Napi::Array>();
+  if (arrays.Length() != slots.size()) {
+    throw Napi::TypeError::New(value.Env(), "expected " + std::to_string(slots.size()) + " arrays, got " + std::to_string(arrays.Length()));
+  }
+  std::vector<void*> addresses;
+  addresses.reserve(slots.size());
+  for (std::uint32_t i = 0; i < slots.size(); ++i) {
+    const Napi::Value array = arrays.Get(i);
+    addresses.push_back(addressOf(array, slots[i]));
+    if (slots[i].bytes > 0) held_.hold(firstSlot + i, array, addresses.back(), held);
+  }
+  return addresses;
 }
 
 ort::Session& OnnxSession::session() const {
@@ -258,14 +278,12 @@ std::vector<GraphCalls::Call> OnnxSession::callsOf(const Napi::Value& value) con
   return calls;
 }
 
-Napi::Value OnnxSession::runAsync(const Napi::CallbackInfo& info, std::function<void(Pending&)> work) {
-  const Napi::Env env = info.Env();
-  Napi::Array arguments = Napi::Array::New(env, info.Length());
-  for (std::uint32_t i = 0; i < info.Length(); ++i) arguments.Set(i, info[i]);
+Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& held, const Napi::Array& holds, const Napi::Value& onCall,
+                                   std::function<void(Pending&)> work) {
   const auto isKept = [](const void*) { return false; };
-  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(info.This().As<Napi::Object>()),
-                                                   HeldArrays(arguments, isKept), ++runs_, {}, {}, {}, 0});
-  if (info[3].IsFunction()) pending->onCall = Napi::Persistent(info[3].As<Napi::Function>());
+  auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(Value()), Napi::Persistent(held),
+                                                   HeldArrays(holds.Length() > 0 ? Napi::Value(holds) : env.Undefined(), isKept), ++runs_, {}, {}, {}, 0});
+  if (onCall.IsFunction()) pending->onCall = Napi::Persistent(onCall.As<Napi::Function>());
   const Napi::Value promise = pending->deferred.Promise();
   // A std::function must be copyable, so it holds a plain pointer. The JavaScript thread takes it back in `settle`. If
   // that thread is ending, `pending` leaks, because references to JavaScript values must not be released on this one.

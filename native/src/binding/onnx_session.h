@@ -12,6 +12,7 @@
 
 #include "base/worker_thread.h"
 #include "binding/graph_calls.h"
+#include "binding/held_slots.h"
 #include "onnxruntime/session.h"
 
 namespace ringrun {
@@ -42,6 +43,7 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   struct Arrays {
     std::vector<void*> inputs;
     std::vector<void*> outputs;
+    HeldSlots::Run held;
   };
 
   Napi::Value compile(const Napi::CallbackInfo& info);
@@ -50,10 +52,11 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   Napi::Value release(const Napi::CallbackInfo& info);
   Napi::Value libraryVersion(const Napi::CallbackInfo& info);
 
-  Arrays arraysOf(const Napi::CallbackInfo& info) const;
+  Arrays arraysOf(const Napi::CallbackInfo& info);
+  std::vector<void*> addressesOf(const Napi::Value& value, const std::vector<ort::Slot>& slots, std::size_t firstSlot, HeldSlots::Run& held);
   std::vector<GraphCalls::Call> callsOf(const Napi::Value& value) const;
-  // `work` gets the object that it settles.
-  Napi::Value runAsync(const Napi::CallbackInfo& info, std::function<void(Pending&)> work);
+  // `work` gets the object that it settles. `held`: kept reachable until then. `holds`: arrays whose memory is kept, too.
+  Napi::Value runAsync(Napi::Env env, const Napi::Object& held, const Napi::Array& holds, const Napi::Value& onCall, std::function<void(Pending&)> work);
   void send(Pending* pending, std::optional<std::size_t> call);
   void setCalls(std::shared_ptr<GraphCalls> calls, std::size_t run);
   ort::Session& session() const;
@@ -67,6 +70,7 @@ class OnnxSession : public Napi::ObjectWrap<OnnxSession> {
   std::string libraryVersion_;  // protected by mutex_
   std::vector<ort::Slot> inputs_;
   std::vector<ort::Slot> outputs_;
+  HeldSlots held_;  // of the inputs, then of the outputs
   ort::Options options_;
   Events events_;
   std::size_t pending_ = 0;

@@ -16,6 +16,7 @@ import { builtFile } from '../../../test/support/built-script.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { allOnHost } from '../src/executor/value-buffer.ts';
 import { emitModel } from '../src/compiler/emit.ts';
+import { freeBuffers } from '../src/executor/free-buffers.ts';
 import type { Program, ProgramDefinition } from '../src/executor/executor.ts';
 import { onnxruntimeExecutor } from '../src/executor/onnxruntime.ts';
 import type { Value } from '../src/graph/node.ts';
@@ -65,6 +66,24 @@ async function resultOf(program: Program): Promise<Float32Array> {
 }
 
 const right = Float32Array.of(8, 12, 18, 26);
+
+test.each([0, 1, 2])(
+  'memory that its owner frees during a run stays, after %d runs with the same arrays',
+  async (before) => {
+    const size = 512;
+    const program = await onnxruntimeExecutor.compile(definitionOf(size));
+    const arrays = [new Float32Array(size * size).fill(1), new Float32Array(size * size)];
+    const run = () => program.run(allOnHost(arrays.slice(0, 1)), allOnHost(arrays.slice(1)));
+    for (let i = 0; i < before; i += 1) await run();
+    const ended = run();
+    freeBuffers(arrays.map(({ buffer }) => buffer as ArrayBuffer));
+    // They would get the memory.
+    const others = Array.from({ length: 8 }, () => new Float32Array(size * size).fill(7));
+    await ended;
+    expect(arrays.map(({ length }) => length)).toEqual([0, 0]);
+    expect(others.every((other) => other.every((element) => element === 7))).toBe(true);
+  },
+);
 
 describe('a library that cannot be used is an error that names it and the reason', () => {
   afterEach(() => {
