@@ -2,7 +2,7 @@ import { CapturedInputs } from './captured-inputs.ts';
 import { allFinite, explainAnomaly } from './compiler/anomaly.ts';
 import { evaluate, type RunOptions } from './compiler/compile.ts';
 import { isScalar } from './compiler/differentiate.ts';
-import { trainingStepOf, type TrainingStep } from './compiler/training-step.ts';
+import { TrainingStep } from './compiler/training-step.ts';
 import { CollectiveLog } from './compiler/collective-log.ts';
 import type { TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
@@ -163,7 +163,7 @@ async function backwardNow(
     );
   }
   const loss = withCachedLeaves(written, remainder);
-  const step = trainingStepOf(loss);
+  const step = new TrainingStep(loss, loss === written ? remainder.nodes : topologicalOrder([loss]));
   const parameters = step.trainable.map(({ source }) => source.parameter!);
   if (parameters.length === 0) {
     throw new NnError('ERR_BACKWARD', noGradientReason(written));

@@ -46,7 +46,7 @@ describe('a program', () => {
 
   test('is one for equal graphs with different groups, which runs are given', () => {
     const other = group();
-    expect(key(one)).toBe(key(other));
+    expect(key(one).equals(key(other))).toBe(true);
     expect(structureOf([allReduce(x, one), allReduce(x, other), allReduce(x, one)]).groups).toEqual([
       one,
       other,
@@ -54,11 +54,11 @@ describe('a program', () => {
   });
 
   test('is another where two collectives have one group, and where they have two', () => {
-    expect(key(one, one)).not.toBe(key(one, group()));
+    expect(key(one, one).equals(key(one, group()))).toBe(false);
   });
 
   test('is another where the calls had another order', () => {
     const [first, second] = [allReduce(x, one), allReduce(x, one)];
-    expect(structureOf([first, second]).key).not.toBe(structureOf([second, first]).key);
+    expect(structureOf([first, second]).key.equals(structureOf([second, first]).key)).toBe(false);
   });
 });

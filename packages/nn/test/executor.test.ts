@@ -76,7 +76,7 @@ test.each([0, 1, 2])(
     const run = () => program.run(allOnHost(arrays.slice(0, 1)), allOnHost(arrays.slice(1)));
     for (let i = 0; i < before; i += 1) await run();
     const ended = run();
-    freeBuffers(arrays.map(({ buffer }) => buffer as ArrayBuffer));
+    freeBuffers(arrays.map(({ buffer }) => buffer));
     // They would get the memory.
     const others = Array.from({ length: 8 }, () => new Float32Array(size * size).fill(7));
     await ended;

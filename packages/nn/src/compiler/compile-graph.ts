@@ -1,6 +1,6 @@
 import type { Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
-import { sizeOf, type Value } from '../graph/node.ts';
+import { sizeOf, type Value, type ValueType } from '../graph/node.ts';
 import type { Leaf } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
 import { usesOwnOperators } from '../own-operators.ts';
@@ -35,10 +35,15 @@ export function compile(
       parts,
       ...(update && { update: { ...update, outputs: fused(withoutOwnOperators(update.outputs)) } }),
     }),
-    inputs: [...leaves, ...(update?.leaves ?? [])].map(({ value }) => value),
-    outputs: [...outputs, ...(update?.outputs ?? [])],
+    inputs: [...leaves, ...(update?.leaves ?? [])].map(({ value }) => typeOf(value)),
+    outputs: [...outputs, ...(update?.outputs ?? [])].map(typeOf),
     isLong,
   });
+}
+
+/** The type alone, so that a program does not keep a graph and its arrays. */
+function typeOf({ dtype, shape }: Value): ValueType {
+  return { dtype, shape };
 }
 
 /** With RINGRUN_PLAIN_OPERATORS=1, a graph of ONNX's operators. */

@@ -4,7 +4,7 @@ import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
 import type { CollectiveGroup, Source } from '../graph/operators.ts';
-import { structureOf, type Leaf } from '../graph/structure.ts';
+import { structureOf, type Leaf, type StructureKey } from '../graph/structure.ts';
 import { compile } from './compile-graph.ts';
 import { summarizeProgram } from './recompilation-warning.ts';
 import { ProgramCache } from './program-cache.ts';
@@ -15,8 +15,8 @@ import { GraphProgram } from './graph-program.ts';
 import { warnIfSlow } from './slow-compilation.ts';
 
 /** By graph structure. */
-const programs = new ProgramCache<GraphProgram>();
-const updates = new ProgramCache<Program>();
+const programs = new ProgramCache<StructureKey, GraphProgram>();
+const updates = new ProgramCache<StructureKey, Program>();
 
 /** Replaces the groups of the collectives in one run, to record or replay them. Default: the groups themselves. */
 export type ReplaceGroup = (group: CollectiveGroup) => CollectiveGroup;
@@ -43,7 +43,7 @@ export async function evaluate(
       GraphProgram.compile('forward', { leaves, groups }, rewrite(all, [removeIdentity, reluAfterMaxPool])),
     );
   const run = async (program: GraphProgram) => {
-    await waitForLeaves(leaves);
+    await arrivalOf(leaves);
     await assignments.during(async (assigned) => {
       await program.run({
         inputs: buffersOf(leaves, bufferOf),
@@ -56,14 +56,16 @@ export async function evaluate(
 }
 
 /**
- * Waits until the elements of all leaves have been received, such as a model's buffers from another rank. Call it before
- * `assignments.during`, whose targets are among the leaves.
+ * Resolves when the elements of all leaves have been received, such as a model's buffers from another rank; undefined if
+ * none are pending. Await it before `assignments.during`, whose targets are among the leaves.
  */
-export async function waitForLeaves(leaves: readonly Leaf[]): Promise<void> {
+export function arrivalOf(leaves: readonly Leaf[]): Promise<unknown> | undefined {
+  let pending: Promise<void>[] | undefined;
   for (const { source } of leaves) {
     const arrived = source.arrived?.();
-    if (arrived) await arrived;
+    if (arrived) (pending ??= []).push(arrived);
   }
+  return pending && Promise.all(pending);
 }
 
 /** The buffers that a run reads, one for each leaf. */

@@ -60,7 +60,13 @@ export class GraphProgram {
    *
    * @returns the milliseconds for which the run waited for `starts`
    */
-  async run({ inputs, outputs, groups, starts = [] }: Bindings): Promise<number> {
+  run({ inputs, outputs, groups, starts = [] }: Bindings): Promise<number> {
+    return this.#collectives.length === 0
+      ? this.#program.run(inputs, outputs, starts)
+      : this.#runWithCollectives({ inputs, outputs, groups, starts });
+  }
+
+  async #runWithCollectives({ inputs, outputs, groups, starts }: Required<Bindings>): Promise<number> {
     let waitedForCollectivesMs = 0;
     const collectives = this.#collectives.map(({ node, group, sends, receives }) => ({
       sends,

@@ -6,23 +6,39 @@ export interface Releasable {
   release(): Promise<void>;
 }
 
-interface Entry<T> {
+/** What a program is found by, such as the structure of a graph. */
+export interface ProgramKey {
+  /** Equal for equal keys. */
+  readonly hash: number;
+  equals(other: this): boolean;
+}
+
+interface Entry<Key, T> {
+  readonly key: Key;
   readonly made: Promise<T>;
+  /** Set when it is compiled, so that a run need not await `made`. */
+  program: T | undefined;
   readonly shape: ProgramSummary | undefined;
   users: number;
   evicted: boolean;
 }
 
-/** A least-recently-used cache of compiled programs by graph structure, at most `programCache.maxSize`. The most recent is last. */
-export class ProgramCache<T extends Releasable> {
-  readonly #entries = new Map<string, Entry<T>>();
+/** A least-recently-used cache of compiled programs, at most `programCache.maxSize`. */
+export class ProgramCache<Key extends ProgramKey, T extends Releasable> {
+  /** The most recent is last. */
+  readonly #entries: Entry<Key, T>[] = [];
 
   constructor() {
     all.add(this);
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#entries.length;
+  }
+
+  /** The most recent key with this property. */
+  findKey(hasProperty: (key: Key) => boolean): Key | undefined {
+    return this.#entries.findLast(({ key }) => hasProperty(key))?.key;
   }
 
   /**
@@ -31,57 +47,80 @@ export class ProgramCache<T extends Releasable> {
    * @param shape describes the graph in messages, if its inputs may have many shapes
    */
   async use<Result>(
-    key: string,
+    key: Key,
     make: () => Promise<T>,
     run: (program: T) => Promise<Result>,
     shape?: () => ProgramSummary,
   ): Promise<Result> {
-    const isNew = !this.#entries.has(key);
-    const entry = this.#entries.get(key) ?? { made: make(), shape: shape?.(), users: 0, evicted: false };
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    const entry = this.#find(key) ?? this.#add(key, make, shape);
     entry.users += 1;
     try {
-      if (isNew) this.shrinkTo(maxSize, entry.shape);
-      return await run(await this.#made(key, entry));
+      return await run(entry.program ?? (await this.#made(entry)));
     } finally {
       entry.users -= 1;
-      await releaseIfUnused(entry);
+      if (entry.evicted) await releaseIfUnused(entry);
     }
   }
 
   /** Releases the least recently used programs. */
   shrinkTo(size: number, added?: ProgramSummary): void {
-    for (const [key, entry] of [...this.#entries].slice(0, Math.max(0, this.#entries.size - size))) {
+    while (this.#entries.length > size) {
       if (added) warnAboutRecompilation(added, this.#shapes(), size);
-      this.#entries.delete(key);
+      const entry = this.#entries.shift()!;
       entry.evicted = true;
       void releaseIfUnused(entry);
     }
   }
 
+  /** Makes the entry the most recent. */
+  #find(key: Key): Entry<Key, T> | undefined {
+    const position = this.#entries.findLastIndex(
+      (entry) => key.hash === entry.key.hash && key.equals(entry.key),
+    );
+    if (position < 0) return undefined;
+    const entry = this.#entries[position];
+    if (position < this.#entries.length - 1) this.#entries.push(...this.#entries.splice(position, 1));
+    return entry;
+  }
+
+  #add(key: Key, make: () => Promise<T>, shape?: () => ProgramSummary): Entry<Key, T> {
+    const entry: Entry<Key, T> = {
+      key,
+      made: make(),
+      program: undefined,
+      shape: shape?.(),
+      users: 0,
+      evicted: false,
+    };
+    this.#entries.push(entry);
+    this.shrinkTo(maxSize, entry.shape);
+    return entry;
+  }
+
   #shapes(): ProgramSummary[] {
-    return [...this.#entries.values()].map(({ shape }) => shape).filter((shape) => shape !== undefined);
+    return this.#entries.map(({ shape }) => shape).filter((shape) => shape !== undefined);
   }
 
   /** Removes a failed compilation, so that the next run compiles again. */
-  async #made(key: string, entry: Entry<T>): Promise<T> {
+  async #made(entry: Entry<Key, T>): Promise<T> {
     try {
-      return await entry.made;
+      entry.program = await entry.made;
+      return entry.program;
     } catch (error) {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+      const position = this.#entries.indexOf(entry);
+      if (position >= 0) this.#entries.splice(position, 1);
       throw error;
     }
   }
 }
 
-async function releaseIfUnused({ evicted, users, made }: Entry<Releasable>): Promise<void> {
+async function releaseIfUnused({ evicted, users, made }: Entry<unknown, Releasable>): Promise<void> {
   if (!evicted || users > 0) return;
   const program = await made.catch(() => undefined);
   await program?.release();
 }
 
-const all = new Set<ProgramCache<Releasable>>();
+const all = new Set<Pick<ProgramCache<never, Releasable>, 'size' | 'shrinkTo'>>();
 
 let maxSize = 16;
 

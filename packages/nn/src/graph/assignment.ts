@@ -22,14 +22,14 @@ interface Pending {
   done: boolean;
 }
 
-const pendingOf = new WeakMap<Node, Pending>();
+const pendingAt = new WeakMap<Node, Pending>();
 
 /**
  * Attaches an assignment to a value. Because forward calls compute nothing, the assignment happens once, in the first run of
  * any graph that contains the value.
  */
 export function assignWhenRun({ node }: Value, update: AssignmentRule): void {
-  pendingOf.set(node, { update, change: changeBy('a forward call in training mode'), done: false });
+  pendingAt.set(node, { update, change: changeBy('a forward call in training mode'), done: false });
 }
 
 /** The assignments of the next run of a graph. */
@@ -43,11 +43,13 @@ export interface Assignments {
   during(compute: (buffers: readonly ValueBuffer[]) => Promise<void>): Promise<void>;
 }
 
-export function assignmentsOf(outputs: readonly Value[]): Assignments {
-  const pending = topologicalOrder(outputs)
-    .flatMap((node) => pendingOf.get(node) ?? [])
-    .filter(({ done }) => !done)
-    .sort((a, b) => a.change.at - b.change.at);
+/** @param order all nodes of the graph, if known */
+export function assignmentsOf(
+  outputs: readonly Value[],
+  order: readonly Node[] = topologicalOrder(outputs),
+): Assignments {
+  const pending = pendingOf(order);
+  if (pending.length === 0) return none;
   const current = new Map<Assignable, Value>();
   const changes = new Map<Assignable, Change>();
   for (const { update, change } of pending) {
@@ -61,6 +63,18 @@ export function assignmentsOf(outputs: readonly Value[]): Assignments {
     values: [...current.values()],
     during: (compute) => assignOnce(pending, changes, compute),
   };
+}
+
+const none: Assignments = { values: [], during: (compute) => compute([]) };
+
+/** The assignments that have not happened, in the order of the calls. */
+function pendingOf(order: readonly Node[]): readonly Pending[] {
+  const pending: Pending[] = [];
+  for (const node of order) {
+    const one = pendingAt.get(node);
+    if (one?.done === false) pending.push(one);
+  }
+  return pending.sort((a, b) => a.change.at - b.change.at);
 }
 
 async function assignOnce(

@@ -1,7 +1,7 @@
 import { inSequence, isCollective } from './collective.ts';
-import { exactJson } from './exact-json.ts';
 import { isNode, type Node, type Value } from './node.ts';
 import type { CollectiveGroup, Source } from './operators.ts';
+import { isSameData } from './same-data.ts';
 import { topologicalOrder } from './topology.ts';
 
 /** A leaf of a graph and its source. */
@@ -10,45 +10,89 @@ export interface Leaf {
   readonly source: Source;
 }
 
-/** What two graphs must share to be one program: everything except the leaves' arrays and the collectives' groups. */
+/** A graph as programs see it. */
 export interface Structure {
   /** The leaves, in the order in which the program takes their arrays. */
   readonly leaves: readonly Leaf[];
   /** The distinct groups of the collectives, in the order in which runs take them. */
   readonly groups: readonly CollectiveGroup[];
-  /**
-   * Equal for graphs with equal operators, attributes, shapes and edges, the same order of collectives, and the same
-   * assignment of collectives to groups.
-   */
-  readonly key: string;
+  readonly key: StructureKey;
 }
 
-export function structureOf(outputs: readonly Value[]): Structure {
-  const order = topologicalOrder(outputs);
-  const positions = new Map<Node, number>(order.map((node, position) => [node, position]));
-  const reference = ({ node, index }: Value) => `${positions.get(node)!}.${index}`;
+/**
+ * What two graphs must share to be one program: operators, attributes, shapes and edges, the order of collectives, and the
+ * assignment of collectives to groups; everything except the leaves' arrays and the collectives' groups.
+ */
+export class StructureKey {
+  /** Equal for equal keys. */
+  hash = 0;
+  /** Operators, edges, and types of leaves. */
+  readonly #parts: (string | number)[] = [];
+  readonly #attributes: unknown[] = [];
+
+  equals(other: StructureKey): boolean {
+    if (this === other) return true;
+    if (this.hash !== other.hash || this.#parts.length !== other.#parts.length) return false;
+    for (let i = 0; i < this.#parts.length; i += 1) {
+      if (this.#parts[i] !== other.#parts[i]) return false;
+    }
+    return isSameData(this.#attributes, other.#attributes);
+  }
+
+  addName(name: string): void {
+    this.#parts.push(name);
+  }
+
+  addNumber(number: number): void {
+    this.#parts.push(number);
+    this.hash = (Math.imul(this.hash, 31) + number) | 0;
+  }
+
+  addAttributes(attributes: unknown): void {
+    this.#attributes.push(attributes);
+  }
+}
+
+/** @param order all nodes of the graph, if known */
+export function structureOf(
+  outputs: readonly Value[],
+  order: readonly Node[] = topologicalOrder(outputs),
+): Structure {
+  const key = new StructureKey();
   const leaves: Leaf[] = [];
   const collectives = inSequence(order);
   const groups = [...new Set(collectives.map(({ attributes }) => attributes.group))];
-  const lines = order.map((node) => {
-    const value = node.outputs[0];
-    if (isNode(node, 'Input')) {
-      const { source } = node.attributes;
-      leaves.push({ value, source });
-      return `${source.parameter ? 'Parameter' : 'Input'}:${value.dtype}[${value.shape.join()}]`;
-    }
-    if (isNode(node, 'Number')) {
-      leaves.push({ value, source: { data: Float32Array.of(node.attributes.value) } });
-      return 'Number';
-    }
-    const attributes = isCollective(node)
-      ? {
-          ...node.attributes,
-          group: groups.indexOf(node.attributes.group),
-          sequence: collectives.indexOf(node),
-        }
-      : node.attributes;
-    return `${node.op}(${node.inputs.map(reference).join()})${exactJson(attributes)}`;
-  });
-  return { leaves, groups, key: `${lines.join(';')}=>${outputs.map(reference).join()}` };
+  const positions = new Map<Node, number>();
+  const addEdge = ({ node, index }: Value) => {
+    key.addNumber(positions.get(node)!);
+    key.addNumber(index);
+  };
+  for (const node of order) {
+    positions.set(node, positions.size);
+    key.addName(node.op);
+    for (const input of node.inputs) addEdge(input);
+    const source = sourceOf(node);
+    if (source !== undefined) {
+      leaves.push({ value: node.outputs[0], source });
+      addTypeOfLeaf(key, node.outputs[0], source);
+    } else if (isCollective(node)) {
+      key.addNumber(groups.indexOf(node.attributes.group));
+      key.addNumber(collectives.indexOf(node));
+      key.addAttributes({ ...node.attributes, group: undefined, sequence: undefined });
+    } else key.addAttributes(node.attributes);
+  }
+  key.addName('outputs');
+  for (const output of outputs) addEdge(output);
+  return { leaves, groups, key };
+}
+
+function sourceOf(node: Node): Source | undefined {
+  if (isNode(node, 'Input')) return node.attributes.source;
+  return isNode(node, 'Number') ? { data: Float32Array.of(node.attributes.value) } : undefined;
+}
+
+function addTypeOfLeaf(key: StructureKey, { dtype, shape }: Value, source: Source): void {
+  key.addName(source.parameter === undefined ? 'data' : 'parameter');
+  key.addName(dtype);
+  for (const size of shape) key.addNumber(size);
 }

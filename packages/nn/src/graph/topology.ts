@@ -5,24 +5,35 @@ import { isNode, type Node, type Value } from './node.ts';
  *
  * @param followed returns true if the walk continues to a node's inputs. Default: always.
  */
-export function topologicalOrder(
-  outputs: readonly Value[],
-  followed: (node: Node) => boolean = () => true,
-): Node[] {
+export function topologicalOrder(outputs: readonly Value[], followed?: (node: Node) => boolean): Node[] {
   const order: Node[] = [];
   const seen = new Set<Node>();
-  // An explicit stack, because recursion would overflow the call stack for deep networks.
-  const pending = outputs.map(({ node }) => ({ node, expanded: false })).reverse();
-  for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
-    const { node, expanded } = entry;
-    if (expanded) {
+  // Explicit stacks, because recursion would overflow the call stack for deep networks.
+  const pending: Node[] = [];
+  const isExpanded: boolean[] = [];
+  for (let i = outputs.length - 1; i >= 0; i -= 1) {
+    pending.push(outputs[i].node);
+    isExpanded.push(false);
+  }
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (isExpanded.pop()!) {
       order.push(node);
-    } else if (!seen.has(node)) {
-      seen.add(node);
-      pending.push({ node, expanded: true });
-      for (const input of followed(node) ? node.inputs.toReversed() : []) {
-        if (!seen.has(input.node)) pending.push({ node: input.node, expanded: false });
-      }
+      continue;
+    }
+    if (seen.has(node)) continue;
+    seen.add(node);
+    const { inputs } = node;
+    if (inputs.length === 0 || followed?.(node) === false) {
+      order.push(node);
+      continue;
+    }
+    pending.push(node);
+    isExpanded.push(true);
+    for (let i = inputs.length - 1; i >= 0; i -= 1) {
+      const input = inputs[i].node;
+      if (seen.has(input)) continue;
+      pending.push(input);
+      isExpanded.push(false);
     }
   }
   return order;

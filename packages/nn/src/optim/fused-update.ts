@@ -1,6 +1,6 @@
 import type { ElementRange } from 'ringrun';
 import { inPlaceUpdate, type BufferAssignment } from '../compiler/compile.ts';
-import type { StepUpdate } from '../compiler/training-step.ts';
+import type { StepUpdate } from '../compiler/step-update.ts';
 import { onHost } from '../executor/value-buffer.ts';
 import type { Value } from '../graph/node.ts';
 import { structureOf } from '../graph/structure.ts';
@@ -77,9 +77,10 @@ export class UpdateGraph {
     if (this.#stepUpdate) return this.#stepUpdate;
     const { leaves, key } = structureOf(this.updates.map(({ value }) => value));
     const gradients = new Set(this.gradients.values());
-    const roles = leaves.map(({ value }) => (gradients.has(value) ? 'g' : '-')).join('');
+    // A gradient is no leaf of the program.
+    key.addName(leaves.map(({ value }) => (gradients.has(value) ? 'g' : '-')).join(''));
     return (this.#stepUpdate = {
-      key: `${key} ${roles}`,
+      key,
       leaves,
       assignments: this.updates,
       gradients: this.gradients,

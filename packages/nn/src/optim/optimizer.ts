@@ -1,7 +1,7 @@
 import type { ParameterSharing } from 'ringrun';
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, recordChange, type Change } from '../graph/changes.ts';
-import type { StepUpdate } from '../compiler/training-step.ts';
+import type { StepUpdate } from '../compiler/step-update.ts';
 import type { TensorData } from '../dtype.ts';
 import type { GradientReceiver } from '../graph/operators.ts';
 import type { Parameter } from '../parameter.ts';

@@ -1,0 +1,88 @@
+import type { GradientSink } from 'ringrun';
+import { isNode, type Value } from '../graph/node.ts';
+import type { Leaf, Structure, StructureKey } from '../graph/structure.ts';
+import { topologicalOrder } from '../graph/topology.ts';
+
+/** Where the gradients of a graph's parameters are received. */
+export interface GradientPlaces {
+  /** In their order, which is the same on all ranks. */
+  readonly sinks: readonly GradientSink[];
+  /** For each leaf the index of its sink (-1: none), then the index of its bucket. */
+  readonly numbers: readonly number[];
+}
+
+export function gradientPlacesOf(leaves: readonly Leaf[]): GradientPlaces {
+  const sinks: GradientSink[] = [];
+  for (const { source } of leaves) {
+    const sink = source.parameter?.gradientSink;
+    if (sink !== undefined && !sinks.includes(sink)) sinks.push(sink);
+  }
+  if (sinks.length > 1) sinks.sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
+  const numbers: number[] = [];
+  for (const { source } of leaves) {
+    const sink = source.parameter?.gradientSink;
+    numbers.push(sink === undefined ? -1 : sinks.indexOf(sink), source.parameter?.gradientBucketIndex ?? 0);
+  }
+  return { sinks, numbers };
+}
+
+/** Gradients of one bucket of one sink. */
+export interface PlannedPart {
+  /** Index of the sink. */
+  readonly sink: number;
+  readonly bucketIndex: number;
+  /** Positions of the gradients. */
+  readonly positions: readonly number[];
+}
+
+/** What follows from the structure of a loss and the places of its gradients. It refers to no parameters. */
+export class StepPlan {
+  /** Positions of the trainable leaves, in the order of their gradients: by bucket index, then in reverse forward order. */
+  readonly trainable: readonly number[];
+  /**
+   * The gradients that are received together, in the order in which they are computed: by bucket index, then in the order
+   * of the sinks. So ranks start averages of one group in one order, whatever their losses depend on.
+   */
+  readonly parts: readonly PlannedPart[];
+  readonly #structure: StructureKey;
+  readonly #places: readonly number[];
+
+  constructor(loss: Value, { leaves, key }: Structure, { numbers }: GradientPlaces) {
+    this.#structure = key;
+    this.#places = numbers;
+    const isTrained = isTrainableBy(loss);
+    this.trainable = [...leaves.keys()]
+      .filter((position) => isTrained(leaves[position]))
+      .reverse()
+      .sort((a, b) => numbers[2 * a + 1] - numbers[2 * b + 1]);
+    this.parts = partsOf(this.trainable, numbers);
+  }
+
+  get hash(): number {
+    return this.#structure.hash;
+  }
+
+  /** True if this is the plan of a structure and of places. */
+  isOf(structure: StructureKey, { numbers }: GradientPlaces): boolean {
+    if (!this.#structure.equals(structure)) return false;
+    return numbers.every((number, position) => number === this.#places[position]);
+  }
+}
+
+/** Returns a predicate: true for parameters that the loss depends on by a path without Identity (detach, noGrad). */
+function isTrainableBy(loss: Value): (leaf: Leaf) => boolean {
+  const reached = new Set(topologicalOrder([loss], (node) => !isNode(node, 'Identity')));
+  return ({ value, source }) => source.parameter !== undefined && reached.has(value.node);
+}
+
+function partsOf(trainable: readonly number[], numbers: readonly number[]): PlannedPart[] {
+  const parts: { sink: number; bucketIndex: number; positions: number[] }[] = [];
+  for (const [position, leaf] of trainable.entries()) {
+    const [sink, bucketIndex] = [numbers[2 * leaf], numbers[2 * leaf + 1]];
+    if (sink < 0) continue;
+    const known = parts.find((part) => part.sink === sink && part.bucketIndex === bucketIndex);
+    if (known === undefined) parts.push({ sink, bucketIndex, positions: [position] });
+    else known.positions.push(position);
+  }
+  return parts.sort((a, b) => a.bucketIndex - b.bucketIndex || a.sink - b.sink);
+}
