@@ -5,7 +5,17 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { serialize, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { compileStep, F, manualSeed, nn, noGrad, optim, tensor, type Tensor } from '@ringrun/nn';
+import {
+  compileStep,
+  F,
+  manualSeed,
+  nn,
+  noGrad,
+  optim,
+  programCache,
+  tensor,
+  type Tensor,
+} from '@ringrun/nn';
 import {
   Checkpointer,
   commHooks,
@@ -20,6 +30,7 @@ import {
 } from 'ringrun';
 import { errorOf } from './fixtures/error-of.ts';
 import { runScenario } from './fixtures/run-scenario.ts';
+import { separateMemory, type Executor } from './fixtures/separate-memory.ts';
 
 // As if the last rank were on a host of its own.
 if (process.env['TWO_HOSTS'] === '1') {
@@ -230,6 +241,23 @@ await runScenario({
     const results: Record<string, unknown> = {};
     for (const [name, variant] of Object.entries(variants)) {
       results[name] = { shared: await train(variant, true), plain: await train(variant, false) };
+    }
+    return results;
+  },
+
+  /** With the values of graphs in memory of the executor. */
+  separateMemory: async () => {
+    const executor = new URL('executor/onnxruntime.js', import.meta.resolve('@ringrun/nn')).href;
+    const { onnxruntimeExecutor } = (await import(executor)) as { onnxruntimeExecutor: Executor };
+    const results: Record<string, unknown> = {};
+    for (const [name, variant] of Object.entries(variants)) {
+      const host = await train(variant, false);
+      programCache.clear();
+      const { copies, restore } = separateMemory(onnxruntimeExecutor);
+      const separate = await train(variant, false);
+      results[name] = { host, separate, shared: await train(variant, true), copies };
+      programCache.clear();
+      restore();
     }
     return results;
   },

@@ -68,9 +68,9 @@ export async function step(
   const inputs = new CapturedInputs(uncachedPartOf(loss, order, 'differentiate').nodes);
   try {
     const update = optimizer.prepareStep(clipping);
-    const { name, arrays } = operationOn(order, 'step()', true);
-    const all = () => new Set([...arrays(), ...update.arrays()]);
-    await enqueue({ name, changes: true, arrays: all }, () => {
+    const { name, memory } = operationOn(order, 'step()', true);
+    const all = () => new Set([...memory(), ...update.memory()]);
+    await enqueue({ name, changes: true, memory: all }, () => {
       optimizer.zeroGrad();
       return backwardNow(loss, order, inputs, {}, update);
     });
@@ -136,7 +136,8 @@ function operationOn(order: readonly Node[], name: string, changes: boolean): Op
   return {
     name,
     changes,
-    arrays: () => new Set(leaves().map(({ attributes: { source } }) => source.storage ?? source.data)),
+    memory: () =>
+      new Set(leaves().map(({ attributes: { source } }) => source.memory?.identity ?? source.data)),
   };
 }
 
@@ -203,7 +204,7 @@ async function runDetectingAnomalies(
 ): Promise<void> {
   const log = new CollectiveLog();
   await step.run(number, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
-  const computed = [await onnxruntimeExecutor.download(number), ...gradients.arrays];
+  const computed = [await onnxruntimeExecutor.download(number), ...gradients.arrays()];
   if (computed.every((numbers) => allFinite(numbers as Float32Array))) return;
   throw new NnError(
     'ERR_NONFINITE',

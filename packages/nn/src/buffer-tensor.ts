@@ -1,4 +1,6 @@
 import type { Arrival, DistributedBuffer, DistributedTensor } from 'ringrun';
+import { ManagedBuffer } from './executor/managed-buffer.ts';
+import type { ValueBuffer } from './executor/value-buffer.ts';
 import type { Source } from './graph/operators.ts';
 import { input } from './ops/source.ts';
 import { requireLength } from './require-length.ts';
@@ -28,23 +30,40 @@ export class BufferTensor extends Tensor implements DistributedTensor, Distribut
     return this.#elements.data;
   }
 
+  /**
+   * The memory of `data`. Blocks like it.
+   *
+   * @internal
+   */
+  get memory(): ManagedBuffer {
+    this.#elements.arrival?.waitSync();
+    return this.#elements.memory;
+  }
+
   expect(arrival: Arrival): void {
     this.#elements.arrival = arrival;
+    // The broadcast writes the array.
+    this.#elements.memory.toHost();
   }
 }
 
-/** An array whose elements may be being received from another rank. */
+/** Elements that may be being received from another rank. */
 class BufferElements implements Source {
   arrival: Arrival | undefined;
-  readonly storage: Float32Array;
+  readonly memory: ManagedBuffer;
 
-  constructor(storage: Float32Array) {
-    this.storage = storage;
+  constructor(data: Float32Array) {
+    this.memory = new ManagedBuffer(data);
   }
 
   get data(): Float32Array {
     this.arrival?.waitSync();
-    return this.storage;
+    return this.memory.array;
+  }
+
+  get buffer(): ValueBuffer {
+    this.arrival?.waitSync();
+    return this.memory.forReading();
   }
 
   get isAvailable(): boolean {

@@ -1,4 +1,5 @@
 import type { TensorData } from './dtype.ts';
+import { bufferOf } from './compiler/compile.ts';
 import { freeBuffers } from './executor/free-buffers.ts';
 import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
 import type { ValueBuffer } from './executor/value-buffer.ts';
@@ -25,8 +26,10 @@ export class CapturedInputs {
   }
 
   /** The buffer that a run reads for a leaf. */
-  readonly of = (source: Source): ValueBuffer =>
-    onnxruntimeExecutor.upload(this.#copies.get(source) ?? source.data);
+  readonly of = (source: Source): ValueBuffer => {
+    const copy = this.#copies.get(source);
+    return copy === undefined ? bufferOf(source) : onnxruntimeExecutor.upload(copy);
+  };
 
   /** Call after the run: keeps or frees the copies. */
   release(): void {

@@ -1,15 +1,16 @@
 import type { GradientPass, GradientSink, StartableOperation } from 'ringrun';
 import type { GradientPart } from './compiler/training-step.ts';
 import type { GraphCall } from './executor/executor.ts';
-import { allOnHost, type ValueBuffer } from './executor/value-buffer.ts';
+import type { ManagedBuffer } from './executor/managed-buffer.ts';
+import { onnxruntimeExecutor } from './executor/onnxruntime.ts';
+import type { ValueBuffer } from './executor/value-buffer.ts';
 import type { GradientReceiver } from './graph/operators.ts';
 
 /** The gradients of one backward pass, accumulated in place onto those of earlier passes. */
 export class Gradients {
-  /** On the host, where DistributedDataParallel averages them. */
-  readonly arrays: readonly Float32Array[];
   /** What a run writes. */
   readonly buffers: readonly ValueBuffer[];
+  readonly #memory: readonly ManagedBuffer[];
   readonly #parameters: readonly GradientReceiver[];
   readonly #earlier: readonly (Float32Array | undefined)[];
   readonly #parts: readonly GradientPart[];
@@ -23,12 +24,18 @@ export class Gradients {
     this.#parts = parts;
     this.#earlier = parameters.map(({ grad }) => grad?.slice());
     this.#passes = beginPasses(parameters);
-    this.arrays = parameters.map((parameter) => parameter.gradientArray());
-    this.buffers = allOnHost(this.arrays);
+    this.#memory = parameters.map(({ gradientMemory }) => gradientMemory);
+    this.buffers = this.#memory.map((memory) => memory.forWriting());
   }
 
-  /** The operations that average each part; undefined if a part needs JavaScript. */
+  /** The gradients on the host. */
+  arrays(): readonly Float32Array[] {
+    return this.#memory.map(({ array }) => array);
+  }
+
+  /** The operations that average each part where the run writes it; undefined if a part needs JavaScript. */
   startable(): (readonly StartableOperation[])[] | undefined {
+    if (!onnxruntimeExecutor.usesHostMemory) return undefined;
     if (this.#earlier.some((gradient) => gradient !== undefined)) return undefined;
     const operations = this.#parts.map(({ sink, bucketIndex }) =>
       this.#passes.get(sink)!.startableAt(bucketIndex),
@@ -71,7 +78,7 @@ export class Gradients {
     let reported = error;
     for (const pass of this.#passes.values()) reported = pass.abandon(reported);
     for (const [position, gradient] of this.#earlier.entries()) {
-      if (gradient && !this.#delivered.has(position)) this.arrays[position].set(gradient);
+      if (gradient && !this.#delivered.has(position)) this.#memory[position].array.set(gradient);
     }
     return reported;
   }
@@ -86,7 +93,8 @@ export class Gradients {
     for (const position of positions) {
       if (this.#delivered.has(position)) continue;
       this.#delivered.add(position);
-      accumulate(this.arrays[position], this.#earlier[position]);
+      const earlier = this.#earlier[position];
+      if (earlier) accumulate(this.#memory[position].array, earlier);
       this.#parameters[position].gradientWritten();
     }
   }
@@ -108,7 +116,6 @@ function beginPasses(parameters: readonly GradientReceiver[]): Map<GradientSink,
   return passes;
 }
 
-function accumulate(gradient: Float32Array, earlier: Float32Array | undefined): void {
-  if (earlier === undefined) return;
+function accumulate(gradient: Float32Array, earlier: Float32Array): void {
   for (let i = 0; i < gradient.length; i += 1) gradient[i] += earlier[i];
 }

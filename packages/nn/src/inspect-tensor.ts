@@ -26,7 +26,7 @@ function describeElements(value: Value): string {
   if (isNode(node, 'Input')) {
     const { source } = node.attributes;
     if (source.isAvailable === false) return '(its elements are being received from another rank)';
-    const data = source.storage ?? source.data;
+    const data = source.memory?.array ?? source.data;
     return data.length === sizeOf(value.shape) ? listed(data) : '(its array was detached)';
   }
   return isOutdated(value)

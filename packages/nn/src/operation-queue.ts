@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TensorData } from './dtype.ts';
 import { NnError } from './errors.ts';
+import type { ManagedBuffer } from './executor/managed-buffer.ts';
 
 /** A queued operation: a backward pass, an optimizer step, or the computation of a tensor's elements. */
 export interface Operation {
@@ -8,8 +8,8 @@ export interface Operation {
   readonly name: string;
   /** True if later operations depend on its effect, as for backward passes and optimizer steps. */
   readonly changes: boolean;
-  /** Arrays of the parameters and buffers that it reads or changes. Called only while the operation is pending. */
-  readonly arrays: () => ReadonlySet<TensorData>;
+  /** `identity` of the memory of parameters and buffers that it reads or changes. Called only while the operation is pending. */
+  readonly memory: () => ReadonlySet<object>;
 }
 
 interface QueuedOperation {
@@ -60,7 +60,7 @@ export function enqueueChange(name: string, change: () => void): void {
     return;
   }
   // If an earlier operation fails, the change is skipped and later operations report the failure.
-  void enqueue({ name, changes: true, arrays: () => new Set() }, async () => {
+  void enqueue({ name, changes: true, memory: () => new Set() }, async () => {
     change();
     return Promise.resolve();
   }).catch(() => undefined);
@@ -75,15 +75,15 @@ export function enqueueChange(name: string, change: () => void): void {
  */
 export function requireNothingPending(
   where: string,
-  tensors: Iterable<{ readonly data: TensorData }>,
+  tensors: Iterable<{ readonly memory: ManagedBuffer }>,
   { besideReads = false }: { besideReads?: boolean } = {},
 ): void {
   if (pending.size === 0 || isInsideOperation()) return;
-  const arrays = [...tensors].map(({ data }) => data);
+  const own = [...tensors].map(({ memory }) => memory.identity);
   for (const { operation } of pending) {
     if (besideReads && !operation.changes) continue;
-    const concerned = operation.arrays();
-    if (arrays.some((array) => concerned.has(array))) {
+    const concerned = operation.memory();
+    if (own.some((one) => concerned.has(one))) {
       throw new NnError(
         'ERR_NOT_AWAITED',
         `${where}: ${operation.name} is still running. Await it first: await ${operation.name}.`,

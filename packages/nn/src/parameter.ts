@@ -1,5 +1,7 @@
 import { warnOfUnaveragedGradient } from '@ringrun/core';
 import type { DistributedParameter, GradientSink } from 'ringrun';
+import { ManagedBuffer } from './executor/managed-buffer.ts';
+import type { ValueBuffer } from './executor/value-buffer.ts';
 import type { GradientReceiver, Source } from './graph/operators.ts';
 import { describeType } from './graph/node.ts';
 import { input } from './ops/source.ts';
@@ -12,7 +14,8 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   /** Set by DistributedDataParallel: provides the array of the gradient and averages it over the ranks. */
   gradientSink: GradientSink | undefined;
   readonly #elements: ParameterElements;
-  #ownGradient: Float32Array | undefined;
+  #ownGradient: ManagedBuffer | undefined;
+  #averagedGradient: ManagedBuffer | undefined;
   #hasGradient = false;
   #path: string | undefined;
 
@@ -32,6 +35,15 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     return this.#elements.data;
   }
 
+  /**
+   * The memory of `data`.
+   *
+   * @internal
+   */
+  get memory(): ManagedBuffer {
+    return this.#elements.memory;
+  }
+
   /** Makes `data` another array that has the elements; a function is called at the first use. For DistributedDataParallel. */
   replaceData(data: Float32Array | (() => Float32Array)): void {
     this.#elements.replace(data);
@@ -39,7 +51,16 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
 
   /** The gradient accumulated since the last `zeroGrad`; undefined if no backward pass has reached the parameter since. */
   get grad(): Float32Array | undefined {
-    return this.#hasGradient ? this.gradientArray() : undefined;
+    return this.#hasGradient ? this.gradientMemory.array : undefined;
+  }
+
+  /**
+   * Whether `grad` is defined.
+   *
+   * @internal
+   */
+  get hasGradient(): boolean {
+    return this.#hasGradient;
   }
 
   /** Clears the gradient after all pending operations, such as a step that was not awaited. */
@@ -69,33 +90,49 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
     return `${this.#path === undefined ? 'a parameter' : `parameter ${this.#path}`} (${describeType(this)})`;
   }
 
-  /** The array that every backward pass writes: in DistributedDataParallel's bucket, else the parameter's own. */
-  gradientArray(): Float32Array {
-    if (this.gradientSink !== undefined) return this.gradientSink.arrayOf(this);
-    this.#ownGradient ??= new Float32Array(this.data.length);
-    return this.#ownGradient;
+  /**
+   * What every backward pass writes: memory of DistributedDataParallel's bucket, else the parameter's own.
+   *
+   * @internal
+   */
+  get gradientMemory(): ManagedBuffer {
+    const averaged = this.gradientSink?.arrayOf(this);
+    if (averaged === undefined)
+      return (this.#ownGradient ??= new ManagedBuffer(new Float32Array(this.memory.length)));
+    if (this.#averagedGradient?.identity !== averaged) this.#averagedGradient = new ManagedBuffer(averaged);
+    return this.#averagedGradient;
   }
 
   gradientWritten(): void {
     this.#hasGradient = true;
-    if (this.gradientSink === undefined) warnOfUnaveragedGradient();
+    // The sink reads and writes the array next, or has written it.
+    if (this.gradientSink !== undefined) this.#averagedGradient?.toHost();
+    else warnOfUnaveragedGradient();
   }
 }
 
 class ParameterElements implements Source {
   parameter: GradientReceiver | undefined;
-  #data: Float32Array | (() => Float32Array);
+  #memory: ManagedBuffer | (() => Float32Array);
 
   constructor(data: Float32Array) {
-    this.#data = data;
+    this.#memory = new ManagedBuffer(data);
+  }
+
+  get memory(): ManagedBuffer {
+    if (typeof this.#memory === 'function') this.#memory = new ManagedBuffer(this.#memory());
+    return this.#memory;
   }
 
   get data(): Float32Array {
-    if (typeof this.#data === 'function') this.#data = this.#data();
-    return this.#data;
+    return this.memory.array;
+  }
+
+  get buffer(): ValueBuffer {
+    return this.memory.forReading();
   }
 
   replace(data: Float32Array | (() => Float32Array)): void {
-    this.#data = data;
+    this.#memory = typeof data === 'function' ? data : new ManagedBuffer(data);
   }
 }

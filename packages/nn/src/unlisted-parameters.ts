@@ -36,9 +36,7 @@ export function hasUnlisted(parameters: readonly GradientReceiver[]): boolean {
  */
 export function requireNoUnlistedParameters(parameters: readonly GradientReceiver[]): void {
   const unlisted = new Set(parameters.flatMap((parameter) => unlistedBeside.get(parameter) ?? []));
-  const untrained = [...unlisted].filter(
-    (parameter) => isUnlisted(parameter) && parameter.grad !== undefined,
-  );
+  const untrained = [...unlisted].filter((parameter) => isUnlisted(parameter) && parameter.hasGradient);
   if (untrained.length === 0) return;
   const names = untrained.slice(0, 4).map((parameter) => parameter.describe());
   const rest = untrained.length > names.length ? `, and ${untrained.length - names.length} more` : '';

@@ -19,7 +19,7 @@ test('steps that use the same large arrays again collect no garbage', async () =
   const length = 6e6;
   const parameter = new Parameter(new Float32Array(length), [length]);
   const optimizer = new optim.SGD([parameter], { lr: 0.1, momentum: 0.9 });
-  parameter.gradientArray().fill(1);
+  parameter.gradientMemory.array.fill(1);
   parameter.gradientWritten();
   const collectionsAt: number[] = [];
   for (let step = 0; step < 20; step += 1) {

@@ -1,5 +1,6 @@
 import type { Program } from '../executor/executor.ts';
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { assignmentsOf } from '../graph/assignment.ts';
 import type { Value } from '../graph/node.ts';
@@ -71,15 +72,20 @@ export function arrivalOf(leaves: readonly Leaf[]): Promise<unknown> | undefined
 /** The buffers that a run reads, one for each leaf. */
 export function buffersOf(
   leaves: readonly Leaf[],
-  bufferOf: (source: Source) => ValueBuffer = ({ data }) => onnxruntimeExecutor.upload(data),
+  bufferOfLeaf: (source: Source) => ValueBuffer = bufferOf,
 ): ValueBuffer[] {
-  return leaves.map(({ source }) => bufferOf(source));
+  return leaves.map(({ source }) => bufferOfLeaf(source));
 }
 
-/** A value and the buffer that it is written to. */
+/** The buffer that a run reads for a leaf. */
+export function bufferOf(source: Source): ValueBuffer {
+  return source.buffer ?? onnxruntimeExecutor.upload(source.data);
+}
+
+/** A value and the memory that it is written to. */
 export interface BufferAssignment {
   readonly value: Value;
-  readonly into: ValueBuffer;
+  readonly into: ManagedBuffer;
 }
 
 /** Runs assignments on the buffers that it was created for. */
@@ -94,12 +100,13 @@ export function inPlaceUpdate(assignments: readonly BufferAssignment[]): InPlace
   if (assignments.length === 0) return () => Promise.resolve();
   const values = assignments.map(({ value }) => value);
   const { leaves, key } = structureOf(values);
-  const inputs = leaves.map(({ source }) => source.data);
-  const outputs = assignments.map(({ into }) => into);
   const make = () => compile('optimizer.step', leaves, values, { fuses: true });
   const run = async (program: Program) => {
-    const uploaded = inputs.map((array) => onnxruntimeExecutor.upload(array));
-    await program.run(uploaded, outputs);
+    const inputs = buffersOf(leaves);
+    await program.run(
+      inputs,
+      assignments.map(({ into }) => into.forWriting()),
+    );
   };
   return () => updates.use(key, make, run);
 }

@@ -106,11 +106,13 @@ export class TrainingStep {
       if (arrival) await arrival;
       let waitedMs = 0;
       await this.#assignments.during(async (assigned) => {
+        const inputs = placed
+          ? [...buffersOf(leaves, bufferOf), ...buffersOf(placed.ownLeaves)]
+          : buffersOf(leaves, bufferOf);
+        const updated = update?.assignments.map(({ into }) => into.forWriting()) ?? [];
         waitedMs = await program.run({
-          inputs: placed
-            ? [...buffersOf(leaves, bufferOf), ...buffersOf(placed.ownLeaves)]
-            : buffersOf(leaves, bufferOf),
-          outputs: [loss, ...assigned, ...gradients, ...(update?.assignments.map(({ into }) => into) ?? [])],
+          inputs,
+          outputs: [loss, ...assigned, ...gradients, ...updated],
           groups: replaceGroup ? groups.map(replaceGroup) : groups,
           starts,
         });

@@ -56,7 +56,7 @@ export interface Program {
  */
 export interface Executor {
   compile(definition: ProgramDefinition): Promise<Program>;
-  /** Allocates a buffer of zeros for a value of this type. */
+  /** Allocates a buffer for a value of this type. Its elements are arbitrary until a run writes them. */
   allocate(type: ValueType): ValueBuffer;
   /**
    * Returns a buffer with the elements of an array, for the next run. On the host it is the array itself, whose later
@@ -65,4 +65,12 @@ export interface Executor {
   upload(array: TensorData): ValueBuffer;
   /** Returns the elements of a buffer after the runs that write it. On the host it is the buffer's own array. */
   download(buffer: ValueBuffer): Promise<TensorData>;
+  /** Copies an array into a buffer of its size, for the next run. Nothing is copied if the buffer is the array. */
+  write(buffer: ValueBuffer, array: TensorData): void;
+  /** Copies a buffer into an array of its size. Blocks until the runs that write the buffer have written it. */
+  read(buffer: ValueBuffer, array: TensorData): void;
+  /** Copies a buffer into another one of its size, after the runs that write it and before the next run. */
+  copy(from: ValueBuffer, to: ValueBuffer): void;
+  /** True if buffers are arrays of the host: then native operations may use them where a run has written them. */
+  readonly usesHostMemory: boolean;
 }

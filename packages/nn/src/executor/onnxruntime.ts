@@ -47,7 +47,22 @@ export const onnxruntimeExecutor: Executor = {
   allocate: ({ dtype, shape }) => onHost(newArray(dtype, sizeOf(shape))),
   upload: onHost,
   download: (buffer) => Promise.resolve(hostArrays([buffer])[0]),
+  write: (buffer, array) => {
+    copyElements(array, hostArrays([buffer])[0]);
+  },
+  read: (buffer, array) => {
+    copyElements(hostArrays([buffer])[0], array);
+  },
+  copy: (from, to) => {
+    copyElements(hostArrays([from])[0], hostArrays([to])[0]);
+  },
+  usesHostMemory: true,
 };
+
+function copyElements(from: TensorData, to: TensorData): void {
+  // Both have one dtype.
+  if (from !== to) (to as Float32Array).set(from as Float32Array);
+}
 
 function unusable(problem: string, fix: string, cause?: Error): NnError {
   return new NnError('ERR_EXECUTOR', `onnxruntime cannot be used: ${problem}. ${fix}.`, { cause });

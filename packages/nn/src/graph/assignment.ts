@@ -1,16 +1,17 @@
 import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
 import { changeBy, recordChange, type Change } from './changes.ts';
 import type { Node, Value } from './node.ts';
 import { topologicalOrder } from './topology.ts';
 
-/** An array that forward calls change, such as a running mean, with the leaf that reads it. */
+/** A tensor that forward calls change, such as a running mean: the leaf that reads it, and its memory. */
 export interface Assignable {
   readonly value: Value;
-  readonly data: Float32Array;
+  readonly memory: ManagedBuffer;
 }
 
-/** Returns the new values of arrays. `read` returns an array's value after earlier assignments in the same graph. */
+/** Returns the new values of tensors. `read` returns a tensor's value after earlier assignments in the same graph. */
 export type AssignmentRule = (
   read: (target: Assignable) => Value,
 ) => readonly (readonly [target: Assignable, value: Value])[];
@@ -94,9 +95,11 @@ async function assignOnce(
     throw error;
   }
   if (!first) return;
-  const arrays = await Promise.all(buffers.map((buffer) => onnxruntimeExecutor.download(buffer)));
   for (const [index, target] of targets.entries()) {
-    target.data.set(arrays[index] as Float32Array);
+    const { memory } = target;
+    onnxruntimeExecutor.copy(buffers[index], memory.forWriting());
+    // DistributedDataParallel broadcasts the array, and reads it without a call.
+    memory.toHost();
     recordChange(target.value, changes.get(target)!);
   }
 }

@@ -1,5 +1,7 @@
 import type { DistributedParameter, ProcessGroup } from 'ringrun';
 import type { DType, TensorData } from '../dtype.ts';
+import type { ManagedBuffer } from '../executor/managed-buffer.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
 
 type None = Readonly<Record<string, never>>;
 
@@ -7,11 +9,13 @@ type None = Readonly<Record<string, never>>;
 export interface Source {
   /** Reading it may block until elements have been received from another rank (see `arrived`). */
   readonly data: TensorData;
-  /** The array of `data`, without blocking; may hold outdated elements. Default: `data`. */
-  readonly storage?: TensorData;
+  /** The elements in the memory of the executor, for one run; may block like `data`. Default: a copy of `data`. */
+  readonly buffer?: ValueBuffer;
+  /** What `data` and `buffer` read, without blocking; may hold outdated elements. Default: `data`. */
+  readonly memory?: ManagedBuffer;
   /** Resolves when pending elements have been received; undefined if none are pending. Await it before a run, because `data` blocks. */
   arrived?(): Promise<void> | undefined;
-  /** False while elements are being received into `storage`. Default: true. */
+  /** False while elements are being received into `memory`. Default: true. */
   readonly isAvailable?: boolean;
   /** Receives this leaf's gradient. Undefined: the leaf is not trained. */
   readonly parameter?: GradientReceiver | undefined;
@@ -27,8 +31,18 @@ export interface GradientReceiver extends DistributedParameter {
   readonly path: string | undefined;
   /** Describes the parameter in messages: its path, if known, and its type. */
   describe(): string;
-  /** The array that the backward pass writes. */
-  gradientArray(): Float32Array;
+  /**
+   * Whether `grad` is defined.
+   *
+   * @internal
+   */
+  readonly hasGradient: boolean;
+  /**
+   * The elements that the backward pass writes.
+   *
+   * @internal
+   */
+  readonly gradientMemory: ManagedBuffer;
 }
 
 /** The part of a process group that a graph's collectives use. */

@@ -29,16 +29,16 @@ export function keyOf(path: string): string {
 }
 
 /** Tensors by key, in torch's order: the buffers of each module follow its parameters. */
-export function tensorsByKey(
-  parameters: Iterable<readonly [path: string, tensor: DistributedTensor]>,
-  buffers: Iterable<readonly [path: string, tensor: DistributedTensor]>,
-): Map<string, DistributedTensor> {
-  const tensorsOf = new Map<string, (readonly [string, DistributedTensor])[]>();
+export function tensorsByKey<Parameter, Buffer>(
+  parameters: Iterable<readonly [path: string, tensor: Parameter]>,
+  buffers: Iterable<readonly [path: string, tensor: Buffer]>,
+): Map<string, Parameter | Buffer> {
+  const tensorsOf = new Map<string, (readonly [string, Parameter | Buffer])[]>();
   for (const entry of [...parameters, ...buffers]) {
     const module = entry[0].slice(0, entry[0].lastIndexOf('.') + 1);
     tensorsOf.set(module, [...(tensorsOf.get(module) ?? []), entry]);
   }
-  const tensors = new Map<string, DistributedTensor>();
+  const tensors = new Map<string, Parameter | Buffer>();
   for (const [path, tensor] of [...tensorsOf.values()].flat()) {
     if (tensors.has(keyOf(path))) {
       throw new ArgumentError(

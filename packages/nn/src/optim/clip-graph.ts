@@ -1,6 +1,6 @@
 import type { BufferAssignment } from '../compiler/compile.ts';
 import type { NnError } from '../errors.ts';
-import { onHost } from '../executor/value-buffer.ts';
+import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { Value } from '../graph/node.ts';
 import { max, min, mul, neg } from '../ops/elementwise.ts';
 import { clipNorm } from '../ops/own/clip-norm.ts';
@@ -13,7 +13,7 @@ export class ClipGraph {
   readonly outputs: readonly BufferAssignment[];
   readonly #requiresFinite: boolean;
   readonly #limit = new Float32Array(1);
-  readonly #norm: Float32Array | undefined;
+  readonly #norm: ManagedBuffer | undefined;
   readonly #clip: (gradient: Value) => Value;
 
   /** @param gradients all gradients, whole */
@@ -28,9 +28,9 @@ export class ClipGraph {
     }
     const { normType, errorIfNonfinite: requiresFinite } = clipping;
     const { norm, factor } = clipNorm(gradients, limit, { normType, requiresFinite });
-    this.#norm = new Float32Array(1);
+    this.#norm = new ManagedBuffer(new Float32Array(1));
     this.#clip = (gradient) => mul(gradient, factor);
-    this.outputs = [{ value: norm, into: onHost(this.#norm) }];
+    this.outputs = [{ value: norm, into: this.#norm }];
   }
 
   /** What the update reads instead of a gradient, or of a part of it. */
@@ -41,12 +41,12 @@ export class ClipGraph {
   /** Call it before each run. */
   prepare({ limit }: Clipping): void {
     this.#limit[0] = limit;
-    this.#norm?.fill(0);
+    this.#norm?.array.fill(0);
   }
 
   /** The norm of the last run; undefined for `clipGradValue`. */
   get norm(): number | undefined {
-    return this.#norm?.[0];
+    return this.#norm?.array[0];
   }
 
   /** The reason why a run failed, if it is the norm. */

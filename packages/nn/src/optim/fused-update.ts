@@ -1,8 +1,10 @@
 import type { ElementRange } from 'ringrun';
 import { inPlaceUpdate, type BufferAssignment } from '../compiler/compile.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
-import { onHost } from '../executor/value-buffer.ts';
+import type { ManagedBuffer } from '../executor/managed-buffer.ts';
+import type { ValueBuffer } from '../executor/value-buffer.ts';
 import type { Value } from '../graph/node.ts';
+import type { Source } from '../graph/operators.ts';
 import { structureOf } from '../graph/structure.ts';
 import { input } from '../ops/source.ts';
 import type { Parameter } from '../parameter.ts';
@@ -13,7 +15,7 @@ import type { Coefficients, Rule } from './rule.ts';
 /** A parameter and its optimizer states. */
 export interface Member {
   readonly parameter: Parameter;
-  readonly state: Readonly<Record<string, Float32Array>>;
+  readonly state: Readonly<Record<string, ManagedBuffer>>;
   /** The elements that this rank updates. Undefined: all. */
   readonly part: ElementRange | undefined;
 }
@@ -41,6 +43,7 @@ export function fuseUpdates(graph: UpdateGraph): FusedUpdate {
   return async (numbers) => {
     graph.setNumbers(numbers);
     await run();
+    for (const part of graph.parts) part.toHost();
   };
 }
 
@@ -49,6 +52,8 @@ export class UpdateGraph {
   readonly updates: readonly BufferAssignment[];
   /** The leaf that reads the gradient of a parameter. */
   readonly gradients = new Map<Parameter, Value>();
+  /** The updated parts of memory that is shared with other ranks. */
+  readonly parts: ManagedBuffer[] = [];
   /** Undefined if gradients are not clipped. */
   readonly clip: ClipGraph | undefined;
   readonly #coefficients: readonly Readonly<Record<string, CoefficientInput>>[];
@@ -61,7 +66,10 @@ export class UpdateGraph {
   ) {
     this.#coefficients = updateSets.map(({ coefficients }) => coefficientInputs(coefficients));
     for (const { parameter } of updateSets.flatMap(({ members }) => members)) {
-      this.gradients.set(parameter, input('float32', parameter.shape, { data: parameter.gradientArray() }));
+      this.gradients.set(
+        parameter,
+        input('float32', parameter.shape, new ManagedSource(parameter.gradientMemory)),
+      );
     }
     this.clip = clipping && new ClipGraph(clipping, [...this.gradients.values()]);
     const updates = updateSets.flatMap(({ members }, position) =>
@@ -100,23 +108,39 @@ export class UpdateGraph {
     { parameter, state, part }: Member,
     slots: Readonly<Record<string, CoefficientInput>>,
   ): BufferAssignment[] {
-    const own = (data: Float32Array) => (part ? data.subarray(part.begin, part.end) : data);
+    const own = (memory: ManagedBuffer) => (part ? memory.part(part.begin, part.end) : memory);
     const shape = part ? [part.end - part.begin] : parameter.shape;
-    const leaf = (data: Float32Array) => input('float32', shape, { data: own(data) });
-    const gradient = part ? leaf(parameter.gradientArray()) : this.gradients.get(parameter)!;
+    const leaf = (memory: ManagedBuffer) => input('float32', shape, new ManagedSource(memory));
+    const gradient = part ? leaf(own(parameter.gradientMemory)) : this.gradients.get(parameter)!;
+    const ownParameter = own(parameter.memory);
+    const ownState = mapValues(state, own);
+    if (part) this.parts.push(ownParameter, ...Object.values(ownState));
     const outputs = update({
-      parameter: part ? leaf(parameter.data) : parameter.value,
+      parameter: part ? leaf(ownParameter) : parameter.value,
       gradient: this.clip?.clipped(gradient) ?? gradient,
-      state: mapValues(state, leaf),
+      state: mapValues(ownState, leaf),
       coefficients: mapValues(slots, ({ value }) => value),
     });
     return [
-      { value: outputs.parameter, into: onHost(own(parameter.data)) },
-      ...Object.entries(state).map(([name, into]) => ({
-        value: outputs.state[name]!,
-        into: onHost(own(into)),
-      })),
+      { value: outputs.parameter, into: ownParameter },
+      ...Object.entries(ownState).map(([name, into]) => ({ value: outputs.state[name]!, into })),
     ];
+  }
+}
+
+class ManagedSource implements Source {
+  readonly memory: ManagedBuffer;
+
+  constructor(memory: ManagedBuffer) {
+    this.memory = memory;
+  }
+
+  get data(): Float32Array {
+    return this.memory.array;
+  }
+
+  get buffer(): ValueBuffer {
+    return this.memory.forReading();
   }
 }
 

@@ -2,7 +2,7 @@ import type { ParameterSharing } from 'ringrun';
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, recordChange, type Change } from '../graph/changes.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
-import type { TensorData } from '../dtype.ts';
+import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { GradientReceiver } from '../graph/operators.ts';
 import type { Parameter } from '../parameter.ts';
 import { hasUnlisted, requireNoUnlistedParameters } from '../unlisted-parameters.ts';
@@ -104,8 +104,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    *   without changing anything
    */
   async step(options: ClippingOptions = {}): Promise<void> {
-    const { arrays, run } = this.prepareStep(clippingOf('step', options));
-    await enqueue({ name: 'optimizer.step()', changes: true, arrays }, run);
+    const { memory, run } = this.prepareStep(clippingOf('step', options));
+    await enqueue({ name: 'optimizer.step()', changes: true, memory }, run);
   }
 
   /**
@@ -119,14 +119,14 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const groups = this.#groups.map(copyOfGroup);
     const change = changeBy('optimizer.step()');
     return {
-      arrays: () => new Set(groups.flatMap(({ params }) => params.map(({ data }) => data))),
+      memory: () => new Set(groups.flatMap(({ params }) => params.map(({ memory }) => memory.identity))),
       run: () => this.#stepNow({ groups, change, clipping }),
       asPartOf: (reached) => this.#asPartOf(reached, { groups, change, clipping }),
     };
   }
 
   async #stepNow({ groups, change, clipping }: RequestedStep<Settings>): Promise<void> {
-    const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, ({ grad }) => grad !== undefined));
+    const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, ({ hasGradient }) => hasGradient));
     if (updateSets.length === 0) {
       throw new NnError(
         'ERR_BACKWARD',
@@ -147,7 +147,11 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       throw clip?.failure ?? error;
     }
     for (const sharing of sharings) await sharing.synchronize();
-    for (const { parameter } of members) this.#stateOf(parameter).count();
+    for (const { parameter, part } of members) {
+      // Other ranks have written the rest.
+      if (part) parameter.memory.toHost();
+      this.#stateOf(parameter).count();
+    }
     this.#gradNorm = clip?.norm ?? this.#gradNorm;
   }
 
@@ -199,7 +203,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     for (const group of this.#groups) {
       const names = this.#rule.stateNames(group);
       for (const parameter of group.params) {
-        const saved = this.#stateOf(parameter).save(names, parameter.shape, parameter.data.length);
+        const saved = this.#stateOf(parameter).save(names, parameter.shape, parameter.memory.length);
         if (saved !== undefined) state[this.#stateOf(parameter).position] = saved;
       }
     }
@@ -266,7 +270,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     this.#placeStates(concerned, names);
     const members = concerned.map((parameter) => ({
       parameter,
-      state: this.#stateOf(parameter).arraysOf(names),
+      state: this.#stateOf(parameter).memoryOf(names),
       part: parameter.gradientSink?.sharing?.ownPartOf(parameter),
     }));
     const progress = concerned.map((parameter) => this.#stateOf(parameter).progress);
@@ -293,11 +297,12 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     // Old updates would keep the memory of replaced states.
     if (missing.size > 0) this.#updates.clear();
     for (const [sharing, states] of missing) {
-      const lengths = states.map(({ parameter }) => parameter.data.length);
+      const lengths = states.map(({ parameter }) => parameter.memory.length);
       const arrays = sharing?.allocateSync(lengths) ?? lengths.map((length) => new Float32Array(length));
       for (const [position, { parameter, name }] of states.entries()) {
-        const part = sharing?.ownPartOf(parameter) ?? { begin: 0, end: parameter.data.length };
-        this.#stateOf(parameter).place(name, { data: arrays[position], sharing }, part);
+        const part = sharing?.ownPartOf(parameter) ?? { begin: 0, end: parameter.memory.length };
+        const memory = new ManagedBuffer(arrays[position]);
+        this.#stateOf(parameter).place(name, { memory, sharing }, part);
       }
     }
   }
@@ -364,8 +369,8 @@ interface RequestedStep<Settings extends CommonSettings> {
 
 /** A step with the settings of the time of the call. */
 export interface PreparedStep {
-  /** The parameters that it changes. */
-  readonly arrays: () => ReadonlySet<TensorData>;
+  /** `identity` of the memory of the parameters that it changes. */
+  readonly memory: () => ReadonlySet<object>;
   readonly run: () => Promise<void>;
   /** The step as a part of one that computes the gradients of these parameters; undefined if it must run after it. */
   readonly asPartOf: (reached: readonly GradientReceiver[]) => PartOfStep | undefined;

@@ -1,11 +1,12 @@
 import type { ElementRange, ParameterSharing } from 'ringrun';
+import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import { store, type StoredTensor } from '../stored-tensor.ts';
 import type { UpdateProgress } from './rule.ts';
 import type { ParameterStateDict } from './state-dict.ts';
 
 /** A state of a parameter. */
-interface StateArray {
-  readonly data: Float32Array;
+interface State {
+  readonly memory: ManagedBuffer;
   /** Owner of the memory; undefined: this process. */
   readonly sharing: ParameterSharing | undefined;
 }
@@ -16,7 +17,7 @@ export class ParameterState {
   readonly position: number;
   #steps = 0;
   #isFresh = false;
-  #arrays: Readonly<Record<string, StateArray>> = {};
+  #states: Readonly<Record<string, State>> = {};
 
   constructor(position: number) {
     this.position = position;
@@ -27,24 +28,25 @@ export class ParameterState {
     return { step: this.#steps + 1, isFresh: this.#isFresh };
   }
 
-  /** The names of those states that have no array in this memory. */
+  /** The names of those states that are not in this memory. */
   missing(names: readonly string[], sharing: ParameterSharing | undefined): string[] {
-    return names.filter((name) => !(name in this.#arrays) || this.#arrays[name].sharing !== sharing);
+    return names.filter((name) => !(name in this.#states) || this.#states[name].sharing !== sharing);
   }
 
   /**
-   * Makes an array of zeros that of a state. An existing state is copied into it: its own part, if it is shared. A new one
+   * Makes memory of zeros that of a state. An existing state is copied into it: its own part, if it is shared. A new one
    * makes the state fresh until `count` is called.
    */
-  place(name: string, { data, sharing }: StateArray, { begin, end }: ElementRange): void {
-    if (name in this.#arrays) data.set(this.#arrays[name].data.subarray(begin, end), begin);
+  place(name: string, state: State, { begin, end }: ElementRange): void {
+    if (name in this.#states)
+      state.memory.array.set(this.#states[name].memory.array.subarray(begin, end), begin);
     else this.#isFresh = true;
-    this.#arrays = { ...this.#arrays, [name]: { data, sharing } };
+    this.#states = { ...this.#states, [name]: state };
   }
 
-  /** The arrays with these names. */
-  arraysOf(names: readonly string[]): Readonly<Record<string, Float32Array>> {
-    return Object.fromEntries(names.map((name) => [name, this.#arrays[name].data]));
+  /** The states with these names. */
+  memoryOf(names: readonly string[]): Readonly<Record<string, ManagedBuffer>> {
+    return Object.fromEntries(names.map((name) => [name, this.#states[name].memory]));
   }
 
   /** Counts a completed update. */
@@ -58,8 +60,8 @@ export class ParameterState {
     if (this.#steps === 0) return undefined;
     const tensors = names.map((name) => [
       name,
-      name in this.#arrays
-        ? store(shape, this.#arrays[name].data)
+      name in this.#states
+        ? store(shape, this.#states[name].memory.array)
         : { shape: [...shape], data: new Float32Array(length) },
     ]);
     return { ...Object.fromEntries(tensors), step: this.#steps } as ParameterStateDict;
@@ -70,10 +72,10 @@ export class ParameterState {
     const { step, ...tensors } = saved ?? { step: 0 };
     this.#steps = step;
     this.#isFresh = false;
-    this.#arrays = Object.fromEntries(
+    this.#states = Object.fromEntries(
       Object.entries(tensors as Record<string, StoredTensor>).map(([name, { data }]) => [
         name,
-        { data: data.slice(), sharing: undefined },
+        { memory: new ManagedBuffer(data.slice()), sharing: undefined },
       ]),
     );
   }
