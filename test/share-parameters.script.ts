@@ -253,9 +253,10 @@ await runScenario({
     for (const [name, variant] of Object.entries(variants)) {
       const host = await train(variant, false);
       programCache.clear();
-      const { copies, restore } = separateMemory(onnxruntimeExecutor);
+      const { copies, notFreed, restore } = separateMemory(onnxruntimeExecutor);
       const separate = await train(variant, false);
-      results[name] = { host, separate, shared: await train(variant, true), copies };
+      const shared = await train(variant, true);
+      results[name] = { host, separate, shared, copies, notFreed: notFreed() };
       programCache.clear();
       restore();
     }

@@ -43,13 +43,17 @@ test.each(
 );
 
 test('a job has the same bits when values are in memory of the executor', async () => {
-  type Result = Record<'host' | 'separate' | 'shared', Trained['plain']> & { copies: Record<string, number> };
+  interface Result extends Record<'host' | 'separate' | 'shared', Trained['plain']> {
+    copies: Record<string, number>;
+    notFreed: number;
+  }
   const stderr = expect.stringMatching(/^(ringrun: extra.* did not contribute.*\n)*$/) as unknown;
   for (const variants of await scenarios.run<Record<string, Result>>(2, 'separateMemory', { stderr })) {
-    for (const [name, { host, separate, shared, copies }] of Object.entries(variants)) {
+    for (const [name, { host, separate, shared, copies, notFreed }] of Object.entries(variants)) {
       expect(separate, name).toEqual(host);
       expect(shared, `${name}, shared`).toEqual(host);
       expect(Math.min(...Object.values(copies)), name).toBeGreaterThan(100);
+      expect(notFreed, name).toBe(0);
     }
     expect(Object.keys(variants)).toHaveLength(15);
   }

@@ -174,8 +174,9 @@ async function backwardNow(
   const number = onnxruntimeExecutor.allocate(loss);
   let part: PartOfStep | undefined;
   let waitedMs = 0;
+  let checked: TensorData | undefined;
   try {
-    if (detectAnomaly) await runDetectingAnomalies(loss, step, number, gradients, { bufferOf });
+    if (detectAnomaly) checked = await runDetectingAnomalies(loss, step, number, gradients, { bufferOf });
     else {
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
       part = startable && optimizerStep?.asPartOf(parameters);
@@ -191,21 +192,21 @@ async function backwardNow(
   await gradients.done({ isStarted: startable !== undefined, waitedMs });
   if (part) part.ended();
   else await optimizerStep?.run();
-  cacheElements(written, await onnxruntimeExecutor.download(number));
+  cacheElements(written, checked ?? (await onnxruntimeExecutor.download(number)));
 }
 
-/** Delivers no gradient, because all of them are checked first. */
+/** Delivers no gradient, because all of them are checked first. Returns the loss. */
 async function runDetectingAnomalies(
   loss: Value,
   step: TrainingStep,
-  number: ValueBuffer,
+  output: ValueBuffer,
   gradients: Gradients,
   options: RunOptions,
-): Promise<void> {
+): Promise<TensorData> {
   const log = new CollectiveLog();
-  await step.run(number, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
-  const computed = [await onnxruntimeExecutor.download(number), ...gradients.arrays()];
-  if (computed.every((numbers) => allFinite(numbers as Float32Array))) return;
+  await step.run(output, gradients.buffers, gradients.noCalls(), { ...options, replaceGroup: log.record });
+  const number = await onnxruntimeExecutor.download(output);
+  if ([number, ...gradients.arrays()].every((numbers) => allFinite(numbers as Float32Array))) return number;
   throw new NnError(
     'ERR_NONFINITE',
     `backward: ${await explainAnomaly(loss, { ...options, replaceGroup: log.replay })}`,

@@ -35,7 +35,7 @@ export class Gradients {
 
   /** The operations that average each part where the run writes it; undefined if a part needs JavaScript. */
   startable(): (readonly StartableOperation[])[] | undefined {
-    if (!onnxruntimeExecutor.usesHostMemory) return undefined;
+    if (!onnxruntimeExecutor.usesHostMemory && this.#parts.length > 0) return undefined;
     if (this.#earlier.some((gradient) => gradient !== undefined)) return undefined;
     const operations = this.#parts.map(({ sink, bucketIndex }) =>
       this.#passes.get(sink)!.startableAt(bucketIndex),

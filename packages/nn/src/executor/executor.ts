@@ -56,21 +56,23 @@ export interface Program {
  */
 export interface Executor {
   compile(definition: ProgramDefinition): Promise<Program>;
-  /** Allocates a buffer for a value of this type. Its elements are arbitrary until a run writes them. */
+  /** Allocates an output of one run, with arbitrary elements. `download` or `move` takes it afterwards. */
   allocate(type: ValueType): ValueBuffer;
-  /**
-   * Returns a buffer with the elements of an array, for the next run. On the host it is the array itself, whose later
-   * changes the buffer has too.
-   */
+  /** Returns an input of one run, with the elements of an array. On the host it is the array itself. */
   upload(array: TensorData): ValueBuffer;
-  /** Returns the elements of a buffer after the runs that write it. On the host it is the buffer's own array. */
-  download(buffer: ValueBuffer): Promise<TensorData>;
-  /** Copies an array into a buffer of its size, for the next run. Nothing is copied if the buffer is the array. */
+  /** Returns the elements of an output of `allocate`, after the run, and frees it. */
+  download(output: ValueBuffer): Promise<TensorData>;
+  /** Copies an output of `allocate` into a buffer of its size, after the run, and frees it. */
+  move(output: ValueBuffer, to: ValueBuffer): void;
+  /**
+   * Returns a buffer with the elements of an array, for any number of runs. It is freed when it is no longer referenced.
+   * On the host it is the array itself, whose later changes the buffer has too.
+   */
+  keep(array: TensorData): ValueBuffer;
+  /** Copies an array into a buffer of `keep`, for the next run. Nothing is copied if the buffer is the array. */
   write(buffer: ValueBuffer, array: TensorData): void;
-  /** Copies a buffer into an array of its size. Blocks until the runs that write the buffer have written it. */
+  /** Copies a buffer of `keep` into an array. Blocks until the buffer has been written by the run that writes it. */
   read(buffer: ValueBuffer, array: TensorData): void;
-  /** Copies a buffer into another one of its size, after the runs that write it and before the next run. */
-  copy(from: ValueBuffer, to: ValueBuffer): void;
   /** True if buffers are arrays of the host: then native operations may use them where a run has written them. */
   readonly usesHostMemory: boolean;
 }

@@ -48,7 +48,7 @@ export class ManagedBuffer {
   /** For a run that reads the elements. */
   forReading(): ValueBuffer {
     if (this.#whole) this.#takeFrom(this.#whole);
-    if (this.#buffer === undefined) this.#buffer = onnxruntimeExecutor.upload(this.#array);
+    if (this.#buffer === undefined) this.#buffer = onnxruntimeExecutor.keep(this.#array);
     else if (this.#isArrayNewer) onnxruntimeExecutor.write(this.#buffer, this.#array);
     this.#isArrayNewer = false;
     return this.#buffer;
@@ -56,7 +56,7 @@ export class ManagedBuffer {
 
   /** For a run that writes all elements. If it also reads them, call `forReading` first. */
   forWriting(): ValueBuffer {
-    this.#buffer ??= onnxruntimeExecutor.upload(this.#array);
+    this.#buffer ??= onnxruntimeExecutor.keep(this.#array);
     this.#isArrayNewer = false;
     this.#isBufferNewer = true;
     return this.#buffer;

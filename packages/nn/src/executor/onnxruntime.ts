@@ -46,15 +46,16 @@ export const onnxruntimeExecutor: Executor = {
   },
   allocate: ({ dtype, shape }) => onHost(newArray(dtype, sizeOf(shape))),
   upload: onHost,
-  download: (buffer) => Promise.resolve(hostArrays([buffer])[0]),
+  download: (output) => Promise.resolve(hostArrays([output])[0]),
+  move: (output, to) => {
+    copyElements(hostArrays([output])[0], hostArrays([to])[0]);
+  },
+  keep: onHost,
   write: (buffer, array) => {
     copyElements(array, hostArrays([buffer])[0]);
   },
   read: (buffer, array) => {
     copyElements(hostArrays([buffer])[0], array);
-  },
-  copy: (from, to) => {
-    copyElements(hostArrays([from])[0], hostArrays([to])[0]);
   },
   usesHostMemory: true,
 };

@@ -97,7 +97,7 @@ async function assignOnce(
   if (!first) return;
   for (const [index, target] of targets.entries()) {
     const { memory } = target;
-    onnxruntimeExecutor.copy(buffers[index], memory.forWriting());
+    onnxruntimeExecutor.move(buffers[index], memory.forWriting());
     // DistributedDataParallel broadcasts the array, and reads it without a call.
     memory.toHost();
     recordChange(target.value, changes.get(target)!);
