@@ -88,7 +88,9 @@ const filesOfBoth = [
   ...[
     'add-rows',
     'clip-norm',
+    'combine-statistics',
     'dropout',
+    'graph-calls',
     'layer-normalize',
     'max-pool-gradient',
     'own-operators',

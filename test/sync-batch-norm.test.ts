@@ -16,6 +16,7 @@ const two = scenarios.job(2, [
   'tooFew',
   'refusals',
   'anomaly',
+  'callers',
   'mismatch',
 ]);
 
@@ -146,6 +147,25 @@ test('layers use the groups that were passed to them', async () => {
   for (const [rank, { means, problem: of }] of found.entries()) {
     expect(means).toEqual([11, rank === 2 ? 21 : 6]);
     expect(of).toMatchObject(problem);
+  }
+});
+
+test('the graph runs its collectives without JavaScript, with the bits of calls by JavaScript', async () => {
+  interface Found {
+    calls: number;
+    gradients: number[];
+    buffers: number[];
+  }
+  const found = await two.of<Record<string, Found>>('callers');
+  const collectivesOfStep = 4;
+  for (const [rank, { graph, ...others }] of found.entries()) {
+    expect(graph.calls).toBe(0);
+    expect(others['JavaScript'].calls).toBe(4 * collectivesOfStep);
+    expect(others['JavaScript of rank 0'].calls).toBe(rank === 0 ? 4 * collectivesOfStep : 0);
+    for (const { gradients, buffers } of Object.values(others)) {
+      expect(gradients).toEqual(graph.gradients);
+      expect(buffers).toEqual(graph.buffers);
+    }
   }
 });
 

@@ -104,21 +104,28 @@ export interface NativeOnnxSession {
    * @param calls What the graph's nodes call, by their attribute `call` (native/src/onnxruntime/operators/calls.h).
    * @param onCall Called for each call of JavaScript that the graph starts. If the graph awaits it, `endCall` must follow.
    * It must not throw.
-   * @returns The milliseconds for which the run waited for calls. If a call failed, the error has its index as
-   * `failedCall`.
+   * @returns The waits for calls; undefined without `calls`. If a call failed, the error has its index as `failedCall`.
    */
   run(
     inputs: readonly NativeTensor[],
     outputs: readonly NativeTensor[],
     calls?: readonly NativeGraphCall[],
     onCall?: (call: number, run: number) => void,
-  ): Promise<number>;
+  ): Promise<NativeWaits | undefined>;
   /** Reports the end of a call of JavaScript. Does nothing if the run has ended. */
   endCall(run: number, call: number, succeeded: boolean): void;
   /** Frees the session's memory after earlier calls. Later runs are rejected. */
   release(): Promise<void>;
   /** Version of the loaded library, such as `1.30.0`. Empty before `compile`. */
   libraryVersion(): string;
+}
+
+/** How long a run has waited. */
+export interface NativeWaits {
+  /** Milliseconds for all calls. */
+  readonly waitedMs: number;
+  /** Milliseconds for calls that it started and awaited at once: collectives. */
+  readonly ranMs: number;
 }
 
 /** A call of a running graph: operations that are started one after another, or JavaScript if there is no list. */
@@ -175,6 +182,9 @@ export const nativeReduceOp = {
   BOR: 7,
   BXOR: 8,
 } as const;
+
+/** Operation number of the all-reduce, as in native/src/base/operation.h. */
+export const nativeAllReduce = 2;
 
 /** Operation numbers of the exchanges, as in native/src/base/operation.h. */
 export const nativeExchange = { allGather: 9, gather: 10, scatter: 11, allToAll: 12 } as const;
@@ -282,6 +292,16 @@ export interface NativeProcessGroup {
     timeoutMs: number,
     copy?: NativePlacedTensor,
   ): NativePreparedOperation;
+  /**
+   * Prepares a collective on float32 memory of its own, which the run of a graph starts like `prepareAllReduce`: the sum
+   * of the ranks' `input`, of `length` elements, in place; or those of all ranks in `output`. `op`: `nativeAllReduce`, or
+   * `nativeExchange.allGather`.
+   */
+  prepareWithMemory(
+    op: number,
+    length: number,
+    timeoutMs: number,
+  ): { operation: NativePreparedOperation; input: Float32Array; output: Float32Array };
   /** Settles when an operation that was started has ended; at once if it is not running. */
   ended(operation: NativePreparedOperation): Promise<void>;
   /** Reduces each of the tensors, which have the same dtype. `dtype` is ignored for an empty list. */

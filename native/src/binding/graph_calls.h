@@ -33,6 +33,8 @@ class GraphCalls final : public ort::Calls {
 
   void start(std::size_t call) override;
   void await(std::size_t call) override;
+  void run(std::size_t call) override;
+  [[noreturn]] void refuse(std::size_t call) override { fail(call); }
   const std::vector<ort::Span>& sends(std::size_t call) const override { return at(call).sends; }
   const std::vector<ort::Span>& receives(std::size_t call) const override { return at(call).receives; }
   void* output(std::size_t position) const override { return outputs_.at(position); }
@@ -43,9 +45,11 @@ class GraphCalls final : public ort::Calls {
   // Any thread: ends all waits with an error.
   void abort();
 
-  // After the run: the call whose failure ended it, and the milliseconds for which it waited.
+  // After the run: the call whose failure ended it, and the milliseconds for which it waited for all calls, and for those
+  // of run().
   std::optional<std::size_t> failedCall() const { return failedCall_; }
   double waitedMs() const { return waitedMs_; }
+  double ranMs() const { return ranMs_; }
 
  private:
   enum class State { Pending, Succeeded, Failed };
@@ -61,6 +65,7 @@ class GraphCalls final : public ort::Calls {
   const std::function<void(std::size_t)> callJavaScript_;
   std::optional<std::size_t> failedCall_;
   double waitedMs_ = 0;
+  double ranMs_ = 0;
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

@@ -90,6 +90,8 @@ struct OnnxSession::Pending {
   bool isLibraryFailure = false;
   std::optional<std::size_t> failedCall;
   double waitedMs = 0;
+  double ranMs = 0;
+  bool hasCalls = false;
 
   // An environment that is ending releases all references itself.
   void leaveReferencesToEnvironment() {
@@ -180,6 +182,8 @@ Napi::Value OnnxSession::run(const Napi::CallbackInfo& info) {
       setCalls(nullptr, 0);
       pending.failedCall = current->failedCall();
       pending.waitedMs = current->waitedMs();
+      pending.ranMs = current->ranMs();
+      pending.hasCalls = true;
     };
     try {
       session().run(inputs, outputs, current.get());
@@ -282,7 +286,7 @@ Napi::Value OnnxSession::runAsync(Napi::Env env, const Napi::Object& held, const
                                    std::function<void(Pending&)> work) {
   const auto isKept = [](const void*) { return false; };
   auto pending = std::make_unique<Pending>(Pending{Napi::Promise::Deferred::New(env), Napi::Persistent(Value()), Napi::Persistent(held),
-                                                   HeldArrays(holds.Length() > 0 ? Napi::Value(holds) : env.Undefined(), isKept), ++runs_, {}, {}, {}, 0});
+                                                   HeldArrays(holds.Length() > 0 ? Napi::Value(holds) : env.Undefined(), isKept), ++runs_, {}, {}, {}, {}, 0, 0, false});
   if (onCall.IsFunction()) pending->onCall = Napi::Persistent(onCall.As<Napi::Function>());
   const Napi::Value promise = pending->deferred.Promise();
   // A std::function must be copyable, so it holds a plain pointer. The JavaScript thread takes it back in `settle`. If
@@ -328,7 +332,13 @@ void OnnxSession::settle(Napi::Env env, Pending* pending) {
   const std::unique_ptr<Pending> settled(pending);
   if (env == nullptr) return settled->leaveReferencesToEnvironment();
   if (--pending_ == 0) events_.Unref(env);
-  if (!settled->failure) return settled->deferred.Resolve(Napi::Number::New(env, settled->waitedMs));
+  if (!settled->failure) {
+    if (!settled->hasCalls) return settled->deferred.Resolve(env.Undefined());
+    Napi::Object waits = Napi::Object::New(env);
+    waits.Set("waitedMs", Napi::Number::New(env, settled->waitedMs));
+    waits.Set("ranMs", Napi::Number::New(env, settled->ranMs));
+    return settled->deferred.Resolve(waits);
+  }
   Napi::Object error = Napi::Error::New(env, *settled->failure).Value();
   if (settled->isLibraryFailure) error.Set("code", Napi::String::New(env, "LIBRARY"));
   if (settled->failedCall) error.Set("failedCall", Napi::Number::New(env, static_cast<double>(*settled->failedCall)));

@@ -210,6 +210,7 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::afterStream>("afterStream"),
                          InstanceMethod<&ProcessGroup::beforeStream>("beforeStream"),
                          InstanceMethod<&ProcessGroup::prepareAllReduce>("prepareAllReduce"),
+                         InstanceMethod<&ProcessGroup::prepareWithMemory>("prepareWithMemory"),
                          InstanceMethod<&ProcessGroup::ended>("ended"),
                          InstanceMethod<&ProcessGroup::destroy>("destroy"),
                      });
@@ -386,6 +387,46 @@ ProcessGroup::Work ProcessGroup::copyingFirst(Napi::Env env, const Elements& inp
     std::memcpy(to, from, bytes);
     return work();
   };
+}
+
+// (op, length, timeoutMs): the sum of float32 arrays, or all of them, in memory that belongs to the operation.
+Napi::Value ProcessGroup::prepareWithMemory(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto op = static_cast<Op>(info[0].As<Napi::Number>().Uint32Value());
+  const auto length = static_cast<std::size_t>(info[1].As<Napi::Number>().Int64Value());
+  const double timeoutMs = info[2].As<Napi::Number>();
+  if (op != Op::AllReduce && op != Op::AllGather) throw Napi::TypeError::New(env, "expected allReduce or allGather");
+  const bool gathers = op == Op::AllGather;
+  const std::size_t ranks = gathers ? static_cast<std::size_t>(group_.size()) : 0;
+  // The own elements, then those of all ranks.
+  const auto memory = std::make_shared<std::vector<float>>((1 + ranks) * length);
+  float* const own = memory->data();
+  float* const received = gathers ? own + length : own;
+  Exchange exchange;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    exchange.sends.push_back({own, length});
+    exchange.receives.push_back({received + rank * length, length});
+  }
+  const Fingerprint request = fingerprintOf(op, gathers ? ReduceOp::None : ReduceOp::Sum, DType::Float32, 0, gathers ? 0 : length);
+  Work work = workOf(placed(env, request, false), timeoutMs, [memory, exchange, gathers](Collectives& collectives, const Call& call) {
+    if (gathers) return collectives.exchange(call, exchange);
+    collectives.allReduce(call, memory->data());
+  });
+  const auto arrayOf = [&](float* begin, std::size_t count) {
+    auto owner = std::make_unique<std::shared_ptr<std::vector<float>>>(memory);
+    const auto buffer = Napi::ArrayBuffer::New(
+        env, begin, count * sizeof(float),
+        [](Napi::Env, void*, std::shared_ptr<std::vector<float>>* held) { const std::unique_ptr<std::shared_ptr<std::vector<float>>> released(held); },
+        owner.get());
+    static_cast<void>(owner.release());
+    return Napi::Float32Array::New(env, count, buffer, 0);
+  };
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("operation", wrapOperation(env, std::make_shared<StartableOperation>(startingPoint_, std::move(work))));
+  const auto input = arrayOf(own, length);
+  result.Set("input", input);
+  result.Set("output", gathers ? arrayOf(received, ranks * length) : input);
+  return result;
 }
 
 // (operation): settles when an operation of prepareAllReduce that was started has ended.

@@ -71,6 +71,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   Napi::Value prepareAllReduce(const Napi::CallbackInfo& info);
   void requireAllocated(Napi::Env env, const Elements& elements);
   Work copyingFirst(Napi::Env env, const Elements& input, const Elements& copy, Work work);
+  Napi::Value prepareWithMemory(const Napi::CallbackInfo& info);
   Napi::Value ended(const Napi::CallbackInfo& info);
 
   // The asynchronous and synchronous forms of each operation.

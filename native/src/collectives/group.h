@@ -30,6 +30,8 @@ class Group {
  public:
   Group(int rank, int size) : rank_(rank), size_(size) {}
 
+  int size() const { return size_; }
+
   struct Listening {
     std::string socketName;           // empty if this process cannot share memory
     std::string sharedMemoryProblem;  // the reason; empty if it can

@@ -23,6 +23,12 @@ class Calls {
   // Blocks until a started call has ended. Throws if it failed.
   virtual void await(std::size_t call) = 0;
 
+  // Starts a call and blocks until it has ended: a collective.
+  virtual void run(std::size_t call) = 0;
+
+  // Throws, with the call as the reason why the run fails: the graph cannot use what it received.
+  [[noreturn]] virtual void refuse(std::size_t call) = 0;
+
   // The arrays that a call reads and writes.
   virtual const std::vector<Span>& sends(std::size_t call) const = 0;
   virtual const std::vector<Span>& receives(std::size_t call) const = 0;

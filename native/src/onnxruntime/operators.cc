@@ -5,6 +5,7 @@
 #include "onnxruntime/operators/add_rows.h"
 #include "onnxruntime/operators/calls.h"
 #include "onnxruntime/operators/clip_norm.h"
+#include "onnxruntime/operators/combine_statistics.h"
 #include "onnxruntime/operators/dropout.h"
 #include "onnxruntime/operators/elementwise.h"
 #include "onnxruntime/operators/layer_normalize.h"
@@ -19,6 +20,7 @@ const std::vector<const CustomOperator*>& operators() {
       customOperator<AddRows>(),
       customOperator<AwaitCall>(),
       customOperator<ClipNorm>(),
+      customOperator<CombineStatistics>(),
       customOperator<Dropout>(),
       customOperator<Elementwise>(),
       customOperator<LayerNormalize>(),

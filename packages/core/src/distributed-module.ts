@@ -209,6 +209,27 @@ export interface StartableOperation {
   ended(): Promise<void>;
 }
 
+/** A collective of float32 numbers in memory of its own, which a library can start without JavaScript. */
+export interface PreparedCollective extends StartableOperation {
+  /** What this rank contributes. */
+  readonly input: Float32Array;
+  /** What it receives. Of an all-reduce, the same array. */
+  readonly output: Float32Array;
+}
+
+/** A process group whose collectives a library can start without JavaScript. */
+export interface PreparesCollectives {
+  /** False if the group can be called only from JavaScript now. */
+  readonly mayStartCollectives: boolean;
+  /**
+   * Prepares a sum over the ranks, or a gathering of all ranks' numbers in the order of the ranks. Call it only while
+   * `mayStartCollectives`.
+   *
+   * @param length numbers of each rank
+   */
+  prepareCollective(name: 'allReduce' | 'allGather', length: number): PreparedCollective;
+}
+
 /** The `gradientSink` of the parameters of a `synchronous` module. */
 export interface SynchronousGradientSink extends GradientSink {
   /**

@@ -1,4 +1,10 @@
-import { loadNative, nativeReduceOp, type NativePreparedOperation } from '@ringrun/native';
+import {
+  loadNative,
+  nativeAllReduce,
+  nativeExchange,
+  nativeReduceOp,
+  type NativePreparedOperation,
+} from '@ringrun/native';
 import { describe, expect, test } from 'vitest';
 import { allOnHost } from '../src/executor/value-buffer.ts';
 import { emitStarts } from '../src/compiler/emit.ts';
@@ -62,7 +68,9 @@ describe('a call of JavaScript', () => {
   test('receives arrays of the running graph, which waits for its result', async () => {
     const program = await negatedCall();
     const [output] = arrays(1);
-    expect(await program.run(allOnHost([x]), allOnHost([output]), [doubling()])).toBeGreaterThan(0);
+    const { waitedMs, ranMs } = await program.run(allOnHost([x]), allOnHost([output]), [doubling()]);
+    expect(waitedMs).toBeGreaterThan(0);
+    expect(ranMs).toBe(waitedMs);
     expect(output).toEqual(doubled.map((number) => -number));
   });
 
@@ -230,6 +238,26 @@ describe('an operation of a group', () => {
     const run = program.run(allOnHost([x]), allOnHost([own, result]), [{ operations: [operation] }]);
     await expect(run).rejects.toMatchObject({ code: 'CLOSED' });
     expect(await tensor(x, [4]).neg().array()).toEqual(x.map((number) => -number));
+  });
+
+  test('with memory of its own is a collective without JavaScript', async () => {
+    const { group } = await oneRank();
+    const program = await negatedCall();
+    const [output] = arrays(1);
+    for (const op of [nativeAllReduce, nativeExchange.allGather]) {
+      const { operation: native, input, output: received } = group.prepareWithMemory(op, 4, 10_000);
+      expect(received.buffer === input.buffer).toBe(op === nativeAllReduce);
+      const operation = { native, ended: () => group.ended(native) };
+      const call = { operations: [operation], sends: [input], receives: [received] };
+      for (const factor of [1, 2]) {
+        const sent = x.map((number) => factor * number);
+        const { waitedMs, ranMs } = await program.run(allOnHost([sent]), allOnHost([output]), [call]);
+        expect(output).toEqual(sent.map((number) => -number));
+        expect(ranMs).toBe(waitedMs);
+      }
+    }
+    expect(() => group.prepareWithMemory(nativeExchange.scatter, 4, 10_000)).toThrow('expected allReduce or');
+    await group.destroy(10_000);
   });
 
   test('copies its input before it is reduced', async () => {

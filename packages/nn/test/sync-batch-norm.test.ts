@@ -2,7 +2,6 @@ import type { ProcessGroup } from 'ringrun';
 import { describe, expect, test } from 'vitest';
 import * as ort from 'onnxruntime-node';
 import { exportOnnx, nn, Parameter, tensor } from '../src/index.ts';
-import { combine } from '../src/ops/collective.ts';
 import { fill } from './fill.ts';
 import { expectClose } from './numeric.ts';
 import './one-thread.ts';
@@ -116,19 +115,4 @@ test('a converted model is exported as it computes in evaluation', async () => {
     .forward(tensor(fill(shape, 2), shape))
     .array()) as Float32Array;
   expectClose('output', output.data as Float32Array, expected, 1e-6);
-});
-
-test('statistics are combined without cancellation: deviations of 1e-3 around 1,000', () => {
-  // Sums of squares in float32, or in float64 of what float32 keeps of x², would leave nothing of a variance of 1e-6.
-  const part = (mean: number, variance: number, count: number) => ({
-    mean: Float32Array.of(mean),
-    variance: Float32Array.of(variance),
-    count,
-  });
-  const outputs = [1, 1, 1].map((length) => new Float32Array(length));
-  combine([part(1000, 1e-6, 3), part(NaN, NaN, 0), part(1000.0009765625, 4e-6, 1)], outputs);
-  const difference = 0.0009765625;
-  expectClose('mean', outputs[0], [1000 + difference / 4], 1e-7);
-  expectClose('variance', outputs[1], [(3e-6 + 4e-6) / 4 + (difference ** 2 * 3) / 16], 1e-6);
-  expect(outputs[2][0]).toBe(4);
 });

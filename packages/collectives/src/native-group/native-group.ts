@@ -1,4 +1,9 @@
-import type { NativeProcessGroup } from '@ringrun/native';
+import {
+  nativeAllReduce,
+  nativeExchange,
+  type NativePreparedOperation,
+  type NativeProcessGroup,
+} from '@ringrun/native';
 
 import {
   collectives,
@@ -16,6 +21,8 @@ import type {
   Collectives,
   DestinationOption,
   DType,
+  PreparedCollective,
+  PreparesCollectives,
   ProcessGroup,
   RecvOptions,
   ReduceOp,
@@ -46,13 +53,13 @@ export interface GroupSettings {
   timeoutMs: number;
 }
 
-/** What runs the collectives of a `NativeGroup`, and everything else in it. */
 /** An all-reduce that a library starts, and the memory that receives its input. */
 interface PreparedAllReduce extends StartableOperation {
   readonly copy: Float32Array | undefined;
 }
 
-class NativeGroupBase {
+/** What runs the collectives of a `NativeGroup`, and everything else in it. */
+class NativeGroupBase implements PreparesCollectives {
   /** Rank of this process in the group, from 0. */
   readonly rank: number;
   /** Number of processes in the group. */
@@ -102,9 +109,7 @@ class NativeGroupBase {
 
   /** See the function `prepareAllReduce`. */
   prepareAllReduce(data: Float32Array, op: ReduceOp, copy?: Float32Array): StartableOperation | undefined {
-    if (this.backend !== 'gloo' || this.#calls.hasFailed || this.#destroyed || this.#turns.isUnderWay) {
-      return undefined;
-    }
+    if (!this.mayStartCollectives) return undefined;
     const ofData = this.#prepared.get(data) ?? new Map<ReduceOp, PreparedAllReduce>();
     const known = ofData.get(op);
     if (known !== undefined && known.copy === copy) return known;
@@ -113,10 +118,36 @@ class NativeGroupBase {
     return prepared;
   }
 
+  /**
+   * Whether a collective could be started without JavaScript now. See {@link PreparesCollectives}.
+   *
+   * @internal
+   */
+  get mayStartCollectives(): boolean {
+    return this.backend === 'gloo' && !this.#calls.hasFailed && !this.#destroyed && !this.#turns.isUnderWay;
+  }
+
+  /**
+   * See {@link PreparesCollectives}.
+   *
+   * @internal
+   */
+  prepareCollective(name: 'allReduce' | 'allGather', length: number): PreparedCollective {
+    const op = name === 'allReduce' ? nativeAllReduce : nativeExchange.allGather;
+    const { operation, input, output } = this.#calls.now((group) =>
+      group.prepareWithMemory(op, checkedLength(length), this.#timeoutMs),
+    );
+    return { native: operation, input, output, ended: () => this.#ended(operation) };
+  }
+
+  #ended(operation: NativePreparedOperation): Promise<void> {
+    return this.#calls.later((group) => group.ended(operation));
+  }
+
   #prepareNow(data: Float32Array, op: ReduceOp, copy: Float32Array | undefined): PreparedAllReduce {
     const operands = allReduceOperands(data, { op });
     const native = this.#calls.now((group) => group.prepareAllReduce(...operands, this.#timeoutMs, copy));
-    return { native, copy, ended: () => this.#calls.later((group) => group.ended(native)) };
+    return { native, copy, ended: () => this.#ended(native) };
   }
 
   /** See the function of this name. */

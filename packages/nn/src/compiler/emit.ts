@@ -45,16 +45,14 @@ export function emitNodes(
     if (isCollective(node)) {
       const after = token === undefined ? [] : [token];
       token = graph.freshName('token');
-      graph.ownNode(
-        'RunCall',
-        [...inputs, ...after],
-        [token, ...outputNames.map((name) => name || graph.freshName('unread'))],
-        {
-          call: collectives.indexOf(node),
-          sends: inputs.length,
-          shapes: node.outputs.flatMap(({ shape }) => [shape.length, ...shape]),
-        },
-      );
+      const call = collectives.indexOf(node);
+      const received = [token, ...outputNames.map((name) => name || graph.freshName('unread'))];
+      if (isNode(node, 'CombineStatistics')) {
+        graph.ownNode('CombineStatistics', [...inputs, ...after], received, { call });
+      } else {
+        const shapes = node.outputs.flatMap(({ shape }) => [shape.length, ...shape]);
+        graph.ownNode('RunCall', [...inputs, ...after], received, { call, sends: inputs.length, shapes });
+      }
     } else {
       definitionOf(node).emit(graph, node, inputs, outputNames);
     }

@@ -1,22 +1,13 @@
-import { timed } from '@ringrun/core';
+import { recordActivity } from '@ringrun/core';
 import type { GraphCall, Program } from '../executor/executor.ts';
 import type { ValueBuffer } from '../executor/value-buffer.ts';
-import { inSequence, type CollectiveNode } from '../graph/collective.ts';
-import { sizeOf, type Value } from '../graph/node.ts';
+import { inSequence } from '../graph/collective.ts';
+import type { Value } from '../graph/node.ts';
 import type { CollectiveGroup } from '../graph/operators.ts';
 import type { Structure } from '../graph/structure.ts';
 import { topologicalOrder } from '../graph/topology.ts';
-import { perform } from '../ops/collective.ts';
+import { BoundCollective } from './bound-collective.ts';
 import { compile, type CompileOptions } from './compile-graph.ts';
-
-/** A collective on arrays of the host that are owned by the program. */
-interface BoundCollective {
-  readonly node: CollectiveNode;
-  /** Index into the groups that are passed to `run`. */
-  readonly group: number;
-  readonly sends: readonly Float32Array[];
-  readonly receives: readonly Float32Array[];
-}
 
 /** Arguments of one run, in the order of the program's structure. */
 export interface Bindings {
@@ -46,12 +37,9 @@ export class GraphProgram {
     outputs: readonly Value[],
     options?: CompileOptions,
   ): Promise<GraphProgram> {
-    const collectives = inSequence(topologicalOrder(outputs)).map((node) => ({
-      node,
-      group: groups.indexOf(node.attributes.group),
-      sends: node.inputs.map(arrayFor),
-      receives: node.outputs.map(arrayFor),
-    }));
+    const collectives = inSequence(topologicalOrder(outputs)).map(
+      (node) => new BoundCollective(node, groups.indexOf(node.attributes.group)),
+    );
     return new GraphProgram(await compile(name, leaves, outputs, options), collectives);
   }
 
@@ -60,33 +48,22 @@ export class GraphProgram {
    *
    * @returns the milliseconds for which the run waited for `starts`
    */
-  run({ inputs, outputs, groups, starts = [] }: Bindings): Promise<number> {
-    return this.#collectives.length === 0
-      ? this.#program.run(inputs, outputs, starts)
-      : this.#runWithCollectives({ inputs, outputs, groups, starts });
-  }
-
-  async #runWithCollectives({ inputs, outputs, groups, starts }: Required<Bindings>): Promise<number> {
-    let waitedForCollectivesMs = 0;
-    const collectives = this.#collectives.map(({ node, group, sends, receives }) => ({
-      sends,
-      receives,
-      perform: async () => {
-        const startedAt = performance.now();
-        await timed('waiting', node.op, () => perform(node, groups[group], sends, receives));
-        waitedForCollectivesMs += performance.now() - startedAt;
-      },
-    }));
-    const waitedMs = await this.#program.run(inputs, outputs, [...collectives, ...starts]);
-    return Math.max(0, waitedMs - waitedForCollectivesMs);
+  async run({ inputs, outputs, groups, starts = [] }: Bindings): Promise<number> {
+    if (this.#collectives.length === 0) return (await this.#program.run(inputs, outputs, starts)).waitedMs;
+    let recordedMs = 0;
+    const collectives = this.#collectives.map((collective) =>
+      collective.callOn(groups[collective.group], (ms) => {
+        recordedMs += ms;
+      }),
+    );
+    const { waitedMs, ranMs } = await this.#program.run(inputs, outputs, [...collectives, ...starts]);
+    const endedAt = performance.now();
+    if (ranMs > recordedMs) recordActivity('waiting', 'collectives', endedAt - ranMs + recordedMs, endedAt);
+    return waitedMs - ranMs;
   }
 
   /** Frees the program's memory. It cannot run afterwards. */
   release(): Promise<void> {
     return this.#program.release();
   }
-}
-
-function arrayFor({ shape }: Value): Float32Array {
-  return new Float32Array(sizeOf(shape));
 }

@@ -23,15 +23,27 @@ export const outputName = (position: number): string => `output_${position}`;
  */
 export type GraphCall =
   /** Starts operations, in this order. The graph may await them. */
-  | { readonly operations: readonly StartableOperation[] }
+  | ({ readonly operations: readonly StartableOperation[] } & Partial<CallArrays>)
   /** Runs while the graph continues. */
   | { readonly notify: () => void }
-  /** The graph fills `sends`, awaits `perform` and reads `receives`. */
-  | {
-      readonly sends: readonly Float32Array[];
-      readonly receives: readonly Float32Array[];
-      readonly perform: () => Promise<void>;
-    };
+  /** The graph awaits it. */
+  | ({ readonly perform: () => Promise<void> } & CallArrays);
+
+/** The graph fills `sends` before the call, and reads `receives` behind it. */
+export interface CallArrays {
+  readonly sends: readonly Float32Array[];
+  readonly receives: readonly Float32Array[];
+  /** The error of a run whose graph cannot use what it received. */
+  readonly refusal?: () => Error;
+}
+
+/** How long a run has waited for calls. */
+export interface Waits {
+  /** Milliseconds for all calls. */
+  readonly waitedMs: number;
+  /** Milliseconds for calls that the graph awaited at once: collectives. */
+  readonly ranMs: number;
+}
 
 /** A compiled graph. */
 export interface Program {
@@ -39,14 +51,14 @@ export interface Program {
    * Computes every output from the inputs, in the order of the definition. Writes `outputs` in place; they are complete
    * when the promise resolves. A buffer may be both an input and an output if the output is an elementwise function of it.
    *
-   * @returns the milliseconds for which the run waited for calls
+   * @returns how long the run waited for calls
    * @throws the error of a call that failed
    */
   run(
     inputs: readonly ValueBuffer[],
     outputs: readonly ValueBuffer[],
     calls?: readonly GraphCall[],
-  ): Promise<number>;
+  ): Promise<Waits>;
   /** Frees the memory of the program. It cannot run afterwards. */
   release(): Promise<void>;
 }

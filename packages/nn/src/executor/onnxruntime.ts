@@ -21,6 +21,7 @@ import {
   type GraphCall,
   type Program,
   type ProgramDefinition,
+  type Waits,
 } from './executor.ts';
 import { hostArrays, onHost, type ValueBuffer } from './value-buffer.ts';
 
@@ -86,7 +87,7 @@ class OnnxruntimeProgram implements Program {
     inputBuffers: readonly ValueBuffer[],
     outputBuffers: readonly ValueBuffer[],
     calls: readonly GraphCall[] = [],
-  ): Promise<number> {
+  ): Promise<Waits> {
     const inputs = hostArrays(inputBuffers);
     const outputs = hostArrays(outputBuffers);
     // An array may have been transferred (and emptied) since its tensor was created.
@@ -94,9 +95,9 @@ class OnnxruntimeProgram implements Program {
     const called = new Calls(this.#session, calls);
     const startedAt = performance.now();
     try {
-      const waitedMs = await called.run(inputs, outputs);
-      recordActivity('compute', this.#definition.name, startedAt, performance.now() - waitedMs);
-      return waitedMs;
+      const waits = await called.run(inputs, outputs);
+      recordActivity('compute', this.#definition.name, startedAt, performance.now() - waits.waitedMs);
+      return waits;
     } catch (cause) {
       await called.throwFailure(cause);
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
@@ -119,15 +120,18 @@ class Calls {
     this.#calls = calls;
   }
 
-  async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<number> {
-    if (this.#calls.length === 0) return this.#session.run(inputs, outputs);
+  async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<Waits> {
+    if (this.#calls.length === 0) {
+      await this.#session.run(inputs, outputs);
+      return noWaits;
+    }
     // A call belongs to the operation that runs the graph.
     const onCall = AsyncResource.bind((call: number, run: number) => {
       this.#start(call, run);
     });
-    const waitedMs = await this.#session.run(inputs, outputs, this.#calls.map(nativeCall), onCall);
+    const waits = await this.#session.run(inputs, outputs, this.#calls.map(nativeCall), onCall);
     if (this.#failure) throw this.#failure.error;
-    return waitedMs;
+    return waits ?? noWaits;
   }
 
   /** Throws the error of the call that failed, if that is why a run failed. */
@@ -137,6 +141,7 @@ class Calls {
     const call = failedCall === undefined ? undefined : this.#calls[failedCall];
     if (call && 'operations' in call)
       await Promise.all(call.operations.map((operation) => operation.ended()));
+    if (call && 'refusal' in call) throw call.refusal();
   }
 
   /** Must not throw. */
@@ -162,11 +167,17 @@ class Calls {
   }
 }
 
+const noWaits: Waits = { waitedMs: 0, ranMs: 0 };
+
 function nativeCall(call: GraphCall): NativeGraphCall {
-  if ('operations' in call) {
-    return { operations: call.operations.map(({ native }) => native as NativePreparedOperation) };
-  }
-  return 'perform' in call ? { sends: call.sends, receives: call.receives } : {};
+  if ('notify' in call) return {};
+  const { sends = [], receives = [] } = call;
+  if ('perform' in call) return { sends, receives };
+  return {
+    operations: call.operations.map(({ native }) => native as NativePreparedOperation),
+    sends,
+    receives,
+  };
 }
 
 function slot(name: string, { dtype, shape }: ValueType): NativeOnnxSlot {

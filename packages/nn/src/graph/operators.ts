@@ -1,3 +1,4 @@
+import type { PreparesCollectives } from '@ringrun/core';
 import type { DistributedParameter, ProcessGroup } from 'ringrun';
 import type { DType, TensorData } from '../dtype.ts';
 import type { ManagedBuffer } from '../executor/managed-buffer.ts';
@@ -46,7 +47,8 @@ export interface GradientReceiver extends DistributedParameter {
 }
 
 /** The part of a process group that a graph's collectives use. */
-export type CollectiveGroup = Pick<ProcessGroup, 'rank' | 'size' | 'allReduce' | 'allGather'>;
+export type CollectiveGroup = Pick<ProcessGroup, 'rank' | 'size' | 'allReduce' | 'allGather'> &
+  Partial<PreparesCollectives>;
 
 export interface CollectiveAttributes {
   /** The participating ranks. Graphs that differ only in their groups share one program. */

@@ -69,69 +69,36 @@ function refuse(): never {
   throw new Error('A collective is a call of a running program; it cannot be exported.');
 }
 
-/** Runs a collective with the ranks of its group, or of another group. */
-export async function perform(
-  node: CollectiveNode,
-  group: CollectiveGroup,
-  inputs: readonly Float32Array[],
-  outputs: readonly Float32Array[],
-): Promise<void> {
-  if (isNode(node, 'CombineStatistics'))
-    return performCombination(node.attributes.count, group, inputs, outputs);
-  outputs[0].set(inputs[0]);
-  await group.allReduce(outputs[0]);
-}
-
-/** All-gathers mean, variance and count, so that all ranks compute the same result from the same bytes. */
-async function performCombination(
-  count: number,
-  group: CollectiveGroup,
-  [mean, variance]: readonly Float32Array[],
-  outputs: readonly Float32Array[],
-): Promise<void> {
-  const own = Float32Array.of(...mean, ...variance, count);
-  const gathered = new Float32Array(group.size * own.length);
-  await group.allGather(gathered, own);
-  const ranks = Array.from({ length: group.size }, (_, rank) => {
-    const of = gathered.subarray(rank * own.length, (rank + 1) * own.length);
-    const size = mean.length;
-    return { mean: of.subarray(0, size), variance: of.subarray(size, 2 * size), count: of[2 * size] };
-  });
-  combine(ranks, outputs);
-}
-
-interface RankStatistics {
-  readonly mean: Float32Array;
-  readonly variance: Float32Array;
-  readonly count: number;
+/** What a collective sends and receives. */
+export interface CollectiveMessage {
+  readonly name: 'allReduce' | 'allGather';
+  /** Numbers that each rank sends. */
+  readonly length: number;
+  /** The last of them, if it is not an input of the node. */
+  readonly count?: number;
+  /** The error of a graph that cannot use what it received. */
+  readonly refusal?: (received: Float32Array) => Error;
 }
 
 /**
- * Combines statistics: mean Σ n·m / N, variance Σ n·(v + (m − mean)²) / N (Chan, Golub and LeVeque 1979, for several
- * parts at once). Squares of differences do not cancel if means are large relative to deviations. Computed in double
- * precision and written to [mean, variance, total].
+ * The message of a collective. The statistics of all ranks are gathered as mean, variance and count of each, so that all
+ * ranks compute the same result from the same bytes.
  */
-export function combine(
-  parts: readonly RankStatistics[],
-  [mean, variance, total]: readonly Float32Array[],
-): void {
-  // The mean of no values is undefined.
-  const ranks = parts.filter(({ count }) => count > 0);
-  const all = ranks.reduce((sum, { count }) => sum + count, 0);
-  if (all < 2) {
-    const counts = parts.map(({ count }, rank) => `${count} of rank ${rank}`).join(', ');
-    throw new ShapeError(
-      'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +
-        `got ${counts}. Use a larger batch or eval().`,
+export function messageOf(node: CollectiveNode): CollectiveMessage {
+  const size = sizeOf(node.inputs[0].shape);
+  if (!isNode(node, 'CombineStatistics')) return { name: 'allReduce', length: size };
+  const length = 2 * size + 1;
+  const refusal = (received: Float32Array) =>
+    tooFewValues(
+      Array.from({ length: received.length / length }, (_, rank) => received[(rank + 1) * length - 1]),
     );
-  }
-  for (const channel of mean.keys()) {
-    const sumOver = (term: (rank: RankStatistics) => number) =>
-      ranks.reduce((sum, rank) => sum + rank.count * term(rank), 0);
-    const center = sumOver((rank) => rank.mean[channel]) / all;
-    const spread = sumOver((rank) => rank.variance[channel] + (rank.mean[channel] - center) ** 2);
-    mean[channel] = center;
-    variance[channel] = spread / all;
-  }
-  total[0] = all;
+  return { name: 'allGather', length, count: node.attributes.count, refusal };
+}
+
+function tooFewValues(counts: readonly number[]): ShapeError {
+  const described = counts.map((count, rank) => `${count} of rank ${rank}`).join(', ');
+  return new ShapeError(
+    'SyncBatchNorm: expected more than 1 value per channel over all ranks of the group in training, ' +
+      `got ${described}. Use a larger batch or eval().`,
+  );
 }

@@ -1,0 +1,73 @@
+import { registry, timed, type PreparedCollective } from '@ringrun/core';
+import type { GraphCall } from '../executor/executor.ts';
+import { onnxruntimeExecutor } from '../executor/onnxruntime.ts';
+import type { CollectiveNode } from '../graph/collective.ts';
+import type { CollectiveGroup } from '../graph/operators.ts';
+import { messageOf, type CollectiveMessage } from '../ops/collective.ts';
+
+/** The memory of a collective: what this rank sends, and what it receives. */
+type Memory = Pick<PreparedCollective, 'input' | 'output'>;
+
+/**
+ * A collective of a compiled graph. The graph starts it without JavaScript if the group can do so, and otherwise awaits a
+ * call of JavaScript. Ranks may differ in it, because the operation of the group is the same.
+ */
+export class BoundCollective {
+  /** Index into the groups that are passed to a run. */
+  readonly group: number;
+  readonly #op: string;
+  readonly #message: CollectiveMessage;
+  readonly #prepared = new WeakMap<CollectiveGroup, PreparedCollective>();
+  readonly #memories = new WeakMap<CollectiveGroup, Memory>();
+
+  constructor(node: CollectiveNode, group: number) {
+    this.group = group;
+    this.#op = node.op;
+    this.#message = messageOf(node);
+  }
+
+  /** The call of the graph. `waited` receives the milliseconds of a call of JavaScript. */
+  callOn(group: CollectiveGroup, waited: (ms: number) => void): GraphCall {
+    const prepared = this.#preparedOn(group);
+    return prepared === undefined
+      ? this.#callOfJavaScript(group, waited)
+      : { ...this.#arrays(prepared), operations: [prepared] };
+  }
+
+  #preparedOn(group: CollectiveGroup): PreparedCollective | undefined {
+    if (!group.mayStartCollectives || !onnxruntimeExecutor.usesHostMemory) return undefined;
+    // An observer replaces the methods of the group, to record their calls.
+    if (registry.activityObserver !== undefined) return undefined;
+    const { name, length } = this.#message;
+    const prepared = this.#prepared.get(group) ?? group.prepareCollective!(name, length);
+    this.#prepared.set(group, prepared);
+    return prepared;
+  }
+
+  #callOfJavaScript(group: CollectiveGroup, waited: (ms: number) => void): GraphCall {
+    const { name } = this.#message;
+    const memory = this.#memories.get(group) ?? this.#allocate(group);
+    this.#memories.set(group, memory);
+    const { input, output } = memory;
+    const perform = async () => {
+      const startedAt = performance.now();
+      await timed('waiting', this.#op, () =>
+        name === 'allReduce' ? group.allReduce(input) : group.allGather(output, input),
+      );
+      waited(performance.now() - startedAt);
+    };
+    return { ...this.#arrays(memory), perform };
+  }
+
+  #allocate({ size }: CollectiveGroup): Memory {
+    const { name, length } = this.#message;
+    const input = new Float32Array(length);
+    return { input, output: name === 'allReduce' ? input : new Float32Array(size * length) };
+  }
+
+  #arrays({ input, output }: Memory) {
+    const { count, refusal } = this.#message;
+    if (count !== undefined) input[input.length - 1] = count;
+    return { sends: [input], receives: [output], ...(refusal && { refusal: () => refusal(output) }) };
+  }
+}
