@@ -75,7 +75,7 @@ const sanitizers = {
 
 /**
  * All operations and endings over every transport and algorithm, several groups and Node environments in a process,
- * file locks and image transforms.
+ * file locks, image transforms, graphs with their operators, and processes that end during a run.
  */
 const filesOfBoth = [
   ...['collectives', 'tcp', 'images'].map((name) => `native/test/${name}.test.ts`),
@@ -90,6 +90,7 @@ const filesOfBoth = [
     'clip-norm',
     'combine-statistics',
     'dropout',
+    'executor',
     'graph-calls',
     'layer-normalize',
     'max-pool-gradient',
