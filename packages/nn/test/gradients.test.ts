@@ -5,11 +5,34 @@ import type { CollectiveOp, OpName } from '../src/graph/operators.ts';
 import { topologicalOrder } from '../src/graph/topology.ts';
 import { conv, convTranspose } from '../src/ops/convolution.ts';
 import { noGradient } from '../src/ops/definition.ts';
+import { cumulativeSum } from '../src/ops/cumulative.ts';
 import { addDependency } from '../src/ops/dependency.ts';
 import * as elementwise from '../src/ops/elementwise.ts';
-import { abs, erf, leakyRelu, pow, sigmoid, sign, softplus, tanh } from '../src/ops/functions.ts';
+import {
+  abs,
+  ceil,
+  cos,
+  erf,
+  floor,
+  leakyRelu,
+  pow,
+  round,
+  sigmoid,
+  sign,
+  sin,
+  softplus,
+  tan,
+  tanh,
+} from '../src/ops/functions.ts';
 import { operators } from '../src/ops/index.ts';
-import { gather, gatherElements, indexSelect, oneHot, scatterElements } from '../src/ops/indexing.ts';
+import {
+  gather,
+  gatherElements,
+  indexSelect,
+  oneHot,
+  scatter,
+  scatterElements,
+} from '../src/ops/indexing.ts';
 import { gemm, matmul } from '../src/ops/linear-algebra.ts';
 import { affine, batchNormalize } from '../src/ops/batch-normalization.ts';
 import { dropout } from '../src/ops/own/dropout.ts';
@@ -19,7 +42,8 @@ import { swapOuterAxes } from '../src/ops/swap-outer-axes.ts';
 import { normalize } from '../src/ops/normalization.ts';
 import { adaptiveAveragePool, averagePool, maxPool } from '../src/ops/pooling.ts';
 import { reduceMax, reduceMean, reduceSum } from '../src/ops/reduction.ts';
-import { concat, expand, pad, reshape, slice, split, transpose } from '../src/ops/shape.ts';
+import { argMax, argMin, topK } from '../src/ops/ordering.ts';
+import { concat, expand, pad, reshape, slice, split, transpose, trilu } from '../src/ops/shape.ts';
 import { logSoftmax, negativeLogLikelihood, softmax } from '../src/ops/softmax.ts';
 import { constant, constantTensor, input, number } from '../src/ops/source.ts';
 import { checkGradients, checkValues, type Differentiable } from './check-gradients.ts';
@@ -37,6 +61,13 @@ const withoutGradient = [
   'Equal',
   'IsNaN',
   'Or',
+  'And',
+  'Not',
+  'Floor',
+  'Ceil',
+  'Round',
+  'ArgMax',
+  'ArgMin',
   'ExactMaxPool',
   'Sign',
   'Cast',
@@ -100,6 +131,9 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     'the constant 1': of((a) => [elementwise.add(a, pow(a, 0))], [3]),
   },
   Abs: unary(abs),
+  Sin: unary((a) => sin(elementwise.mul(a, constant(3)))),
+  Cos: unary((a) => cos(elementwise.mul(a, constant(3)))),
+  Tan: unary(tan),
   Erf: unary((a) => erf(elementwise.mul(a, constant(2)))),
   Tanh: unary((a) => tanh(elementwise.mul(a, constant(2)))),
   Sigmoid: unary((a) => sigmoid(elementwise.mul(a, constant(3)))),
@@ -140,7 +174,19 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
     'inner and leading dimensions': of((a) => [expand(a, [2, 3, 4])], [3, 1]),
     'a scalar': of((a) => [expand(a, [2, 3])], []),
   },
+  Trilu: {
+    'upper, above the diagonal': of((a) => [trilu(a, 1, true)], [2, 3, 5]),
+    'lower, below the diagonal': of((a) => [trilu(a, -1, false)], [4, 3]),
+  },
 
+  CumSum: {
+    'along an inner axis': of((a) => [cumulativeSum(a, 1)], [2, 5, 3]),
+    'from the end': of((a) => [cumulativeSum(a, 0, true)], [5, 3]),
+  },
+  TopK: {
+    'the largest, in order': of((a) => [topK(a, 3, 1, true).values], [2, 7, 3]),
+    'all, from the smallest': of((a) => [topK(a, 5, 0, false).values], [5, 2]),
+  },
   ReduceSum: reductionCases(reduceSum),
   ReduceMean: reductionCases(reduceMean),
   ReduceMax: reductionCases(reduceMax),
@@ -316,6 +362,14 @@ const cases: Record<WithGradient, Record<string, Differentiable>> = {
       [2, 3, 3],
     ),
   },
+  Scatter: {
+    'one of each row': of((x, y) => [scatter(x, reshape(integers(4, 1, 1), [3, 1]), y, 1)], [3, 5], [3, 1]),
+    'along the first axis, into a part': of(
+      (x, y) => [scatter(x, reshape(integers(3, 1, 0, 2), [2, 2]), y, 0)],
+      [4, 3],
+      [2, 2],
+    ),
+  },
   ScatterElements: {
     'a place twice': of((x) => [scatterElements(integers(4, 1, 1, 0), x, 6)], [4]),
     'one of each row': of((x) => [scatterElements(reshape(integers(4, 1, 1), [3, 1]), x, 5, 1)], [3, 1]),
@@ -443,6 +497,16 @@ describe('values of operators without a gradient', () => {
     ['IsNaN', elementwise.isNaN(elementwise.log(elementwise.sub(x, y)))],
     ['Or', elementwise.or(elementwise.greater(x, y), elementwise.equal(equalElements, constant(-1)))],
     ...[1, 3e38].map((size): ['ExactMaxPool', Value] => ['ExactMaxPool', exactlyPooled(size)]),
+    ['And', elementwise.and(elementwise.greater(x, y), elementwise.greater(constant(0), x))],
+    ['Not', elementwise.not(elementwise.greater(x, y))],
+    ['Floor', floor(elementwise.mul(x, constant(5)))],
+    ['Ceil', ceil(elementwise.mul(x, constant(5)))],
+    ['Round', round(elementwise.mul(x, constant(5)))],
+    ['Round', round(constantTensor([6], [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]))],
+    ['ArgMax', argMax(x, 1)],
+    ['ArgMax', argMax(equalElements, 0)],
+    ['ArgMin', argMin(x, 0)],
+    ['ArgMin', argMin(equalElements, 0)],
     ['Sign', sign(elementwise.sub(x, y))],
     ['Sign', sign(constantTensor([3], [0, -0, 2]))],
     ['Cast', elementwise.cast(elementwise.greater(x, y), 'float32')],

@@ -69,6 +69,12 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Pow: (node, inputs) => elementwise((a) => a ** node.attributes.exponent)(node, inputs),
   Abs: elementwise(Math.abs),
   Sign: elementwise(Math.sign),
+  Floor: elementwise(Math.floor),
+  Ceil: elementwise(Math.ceil),
+  Round: elementwise((a) => (a % 1 === 0.5 || a % 1 === -0.5 ? 2 * Math.round(a / 2) : Math.round(a))),
+  Sin: elementwise(Math.sin),
+  Cos: elementwise(Math.cos),
+  Tan: elementwise(Math.tan),
   Erf: elementwise(erf),
   Tanh: elementwise(Math.tanh),
   Sigmoid: elementwise((a) => 1 / (1 + Math.exp(-a))),
@@ -81,6 +87,8 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
   Equal: elementwise((a, b) => Number(a === b)),
   IsNaN: elementwise((a) => Number(Number.isNaN(a))),
   Or: elementwise((a, b) => Number(a === 1 || b === 1)),
+  And: elementwise((a, b) => Number(a === 1 && b === 1)),
+  Not: elementwise((a) => Number(a === 0)),
   Where: elementwise((condition, a, b) => (condition === 1 ? a : b)),
   Cast: ({ attributes: { to } }, [x]) => [
     x.data.map((element) =>
@@ -127,6 +135,12 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     }),
   ],
   Expand: ({ outputs: [y] }, [x]) => [broadcast(x, y.shape)],
+  Trilu: ({ outputs: [y], attributes: { upper, k } }, [x]) => [
+    tabulate(y.shape, (index) => {
+      const above = index.at(-1)! - index.at(-2)! - k;
+      return (upper ? above >= 0 : above <= 0) ? element(x, index) : 0;
+    }),
+  ],
 
   ReduceSum: ({ attributes: { axes } }, [x]) => [sumOver(x, axes)],
   ReduceMean: ({ attributes: { axes } }, [x]) => {
@@ -134,6 +148,25 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     return [sumOver(x, axes).map((sum) => sum / count)];
   },
   ReduceMax: ({ attributes: { axes } }, [x]) => [reduceOver(x, axes, -Infinity, Math.max)],
+
+  CumSum: ({ outputs: [y], attributes: { axis, reverse } }, [x]) => [
+    tabulate(y.shape, (index) => {
+      const place = index[axis];
+      const count = reverse ? x.shape[axis] - place : place + 1;
+      return sum(count, (k) => element(x, index.with(axis, reverse ? place + k : k)));
+    }),
+  ],
+  ArgMax: ({ outputs: [y], attributes: { axis } }, [x]) => [
+    tabulate(y.shape, (index) => sortedPlaces(x, index, axis, true)[0]),
+  ],
+  ArgMin: ({ outputs: [y], attributes: { axis } }, [x]) => [
+    tabulate(y.shape, (index) => sortedPlaces(x, index, axis, false)[0]),
+  ],
+  TopK: ({ outputs: [y], attributes: { axis, largest } }, [x]) => {
+    const places = tabulate(y.shape, (index) => sortedPlaces(x, index, axis, largest)[index[axis]]);
+    const at = { shape: y.shape, data: places };
+    return [tabulate(y.shape, (index) => element(x, index.with(axis, element(at, index)))), places];
+  },
 
   Normalize: ({ outputs: [y], attributes: { axes, epsilon } }, [x]) => {
     const count = axes.reduce((product, axis) => product * x.shape[axis], 1);
@@ -250,6 +283,14 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     return [x.data.map((element, place) => element * mask[place])];
   },
 
+  Scatter: ({ attributes: { axis } }, [x, positions, updates]) => {
+    const result = { shape: x.shape, data: x.data.slice() };
+    forEachIndex(positions.shape, (index) => {
+      const place = offset(x.shape, index.with(axis, element(positions, index)));
+      result.data[place] = element(updates, index);
+    });
+    return [result.data];
+  },
   Softmax: ({ attributes: { axis } }, [x]) => {
     const exponentials = x.data.map(Math.exp);
     const total = sumOver({ shape: x.shape, data: exponentials }, [axis]);
@@ -272,6 +313,13 @@ const rules: { readonly [Op in Computed]: Rule<Op> } = {
     tabulate(y.shape, ([row, column]) => (classes.data[row] === column ? Math.fround(value) : 0)),
   ],
 };
+
+/** Places along an axis, of the largest element first or of the smallest first; the first of equal ones is first. */
+function sortedPlaces(x: Reference, index: readonly number[], axis: number, largest: boolean): number[] {
+  const at = (place: number) => element(x, index.with(axis, place));
+  const places = Array.from({ length: x.shape[axis] }, (_, place) => place);
+  return places.sort((a, b) => (largest ? at(b) - at(a) : at(a) - at(b)) || a - b);
+}
 
 function elementwise<Op extends Computed>(compute: (...elements: number[]) => number): Rule<Op> {
   return ({ outputs: [y] }, inputs) => {

@@ -145,6 +145,13 @@ export interface Operators {
   Abs: None;
   /** −1, 0 or 1. */
   Sign: None;
+  Floor: None;
+  Ceil: None;
+  /** The nearest integer, the even one of two. */
+  Round: None;
+  Sin: None;
+  Cos: None;
+  Tan: None;
   /** 2/√π · ∫₀ˣ exp(−t²) dt */
   Erf: None;
   Tanh: None;
@@ -164,6 +171,10 @@ export interface Operators {
   IsNaN: None;
   /** Logical or of two conditions (bool). */
   Or: None;
+  /** Logical and of two conditions (bool). */
+  And: None;
+  /** Negated condition (bool). */
+  Not: None;
   /** Inputs: condition (bool), value where it is true, value where it is false. */
   Where: None;
   Cast: { to: DType };
@@ -179,10 +190,19 @@ export interface Operators {
   /** Zeros before and after the elements of each axis. */
   Pad: { before: readonly number[]; after: readonly number[] };
   Expand: { shape: readonly number[] };
+  /** The matrices of the last two axes with zeros below (`upper`) or above diagonal `k`; 0 is the main diagonal, 1 the one above it. */
+  Trilu: { upper: boolean; k: number };
 
   ReduceSum: { axes: readonly number[]; keepdims: boolean };
   ReduceMean: { axes: readonly number[]; keepdims: boolean };
   ReduceMax: { axes: readonly number[]; keepdims: boolean };
+  /** Sums of the elements up to each along an axis; with `reverse`, from each to the last. */
+  CumSum: { axis: number; reverse: boolean };
+  /** The position (int64) of the first of the largest or smallest elements along an axis, which stays as 1. */
+  ArgMax: { axis: number };
+  ArgMin: { axis: number };
+  /** Outputs: the `k` largest or smallest elements along an axis, in order; their positions (int64). */
+  TopK: { axis: number; k: number; largest: boolean };
 
   /**
    * Outputs: (x − mean) / √(variance + epsilon), the mean, the variance, both over the axes, which stay as 1. ONNX has it for the last axes
@@ -223,6 +243,9 @@ export interface Operators {
   GatherElements: { axis: number };
   /** Inputs: positions (int64) and updates of one shape. Output: `size` along the axis, each update added at its position, in order. */
   ScatterElements: { axis: number; size: number };
+
+  /** Inputs: data, positions (int64) and updates of one shape. Output: data with each update written at its position along the axis. */
+  Scatter: { axis: number };
 
   Softmax: { axis: number };
   LogSoftmax: { axis: number };

@@ -45,6 +45,15 @@ export function or(a: Value, b: Value): Value {
   return createValue('Or', [a, b], {}, { dtype: 'bool', shape: broadcastShape('Or', a, b) });
 }
 
+/** Logical and. */
+export function and(a: Value, b: Value): Value {
+  return createValue('And', [a, b], {}, { dtype: 'bool', shape: broadcastShape('And', a, b) });
+}
+
+export function not(a: Value): Value {
+  return createValue('Not', [a], {}, a);
+}
+
 /** `whenTrue` where the condition is true, else `whenFalse`. All three broadcast. */
 export function where(condition: Value, whenTrue: Value, whenFalse: Value): Value {
   if (condition.dtype !== 'bool') {
@@ -62,7 +71,7 @@ export function cast(value: Value, to: DType): Value {
 }
 
 export const elementwise: OperatorFamily<
-  Binary | Unary | 'Relu' | 'IsNaN' | 'Or' | 'Identity' | 'Where' | 'Cast'
+  Binary | Unary | 'Relu' | 'IsNaN' | 'Or' | 'And' | 'Not' | 'Identity' | 'Where' | 'Cast'
 > = {
   Identity: { emit: emitPlain, gradient: noGradient },
 
@@ -105,6 +114,8 @@ export const elementwise: OperatorFamily<
   Equal: { emit: emitPlain, gradient: noGradient },
   IsNaN: { emit: emitPlain, gradient: noGradient },
   Or: { emit: emitPlain, gradient: noGradient },
+  And: { emit: emitPlain, gradient: noGradient },
+  Not: { emit: emitPlain, gradient: noGradient },
 
   Neg: { emit: emitPlain, gradient: (_, [d]) => [d && neg(d)] },
   Exp: { emit: emitPlain, gradient: ({ outputs: [y] }, [d]) => [d && mul(d, y)] },

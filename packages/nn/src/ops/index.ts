@@ -1,5 +1,6 @@
 import type { Node } from '../graph/node.ts';
 import type { OpName } from '../graph/operators.ts';
+import { cumulative } from './cumulative.ts';
 import { dependencies } from './dependency.ts';
 import { batchNormalization } from './batch-normalization.ts';
 import { collectives } from './collective.ts';
@@ -12,6 +13,7 @@ import { functions } from './functions.ts';
 import { indexing } from './indexing.ts';
 import { linearAlgebra } from './linear-algebra.ts';
 import { normalization } from './normalization.ts';
+import { ordering } from './ordering.ts';
 import { rowSums } from './own/add-rows.ts';
 import { normClipping } from './own/clip-norm.ts';
 import { dropouts } from './own/dropout.ts';
@@ -34,6 +36,8 @@ export const operators: OperatorFamily<OpName> = {
   ...shaping,
   ...outerAxes,
   ...reductions,
+  ...cumulative,
+  ...ordering,
   ...normalization,
   ...batchNormalization,
   ...linearAlgebra,

@@ -3,7 +3,7 @@ import { createValue, describeType, type Value } from '../graph/node.ts';
 import { noGradient, type OperatorFamily } from './definition.ts';
 import { addRows } from './own/add-rows.ts';
 import { expand } from './shape.ts';
-import { int64Constant } from './source.ts';
+import { constant, int64Constant } from './source.ts';
 
 /**
  * Selects the elements of `data` at `positions` along an axis (torch.gather). The result has the shape of `positions`:
@@ -21,6 +21,11 @@ export function gatherElements(data: Value, positions: Value, axis = 0): Value {
 export function scatterElements(positions: Value, updates: Value, size: number, axis = 0): Value {
   const type = { dtype: 'float32', shape: updates.shape.with(axis, size) } as const;
   return createValue('ScatterElements', [positions, updates], { axis, size }, type);
+}
+
+/** `data` with `updates` written at `positions` along an axis (torch.scatter). Positions of one line must differ. */
+export function scatter(data: Value, positions: Value, updates: Value, axis: number): Value {
+  return createValue('Scatter', [data, positions, updates], { axis }, data);
 }
 
 /** Selects slices at `positions` along an axis (torch.index_select). The result has `positions.length` slices. */
@@ -45,7 +50,7 @@ export function oneHot(classes: Value, depth: number, value: number): Value {
   return createValue('OneHot', [classes], { depth, value }, { dtype: 'float32', shape });
 }
 
-type Indexing = 'IndexSelect' | 'Gather' | 'GatherElements' | 'ScatterElements' | 'OneHot';
+type Indexing = 'IndexSelect' | 'Gather' | 'GatherElements' | 'ScatterElements' | 'Scatter' | 'OneHot';
 
 export const indexing: OperatorFamily<Indexing> = {
   IndexSelect: {
@@ -92,6 +97,16 @@ export const indexing: OperatorFamily<Indexing> = {
       undefined,
       d && gatherElements(d, positions, axis),
     ],
+  },
+  Scatter: {
+    emit: (graph, { attributes: { axis } }, inputs, outputs) => {
+      graph.node('ScatterElements', inputs, outputs, { axis });
+    },
+    gradient: ({ inputs: [, positions], attributes: { axis } }, [d]) => {
+      if (d === undefined) return [];
+      const none = expand(constant(0), positions.shape);
+      return [scatter(d, positions, none, axis), undefined, gatherElements(d, positions, axis)];
+    },
   },
   OneHot: {
     emit: (graph, { attributes: { depth, value } }, inputs, outputs) => {

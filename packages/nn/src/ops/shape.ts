@@ -6,7 +6,7 @@ import { sumToShape } from './broadcast.ts';
 import { type OperatorFamily } from './definition.ts';
 import { constant } from './source.ts';
 
-type Shaping = 'Reshape' | 'Transpose' | 'Concat' | 'Split' | 'Slice' | 'Pad' | 'Expand';
+type Shaping = 'Reshape' | 'Transpose' | 'Concat' | 'Split' | 'Slice' | 'Pad' | 'Expand' | 'Trilu';
 
 /** Reshapes in row-major order. One dimension may be -1, which is inferred. */
 export function reshape(value: Value, shape: readonly number[]): Value {
@@ -120,6 +120,11 @@ export function expand(value: Value, shape: readonly number[]): Value {
   return createValue('Expand', [value], { shape }, { dtype: value.dtype, shape });
 }
 
+/** Zeros below (`upper`) or above diagonal `k` of the matrices of the last two axes. */
+export function trilu(value: Value, k: number, upper: boolean): Value {
+  return createValue('Trilu', [value], { upper, k }, value);
+}
+
 /**
  * Emits a Reshape. In a large array one dimension (default: the last) is -1, so that a dynamic size stays dynamic (see
  * `emitModel`). Small shapes are explicit, since onnxruntime can only remove redundant Reshapes of explicit shapes.
@@ -213,6 +218,12 @@ export const shaping: OperatorFamily<Shaping> = {
       graph.node('Expand', [...inputs, graph.constant('int64', [shape.length], shape)], outputs);
     },
     gradient: ({ inputs: [x] }, [d]) => [d && sumToShape(d, x.shape)],
+  },
+  Trilu: {
+    emit: (graph, { attributes: { upper, k } }, inputs, outputs) => {
+      graph.node('Trilu', [...inputs, graph.constant('int64', [], [k])], outputs, { upper: Number(upper) });
+    },
+    gradient: ({ attributes: { upper, k } }, [d]) => [d && trilu(d, k, upper)],
   },
 };
 

@@ -1,0 +1,17 @@
+import { createValue, type Value } from '../graph/node.ts';
+import type { OperatorFamily } from './definition.ts';
+
+/** Sums of the elements up to each along an axis; with `reverse`, from each to the last. */
+export function cumulativeSum(value: Value, axis: number, reverse = false): Value {
+  return createValue('CumSum', [value], { axis, reverse }, value);
+}
+
+export const cumulative: OperatorFamily<'CumSum'> = {
+  CumSum: {
+    emit: (graph, { attributes: { axis, reverse } }, inputs, outputs) => {
+      const along = graph.constant('int64', [], [axis]);
+      graph.node('CumSum', [...inputs, along], outputs, { reverse: Number(reverse) });
+    },
+    gradient: ({ attributes: { axis, reverse } }, [d]) => [d && cumulativeSum(d, axis, !reverse)],
+  },
+};
