@@ -5,8 +5,23 @@
  */
 export type { BackwardOptions } from './autograd.ts';
 export { BufferTensor } from './buffer-tensor.ts';
+export { cat, einsum, stack, where } from './combine.ts';
 export { compileStep } from './compile-step.ts';
 export { programCache } from './compiler/program-cache.ts';
+export {
+  arange,
+  eye,
+  full,
+  linspace,
+  ones,
+  onesLike,
+  rand,
+  randn,
+  zeros,
+  zerosLike,
+  type CreationOptions,
+  type RandomOptions,
+} from './creation.ts';
 export type { ArrayOf, DType, TensorData } from './dtype.ts';
 export { ArgumentError, NnError, ShapeError } from './errors.ts';
 export * as F from './functional/index.ts';
@@ -18,5 +33,8 @@ export * as optim from './optim/index.ts';
 export { Parameter } from './parameter.ts';
 export { defaultGenerator, manualSeed, type Generator, type GeneratorState } from './random/generator.ts';
 export type { TensorElements } from './elements.ts';
-export { cat, stack, tensor, Tensor } from './tensor.ts';
+export { tensor, Tensor } from './tensor.ts';
+export type { Index } from './tensor/indexing-methods.ts';
+export type { ValuesAndIndices } from './tensor/reduction-methods.ts';
+export type { Operand } from './tensor/tensor-methods.ts';
 export type { ConvertsToFloat32, LoadableArray, LoadableTensor, StoredTensor } from './stored-tensor.ts';

@@ -7,6 +7,14 @@ import { cachedElements, uncachedPartOf } from './value-cache.ts';
 /** Number of elements that are printed. */
 const maxPrinted = 6;
 
+/** The first elements that were read of a value. */
+const lastRead = new WeakMap<Value, TensorData>();
+
+/** Keeps the elements that `inspectTensor` prints. */
+export function recordRead(value: Value, elements: TensorData): void {
+  lastRead.set(value, elements.slice(0, maxPrinted));
+}
+
 /** Formats a tensor as one line for `console.log`, with the elements that are known. Computes nothing and never blocks. */
 export function inspectTensor(name: string, value: Value): string {
   return `${name}${describePath(value)} ${describeType(value)} ${describeElements(value)}`;
@@ -29,6 +37,8 @@ function describeElements(value: Value): string {
     const data = source.memory?.array ?? source.data;
     return data.length === sizeOf(value.shape) ? listed(data) : '(its array was detached)';
   }
+  const read = lastRead.get(value);
+  if (read !== undefined) return listed(read, sizeOf(value.shape));
   return isOutdated(value)
     ? '(outdated: its parameters have changed since; compute it again)'
     : '(not computed yet: await x.array())';
@@ -40,11 +50,11 @@ function isOutdated(value: Value): boolean {
   return findOutdated(nodes.filter((node) => !isCached(node))) !== undefined;
 }
 
-function listed(elements: TensorData | readonly number[]): string {
+function listed(elements: TensorData | readonly number[], count = elements.length): string {
   const first = Array.from<number | bigint>({ length: Math.min(elements.length, maxPrinted) }).map((_, i) =>
     written(elements[i]),
   );
-  const rest = elements.length - first.length;
+  const rest = count - first.length;
   return `[${[...first, ...(rest > 0 ? [`… ${rest} more`] : [])].join(', ')}]`;
 }
 

@@ -2,7 +2,7 @@ import { backward, read, readNumber, type BackwardOptions } from './autograd.ts'
 import type { DType, TensorData } from './dtype.ts';
 import { ArgumentError, NnError, ShapeError } from './errors.ts';
 import { describeType, isNode, sizeOf, type Value } from './graph/node.ts';
-import { inspectTensor } from './inspect-tensor.ts';
+import { inspectTensor, recordRead } from './inspect-tensor.ts';
 import { asElements, type TensorElements } from './elements.ts';
 import { asRecorded } from './no-grad.ts';
 import { requireLength } from './require-length.ts';
@@ -11,9 +11,10 @@ import * as elementwise from './ops/elementwise.ts';
 import * as functions from './ops/functions.ts';
 import { torchMatmul } from './ops/linear-algebra.ts';
 import { reduceMax, reduceMean, reduceSum } from './ops/reduction.ts';
-import { concat, flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
+import { flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
 import { logSoftmax, softmax } from './ops/softmax.ts';
 import { input, number } from './ops/source.ts';
+import { ShapeMethods } from './tensor/shape-methods.ts';
 
 /**
  * A lazy tensor (torch.Tensor): its elements are computed when they are read.
@@ -25,7 +26,7 @@ import { input, number } from './ops/source.ts';
  * after a parameter or buffer that it was computed from has changed, as by `optimizer.step()`, is an error (ERR_OUTDATED).
  * The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from these.
  */
-export class Tensor {
+export class Tensor extends ShapeMethods {
   /**
    * The tensor's value in the graph.
    *
@@ -36,7 +37,12 @@ export class Tensor {
 
   /** @internal */
   constructor(value: Value) {
+    super();
     this.value = asRecorded(value);
+  }
+
+  protected of(value: Value): Tensor {
+    return new Tensor(value);
   }
 
   /** Element type. */
@@ -64,7 +70,7 @@ export class Tensor {
     return this.value.shape;
   }
 
-  /** The text that `console.log` prints: type, shape, and the first elements if they are known. Neither computes nor waits. */
+  /** The text that `console.log` prints: type, shape, and the first elements if they are known, as after `array`. Neither computes nor waits. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return inspectTensor(this.constructor.name, this.value);
   }
@@ -237,7 +243,9 @@ export class Tensor {
    *   (ERR_NOT_AWAITED) if an earlier backward pass or step that was not awaited failed
    */
   async array(): Promise<TensorData> {
-    return read(this.value, 'array');
+    const elements = await read(this.value, 'array');
+    recordRead(this.value, elements);
+    return elements;
   }
 
   /** The number in a tensor of one element. Throws like `array`. After `backward`, returns the computed loss at no cost, even after `optimizer.step()`. */
@@ -291,28 +299,6 @@ export function tensor(data: TensorElements, shape?: readonly number[]): Tensor 
   const type = { dtype, shape: shape ?? [array.length] };
   requireLength(array, type);
   return new Tensor(input(dtype, type.shape, { data: array, isCallers: array === data }));
-}
-
-/**
- * Concatenates tensors along a dimension (torch.cat). All other dimensions must be equal.
- *
- * @param dim negative values count from the last dimension. Default: 0.
- */
-export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
-  return new Tensor(
-    concat(
-      tensors.map(({ value }) => value),
-      dim,
-    ),
-  );
-}
-
-/** Stacks tensors of one shape along a new dimension `dim` (torch.stack): two of [3, 4] give [2, 3, 4]. Default: 0. */
-export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
-  return cat(
-    tensors.map((tensor) => tensor.unsqueeze(dim)),
-    dim,
-  );
 }
 
 function valueOf(operand: Tensor | number): Value {

@@ -201,7 +201,9 @@ export const shaping: OperatorFamily<Shaping> = {
     },
     gradient: ({ inputs: [x], attributes: { axis, start, end } }, [d]) => {
       const none = x.shape.map(() => 0);
-      return [d && pad(d, none.with(axis, start), none.with(axis, x.shape[axis] - end))];
+      // onnxruntime rejects a Pad of no elements.
+      if (d === undefined || start === end) return [];
+      return [pad(d, none.with(axis, start), none.with(axis, x.shape[axis] - end))];
     },
   },
   Pad: {

@@ -1,0 +1,57 @@
+import { ArgumentError } from './errors.ts';
+import { einsum as einsumOf } from './ops/einsum.ts';
+import * as elementwise from './ops/elementwise.ts';
+import { concat } from './ops/shape.ts';
+import { valueOf, type Operand } from './tensor/tensor-methods.ts';
+import { Tensor } from './tensor.ts';
+
+/**
+ * Concatenates tensors along a dimension (torch.cat). All other dimensions must be equal.
+ *
+ * @param dim negative values count from the last dimension. Default: 0.
+ */
+export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
+  return new Tensor(
+    concat(
+      tensors.map(({ value }) => value),
+      dim,
+    ),
+  );
+}
+
+/** Stacks tensors of one shape along a new dimension `dim` (torch.stack): two of [3, 4] give [2, 3, 4]. Default: 0. */
+export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
+  return cat(
+    tensors.map((tensor) => tensor.unsqueeze(dim)),
+    dim,
+  );
+}
+
+/**
+ * The elements of `a` where the condition is true, else of `b` (torch.where). All three broadcast. A number gets the dtype
+ * of the other operand; two numbers are float32.
+ *
+ * @param condition bool
+ */
+export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
+  const dtype = [a, b].find((one) => typeof one !== 'number')?.dtype;
+  return new Tensor(elementwise.where(condition.value, valueOf(a, dtype), valueOf(b, dtype)));
+}
+
+/**
+ * Sums of products in Einstein's notation (torch.einsum): `einsum('ij,jk->ik', a, b)` is the product of two matrices. Every
+ * letter is a dimension; those that the part behind `->` does not have are summed. `...` stands for leading dimensions that
+ * broadcast, and a letter twice in one operand is its diagonal. Without `->` the result has the letters that occur once,
+ * sorted.
+ *
+ * @throws ShapeError if the equation does not fit the operands
+ */
+export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor {
+  if (operands.length === 0) throw new ArgumentError('einsum: expected at least one tensor, got none.');
+  return new Tensor(
+    einsumOf(
+      equation,
+      operands.map(({ value }) => value),
+    ),
+  );
+}

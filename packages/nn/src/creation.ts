@@ -1,0 +1,119 @@
+import { newArray, type DType, type TensorData } from './dtype.ts';
+import { ArgumentError } from './errors.ts';
+import { sizeOf } from './graph/node.ts';
+import { defaultGenerator, type Generator } from './random/generator.ts';
+import { Tensor } from './tensor.ts';
+import { input } from './ops/source.ts';
+
+/** Options of functions that create tensors. */
+export interface CreationOptions {
+  /** Element type. Default: 'float32'. */
+  dtype?: DType;
+}
+
+/** Options of functions that draw numbers. */
+export interface RandomOptions {
+  /** Draws the numbers. Default: the generator of `manualSeed`. */
+  generator?: Generator;
+}
+
+/** A tensor filled with zeros (torch.zeros). */
+export function zeros(shape: readonly number[], options: CreationOptions = {}): Tensor {
+  return full(shape, 0, options);
+}
+
+/** A tensor filled with ones (torch.ones). */
+export function ones(shape: readonly number[], options: CreationOptions = {}): Tensor {
+  return full(shape, 1, options);
+}
+
+/** A tensor filled with one number (torch.full). Unlike in torch, the default dtype is float32 for every number. */
+export function full(
+  shape: readonly number[],
+  value: number,
+  { dtype = 'float32' }: CreationOptions = {},
+): Tensor {
+  requireShape('full', shape);
+  return filled(dtype, shape, () => value);
+}
+
+/** Zeros of the shape and dtype of another tensor (torch.zeros_like). */
+export function zerosLike({ shape, dtype }: Tensor): Tensor {
+  return zeros(shape, { dtype });
+}
+
+/** Ones of the shape and dtype of another tensor (torch.ones_like). */
+export function onesLike({ shape, dtype }: Tensor): Tensor {
+  return ones(shape, { dtype });
+}
+
+/**
+ * The numbers from `start` to `end` (exclusive) in steps (torch.arange): `arange(3)` is 0, 1, 2.
+ *
+ * @param options `dtype`: default int64 if all numbers are whole, else float32, as in torch
+ */
+export function arange(start: number, end?: number, step = 1, options: CreationOptions = {}): Tensor {
+  const [from, to] = end === undefined ? [0, start] : [start, end];
+  if (![from, to, step].every(Number.isFinite) || step === 0 || (to - from) / step < 0) {
+    throw new ArgumentError(
+      `arange: expected numbers from start to end in the direction of the step, got ${from}, ${to} and ${step}.`,
+    );
+  }
+  const isWhole = [from, to, step].every(Number.isInteger);
+  const { dtype = isWhole ? 'int64' : 'float32' } = options;
+  return filled(dtype, [Math.ceil((to - from) / step)], (i) => from + i * step);
+}
+
+/** `steps` numbers at equal distances from `start` to `end` (torch.linspace). */
+export function linspace(start: number, end: number, steps: number): Tensor {
+  if (!Number.isInteger(steps) || steps < 0) {
+    throw new ArgumentError(`linspace: expected a whole number of steps, got ${steps}.`);
+  }
+  const step = steps > 1 ? (end - start) / (steps - 1) : 0;
+  // From both ends, so that the last number is `end`.
+  return filled('float32', [steps], (i) => (i < steps / 2 ? start + i * step : end - (steps - 1 - i) * step));
+}
+
+/** A matrix with ones on the diagonal (torch.eye). Default: as many columns as rows. */
+export function eye(rows: number, columns = rows, { dtype = 'float32' }: CreationOptions = {}): Tensor {
+  requireShape('eye', [rows, columns]);
+  const isOne = (i: number) => Math.floor(i / columns) === i % columns;
+  return filled(dtype, [rows, columns], (i) => Number(isOne(i)));
+}
+
+/** Numbers uniform in [0, 1) (torch.rand), with the bits that torch draws on the CPU. */
+export function rand(shape: readonly number[], { generator = defaultGenerator }: RandomOptions = {}): Tensor {
+  requireShape('rand', shape);
+  const array = new Float32Array(sizeOf(shape));
+  generator.fillUniform(array, 0, 1);
+  return of('float32', shape, array);
+}
+
+/** Numbers with mean 0 and variance 1 of the normal distribution (torch.randn), with the bits that torch draws on the CPU. */
+export function randn(
+  shape: readonly number[],
+  { generator = defaultGenerator }: RandomOptions = {},
+): Tensor {
+  requireShape('randn', shape);
+  const array = new Float32Array(sizeOf(shape));
+  generator.fillNormal(array, 0, 1);
+  return of('float32', shape, array);
+}
+
+function filled(dtype: DType, shape: readonly number[], element: (index: number) => number): Tensor {
+  const array = newArray(dtype, sizeOf(shape));
+  for (let i = 0; i < array.length; i += 1) {
+    if (array instanceof BigInt64Array) array[i] = BigInt(Math.trunc(element(i)));
+    else array[i] = dtype === 'bool' ? Number(element(i) !== 0) : element(i);
+  }
+  return of(dtype, shape, array);
+}
+
+function of(dtype: DType, shape: readonly number[], data: TensorData): Tensor {
+  return new Tensor(input(dtype, shape, { data }));
+}
+
+function requireShape(where: string, shape: readonly number[]): void {
+  if (shape.every((size) => Number.isInteger(size) && size >= 0)) return;
+  throw new ArgumentError(`${where}: expected whole lengths of at least 0, got [${shape.join()}].`);
+}

@@ -1,0 +1,125 @@
+import { ShapeError } from '../errors.ts';
+import { describeType, sizeOf, type Value } from '../graph/node.ts';
+import { normalizeAxis } from './axes.ts';
+import { gather, indexSelect } from './indexing.ts';
+import { concat, reshape, slice, transpose } from './shape.ts';
+
+/** The part of `length` elements from `start` on along an axis (torch.narrow). A negative start counts from the end. */
+export function narrow(value: Value, dim: number, start: number, length: number): Value {
+  const axis = normalizeAxis('narrow', dim, value);
+  const size = value.shape[axis];
+  const from = start < 0 ? start + size : start;
+  const isInside = Number.isInteger(from) && Number.isInteger(length) && from >= 0 && length >= 0;
+  if (!isInside || from + length > size) {
+    throw new ShapeError(
+      `narrow: expected a part of the ${size} elements of dimension ${dim} of ${describeType(value)}, got ${length} from ${start} on.`,
+    );
+  }
+  return slice(value, axis, from, from + length);
+}
+
+/** The part at one position of an axis, which is removed (torch.select). A negative position counts from the end. */
+export function select(value: Value, dim: number, index: number): Value {
+  const axis = normalizeAxis('select', dim, value);
+  const size = value.shape[axis];
+  if (!Number.isInteger(index) || index < -size || index >= size) {
+    throw new ShapeError(
+      `select: expected an index from ${-size} to ${size - 1} for dimension ${dim} of ${describeType(value)}, got ${index}.`,
+    );
+  }
+  const place = index < 0 ? index + size : index;
+  return reshape(slice(value, axis, place, place + 1), value.shape.toSpliced(axis, 1));
+}
+
+/** Python's slice along an axis: negative bounds count from the end, and bounds outside are moved to the ends. */
+export function pythonSlice(
+  value: Value,
+  dim: number,
+  start: number | undefined,
+  end: number | undefined,
+  step = 1,
+): Value {
+  const axis = normalizeAxis('slice', dim, value);
+  const size = value.shape[axis];
+  if (!Number.isInteger(step) || step < 1) {
+    throw new ShapeError(`slice: expected a step of at least 1, got ${step}. To reverse, call flip.`);
+  }
+  const [from, to] = [start ?? 0, end ?? size].map((bound) => {
+    if (!Number.isInteger(bound)) throw new ShapeError(`slice: expected whole bounds, got ${bound}.`);
+    return Math.min(Math.max(bound < 0 ? bound + size : bound, 0), size);
+  });
+  const all = slice(value, axis, from, Math.max(from, to));
+  return step === 1 ? all : indexSelect(all, axis, range(0, all.shape[axis], step));
+}
+
+/** The parts at `positions`, int64 of one dimension, along an axis (torch.index_select). */
+export function selectAt(value: Value, dim: number, positions: Value): Value {
+  const axis = normalizeAxis('indexSelect', dim, value);
+  if (positions.dtype !== 'int64' || positions.shape.length > 1) {
+    throw new ShapeError(
+      `indexSelect: expected int64 positions with 1 dimension, got ${describeType(positions)}.`,
+    );
+  }
+  const order = [axis, ...[...value.shape.keys()].filter((other) => other !== axis)];
+  const first = axis === 0 ? value : transpose(value, order);
+  const [count, ...rest] = first.shape;
+  const selected = gather(
+    reshape(first, [count, sizeOf(rest)]),
+    reshape(positions, [sizeOf(positions.shape)]),
+  );
+  const whole = reshape(selected, [sizeOf(positions.shape), ...rest]);
+  return axis === 0
+    ? whole
+    : transpose(
+        whole,
+        [...order.keys()].map((other) => order.indexOf(other)),
+      );
+}
+
+/** Reverses the order of the elements along axes (torch.flip). */
+export function flip(value: Value, dims: readonly number[]): Value {
+  return dims.reduce((flipped, dim) => {
+    const axis = normalizeAxis('flip', dim, value);
+    return indexSelect(flipped, axis, range(0, value.shape[axis]).reverse());
+  }, value);
+}
+
+/** Moves the elements along an axis by `shift` places; those that leave one end enter at the other (torch.roll). */
+export function roll(value: Value, shift: number, dim: number): Value {
+  const axis = normalizeAxis('roll', dim, value);
+  const size = value.shape[axis];
+  const behind = size === 0 ? 0 : ((shift % size) + size) % size;
+  if (behind === 0) return value;
+  return concat([slice(value, axis, size - behind, size), slice(value, axis, 0, size - behind)], axis);
+}
+
+/** Parts of the given sizes along an axis (torch.split with a list). */
+export function splitSizes(value: Value, sizes: readonly number[], dim: number): Value[] {
+  const axis = normalizeAxis('split', dim, value);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total !== value.shape[axis]) {
+    throw new ShapeError(
+      `split: expected sizes with the sum ${value.shape[axis]}, dimension ${dim} of ${describeType(value)}, got [${sizes.join()}].`,
+    );
+  }
+  let start = 0;
+  return sizes.map((size) => slice(value, axis, start, (start += size)));
+}
+
+/** Parts of `size` elements along an axis; the last one may be smaller (torch.split with a number). */
+export function splitEvery(value: Value, size: number, dim: number): Value[] {
+  const length = value.shape[normalizeAxis('split', dim, value)];
+  if (!Number.isInteger(size) || size < 1) {
+    throw new ShapeError(`split: expected a size of at least 1, got ${size}.`);
+  }
+  const starts = range(0, Math.max(length, 1), size);
+  return splitSizes(
+    value,
+    starts.map((start) => Math.min(size, length - start)),
+    dim,
+  );
+}
+
+function range(start: number, end: number, step = 1): number[] {
+  return Array.from({ length: Math.max(0, Math.ceil((end - start) / step)) }, (_, i) => start + i * step);
+}

@@ -1,0 +1,54 @@
+import { ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+import { normalizeAxes } from './axes.ts';
+import { add, cast, detach, div, equal, exp, log, mul, sqrt, sub, where } from './elementwise.ts';
+import { abs, pow } from './functions.ts';
+import { reduceMax, reduceMean, reduceSum } from './reduction.ts';
+import { reshape } from './shape.ts';
+import { constant } from './source.ts';
+
+/** Σ(x − mean)² / (n − correction) over axes (torch.var). Default: all axes. */
+export function variance(
+  value: Value,
+  axes: readonly number[] | undefined,
+  correction: number,
+  keepdims: boolean,
+): Value {
+  const count = countOf('var', value, axes);
+  const centered = sub(value, reduceMean(value, axes, true));
+  const squares = reduceSum(mul(centered, centered), axes, keepdims);
+  // NaN or infinity for one element, as in torch.
+  return div(squares, constant(Math.max(0, count - correction)));
+}
+
+/** (Σ|x|ᵖ)^(1/p) over axes (torch.linalg.vector_norm). p = Infinity: the largest |x|; 0: the number of elements that are not 0. */
+export function norm(value: Value, p: number, axes: readonly number[] | undefined, keepdims: boolean): Value {
+  if (Number.isNaN(p)) throw new ShapeError('norm: expected a number p, got NaN.');
+  if (p === Infinity) return reduceMax(abs(value), axes, keepdims);
+  if (p === -Infinity) return mul(reduceMax(mul(abs(value), constant(-1)), axes, keepdims), constant(-1));
+  if (p === 0) {
+    const ones = sub(constant(1), cast(equal(value, constant(0)), 'float32'));
+    return reduceSum(ones, axes, keepdims);
+  }
+  if (p === 1) return reduceSum(abs(value), axes, keepdims);
+  const total = reduceSum(p === 2 ? mul(value, value) : pow(abs(value), p), axes, keepdims);
+  if (p !== 2) return pow(total, 1 / p);
+  // The gradient of the norm is 0 where all elements are 0, as in torch, not NaN.
+  const isZero = equal(total, constant(0));
+  return where(isZero, constant(0), sqrt(where(isZero, constant(1), total)));
+}
+
+/** log Σ exp x over axes (torch.logsumexp), without overflow. */
+export function logSumExp(value: Value, axes: readonly number[] | undefined, keepdims: boolean): Value {
+  const largest = detach(reduceMax(value, axes, true));
+  // Of infinities the difference would be NaN.
+  const shift = where(equal(abs(largest), constant(Infinity)), constant(0), largest);
+  const sum = log(reduceSum(exp(sub(value, shift)), axes, keepdims));
+  return add(sum, reshape(shift, sum.shape));
+}
+
+function countOf(op: string, value: Value, axes: readonly number[] | undefined): number {
+  if (value.dtype !== 'float32') throw new ShapeError(`${op}: expected float32, got ${describeType(value)}.`);
+  const reduced = axes === undefined ? [...value.shape.keys()] : normalizeAxes(op, axes, value);
+  return reduced.reduce((count, axis) => count * value.shape[axis], 1);
+}

@@ -1,0 +1,82 @@
+import * as elementwise from '../ops/elementwise.ts';
+import type { Value } from '../graph/node.ts';
+import type { Tensor } from '../tensor.ts';
+import { IndexingMethods } from './indexing-methods.ts';
+import { valueOf, type Operand } from './tensor-methods.ts';
+
+/** Conditions: bool tensors, elementwise; shapes broadcast. They have no gradient. */
+export abstract class ComparisonMethods extends IndexingMethods {
+  /** Where elements are equal (torch.eq). */
+  eq(other: Operand): Tensor {
+    return this.#compare(elementwise.equal, other);
+  }
+
+  /** Where elements differ (torch.ne). */
+  ne(other: Operand): Tensor {
+    return this.#compare((a, b) => elementwise.not(elementwise.equal(a, b)), other);
+  }
+
+  /** Where elements are smaller (torch.lt). */
+  lt(other: Operand): Tensor {
+    return this.#compare((a, b) => elementwise.greater(b, a), other);
+  }
+
+  /** Where elements are smaller or equal (torch.le). */
+  le(other: Operand): Tensor {
+    return this.#compare((a, b) => elementwise.greaterOrEqual(b, a), other);
+  }
+
+  /** Where elements are larger (torch.gt). */
+  gt(other: Operand): Tensor {
+    return this.#compare(elementwise.greater, other);
+  }
+
+  /** Where elements are larger or equal (torch.ge). */
+  ge(other: Operand): Tensor {
+    return this.#compare(elementwise.greaterOrEqual, other);
+  }
+
+  /** Where elements of both are true or not 0 (torch.logical_and). */
+  logicalAnd(other: Tensor): Tensor {
+    return this.of(elementwise.and(condition(this.value), condition(other.value)));
+  }
+
+  /** Where an element of one is true or not 0 (torch.logical_or). */
+  logicalOr(other: Tensor): Tensor {
+    return this.of(elementwise.or(condition(this.value), condition(other.value)));
+  }
+
+  /** Where an element of exactly one is true or not 0 (torch.logical_xor). */
+  logicalXor(other: Tensor): Tensor {
+    const [a, b] = [condition(this.value), condition(other.value)];
+    return this.of(elementwise.and(elementwise.or(a, b), elementwise.not(elementwise.and(a, b))));
+  }
+
+  /** Where elements are false or 0 (torch.logical_not). */
+  logicalNot(): Tensor {
+    return this.of(elementwise.not(condition(this.value)));
+  }
+
+  /** Where elements are NaN (torch.isnan). */
+  isnan(): Tensor {
+    return this.of(elementwise.isNaN(this.value));
+  }
+
+  /** A copy with a number where the mask is true (torch.masked_fill). The mask broadcasts. */
+  maskedFill(mask: Tensor, value: number): Tensor {
+    return this.of(elementwise.where(mask.value, valueOf(value, this.value.dtype), this.value));
+  }
+
+  /** This tensor where the condition is true, else `other` (torch.Tensor.where). All three broadcast. */
+  where(condition: Tensor, other: Operand): Tensor {
+    return this.of(elementwise.where(condition.value, this.value, valueOf(other, this.value.dtype)));
+  }
+
+  #compare(compare: (a: Value, b: Value) => Value, other: Operand): Tensor {
+    return this.of(compare(this.value, valueOf(other, this.value.dtype)));
+  }
+}
+
+function condition(value: Value): Value {
+  return elementwise.cast(value, 'bool');
+}

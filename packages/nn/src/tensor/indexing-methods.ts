@@ -1,0 +1,166 @@
+import { ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+import { normalizeAxis } from '../ops/axes.ts';
+import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
+import { add, cast } from '../ops/elementwise.ts';
+import { flatten, reshape, unsqueeze } from '../ops/shape.ts';
+import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
+import { expand } from '../ops/shape.ts';
+import type { Tensor } from '../tensor.ts';
+import { TensorMethods, valueOf, type Operand } from './tensor-methods.ts';
+
+/**
+ * An index of {@link Tensor.at}: a number selects and removes a dimension, `[start, end, step]` is Python's
+ * `start:end:step` (null or left out: to the end), an int64 tensor of one dimension selects several, `null` inserts a
+ * dimension of size 1, and `'...'` stands for all dimensions that are not indexed.
+ */
+export type Index = number | readonly (number | null)[] | Tensor | null | '...';
+
+/** Parts of a tensor, by position. */
+export abstract class IndexingMethods extends TensorMethods {
+  /**
+   * A part of the tensor, as `x[…]` in PyTorch: `x.at(0)` is `x[0]`, `x.at('...', [1, 3])` is `x[..., 1:3]`, `x.at([], -1)`
+   * is `x[:, -1]`, and `x.at([], null)` is `x[:, None]`. A mask is no index, because shapes are known before the elements:
+   * use `maskedFill` or `where`.
+   *
+   * @throws ShapeError for an index out of range, too many indices, or more than one `'...'`
+   */
+  at(...indices: readonly Index[]): Tensor {
+    const given = indices.filter((index) => index !== null && index !== '...').length;
+    const dots = indices.indexOf('...');
+    if (given > this.value.shape.length || dots !== indices.lastIndexOf('...')) {
+      throw new ShapeError(
+        `at: expected at most ${this.value.shape.length} indices and one '...' for ${describeType(this.value)}, got ${given}.`,
+      );
+    }
+    let axis = 0;
+    let value = this.value;
+    for (const index of indices) {
+      if (index === '...') axis += this.value.shape.length - given;
+      else if (index === null) value = unsqueeze(value, axis++);
+      else if (typeof index === 'number') value = select(value, axis, index);
+      else if ('value' in index) value = selectAt(value, axis++, index.value);
+      else value = sliceBy(value, axis++, index);
+    }
+    return this.of(value);
+  }
+
+  /** The elements from `start` to `end` (exclusive) along `dim`, every `step`th, as `x[…, start:end:step]` in Python. */
+  slice(dim: number, start?: number, end?: number, step = 1): Tensor {
+    return this.of(pythonSlice(this.value, dim, start, end, step));
+  }
+
+  /** The part of `length` elements from `start` on along `dim` (torch.narrow). A negative start counts from the end. */
+  narrow(dim: number, start: number, length: number): Tensor {
+    return this.of(narrow(this.value, dim, start, length));
+  }
+
+  /** The part at one position of `dim`, which is removed (torch.select). A negative position counts from the end. */
+  select(dim: number, index: number): Tensor {
+    return this.of(select(this.value, dim, index));
+  }
+
+  /** The parts at the positions of an int64 tensor along `dim` (torch.index_select). Positions may repeat. */
+  indexSelect(dim: number, index: Tensor): Tensor {
+    return this.of(selectAt(this.value, dim, index.value));
+  }
+
+  /**
+   * One element for each of `index`, int64 (torch.gather): for `dim` = 1, `result[i][j] = x[i][index[i][j]]`. The result has
+   * the shape of `index`, whose other dimensions are at most as long as the tensor's.
+   */
+  gather(dim: number, index: Tensor): Tensor {
+    const axis = normalizeAxis('gather', dim, this.value);
+    const rows = fitted('gather', this.value, index.value, axis);
+    return this.of(gatherElements(rows, index.value, axis));
+  }
+
+  /** The elements at positions in the flattened tensor, in the shape of `index`, int64 (torch.take). */
+  take(index: Tensor): Tensor {
+    const flat = flatten(this.value, 0, -1);
+    const positions = flatten(index.value, 0, -1);
+    return this.of(reshape(gatherElements(flat, positions, 0), index.shape));
+  }
+
+  /**
+   * A copy with elements replaced (torch.scatter): for `dim` = 1, `result[i][index[i][j]] = source[i][j]`. `source` is a
+   * tensor of the shape of `index`, or a number. If a position is there twice, one of its elements is written, and the
+   * gradient is that of all.
+   */
+  scatter(dim: number, index: Tensor, source: Operand): Tensor {
+    const axis = normalizeAxis('scatter', dim, this.value);
+    const updates = expand(cast(valueOf(source), this.value.dtype), index.shape);
+    requireEqualRank('scatter', this.value, index.value);
+    return this.of(scatter(this.value, index.value, updates, axis));
+  }
+
+  /** A copy with elements added (torch.scatter_add): for `dim` = 1, `result[i][index[i][j]] += source[i][j]`. */
+  scatterAdd(dim: number, index: Tensor, source: Tensor): Tensor {
+    const axis = normalizeAxis('scatterAdd', dim, this.value);
+    requireEqualRank('scatterAdd', this.value, index.value);
+    const others = (shape: readonly number[]) => shape.toSpliced(axis, 1).join();
+    if (others(this.value.shape) !== others(index.shape)) {
+      throw new ShapeError(
+        `scatterAdd: expected an index as long as ${describeType(this.value)} except along dimension ${dim}, got ${describeType(index.value)}.`,
+      );
+    }
+    const sums = scatterElements(index.value, source.value, this.value.shape[axis], axis);
+    return this.of(add(this.value, sums));
+  }
+
+  /**
+   * Parts along `dim` (torch.split): of the sizes in a list, or of `size` elements each, the last one with what is left.
+   * Default: `dim` 0.
+   */
+  split(size: number | readonly number[], dim = 0): Tensor[] {
+    const parts =
+      typeof size === 'number' ? splitEvery(this.value, size, dim) : splitSizes(this.value, size, dim);
+    return parts.map((part) => this.of(part));
+  }
+
+  /** At most `count` parts of equal size along `dim`; the last one may be smaller (torch.chunk). Default: `dim` 0. */
+  chunk(count: number, dim = 0): Tensor[] {
+    if (!Number.isInteger(count) || count < 1) {
+      throw new ShapeError(`chunk: expected at least 1 part, got ${count}.`);
+    }
+    const length = this.value.shape[normalizeAxis('chunk', dim, this.value)];
+    return this.split(Math.max(1, Math.ceil(length / count)), dim);
+  }
+
+  /** The parts at each position of `dim`, which is removed (torch.unbind). Default: `dim` 0. */
+  unbind(dim = 0): Tensor[] {
+    const length = this.value.shape[normalizeAxis('unbind', dim, this.value)];
+    return Array.from({ length }, (_, index) => this.select(dim, index));
+  }
+
+  /** Reverses the order of the elements along dimensions (torch.flip). */
+  flip(...dims: number[]): Tensor {
+    return this.of(flip(this.value, dims));
+  }
+
+  /** Moves elements by `shift` places along `dim`; those that leave one end enter at the other (torch.roll). */
+  roll(shift: number, dim: number): Tensor {
+    return this.of(roll(this.value, shift, dim));
+  }
+}
+
+function sliceBy(value: Value, axis: number, bounds: readonly (number | null)[]): Value {
+  const [start, end, step] = bounds.map((bound) => bound ?? undefined);
+  if (bounds.length > 3) {
+    throw new ShapeError(`at: expected [start, end, step], got [${bounds.join()}].`);
+  }
+  return pythonSlice(value, axis, start, end, step);
+}
+
+function requireEqualRank(op: string, value: Value, index: Value): void {
+  if (index.dtype === 'int64' && index.shape.length === value.shape.length) return;
+  throw new ShapeError(
+    `${op}: expected an int64 index with ${value.shape.length} dimensions for ${describeType(value)}, got ${describeType(index)}.`,
+  );
+}
+
+/** The part of a value whose dimensions other than `axis` are as long as those of `index`. */
+function fitted(op: string, value: Value, index: Value, axis: number): Value {
+  requireEqualRank(op, value, index);
+  return index.shape.reduce((part, size, dim) => (dim === axis ? part : narrow(part, dim, 0, size)), value);
+}

@@ -1,0 +1,157 @@
+import { ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+import { normalizeAxis } from '../ops/axes.ts';
+import { cumulativeSum } from '../ops/cumulative.ts';
+import * as elementwise from '../ops/elementwise.ts';
+import { gatherElements } from '../ops/indexing.ts';
+import { argMax, argMin, topK } from '../ops/ordering.ts';
+import { reduceMax, reduceSum } from '../ops/reduction.ts';
+import { flatten, reshape } from '../ops/shape.ts';
+import { constant } from '../ops/source.ts';
+import { logSumExp, norm, variance } from '../ops/statistics.ts';
+import type { Tensor } from '../tensor.ts';
+import { PointwiseMethods } from './pointwise-methods.ts';
+
+/** Elements and their positions (int64). */
+export interface ValuesAndIndices {
+  /** The elements; they have the gradient. */
+  values: Tensor;
+  /** Their positions along the dimension, of the same shape. */
+  indices: Tensor;
+}
+
+/** What becomes fewer elements, or is in order, beside the sums and means in tensor.ts. Floats without NaN. */
+export abstract class ReductionMethods extends PointwiseMethods {
+  /** The largest element (torch.max). Equal elements share the gradient. */
+  max(): Tensor;
+  /** The largest elements along `dim`, and the positions of the first of them. */
+  max(dim: number, keepdims?: boolean): ValuesAndIndices;
+  max(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
+    if (dim === undefined) return this.of(reduceMax(this.value));
+    return this.#extreme(argMax, 'max', dim, keepdims);
+  }
+
+  /** The smallest element (torch.min). Equal elements share the gradient. */
+  min(): Tensor;
+  /** The smallest elements along `dim`, and the positions of the first of them. */
+  min(dim: number, keepdims?: boolean): ValuesAndIndices;
+  min(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
+    if (dim === undefined) {
+      return this.of(elementwise.neg(reduceMax(elementwise.neg(this.value))));
+    }
+    return this.#extreme(argMin, 'min', dim, keepdims);
+  }
+
+  /** Position (int64) of the first of the largest elements along `dim` (torch.argmax). Default: in the flattened tensor. */
+  argmax(dim?: number, keepdims = false): Tensor {
+    return this.#position(argMax, 'argmax', dim, keepdims);
+  }
+
+  /** Position (int64) of the first of the smallest elements along `dim` (torch.argmin). Default: in the flattened tensor. */
+  argmin(dim?: number, keepdims = false): Tensor {
+    return this.#position(argMin, 'argmin', dim, keepdims);
+  }
+
+  /**
+   * The `k` largest elements along `dim` in order, and their positions (torch.topk).
+   *
+   * @param dim default: the last
+   * @param largest false: the smallest elements. Default: true.
+   */
+  topk(k: number, dim = -1, largest = true): ValuesAndIndices {
+    const axis = normalizeAxis('topk', dim, this.value);
+    if (!Number.isInteger(k) || k < 0 || k > this.value.shape[axis]) {
+      throw new ShapeError(
+        `topk: expected k from 0 to ${this.value.shape[axis]} for dimension ${dim} of ${describeType(this.value)}, got ${k}.`,
+      );
+    }
+    const { values, positions } = topK(this.value, k, axis, largest);
+    return { values: this.of(values), indices: this.of(positions) };
+  }
+
+  /** All elements along `dim` in order, the smallest first, and their positions (torch.sort). Default: the last dimension. */
+  sort(dim = -1, descending = false): ValuesAndIndices {
+    return this.topk(this.value.shape[normalizeAxis('sort', dim, this.value)], dim, descending);
+  }
+
+  /** The positions that sort the elements along `dim` (torch.argsort). Default: the last dimension, the smallest first. */
+  argsort(dim = -1, descending = false): Tensor {
+    return this.sort(dim, descending).indices;
+  }
+
+  /** Sums of the elements up to each along `dim` (torch.cumsum). */
+  cumsum(dim: number): Tensor {
+    return this.of(cumulativeSum(this.value, normalizeAxis('cumsum', dim, this.value)));
+  }
+
+  /**
+   * Variance over `axes`, Σ(x − mean)² / (n − correction) (torch.var). Default: all axes.
+   *
+   * @param correction default: 1, of a sample; 0: of all there is
+   */
+  var(axes?: readonly number[], correction = 1, keepdims = false): Tensor {
+    return this.of(variance(this.value, axes, correction, keepdims));
+  }
+
+  /** Standard deviation over `axes`, the root of `var` (torch.std). */
+  std(axes?: readonly number[], correction = 1, keepdims = false): Tensor {
+    return this.of(elementwise.sqrt(variance(this.value, axes, correction, keepdims)));
+  }
+
+  /**
+   * The p-norm of all elements, or over `axes`: (Σ|x|ᵖ)^(1/p) (torch.linalg.vector_norm). Default: `p` 2. Infinity: the
+   * largest |x|.
+   */
+  norm(p = 2, axes?: readonly number[], keepdims = false): Tensor {
+    return this.of(norm(this.value, p, axes, keepdims));
+  }
+
+  /** log Σ exp x over `axes`, without overflow (torch.logsumexp). Default: all axes. */
+  logsumexp(axes?: readonly number[], keepdims = false): Tensor {
+    return this.of(logSumExp(this.value, axes, keepdims));
+  }
+
+  /** Whether all elements over `axes` are true or not 0 (torch.all). Default: all axes. */
+  all(axes?: readonly number[], keepdims = false): Tensor {
+    const isFalse = elementwise.not(elementwise.cast(this.value, 'bool'));
+    return this.of(elementwise.not(anyOf(isFalse, axes, keepdims)));
+  }
+
+  /** Whether an element over `axes` is true or not 0 (torch.any). Default: all axes. */
+  any(axes?: readonly number[], keepdims = false): Tensor {
+    return this.of(anyOf(elementwise.cast(this.value, 'bool'), axes, keepdims));
+  }
+
+  #extreme(
+    find: (value: Value, axis: number) => Value,
+    op: string,
+    dim: number,
+    keepdims: boolean,
+  ): ValuesAndIndices {
+    const axis = normalizeAxis(op, dim, this.value);
+    const positions = find(this.value, axis);
+    const values = gatherElements(this.value, positions, axis);
+    const shape = keepdims ? values.shape : values.shape.toSpliced(axis, 1);
+    return { values: this.of(reshape(values, shape)), indices: this.of(reshape(positions, shape)) };
+  }
+
+  #position(
+    find: (value: Value, axis: number) => Value,
+    op: string,
+    dim: number | undefined,
+    keepdims: boolean,
+  ): Tensor {
+    if (dim === undefined) {
+      const place = find(flatten(this.value, 0, -1), 0);
+      return this.of(reshape(place, keepdims ? this.value.shape.map(() => 1) : []));
+    }
+    const axis = normalizeAxis(op, dim, this.value);
+    const positions = find(this.value, axis);
+    return this.of(keepdims ? positions : reshape(positions, positions.shape.toSpliced(axis, 1)));
+  }
+}
+
+function anyOf(condition: Value, axes: readonly number[] | undefined, keepdims: boolean): Value {
+  const count = reduceSum(elementwise.cast(condition, 'float32'), axes, keepdims);
+  return elementwise.greater(count, constant(0));
+}

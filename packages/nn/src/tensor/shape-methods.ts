@@ -1,0 +1,114 @@
+import { ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { normalizeAxis } from '../ops/axes.ts';
+import { concat, expand, reshape, transpose, trilu } from '../ops/shape.ts';
+import type { Tensor } from '../tensor.ts';
+import { ReductionMethods } from './reduction-methods.ts';
+
+/** Other shapes of the same elements, beside those in tensor.ts. */
+export abstract class ShapeMethods extends ReductionMethods {
+  /** The same elements with another shape (torch.reshape); the same as `view`. */
+  reshape(...shape: number[]): Tensor {
+    return this.of(reshape(this.value, shape));
+  }
+
+  /** Removes a dimension of size 1, or all of them (torch.squeeze). A `dim` of another size stays. */
+  squeeze(dim?: number): Tensor {
+    const { shape } = this.value;
+    const axis = dim === undefined ? undefined : normalizeAxis('squeeze', dim, this.value);
+    return this.of(
+      reshape(
+        this.value,
+        shape.filter((size, other) => size !== 1 || (axis !== undefined && other !== axis)),
+      ),
+    );
+  }
+
+  /**
+   * Repeats dimensions of size 1 (torch.Tensor.expand). −1 keeps a dimension; new ones come first.
+   *
+   * @throws ShapeError if a dimension of another size would change
+   */
+  expand(...sizes: number[]): Tensor {
+    const { shape } = this.value;
+    const added = sizes.length - shape.length;
+    const resolved = sizes.map((size, axis) => (size === -1 && axis >= added ? shape[axis - added] : size));
+    const fits = shape.every((size, axis) => size === 1 || size === resolved[axis + added]);
+    if (added < 0 || !fits || resolved.some((size) => !Number.isInteger(size) || size < 0)) {
+      throw new ShapeError(
+        `expand: ${describeType(this.value)} cannot become [${sizes.join()}]: only dimensions of size 1 are repeated.`,
+      );
+    }
+    return this.of(expand(this.value, resolved));
+  }
+
+  /** `expand` to the shape of another tensor (torch.Tensor.expand_as). */
+  expandAs(other: Tensor): Tensor {
+    return this.expand(...other.shape);
+  }
+
+  /** Repeats the whole tensor along each dimension (torch.Tensor.repeat): [2, 3] repeated (2, 1, 2) gives [2, 2, 6]. */
+  repeat(...counts: number[]): Tensor {
+    const { shape } = this.value;
+    const added = counts.length - shape.length;
+    if (added < 0 || counts.some((count) => !Number.isInteger(count) || count < 0)) {
+      throw new ShapeError(
+        `repeat: expected at least ${shape.length} counts for ${describeType(this.value)}, got [${counts.join()}].`,
+      );
+    }
+    const whole = reshape(this.value, [...Array<number>(added).fill(1), ...shape]);
+    return this.of(
+      counts.reduce((value, count, axis) => {
+        if (count === 0) return expand(value, value.shape.with(axis, 0));
+        return concat(Array<typeof value>(count).fill(value), axis);
+      }, whole),
+    );
+  }
+
+  /** Splits a dimension into several (torch.Tensor.unflatten): [6, 4] with (0, [2, 3]) gives [2, 3, 4]. One may be −1. */
+  unflatten(dim: number, sizes: readonly number[]): Tensor {
+    const axis = normalizeAxis('unflatten', dim, this.value);
+    const { shape } = this.value;
+    const known = sizes.reduce((product, size) => (size === -1 ? product : product * size), 1);
+    const resolved = sizes.map((size) => (size === -1 ? shape[axis] / known : size));
+    return this.of(reshape(this.value, shape.toSpliced(axis, 1, ...resolved)));
+  }
+
+  /** Moves a dimension to another place (torch.movedim). */
+  movedim(source: number, destination: number): Tensor {
+    const from = normalizeAxis('movedim', source, this.value);
+    const to = normalizeAxis('movedim', destination, this.value);
+    const others = [...this.value.shape.keys()].toSpliced(from, 1);
+    return this.of(transpose(this.value, others.toSpliced(to, 0, from)));
+  }
+
+  /** The transposed matrix (torch.t). Tensors of fewer dimensions stay as they are. */
+  t(): Tensor {
+    const rank = this.value.shape.length;
+    if (rank > 2) {
+      throw new ShapeError(
+        `t: expected at most 2 dimensions, got ${describeType(this.value)}. Call transpose or permute.`,
+      );
+    }
+    return this.of(rank < 2 ? reshape(this.value, this.value.shape) : transpose(this.value, [1, 0]));
+  }
+
+  /** Zeros below `diagonal` of the matrices of the last two dimensions (torch.triu); 0 is the main one, 1 the one above it. */
+  triu(diagonal = 0): Tensor {
+    return this.#triangle('triu', diagonal, true);
+  }
+
+  /** Zeros above `diagonal` of the matrices of the last two dimensions (torch.tril); 0 is the main one, 1 the one above it. */
+  tril(diagonal = 0): Tensor {
+    return this.#triangle('tril', diagonal, false);
+  }
+
+  #triangle(op: string, diagonal: number, upper: boolean): Tensor {
+    if (this.value.shape.length < 2 || !Number.isInteger(diagonal)) {
+      throw new ShapeError(
+        `${op}: expected at least 2 dimensions and a whole diagonal, got ${describeType(this.value)} and ${diagonal}.`,
+      );
+    }
+    return this.of(trilu(this.value, diagonal, upper));
+  }
+}
