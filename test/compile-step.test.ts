@@ -49,7 +49,7 @@ test('a compiled step has the bits of backward and step on every rank, in each v
     unused: 2,
     clipped: 1,
     clamped: 1,
-    clippedAndShared: 2,
+    clippedAndShared: 3,
   });
 });
 

@@ -141,6 +141,14 @@ const variants: Readonly<Record<string, Variant>> = {
       await compileStep(optimizer, () => lossOf(ddp, step))();
     },
   },
+  // In one run on the ranks whose loss uses all layers, in several runs on the others.
+  compiledUnused: {
+    options: { overlap: true, bucketCapMb: 1e-6, verifyEvery: 4 },
+    step: async (ddp, optimizer, step) => {
+      const uses = step % 3 === 0 || (step % 3 === 1 && getRank() === 0);
+      await compileStep(optimizer, () => lossOf(ddp, step, uses))();
+    },
+  },
   // Rank 0 reads the model between the gradients and the step, while the others are ready for the step.
   read: {
     step: async (ddp, optimizer, step) => {
@@ -198,9 +206,10 @@ class Large extends nn.Module {
 
 const largeSize = 2000;
 
-/** Of this process, with its share of memory that it shares: MB. */
+/** Of this process, with its share of memory that it shares, without files, which other processes map too: MB. */
 function proportionalMemory(): number {
-  return Number(/^Pss: *(\d+)/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'))![1]) / 1000;
+  const lines = readFileSync('/proc/self/smaps_rollup', 'utf8').matchAll(/^Pss_(?:Anon|Shmem): *(\d+)/gm);
+  return [...lines].reduce((sum, [, kilobytes]) => sum + Number(kilobytes), 0) / 1000;
 }
 
 async function collectGarbage(): Promise<void> {

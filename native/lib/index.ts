@@ -302,6 +302,8 @@ export interface NativeProcessGroup {
     length: number,
     timeoutMs: number,
   ): { operation: NativePreparedOperation; input: Float32Array; output: Float32Array };
+  /** Prepares a barrier, which the run of a graph starts like `prepareAllReduce`. */
+  prepareBarrier(monitored: boolean, timeoutMs: number): NativePreparedOperation;
   /** Settles when an operation that was started has ended; at once if it is not running. */
   ended(operation: NativePreparedOperation): Promise<void>;
   /** Reduces each of the tensors, which have the same dtype. `dtype` is ignored for an empty list. */

@@ -211,6 +211,7 @@ Napi::Function ProcessGroup::define(Napi::Env env) {
                          InstanceMethod<&ProcessGroup::beforeStream>("beforeStream"),
                          InstanceMethod<&ProcessGroup::prepareAllReduce>("prepareAllReduce"),
                          InstanceMethod<&ProcessGroup::prepareWithMemory>("prepareWithMemory"),
+                         InstanceMethod<&ProcessGroup::prepareBarrier>("prepareBarrier"),
                          InstanceMethod<&ProcessGroup::ended>("ended"),
                          InstanceMethod<&ProcessGroup::destroy>("destroy"),
                      });
@@ -427,6 +428,11 @@ Napi::Value ProcessGroup::prepareWithMemory(const Napi::CallbackInfo& info) {
   result.Set("input", input);
   result.Set("output", gathers ? arrayOf(received, ranks * length) : input);
   return result;
+}
+
+// (monitored, timeoutMs)
+Napi::Value ProcessGroup::prepareBarrier(const Napi::CallbackInfo& info) {
+  return wrapOperation(info.Env(), std::make_shared<StartableOperation>(startingPoint_, barrierOf(info)));
 }
 
 // (operation): settles when an operation of prepareAllReduce that was started has ended.

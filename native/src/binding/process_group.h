@@ -72,6 +72,7 @@ class ProcessGroup : public Napi::ObjectWrap<ProcessGroup> {
   void requireAllocated(Napi::Env env, const Elements& elements);
   Work copyingFirst(Napi::Env env, const Elements& input, const Elements& copy, Work work);
   Napi::Value prepareWithMemory(const Napi::CallbackInfo& info);
+  Napi::Value prepareBarrier(const Napi::CallbackInfo& info);
   Napi::Value ended(const Napi::CallbackInfo& info);
 
   // The asynchronous and synchronous forms of each operation.

@@ -65,6 +65,7 @@ export {
   beginNewGroup,
   hasFailed,
   prepareAllReduce,
+  prepareBarrier,
   shareMemorySync,
   whenDestroyed,
   type HostMemory,

@@ -166,6 +166,12 @@ export interface ParameterSharing {
    * the parameters; afterwards they have their new values.
    */
   synchronize(): Promise<void>;
+
+  /**
+   * The operation of `synchronize`, for a library that starts it without JavaScript; undefined if it must call
+   * `synchronize`. Ranks may differ in this.
+   */
+  prepareSynchronize(): StartableOperation | undefined;
 }
 
 /** Elements `begin` to `end - 1` of an array. */

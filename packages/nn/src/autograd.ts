@@ -181,7 +181,9 @@ async function backwardNow(
       const starts = startable?.map((operations) => ({ operations })) ?? gradients.deliveries();
       part = startable && optimizerStep?.asPartOf(parameters);
       part?.begins();
-      waitedMs = await step.run(number, gradients.buffers, starts, { bufferOf, update: part?.update });
+      const barrier = { operations: part?.barriers ?? [] };
+      const calls = barrier.operations.length > 0 ? [...starts, barrier, barrier] : starts;
+      waitedMs = await step.run(number, gradients.buffers, calls, { bufferOf, update: part?.update });
     }
   } catch (error) {
     const reported = gradients.abandon(part?.failure() ?? error);

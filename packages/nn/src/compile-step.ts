@@ -20,9 +20,9 @@ import { Tensor } from './tensor.ts';
  * runs at every call, as it does without `compileStep`: a new structure or new shapes compile again, values do not.
  *
  * Gradients do not accumulate, and the parameters' `grad` have those of the last step. To accumulate or change
- * gradients, call `backward` and `step`. To clip them, pass `clipGradNorm` or `clipGradValue`. With a communication hook, `join`, `faultTolerance` or `shareParameters`, and if
- * the loss does not depend on all parameters, the step is several runs. If a collective fails, some parameters may have
- * been updated.
+ * gradients, call `backward` and `step`. To clip them, pass `clipGradNorm` or `clipGradValue`. With a communication hook,
+ * `join` or `faultTolerance`, and if the loss does not depend on all parameters, the step is several runs. If a
+ * collective fails, some parameters may have been updated.
  *
  * @param optimizer has the parameters that are updated
  * @param lossOf returns the loss: one float32 number. Called synchronously.

@@ -72,6 +72,7 @@ class NativeGroupBase implements PreparesCollectives {
   readonly #calls: NativeCalls;
   readonly #turns = new Turns();
   readonly #prepared = new WeakMap<Float32Array, Map<ReduceOp, PreparedAllReduce>>();
+  #barrier: StartableOperation | undefined;
   readonly #leaving: (() => void)[] = [];
   #turnless: NativeGroup | undefined;
   #destroyed: Promise<void> | undefined;
@@ -138,6 +139,14 @@ class NativeGroupBase implements PreparesCollectives {
       group.prepareWithMemory(op, checkedLength(length), this.#timeoutMs),
     );
     return { native: operation, input, output, ended: () => this.#ended(operation) };
+  }
+
+  /** See the function `prepareBarrier`. */
+  prepareBarrier(): StartableOperation | undefined {
+    if (!this.mayStartCollectives) return undefined;
+    if (this.#barrier !== undefined) return this.#barrier;
+    const native = this.#calls.now((group) => group.prepareBarrier(false, this.#timeoutMs));
+    return (this.#barrier = { native, ended: () => this.#ended(native) });
   }
 
   #ended(operation: NativePreparedOperation): Promise<void> {
@@ -438,4 +447,13 @@ export function prepareAllReduce(
   copy?: Float32Array,
 ): StartableOperation | undefined {
   return group instanceof NativeGroupBase ? group.prepareAllReduce(data, op, copy) : undefined;
+}
+
+/**
+ * A barrier that a library starts while it computes. Undefined if this group can only be called from JavaScript now.
+ *
+ * @internal
+ */
+export function prepareBarrier(group: object): StartableOperation | undefined {
+  return group instanceof NativeGroupBase ? group.prepareBarrier() : undefined;
 }

@@ -5,6 +5,7 @@ import { topologicalOrder } from '../graph/topology.ts';
 import { inputName, outputName } from '../executor/executor.ts';
 import { GraphBuilder, type Dimension } from '../onnx/graph-builder.ts';
 import { definitionOf } from '../ops/index.ts';
+import type { SharedUpdate } from './step-update.ts';
 
 export interface NamedValue {
   readonly name: string;
@@ -104,6 +105,8 @@ export interface ModelUpdate {
   readonly outputs: readonly Value[];
   /** Leaves that read an output of the program after its call, by its position. */
   readonly reads: ReadonlyMap<number, Value>;
+  /** If it writes memory that other ranks read: two calls follow those of the parts, before and behind the update. */
+  readonly shared?: SharedUpdate | undefined;
 }
 
 /** Emits the ONNX model of a program that takes the leaves' arrays and computes the outputs. */
@@ -195,8 +198,34 @@ function emitUpdate(graph: GraphBuilder, { inputs, results, parts, update, token
   const others = [...update.reads.keys()].filter((output) => !names.has(output));
   if (others.length > 0) awaitCall(-1, token, others);
   const awaited = Array.from(update.reads, ([output, value]) => ({ name: names.get(output)!, value }));
-  for (const { name, value } of awaited) graph.value(name, value.dtype, value.shape);
-  emitNodes(graph, [...inputs, ...ownInputs, ...awaited], ownResults);
+  const barrier = (call: number, before: readonly string[]) => {
+    const passed = graph.freshName('token');
+    graph.ownNode('RunCall', before, [passed], {
+      call: tokens.first + parts.length + call,
+      sends: 0,
+      shapes: [],
+    });
+    return passed;
+  };
+  const begun = update.shared && barrier(0, [...names.values()]);
+  // Each node that writes reads a gradient, or a part of one.
+  const partsOfGradients = new Set(update.shared?.partsOfGradients);
+  const behindBarrier = ownInputs
+    .filter(({ value }) => partsOfGradients.has(value))
+    .map(({ name, value }) => ({ name: graph.freshName('awaited'), from: name, value }));
+  if (begun !== undefined && behindBarrier.length > 0) {
+    const from = behindBarrier.map((one) => one.from);
+    const outputs = behindBarrier.map(() => -1);
+    graph.ownNode(
+      'AwaitCall',
+      [begun, ...from],
+      behindBarrier.map(({ name }) => name),
+      { call: -1, outputs },
+    );
+  }
+  for (const { name, value } of [...awaited, ...behindBarrier]) graph.value(name, value.dtype, value.shape);
+  emitNodes(graph, [...inputs, ...ownInputs, ...awaited, ...behindBarrier], ownResults);
+  if (begun !== undefined) barrier(1, [begun, ...ownResults.map(({ name }) => name)]);
 }
 
 interface UpdateContext {

@@ -13,6 +13,14 @@ export interface StepUpdate {
   readonly assignments: readonly BufferAssignment[];
   /** The leaf that reads the gradient of a parameter. All parameters are leaves of the step. */
   readonly gradients: ReadonlyMap<GradientReceiver, Value>;
+  /** Undefined if other ranks do not read what it writes. */
+  readonly shared: SharedUpdate | undefined;
+}
+
+/** An update of memory that other ranks read. The step has two further calls, before and behind it. */
+export interface SharedUpdate {
+  /** Leaves that read parts of gradients. */
+  readonly partsOfGradients: readonly Value[];
 }
 
 /** A step's leaves as its update uses them. */
@@ -66,5 +74,5 @@ export function modelUpdateOf(
     return gradient === undefined ? [] : [[firstGradient + position, gradient]];
   });
   const outputs = update.assignments.map(({ value }) => value);
-  return { leaves: ownLeaves, outputs, reads: new Map(reads) };
+  return { leaves: ownLeaves, outputs, reads: new Map(reads), shared: update.shared };
 }

@@ -56,6 +56,8 @@ export class UpdateGraph {
   readonly parts: ManagedBuffer[] = [];
   /** Undefined if gradients are not clipped. */
   readonly clip: ClipGraph | undefined;
+  readonly #isShared: boolean;
+  readonly #partsOfGradients: Value[] = [];
   readonly #coefficients: readonly Readonly<Record<string, CoefficientInput>>[];
   #stepUpdate: StepUpdate | undefined;
 
@@ -71,6 +73,7 @@ export class UpdateGraph {
         input('float32', parameter.shape, new ManagedSource(parameter.gradientMemory)),
       );
     }
+    this.#isShared = updateSets.some(({ members }) => members.some(({ part }) => part !== undefined));
     this.clip = clipping && new ClipGraph(clipping, [...this.gradients.values()]);
     const updates = updateSets.flatMap(({ members }, position) =>
       members
@@ -85,13 +88,16 @@ export class UpdateGraph {
     if (this.#stepUpdate) return this.#stepUpdate;
     const { leaves, key } = structureOf(this.updates.map(({ value }) => value));
     const gradients = new Set(this.gradients.values());
-    // A gradient is no leaf of the program.
-    key.addName(leaves.map(({ value }) => (gradients.has(value) ? 'g' : '-')).join(''));
+    const partsOfGradients = new Set(this.#partsOfGradients);
+    // A gradient is no leaf of the program, and a part of one is read behind a barrier.
+    const role = (value: Value) => (gradients.has(value) ? 'g' : partsOfGradients.has(value) ? 'p' : '-');
+    key.addName(leaves.map(({ value }) => role(value)).join('') + (this.#isShared ? '|' : ''));
     return (this.#stepUpdate = {
       key,
       leaves,
       assignments: this.updates,
       gradients: this.gradients,
+      shared: this.#isShared ? { partsOfGradients: this.#partsOfGradients } : undefined,
     });
   }
 
@@ -114,7 +120,10 @@ export class UpdateGraph {
     const gradient = part ? leaf(own(parameter.gradientMemory)) : this.gradients.get(parameter)!;
     const ownParameter = own(parameter.memory);
     const ownState = mapValues(state, own);
-    if (part) this.parts.push(ownParameter, ...Object.values(ownState));
+    if (part) {
+      this.parts.push(ownParameter, ...Object.values(ownState));
+      this.#partsOfGradients.push(gradient);
+    }
     const outputs = update({
       parameter: part ? leaf(ownParameter) : parameter.value,
       gradient: this.clip?.clipped(gradient) ?? gradient,

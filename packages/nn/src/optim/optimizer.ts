@@ -1,4 +1,4 @@
-import type { ParameterSharing } from 'ringrun';
+import type { ParameterSharing, StartableOperation } from 'ringrun';
 import { ArgumentError, NnError } from '../errors.ts';
 import { changeBy, recordChange, type Change } from '../graph/changes.ts';
 import type { StepUpdate } from '../compiler/step-update.ts';
@@ -138,7 +138,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const update = this.#updateOf(updateSets, clipping);
     const run = (update.run ??= fuseUpdates(update.graph));
     const { clip } = update.graph;
-    const sharings = sharingsOf(members);
+    const sharings = sharingsOf(members.map(({ parameter }) => parameter));
     for (const sharing of sharings) await sharing.synchronize();
     for (const { parameter } of members) recordChange(parameter.value, change);
     try {
@@ -147,8 +147,12 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       throw clip?.failure ?? error;
     }
     for (const sharing of sharings) await sharing.synchronize();
+    this.#endUpdate(members, update.graph);
+  }
+
+  /** When other ranks have written their parts of the parameters, too. */
+  #endUpdate(members: readonly Member[], { clip }: UpdateGraph): void {
     for (const { parameter, part } of members) {
-      // Other ranks have written the rest.
       if (part) parameter.memory.toHost();
       this.#stateOf(parameter).count();
     }
@@ -164,20 +168,26 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const isReached = (parameter: Parameter) => known.has(parameter);
     if (hasUnlisted(reached)) return undefined;
     if ([...this.#states.keys()].some((one) => one.gradientSink && !isReached(one))) return undefined;
-    if (groups.some(({ params }) => params.some(changesAfterAverage))) return undefined;
+    const all = groups.flatMap(({ params }) => params);
+    if (all.some(({ gradientSink }) => gradientSink?.mayRepeat === true)) return undefined;
+    const barriers = sharingsOf(all).map((sharing) => sharing.prepareSynchronize());
+    if (!barriers.every((one) => one !== undefined)) return undefined;
+    // Other ranks may allocate the memory of states behind the average.
+    if (barriers.length > 0 && groups.some((group) => this.#lacksStates(group))) return undefined;
     const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, isReached));
     if (updateSets.length === 0) return undefined;
-    const parameters = updateSets.flatMap(({ members }) => members.map(({ parameter }) => parameter));
+    const members = updateSets.flatMap((updateSet) => updateSet.members);
     const { graph } = this.#updateOf(updateSets, clipping);
     graph.setNumbers({ coefficients: updateSets.map(({ coefficients }) => coefficients), clipping });
     return {
       update: graph.stepUpdate,
+      barriers,
       begins: () => {
-        for (const { value } of parameters) recordChange(value, change);
+        for (const { parameter } of members) recordChange(parameter.value, change);
       },
       ended: () => {
-        for (const parameter of parameters) this.#stateOf(parameter).count();
-        this.#gradNorm = graph.clip?.norm ?? this.#gradNorm;
+        for (const part of graph.parts) part.toHost();
+        this.#endUpdate(members, graph);
       },
       failure: () => graph.clip?.failure,
     };
@@ -307,6 +317,13 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     }
   }
 
+  #lacksStates(group: ParamGroup<Settings>): boolean {
+    const names = this.#rule.stateNames(group);
+    return group.params.some(
+      (parameter) => this.#stateOf(parameter).missing(names, parameter.gradientSink?.sharing).length > 0,
+    );
+  }
+
   #updateOf(updateSets: readonly UpdateSet[], clipping: Clipping | undefined): Update {
     // The parameters that have a gradient may change at any step, and settings may change the computation.
     const sets = updateSets.map((updateSet) => this.#identify(updateSet));
@@ -339,18 +356,9 @@ interface MissingState {
 }
 
 /** In one order on all ranks. */
-function sharingsOf(members: readonly Member[]): ReadonlySet<ParameterSharing> {
-  const sinks = new Set(members.map(({ parameter }) => parameter.gradientSink));
-  const sharings = [...sinks].flatMap((sink) => sink?.sharing ?? []);
-  return new Set(sharings);
-}
-
-/**
- * Whether a parameter must not change before all buckets have been averaged: other ranks may read it until then, or the
- * average may be repeated.
- */
-function changesAfterAverage({ gradientSink: sink }: Parameter): boolean {
-  return sink?.sharing !== undefined || sink?.mayRepeat === true;
+function sharingsOf(parameters: readonly Parameter[]): readonly ParameterSharing[] {
+  const sinks = new Set(parameters.map(({ gradientSink }) => gradientSink));
+  return [...new Set([...sinks].flatMap((sink) => sink?.sharing ?? []))];
 }
 
 /** An update of the same parameters with other numbers. */
@@ -379,6 +387,8 @@ export interface PreparedStep {
 /** An optimizer step that another program contains. */
 export interface PartOfStep {
   readonly update: StepUpdate;
+  /** The operations of a barrier before and behind the update. Empty if other ranks do not read what it writes. */
+  readonly barriers: readonly StartableOperation[];
   /** Call it before the program runs. */
   begins(): void;
   /** Call it when the program has ended. */

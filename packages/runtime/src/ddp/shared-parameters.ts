@@ -1,10 +1,18 @@
 import {
   InvalidArgumentError,
+  prepareBarrier,
   shareMemorySync,
   whenDestroyed,
   type ProcessGroup,
 } from '@ringrun/collectives';
-import type { DistributedModule, DistributedParameter, ElementRange, ParameterSharing } from '@ringrun/core';
+import {
+  registry,
+  type DistributedModule,
+  type DistributedParameter,
+  type ElementRange,
+  type ParameterSharing,
+  type StartableOperation,
+} from '@ringrun/core';
 
 /** Elements of a cache line: no two ranks write to one line. */
 const lineElements = 16;
@@ -61,6 +69,11 @@ export class SharedParameters implements ParameterSharing {
 
   synchronize(): Promise<void> {
     return this.#group.barrier();
+  }
+
+  prepareSynchronize(): StartableOperation | undefined {
+    // An observer replaces the methods of the group, to record their calls.
+    return registry.activityObserver === undefined ? prepareBarrier(this.#group) : undefined;
   }
 }
 
