@@ -24,8 +24,8 @@ const lineElements = 16;
 export class SharedParameters implements ParameterSharing {
   readonly #group: ProcessGroup;
   readonly #own: ElementRange;
-  /** Index of a parameter's first element. */
-  readonly #offsets: ReadonlyMap<DistributedParameter, number>;
+  /** The elements of the whole that a parameter has. */
+  readonly #places: ReadonlyMap<DistributedParameter, ElementRange>;
 
   /**
    * Moves the parameters, which are equal on all ranks, into shared memory. When the group is destroyed, they leave it:
@@ -35,15 +35,19 @@ export class SharedParameters implements ParameterSharing {
    */
   constructor(group: ProcessGroup, parameters: readonly DistributedParameter[], whenLeft: () => void) {
     this.#group = group;
-    const { offsets, length } = layoutOf(parameters.map(({ data }) => data.length));
-    this.#offsets = new Map(parameters.map((parameter, position) => [parameter, offsets[position]]));
+    const lengths = parameters.map(({ data }) => data.length);
+    const { offsets, length } = layoutOf(lengths);
+    this.#places = new Map(
+      parameters.map((parameter, position) => {
+        const begin = offsets[position];
+        return [parameter, { begin, end: begin + lengths[position] }];
+      }),
+    );
     const { data, place, ranks } = shareMemorySync(group, length);
     const lines = length / lineElements;
     const boundary = (rank: number) => Math.floor((lines * rank) / ranks) * lineElements;
     this.#own = { begin: boundary(place), end: boundary(place + 1) };
-    const views = parameters.map((parameter, position) =>
-      data.subarray(offsets[position], offsets[position] + parameter.data.length),
-    );
+    const views = Array.from(this.#places.values(), ({ begin, end }) => data.subarray(begin, end));
     if (place === 0) for (const [position, view] of views.entries()) view.set(parameters[position].data);
     group.barrierSync();
     for (const [position, view] of views.entries()) parameters[position].replaceData!(view);
@@ -56,8 +60,8 @@ export class SharedParameters implements ParameterSharing {
   }
 
   ownPartOf(parameter: DistributedParameter): ElementRange {
-    const offset = this.#offsets.get(parameter)!;
-    const within = (index: number) => Math.min(Math.max(index - offset, 0), parameter.data.length);
+    const { begin, end } = this.#places.get(parameter)!;
+    const within = (index: number) => Math.min(Math.max(index, begin), end) - begin;
     return { begin: within(this.#own.begin), end: within(this.#own.end) };
   }
 
