@@ -61,7 +61,7 @@ export async function backward(loss: Value, options: BackwardOptions = {}): Prom
  */
 export async function step(
   loss: Value,
-  optimizer: Pick<Optimizer, 'prepareStep' | 'zeroGrad'>,
+  optimizer: Pick<Optimizer, 'prepareStep' | 'zeroGradNow'>,
   clipping?: Clipping,
 ): Promise<void> {
   const order = topologicalOrder([loss]);
@@ -71,7 +71,7 @@ export async function step(
     const { name, memory } = operationOn(order, 'step()', true);
     const all = () => new Set([...memory(), ...update.memory()]);
     await enqueue({ name, changes: true, memory: all }, () => {
-      optimizer.zeroGrad();
+      optimizer.zeroGradNow();
       return backwardNow(loss, order, inputs, {}, update);
     });
   } finally {
@@ -191,9 +191,10 @@ async function backwardNow(
     throw part ? reported : error;
   }
   recordReached(parameters);
-  await gradients.done({ isStarted: startable !== undefined, waitedMs });
+  const processed = gradients.done({ isStarted: startable !== undefined, waitedMs });
+  if (processed) await processed;
   if (part) part.ended();
-  else await optimizerStep?.run();
+  else if (optimizerStep) await optimizerStep.run();
   cacheElements(written, checked ?? (await onnxruntimeExecutor.download(number)));
 }
 

@@ -7,7 +7,7 @@ import { isNode, type Node } from './graph/node.ts';
 import type { Source } from './graph/operators.ts';
 
 /** Free buffers of earlier runs by size in bytes, at most as many as one run used: loops need similar sizes repeatedly. */
-let freeBySize = new Map<number, TensorData[]>();
+const freeBySize = new Map<number, TensorData[]>();
 
 /** Bytes kept for the next run. Larger buffers are freed, since their copy is cheap compared with the computation. */
 const maxFreeBytes = 64e6;
@@ -34,21 +34,15 @@ export class CapturedInputs {
   /** Call after the run: keeps or frees the copies. */
   release(): void {
     if (this.#copies.size === 0) return;
-    const copies = [...this.#copies.values()];
+    // Sizes that this run did not use.
+    const unneeded = [...freeBySize.values()].flat();
+    freeBySize.clear();
+    let bytes = 0;
+    for (const { byteLength } of this.#copies.values()) bytes += byteLength;
+    if (bytes > maxFreeBytes) unneeded.push(...this.#copies.values());
+    else for (const copy of this.#copies.values()) keep(copy);
     this.#copies.clear();
-    if (copies.reduce((sum, { byteLength }) => sum + byteLength, 0) > maxFreeBytes) {
-      freeBuffers(copies.map(({ buffer }) => buffer as ArrayBuffer));
-    } else {
-      // Sizes that this run did not use.
-      const unused = [...freeBySize.values()].flat();
-      if (unused.length > 0) freeBuffers(unused.map(({ buffer }) => buffer as ArrayBuffer));
-      freeBySize = new Map();
-      for (const copy of copies) {
-        const alike = freeBySize.get(copy.buffer.byteLength);
-        if (alike === undefined) freeBySize.set(copy.buffer.byteLength, [copy]);
-        else alike.push(copy);
-      }
-    }
+    if (unneeded.length > 0) freeBuffers(unneeded.map(({ buffer }) => buffer as ArrayBuffer));
   }
 
   #copy(source: Source): void {
@@ -56,7 +50,8 @@ export class CapturedInputs {
     // A detached (empty) array is reported when the graph runs.
     if (data.length === 0 || this.#copies.has(source)) return;
     const capacity = roundedUp(data.byteLength);
-    const reused = freeBySize.get(capacity)?.pop();
+    // The first, so that equal graphs find equal leaves in the same copies.
+    const reused = freeBySize.get(capacity)?.shift();
     const isAlike = reused?.length === data.length && reused.BYTES_PER_ELEMENT === data.BYTES_PER_ELEMENT;
     const copy = isAlike
       ? reused
@@ -64,6 +59,12 @@ export class CapturedInputs {
     (copy as Float32Array).set(data as Float32Array);
     this.#copies.set(source, copy);
   }
+}
+
+function keep(copy: TensorData): void {
+  const alike = freeBySize.get(copy.buffer.byteLength);
+  if (alike === undefined) freeBySize.set(copy.buffer.byteLength, [copy]);
+  else alike.push(copy);
 }
 
 function viewLike({ constructor, length }: TensorData, buffer: ArrayBuffer): TensorData {

@@ -15,17 +15,18 @@ export class Gradients {
   readonly #earlier: readonly (Float32Array | undefined)[];
   readonly #parts: readonly GradientPart[];
   readonly #passes: ReadonlyMap<GradientSink, GradientPass>;
-  /** Positions of gradients that are complete. */
-  readonly #delivered = new Set<number>();
+  /** For each gradient, whether it is complete. */
+  readonly #isDelivered: boolean[];
 
   /** Begins a pass of each sink. `done` or `abandon` ends it. */
   constructor(parameters: readonly GradientReceiver[], parts: readonly GradientPart[]) {
     this.#parameters = parameters;
     this.#parts = parts;
     this.#earlier = parameters.map(({ grad }) => grad?.slice());
-    this.#passes = beginPasses(parameters);
+    this.#passes = parts.length === 0 ? noPasses : beginPasses(parameters);
     this.#memory = parameters.map(({ gradientMemory }) => gradientMemory);
     this.buffers = this.#memory.map((memory) => memory.forWriting());
+    this.#isDelivered = parameters.map(() => false);
   }
 
   /** The gradients on the host. */
@@ -58,15 +59,16 @@ export class Gradients {
   }
 
   /**
-   * Completes the gradients. Resolves when they have been processed, such as averaged over ranks.
+   * Completes the gradients. Resolves when they have been processed, such as averaged over ranks; undefined if they already
+   * are.
    *
    * @param settings `isStarted`: whether the operations of `startable` were started. `waitedMs`: time for which the run
    * has waited for them. Defaults: false and 0.
    */
-  async done(settings: { isStarted?: boolean; waitedMs?: number } = {}): Promise<void> {
+  done(settings: { isStarted?: boolean; waitedMs?: number } = {}): Promise<void> | undefined {
     if (!settings.isStarted) for (const part of this.#parts) this.#deliver(part);
-    this.#complete(this.#parameters.keys());
-    for (const pass of this.#passes.values()) await pass.done(settings);
+    for (let position = 0; position < this.#parameters.length; position += 1) this.#complete(position);
+    return this.#passes.size === 0 ? undefined : endPasses(this.#passes.values(), settings);
   }
 
   /**
@@ -78,26 +80,33 @@ export class Gradients {
     let reported = error;
     for (const pass of this.#passes.values()) reported = pass.abandon(reported);
     for (const [position, gradient] of this.#earlier.entries()) {
-      if (gradient && !this.#delivered.has(position)) this.#memory[position].array.set(gradient);
+      if (gradient && !this.#isDelivered[position]) this.#memory[position].array.set(gradient);
     }
     return reported;
   }
 
   #deliver({ sink, bucketIndex, positions }: GradientPart): void {
-    if (this.#delivered.has(positions[0])) return;
-    this.#complete(positions);
+    if (this.#isDelivered[positions[0]]) return;
+    for (const position of positions) this.#complete(position);
     this.#passes.get(sink)!.bucketReady(bucketIndex);
   }
 
-  #complete(positions: Iterable<number>): void {
-    for (const position of positions) {
-      if (this.#delivered.has(position)) continue;
-      this.#delivered.add(position);
-      const earlier = this.#earlier[position];
-      if (earlier) accumulate(this.#memory[position].array, earlier);
-      this.#parameters[position].gradientWritten();
-    }
+  #complete(position: number): void {
+    if (this.#isDelivered[position]) return;
+    this.#isDelivered[position] = true;
+    const earlier = this.#earlier[position];
+    if (earlier) accumulate(this.#memory[position].array, earlier);
+    this.#parameters[position].gradientWritten();
   }
+}
+
+const noPasses: ReadonlyMap<GradientSink, GradientPass> = new Map();
+
+async function endPasses(
+  passes: Iterable<GradientPass>,
+  settings: { isStarted?: boolean; waitedMs?: number },
+): Promise<void> {
+  for (const pass of passes) await pass.done(settings);
 }
 
 function beginPasses(parameters: readonly GradientReceiver[]): Map<GradientSink, GradientPass> {

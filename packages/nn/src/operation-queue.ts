@@ -37,20 +37,31 @@ export function enqueue<Result>(operation: Operation, run: () => Promise<Result>
   const before = lastElement(pending);
   const queued: QueuedOperation = { operation, hasEnded: false, failure: undefined };
   pending.add(queued);
-  const result = end.then(async () => {
-    try {
-      if (before?.failure) throw notRunError(operation, before.failure);
-      return await current.run(queued, run);
-    } catch (error) {
-      queued.failure = before?.failure ?? (operation.changes ? { name: operation.name, error } : undefined);
-      throw error;
-    } finally {
-      queued.hasEnded = true;
-      pending.delete(queued);
-    }
-  });
-  end = result.catch(() => undefined);
+  const result = before === undefined ? perform(queued, run) : end.then(() => perform(queued, run, before));
+  end = result.catch(ignore);
   return result;
+}
+
+async function perform<Result>(
+  queued: QueuedOperation,
+  run: () => Promise<Result>,
+  before?: QueuedOperation,
+): Promise<Result> {
+  const { operation } = queued;
+  try {
+    if (before?.failure) throw notRunError(operation, before.failure);
+    return await current.run(queued, run);
+  } catch (error) {
+    queued.failure = before?.failure ?? (operation.changes ? { name: operation.name, error } : undefined);
+    throw error;
+  } finally {
+    queued.hasEnded = true;
+    pending.delete(queued);
+  }
+}
+
+function ignore(): void {
+  // The caller has the promise.
 }
 
 /** Makes a synchronous change: immediately if no operation is pending, else after the pending ones. */

@@ -66,8 +66,17 @@ export class Parameter extends Tensor implements DistributedParameter, GradientR
   /** Clears the gradient after all pending operations, such as a step that was not awaited. */
   zeroGrad(): void {
     enqueueChange('zeroGrad', () => {
-      this.#hasGradient = false;
+      this.clearGradient();
     });
+  }
+
+  /**
+   * Clears the gradient, whatever is pending.
+   *
+   * @internal
+   */
+  clearGradient(): void {
+    this.#hasGradient = false;
   }
 
   /** Index of the bucket in which the gradient is averaged; 0 without DistributedDataParallel or without overlap. */

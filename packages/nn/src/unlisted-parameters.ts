@@ -12,12 +12,17 @@ const everOwned = new WeakSet<GradientReceiver>();
 /** For each parameter, the unlisted parameters of the last backward pass that reached it, if any. */
 const unlistedBeside = new WeakMap<GradientReceiver, readonly GradientReceiver[]>();
 
+/** Whether a backward pass has ever reached an unlisted parameter. */
+let everUnlisted = false;
+
 export function recordOwned(parameter: GradientReceiver): void {
   everOwned.add(parameter);
 }
 
 /** @param parameters all parameters whose gradients one backward pass computes */
 export function recordReached(parameters: readonly GradientReceiver[]): void {
+  if (!everUnlisted && !hasUnlisted(parameters)) return;
+  everUnlisted = true;
   const unlisted = parameters.filter(isUnlisted);
   for (const parameter of parameters) {
     if (unlisted.length > 0) unlistedBeside.set(parameter, unlisted);
@@ -35,6 +40,7 @@ export function hasUnlisted(parameters: readonly GradientReceiver[]): boolean {
  * @throws ArgumentError if the backward pass of one of them also reached a parameter without a module and an optimizer
  */
 export function requireNoUnlistedParameters(parameters: readonly GradientReceiver[]): void {
+  if (!everUnlisted) return;
   const unlisted = new Set(parameters.flatMap((parameter) => unlistedBeside.get(parameter) ?? []));
   const untrained = [...unlisted].filter((parameter) => isUnlisted(parameter) && parameter.hasGradient);
   if (untrained.length === 0) return;

@@ -15,13 +15,14 @@ test('a step leaves nothing behind that waits for the garbage collector', async 
     await optimizer.step();
   };
   await step();
-  const held = [];
+  const held: number[] = [];
   for (let i = 0; i < 20; i += 1) {
     await step();
     held.push(process.memoryUsage().arrayBuffers);
   }
-  // Each writes 3 MiB.
-  expect(Math.max(...held) - Math.min(...held)).toBeLessThan(mebibyte);
+  // Each writes 3 MiB. The collector may free what other tests have left.
+  const growths = held.slice(1).map((bytes, i) => Math.max(0, bytes - held[i]));
+  expect(growths.reduce((sum, growth) => sum + growth)).toBeLessThan(mebibyte);
 });
 
 test('keeps the arrays of parameters, gradients and results for the caller', async () => {

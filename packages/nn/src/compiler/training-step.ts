@@ -101,26 +101,27 @@ export class TrainingStep {
   ): Promise<number> {
     const { leaves, groups } = this.#structure;
     const placed = update && placeUpdate(update, leaves);
-    const runOn = async (program: GraphProgram) => {
-      const arrival = arrivalOf(leaves);
-      if (arrival) await arrival;
-      let waitedMs = 0;
-      await this.#assignments.during(async (assigned) => {
-        const inputs = placed
-          ? [...buffersOf(leaves, bufferOf), ...buffersOf(placed.ownLeaves)]
-          : buffersOf(leaves, bufferOf);
-        const updated = update?.assignments.map(({ into }) => into.forWriting()) ?? [];
-        waitedMs = await program.run({
+    const runOn = (program: GraphProgram) =>
+      this.#assignments.during((assigned) => {
+        const inputs = buffersOf(leaves, bufferOf);
+        const outputs = [loss, ...assigned, ...gradients];
+        if (placed) {
+          inputs.push(...buffersOf(placed.ownLeaves));
+          for (const { into } of placed.update.assignments) outputs.push(into.forWriting());
+        }
+        return program.run({
           inputs,
-          outputs: [loss, ...assigned, ...gradients, ...updated],
+          outputs,
           groups: replaceGroup ? groups.map(replaceGroup) : groups,
           starts,
         });
       });
-      return waitedMs;
+    const runWhenArrived = (program: GraphProgram) => {
+      const arrival = arrivalOf(leaves);
+      return arrival ? arrival.then(() => runOn(program)) : runOn(program);
     };
     const make = () => this.#compile(placed);
-    return programs.use(new StepKey(this.#plan, placed), make, runOn, () => this.#summary());
+    return programs.use(new StepKey(this.#plan, placed), make, runWhenArrived, () => this.#summary());
   }
 
   #summary(): ProgramSummary {

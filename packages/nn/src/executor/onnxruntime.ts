@@ -91,15 +91,17 @@ class OnnxruntimeProgram implements Program {
     const inputs = hostArrays(inputBuffers);
     const outputs = hostArrays(outputBuffers);
     // An array may have been transferred (and emptied) since its tensor was created.
-    for (const [position, type] of this.#definition.inputs.entries()) requireLength(inputs[position], type);
-    const called = new Calls(this.#session, calls);
+    for (let position = 0; position < inputs.length; position += 1) {
+      if (inputs[position].length === 0) requireLength(inputs[position], this.#definition.inputs[position]);
+    }
+    const called = calls.length === 0 ? undefined : new Calls(this.#session, calls);
     const startedAt = performance.now();
     try {
-      const waits = await called.run(inputs, outputs);
+      const waits = (await (called ?? this.#session).run(inputs, outputs)) ?? noWaits;
       recordActivity('compute', this.#definition.name, startedAt, performance.now() - waits.waitedMs);
       return waits;
     } catch (cause) {
-      await called.throwFailure(cause);
+      await called?.throwFailure(cause);
       throw new NnError('ERR_EXECUTOR', `onnxruntime could not run a graph: ${String(cause)}`, { cause });
     }
   }
@@ -120,18 +122,19 @@ class Calls {
     this.#calls = calls;
   }
 
-  async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<Waits> {
-    if (this.#calls.length === 0) {
-      await this.#session.run(inputs, outputs);
-      return noWaits;
-    }
+  async run(inputs: readonly TensorData[], outputs: readonly TensorData[]): Promise<Waits | undefined> {
+    const waits = await this.#session.run(inputs, outputs, this.#calls.map(nativeCall), this.#onCall());
+    if (this.#failure) throw this.#failure.error;
+    return waits;
+  }
+
+  /** Undefined if no call needs JavaScript. */
+  #onCall(): ((call: number, run: number) => void) | undefined {
+    if (this.#calls.every((call) => 'operations' in call)) return undefined;
     // A call belongs to the operation that runs the graph.
-    const onCall = AsyncResource.bind((call: number, run: number) => {
+    return AsyncResource.bind((call: number, run: number) => {
       this.#start(call, run);
     });
-    const waits = await this.#session.run(inputs, outputs, this.#calls.map(nativeCall), onCall);
-    if (this.#failure) throw this.#failure.error;
-    return waits ?? noWaits;
   }
 
   /** Throws the error of the call that failed, if that is why a run failed. */

@@ -40,8 +40,10 @@ export interface Assignments {
   /**
    * Runs `compute`, which fills one buffer for each value, then assigns them. If it fails, nothing changes and the next run
    * assigns.
+   *
+   * @returns the result of `compute`
    */
-  during(compute: (buffers: readonly ValueBuffer[]) => Promise<void>): Promise<void>;
+  during<Result>(compute: (buffers: readonly ValueBuffer[]) => Promise<Result>): Promise<Result>;
 }
 
 /** @param order all nodes of the graph, if known */
@@ -78,23 +80,24 @@ function pendingOf(order: readonly Node[]): readonly Pending[] {
   return pending.sort((a, b) => a.change.at - b.change.at);
 }
 
-async function assignOnce(
+async function assignOnce<Result>(
   pending: readonly Pending[],
   changes: ReadonlyMap<Assignable, Change>,
-  compute: (buffers: readonly ValueBuffer[]) => Promise<void>,
-): Promise<void> {
+  compute: (buffers: readonly ValueBuffer[]) => Promise<Result>,
+): Promise<Result> {
   // Another run of the same graph may have started while this one was compiled.
   const first = pending.every(({ done }) => !done);
   const targets = [...changes.keys()];
   const buffers = targets.map(({ value }) => onnxruntimeExecutor.allocate(value));
   for (const one of pending) one.done = true;
+  let result: Result;
   try {
-    await compute(buffers);
+    result = await compute(buffers);
   } catch (error) {
     if (first) for (const one of pending) one.done = false;
     throw error;
   }
-  if (!first) return;
+  if (!first) return result;
   for (const [index, target] of targets.entries()) {
     const { memory } = target;
     onnxruntimeExecutor.move(buffers[index], memory.forWriting());
@@ -102,4 +105,5 @@ async function assignOnce(
     memory.toHost();
     recordChange(target.value, changes.get(target)!);
   }
+  return result;
 }

@@ -104,8 +104,9 @@ export class UpdateGraph {
   /** Call it before each run. */
   setNumbers({ coefficients, clipping }: UpdateNumbers): void {
     if (clipping) this.clip?.prepare(clipping);
-    for (const [position, slot] of this.#coefficients.entries()) {
-      for (const [name, { array }] of Object.entries(slot)) array[0] = coefficients[position][name]!;
+    for (let set = 0; set < coefficients.length; set += 1) {
+      const slots = this.#coefficients[set];
+      for (const name in slots) slots[name].array[0] = coefficients[set][name]!;
     }
   }
 

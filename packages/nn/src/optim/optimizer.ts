@@ -6,15 +6,8 @@ import { ManagedBuffer } from '../executor/managed-buffer.ts';
 import type { GradientReceiver } from '../graph/operators.ts';
 import type { Parameter } from '../parameter.ts';
 import { hasUnlisted, requireNoUnlistedParameters } from '../unlisted-parameters.ts';
-import { enqueue, requireNothingPending } from '../operation-queue.ts';
-import {
-  definedNames,
-  fuseUpdates,
-  UpdateGraph,
-  type FusedUpdate,
-  type Member,
-  type UpdateSet,
-} from './fused-update.ts';
+import { enqueue, enqueueChange, requireNothingPending } from '../operation-queue.ts';
+import { definedNames, fuseUpdates, UpdateGraph, type FusedUpdate } from './fused-update.ts';
 import { clippingKey } from './clip-graph.ts';
 import { clippingOf, type Clipping, type ClippingOptions } from './clipping.ts';
 import { takeOwnership, releaseOwnership, requireUnowned } from './parameter-ownership.ts';
@@ -28,7 +21,7 @@ import {
   type ParamGroupOptions,
 } from './param-groups.ts';
 import { ParameterState } from './parameter-state.ts';
-import type { Rule } from './rule.ts';
+import type { Coefficients, Rule } from './rule.ts';
 import { checkStateDict, type OptimizerStateDict } from './state-dict.ts';
 
 /** Settings of every optimizer. */
@@ -52,7 +45,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   readonly #groups: ParamGroup<Settings>[] = [];
   readonly #rule: Rule<Settings>;
   readonly #states = new Map<Parameter, ParameterState>();
-  readonly #updates = new Map<string, Update>();
+  /** Of the last steps, the last one at the end. */
+  #updates: readonly Update[] = [];
   #released = false;
   #gradNorm: number | undefined;
 
@@ -79,7 +73,14 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
 
   /** Resets the gradients of all parameters. */
   zeroGrad(): void {
-    for (const parameter of this.#states.keys()) parameter.zeroGrad();
+    enqueueChange('zeroGrad', () => {
+      this.zeroGradNow();
+    });
+  }
+
+  /** @internal */
+  zeroGradNow(): void {
+    for (const parameter of this.#states.keys()) parameter.clearGradient();
   }
 
   /**
@@ -126,36 +127,33 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   }
 
   async #stepNow({ groups, change, clipping }: RequestedStep<Settings>): Promise<void> {
-    const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, ({ hasGradient }) => hasGradient));
-    if (updateSets.length === 0) {
+    const sets = groups.flatMap((group) => this.#setsOf(group, hasGradient));
+    if (sets.length === 0) {
       throw new NnError(
         'ERR_BACKWARD',
         'step: no parameter has a gradient. Call await loss.backward() first.',
       );
     }
-    const members = updateSets.flatMap((updateSet) => updateSet.members);
-    requireNoUnlistedParameters(members.map(({ parameter }) => parameter));
-    const update = this.#updateOf(updateSets, clipping);
+    const update = this.#updateOf(sets, clipping);
+    const { parameters, sharings } = update;
+    requireNoUnlistedParameters(parameters);
     const run = (update.run ??= fuseUpdates(update.graph));
     const { clip } = update.graph;
-    const sharings = sharingsOf(members.map(({ parameter }) => parameter));
     for (const sharing of sharings) await sharing.synchronize();
-    for (const { parameter } of members) recordChange(parameter.value, change);
+    for (const { value } of parameters) recordChange(value, change);
     try {
-      await run({ coefficients: updateSets.map(({ coefficients }) => coefficients), clipping });
+      await run({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
     } catch (error) {
       throw clip?.failure ?? error;
     }
     for (const sharing of sharings) await sharing.synchronize();
-    this.#endUpdate(members, update.graph);
+    this.#endUpdate(update);
   }
 
   /** When other ranks have written their parts of the parameters, too. */
-  #endUpdate(members: readonly Member[], { clip }: UpdateGraph): void {
-    for (const { parameter, part } of members) {
-      if (part) parameter.memory.toHost();
-      this.#stateOf(parameter).count();
-    }
+  #endUpdate({ graph: { clip }, shared, states }: Update): void {
+    for (const { memory } of shared) memory.toHost();
+    for (const state of states) state.count();
     this.#gradNorm = clip?.norm ?? this.#gradNorm;
   }
 
@@ -167,27 +165,29 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const known = new Set(reached);
     const isReached = (parameter: Parameter) => known.has(parameter);
     if (hasUnlisted(reached)) return undefined;
-    if ([...this.#states.keys()].some((one) => one.gradientSink && !isReached(one))) return undefined;
+    for (const parameter of this.#states.keys()) {
+      if (parameter.gradientSink && !isReached(parameter)) return undefined;
+    }
     const all = groups.flatMap(({ params }) => params);
     if (all.some(({ gradientSink }) => gradientSink?.mayRepeat === true)) return undefined;
     const barriers = sharingsOf(all).map((sharing) => sharing.prepareSynchronize());
     if (!barriers.every((one) => one !== undefined)) return undefined;
     // Other ranks may allocate the memory of states behind the average.
     if (barriers.length > 0 && groups.some((group) => this.#lacksStates(group))) return undefined;
-    const updateSets = groups.flatMap((group) => this.#updateSetsOf(group, isReached));
-    if (updateSets.length === 0) return undefined;
-    const members = updateSets.flatMap((updateSet) => updateSet.members);
-    const { graph } = this.#updateOf(updateSets, clipping);
-    graph.setNumbers({ coefficients: updateSets.map(({ coefficients }) => coefficients), clipping });
+    const sets = groups.flatMap((group) => this.#setsOf(group, isReached));
+    if (sets.length === 0) return undefined;
+    const update = this.#updateOf(sets, clipping);
+    const { graph, parameters } = update;
+    graph.setNumbers({ coefficients: sets.map(({ coefficients }) => coefficients), clipping });
     return {
       update: graph.stepUpdate,
       barriers,
       begins: () => {
-        for (const { parameter } of members) recordChange(parameter.value, change);
+        for (const { value } of parameters) recordChange(value, change);
       },
       ended: () => {
         for (const part of graph.parts) part.toHost();
-        this.#endUpdate(members, graph);
+        this.#endUpdate(update);
       },
       failure: () => graph.clip?.failure,
     };
@@ -241,7 +241,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
       for (const [index, parameter] of group.params.entries()) this.#stateOf(parameter).load(states[index]);
     }
     // They are bound to the replaced arrays.
-    this.#updates.clear();
+    this.#updates = [];
   }
 
   #addGroups(given: readonly ParamGroupOptions<Settings>[]): void {
@@ -274,25 +274,19 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * The parameters of a group that are updated: one set if all have been updated equally often, else one set per
    * parameter. So one set of parameters needs at most two programs.
    */
-  #updateSetsOf(group: ParamGroup<Settings>, isUpdated: (parameter: Parameter) => boolean): UpdateSet[] {
-    const names = this.#rule.stateNames(group);
-    const concerned = group.params.filter(isUpdated);
-    this.#placeStates(concerned, names);
-    const members = concerned.map((parameter) => ({
-      parameter,
-      state: this.#stateOf(parameter).memoryOf(names),
-      part: parameter.gradientSink?.sharing?.ownPartOf(parameter),
-    }));
-    const progress = concerned.map((parameter) => this.#stateOf(parameter).progress);
-    if (progress.every(({ step, isFresh }) => step === progress[0].step && isFresh === progress[0].isFresh)) {
-      return members.length === 0
-        ? []
-        : [{ members, coefficients: this.#rule.coefficients(group, progress[0]) }];
-    }
-    return members.map((member, position) => ({
-      members: [member],
-      coefficients: this.#rule.coefficients(group, progress[position]),
-    }));
+  #setsOf(group: ParamGroup<Settings>, isUpdated: (parameter: Parameter) => boolean): RequestedSet[] {
+    const stateNames = this.#rule.stateNames(group);
+    const parameters = group.params.filter(isUpdated);
+    if (parameters.length === 0) return [];
+    this.#placeStates(parameters, stateNames);
+    const setOf = (updated: readonly Parameter[]) => {
+      const coefficients = this.#rule.coefficients(group, this.#stateOf(updated[0]).progress);
+      return { parameters: updated, stateNames, coefficients };
+    };
+    const first = this.#stateOf(parameters[0]);
+    return parameters.every((parameter) => this.#stateOf(parameter).isAsFarAs(first))
+      ? [setOf(parameters)]
+      : parameters.map((parameter) => setOf([parameter]));
   }
 
   /** Makes sure that the states have arrays in the memory of their parameters. A collective if it is shared. */
@@ -300,12 +294,13 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     const missing = new Map<ParameterSharing | undefined, MissingState[]>();
     for (const parameter of parameters) {
       const sharing = parameter.gradientSink?.sharing;
-      const named = this.#stateOf(parameter).missing(names, sharing);
-      if (named.length === 0) continue;
+      const state = this.#stateOf(parameter);
+      if (state.hasAll(names, sharing)) continue;
+      const named = state.missing(names, sharing);
       missing.set(sharing, [...(missing.get(sharing) ?? []), ...named.map((name) => ({ parameter, name }))]);
     }
     // Old updates would keep the memory of replaced states.
-    if (missing.size > 0) this.#updates.clear();
+    if (missing.size > 0) this.#updates = [];
     for (const [sharing, states] of missing) {
       const lengths = states.map(({ parameter }) => parameter.memory.length);
       const arrays = sharing?.allocateSync(lengths) ?? lengths.map((length) => new Float32Array(length));
@@ -320,34 +315,77 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
   #lacksStates(group: ParamGroup<Settings>): boolean {
     const names = this.#rule.stateNames(group);
     return group.params.some(
-      (parameter) => this.#stateOf(parameter).missing(names, parameter.gradientSink?.sharing).length > 0,
+      (parameter) => !this.#stateOf(parameter).hasAll(names, parameter.gradientSink?.sharing),
     );
   }
 
-  #updateOf(updateSets: readonly UpdateSet[], clipping: Clipping | undefined): Update {
+  #updateOf(sets: readonly RequestedSet[], clipping: Clipping | undefined): Update {
     // The parameters that have a gradient may change at any step, and settings may change the computation.
-    const sets = updateSets.map((updateSet) => this.#identify(updateSet));
-    const key = [...sets, clippingKey(clipping)].join(';');
-    const update = this.#updates.get(key) ?? {
-      graph: new UpdateGraph(this.#rule, updateSets, clipping),
-      run: undefined,
-    };
+    const parts = partsOf(sets, clipping);
+    const position = this.#updates.findLastIndex((update) => isSameSequence(update.parts, parts));
+    const update = position < 0 ? this.#newUpdate(sets, clipping, parts) : this.#updates[position];
     // Least recently used first.
-    this.#updates.delete(key);
-    this.#updates.set(key, update);
-    if (this.#updates.size > maxUpdates) this.#updates.delete(this.#updates.keys().next().value!);
+    if (position < 0 || position < this.#updates.length - 1) {
+      this.#updates = [...this.#updates.filter((other) => other !== update), update].slice(-maxUpdates);
+    }
     return update;
   }
 
-  #identify({ members, coefficients }: UpdateSet): string {
-    // The arrays change when a model is wrapped in DistributedDataParallel, and when ranks die or join.
-    const parameters = members.map(({ parameter }) => {
-      const sink = parameter.gradientSink;
-      const arrays = sink === undefined ? '' : `s${sink.order ?? 0}.${sink.version ?? 0}`;
-      return `${this.#stateOf(parameter).position}${arrays}`;
-    });
-    return `${parameters.join()}:${definedNames(coefficients).join()}:${Object.keys(members[0].state).join()}`;
+  #newUpdate(
+    sets: readonly RequestedSet[],
+    clipping: Clipping | undefined,
+    parts: readonly unknown[],
+  ): Update {
+    const parameters = sets.flatMap((set) => set.parameters);
+    const updateSets = sets.map(({ coefficients, stateNames, ...set }) => ({
+      coefficients,
+      members: set.parameters.map((parameter) => ({
+        parameter,
+        state: this.#stateOf(parameter).memoryOf(stateNames),
+        part: parameter.gradientSink?.sharing?.ownPartOf(parameter),
+      })),
+    }));
+    return {
+      parts,
+      parameters,
+      states: parameters.map((parameter) => this.#stateOf(parameter)),
+      sharings: sharingsOf(parameters),
+      shared: parameters.filter(({ gradientSink }) => gradientSink?.sharing !== undefined),
+      graph: new UpdateGraph(this.#rule, updateSets, clipping),
+      run: undefined,
+    };
   }
+}
+
+/** Parameters of one group that are updated with the same coefficients. */
+interface RequestedSet {
+  readonly parameters: readonly Parameter[];
+  readonly stateNames: readonly string[];
+  readonly coefficients: Coefficients;
+}
+
+function hasGradient(parameter: Parameter): boolean {
+  return parameter.hasGradient;
+}
+
+/** Everything that an update graph depends on except the elements of states. */
+function partsOf(sets: readonly RequestedSet[], clipping: Clipping | undefined): readonly unknown[] {
+  const parts: unknown[] = [clippingKey(clipping)];
+  for (const { parameters, stateNames, coefficients } of sets) {
+    for (const parameter of parameters) {
+      // The arrays change when a model is wrapped in DistributedDataParallel, and when ranks die or join.
+      const sink = parameter.gradientSink;
+      parts.push(parameter, sink && (sink.order ?? 0), sink?.version);
+    }
+    parts.push(...definedNames(coefficients), 'of', ...stateNames);
+  }
+  return parts;
+}
+
+function isSameSequence(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 interface MissingState {
@@ -363,6 +401,13 @@ function sharingsOf(parameters: readonly Parameter[]): readonly ParameterSharing
 
 /** An update of the same parameters with other numbers. */
 interface Update {
+  /** Equal for equal updates. */
+  readonly parts: readonly unknown[];
+  readonly parameters: readonly Parameter[];
+  readonly states: readonly ParameterState[];
+  readonly sharings: readonly ParameterSharing[];
+  /** The parameters in memory that is shared with other ranks. */
+  readonly shared: readonly Parameter[];
   readonly graph: UpdateGraph;
   /** Its own programs. */
   run: FusedUpdate | undefined;
@@ -399,10 +444,12 @@ export interface PartOfStep {
 
 /** A copy, because a scheduler may change the settings before a queued step runs. */
 function copyOfGroup<Settings extends object>(group: ParamGroup<Settings>): ParamGroup<Settings> {
-  const settings = Object.entries(group).map(([name, setting]) => {
-    return [name, Array.isArray(setting) ? [...(setting as unknown[])] : setting];
-  });
-  return Object.fromEntries(settings) as ParamGroup<Settings>;
+  const copy: Record<string, unknown> = { ...group };
+  for (const name in copy) {
+    const setting = copy[name];
+    if (Array.isArray(setting)) copy[name] = [...(setting as unknown[])];
+  }
+  return copy as ParamGroup<Settings>;
 }
 
 /** Number of update graphs that an optimizer caches; `programCache` holds their programs. */

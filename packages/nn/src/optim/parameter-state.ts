@@ -28,6 +28,19 @@ export class ParameterState {
     return { step: this.#steps + 1, isFresh: this.#isFresh };
   }
 
+  /** True if the next update of both parameters is equally far. */
+  isAsFarAs(other: ParameterState): boolean {
+    return this.#steps === other.#steps && this.#isFresh === other.#isFresh;
+  }
+
+  /** True if all these states are in this memory. */
+  hasAll(names: readonly string[], sharing: ParameterSharing | undefined): boolean {
+    for (const name of names) {
+      if (!(name in this.#states) || this.#states[name].sharing !== sharing) return false;
+    }
+    return true;
+  }
+
   /** The names of those states that are not in this memory. */
   missing(names: readonly string[], sharing: ParameterSharing | undefined): string[] {
     return names.filter((name) => !(name in this.#states) || this.#states[name].sharing !== sharing);

@@ -4,7 +4,8 @@ type Numbers = Readonly<Record<string, number>>;
 
 /** Rejects numbers below 0, NaN and values that are not numbers. */
 export function requireAtLeastZero(where: string, numbers: Numbers): void {
-  for (const [name, value] of Object.entries(numbers)) {
+  for (const name in numbers) {
+    const value = numbers[name];
     if (!(typeof value === 'number' && value >= 0)) {
       throw new ArgumentError(`${where}: ${name} must be at least 0, got ${value}.`);
     }
@@ -13,7 +14,8 @@ export function requireAtLeastZero(where: string, numbers: Numbers): void {
 
 /** Rejects numbers outside [0, 1]. */
 export function requireFraction(where: string, numbers: Numbers): void {
-  for (const [name, value] of Object.entries(numbers)) {
+  for (const name in numbers) {
+    const value = numbers[name];
     if (!(typeof value === 'number' && value >= 0 && value <= 1)) {
       throw new ArgumentError(`${where}: ${name} must lie between 0 and 1, got ${value}.`);
     }
@@ -22,7 +24,8 @@ export function requireFraction(where: string, numbers: Numbers): void {
 
 /** Rejects numbers outside [0, 1): a running average with a decay of 1 never changes. */
 export function requireBelowOne(where: string, numbers: Numbers): void {
-  for (const [name, value] of Object.entries(numbers)) {
+  for (const name in numbers) {
+    const value = numbers[name];
     if (!(typeof value === 'number' && value >= 0 && value < 1)) {
       throw new ArgumentError(`${where}: ${name} must be at least 0 and below 1, got ${value}.`);
     }
