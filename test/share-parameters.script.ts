@@ -141,6 +141,28 @@ const variants: Readonly<Record<string, Variant>> = {
       await compileStep(optimizer, () => lossOf(ddp, step))();
     },
   },
+  // Rank 0 has a gradient that is not finite in every second step, so that all ranks fail in it.
+  notFinite: {
+    options: { verifyEvery: 3 },
+    step: async (ddp, optimizer, step) => {
+      const isBad = step % 2 === 1;
+      const factor = tensor(Float32Array.of(isBad && getRank() === 0 ? NaN : 1));
+      const clipGradNorm = { maxNorm: 0.05, errorIfNonfinite: true };
+      const train = compileStep(
+        optimizer,
+        () =>
+          lossOf(ddp, step, !isBad || getRank() === 0)
+            .mul(factor)
+            .sum(),
+        {
+          clipGradNorm,
+        },
+      );
+      const error = await errorOf(() => train());
+      const expected = isBad ? 'ERR_NONFINITE' : undefined;
+      if (error?.code !== expected) throw new Error(`expected ${expected}, got ${error?.message}`);
+    },
+  },
   // In one run on the ranks whose loss uses all layers, in several runs on the others.
   compiledUnused: {
     options: { overlap: true, bucketCapMb: 1e-6, verifyEvery: 4 },

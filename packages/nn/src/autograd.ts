@@ -186,16 +186,16 @@ async function backwardNow(
       waitedMs = await step.run(number, gradients.buffers, calls, { bufferOf, update: part?.update });
     }
   } catch (error) {
-    const reported = gradients.abandon(part?.failure() ?? error);
+    const reported = gradients.abandon(error);
     // Otherwise no bucket has been awaited: it is an error of the forward or backward pass.
     throw part ? reported : error;
   }
   recordReached(parameters);
   const processed = gradients.done({ isStarted: startable !== undefined, waitedMs });
   if (processed) await processed;
-  if (part) part.ended();
-  else if (optimizerStep) await optimizerStep.run();
+  part?.ended();
   cacheElements(written, checked ?? (await onnxruntimeExecutor.download(number)));
+  if (part === undefined && optimizerStep) await optimizerStep.run();
 }
 
 /** Delivers no gradient, because all of them are checked first. Returns the loss. */

@@ -21,8 +21,8 @@ import { Tensor } from './tensor.ts';
  *
  * Gradients do not accumulate, and the parameters' `grad` have those of the last step. To accumulate or change
  * gradients, call `backward` and `step`. To clip them, pass `clipGradNorm` or `clipGradValue`. With a communication hook,
- * `join` or `faultTolerance`, and if the loss does not depend on all parameters, the step is several runs. If a
- * collective fails, some parameters may have been updated.
+ * `join`, `faultTolerance` or `errorIfNonfinite`, and if the loss does not depend on all parameters, the step is several
+ * runs. If a collective fails, some parameters may have been updated.
  *
  * @param optimizer has the parameters that are updated
  * @param lossOf returns the loss: one float32 number. Called synchronously.
@@ -31,7 +31,7 @@ import { Tensor } from './tensor.ts';
  * are not awaited. Reading the loss (`await loss.item()`) costs nothing.
  * @throws ArgumentError if an argument is not an optimizer or a function, and from the returned function if `lossOf` does
  *   not return a tensor; ArgumentError for options that cannot be used
- * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing anything
+ * @throws NnError (ERR_NONFINITE) from the returned function with `errorIfNonfinite`, without changing a parameter
  */
 export function compileStep<Arguments extends unknown[], Settings extends CommonSettings>(
   optimizer: Optimizer<Settings>,

@@ -198,34 +198,48 @@ function emitUpdate(graph: GraphBuilder, { inputs, results, parts, update, token
   const others = [...update.reads.keys()].filter((output) => !names.has(output));
   if (others.length > 0) awaitCall(-1, token, others);
   const awaited = Array.from(update.reads, ([output, value]) => ({ name: names.get(output)!, value }));
-  const barrier = (call: number, before: readonly string[]) => {
+  if (update.shared) {
+    const calls = { first: tokens.first + parts.length, before: [...names.values()] };
+    emitShared(
+      graph,
+      calls,
+      { inputs: [...inputs, ...ownInputs], awaited, results: ownResults },
+      update.shared,
+    );
+    return;
+  }
+  for (const { name, value } of awaited) graph.value(name, value.dtype, value.shape);
+  emitNodes(graph, [...inputs, ...ownInputs, ...awaited], ownResults);
+}
+
+/** Emits an update between its two calls. Each of its nodes that writes, or may fail, reads a gradient or a part of one. */
+function emitShared(
+  graph: GraphBuilder,
+  { first, before }: { readonly first: number; readonly before: readonly string[] },
+  { inputs, awaited, results }: Record<'inputs' | 'awaited' | 'results', readonly NamedValue[]>,
+  { partsOfGradients }: SharedUpdate,
+): void {
+  const barrier = (call: number, inputs: readonly string[]) => {
     const passed = graph.freshName('token');
-    graph.ownNode('RunCall', before, [passed], {
-      call: tokens.first + parts.length + call,
-      sends: 0,
-      shapes: [],
-    });
+    graph.ownNode('RunCall', inputs, [passed], { call, sends: 0, shapes: [] });
     return passed;
   };
-  const begun = update.shared && barrier(0, [...names.values()]);
-  // Each node that writes reads a gradient, or a part of one.
-  const partsOfGradients = new Set(update.shared?.partsOfGradients);
-  const behindBarrier = ownInputs
-    .filter(({ value }) => partsOfGradients.has(value))
+  const begun = barrier(first, before);
+  const read = new Set(
+    topologicalOrder(results.map(({ value }) => value)).map(({ outputs: [value] }) => value),
+  );
+  const parts = new Set(partsOfGradients);
+  const behind = [...awaited, ...inputs.filter(({ value }) => parts.has(value))]
+    .filter(({ value }) => read.has(value))
     .map(({ name, value }) => ({ name: graph.freshName('awaited'), from: name, value }));
-  if (begun !== undefined && behindBarrier.length > 0) {
-    const from = behindBarrier.map((one) => one.from);
-    const outputs = behindBarrier.map(() => -1);
-    graph.ownNode(
-      'AwaitCall',
-      [begun, ...from],
-      behindBarrier.map(({ name }) => name),
-      { call: -1, outputs },
-    );
+  if (behind.length > 0) {
+    const outputs = behind.map(() => -1);
+    const names = behind.map(({ name }) => name);
+    graph.ownNode('AwaitCall', [begun, ...behind.map(({ from }) => from)], names, { call: -1, outputs });
   }
-  for (const { name, value } of [...awaited, ...behindBarrier]) graph.value(name, value.dtype, value.shape);
-  emitNodes(graph, [...inputs, ...ownInputs, ...awaited, ...behindBarrier], ownResults);
-  if (begun !== undefined) barrier(1, [begun, ...ownResults.map(({ name }) => name)]);
+  for (const { name, value } of behind) graph.value(name, value.dtype, value.shape);
+  emitNodes(graph, [...inputs, ...behind], results);
+  barrier(first + 1, [begun, ...results.map(({ name }) => name)]);
 }
 
 interface UpdateContext {

@@ -102,7 +102,7 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
    * @throws ArgumentError if the backward pass reached a parameter that no module lists and no optimizer has, such as in a
    *   layer in a #private field, and for options that cannot be used; NnError (ERR_BACKWARD) if no parameter has a gradient;
    *   (ERR_NOT_AWAITED) if an earlier operation that was not awaited failed; (ERR_NONFINITE) with `errorIfNonfinite`,
-   *   without changing anything
+   *   without changing a parameter
    */
   async step(options: ClippingOptions = {}): Promise<void> {
     const { memory, run } = this.prepareStep(clippingOf('step', options));
@@ -168,6 +168,8 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
     for (const parameter of this.#states.keys()) {
       if (parameter.gradientSink && !isReached(parameter)) return undefined;
     }
+    // If it fails, gradients and running statistics have their new values on all ranks.
+    if (clipping?.kind === 'norm' && clipping.errorIfNonfinite) return undefined;
     const all = groups.flatMap(({ params }) => params);
     if (all.some(({ gradientSink }) => gradientSink?.mayRepeat === true)) return undefined;
     const barriers = sharingsOf(all).map((sharing) => sharing.prepareSynchronize());
@@ -189,7 +191,6 @@ export abstract class Optimizer<Settings extends CommonSettings = CommonSettings
         for (const part of graph.parts) part.toHost();
         this.#endUpdate(update);
       },
-      failure: () => graph.clip?.failure,
     };
   }
 
@@ -438,8 +439,6 @@ export interface PartOfStep {
   begins(): void;
   /** Call it when the program has ended. */
   ended(): void;
-  /** Why the program failed, if the update is the reason. */
-  failure(): NnError | undefined;
 }
 
 /** A copy, because a scheduler may change the settings before a queued step runs. */
