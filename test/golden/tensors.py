@@ -7,6 +7,7 @@
 import json
 
 import torch
+import torch.nn.functional as F
 
 from common import fill, fill_classes, fill_coarse, operator_cases
 
@@ -140,4 +141,139 @@ TENSORS = {
     "matmul of attention": ([(2, 2, 3, 4), (2, 2, 3, 4)], lambda x, y: (x @ y.transpose(-2, -1)).tril().softmax(-1)),
 }
 
-print(json.dumps({"tensors": list(operator_cases(TENSORS, fill))}, separators=(",", ":")))
+
+def probability(x):
+    return torch.sigmoid(3 * x)
+
+
+def signs(shape, seed):
+    return torch.where(fill(shape, seed) > 0, 1.0, -1.0).double()
+
+
+def two(function):
+    return ([(4, 5), (4, 5)], function)
+
+
+def losses(name, function, cases):
+    """The function under each reduction, with options."""
+    table = {}
+    for what, (options, make) in cases.items():
+        for reduction in ["mean", "sum", "none"]:
+            call = lambda *x, o=options, r=reduction: function(*x, reduction=r, **o)
+            table[f"{name}{what}, {reduction}"] = make(call)
+    return table
+
+
+LOSSES = {
+    **losses("l1Loss", F.l1_loss, {"": ({}, two)}),
+    **losses("smoothL1Loss", F.smooth_l1_loss, {"": ({}, two), " beta": ({"beta": 0.3}, two), " no beta": ({"beta": 0.0}, two)}),
+    **losses("huberLoss", F.huber_loss, {"": ({}, two), " delta": ({"delta": 0.3}, two)}),
+    **losses(
+        "binaryCrossEntropy",
+        F.binary_cross_entropy,
+        {
+            "": ({}, lambda call: two(lambda x, t: call(probability(x), probability(t.detach())) + 0 * t.sum())),
+            " weighted": (
+                {"weight": fill((5,), 9).double() + 1.5},
+                lambda call: two(lambda x, t: call(probability(x), probability(t.detach())) + 0 * t.sum()),
+            ),
+        },
+    ),
+    **losses(
+        "klDiv",
+        F.kl_div,
+        {
+            "": ({}, lambda call: two(lambda x, t: call(x.log_softmax(1), t.softmax(1)))),
+            " log": ({"log_target": True}, lambda call: two(lambda x, t: call(x.log_softmax(1), t.log_softmax(1)))),
+        },
+    ),
+    "klDiv, batchmean": two(lambda x, t: F.kl_div(x.log_softmax(1), t.softmax(1), reduction="batchmean")),
+    "klDiv of zeros": ([(4, 5)], lambda x: F.kl_div(x.log_softmax(1), (fill_coarse((4, 5), 3) > 0).double())),
+    **losses(
+        "poissonNllLoss",
+        F.poisson_nll_loss,
+        {
+            "": ({}, lambda call: ([(4, 5)], lambda x: call(x, (3 * fill((4, 5), 5)).abs().double()))),
+            " of rates, full": (
+                {"log_input": False, "full": True},
+                lambda call: ([(4, 5)], lambda x: call(x + 1.5, (3 * fill((4, 5), 5)).abs().double())),
+            ),
+        },
+    ),
+    **losses(
+        "gaussianNllLoss",
+        F.gaussian_nll_loss,
+        {
+            "": ({}, lambda call: ([(4, 5), (4, 5), (4, 5)], lambda x, t, v: call(x, t, v + 1.5))),
+            " full, small variance": (
+                {"full": True, "eps": 1.5},
+                lambda call: ([(4, 5), (4, 5), (4, 5)], lambda x, t, v: call(x, t, v + 1.5)),
+            ),
+        },
+    ),
+    **losses(
+        "cosineEmbeddingLoss",
+        F.cosine_embedding_loss,
+        {
+            "": ({}, lambda call: two(lambda x, y: call(x, y, signs((4,), 3)))),
+            " margin": ({"margin": -0.5}, lambda call: two(lambda x, y: call(x, y, signs((4,), 3)))),
+        },
+    ),
+    **losses(
+        "tripletMarginLoss",
+        F.triplet_margin_loss,
+        {
+            "": ({}, lambda call: ([(4, 5), (4, 5), (4, 5)], call)),
+            " swapped": ({"margin": 2.0, "p": 1.5, "swap": True}, lambda call: ([(4, 5), (4, 5), (4, 5)], call)),
+        },
+    ),
+    **losses(
+        "marginRankingLoss",
+        F.margin_ranking_loss,
+        {"": ({"margin": 0.25}, lambda call: two(lambda x, y: call(x, y, signs((4, 5), 3))))},
+    ),
+    **losses(
+        "hingeEmbeddingLoss",
+        F.hinge_embedding_loss,
+        {"": ({"margin": 0.5}, lambda call: ([(4, 5)], lambda x: call(x, signs((4, 5), 3))))},
+    ),
+    **losses("softMarginLoss", F.soft_margin_loss, {"": ({}, lambda call: ([(4, 5)], lambda x: call(9 * x, signs((4, 5), 3))))}),
+    "cosineSimilarity": two(F.cosine_similarity),
+    "cosineSimilarity of rows": ([(2, 3, 4), (3, 4)], lambda x, y: F.cosine_similarity(x, y, dim=-1)),
+    "pairwiseDistance": two(lambda x, y: F.pairwise_distance(x, y, p=3.0, keepdim=True)),
+}
+
+ACTIVATIONS = {
+    "elu": lambda x: F.elu(4 * x, 0.7),
+    "selu": lambda x: F.selu(4 * x),
+    "celu": lambda x: F.celu(4 * x, 0.7),
+    "hardtanh": lambda x: F.hardtanh(4 * x, -1.5, 2),
+    "relu6": lambda x: F.relu6(9 * x),
+    "hardsigmoid": lambda x: F.hardsigmoid(5 * x),
+    "hardswish": lambda x: F.hardswish(5 * x),
+    "softplus": lambda x: F.softplus(9 * x, 2, 10),
+    "softsign": lambda x: F.softsign(4 * x),
+    "logsigmoid": lambda x: F.logsigmoid(9 * x),
+    "mish": lambda x: F.mish(4 * x),
+    "tanhshrink": lambda x: F.tanhshrink(4 * x),
+    "softshrink": F.softshrink,
+    "hardshrink": lambda x: F.hardshrink(x, 0.25),
+    "threshold": lambda x: F.threshold(x, 0.1, -0.5),
+    "glu": lambda x: F.glu(x, 1),
+}
+
+fixture = {
+    "tensors": list(operator_cases(TENSORS, fill)),
+    "losses": list(operator_cases(LOSSES, fill)),
+    "activations": list(
+        operator_cases(
+            {
+                **{name: ([(3, 6)], function) for name, function in ACTIVATIONS.items()},
+                "prelu": ([(2, 3, 4), (3,)], F.prelu),
+                "prelu of one weight": ([(2, 3), (1,)], F.prelu),
+            },
+            fill,
+        )
+    ),
+}
+print(json.dumps(fixture, separators=(",", ":")))

@@ -1,21 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
-import { einsum, Parameter, tensor, where, cat, type Tensor, type ValuesAndIndices } from '../src/index.ts';
+import { cat, einsum, tensor, where, type Tensor, type ValuesAndIndices } from '../src/index.ts';
 import { fill, fillClasses, fillCoarse } from './fill.ts';
-import { expectSummary, type Summary } from './summary.ts';
+import { checkGolden, goldenCases } from './golden-cases.ts';
 import './one-thread.ts';
 
 // PyTorch's numbers, as `test/golden/tensors.py` wrote them.
 
-interface OperatorCase {
-  readonly name: string;
-  readonly inputs: readonly (readonly number[])[];
-  readonly output: Summary & { readonly shape: readonly number[] };
-  readonly gradients: readonly Summary[];
-}
-
-const fixture = new URL('../../../test/golden/tensors.json', import.meta.url);
-const golden = (JSON.parse(readFileSync(fixture, 'utf8')) as { tensors: readonly OperatorCase[] }).tensors;
+const golden = goldenCases('tensors');
 
 const index = tensor(fillClasses(12, 3, 1), [4, 3]);
 const coarse = (shape: readonly number[], seed: number) => tensor(fillCoarse(shape, seed), shape);
@@ -157,22 +147,4 @@ const cases: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
   'matmul of attention': (x, y) => x.matmul(y.transpose(-2, -1)).tril().softmax(-1),
 };
 
-describe('values and gradients equal those of torch', () => {
-  test.each(golden)('$name', async ({ name, inputs, output, gradients }) => {
-    const parameters = inputs.map((shape, seed) => new Parameter(fill(shape, seed), shape));
-    const result = cases[name](...parameters);
-    expect(result.shape).toEqual(output.shape);
-    expectSummary('output', (await result.array()) as Float32Array, output);
-    await cases[name](...parameters)
-      .mul(tensor(fill(output.shape, 50), output.shape))
-      .sum()
-      .backward();
-    for (const [position, { grad }] of parameters.entries()) {
-      expectSummary(`gradient ${position}`, grad!, gradients[position]);
-    }
-  });
-
-  test('of every function here', () => {
-    expect(golden.map(({ name }) => name)).toEqual(Object.keys(cases));
-  });
-});
+checkGolden(golden, cases);

@@ -45,6 +45,12 @@ export function silu({ value: x }: Tensor): Tensor {
   return new Tensor(mul(x, sigmoidOf(x)));
 }
 
+/** The first half of `dim` times the sigmoid of the second (torch.nn.functional.glu; Dauphin and others, 2017). */
+export function glu(input: Tensor, dim = -1): Tensor {
+  const [values, gates] = input.split((input.shape.at(dim) ?? 0) / 2, dim);
+  return values.mul(gates.sigmoid());
+}
+
 /** 1 / (1 + exp(−x)) (torch.nn.functional.sigmoid). */
 export function sigmoid(input: Tensor): Tensor {
   return input.sigmoid();

@@ -1,5 +1,6 @@
 export {
   gelu,
+  glu,
   leakyRelu,
   logSoftmax,
   relu,
@@ -9,6 +10,25 @@ export {
   tanh,
   type GELUOptions,
 } from './activation.ts';
+export {
+  celu,
+  elu,
+  hardshrink,
+  hardsigmoid,
+  hardswish,
+  hardtanh,
+  logsigmoid,
+  mish,
+  prelu,
+  relu6,
+  selu,
+  softplus,
+  softshrink,
+  softsign,
+  tanhshrink,
+  threshold,
+  type SoftplusOptions,
+} from './piecewise-activation.ts';
 export { batchNorm, type BatchNormOptions } from './batch-norm.ts';
 export { conv2d, type Conv2dOptions } from './convolution.ts';
 export { dropout, type DropoutOptions } from './dropout.ts';
@@ -22,9 +42,38 @@ export {
   type BCEWithLogitsOptions,
   type CrossEntropyOptions,
   type NLLLossOptions,
-  type Reduction,
-  type ReductionOptions,
 } from './loss.ts';
+export {
+  huberLoss,
+  l1Loss,
+  smoothL1Loss,
+  type HuberLossOptions,
+  type SmoothL1LossOptions,
+} from './distance-loss.ts';
+export {
+  cosineEmbeddingLoss,
+  cosineSimilarity,
+  hingeEmbeddingLoss,
+  marginRankingLoss,
+  pairwiseDistance,
+  softMarginLoss,
+  tripletMarginLoss,
+  type CosineSimilarityOptions,
+  type MarginLossOptions,
+  type PairwiseDistanceOptions,
+  type TripletMarginLossOptions,
+} from './margin-loss.ts';
+export {
+  binaryCrossEntropy,
+  gaussianNllLoss,
+  klDiv,
+  poissonNllLoss,
+  type BinaryCrossEntropyOptions,
+  type GaussianNLLLossOptions,
+  type KLDivOptions,
+  type PoissonNLLLossOptions,
+} from './probability-loss.ts';
+export type { Reduction, ReductionOptions } from './reduction.ts';
 export { layerNorm, type NormalizationOptions } from './normalization.ts';
 export { type Pair } from './pair.ts';
 export {

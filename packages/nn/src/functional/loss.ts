@@ -2,7 +2,7 @@ import { ArgumentError, ShapeError } from '../errors.ts';
 import { describeType, isNode, type Value } from '../graph/node.ts';
 import { dependsOnParameter } from '../graph/topology.ts';
 import { broadcastShape } from '../ops/broadcast.ts';
-import { alongClasses, classLoss, reduced as reducedLosses } from '../ops/class-loss.ts';
+import { alongClasses, classLoss } from '../ops/class-loss.ts';
 import { add, mul, neg, sub } from '../ops/elementwise.ts';
 import { softplus } from '../ops/functions.ts';
 import { softmaxCrossEntropy } from '../ops/own/softmax-cross-entropy.ts';
@@ -11,17 +11,13 @@ import { logSoftmax } from '../ops/softmax.ts';
 import { constant, number } from '../ops/source.ts';
 import { Tensor } from '../tensor.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
-
-/** Reduction of the elementwise losses: their mean (weighted, if classes have weights), their sum, or none. */
-export type Reduction = 'mean' | 'sum' | 'none';
-
-/** Options of {@link mseLoss} and of `nn.MSELoss`. */
-export interface ReductionOptions {
-  /** Default: 'mean'. */
-  reduction?: Reduction;
-}
-
-export const reductionOptions: OptionNames<ReductionOptions> = { reduction: true };
+import {
+  reduced,
+  reductionOptions,
+  requireEqualShapes,
+  requireReduction,
+  type ReductionOptions,
+} from './reduction.ts';
 
 /** Options of {@link nllLoss} and of `nn.NLLLoss`. */
 export interface NLLLossOptions extends ReductionOptions {
@@ -168,17 +164,6 @@ function probabilityLoss(logits: Value, target: Value, options: CrossEntropyOpti
   return reduced('crossEntropy', neg(reduceSum(weighted, [1])), reduction);
 }
 
-function reduced(name: string, losses: Value, reduction: Reduction): Tensor {
-  requireReduction(name, reduction);
-  return new Tensor(reducedLosses(losses, reduction));
-}
-
-function requireReduction(name: string, reduction: Reduction): void {
-  if (!['mean', 'sum', 'none'].includes(reduction)) {
-    throw new ArgumentError(`${name}: reduction must be 'mean', 'sum' or 'none', got '${reduction}'.`);
-  }
-}
-
 function requireTargets(name: string, x: Value, target: Value): void {
   const expected = x.shape.toSpliced(1, 1).join();
   if (
@@ -227,14 +212,6 @@ function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tens
   if (broadcastShape(name, logits.value, weight.value).join() !== logits.shape.join()) {
     throw new ShapeError(
       `${name}: expected a shape that broadcasts to the logits ${describeType(logits)}, got ${describeType(weight)}.`,
-    );
-  }
-}
-
-function requireEqualShapes(name: string, input: Tensor, target: Tensor): void {
-  if (input.dtype !== 'float32' || target.dtype !== 'float32' || input.shape.join() !== target.shape.join()) {
-    throw new ShapeError(
-      `${name}: expected two float32 tensors of the same shape, got ${describeType(input)} and ${describeType(target)}.`,
     );
   }
 }

@@ -1,15 +1,45 @@
 export { GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh } from './activation.ts';
 export { BatchNorm1d, BatchNorm2d, type BatchNorm, type BatchNormModuleOptions } from './batch-norm.ts';
 export { Conv2d, type Conv2dModuleOptions } from './conv2d.ts';
+export { HuberLoss, L1Loss, SmoothL1Loss } from './distance-loss.ts';
 export { Dropout } from './dropout.ts';
 export { Embedding } from './embedding.ts';
 export { Flatten } from './flatten.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';
 export { BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss } from './loss.ts';
+export {
+  CosineEmbeddingLoss,
+  CosineSimilarity,
+  HingeEmbeddingLoss,
+  MarginRankingLoss,
+  PairwiseDistance,
+  SoftMarginLoss,
+  TripletMarginLoss,
+} from './margin-loss.ts';
 export { Module, type LoadStateDictOptions } from './module.ts';
 export { ModuleList } from './module-list.ts';
+export {
+  CELU,
+  ELU,
+  GLU,
+  Hardshrink,
+  Hardsigmoid,
+  Hardswish,
+  Hardtanh,
+  LogSigmoid,
+  Mish,
+  PReLU,
+  ReLU6,
+  SELU,
+  Softplus,
+  Softshrink,
+  Softsign,
+  Tanhshrink,
+  Threshold,
+} from './piecewise-activation.ts';
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
+export { BCELoss, GaussianNLLLoss, KLDivLoss, PoissonNLLLoss } from './probability-loss.ts';
 export { Sequential, type Layer } from './sequential.ts';
 export type { IncompatibleKeys, ModuleStateDict, StoredTensors } from './state-dict.ts';
 export { SyncBatchNorm, type Synchronized, type SyncBatchNormOptions } from './sync-batch-norm.ts';

@@ -6,12 +6,11 @@ import {
   mseLoss,
   nllLoss,
   nllLossOptions,
-  reductionOptions,
   type BCEWithLogitsOptions,
   type CrossEntropyOptions,
   type NLLLossOptions,
-  type ReductionOptions,
 } from '../functional/loss.ts';
+import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
 import { requireOptions } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';

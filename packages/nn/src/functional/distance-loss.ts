@@ -1,0 +1,58 @@
+import { ArgumentError } from '../errors.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { where } from '../combine.ts';
+import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
+
+/** Options of {@link smoothL1Loss} and of `nn.SmoothL1Loss`. */
+export interface SmoothL1LossOptions extends ReductionOptions {
+  /** The difference below which the loss is a square, at least 0. Default: 1. */
+  beta?: number;
+}
+
+export const smoothL1LossOptions: OptionNames<SmoothL1LossOptions> = { reduction: true, beta: true };
+
+/** Options of {@link huberLoss} and of `nn.HuberLoss`. */
+export interface HuberLossOptions extends ReductionOptions {
+  /** The difference below which the loss is a square, above 0. Default: 1. */
+  delta?: number;
+}
+
+export const huberLossOptions: OptionNames<HuberLossOptions> = { reduction: true, delta: true };
+
+/** |input − target|, reduced (torch.nn.functional.l1_loss); equal shapes. */
+export function l1Loss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
+  requireOptions('l1Loss', options, reductionOptions);
+  requireEqualShapes('l1Loss', input, target);
+  return reduced('l1Loss', input.sub(target).abs().value, options.reduction ?? 'mean');
+}
+
+/**
+ * ½d²/beta where the difference d is below beta, else d − ½·beta, reduced (torch.nn.functional.smooth_l1_loss; Girshick,
+ * 2015); equal shapes.
+ */
+export function smoothL1Loss(input: Tensor, target: Tensor, options: SmoothL1LossOptions = {}): Tensor {
+  requireOptions('smoothL1Loss', options, smoothL1LossOptions);
+  const { beta = 1, reduction = 'mean' } = options;
+  if (!(beta >= 0)) throw new ArgumentError(`smoothL1Loss: beta must be at least 0, got ${beta}.`);
+  if (beta === 0) return l1Loss(input, target, { reduction });
+  requireEqualShapes('smoothL1Loss', input, target);
+  const distance = input.sub(target).abs();
+  const square = distance.square().mul(0.5 / beta);
+  const losses = where(distance.lt(beta), square, distance.sub(beta / 2));
+  return reduced('smoothL1Loss', losses.value, reduction);
+}
+
+/**
+ * ½d² where the difference d is below delta, else delta·(d − ½·delta), reduced (torch.nn.functional.huber_loss; Huber,
+ * 1964); equal shapes.
+ */
+export function huberLoss(input: Tensor, target: Tensor, options: HuberLossOptions = {}): Tensor {
+  requireOptions('huberLoss', options, huberLossOptions);
+  const { delta = 1, reduction = 'mean' } = options;
+  if (!(delta > 0)) throw new ArgumentError(`huberLoss: delta must be above 0, got ${delta}.`);
+  requireEqualShapes('huberLoss', input, target);
+  const distance = input.sub(target).abs();
+  const losses = where(distance.le(delta), distance.square().mul(0.5), distance.sub(delta / 2).mul(delta));
+  return reduced('huberLoss', losses.value, reduction);
+}

@@ -1,0 +1,165 @@
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { softplus } from '../ops/functions.ts';
+import type { Tensor } from '../tensor.ts';
+import { where } from '../combine.ts';
+import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
+
+/** Options of {@link cosineSimilarity} and of `nn.CosineSimilarity`. */
+export interface CosineSimilarityOptions {
+  /** The dimension of the vectors. Default: 1. */
+  dim?: number;
+  /** The smallest product of the lengths. Default: 1e-8. */
+  eps?: number;
+}
+
+export const cosineSimilarityOptions: OptionNames<CosineSimilarityOptions> = { dim: true, eps: true };
+
+/** Options of losses with a margin, such as {@link cosineEmbeddingLoss}. */
+export interface MarginLossOptions extends ReductionOptions {
+  /** Default: that of the loss. */
+  margin?: number;
+}
+
+export const marginLossOptions: OptionNames<MarginLossOptions> = { ...reductionOptions, margin: true };
+
+/** Options of {@link tripletMarginLoss} and of `nn.TripletMarginLoss`. */
+export interface TripletMarginLossOptions extends ReductionOptions {
+  /** Default: 1. */
+  margin?: number;
+  /** The p of the distance. Default: 2. */
+  p?: number;
+  /** Added to each difference. Default: 1e-6. */
+  eps?: number;
+  /** Whether to take the distance of positive and negative if it is smaller than that of anchor and negative. Default: `false`. */
+  swap?: boolean;
+}
+
+export const tripletMarginLossOptions: OptionNames<TripletMarginLossOptions> = {
+  ...reductionOptions,
+  margin: true,
+  p: true,
+  eps: true,
+  swap: true,
+};
+
+/** Options of {@link pairwiseDistance} and of `nn.PairwiseDistance`. */
+export interface PairwiseDistanceOptions {
+  /** The p of the norm. Default: 2. */
+  p?: number;
+  /** Added to each difference. Default: 1e-6. */
+  eps?: number;
+  /** Whether the last dimension stays as 1. Default: `false`. */
+  keepdim?: boolean;
+}
+
+export const pairwiseDistanceOptions: OptionNames<PairwiseDistanceOptions> = {
+  p: true,
+  eps: true,
+  keepdim: true,
+};
+
+/** a·b / (‖a‖·‖b‖) of vectors along `dim` (torch.nn.functional.cosine_similarity); shapes broadcast. */
+export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarityOptions = {}): Tensor {
+  requireOptions('cosineSimilarity', options, cosineSimilarityOptions);
+  const { dim = 1, eps = 1e-8 } = options;
+  const squares = a
+    .square()
+    .sum([dim])
+    .mul(b.square().sum([dim]));
+  return a
+    .mul(b)
+    .sum([dim])
+    .div(squares.clamp(eps * eps).sqrt());
+}
+
+/** ‖a − b + eps‖ along the last dimension (torch.nn.functional.pairwise_distance); shapes broadcast. */
+export function pairwiseDistance(a: Tensor, b: Tensor, options: PairwiseDistanceOptions = {}): Tensor {
+  requireOptions('pairwiseDistance', options, pairwiseDistanceOptions);
+  const { p = 2, eps = 1e-6, keepdim = false } = options;
+  return a.sub(b).add(eps).norm(p, [-1], keepdim);
+}
+
+/**
+ * 1 − cos of pairs with target 1, and max(0, cos − margin) of pairs with target −1, reduced
+ * (torch.nn.functional.cosine_embedding_loss). Default: `margin` 0.
+ *
+ * @param a [N, D]
+ * @param b [N, D]
+ * @param target [N]: 1 or −1
+ */
+export function cosineEmbeddingLoss(
+  a: Tensor,
+  b: Tensor,
+  target: Tensor,
+  options: MarginLossOptions = {},
+): Tensor {
+  requireOptions('cosineEmbeddingLoss', options, marginLossOptions);
+  const { margin = 0, reduction = 'mean' } = options;
+  requireEqualShapes('cosineEmbeddingLoss', a, b);
+  // torch adds this to both squares.
+  const epsilon = 1e-12;
+  const dim = [-1];
+  const squares = a.square().sum(dim).add(epsilon).mul(b.square().sum(dim).add(epsilon));
+  const cosine = a.mul(b).sum(dim).div(squares.sqrt());
+  const losses = where(target.eq(1), cosine.neg().add(1), cosine.sub(margin).relu());
+  return reduced('cosineEmbeddingLoss', losses.value, reduction);
+}
+
+/**
+ * max(0, ‖anchor − positive‖ − ‖anchor − negative‖ + margin), reduced (torch.nn.functional.triplet_margin_loss; Balntas and
+ * others, 2016).
+ *
+ * @param anchor [N, D], as the others
+ */
+export function tripletMarginLoss(
+  anchor: Tensor,
+  positive: Tensor,
+  negative: Tensor,
+  options: TripletMarginLossOptions = {},
+): Tensor {
+  requireOptions('tripletMarginLoss', options, tripletMarginLossOptions);
+  const { margin = 1, p = 2, eps = 1e-6, swap = false, reduction = 'mean' } = options;
+  requireEqualShapes('tripletMarginLoss', anchor, positive);
+  requireEqualShapes('tripletMarginLoss', anchor, negative);
+  const near = pairwiseDistance(anchor, positive, { p, eps });
+  const far = pairwiseDistance(anchor, negative, { p, eps });
+  const farther = swap ? far.minimum(pairwiseDistance(positive, negative, { p, eps })) : far;
+  return reduced('tripletMarginLoss', near.sub(farther).add(margin).relu().value, reduction);
+}
+
+/**
+ * max(0, −target·(a − b) + margin), reduced (torch.nn.functional.margin_ranking_loss). Default: `margin` 0.
+ *
+ * @param target 1 if `a` shall be larger, −1 if `b`
+ */
+export function marginRankingLoss(
+  a: Tensor,
+  b: Tensor,
+  target: Tensor,
+  options: MarginLossOptions = {},
+): Tensor {
+  requireOptions('marginRankingLoss', options, marginLossOptions);
+  const { margin = 0, reduction = 'mean' } = options;
+  requireEqualShapes('marginRankingLoss', a, b);
+  const losses = target.float().neg().mul(a.sub(b)).add(margin).relu();
+  return reduced('marginRankingLoss', losses.value, reduction);
+}
+
+/**
+ * x where the target is 1, max(0, margin − x) where it is −1, reduced (torch.nn.functional.hinge_embedding_loss). Default:
+ * `margin` 1.
+ */
+export function hingeEmbeddingLoss(input: Tensor, target: Tensor, options: MarginLossOptions = {}): Tensor {
+  requireOptions('hingeEmbeddingLoss', options, marginLossOptions);
+  const { margin = 1, reduction = 'mean' } = options;
+  const losses = where(target.eq(1), input, input.neg().add(margin).relu());
+  return reduced('hingeEmbeddingLoss', losses.value, reduction);
+}
+
+/** log(1 + exp(−target·input)), reduced (torch.nn.functional.soft_margin_loss). Targets are 1 or −1. */
+export function softMarginLoss(input: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
+  requireOptions('softMarginLoss', options, reductionOptions);
+  requireEqualShapes('softMarginLoss', input, target);
+  const losses = softplus(target.neg().mul(input).value);
+  return reduced('softMarginLoss', losses, options.reduction ?? 'mean');
+}

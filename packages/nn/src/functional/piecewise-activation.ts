@@ -1,0 +1,120 @@
+import { where } from '../combine.ts';
+import { ArgumentError } from '../errors.ts';
+import { neg } from '../ops/elementwise.ts';
+import { softplus as softplusOf } from '../ops/functions.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor.ts';
+
+// Activations of several pieces or several steps, elementwise.
+
+/** x if x > 0, else alpha·(exp x − 1) (torch.nn.functional.elu; Clevert and others, 2016). */
+export function elu(input: Tensor, alpha = 1): Tensor {
+  // The unused branch must not overflow: its gradient would be 0·∞.
+  const below = where(input.gt(0), 0, input).exp().sub(1).mul(alpha);
+  return where(input.gt(0), input, below);
+}
+
+/** 1.0507·elu(x, 1.6733), which keeps mean 0 and variance 1 (torch.nn.functional.selu; Klambauer and others, 2017). */
+export function selu(input: Tensor): Tensor {
+  return elu(input, 1.6732632423543772).mul(1.0507009873554805);
+}
+
+/** x if x > 0, else alpha·(exp(x/alpha) − 1) (torch.nn.functional.celu; Barron, 2017). */
+export function celu(input: Tensor, alpha = 1): Tensor {
+  if (alpha === 0) throw new ArgumentError('celu: alpha must not be 0.');
+  const below = where(input.gt(0), 0, input).div(alpha).exp().sub(1).mul(alpha);
+  return where(input.gt(0), input, below);
+}
+
+/** max(min(x, max), min) (torch.nn.functional.hardtanh). The gradient is 0 at the limits, too. */
+export function hardtanh(input: Tensor, min = -1, max = 1): Tensor {
+  const isInside = input.gt(min).logicalAnd(input.lt(max));
+  return where(isInside, input, input.detach().clamp(min, max));
+}
+
+/** min(max(x, 0), 6) (torch.nn.functional.relu6). */
+export function relu6(input: Tensor): Tensor {
+  return hardtanh(input, 0, 6);
+}
+
+/** min(max(x + 3, 0), 6) / 6 (torch.nn.functional.hardsigmoid; Howard and others, 2019). */
+export function hardsigmoid(input: Tensor): Tensor {
+  return hardtanh(input.add(3), 0, 6).div(6);
+}
+
+/** x·hardsigmoid(x) (torch.nn.functional.hardswish; Howard and others, 2019). */
+export function hardswish(input: Tensor): Tensor {
+  const curve = input.mul(input.add(3)).div(6);
+  return where(input.gt(3), input, where(input.ge(-3), curve, 0));
+}
+
+/** Options of {@link softplus} and of `nn.Softplus`. */
+export interface SoftplusOptions {
+  /** Default: 1. */
+  beta?: number;
+  /** The function is x where beta·x is above this. Default: 20. */
+  threshold?: number;
+}
+
+export const softplusOptions: OptionNames<SoftplusOptions> = { beta: true, threshold: true };
+
+/** log(1 + exp(beta·x)) / beta (torch.nn.functional.softplus). */
+export function softplus(input: Tensor, options: SoftplusOptions = {}): Tensor {
+  requireOptions('softplus', options, softplusOptions);
+  const { beta = 1, threshold: limit = 20 } = options;
+  const scaled = input.mul(beta);
+  return where(scaled.gt(limit), input, new Tensor(softplusOf(scaled.value)).div(beta));
+}
+
+/** x / (1 + |x|) (torch.nn.functional.softsign). */
+export function softsign(input: Tensor): Tensor {
+  return input.div(input.abs().add(1));
+}
+
+/** log(1 / (1 + exp(−x))) (torch.nn.functional.logsigmoid). */
+export function logsigmoid(input: Tensor): Tensor {
+  return new Tensor(neg(softplusOf(neg(input.value))));
+}
+
+/** x·tanh(softplus(x)) (torch.nn.functional.mish; Misra, 2019). */
+export function mish(input: Tensor): Tensor {
+  return input.mul(softplus(input).tanh());
+}
+
+/** x − tanh x (torch.nn.functional.tanhshrink). */
+export function tanhshrink(input: Tensor): Tensor {
+  return input.sub(input.tanh());
+}
+
+/** x moved by lambda towards 0, and 0 in [−lambda, lambda] (torch.nn.functional.softshrink). */
+export function softshrink(input: Tensor, lambda = 0.5): Tensor {
+  requireLambda('softshrink', lambda);
+  return where(input.gt(lambda), input.sub(lambda), where(input.lt(-lambda), input.add(lambda), 0));
+}
+
+/** x, and 0 in [−lambda, lambda] (torch.nn.functional.hardshrink). */
+export function hardshrink(input: Tensor, lambda = 0.5): Tensor {
+  requireLambda('hardshrink', lambda);
+  return where(input.abs().gt(lambda), input, 0);
+}
+
+/** x if x > limit, else value (torch.nn.functional.threshold). */
+export function threshold(input: Tensor, limit: number, value: number): Tensor {
+  return where(input.gt(limit), input, value);
+}
+
+/**
+ * x if x > 0, else weight·x (torch.nn.functional.prelu; He and others, 2015).
+ *
+ * @param weight [1], or one number for each channel, the second dimension
+ */
+export function prelu(input: Tensor, weight: Tensor): Tensor {
+  const rank = input.shape.length;
+  const slopes =
+    rank > 1 && weight.shape[0] > 1 ? weight.view(-1, ...Array<number>(rank - 2).fill(1)) : weight;
+  return where(input.gt(0), input, input.mul(slopes));
+}
+
+function requireLambda(where: string, lambda: number): void {
+  if (!(lambda >= 0)) throw new ArgumentError(`${where}: lambda must be at least 0, got ${lambda}.`);
+}

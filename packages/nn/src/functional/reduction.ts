@@ -1,0 +1,36 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType, type Value } from '../graph/node.ts';
+import { reduced as reducedLosses } from '../ops/class-loss.ts';
+import type { OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor.ts';
+
+/** Reduction of the elementwise losses: their mean (weighted, if classes have weights), their sum, or none. */
+export type Reduction = 'mean' | 'sum' | 'none';
+
+/** Options of losses without others, such as {@link mseLoss} and `nn.MSELoss`. */
+export interface ReductionOptions {
+  /** Default: 'mean'. */
+  reduction?: Reduction;
+}
+
+export const reductionOptions: OptionNames<ReductionOptions> = { reduction: true };
+
+/** The losses, reduced. */
+export function reduced(name: string, losses: Value, reduction: Reduction): Tensor {
+  requireReduction(name, reduction);
+  return new Tensor(reducedLosses(losses, reduction));
+}
+
+export function requireReduction(name: string, reduction: Reduction): void {
+  if (!['mean', 'sum', 'none'].includes(reduction)) {
+    throw new ArgumentError(`${name}: reduction must be 'mean', 'sum' or 'none', got '${reduction}'.`);
+  }
+}
+
+export function requireEqualShapes(name: string, input: Tensor, target: Tensor): void {
+  if (input.dtype !== 'float32' || target.dtype !== 'float32' || input.shape.join() !== target.shape.join()) {
+    throw new ShapeError(
+      `${name}: expected two float32 tensors of the same shape, got ${describeType(input)} and ${describeType(target)}.`,
+    );
+  }
+}

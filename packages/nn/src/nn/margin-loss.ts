@@ -1,0 +1,133 @@
+import {
+  cosineEmbeddingLoss,
+  cosineSimilarity,
+  cosineSimilarityOptions,
+  hingeEmbeddingLoss,
+  marginLossOptions,
+  marginRankingLoss,
+  pairwiseDistance,
+  pairwiseDistanceOptions,
+  softMarginLoss,
+  tripletMarginLoss,
+  tripletMarginLossOptions,
+  type CosineSimilarityOptions,
+  type MarginLossOptions,
+  type PairwiseDistanceOptions,
+  type TripletMarginLossOptions,
+} from '../functional/margin-loss.ts';
+import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
+import { requireOptions } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+
+/** Cosine of the angle of two vectors (torch.nn.CosineSimilarity): see `F.cosineSimilarity`. */
+export class CosineSimilarity extends Module {
+  readonly #options: CosineSimilarityOptions;
+
+  constructor(options: CosineSimilarityOptions = {}) {
+    super();
+    requireOptions('CosineSimilarity', options, cosineSimilarityOptions);
+    this.#options = options;
+  }
+
+  /** The cosines, without the dimension of the vectors. */
+  forward(a: Tensor, b: Tensor): Tensor {
+    return cosineSimilarity(a, b, this.#options);
+  }
+}
+
+/** Distance of two vectors (torch.nn.PairwiseDistance): see `F.pairwiseDistance`. */
+export class PairwiseDistance extends Module {
+  readonly #options: PairwiseDistanceOptions;
+
+  constructor(options: PairwiseDistanceOptions = {}) {
+    super();
+    requireOptions('PairwiseDistance', options, pairwiseDistanceOptions);
+    this.#options = options;
+  }
+
+  /** The distances, without the last dimension. */
+  forward(a: Tensor, b: Tensor): Tensor {
+    return pairwiseDistance(a, b, this.#options);
+  }
+}
+
+/** Angle of pairs (torch.nn.CosineEmbeddingLoss): see `F.cosineEmbeddingLoss`. */
+export class CosineEmbeddingLoss extends Module {
+  readonly #options: MarginLossOptions;
+
+  constructor(options: MarginLossOptions = {}) {
+    super();
+    requireOptions('CosineEmbeddingLoss', options, marginLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of [N, D], [N, D] and targets [N]. */
+  forward(a: Tensor, b: Tensor, target: Tensor): Tensor {
+    return cosineEmbeddingLoss(a, b, target, this.#options);
+  }
+}
+
+/** Distances of triplets (torch.nn.TripletMarginLoss): see `F.tripletMarginLoss`. */
+export class TripletMarginLoss extends Module {
+  readonly #options: TripletMarginLossOptions;
+
+  constructor(options: TripletMarginLossOptions = {}) {
+    super();
+    requireOptions('TripletMarginLoss', options, tripletMarginLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of three tensors [N, D]. */
+  forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
+    return tripletMarginLoss(anchor, positive, negative, this.#options);
+  }
+}
+
+/** Order of pairs (torch.nn.MarginRankingLoss): see `F.marginRankingLoss`. */
+export class MarginRankingLoss extends Module {
+  readonly #options: MarginLossOptions;
+
+  constructor(options: MarginLossOptions = {}) {
+    super();
+    requireOptions('MarginRankingLoss', options, marginLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of two tensors and targets of one shape. */
+  forward(a: Tensor, b: Tensor, target: Tensor): Tensor {
+    return marginRankingLoss(a, b, target, this.#options);
+  }
+}
+
+/** Distances of similar and other pairs (torch.nn.HingeEmbeddingLoss): see `F.hingeEmbeddingLoss`. */
+export class HingeEmbeddingLoss extends Module {
+  readonly #options: MarginLossOptions;
+
+  constructor(options: MarginLossOptions = {}) {
+    super();
+    requireOptions('HingeEmbeddingLoss', options, marginLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of distances and targets of one shape. */
+  forward(input: Tensor, target: Tensor): Tensor {
+    return hingeEmbeddingLoss(input, target, this.#options);
+  }
+}
+
+/** Logistic loss of targets 1 and −1 (torch.nn.SoftMarginLoss): see `F.softMarginLoss`. */
+export class SoftMarginLoss extends Module {
+  readonly #options: ReductionOptions;
+
+  constructor(options: ReductionOptions = {}) {
+    super();
+    requireOptions('SoftMarginLoss', options, reductionOptions);
+    this.#options = options;
+  }
+
+  /** The loss of two tensors of one shape. */
+  forward(input: Tensor, target: Tensor): Tensor {
+    return softMarginLoss(input, target, this.#options);
+  }
+}

@@ -1,0 +1,243 @@
+import { glu } from '../functional/activation.ts';
+import {
+  celu,
+  elu,
+  hardshrink,
+  hardsigmoid,
+  hardswish,
+  hardtanh,
+  logsigmoid,
+  mish,
+  prelu,
+  relu6,
+  selu,
+  softplus,
+  softplusOptions,
+  softshrink,
+  softsign,
+  tanhshrink,
+  threshold,
+  type SoftplusOptions,
+} from '../functional/piecewise-activation.ts';
+import { Parameter } from '../parameter.ts';
+import { requireOptions } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requireNumber } from './require.ts';
+
+/** Exponential below 0 (torch.nn.ELU): see `F.elu`. */
+export class ELU extends Module {
+  readonly #alpha: number;
+
+  constructor(alpha = 1) {
+    super();
+    requireNumber('ELU', { alpha });
+    this.#alpha = alpha;
+  }
+
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return elu(input, this.#alpha);
+  }
+}
+
+/** Scaled exponential below 0 (torch.nn.SELU): see `F.selu`. */
+export class SELU extends Module {
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return selu(input);
+  }
+}
+
+/** Exponential below 0, smooth for every alpha (torch.nn.CELU): see `F.celu`. */
+export class CELU extends Module {
+  readonly #alpha: number;
+
+  constructor(alpha = 1) {
+    super();
+    requireNumber('CELU', { alpha });
+    this.#alpha = alpha;
+  }
+
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return celu(input, this.#alpha);
+  }
+}
+
+/** Limited to [min, max] (torch.nn.Hardtanh): see `F.hardtanh`. */
+export class Hardtanh extends Module {
+  readonly #min: number;
+  readonly #max: number;
+
+  constructor(min = -1, max = 1) {
+    super();
+    requireNumber('Hardtanh', { min, max });
+    this.#min = min;
+    this.#max = max;
+  }
+
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return hardtanh(input, this.#min, this.#max);
+  }
+}
+
+/** min(max(x, 0), 6) (torch.nn.ReLU6). */
+export class ReLU6 extends Module {
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return relu6(input);
+  }
+}
+
+/** Sigmoid of straight pieces (torch.nn.Hardsigmoid): see `F.hardsigmoid`. */
+export class Hardsigmoid extends Module {
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return hardsigmoid(input);
+  }
+}
+
+/** x·hardsigmoid(x) (torch.nn.Hardswish). */
+export class Hardswish extends Module {
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return hardswish(input);
+  }
+}
+
+/** x / (1 + |x|) (torch.nn.Softsign). */
+export class Softsign extends Module {
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return softsign(input);
+  }
+}
+
+/** log(1 / (1 + exp(−x))) (torch.nn.LogSigmoid). */
+export class LogSigmoid extends Module {
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return logsigmoid(input);
+  }
+}
+
+/** x·tanh(softplus(x)) (torch.nn.Mish). */
+export class Mish extends Module {
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return mish(input);
+  }
+}
+
+/** x − tanh x (torch.nn.Tanhshrink). */
+export class Tanhshrink extends Module {
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return tanhshrink(input);
+  }
+}
+
+/** Moved by lambda towards 0 (torch.nn.Softshrink): see `F.softshrink`. */
+export class Softshrink extends Module {
+  readonly #lambda: number;
+
+  constructor(lambda = 0.5) {
+    super();
+    requireNumber('Softshrink', { lambda });
+    this.#lambda = lambda;
+  }
+
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return softshrink(input, this.#lambda);
+  }
+}
+
+/** 0 in [−lambda, lambda] (torch.nn.Hardshrink): see `F.hardshrink`. */
+export class Hardshrink extends Module {
+  readonly #lambda: number;
+
+  constructor(lambda = 0.5) {
+    super();
+    requireNumber('Hardshrink', { lambda });
+    this.#lambda = lambda;
+  }
+
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return hardshrink(input, this.#lambda);
+  }
+}
+
+/** x if x > limit, else value (torch.nn.Threshold). */
+export class Threshold extends Module {
+  readonly #limit: number;
+  readonly #value: number;
+
+  constructor(limit: number, value: number) {
+    super();
+    requireNumber('Threshold', { limit, value });
+    this.#limit = limit;
+    this.#value = value;
+  }
+
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return threshold(input, this.#limit, this.#value);
+  }
+}
+
+/** log(1 + exp(beta·x)) / beta (torch.nn.Softplus): see `F.softplus`. */
+export class Softplus extends Module {
+  readonly #options: SoftplusOptions;
+
+  constructor(options: SoftplusOptions = {}) {
+    super();
+    requireOptions('Softplus', options, softplusOptions);
+    this.#options = options;
+  }
+
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return softplus(input, this.#options);
+  }
+}
+
+/** The first half of `dim` times the sigmoid of the second (torch.nn.GLU): see `F.glu`. */
+export class GLU extends Module {
+  readonly #dim: number;
+
+  constructor(dim = -1) {
+    super();
+    requireNumber('GLU', { dim });
+    this.#dim = dim;
+  }
+
+  /** Halves the length of `dim`. */
+  forward(input: Tensor): Tensor {
+    return glu(input, this.#dim);
+  }
+}
+
+/** x if x > 0, else weight·x with a trained weight (torch.nn.PReLU): see `F.prelu`. */
+export class PReLU extends Module {
+  /** [numParameters] */
+  weight: Parameter;
+
+  /**
+   * @param numParameters 1, or the number of channels, the second dimension. Default: 1.
+   * @param init first value of the weights. Default: 0.25.
+   */
+  constructor(numParameters = 1, init = 0.25) {
+    super();
+    requireNumber('PReLU', { numParameters, init });
+    this.weight = new Parameter(new Float32Array(numParameters).fill(init), [numParameters]);
+  }
+
+  /** Applies the function to each element; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return prelu(input, this.weight);
+  }
+}

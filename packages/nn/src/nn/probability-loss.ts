@@ -1,0 +1,81 @@
+import {
+  binaryCrossEntropy,
+  binaryCrossEntropyOptions,
+  gaussianNllLoss,
+  gaussianNllLossOptions,
+  klDiv,
+  klDivOptions,
+  poissonNllLoss,
+  poissonNllLossOptions,
+  type BinaryCrossEntropyOptions,
+  type GaussianNLLLossOptions,
+  type KLDivOptions,
+  type PoissonNLLLossOptions,
+} from '../functional/probability-loss.ts';
+import { requireOptions } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+
+/** Binary cross entropy of probabilities (torch.nn.BCELoss): see `F.binaryCrossEntropy`. */
+export class BCELoss extends Module {
+  readonly #options: BinaryCrossEntropyOptions;
+
+  constructor(options: BinaryCrossEntropyOptions = {}) {
+    super();
+    requireOptions('BCELoss', options, binaryCrossEntropyOptions);
+    this.#options = options;
+  }
+
+  /** The loss of probabilities and targets from 0 to 1, of one shape. */
+  forward(probabilities: Tensor, target: Tensor): Tensor {
+    return binaryCrossEntropy(probabilities, target, this.#options);
+  }
+}
+
+/** Kullback–Leibler divergence of log-probabilities (torch.nn.KLDivLoss): see `F.klDiv`. */
+export class KLDivLoss extends Module {
+  readonly #options: KLDivOptions;
+
+  constructor(options: KLDivOptions = {}) {
+    super();
+    requireOptions('KLDivLoss', options, klDivOptions);
+    this.#options = options;
+  }
+
+  /** The loss of log-probabilities and targets of one shape. */
+  forward(input: Tensor, target: Tensor): Tensor {
+    return klDiv(input, target, this.#options);
+  }
+}
+
+/** Likelihood of counts (torch.nn.PoissonNLLLoss): see `F.poissonNllLoss`. */
+export class PoissonNLLLoss extends Module {
+  readonly #options: PoissonNLLLossOptions;
+
+  constructor(options: PoissonNLLLossOptions = {}) {
+    super();
+    requireOptions('PoissonNLLLoss', options, poissonNllLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of rates and counts of one shape. */
+  forward(input: Tensor, target: Tensor): Tensor {
+    return poissonNllLoss(input, target, this.#options);
+  }
+}
+
+/** Likelihood of normal numbers (torch.nn.GaussianNLLLoss): see `F.gaussianNllLoss`. */
+export class GaussianNLLLoss extends Module {
+  readonly #options: GaussianNLLLossOptions;
+
+  constructor(options: GaussianNLLLossOptions = {}) {
+    super();
+    requireOptions('GaussianNLLLoss', options, gaussianNllLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of means, targets and variances. */
+  forward(input: Tensor, target: Tensor, variance: Tensor): Tensor {
+    return gaussianNllLoss(input, target, variance, this.#options);
+  }
+}

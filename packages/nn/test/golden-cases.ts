@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { Parameter, tensor, type Tensor } from '../src/index.ts';
+import { fill } from './fill.ts';
+import { expectSummary, type Summary } from './summary.ts';
+
+/** What `operator_cases` of test/golden/common.py writes. */
+export interface GoldenCase {
+  readonly name: string;
+  readonly inputs: readonly (readonly number[])[];
+  readonly output: Summary & { readonly shape: readonly number[] };
+  readonly gradients: readonly Summary[];
+}
+
+/** Functions under the names of the golden cases. */
+export type GoldenFunctions = Readonly<Record<string, (...inputs: Tensor[]) => Tensor>>;
+
+const fixture = new URL('../../../test/golden/tensors.json', import.meta.url);
+const tables = JSON.parse(readFileSync(fixture, 'utf8')) as Record<string, readonly GoldenCase[]>;
+
+/** A table of test/golden/tensors.json. */
+export function goldenCases(table: string): readonly GoldenCase[] {
+  return tables[table];
+}
+
+/** Tests that values and gradients of the functions equal those of torch. */
+export function checkGolden(cases: readonly GoldenCase[], functions: GoldenFunctions): void {
+  describe('values and gradients equal those of torch', () => {
+    test.each(cases)('$name', async ({ name, inputs, output, gradients }) => {
+      const parameters = inputs.map((shape, seed) => new Parameter(fill(shape, seed), shape));
+      const result = functions[name](...parameters);
+      expect(result.shape).toEqual(output.shape);
+      expectSummary('output', (await result.array()) as Float32Array, output);
+      await functions[name](...parameters)
+        .mul(tensor(fill(output.shape, 50), output.shape))
+        .sum()
+        .backward();
+      for (const [position, { grad, data }] of parameters.entries()) {
+        expectSummary(`gradient ${position}`, grad ?? new Float32Array(data.length), gradients[position]);
+      }
+    });
+
+    test('of every function here', () => {
+      expect(cases.map(({ name }) => name)).toEqual(Object.keys(functions));
+    });
+  });
+}
