@@ -29,6 +29,7 @@ export {
   threshold,
   type SoftplusOptions,
 } from './piecewise-activation.ts';
+export { scaledDotProductAttention, type AttentionOptions } from './attention.ts';
 export { batchNorm, type BatchNormOptions } from './batch-norm.ts';
 export { conv2d, type Conv2dOptions } from './convolution.ts';
 export { dropout, type DropoutOptions } from './dropout.ts';

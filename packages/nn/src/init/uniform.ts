@@ -14,3 +14,11 @@ export function uniformByFanIn(shape: readonly number[], fanIn: number): Paramet
   defaultGenerator.fillUniform(data, -bound, bound);
   return new Parameter(data, shape);
 }
+
+/** A parameter [out, in] initialized uniformly in ±√(6 / (in + out)) (torch.nn.init.xavier_uniform_; Glorot and Bengio, 2010). */
+export function xavierUniform(shape: readonly [out: number, input: number]): Parameter {
+  const data = new Float32Array(sizeOf(shape));
+  const bound = Math.sqrt(3) * Math.sqrt(2 / (shape[0] + shape[1]));
+  defaultGenerator.fillUniform(data, -bound, bound);
+  return new Parameter(data, shape);
+}

@@ -20,6 +20,13 @@ export {
 export { Module, type LoadStateDictOptions } from './module.ts';
 export { ModuleList } from './module-list.ts';
 export {
+  generateSquareSubsequentMask,
+  MultiheadAttention,
+  type Attended,
+  type MultiheadAttentionInputs,
+  type MultiheadAttentionOptions,
+} from './multihead-attention.ts';
+export {
   CELU,
   ELU,
   GLU,
@@ -43,4 +50,12 @@ export { BCELoss, GaussianNLLLoss, KLDivLoss, PoissonNLLLoss } from './probabili
 export { Sequential, type Layer } from './sequential.ts';
 export type { IncompatibleKeys, ModuleStateDict, StoredTensors } from './state-dict.ts';
 export { SyncBatchNorm, type Synchronized, type SyncBatchNormOptions } from './sync-batch-norm.ts';
+export {
+  TransformerDecoderLayer,
+  TransformerEncoderLayer,
+  type DecoderInputs,
+  type EncoderInputs,
+  type TransformerLayerOptions,
+} from './transformer-layers.ts';
+export { TransformerDecoder, TransformerEncoder, type TransformerStackOptions } from './transformer.ts';
 export * as utils from './utils/index.ts';

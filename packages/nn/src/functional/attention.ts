@@ -1,0 +1,74 @@
+import { where } from '../combine.ts';
+import { ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { greaterOrEqual } from '../ops/elementwise.ts';
+import { int64Constant } from '../ops/source.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor.ts';
+import { dropout } from './dropout.ts';
+
+/** Options of {@link scaledDotProductAttention}. */
+export interface AttentionOptions {
+  /** bool: where a query may look at a key. float32: added to the scores. Broadcast to [..., L, S]. Default: none. */
+  attnMask?: Tensor | undefined;
+  /** Probability of dropping a weight; 0 in evaluation. Default: 0. */
+  dropoutP?: number;
+  /** Whether query i looks at keys 0 to i alone. Default: `false`. */
+  isCausal?: boolean;
+  /** Factor of the scores. Default: 1/√E. */
+  scale?: number | undefined;
+}
+
+const attentionOptions: OptionNames<AttentionOptions> = {
+  attnMask: true,
+  dropoutP: true,
+  isCausal: true,
+  scale: true,
+};
+
+/**
+ * softmax(scale·Q·Kᵀ + mask)·V (torch.nn.functional.scaled_dot_product_attention; Vaswani and others, 2017). A query that
+ * may look at no key gets NaN, as in torch.
+ *
+ * @param query [..., L, E]
+ * @param key [..., S, E]
+ * @param value [..., S, Ev]
+ * @returns [..., L, Ev]
+ */
+export function scaledDotProductAttention(
+  query: Tensor,
+  key: Tensor,
+  value: Tensor,
+  options: AttentionOptions = {},
+): Tensor {
+  requireOptions('scaledDotProductAttention', options, attentionOptions);
+  return dropout(attentionWeights(query, key, options), options.dropoutP ?? 0).matmul(value);
+}
+
+/** softmax(scale·Q·Kᵀ + mask): [..., L, S]. */
+export function attentionWeights(
+  query: Tensor,
+  key: Tensor,
+  { attnMask, isCausal = false, scale }: AttentionOptions,
+): Tensor {
+  const [length, size] = query.shape.slice(-2);
+  if (query.shape.length < 2 || key.shape.length < 2 || key.shape.at(-1) !== size) {
+    throw new ShapeError(
+      `scaledDotProductAttention: expected a query […,L,E] and a key […,S,E], got ${describeType(query)} and ${describeType(key)}.`,
+    );
+  }
+  const scores = query.mul(scale ?? 1 / Math.sqrt(size)).matmul(key.transpose(-2, -1));
+  const causal = isCausal ? masked(scores, causalMask(length, key.shape.at(-2)!)) : scores;
+  const all = attnMask === undefined ? causal : masked(causal, attnMask);
+  return all.softmax(-1);
+}
+
+/** [L, S], bool: where query i may look at key j, j ≤ i. */
+export function causalMask(length: number, keys: number): Tensor {
+  const queries = int64Constant([length, 1], [...Array(length).keys()]);
+  return new Tensor(greaterOrEqual(queries, int64Constant([keys], [...Array(keys).keys()])));
+}
+
+function masked(scores: Tensor, mask: Tensor): Tensor {
+  return mask.dtype === 'bool' ? where(mask, scores, -Infinity) : scores.add(mask);
+}

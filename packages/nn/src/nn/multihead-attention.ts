@@ -1,0 +1,162 @@
+import { attentionWeights, causalMask } from '../functional/attention.ts';
+import { dropout, requireProbability } from '../functional/dropout.ts';
+import { linear } from '../functional/linear.ts';
+import { where } from '../combine.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { filledWith } from '../init/constant.ts';
+import { xavierUniform } from '../init/uniform.ts';
+import type { Parameter } from '../parameter.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Linear } from './linear.ts';
+import { Module } from './module.ts';
+import { requirePositiveInteger } from './require.ts';
+
+/** Options of {@link MultiheadAttention}. */
+export interface MultiheadAttentionOptions {
+  /** Probability of dropping a weight in training. Default: 0. */
+  dropout?: number;
+  /** If true, the projections have biases. Default: true. */
+  bias?: boolean;
+  /** If true, tensors are [N, L, E], else [L, N, E]. Default: false, as in torch. */
+  batchFirst?: boolean;
+}
+
+const optionNames: OptionNames<MultiheadAttentionOptions> = { dropout: true, bias: true, batchFirst: true };
+
+/** Options of {@link MultiheadAttention.forward}. */
+export interface MultiheadAttentionInputs {
+  /** [N, S], bool: keys to ignore. float32: added to the scores. Default: none. */
+  keyPaddingMask?: Tensor | undefined;
+  /**
+   * [L, S] or [N·heads, L, S]. bool: where a query must not look at a key, the opposite of `scaledDotProductAttention`, as in
+   * torch. float32: added to the scores. Default: none.
+   */
+  attnMask?: Tensor | undefined;
+  /** Whether query i looks at keys 0 to i alone, besides the masks. Default: `false`. */
+  isCausal?: boolean;
+}
+
+const inputNames: OptionNames<MultiheadAttentionInputs> = {
+  keyPaddingMask: true,
+  attnMask: true,
+  isCausal: true,
+};
+
+/** What {@link MultiheadAttention} returns. */
+export interface Attended {
+  /** The shape of the query. */
+  output: Tensor;
+  /** The weights of the keys, the mean over the heads: [N, L, S]. Computed only if they are read. */
+  weights: Tensor;
+}
+
+/**
+ * Attention of several heads, each over its part of the embedding (torch.nn.MultiheadAttention; Vaswani and others, 2017).
+ * Weights are initialized as Glorot and Bengio (2010), biases are 0. Queries, keys and values have one size.
+ */
+export class MultiheadAttention extends Module {
+  /** The projections of query, key and value, [3·embedDim, embedDim]. */
+  readonly inProjWeight: Parameter;
+  /** [3·embedDim] */
+  readonly inProjBias: Parameter | undefined;
+  /** The projection of the heads' outputs. */
+  readonly outProj: Linear;
+  readonly #heads: number;
+  readonly #dropout: number;
+  readonly #batchFirst: boolean;
+
+  /** @param embedDim a multiple of `numHeads` */
+  constructor(embedDim: number, numHeads: number, options: MultiheadAttentionOptions = {}) {
+    super();
+    requireOptions('MultiheadAttention', options, optionNames);
+    requirePositiveInteger('MultiheadAttention', { embedDim, numHeads });
+    const { dropout: p = 0, bias = true, batchFirst = false } = options;
+    requireProbability('MultiheadAttention', p);
+    if (embedDim % numHeads !== 0) {
+      throw new ArgumentError(
+        `MultiheadAttention: expected embedDim to be a multiple of numHeads, got ${embedDim} and ${numHeads}.`,
+      );
+    }
+    this.#heads = numHeads;
+    this.#dropout = p;
+    this.#batchFirst = batchFirst;
+    // In torch's order of random numbers.
+    this.outProj = new Linear(embedDim, embedDim, { bias });
+    this.outProj.bias?.data.fill(0);
+    this.inProjWeight = xavierUniform([3 * embedDim, embedDim]);
+    this.inProjBias = bias ? filledWith(0, [3 * embedDim]) : undefined;
+  }
+
+  /**
+   * Attends from the query to the keys.
+   *
+   * @param query [L, N, E], or [N, L, E] with `batchFirst`
+   * @param key [S, N, E]. Default: the query, self-attention.
+   * @param value [S, N, E]. Default: the key.
+   */
+  forward(
+    query: Tensor,
+    key: Tensor = query,
+    value: Tensor = key,
+    options: MultiheadAttentionInputs = {},
+  ): Attended {
+    requireOptions('MultiheadAttention.forward', options, inputNames);
+    for (const one of [query, key, value]) this.#requireSequences(one);
+    const [q, k, v] = this.#projections(query, key, value).map((one) => this.#intoHeads(one));
+    const { isCausal = false } = options;
+    const weights = attentionWeights(q, k, { attnMask: this.#mask(options, q, k), isCausal });
+    const dropped = dropout(weights, this.#dropout, { training: this.training });
+    const joined = dropped.matmul(v).permute(...(this.#batchFirst ? [0, 2, 1, 3] : [2, 0, 1, 3]));
+    return {
+      output: this.outProj.forward(joined.flatten(2)),
+      weights: weights.mean([1]),
+    };
+  }
+
+  #projections(query: Tensor, key: Tensor, value: Tensor): Tensor[] {
+    const size = this.inProjWeight.shape[1];
+    // One product for all that read one tensor.
+    if (query === key && key === value) {
+      return linear(query, this.inProjWeight, this.inProjBias).split(size, -1);
+    }
+    const weights = this.inProjWeight.split(size);
+    const biases = this.inProjBias?.split(size);
+    return [query, key, value].map((one, i) => linear(one, weights[i], biases?.[i]));
+  }
+
+  /** [N, heads, length, E / heads] */
+  #intoHeads(sequences: Tensor): Tensor {
+    const size = this.inProjWeight.shape[1] / this.#heads;
+    const heads = sequences.unflatten(-1, [this.#heads, size]);
+    return heads.permute(...(this.#batchFirst ? [0, 2, 1, 3] : [1, 2, 0, 3]));
+  }
+
+  /** What is added to the scores [N, heads, L, S]. */
+  #mask({ keyPaddingMask, attnMask }: MultiheadAttentionInputs, q: Tensor, k: Tensor): Tensor | undefined {
+    const padding = keyPaddingMask && asAdded(keyPaddingMask).view(k.shape[0], 1, 1, k.shape[2]);
+    if (attnMask === undefined) return padding;
+    const added = asAdded(attnMask);
+    const each =
+      added.shape.length === 2 ? added : added.view(q.shape[0], this.#heads, q.shape[2], k.shape[2]);
+    return padding ? each.add(padding) : each;
+  }
+
+  #requireSequences(one: Tensor): void {
+    const size = this.inProjWeight.shape[1];
+    if (one.dtype === 'float32' && one.shape.length === 3 && one.shape[2] === size) return;
+    const expected = this.#batchFirst ? `[N,L,${size}]` : `[L,N,${size}]`;
+    throw new ShapeError(`MultiheadAttention: expected float32${expected}, got ${describeType(one)}.`);
+  }
+}
+
+/** [size, size], float32: 0 where query i may look at key j, −∞ where j is behind i (torch.nn.Transformer). */
+export function generateSquareSubsequentMask(size: number): Tensor {
+  return where(causalMask(size, size), 0, -Infinity);
+}
+
+/** A mask that is true where nothing may be seen, as what is added to scores. */
+function asAdded(mask: Tensor): Tensor {
+  return mask.dtype === 'bool' ? where(mask, -Infinity, 0) : mask;
+}

@@ -1,0 +1,244 @@
+import { gelu, relu } from '../functional/activation.ts';
+import { ArgumentError } from '../errors.ts';
+import { defaultGenerator } from '../random/generator.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Dropout } from './dropout.ts';
+import { LayerNorm } from './layer-norm.ts';
+import { Linear } from './linear.ts';
+import { Module } from './module.ts';
+import { MultiheadAttention } from './multihead-attention.ts';
+
+/** Options of {@link TransformerEncoderLayer} and {@link TransformerDecoderLayer}. */
+export interface TransformerLayerOptions {
+  /** Size of the hidden layer. Default: 2048. */
+  dimFeedforward?: number;
+  /** Probability of dropping an element in training. Default: 0.1. */
+  dropout?: number;
+  /** Activation of the hidden layer. Default: 'relu'. */
+  activation?: 'relu' | 'gelu' | ((input: Tensor) => Tensor);
+  /** Added to variances. Default: 1e-5. */
+  layerNormEps?: number;
+  /** If true, tensors are [N, L, E], else [L, N, E]. Default: false, as in torch. */
+  batchFirst?: boolean;
+  /** If true, normalizes before attention and hidden layer instead of behind them. Default: false. */
+  normFirst?: boolean;
+}
+
+const optionNames: OptionNames<TransformerLayerOptions> = {
+  dimFeedforward: true,
+  dropout: true,
+  activation: true,
+  layerNormEps: true,
+  batchFirst: true,
+  normFirst: true,
+};
+
+/** Options of {@link TransformerEncoderLayer.forward}. */
+export interface EncoderInputs {
+  /** See `attnMask` of MultiheadAttention. Default: none. */
+  srcMask?: Tensor | undefined;
+  /** `keyPaddingMask` of MultiheadAttention, [N, L]. Default: none. */
+  srcKeyPaddingMask?: Tensor | undefined;
+  /** Whether element i sees elements 0 to i alone. Default: `false`. */
+  isCausal?: boolean;
+}
+
+const encoderInputs: OptionNames<EncoderInputs> = { srcMask: true, srcKeyPaddingMask: true, isCausal: true };
+
+/** Options of {@link TransformerDecoderLayer.forward}. */
+export interface DecoderInputs {
+  /** Mask of the attention of the target to itself. Default: none. */
+  tgtMask?: Tensor | undefined;
+  /** Mask of the attention of the target to the memory. Default: none. */
+  memoryMask?: Tensor | undefined;
+  /** [N, L] of the target. Default: none. */
+  tgtKeyPaddingMask?: Tensor | undefined;
+  /** [N, S] of the memory. Default: none. */
+  memoryKeyPaddingMask?: Tensor | undefined;
+  /** Whether element i of the target sees elements 0 to i alone. Default: `false`. */
+  tgtIsCausal?: boolean;
+}
+
+const decoderInputs: OptionNames<DecoderInputs> = {
+  tgtMask: true,
+  memoryMask: true,
+  tgtKeyPaddingMask: true,
+  memoryKeyPaddingMask: true,
+  tgtIsCausal: true,
+};
+
+/** Self-attention and a hidden layer, each with a residual connection (torch.nn.TransformerEncoderLayer). */
+export class TransformerEncoderLayer extends Module {
+  /** Attention of the sequence to itself. */
+  readonly selfAttn: MultiheadAttention;
+  /** Into the hidden layer. */
+  readonly linear1: Linear;
+  /** Of the hidden layer. */
+  readonly dropout: Dropout;
+  /** Out of the hidden layer. */
+  readonly linear2: Linear;
+  /** Of the first part. */
+  readonly norm1: LayerNorm;
+  /** Of the second part. */
+  readonly norm2: LayerNorm;
+  /** Of what the first part adds. */
+  readonly dropout1: Dropout;
+  /** Of what the second part adds. */
+  readonly dropout2: Dropout;
+  readonly #settings: Required<TransformerLayerOptions>;
+  readonly #copy: () => TransformerEncoderLayer;
+
+  /** @param dModel size of the elements, a multiple of `nhead` */
+  constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
+    super();
+    const settings = settingsOf('TransformerEncoderLayer', options);
+    const { dimFeedforward, dropout, layerNormEps: eps, batchFirst } = settings;
+    this.selfAttn = new MultiheadAttention(dModel, nhead, { dropout, batchFirst });
+    this.linear1 = new Linear(dModel, dimFeedforward);
+    this.dropout = new Dropout(dropout);
+    this.linear2 = new Linear(dimFeedforward, dModel);
+    this.norm1 = new LayerNorm(dModel, { eps });
+    this.norm2 = new LayerNorm(dModel, { eps });
+    this.dropout1 = new Dropout(dropout);
+    this.dropout2 = new Dropout(dropout);
+    this.#settings = settings;
+    this.#copy = () => new TransformerEncoderLayer(dModel, nhead, settings);
+  }
+
+  /**
+   * Returns a tensor of the shape of `src`.
+   *
+   * @param src [L, N, E], or [N, L, E] with `batchFirst`
+   */
+  forward(src: Tensor, options: EncoderInputs = {}): Tensor {
+    requireOptions('TransformerEncoderLayer.forward', options, encoderInputs);
+    const { srcMask: attnMask, srcKeyPaddingMask: keyPaddingMask, isCausal = false } = options;
+    const attend = (x: Tensor) =>
+      this.dropout1.forward(this.selfAttn.forward(x, x, x, { attnMask, keyPaddingMask, isCausal }).output);
+    const hidden = (x: Tensor) => this.dropout2.forward(hiddenLayer(this, this.#settings, x));
+    const { normFirst } = this.#settings;
+    return residual(residual(src, attend, this.norm1, normFirst), hidden, this.norm2, normFirst);
+  }
+
+  /** A layer of its own with the same parameters. */
+  clone(): TransformerEncoderLayer {
+    return copied(this, this.#copy);
+  }
+}
+
+/** Self-attention, attention to a memory, and a hidden layer, each with a residual connection (torch.nn.TransformerDecoderLayer). */
+export class TransformerDecoderLayer extends Module {
+  /** Attention of the sequence to itself. */
+  readonly selfAttn: MultiheadAttention;
+  /** Attention to the memory. */
+  readonly multiheadAttn: MultiheadAttention;
+  /** Into the hidden layer. */
+  readonly linear1: Linear;
+  /** Of the hidden layer. */
+  readonly dropout: Dropout;
+  /** Out of the hidden layer. */
+  readonly linear2: Linear;
+  /** Of the first part. */
+  readonly norm1: LayerNorm;
+  /** Of the second part. */
+  readonly norm2: LayerNorm;
+  /** Of the third part. */
+  readonly norm3: LayerNorm;
+  /** Of what the first part adds. */
+  readonly dropout1: Dropout;
+  /** Of what the second part adds. */
+  readonly dropout2: Dropout;
+  /** Of what the third part adds. */
+  readonly dropout3: Dropout;
+  readonly #settings: Required<TransformerLayerOptions>;
+  readonly #copy: () => TransformerDecoderLayer;
+
+  /** @param dModel size of the elements, a multiple of `nhead` */
+  constructor(dModel: number, nhead: number, options: TransformerLayerOptions = {}) {
+    super();
+    const settings = settingsOf('TransformerDecoderLayer', options);
+    const { dimFeedforward, dropout, layerNormEps: eps, batchFirst } = settings;
+    this.selfAttn = new MultiheadAttention(dModel, nhead, { dropout, batchFirst });
+    this.multiheadAttn = new MultiheadAttention(dModel, nhead, { dropout, batchFirst });
+    this.linear1 = new Linear(dModel, dimFeedforward);
+    this.dropout = new Dropout(dropout);
+    this.linear2 = new Linear(dimFeedforward, dModel);
+    this.norm1 = new LayerNorm(dModel, { eps });
+    this.norm2 = new LayerNorm(dModel, { eps });
+    this.norm3 = new LayerNorm(dModel, { eps });
+    this.dropout1 = new Dropout(dropout);
+    this.dropout2 = new Dropout(dropout);
+    this.dropout3 = new Dropout(dropout);
+    this.#settings = settings;
+    this.#copy = () => new TransformerDecoderLayer(dModel, nhead, settings);
+  }
+
+  /**
+   * Returns a tensor of the shape of `tgt`.
+   *
+   * @param tgt [L, N, E], or [N, L, E] with `batchFirst`
+   * @param memory [S, N, E]: the output of an encoder
+   */
+  forward(tgt: Tensor, memory: Tensor, options: DecoderInputs = {}): Tensor {
+    requireOptions('TransformerDecoderLayer.forward', options, decoderInputs);
+    const own = {
+      attnMask: options.tgtMask,
+      keyPaddingMask: options.tgtKeyPaddingMask,
+      isCausal: options.tgtIsCausal ?? false,
+    };
+    const others = { attnMask: options.memoryMask, keyPaddingMask: options.memoryKeyPaddingMask };
+    const attend = (x: Tensor) => this.dropout1.forward(this.selfAttn.forward(x, x, x, own).output);
+    const look = (x: Tensor) =>
+      this.dropout2.forward(this.multiheadAttn.forward(x, memory, memory, others).output);
+    const hidden = (x: Tensor) => this.dropout3.forward(hiddenLayer(this, this.#settings, x));
+    const { normFirst } = this.#settings;
+    const attended = residual(tgt, attend, this.norm1, normFirst);
+    return residual(residual(attended, look, this.norm2, normFirst), hidden, this.norm3, normFirst);
+  }
+
+  /** A layer of its own with the same parameters. */
+  clone(): TransformerDecoderLayer {
+    return copied(this, this.#copy);
+  }
+}
+
+function settingsOf(name: string, options: TransformerLayerOptions): Required<TransformerLayerOptions> {
+  requireOptions(name, options, optionNames);
+  const settings = {
+    dimFeedforward: 2048,
+    dropout: 0.1,
+    activation: 'relu' as const,
+    layerNormEps: 1e-5,
+    batchFirst: false,
+    normFirst: false,
+    ...options,
+  };
+  const { activation } = settings;
+  if (typeof activation !== 'function' && !['relu', 'gelu'].includes(activation)) {
+    throw new ArgumentError(`${name}: expected activation 'relu', 'gelu' or a function, got ${activation}.`);
+  }
+  return settings;
+}
+
+function hiddenLayer(
+  layer: Pick<TransformerEncoderLayer, 'linear1' | 'linear2' | 'dropout'>,
+  { activation }: Required<TransformerLayerOptions>,
+  x: Tensor,
+): Tensor {
+  const activate = activation === 'relu' ? relu : activation === 'gelu' ? gelu : activation;
+  return layer.linear2.forward(layer.dropout.forward(activate(layer.linear1.forward(x))));
+}
+
+function residual(x: Tensor, change: (x: Tensor) => Tensor, norm: LayerNorm, normFirst: boolean): Tensor {
+  return normFirst ? x.add(change(norm.forward(x))) : norm.forward(x.add(change(x)));
+}
+
+/** A module that `create` makes, with the parameters of another; draws no random numbers. */
+function copied<Layer extends Module>(layer: Layer, create: () => Layer): Layer {
+  const state = defaultGenerator.stateDict();
+  const copy = create();
+  defaultGenerator.loadStateDict(state);
+  copy.loadStateDict(layer.stateDict());
+  return copy.train(layer.training);
+}

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { F, manualSeed, nn, Parameter, tensor, type Tensor } from '../src/index.ts';
+import { fill } from './fill.ts';
+import type { GoldenCase } from './golden-cases.ts';
+import { expectSummary, type Summary } from './summary.ts';
+import './one-thread.ts';
+
+// PyTorch's numbers, as `test/golden/modules.py` wrote them.
+
+interface ModuleCase extends GoldenCase {
+  readonly parameters: Readonly<Record<string, Summary>>;
+  readonly parameterGradients: Readonly<Record<string, Summary>>;
+}
+
+const fixture = new URL('../../../test/golden/modules.json', import.meta.url);
+const golden = JSON.parse(readFileSync(fixture, 'utf8')) as readonly ModuleCase[];
+
+const filled = (shape: readonly number[], seed: number) => tensor(fill(shape, seed), shape);
+const padding = filled([3, 5], 4).gt(0.4);
+const seen = filled([4, 5], 7).gt(-0.5);
+const hidden = filled([4, 5], 7).gt(0.5);
+
+/** The output, to which the weights add a part of the loss. */
+const attended = ({ output, weights }: nn.Attended) => output.mul(weights.square().sum().add(1));
+
+/** A module after manualSeed(1), and a call of it. */
+type Made = readonly [module: nn.Module, call: (...inputs: Tensor[]) => Tensor];
+
+function made<M extends nn.Module>(module: M, call: (module: M, ...inputs: Tensor[]) => Tensor): Made {
+  return [module, (...inputs) => call(module, ...inputs)];
+}
+
+/** A function, of which no parameters are compared. */
+const functional = (call: (...inputs: Tensor[]) => Tensor): Made => [new nn.Sequential(), call];
+
+/** The modules of modules.py, under the names there. */
+const modules: Readonly<Record<string, () => Made>> = {
+  attention: () => functional((q, k, v) => F.scaledDotProductAttention(q, k, v)),
+  'causal attention': () =>
+    functional((q, k, v) => F.scaledDotProductAttention(q, k, v, { isCausal: true, scale: 0.3 })),
+  'attention with a mask': () =>
+    functional((q, k, v) => F.scaledDotProductAttention(q, k, v, { attnMask: seen })),
+  'self-attention': () => made(new nn.MultiheadAttention(6, 2), (m, x) => attended(m.forward(x))),
+  'attention of a batch, no bias': () =>
+    made(new nn.MultiheadAttention(6, 3, { bias: false, batchFirst: true }), (m, q, k, v) =>
+      attended(m.forward(q, k, v)),
+    ),
+  'attention with masks': () =>
+    made(new nn.MultiheadAttention(6, 2), (m, q, k) =>
+      attended(m.forward(q, k, k, { keyPaddingMask: padding, attnMask: hidden })),
+    ),
+  'attention with an added mask for each head': () =>
+    made(new nn.MultiheadAttention(6, 2), (m, x) =>
+      attended(m.forward(x, x, x, { attnMask: filled([6, 4, 4], 8) })),
+    ),
+  'encoder layer': () =>
+    made(new nn.TransformerEncoderLayer(6, 2, { dimFeedforward: 9, dropout: 0 }), (m, x) =>
+      m.forward(x, { srcMask: nn.generateSquareSubsequentMask(4) }),
+    ),
+  'encoder layer, normalized first': () =>
+    made(
+      new nn.TransformerEncoderLayer(6, 3, {
+        dimFeedforward: 7,
+        dropout: 0,
+        activation: 'gelu',
+        batchFirst: true,
+        normFirst: true,
+        layerNormEps: 1e-3,
+      }),
+      (m, x) => m.forward(x, { srcKeyPaddingMask: padding }),
+    ),
+  encoder: () => {
+    const options = { dimFeedforward: 8, dropout: 0, batchFirst: true, normFirst: true };
+    const layer = new nn.TransformerEncoderLayer(6, 2, options);
+    return made(new nn.TransformerEncoder(layer, 2, { norm: new nn.LayerNorm(6) }), (m, x) => m.forward(x));
+  },
+  decoder: () => {
+    const layer = new nn.TransformerDecoderLayer(6, 2, { dimFeedforward: 8, dropout: 0 });
+    return made(new nn.TransformerDecoder(layer, 2), (m, x, y) =>
+      m.forward(x, y, { tgtIsCausal: true, memoryKeyPaddingMask: padding }),
+    );
+  },
+};
+
+test.each(golden)('$name: parameters, output and gradients equal those of torch', async (expected) => {
+  manualSeed(1);
+  const [module, call] = modules[expected.name]();
+  const state = module.stateDict();
+  expect([...state.keys()].sort()).toEqual(Object.keys(expected.parameters).sort());
+  for (const [key, { data }] of state) {
+    expectSummary(key, data, expected.parameters[key]);
+  }
+  const inputs = expected.inputs.map((shape, seed) => new Parameter(fill(shape, seed), shape));
+  const { shape } = expected.output;
+  const result = call(...inputs);
+  expect(result.shape).toEqual(shape);
+  expectSummary('output', (await result.array()) as Float32Array, expected.output);
+  await call(...inputs)
+    .mul(filled(shape, 50))
+    .sum()
+    .backward();
+  for (const [position, { grad }] of inputs.entries()) {
+    expectSummary(`gradient ${position}`, grad!, expected.gradients[position]);
+  }
+  const keys = [...state.keys()];
+  for (const [position, [, { grad }]] of [...module.namedParameters()].entries()) {
+    expectSummary(keys[position], grad!, expected.parameterGradients[keys[position]]);
+  }
+});
+
+test('every module of modules.py is tested', () => {
+  expect(golden.map(({ name }) => name)).toEqual(Object.keys(modules));
+});
+
+test('a query that may look at no key gets NaN', async () => {
+  const x = filled([1, 2, 3], 1);
+  const mask = tensor([true, true, false, false], [2, 2]);
+  const output = await F.scaledDotProductAttention(x, x, x, { attnMask: mask }).array();
+  expect([...output].map((number) => Number.isNaN(number))).toEqual([false, false, false, true, true, true]);
+});
+
+test('dropout drops weights and elements in training alone', async () => {
+  manualSeed(1);
+  const layer = new nn.TransformerEncoderLayer(6, 2, { dimFeedforward: 9, dropout: 0.5 });
+  const x = filled([4, 3, 6], 0);
+  const read = async () => [...(await layer.forward(x).array())];
+  expect(await read()).not.toEqual(await read());
+  layer.eval();
+  expect(await read()).toEqual(await read());
+});

@@ -1,0 +1,120 @@
+# PyTorch's results for packages/nn/test/modules-golden.test.ts. Generated with torch 1.13.0 (Debian's python3-torch):
+#
+#   /usr/bin/python3 test/golden/modules.py > test/golden/modules.json
+#
+# Modules with the parameters that they have after torch.manual_seed(1), in evaluation mode, in double precision.
+
+import json
+import math
+
+import torch
+import torch.nn as nn
+
+from common import fill, summary
+
+
+def attention(query, key, value, mask=None, causal=False, scale=None):
+    """torch 2's scaled_dot_product_attention."""
+    scores = query @ key.transpose(-2, -1) * (scale or 1 / math.sqrt(query.shape[-1]))
+    if causal:
+        scores = scores.masked_fill(~torch.ones(scores.shape[-2:]).tril().bool(), -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+    return scores.softmax(-1) @ value
+
+
+class Attention(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.options = options
+
+    def forward(self, *inputs):
+        return attention(*inputs, **self.options)
+
+
+def attended(output):
+    """The output, to which the weights add a part of the loss."""
+    return output[0] + output[1].sum() if output[1] is None else output[0] * (1 + output[1].square().sum())
+
+
+PADDING = fill((3, 5), 4) > 0.4
+SEEN = fill((4, 5), 7) > -0.5
+HIDDEN = fill((4, 5), 7) > 0.5
+
+# Name: shapes of the inputs, how to make the module, how to call it. The same names are in modules-golden.test.ts.
+MODULES = {
+    "attention": ([(2, 3, 4, 6), (2, 3, 5, 6), (2, 3, 5, 7)], lambda: Attention(), lambda m, *x: m(*x)),
+    "causal attention": ([(2, 4, 6), (2, 5, 6), (2, 5, 7)], lambda: Attention(causal=True, scale=0.3), lambda m, *x: m(*x)),
+    "attention with a mask": ([(2, 4, 6), (2, 5, 6), (2, 5, 7)], lambda: Attention(mask=SEEN), lambda m, *x: m(*x)),
+    "self-attention": ([(4, 3, 6)], lambda: nn.MultiheadAttention(6, 2), lambda m, x: attended(m(x, x, x))),
+    "attention of a batch, no bias": (
+        [(3, 4, 6), (3, 5, 6), (3, 5, 6)],
+        lambda: nn.MultiheadAttention(6, 3, bias=False, batch_first=True),
+        lambda m, q, k, v: attended(m(q, k, v)),
+    ),
+    "attention with masks": (
+        [(4, 3, 6), (5, 3, 6)],
+        lambda: nn.MultiheadAttention(6, 2),
+        lambda m, q, k: attended(m(q, k, k, key_padding_mask=PADDING, attn_mask=HIDDEN)),
+    ),
+    "attention with an added mask for each head": (
+        [(4, 3, 6)],
+        lambda: nn.MultiheadAttention(6, 2),
+        lambda m, x: attended(m(x, x, x, attn_mask=fill((6, 4, 4), 8).double())),
+    ),
+    "encoder layer": (
+        [(4, 3, 6)],
+        lambda: nn.TransformerEncoderLayer(6, 2, dim_feedforward=9),
+        lambda m, x: m(x, src_mask=nn.Transformer.generate_square_subsequent_mask(4).double()),
+    ),
+    "encoder layer, normalized first": (
+        [(3, 5, 6)],
+        lambda: nn.TransformerEncoderLayer(6, 3, 7, activation="gelu", batch_first=True, norm_first=True, layer_norm_eps=1e-3),
+        lambda m, x: m(x, src_key_padding_mask=PADDING),
+    ),
+    "encoder": (
+        [(3, 4, 6)],
+        lambda: nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(6, 2, 8, batch_first=True, norm_first=True), 2, nn.LayerNorm(6)
+        ),
+        lambda m, x: m(x),
+    ),
+    "decoder": (
+        [(4, 3, 6), (5, 3, 6)],
+        lambda: nn.TransformerDecoder(nn.TransformerDecoderLayer(6, 2, 8), 2),
+        lambda m, x, y: m(
+            x,
+            y,
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(4).double(),
+            memory_key_padding_mask=PADDING,
+        ),
+    ),
+}
+
+
+def cases():
+    for name, (shapes, make, call) in MODULES.items():
+        torch.manual_seed(1)
+        module = make()
+        parameters = {key: summary(value) for key, value in module.state_dict().items()}
+        module = module.double()
+        # Dropout only; in training mode no fused path computes the layers.
+        for part in module.modules():
+            if isinstance(part, nn.Dropout):
+                part.p = 0.0
+            if isinstance(part, nn.MultiheadAttention):
+                part.dropout = 0.0
+        inputs = [fill(shape, seed).double().requires_grad_() for seed, shape in enumerate(shapes)]
+        output = call(module, *inputs)
+        (output * fill(output.shape, 50).double()).sum().backward()
+        yield {
+            "name": name,
+            "inputs": shapes,
+            "output": {"shape": list(output.shape), **summary(output)},
+            "gradients": [summary(x.grad) for x in inputs],
+            "parameters": parameters,
+            "parameterGradients": {key: summary(value.grad) for key, value in module.named_parameters()},
+        }
+
+
+print(json.dumps(list(cases()), separators=(",", ":")))
