@@ -32,6 +32,17 @@ class Attention(nn.Module):
         return attention(*inputs, **self.options)
 
 
+class RMSNorm(nn.Module):
+    """torch 2's RMSNorm."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+
+    def forward(self, x):
+        return x / (x.square().mean(-1, keepdim=True) + 2**-23).sqrt() * self.weight
+
+
 def attended(output):
     """The output, to which the weights add a part of the loss."""
     return output[0] + output[1].sum() if output[1] is None else output[0] * (1 + output[1].square().sum())
@@ -46,6 +57,11 @@ MODULES = {
     "attention": ([(2, 3, 4, 6), (2, 3, 5, 6), (2, 3, 5, 7)], lambda: Attention(), lambda m, *x: m(*x)),
     "causal attention": ([(2, 4, 6), (2, 5, 6), (2, 5, 7)], lambda: Attention(causal=True, scale=0.3), lambda m, *x: m(*x)),
     "attention with a mask": ([(2, 4, 6), (2, 5, 6), (2, 5, 7)], lambda: Attention(mask=SEEN), lambda m, *x: m(*x)),
+    "group norm": ([(3, 6, 4)], lambda: nn.GroupNorm(2, 6, eps=1e-3), lambda m, x: m(x)),
+    "group norm of rows, no weight": ([(3, 6)], lambda: nn.GroupNorm(2, 6, affine=False), lambda m, x: m(x)),
+    "instance norm": ([(2, 3, 4, 5)], lambda: nn.InstanceNorm2d(3, affine=True), lambda m, x: m(x)),
+    "instance norm of sequences": ([(2, 3, 5)], lambda: nn.InstanceNorm1d(3), lambda m, x: m(x)),
+    "rms norm": ([(2, 3, 5)], lambda: RMSNorm(5), lambda m, x: m(x)),
     "self-attention": ([(4, 3, 6)], lambda: nn.MultiheadAttention(6, 2), lambda m, x: attended(m(x, x, x))),
     "attention of a batch, no bias": (
         [(3, 4, 6), (3, 5, 6), (3, 5, 6)],

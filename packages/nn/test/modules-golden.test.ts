@@ -41,6 +41,12 @@ const modules: Readonly<Record<string, () => Made>> = {
     functional((q, k, v) => F.scaledDotProductAttention(q, k, v, { isCausal: true, scale: 0.3 })),
   'attention with a mask': () =>
     functional((q, k, v) => F.scaledDotProductAttention(q, k, v, { attnMask: seen })),
+  'group norm': () => made(new nn.GroupNorm(2, 6, { eps: 1e-3 }), (m, x) => m.forward(x)),
+  'group norm of rows, no weight': () =>
+    made(new nn.GroupNorm(2, 6, { affine: false }), (m, x) => m.forward(x)),
+  'instance norm': () => made(new nn.InstanceNorm2d(3, { affine: true }), (m, x) => m.forward(x)),
+  'instance norm of sequences': () => made(new nn.InstanceNorm1d(3), (m, x) => m.forward(x)),
+  'rms norm': () => made(new nn.RMSNorm(5), (m, x) => m.forward(x)),
   'self-attention': () => made(new nn.MultiheadAttention(6, 2), (m, x) => attended(m.forward(x))),
   'attention of a batch, no bias': () =>
     made(new nn.MultiheadAttention(6, 3, { bias: false, batchFirst: true }), (m, q, k, v) =>
@@ -128,4 +134,29 @@ test('dropout drops weights and elements in training alone', async () => {
   expect(await read()).not.toEqual(await read());
   layer.eval();
   expect(await read()).toEqual(await read());
+});
+
+test('containers list their parts under names, as in torch', async () => {
+  const first = new nn.Linear(2, 3);
+  const dict = new nn.ModuleDict<nn.Linear | nn.Identity>({ first, none: new nn.Identity() });
+  const list = new nn.ParameterList([new Parameter(new Float32Array(2), [2])]);
+  list.append(new Parameter(new Float32Array(1), [1]));
+  class Model extends nn.Module {
+    dict = dict;
+    list = list;
+  }
+  const names = [...new Model().stateDict().keys()];
+  expect(names).toEqual(['dict.first.weight', 'dict.first.bias', 'list.0', 'list.1']);
+  expect(dict.at('first')).toBe(first);
+  expect([...dict].map(([name]) => name)).toEqual(['first', 'none']);
+  expect([dict.size, list.length, [...list].length]).toEqual([2, 2, 2]);
+  expect(() => dict.at('second')).toThrow("ModuleDict: expected one of first, none, got 'second'.");
+  expect(() => dict.set('train', first)).toThrow("ModuleDict: 'train' is a property of every module.");
+  expect(new nn.Unflatten(1, [2, -1]).forward(filled([3, 6], 1)).shape).toEqual([3, 2, 3]);
+  expect([
+    ...(await dict
+      .at('none')
+      .forward(filled([2], 1))
+      .array()),
+  ]).toEqual([...fill([2], 1)]);
 });

@@ -75,6 +75,7 @@ export {
   type PoissonNLLLossOptions,
 } from './probability-loss.ts';
 export type { Reduction, ReductionOptions } from './reduction.ts';
+export { groupNorm, instanceNorm, rmsNorm, type RMSNormOptions } from './group-norm.ts';
 export { layerNorm, type NormalizationOptions } from './normalization.ts';
 export { type Pair } from './pair.ts';
 export {

@@ -4,6 +4,15 @@ export { Conv2d, type Conv2dModuleOptions } from './conv2d.ts';
 export { HuberLoss, L1Loss, SmoothL1Loss } from './distance-loss.ts';
 export { Dropout } from './dropout.ts';
 export { Embedding } from './embedding.ts';
+export { Identity, ModuleDict, ParameterList, Unflatten } from './containers.ts';
+export {
+  GroupNorm,
+  InstanceNorm1d,
+  InstanceNorm2d,
+  RMSNorm,
+  type ChannelNormOptions,
+  type RMSNormModuleOptions,
+} from './group-norm.ts';
 export { Flatten } from './flatten.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';

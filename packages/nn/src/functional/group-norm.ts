@@ -1,0 +1,121 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { layerNormalize } from '../ops/own/layer-normalize.ts';
+import { affine } from '../ops/batch-normalization.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import { Tensor } from '../tensor.ts';
+import { full } from '../creation.ts';
+import type { NormalizationOptions } from './normalization.ts';
+
+const normOptions: OptionNames<NormalizationOptions> = { eps: true };
+
+/**
+ * (x − mean) / √(variance + eps)·weight + bias over groups of channels of each sample (torch.nn.functional.group_norm; Wu and
+ * He, 2018).
+ *
+ * @param input [N, C] or [N, C, …]
+ * @param numGroups divides C
+ * @param weight [C]. Default: 1.
+ * @param bias [C]. Default: 0.
+ */
+export function groupNorm(
+  input: Tensor,
+  numGroups: number,
+  weight?: Tensor,
+  bias?: Tensor,
+  options: NormalizationOptions = {},
+): Tensor {
+  requireOptions('groupNorm', options, normOptions);
+  const { eps = 1e-5 } = options;
+  const { shape } = input;
+  if (input.dtype !== 'float32' || shape.length < 2 || !Number.isInteger(shape[1] / numGroups)) {
+    throw new ShapeError(
+      `groupNorm: expected float32[N,C,…] with a multiple of ${numGroups} channels, got ${describeType(input)}.`,
+    );
+  }
+  return normalizedBy('groupNorm', input, input.view(shape[0], numGroups, -1), { weight, bias, eps });
+}
+
+/**
+ * Like `groupNorm` for each channel alone (torch.nn.functional.instance_norm; Ulyanov and others, 2016), by the statistics of
+ * each sample.
+ *
+ * @param input [N, C, …] with more than one element in each channel
+ * @param weight [C]. Default: 1.
+ * @param bias [C]. Default: 0.
+ */
+export function instanceNorm(
+  input: Tensor,
+  weight?: Tensor,
+  bias?: Tensor,
+  options: NormalizationOptions = {},
+): Tensor {
+  requireOptions('instanceNorm', options, normOptions);
+  const { shape } = input;
+  if (input.dtype !== 'float32' || shape.length < 3) {
+    throw new ShapeError(`instanceNorm: expected float32[N,C,…], got ${describeType(input)}.`);
+  }
+  if (shape.slice(2).every((size) => size === 1)) {
+    throw new ArgumentError(
+      `instanceNorm: expected more than one element in each channel, got ${describeType(input)}.`,
+    );
+  }
+  const { eps = 1e-5 } = options;
+  return normalizedBy('instanceNorm', input, input.view(shape[0], shape[1], -1), { weight, bias, eps });
+}
+
+/** Options of {@link rmsNorm}. */
+export interface RMSNormOptions {
+  /** Added to the mean of the squares. Default: 2⁻²³, the precision of float32, as in torch. */
+  eps?: number | undefined;
+}
+
+const rmsNormOptions: OptionNames<RMSNormOptions> = { eps: true };
+
+/**
+ * x / √(mean(x²) + eps)·weight over the last dimensions (torch.nn.functional.rms_norm; Zhang and Sennrich, 2019).
+ *
+ * @param input […, ...normalizedShape]
+ * @param weight [...normalizedShape]. Default: 1.
+ */
+export function rmsNorm(
+  input: Tensor,
+  normalizedShape: readonly number[],
+  weight?: Tensor,
+  options: RMSNormOptions = {},
+): Tensor {
+  requireOptions('rmsNorm', options, rmsNormOptions);
+  const count = normalizedShape.length;
+  if (count === 0 || input.shape.slice(-count).join() !== normalizedShape.join()) {
+    throw new ShapeError(
+      `rmsNorm: expected float32[…,${normalizedShape.join()}], got ${describeType(input)}.`,
+    );
+  }
+  const axes = normalizedShape.map((_, axis) => axis - count);
+  const size = input.square().mean(axes, true);
+  const normalized = input.mul(size.add(options.eps ?? 2 ** -23).rsqrt());
+  return weight ? normalized.mul(weight) : normalized;
+}
+
+/** Normalizes the rows of `grouped`, which has the elements of the input, then scales each channel. */
+function normalizedBy(
+  name: string,
+  input: Tensor,
+  grouped: Tensor,
+  { weight, bias, eps }: { weight: Tensor | undefined; bias: Tensor | undefined; eps: number },
+): Tensor {
+  const channels = input.shape[1];
+  for (const [what, given] of Object.entries({ weight, bias })) {
+    if (given !== undefined && given.shape.join() !== String(channels)) {
+      throw new ShapeError(
+        `${name}: expected a ${what} float32[${channels}] for ${describeType(input)}, got ${describeType(given)}.`,
+      );
+    }
+  }
+  const rows = new Tensor(layerNormalize(grouped.value, 1, eps, undefined, undefined));
+  const whole = rows.view(...input.shape);
+  if (weight === undefined && bias === undefined) return whole;
+  const scale = weight ?? full([channels], 1);
+  const shift = bias ?? full([channels], 0);
+  return new Tensor(affine(whole.value, scale.value, shift.value));
+}
