@@ -16,8 +16,8 @@ void HeldSlots::hold(std::size_t position, const Napi::Value& array, const void*
     buffer = heldBuffer(array.Env(), array);
     if (buffer != nullptr) slot.buffer = Napi::Weak(Napi::Object(array.Env(), buffer));
   }
-  Napi::Array& list = buffer == nullptr ? run.added : run.held;
-  list.Set(list.Length(), buffer == nullptr ? static_cast<napi_value>(array) : buffer);
+  if (buffer == nullptr) run.added.Set(run.added.Length(), array);
+  else run.held.Set(static_cast<std::uint32_t>(position), buffer);
 }
 
 }  // namespace ringrun

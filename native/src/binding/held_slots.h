@@ -15,9 +15,9 @@ class HeldSlots {
  public:
   // What a run must keep reachable.
   struct Run {
-    explicit Run(Napi::Env env) : held(Napi::Array::New(env)), added(Napi::Array::New(env)) {}
+    Run(Napi::Env env, std::size_t slots) : held(Napi::Array::New(env, slots)), added(Napi::Array::New(env)) {}
 
-    Napi::Array held;
+    Napi::Array held;   // by slot
     Napi::Array added;  // arrays that still need a hold
   };
 

@@ -46,16 +46,33 @@ ort::Options optionsOf(const Napi::Object& object) {
   return options;
 }
 
+std::size_t bytesPerElement(napi_typedarray_type type) {
+  switch (type) {
+    case napi_int16_array:
+    case napi_uint16_array:
+      return 2;
+    case napi_int32_array:
+    case napi_uint32_array:
+    case napi_float32_array:
+      return 4;
+    case napi_float64_array:
+    case napi_bigint64_array:
+    case napi_biguint64_array:
+      return 8;
+    default:
+      return 1;
+  }
+}
+
 // The address of a typed array that has the size of a slot. Throws a TypeError otherwise.
 void* addressOf(const Napi::Value& value, const ort::Slot& slot) {
-  std::size_t bytes = 0;
+  napi_typedarray_type type = napi_int8_array;
+  std::size_t length = 0;
   void* data = nullptr;
-  if (value.IsTypedArray()) {
-    bytes = value.As<Napi::TypedArray>().ByteLength();
-    napi_get_typedarray_info(value.Env(), value, nullptr, nullptr, &data, nullptr, nullptr);
-  }
-  if (!value.IsTypedArray() || bytes != slot.bytes) {
-    const std::string given = value.IsTypedArray() ? std::to_string(bytes) + " bytes" : "no typed array";
+  const bool isTypedArray = napi_get_typedarray_info(value.Env(), value, &type, &length, &data, nullptr, nullptr) == napi_ok;
+  const std::size_t bytes = length * bytesPerElement(type);
+  if (!isTypedArray || bytes != slot.bytes) {
+    const std::string given = isTypedArray ? std::to_string(bytes) + " bytes" : "no typed array";
     throw Napi::TypeError::New(value.Env(), slot.name + ": expected a typed array of " + std::to_string(slot.bytes) + " bytes, got " + given);
   }
   // The library requires an address even for 0 bytes, and an empty array may have none.
@@ -234,7 +251,7 @@ void OnnxSession::terminate() {
 }
 
 OnnxSession::Arrays OnnxSession::arraysOf(const Napi::CallbackInfo& info) {
-  HeldSlots::Run held(info.Env());
+  HeldSlots::Run held(info.Env(), inputs_.size() + outputs_.size());
   std::vector<void*> inputs = addressesOf(info[0], inputs_, 0, held);
   std::vector<void*> outputs = addressesOf(info[1], outputs_, inputs_.size(), held);
   return {std::move(inputs), std::move(outputs), held};

@@ -39,12 +39,15 @@ describe('refused', () => {
     expect([...x.grad!]).toEqual([1, 1]);
   });
 
-  test.each([-1n, 2n])('label %s of two classes, where the loss is written', (label) => {
-    const x = new Parameter(Float32Array.of(1, 2, 3, 4), [2, 2]);
-    expect(() => F.nllLoss(x, tensor(BigInt64Array.of(0n, label)))).toThrow(
-      `expected targets from 0 to 1 or ignoreIndex (-100), got ${label} at index 1`,
-    );
-  });
+  test.each([-1n, 2n, 2n ** 32n, 2n ** 63n - 100n, -(2n ** 32n) - 100n])(
+    'label %s of two classes, where the loss is written',
+    (label) => {
+      const x = new Parameter(Float32Array.of(1, 2, 3, 4), [2, 2]);
+      expect(() => F.nllLoss(x, tensor(BigInt64Array.of(0n, label)))).toThrow(
+        `expected targets from 0 to 1 or ignoreIndex (-100), got ${label} at index 1`,
+      );
+    },
+  );
 
   test('a failed run keeps earlier gradients, and the loss can be run again', async () => {
     const x = new Parameter(Float32Array.of(1, 2, 3, 4), [2, 2]);

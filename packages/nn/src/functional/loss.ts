@@ -196,14 +196,26 @@ function requireClasses(name: string, { node }: Value, count: number, ignoreInde
     throw new ArgumentError(`${name}: ignoreIndex must be an integer of 64 bits, got ${ignoreIndex}.`);
   }
   if (!isNode(node, 'Input')) return;
-  const ignored = BigInt(ignoreIndex);
-  for (const [index, label] of (node.attributes.source.data as BigInt64Array).entries()) {
-    if (label !== ignored && (label < 0 || label >= count)) {
-      throw new ArgumentError(
-        `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${label} at index ${index}.`,
-      );
-    }
+  const labels = node.attributes.source.data as BigInt64Array;
+  const index = indexOfNoClass(labels, count, ignoreIndex);
+  if (index >= 0) {
+    throw new ArgumentError(
+      `${name}: expected targets from 0 to ${count - 1} or ignoreIndex (${ignoreIndex}), got ${labels[index]} at index ${index}.`,
+    );
   }
+}
+
+/** The first label that is neither a class nor ignored; -1 if there is none. Reads 32 bits at a time, because bigints are allocated. */
+function indexOfNoClass(labels: BigInt64Array, count: number, ignoreIndex: number): number {
+  // A detached array is reported when the graph runs.
+  if (labels.length === 0) return -1;
+  const words = new Uint32Array(labels.buffer, labels.byteOffset, 2 * labels.length);
+  const [ignoredLow, ignoredHigh] = new Uint32Array(BigInt64Array.of(BigInt(ignoreIndex)).buffer);
+  for (let low = 0; low < words.length; low += 2) {
+    const isClass = words[low + 1] === 0 && words[low] < count;
+    if (!isClass && !(words[low] === ignoredLow && words[low + 1] === ignoredHigh)) return low / 2;
+  }
+  return -1;
 }
 
 function requireBroadcast(what: string, weight: Tensor | undefined, logits: Tensor): void {
