@@ -13,6 +13,7 @@ Connections::Connections(Directory directory, Acceptor acceptor, const Call& cal
   // Not in a catch block: withAllGone() may sleep, and a task must not sleep while it handles an exception (base/fiber.h).
   const std::optional<Failure> failure = failureOf([&] { mesh_.connect(acceptor_, call); });
   if (!failure) return;
+  if (failure->code == FailureCode::PeerDied) mesh_.settle();
   const Failure whole = mesh_.withAllGone(*failure);
   mesh_.abort(whole, call.fingerprint.sequence);
   throw whole;

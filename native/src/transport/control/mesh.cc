@@ -27,6 +27,9 @@ constexpr std::size_t kReadBytes = 4096;
 // Maximum time to wait for the STATUS of other ranks, which they send within kLivenessInterval.
 constexpr Milliseconds kSidesTimeout{300};
 
+// Time in which the ranks of a group that cannot be formed learn from each other who died.
+constexpr Milliseconds kSettleTimeout{300};
+
 // A rank that never waits reads its control connections at this interval, so that their buffers do not fill.
 constexpr Milliseconds kReceiveInterval{1000};
 
@@ -82,11 +85,7 @@ void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
       one = link ? dialled.erase(one) : std::next(one);
       if (link) addPeer(peer, std::move(link));
     }
-    acceptor.advance();
-    for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
-      if (peers_[peer].state != PeerState::NotConnected) continue;
-      if (Link link = acceptor.take(Purpose::Control, peer)) addPeer(peer, std::move(link));
-    }
+    acceptPeers();
     const std::vector<InvolvedRank> missing = notConnected();
     if (missing.empty()) return;
 
@@ -125,6 +124,26 @@ void ControlMesh::connect(Acceptor& acceptor, const Call& call) {
       pause = one.pauseWithin(pause);
     }
     pollSockets(interests.data(), interests.size(), pause);
+  }
+}
+
+// Connections of the ranks above this one, which dial.
+void ControlMesh::acceptPeers() {
+  acceptor_->advance();
+  for (int peer = rank_ + 1; peer < static_cast<int>(peers_.size()); ++peer) {
+    if (peers_[peer].state != PeerState::NotConnected) continue;
+    if (Link link = acceptor_->take(Purpose::Control, peer)) addPeer(peer, std::move(link));
+  }
+}
+
+void ControlMesh::settle() {
+  const Deadline timeout = Deadline::after(static_cast<double>(kSettleTimeout.count()));
+  while (!timeout.passed()) {
+    acceptPeers();
+    receive();
+    std::vector<pollfd> interests;
+    addInterests(interests, true);
+    pollSockets(interests.data(), interests.size(), timeout.leftWithin(kSettleTimeout));
   }
 }
 
@@ -391,13 +410,19 @@ Failure ControlMesh::withAllGone(const Failure& failure) {
   if (failure.code != FailureCode::PeerDied) return failure;
   receive();
   Failure complete = failure;
+  const auto add = [&](const InvolvedRank& gone) {
+    const auto isSame = [&](const InvolvedRank& one) { return one.rank == gone.rank; };
+    if (gone.rank == rank_ || std::any_of(complete.ranks.begin(), complete.ranks.end(), isSame)) return;
+    complete.ranks.push_back(gone);
+  };
   for (int peer = 0; peer < static_cast<int>(peers_.size()); ++peer) {
-    const auto isNamed = [&](const InvolvedRank& one) { return one.rank == peer; };
-    if (peer == rank_ || std::any_of(complete.ranks.begin(), complete.ranks.end(), isNamed)) continue;
-    const PeerState state = peers_[peer].state;
-    const bool isGone = state == PeerState::Disconnected ||
-                        (state == PeerState::NotConnected && directory_.isOnThisMachine(peer) && hasStoppedListening(directory_, peer));
-    if (isGone) complete.ranks.push_back({peer, peers_[peer].status});
+    const Peer& one = peers_[peer];
+    const bool isGone = one.state == PeerState::Disconnected ||
+                        (one.state == PeerState::NotConnected && peer != rank_ && directory_.isOnThisMachine(peer) &&
+                         hasStoppedListening(directory_, peer));
+    if (isGone) add({peer, one.status});
+    if (!one.failure || one.failure->code != FailureCode::PeerDied) continue;
+    for (const InvolvedRank& reported : one.failure->ranks) add(reported);
   }
   return complete;
 }

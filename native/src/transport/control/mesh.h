@@ -36,6 +36,10 @@ class ControlMesh {
   // with the missing ranks, or PeerDied for a peer whose process ended. `acceptor` must outlive this object.
   void connect(Acceptor& acceptor, const Call& call);
 
+  // After a failed connect(): accepts the connections that are under way, so that abort() reaches their ranks, and receives.
+  // A rank that closes its connections may only have learned of a death before this one.
+  void settle();
+
   // Adds the descriptors that become ready when receive() has something to do. `isAwaiting`: and those of connections
   // that have not proved to be a rank's, although strangers were met a moment ago.
   void addInterests(std::vector<pollfd>& interests, bool isAwaiting = false) const;
@@ -67,7 +71,7 @@ class ControlMesh {
 
   // Returns a PeerDied with all ranks that are known to be gone by now, and any other failure as it is. A rank that notices
   // several deaths at once, because it did not run for a while, cannot tell which one caused the others. Peers of this
-  // machine that have not connected, and do not listen any more, are gone too.
+  // machine that have not connected, and do not listen any more, are gone too, and so are those that peers report.
   Failure withAllGone(const Failure& failure);
 
   // The operation of the peer's last STATUS.
@@ -138,6 +142,7 @@ class ControlMesh {
     bool isSilent = false;
   };
 
+  void acceptPeers();
   std::vector<InvolvedRank> notConnected() const;
   void addPeer(int peer, Link link);
   void receiveFrom(int peer);
