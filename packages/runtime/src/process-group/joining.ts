@@ -221,9 +221,9 @@ class Joining implements JoinedRound {
       const verdict = await peek(this.store, verdictKey);
       if (verdict !== undefined) throw this.#follow(parsePrintable(verdict) as Verdict);
     }
-    if (this.#hasJoined) return;
+    // Also after it has joined: a rank that joined last may not have seen the claim yet.
     if (wasLate) await this.#restoreClaim();
-    await this.#watchAnother();
+    if (!this.#hasJoined) await this.#watchAnother();
   }
 
   /** Other ranks may have deleted the claim while this process was stopped, or its store was not reachable. */

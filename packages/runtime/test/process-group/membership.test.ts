@@ -81,6 +81,19 @@ test('a rank without signs of life is named as missing, and its rank can be clai
   expect(error).toContain('Rank 0 of 3 waited 3 s for ranks 1-2 to join');
 });
 
+test('a rank that has joined restores a claim that others deleted, until the group is formed', async () => {
+  const store = await openStore();
+  const joining = [0, 1].map((rank) =>
+    joinJob(store, describeSelf(rank, 2, ''), { timeoutMs: 20_000, intervalMs: 20 }),
+  );
+  const joined = await Promise.all(joining);
+  await store.deleteKey('init/0/member/1');
+  // As a stop of the process.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  await store.wait(['init/0/member/1'], { timeoutMs: 10_000 });
+  for (const round of joined) round.formed();
+});
+
 test('ranks that gave up at their timeouts are not named as missing', async () => {
   const store = await openStore();
   const names = [0, 1, 3].map((rank) =>
