@@ -51,8 +51,8 @@ export const settings: Setting[] = [...overOneTransport, ...overBoth];
  * in the full form only.
  */
 const sizesInShort: Record<string, readonly number[]> = {
-  shm: [2, 7],
-  tcp: [1, 3, 4],
+  shm: [2, 3, 4],
+  tcp: [1, 3],
   'encrypted tcp': [3],
   mixed: [7],
   nccl: [3],
