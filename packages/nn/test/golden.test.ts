@@ -4,19 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { cat, F, manualSeed, nn, optim, Parameter, stack, tensor, type Tensor } from '../src/index.ts';
 import { defaultGenerator } from '../src/random/generator.ts';
 import { fill, fillClasses, fillCoarse, fillNotFinite } from './fill.ts';
+import { checkCase, type GoldenCase, type GoldenFunctions } from './golden-cases.ts';
 import { MnistCnn } from './mnist-cnn.ts';
 import { expectClose } from './numeric.ts';
 import { expectSummary, tolerance, type Summary } from './summary.ts';
 import './one-thread.ts';
 
 // PyTorch's numbers, as `test/golden/operators.py` wrote them.
-
-interface OperatorCase {
-  readonly name: string;
-  readonly inputs: readonly (readonly number[])[];
-  readonly output: Summary & { readonly shape: readonly number[] };
-  readonly gradients: readonly Summary[];
-}
 
 /** Of every element, as numbers and as String() writes what is not finite. */
 type Written = readonly (number | string)[];
@@ -39,8 +33,8 @@ interface Bits {
 }
 
 interface Golden {
-  readonly operators: readonly OperatorCase[];
-  readonly tied: readonly OperatorCase[];
+  readonly operators: readonly GoldenCase[];
+  readonly tied: readonly GoldenCase[];
   readonly notFinite: readonly NotFiniteCase[];
   readonly tails: Tails;
   readonly initialParameters: Bits;
@@ -82,10 +76,7 @@ const golden = JSON.parse(readFileSync(fixture, 'utf8')) as Golden;
 const ignoring = (count: number, depth: number, seed: number, ignored = -100n) =>
   fillClasses(count, depth, seed).map((label, place) => (place % 3 === 0 ? ignored : label));
 
-/** The functions of operators.py, under the names there. */
-type Cases = Readonly<Record<string, (...inputs: Tensor[]) => Tensor>>;
-
-const lossesBy = (reduction: F.Reduction): Cases => ({
+const lossesBy = (reduction: F.Reduction): GoldenFunctions => ({
   [`nllLoss, weighted, ignoring, ${reduction}`]: (a) =>
     F.nllLoss(a, tensor(ignoring(6, 4, 1)), { weight: tensor(fill([4], 9)).add(1.5), reduction }),
   [`crossEntropy, everything, ${reduction}`]: (a) =>
@@ -117,7 +108,8 @@ const lossesBy = (reduction: F.Reduction): Cases => ({
     ),
 });
 
-const operators: Cases = {
+/** The functions of operators.py, under the names there. */
+const operators: GoldenFunctions = {
   add: (a, b) => a.add(b),
   'add number': (a) => a.add(1.5),
   sub: (a, b) => a.sub(b),
@@ -251,23 +243,10 @@ const operators: Cases = {
   'adaptiveAvgPool2d to a larger size': (x) => F.adaptiveAvgPool2d(x, [3, 7]),
 };
 
-async function checkOperator({ name, inputs, output, gradients }: OperatorCase, fillInput: typeof fill) {
-  const parameters = inputs.map((shape, seed) => new Parameter(fillInput(shape, seed), shape));
-  const result = operators[name](...parameters);
-  expect(result.shape).toEqual(output.shape);
-  expectSummary('output', (await result.array()) as Float32Array, output);
-
-  const weights = tensor(fill(result.shape, 50), result.shape);
-  await result.mul(weights).sum().backward();
-  for (const [position, parameter] of parameters.entries()) {
-    expectSummary(`gradient of input ${position}`, parameter.grad!, gradients[position]);
-  }
-}
-
 describe('outputs and gradients', () => {
-  const named = (cases: readonly OperatorCase[]) => cases.map((golden) => [golden.name, golden] as const);
-  test.each(named(golden.operators))('%s', (_, operator) => checkOperator(operator, fill));
-  test.each(named(golden.tied))('%s, with ties', (_, operator) => checkOperator(operator, fillCoarse));
+  const named = (cases: readonly GoldenCase[]) => cases.map((golden) => [golden.name, golden] as const);
+  test.each(named(golden.operators))('%s', (_, operator) => checkCase(operator, operators));
+  test.each(named(golden.tied))('%s, with ties', (_, operator) => checkCase(operator, operators, fillCoarse));
 
   test('the fixture has every function', () => {
     expect(golden.operators.map(({ name }) => name)).toEqual(Object.keys(operators));
@@ -277,7 +256,7 @@ describe('outputs and gradients', () => {
 /** A convolution that changes nothing, after which images of 16 and more lie with the batch innermost. */
 const convolved = (x: Tensor) => F.conv2d(x, tensor(Float32Array.of(1), [1, 1, 1, 1]));
 
-const comparing: Cases = {
+const comparing: GoldenFunctions = {
   ...operators,
   'amax of all': (a) => a.amax(),
   'relu, maxPool2d': (x) => F.maxPool2d(F.relu(x), 2),
@@ -303,7 +282,7 @@ describe('confident outputs and their gradients keep their relative precision', 
   const { numbers, cases } = golden.tails;
   const zeros = tensor(new Float32Array(numbers.length));
   const ones = tensor(new Float32Array(numbers.length).fill(1));
-  const functions: Cases = {
+  const functions: GoldenFunctions = {
     sigmoid: (a) => F.sigmoid(a),
     silu: (a) => F.silu(a),
     'gelu by tanh': (a) => F.gelu(a, { approximate: 'tanh' }),
