@@ -107,6 +107,9 @@ TENSORS = {
     "cumsum": tensor_of((3, 4, 5), lambda x: x.cumsum(1)),
     "var": tensor_of((3, 4), lambda x: x.var()),
     "var of axes": tensor_of((3, 4, 5), lambda x: x.var((0, -1), unbiased=False)),
+    # var([]) has the same value, but torch 1.13 divides its gradient by 0.
+    "var of no axes": tensor_of((3, 4), lambda x: x.var()),
+    "norm of no axes": tensor_of((3, 4), lambda x: torch.linalg.vector_norm(x, 2, ())),
     "std": tensor_of((3, 4, 5), lambda x: x.std((1,), keepdim=True)),
     "norm": tensor_of((3, 4), lambda x: x.norm()),
     "norm 1": tensor_of((3, 4), lambda x: torch.linalg.vector_norm(x, 1, 0)),

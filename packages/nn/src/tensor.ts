@@ -10,11 +10,12 @@ import { normalizeAxis } from './ops/axes.ts';
 import * as elementwise from './ops/elementwise.ts';
 import * as functions from './ops/functions.ts';
 import { torchMatmul } from './ops/linear-algebra.ts';
-import { reduceMax, reduceMean, reduceSum } from './ops/reduction.ts';
+import { reduceMax, reduceMean, reduceMin, reduceSum } from './ops/reduction.ts';
 import { flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
 import { logSoftmax, softmax } from './ops/softmax.ts';
-import { input, number } from './ops/source.ts';
+import { input } from './ops/source.ts';
 import { ShapeMethods } from './tensor/shape-methods.ts';
+import { allIfNone, valueOf } from './tensor/tensor-methods.ts';
 
 /**
  * A lazy tensor (torch.Tensor): its elements are computed when they are read.
@@ -192,7 +193,7 @@ export class Tensor extends ShapeMethods {
 
   /** Smallest element over `axes` (torch.amin); see `sum`. Equal elements share the gradient. */
   amin(axes?: readonly number[], keepdims = false): Tensor {
-    return new Tensor(elementwise.neg(reduceMax(elementwise.neg(this.value), allIfNone(axes), keepdims)));
+    return new Tensor(reduceMin(this.value, allIfNone(axes), keepdims));
   }
 
   /** The same elements with another shape (torch.Tensor.view). One dimension may be -1, to be computed from the others. */
@@ -299,12 +300,4 @@ export function tensor(data: TensorElements, shape?: readonly number[]): Tensor 
   const type = { dtype, shape: shape ?? [array.length] };
   requireLength(array, type);
   return new Tensor(input(dtype, type.shape, { data: array, isCallers: array === data }));
-}
-
-function valueOf(operand: Tensor | number): Value {
-  return typeof operand === 'number' ? number(operand) : operand.value;
-}
-
-function allIfNone(axes: readonly number[] | undefined): readonly number[] | undefined {
-  return axes?.length === 0 ? undefined : axes;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { F, manualSeed, nn, Parameter, tensor, type Tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
-import type { GoldenCase } from './golden-cases.ts';
+import { checkCase, type GoldenCase } from './golden-cases.ts';
 import { expectSummary, type Summary } from './summary.ts';
 import './one-thread.ts';
 
@@ -97,18 +97,7 @@ test.each(golden)('$name: parameters, output and gradients equal those of torch'
   for (const [key, { data }] of state) {
     expectSummary(key, data, expected.parameters[key]);
   }
-  const inputs = expected.inputs.map((shape, seed) => new Parameter(fill(shape, seed), shape));
-  const { shape } = expected.output;
-  const result = call(...inputs);
-  expect(result.shape).toEqual(shape);
-  expectSummary('output', (await result.array()) as Float32Array, expected.output);
-  await call(...inputs)
-    .mul(filled(shape, 50))
-    .sum()
-    .backward();
-  for (const [position, { grad }] of inputs.entries()) {
-    expectSummary(`gradient ${position}`, grad!, expected.gradients[position]);
-  }
+  await checkCase(expected, { [expected.name]: call });
   const keys = [...state.keys()];
   for (const [position, [, { grad }]] of [...module.namedParameters()].entries()) {
     expectSummary(keys[position], grad!, expected.parameterGradients[keys[position]]);
@@ -134,6 +123,15 @@ test('dropout drops weights and elements in training alone', async () => {
   expect(await read()).not.toEqual(await read());
   layer.eval();
   expect(await read()).toEqual(await read());
+});
+
+test('instance normalization rejects another number of dimensions or channels', () => {
+  expect(() => new nn.InstanceNorm2d(3).forward(filled([3, 4, 5], 1))).toThrow(
+    'InstanceNorm2d: expected float32[N,C,H,W] with C = 3, got float32[3,4,5].',
+  );
+  expect(() => new nn.InstanceNorm1d(3).forward(filled([2, 4, 5], 1))).toThrow(
+    'InstanceNorm1d: expected float32[N,C,L] with C = 3, got float32[2,4,5].',
+  );
 });
 
 test('containers list their parts under names, as in torch', async () => {

@@ -113,6 +113,8 @@ const cases: Readonly<Record<string, (...inputs: Tensor[]) => Tensor>> = {
   cumsum: (x) => x.cumsum(1),
   var: (x) => x.var(),
   'var of axes': (x) => x.var([0, -1], 0),
+  'var of no axes': (x) => x.var([]),
+  'norm of no axes': (x) => x.norm(2, []),
   std: (x) => x.std([1], 1, true),
   norm: (x) => x.norm(),
   'norm 1': (x) => x.norm(1, [0]),

@@ -1,8 +1,9 @@
 import { where } from '../combine.ts';
 import { ShapeError } from '../errors.ts';
 import { describeType } from '../graph/node.ts';
-import { greaterOrEqual } from '../ops/elementwise.ts';
-import { int64Constant } from '../ops/source.ts';
+import { cast } from '../ops/elementwise.ts';
+import { expand, trilu } from '../ops/shape.ts';
+import { constant } from '../ops/source.ts';
 import { requireOptions, type OptionNames } from '../require-options.ts';
 import { Tensor } from '../tensor.ts';
 import { dropout } from './dropout.ts';
@@ -65,8 +66,7 @@ export function attentionWeights(
 
 /** [L, S], bool: where query i may look at key j, j ≤ i. */
 export function causalMask(length: number, keys: number): Tensor {
-  const queries = int64Constant([length, 1], [...Array(length).keys()]);
-  return new Tensor(greaterOrEqual(queries, int64Constant([keys], [...Array(keys).keys()])));
+  return new Tensor(cast(trilu(expand(constant(1), [length, keys]), 0, false), 'bool'));
 }
 
 function masked(scores: Tensor, mask: Tensor): Tensor {

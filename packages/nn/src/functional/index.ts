@@ -53,17 +53,19 @@ export {
 } from './distance-loss.ts';
 export {
   cosineEmbeddingLoss,
-  cosineSimilarity,
   hingeEmbeddingLoss,
   marginRankingLoss,
-  pairwiseDistance,
   softMarginLoss,
   tripletMarginLoss,
-  type CosineSimilarityOptions,
   type MarginLossOptions,
-  type PairwiseDistanceOptions,
   type TripletMarginLossOptions,
 } from './margin-loss.ts';
+export {
+  cosineSimilarity,
+  pairwiseDistance,
+  type CosineSimilarityOptions,
+  type PairwiseDistanceOptions,
+} from './similarity.ts';
 export {
   binaryCrossEntropy,
   gaussianNllLoss,
@@ -75,7 +77,7 @@ export {
   type PoissonNLLLossOptions,
 } from './probability-loss.ts';
 export type { Reduction, ReductionOptions } from './reduction.ts';
-export { groupNorm, instanceNorm, rmsNorm, type RMSNormOptions } from './group-norm.ts';
+export { groupNorm, instanceNorm } from './group-norm.ts';
 export { layerNorm, type NormalizationOptions } from './normalization.ts';
 export { type Pair } from './pair.ts';
 export {
@@ -85,3 +87,4 @@ export {
   type AvgPool2dOptions,
   type MaxPool2dOptions,
 } from './pooling.ts';
+export { rmsNorm, type RMSNormOptions } from './rms-norm.ts';

@@ -20,3 +20,21 @@ export class Flatten extends Module {
     return flatten(input, this.#startDim, this.#endDim);
   }
 }
+
+/** Splits a dimension into several (torch.nn.Unflatten): see `Tensor.unflatten`. */
+export class Unflatten extends Module {
+  readonly #dim: number;
+  readonly #sizes: readonly number[];
+
+  /** @param sizes their product is the length of `dim`; one may be −1 */
+  constructor(dim: number, sizes: readonly number[]) {
+    super();
+    this.#dim = dim;
+    this.#sizes = [...sizes];
+  }
+
+  /** Splits the dimension; the elements keep their order. */
+  forward(input: Tensor): Tensor {
+    return input.unflatten(this.#dim, this.#sizes);
+  }
+}

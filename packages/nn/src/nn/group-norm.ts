@@ -1,5 +1,6 @@
-import { groupNorm, instanceNorm, rmsNorm, type RMSNormOptions } from '../functional/group-norm.ts';
-import { ArgumentError } from '../errors.ts';
+import { groupNorm, instanceNorm } from '../functional/group-norm.ts';
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
 import type { NormalizationOptions } from '../functional/normalization.ts';
 import { filledWith } from '../init/constant.ts';
 import type { Parameter } from '../parameter.ts';
@@ -48,62 +49,61 @@ export class GroupNorm extends Module {
   }
 }
 
-class InstanceNorm extends Module {
+abstract class InstanceNorm extends Module {
   /** [numFeatures] */
   readonly weight: Parameter | undefined;
   /** [numFeatures] */
   readonly bias: Parameter | undefined;
+  readonly #numFeatures: number;
   readonly #eps: number;
 
   constructor(numFeatures: number, options: ChannelNormOptions = {}) {
     super();
-    requireOptions('InstanceNorm', options, channelNormOptions);
-    requirePositiveInteger('InstanceNorm', { numFeatures });
+    const name = this.constructor.name;
+    requireOptions(name, options, channelNormOptions);
+    requirePositiveInteger(name, { numFeatures });
     const { eps = 1e-5, affine = false } = options;
+    this.#numFeatures = numFeatures;
     this.#eps = eps;
     this.weight = affine ? filledWith(1, [numFeatures]) : undefined;
     this.bias = affine ? filledWith(0, [numFeatures]) : undefined;
   }
 
-  /** Normalizes each channel of each sample; the shape is kept. */
+  /**
+   * The number of dimensions of inputs; `written`: their shape, for messages.
+   *
+   * @internal
+   */
+  protected abstract readonly inputs: { readonly count: number; readonly written: string };
+
+  /**
+   * Normalizes each channel of each sample; the shape is kept.
+   *
+   * @throws ShapeError for an input of another number of dimensions or channels
+   */
   forward(input: Tensor): Tensor {
+    const { count, written } = this.inputs;
+    if (input.shape.length !== count || input.shape[1] !== this.#numFeatures) {
+      throw new ShapeError(
+        `${this.constructor.name}: expected float32${written} with C = ${this.#numFeatures}, got ${describeType(input)}.`,
+      );
+    }
     return instanceNorm(input, this.weight, this.bias, { eps: this.#eps });
   }
 }
 
 /** Normalizes each channel of [N, C, L] (torch.nn.InstanceNorm1d without running statistics): see `F.instanceNorm`. */
-export class InstanceNorm1d extends InstanceNorm {}
-
-/** Normalizes each channel of [N, C, H, W] (torch.nn.InstanceNorm2d without running statistics): see `F.instanceNorm`. */
-export class InstanceNorm2d extends InstanceNorm {}
-
-/** Options of {@link RMSNorm}. */
-export interface RMSNormModuleOptions extends RMSNormOptions {
-  /** If true, learns a weight, initially 1. Default: true. */
-  elementwiseAffine?: boolean;
+export class InstanceNorm1d extends InstanceNorm {
+  /** @internal */
+  protected override get inputs() {
+    return { count: 3, written: '[N,C,L]' };
+  }
 }
 
-const rmsNormOptions: OptionNames<RMSNormModuleOptions> = { eps: true, elementwiseAffine: true };
-
-/** Divides by the root of the mean square over the last dimensions (torch.nn.RMSNorm): see `F.rmsNorm`. */
-export class RMSNorm extends Module {
-  /** [...normalizedShape] */
-  readonly weight: Parameter | undefined;
-  readonly #shape: readonly number[];
-  readonly #eps: number | undefined;
-
-  /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
-  constructor(normalizedShape: number | readonly number[], options: RMSNormModuleOptions = {}) {
-    super();
-    requireOptions('RMSNorm', options, rmsNormOptions);
-    this.#shape = typeof normalizedShape === 'number' ? [normalizedShape] : [...normalizedShape];
-    for (const size of this.#shape) requirePositiveInteger('RMSNorm', { normalizedShape: size });
-    this.#eps = options.eps;
-    this.weight = (options.elementwiseAffine ?? true) ? filledWith(1, this.#shape) : undefined;
-  }
-
-  /** Normalizes over the last dimensions; the shape is kept. */
-  forward(input: Tensor): Tensor {
-    return rmsNorm(input, this.#shape, this.weight, { eps: this.#eps });
+/** Normalizes each channel of [N, C, H, W] (torch.nn.InstanceNorm2d without running statistics): see `F.instanceNorm`. */
+export class InstanceNorm2d extends InstanceNorm {
+  /** @internal */
+  protected override get inputs() {
+    return { count: 4, written: '[N,C,H,W]' };
   }
 }

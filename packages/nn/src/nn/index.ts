@@ -4,29 +4,21 @@ export { Conv2d, type Conv2dModuleOptions } from './conv2d.ts';
 export { HuberLoss, L1Loss, SmoothL1Loss } from './distance-loss.ts';
 export { Dropout } from './dropout.ts';
 export { Embedding } from './embedding.ts';
-export { Identity, ModuleDict, ParameterList, Unflatten } from './containers.ts';
-export {
-  GroupNorm,
-  InstanceNorm1d,
-  InstanceNorm2d,
-  RMSNorm,
-  type ChannelNormOptions,
-  type RMSNormModuleOptions,
-} from './group-norm.ts';
-export { Flatten } from './flatten.ts';
+export { GroupNorm, InstanceNorm1d, InstanceNorm2d, type ChannelNormOptions } from './group-norm.ts';
+export { Flatten, Unflatten } from './flatten.ts';
+export { Identity } from './identity.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';
 export { BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss } from './loss.ts';
 export {
   CosineEmbeddingLoss,
-  CosineSimilarity,
   HingeEmbeddingLoss,
   MarginRankingLoss,
-  PairwiseDistance,
   SoftMarginLoss,
   TripletMarginLoss,
 } from './margin-loss.ts';
 export { Module, type LoadStateDictOptions } from './module.ts';
+export { ModuleDict } from './module-dict.ts';
 export { ModuleList } from './module-list.ts';
 export {
   generateSquareSubsequentMask,
@@ -54,8 +46,11 @@ export {
   Tanhshrink,
   Threshold,
 } from './piecewise-activation.ts';
+export { ParameterList } from './parameter-list.ts';
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
 export { BCELoss, GaussianNLLLoss, KLDivLoss, PoissonNLLLoss } from './probability-loss.ts';
+export { RMSNorm, type RMSNormModuleOptions } from './rms-norm.ts';
+export { CosineSimilarity, PairwiseDistance } from './similarity.ts';
 export { Sequential, type Layer } from './sequential.ts';
 export type { IncompatibleKeys, ModuleStateDict, StoredTensors } from './state-dict.ts';
 export { SyncBatchNorm, type Synchronized, type SyncBatchNormOptions } from './sync-batch-norm.ts';

@@ -1,56 +1,18 @@
 import {
   cosineEmbeddingLoss,
-  cosineSimilarity,
-  cosineSimilarityOptions,
   hingeEmbeddingLoss,
   marginLossOptions,
   marginRankingLoss,
-  pairwiseDistance,
-  pairwiseDistanceOptions,
   softMarginLoss,
   tripletMarginLoss,
   tripletMarginLossOptions,
-  type CosineSimilarityOptions,
   type MarginLossOptions,
-  type PairwiseDistanceOptions,
   type TripletMarginLossOptions,
 } from '../functional/margin-loss.ts';
 import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
 import { requireOptions } from '../require-options.ts';
 import type { Tensor } from '../tensor.ts';
 import { Module } from './module.ts';
-
-/** Cosine of the angle of two vectors (torch.nn.CosineSimilarity): see `F.cosineSimilarity`. */
-export class CosineSimilarity extends Module {
-  readonly #options: CosineSimilarityOptions;
-
-  constructor(options: CosineSimilarityOptions = {}) {
-    super();
-    requireOptions('CosineSimilarity', options, cosineSimilarityOptions);
-    this.#options = options;
-  }
-
-  /** The cosines, without the dimension of the vectors. */
-  forward(a: Tensor, b: Tensor): Tensor {
-    return cosineSimilarity(a, b, this.#options);
-  }
-}
-
-/** Distance of two vectors (torch.nn.PairwiseDistance): see `F.pairwiseDistance`. */
-export class PairwiseDistance extends Module {
-  readonly #options: PairwiseDistanceOptions;
-
-  constructor(options: PairwiseDistanceOptions = {}) {
-    super();
-    requireOptions('PairwiseDistance', options, pairwiseDistanceOptions);
-    this.#options = options;
-  }
-
-  /** The distances, without the last dimension. */
-  forward(a: Tensor, b: Tensor): Tensor {
-    return pairwiseDistance(a, b, this.#options);
-  }
-}
 
 /** Angle of pairs (torch.nn.CosineEmbeddingLoss): see `F.cosineEmbeddingLoss`. */
 export class CosineEmbeddingLoss extends Module {

@@ -5,7 +5,7 @@ import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { dataTypeCode } from '../onnx/schema.ts';
 import { normalizeAxes } from './axes.ts';
 import { type OperatorFamily } from './definition.ts';
-import { cast, div, greaterOrEqual, mul } from './elementwise.ts';
+import { cast, div, greaterOrEqual, mul, neg } from './elementwise.ts';
 import { constant } from './source.ts';
 import { expand, reshape } from './shape.ts';
 
@@ -21,6 +21,10 @@ export const reduceMean = (value: Value, axes?: readonly number[], keepdims = fa
 /** Largest element along some axes. */
 export const reduceMax = (value: Value, axes?: readonly number[], keepdims = false): Value =>
   reduce('ReduceMax', value, axes, keepdims);
+
+/** Smallest element along some axes. */
+export const reduceMin = (value: Value, axes?: readonly number[], keepdims = false): Value =>
+  neg(reduceMax(neg(value), axes, keepdims));
 
 export const reductions: OperatorFamily<Reduction> = {
   ReduceSum: {

@@ -3,7 +3,7 @@ import { describeType, type Value } from '../graph/node.ts';
 import { normalizeAxes } from './axes.ts';
 import { add, cast, detach, div, equal, exp, log, mul, sqrt, sub, where } from './elementwise.ts';
 import { abs, pow } from './functions.ts';
-import { reduceMax, reduceMean, reduceSum } from './reduction.ts';
+import { reduceMax, reduceMean, reduceMin, reduceSum } from './reduction.ts';
 import { reshape } from './shape.ts';
 import { constant } from './source.ts';
 
@@ -25,7 +25,7 @@ export function variance(
 export function norm(value: Value, p: number, axes: readonly number[] | undefined, keepdims: boolean): Value {
   if (Number.isNaN(p)) throw new ShapeError('norm: expected a number p, got NaN.');
   if (p === Infinity) return reduceMax(abs(value), axes, keepdims);
-  if (p === -Infinity) return mul(reduceMax(mul(abs(value), constant(-1)), axes, keepdims), constant(-1));
+  if (p === -Infinity) return reduceMin(abs(value), axes, keepdims);
   if (p === 0) {
     const ones = sub(constant(1), cast(equal(value, constant(0)), 'float32'));
     return reduceSum(ones, axes, keepdims);

@@ -3,9 +3,8 @@ import { describeType, type Value } from '../graph/node.ts';
 import { normalizeAxis } from '../ops/axes.ts';
 import { gatherElements, scatter, scatterElements } from '../ops/indexing.ts';
 import { add, cast } from '../ops/elementwise.ts';
-import { flatten, reshape, unsqueeze } from '../ops/shape.ts';
+import { expand, flatten, reshape, unsqueeze } from '../ops/shape.ts';
 import { flip, narrow, pythonSlice, roll, select, selectAt, splitEvery, splitSizes } from '../ops/slicing.ts';
-import { expand } from '../ops/shape.ts';
 import type { Tensor } from '../tensor.ts';
 import { TensorMethods, valueOf, type Operand } from './tensor-methods.ts';
 

@@ -5,12 +5,13 @@ import { cumulativeSum } from '../ops/cumulative.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import { gatherElements } from '../ops/indexing.ts';
 import { argMax, argMin, topK } from '../ops/ordering.ts';
-import { reduceMax, reduceSum } from '../ops/reduction.ts';
+import { reduceMax, reduceMin, reduceSum } from '../ops/reduction.ts';
 import { flatten, reshape } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
 import { logSumExp, norm, variance } from '../ops/statistics.ts';
 import type { Tensor } from '../tensor.ts';
 import { PointwiseMethods } from './pointwise-methods.ts';
+import { allIfNone } from './tensor-methods.ts';
 
 /** Elements and their positions (int64). */
 export interface ValuesAndIndices {
@@ -36,9 +37,7 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /** The smallest elements along `dim`, and the positions of the first of them. */
   min(dim: number, keepdims?: boolean): ValuesAndIndices;
   min(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
-    if (dim === undefined) {
-      return this.of(elementwise.neg(reduceMax(elementwise.neg(this.value))));
-    }
+    if (dim === undefined) return this.of(reduceMin(this.value));
     return this.#extreme(argMin, 'min', dim, keepdims);
   }
 
@@ -90,12 +89,12 @@ export abstract class ReductionMethods extends PointwiseMethods {
    * @param correction default: 1, of a sample; 0: of all there is
    */
   var(axes?: readonly number[], correction = 1, keepdims = false): Tensor {
-    return this.of(variance(this.value, axes, correction, keepdims));
+    return this.of(variance(this.value, allIfNone(axes), correction, keepdims));
   }
 
   /** Standard deviation over `axes`, the root of `var` (torch.std). */
   std(axes?: readonly number[], correction = 1, keepdims = false): Tensor {
-    return this.of(elementwise.sqrt(variance(this.value, axes, correction, keepdims)));
+    return this.of(elementwise.sqrt(variance(this.value, allIfNone(axes), correction, keepdims)));
   }
 
   /**
@@ -103,23 +102,23 @@ export abstract class ReductionMethods extends PointwiseMethods {
    * largest |x|.
    */
   norm(p = 2, axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(norm(this.value, p, axes, keepdims));
+    return this.of(norm(this.value, p, allIfNone(axes), keepdims));
   }
 
   /** log Σ exp x over `axes`, without overflow (torch.logsumexp). Default: all axes. */
   logsumexp(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(logSumExp(this.value, axes, keepdims));
+    return this.of(logSumExp(this.value, allIfNone(axes), keepdims));
   }
 
   /** Whether all elements over `axes` are true or not 0 (torch.all). Default: all axes. */
   all(axes?: readonly number[], keepdims = false): Tensor {
     const isFalse = elementwise.not(elementwise.cast(this.value, 'bool'));
-    return this.of(elementwise.not(anyOf(isFalse, axes, keepdims)));
+    return this.of(elementwise.not(anyOf(isFalse, allIfNone(axes), keepdims)));
   }
 
   /** Whether an element over `axes` is true or not 0 (torch.any). Default: all axes. */
   any(axes?: readonly number[], keepdims = false): Tensor {
-    return this.of(anyOf(elementwise.cast(this.value, 'bool'), axes, keepdims));
+    return this.of(anyOf(elementwise.cast(this.value, 'bool'), allIfNone(axes), keepdims));
   }
 
   #extreme(

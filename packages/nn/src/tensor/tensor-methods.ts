@@ -28,3 +28,8 @@ export type Operand = Tensor | number;
 export function valueOf(operand: Operand, dtype: DType = 'float32'): Value {
   return typeof operand === 'number' ? cast(number(operand), dtype) : operand.value;
 }
+
+/** The axes of a reduction: an empty list stands for all, as in torch. */
+export function allIfNone(axes: readonly number[] | undefined): readonly number[] | undefined {
+  return axes?.length === 0 ? undefined : axes;
+}

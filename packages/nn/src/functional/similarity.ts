@@ -1,0 +1,49 @@
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+
+/** Options of {@link cosineSimilarity} and of `nn.CosineSimilarity`. */
+export interface CosineSimilarityOptions {
+  /** The dimension of the vectors. Default: 1. */
+  dim?: number;
+  /** The smallest product of the lengths. Default: 1e-8. */
+  eps?: number;
+}
+
+export const cosineSimilarityOptions: OptionNames<CosineSimilarityOptions> = { dim: true, eps: true };
+
+/** Options of {@link pairwiseDistance} and of `nn.PairwiseDistance`. */
+export interface PairwiseDistanceOptions {
+  /** The p of the norm. Default: 2. */
+  p?: number;
+  /** Added to each difference. Default: 1e-6. */
+  eps?: number;
+  /** Whether the last dimension stays as 1. Default: `false`. */
+  keepdim?: boolean;
+}
+
+export const pairwiseDistanceOptions: OptionNames<PairwiseDistanceOptions> = {
+  p: true,
+  eps: true,
+  keepdim: true,
+};
+
+/** a·b / (‖a‖·‖b‖) of vectors along `dim` (torch.nn.functional.cosine_similarity); shapes broadcast. */
+export function cosineSimilarity(a: Tensor, b: Tensor, options: CosineSimilarityOptions = {}): Tensor {
+  requireOptions('cosineSimilarity', options, cosineSimilarityOptions);
+  const { dim = 1, eps = 1e-8 } = options;
+  const squares = a
+    .square()
+    .sum([dim])
+    .mul(b.square().sum([dim]));
+  return a
+    .mul(b)
+    .sum([dim])
+    .div(squares.clamp(eps * eps).sqrt());
+}
+
+/** ‖a − b + eps‖ along the last dimension (torch.nn.functional.pairwise_distance); shapes broadcast. */
+export function pairwiseDistance(a: Tensor, b: Tensor, options: PairwiseDistanceOptions = {}): Tensor {
+  requireOptions('pairwiseDistance', options, pairwiseDistanceOptions);
+  const { p = 2, eps = 1e-6, keepdim = false } = options;
+  return a.sub(b).add(eps).norm(p, [-1], keepdim);
+}

@@ -1,0 +1,38 @@
+import { rmsNorm, type RMSNormOptions } from '../functional/rms-norm.ts';
+import { filledWith } from '../init/constant.ts';
+import type { Parameter } from '../parameter.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requirePositiveInteger } from './require.ts';
+
+/** Options of {@link RMSNorm}. */
+export interface RMSNormModuleOptions extends RMSNormOptions {
+  /** If true, learns a weight, initially 1. Default: true. */
+  elementwiseAffine?: boolean;
+}
+
+const rmsNormOptions: OptionNames<RMSNormModuleOptions> = { eps: true, elementwiseAffine: true };
+
+/** Divides by the root of the mean square over the last dimensions (torch.nn.RMSNorm): see `F.rmsNorm`. */
+export class RMSNorm extends Module {
+  /** [...normalizedShape] */
+  readonly weight: Parameter | undefined;
+  readonly #shape: readonly number[];
+  readonly #eps: number | undefined;
+
+  /** @param normalizedShape the last dimensions of every input; a number stands for the last dimension */
+  constructor(normalizedShape: number | readonly number[], options: RMSNormModuleOptions = {}) {
+    super();
+    requireOptions('RMSNorm', options, rmsNormOptions);
+    this.#shape = typeof normalizedShape === 'number' ? [normalizedShape] : [...normalizedShape];
+    for (const size of this.#shape) requirePositiveInteger('RMSNorm', { normalizedShape: size });
+    this.#eps = options.eps;
+    this.weight = (options.elementwiseAffine ?? true) ? filledWith(1, this.#shape) : undefined;
+  }
+
+  /** Normalizes over the last dimensions; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return rmsNorm(input, this.#shape, this.weight, { eps: this.#eps });
+  }
+}
