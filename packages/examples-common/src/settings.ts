@@ -164,13 +164,14 @@ function choice(flags: string, description: string, choices: readonly string[], 
   return new Option(flags, description).choices(choices).default(usual);
 }
 
-/** A folder, which may be missing, or s3://bucket/prefix. */
-function folder(text: string): string {
+/** Parses a folder, which may be missing, or s3://bucket/prefix. */
+export function folder(text: string): string {
   if (statSync(text, { throwIfNoEntry: false })?.isFile() !== true) return text;
   throw new InvalidArgumentError('Expected a folder, got a file.');
 }
 
-function integerFrom(least: number): (text: string) => number {
+/** Returns a parser of integers of at least `least`. */
+export function integerFrom(least: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value;

@@ -52,6 +52,11 @@ describe('LayerNorm', () => {
     expect(await norm.forward(input).array()).toEqual(await expected.array());
   });
 
+  test('without a bias has a weight alone', () => {
+    expect(names(new nn.LayerNorm(3, { bias: false }))).toEqual(['weight']);
+    expect(names(new nn.LayerNorm(3, { bias: true, elementwiseAffine: false }))).toEqual([]);
+  });
+
   test('without them normalizes alone', async () => {
     const norm = new nn.LayerNorm(5, { elementwiseAffine: false, eps: 0.5 });
     expect(names(norm)).toEqual([]);

@@ -10,9 +10,11 @@ import { requireOptions, type OptionNames } from '../require-options.ts';
 export interface LayerNormOptions extends NormalizationOptions {
   /** If true, learns a weight (initially 1) and a bias (initially 0). Default: true. */
   elementwiseAffine?: boolean;
+  /** If false, learns only the weight. Default: true. */
+  bias?: boolean;
 }
 
-const optionNames: OptionNames<LayerNormOptions> = { eps: true, elementwiseAffine: true };
+const optionNames: OptionNames<LayerNormOptions> = { eps: true, elementwiseAffine: true, bias: true };
 
 /** Normalizes over the last dimensions (torch.nn.LayerNorm): see `F.layerNorm`. */
 export class LayerNorm extends Module {
@@ -27,14 +29,14 @@ export class LayerNorm extends Module {
   constructor(normalizedShape: number | readonly number[], options: LayerNormOptions = {}) {
     super();
     requireOptions('LayerNorm', options, optionNames);
-    const { eps = 1e-5, elementwiseAffine = true } = options;
+    const { eps = 1e-5, elementwiseAffine = true, bias = true } = options;
     const shape = typeof normalizedShape === 'number' ? [normalizedShape] : [...normalizedShape];
     for (const dimension of shape) requirePositiveInteger('LayerNorm', { normalizedShape: dimension });
     requirePositive('LayerNorm', { eps });
     this.#shape = shape;
     this.#eps = eps;
     this.weight = elementwiseAffine ? filledWith(1, shape) : undefined;
-    this.bias = elementwiseAffine ? filledWith(0, shape) : undefined;
+    this.bias = elementwiseAffine && bias ? filledWith(0, shape) : undefined;
   }
 
   /** Normalizes over the last dimensions, which are `normalizedShape`; the shape is kept. */

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import type { Dataset } from 'ringrun';
+
+/** A text as numbers of its characters: nine tenths for training, the rest for validation. */
+export interface Corpus {
+  /** By number, in the order of their code points. */
+  characters: readonly string[];
+  train: BigInt64Array;
+  validation: BigInt64Array;
+}
+
+/** Reads a text from a file or from a URL. A name that ends with .gz is decompressed. */
+export async function readText(location: string): Promise<string> {
+  if (!/^https?:/.test(location)) {
+    const bytes = await readFile(location);
+    return (location.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
+  }
+  const response = await fetch(location);
+  if (response.ok) return response.text();
+  throw new Error(
+    `${location}: expected status 200, got ${response.status}. Use --data FILE or --synthetic.`,
+  );
+}
+
+/** 40,000 characters of English sentences, each a word of every list. */
+export function syntheticText(): string {
+  const lists = ['The A One', 'old young kind', 'king queen fool', 'sees calls follows', 'me you them'];
+  const words = lists.map((list) => list.split(' '));
+  const sentence = (number: number) =>
+    words.map((list, place) => list[Math.floor(number / 3 ** place) % 3]).join(' ');
+  return Array.from({ length: 1600 }, (_, i) => `${sentence((i * 89) % 243)}.\n`).join('');
+}
+
+export function characterCorpus(text: string): Corpus {
+  const characters = [...new Set(text)].sort();
+  const numbers = new Map(characters.map((character, number) => [character, BigInt(number)]));
+  const tokens = BigInt64Array.from(text, (character) => numbers.get(character)!);
+  const cut = Math.floor(0.9 * tokens.length);
+  return { characters, train: tokens.subarray(0, cut), validation: tokens.subarray(cut) };
+}
+
+/** Windows of a text, and the tokens that follow each of theirs. */
+export class Windows implements Dataset<{ input: BigInt64Array; target: BigInt64Array }> {
+  readonly length: number;
+  readonly #windowAt: (index: number) => { input: BigInt64Array; target: BigInt64Array };
+
+  /** `length` windows of `size` tokens. By default they follow one another; `startOf` returns the first token of each. */
+  constructor(
+    tokens: BigInt64Array,
+    size: number,
+    length = Math.floor((tokens.length - 1) / size),
+    startOf = (index: number) => index * size,
+  ) {
+    this.length = length;
+    this.#windowAt = (index) => {
+      const start = startOf(index);
+      return {
+        input: tokens.subarray(start, start + size),
+        target: tokens.subarray(start + 1, start + 1 + size),
+      };
+    };
+  }
+
+  /** Windows that are scattered evenly over the text, at fractions of multiples of the golden ratio. */
+  static scattered(tokens: BigInt64Array, size: number, length: number): Windows {
+    const fraction = (index: number) => (Math.imul(index, 0x9e3779b1) >>> 0) / 2 ** 32;
+    return new Windows(tokens, size, length, (index) => Math.floor(fraction(index) * (tokens.length - size)));
+  }
+
+  at(index: number) {
+    return this.#windowAt(index);
+  }
+}
