@@ -88,6 +88,12 @@ MODULES = {
         lambda: nn.TransformerEncoderLayer(6, 3, 7, activation="gelu", batch_first=True, norm_first=True, layer_norm_eps=1e-3),
         lambda m, x: m(x, src_key_padding_mask=PADDING),
     ),
+    "transformer": (
+        [(4, 3, 6), (5, 3, 6)],
+        lambda: nn.Transformer(6, 2, 2, 1, 8, 0.0),
+        lambda m, x, y: m(x, y, tgt_mask=nn.Transformer.generate_square_subsequent_mask(5)),
+    ),
+    "bilinear": ([(5, 3), (5, 4)], lambda: nn.Bilinear(3, 4, 2), lambda m, x, y: m(x, y)),
     "encoder": (
         [(3, 4, 6)],
         lambda: nn.TransformerEncoder(

@@ -35,6 +35,7 @@ export { defaultGenerator, manualSeed, type Generator, type GeneratorState } fro
 export type { TensorElements } from './elements.ts';
 export { tensor, Tensor } from './tensor.ts';
 export type { Index } from './tensor/indexing-methods.ts';
+export type { ProductScales } from './tensor/matrix-methods.ts';
 export type { ValuesAndIndices } from './tensor/reduction-methods.ts';
 export type { Operand } from './tensor/tensor-methods.ts';
 export type { ConvertsToFloat32, LoadableArray, LoadableTensor, StoredTensor } from './stored-tensor.ts';

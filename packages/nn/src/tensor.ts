@@ -14,7 +14,7 @@ import { reduceMax, reduceMean, reduceMin, reduceSum } from './ops/reduction.ts'
 import { flatten, reshape, transpose, unsqueeze } from './ops/shape.ts';
 import { logSoftmax, softmax } from './ops/softmax.ts';
 import { input } from './ops/source.ts';
-import { ShapeMethods } from './tensor/shape-methods.ts';
+import { MatrixMethods } from './tensor/matrix-methods.ts';
 import { allIfNone, valueOf } from './tensor/tensor-methods.ts';
 
 /**
@@ -27,7 +27,7 @@ import { allIfNone, valueOf } from './tensor/tensor-methods.ts';
  * after a parameter or buffer that it was computed from has changed, as by `optimizer.step()`, is an error (ERR_OUTDATED).
  * The exceptions are known numbers: the loss of a backward pass, results of `item`, and values computed from these.
  */
-export class Tensor extends ShapeMethods {
+export class Tensor extends MatrixMethods {
   /**
    * The tensor's value in the graph.
    *

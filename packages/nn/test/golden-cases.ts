@@ -15,12 +15,15 @@ export interface GoldenCase {
 /** Functions under the names of the golden cases. */
 export type GoldenFunctions = Readonly<Record<string, (...inputs: Tensor[]) => Tensor>>;
 
-const fixture = new URL('../../../test/golden/tensors.json', import.meta.url);
-const tables = JSON.parse(readFileSync(fixture, 'utf8')) as Record<string, readonly GoldenCase[]>;
+/** What a script of test/golden has written: `goldenFile('tensors')` is test/golden/tensors.json. */
+export function goldenFile(name: string): unknown {
+  const file = new URL(`../../../test/golden/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
 
 /** A table of test/golden/tensors.json. */
 export function goldenCases(table: string): readonly GoldenCase[] {
-  return tables[table];
+  return (goldenFile('tensors') as Record<string, readonly GoldenCase[]>)[table];
 }
 
 /** Compares value and gradients of a function with those of torch, for inputs that `fillInput` makes. */

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { F, manualSeed, nn, Parameter, tensor, type Tensor } from '../src/index.ts';
 import { fill } from './fill.ts';
-import { checkCase, type GoldenCase } from './golden-cases.ts';
+import { checkCase, goldenFile, type GoldenCase } from './golden-cases.ts';
 import { expectSummary, type Summary } from './summary.ts';
 import './one-thread.ts';
 
@@ -13,8 +12,7 @@ interface ModuleCase extends GoldenCase {
   readonly parameterGradients: Readonly<Record<string, Summary>>;
 }
 
-const fixture = new URL('../../../test/golden/modules.json', import.meta.url);
-const golden = JSON.parse(readFileSync(fixture, 'utf8')) as readonly ModuleCase[];
+const golden = goldenFile('modules') as readonly ModuleCase[];
 
 const filled = (shape: readonly number[], seed: number) => tensor(fill(shape, seed), shape);
 const padding = filled([3, 5], 4).gt(0.4);
@@ -76,6 +74,12 @@ const modules: Readonly<Record<string, () => Made>> = {
       }),
       (m, x) => m.forward(x, { srcKeyPaddingMask: padding }),
     ),
+  transformer: () =>
+    made(
+      new nn.Transformer(6, 2, { numEncoderLayers: 2, numDecoderLayers: 1, dimFeedforward: 8, dropout: 0 }),
+      (m, x, y) => m.forward(x, y, { tgtIsCausal: true }),
+    ),
+  bilinear: () => made(new nn.Bilinear(3, 4, 2), (m, x, y) => m.forward(x, y)),
   encoder: () => {
     const options = { dimFeedforward: 8, dropout: 0, batchFirst: true, normFirst: true };
     const layer = new nn.TransformerEncoderLayer(6, 2, options);

@@ -23,6 +23,23 @@ test.each<[what: string, run: () => unknown, message: string]>([
     () => x.at([null, null, -1]),
     'slice: expected a step of at least 1, got -1. To reverse, call flip.',
   ],
+  ['mm', () => x.mm(zeros([3])), 'mm: expected 2 and 2 dimensions, got float32[4,3] and float32[3].'],
+  ['diag', () => zeros([1, 1, 1]).diag(), 'diag: expected 1 or 2 dimensions, got float32[1,1,1].'],
+  [
+    'kthvalue',
+    () => x.kthvalue(4),
+    'kthvalue: expected k from 1 to 3 for dimension -1 of float32[4,3], got 4.',
+  ],
+  [
+    'unfold',
+    () => x.unfold(0, 5, 1),
+    'unfold: expected a size from 1 to 4 and a step from 1, got 5 and 1 for dimension 0 of float32[4,3].',
+  ],
+  [
+    'remainder',
+    () => x.remainder(index),
+    'remainder: expected two tensors of one dtype, float32 or int64, got float32[4,3] and int64[2].',
+  ],
   [
     'narrow',
     () => x.narrow(1, 2, 2),

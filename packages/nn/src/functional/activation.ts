@@ -66,6 +66,11 @@ export function softmax(input: Tensor, dim: number): Tensor {
   return input.softmax(dim);
 }
 
+/** exp(−x) / Σ exp(−x) along `dim` (torch.nn.functional.softmin). */
+export function softmin(input: Tensor, dim: number): Tensor {
+  return input.neg().softmax(dim);
+}
+
 /** x − log Σ exp x along `dim` (torch.nn.functional.log_softmax). */
 export function logSoftmax(input: Tensor, dim: number): Tensor {
   return input.logSoftmax(dim);

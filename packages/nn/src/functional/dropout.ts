@@ -15,7 +15,7 @@ export interface DropoutOptions {
   training?: boolean;
 }
 
-const dropoutOptions: OptionNames<DropoutOptions> = { training: true };
+export const dropoutOptions: OptionNames<DropoutOptions> = { training: true };
 
 /**
  * Zeroes each element with probability p and divides the others by 1 − p, which keeps the expectation

@@ -7,6 +7,7 @@ export {
   sigmoid,
   silu,
   softmax,
+  softmin,
   tanh,
   type GELUOptions,
 } from './activation.ts';
@@ -31,9 +32,21 @@ export {
 } from './piecewise-activation.ts';
 export { scaledDotProductAttention, type AttentionOptions } from './attention.ts';
 export { batchNorm, type BatchNormOptions } from './batch-norm.ts';
+export { bilinear } from './bilinear.ts';
+export { alphaDropout, dropout1d, dropout2d, dropout3d } from './channel-dropout.ts';
+export { channelShuffle } from './channel-shuffle.ts';
 export { conv2d, type Conv2dOptions } from './convolution.ts';
 export { dropout, type DropoutOptions } from './dropout.ts';
 export { embedding, type EmbeddingOptions } from './embedding.ts';
+export { localResponseNorm, type LocalResponseNormOptions } from './local-response-norm.ts';
+export { normalize, type NormalizeOptions } from './normalize.ts';
+export { oneHot } from './one-hot.ts';
+export {
+  multilabelSoftMarginLoss,
+  multiMarginLoss,
+  type MultiLabelSoftMarginLossOptions,
+  type MultiMarginLossOptions,
+} from './multi-class-loss.ts';
 export { flatten, linear } from './linear.ts';
 export {
   binaryCrossEntropyWithLogits,
@@ -57,8 +70,10 @@ export {
   marginRankingLoss,
   softMarginLoss,
   tripletMarginLoss,
+  tripletMarginWithDistanceLoss,
   type MarginLossOptions,
   type TripletMarginLossOptions,
+  type TripletMarginWithDistanceLossOptions,
 } from './margin-loss.ts';
 export {
   cosineSimilarity,

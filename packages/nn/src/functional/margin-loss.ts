@@ -75,10 +75,44 @@ export function tripletMarginLoss(
   const { margin = 1, p = 2, eps = 1e-6, swap = false, reduction = 'mean' } = options;
   requireEqualShapes('tripletMarginLoss', anchor, positive);
   requireEqualShapes('tripletMarginLoss', anchor, negative);
-  const near = pairwiseDistance(anchor, positive, { p, eps });
-  const far = pairwiseDistance(anchor, negative, { p, eps });
-  const farther = swap ? far.minimum(pairwiseDistance(positive, negative, { p, eps })) : far;
-  return reduced('tripletMarginLoss', near.sub(farther).add(margin).relu().value, reduction);
+  const distance = (a: Tensor, b: Tensor) => pairwiseDistance(a, b, { p, eps });
+  const losses = tripletLosses([anchor, positive, negative], distance, margin, swap);
+  return reduced('tripletMarginLoss', losses.value, reduction);
+}
+
+/** Options of {@link tripletMarginWithDistanceLoss} and of `nn.TripletMarginWithDistanceLoss`. */
+export interface TripletMarginWithDistanceLossOptions extends ReductionOptions {
+  /** Distance of two tensors. Default: `pairwiseDistance`. */
+  distanceFunction?: (a: Tensor, b: Tensor) => Tensor;
+  /** Default: 1. */
+  margin?: number;
+  /** Whether to take the distance of positive and negative if it is smaller than that of anchor and negative. Default: `false`. */
+  swap?: boolean;
+}
+
+export const tripletMarginWithDistanceLossOptions: OptionNames<TripletMarginWithDistanceLossOptions> = {
+  ...reductionOptions,
+  distanceFunction: true,
+  margin: true,
+  swap: true,
+};
+
+/**
+ * max(0, d(anchor, positive) − d(anchor, negative) + margin) with any distance d, reduced
+ * (torch.nn.functional.triplet_margin_with_distance_loss).
+ *
+ * @param anchor [N, D], as the others
+ */
+export function tripletMarginWithDistanceLoss(
+  anchor: Tensor,
+  positive: Tensor,
+  negative: Tensor,
+  options: TripletMarginWithDistanceLossOptions = {},
+): Tensor {
+  requireOptions('tripletMarginWithDistanceLoss', options, tripletMarginWithDistanceLossOptions);
+  const { distanceFunction = pairwiseDistance, margin = 1, swap = false, reduction = 'mean' } = options;
+  const losses = tripletLosses([anchor, positive, negative], distanceFunction, margin, swap);
+  return reduced('tripletMarginWithDistanceLoss', losses.value, reduction);
 }
 
 /**
@@ -116,4 +150,15 @@ export function softMarginLoss(input: Tensor, target: Tensor, options: Reduction
   requireEqualShapes('softMarginLoss', input, target);
   const losses = softplus(target.neg().mul(input).value);
   return reduced('softMarginLoss', losses, options.reduction ?? 'mean');
+}
+
+function tripletLosses(
+  [anchor, positive, negative]: readonly [Tensor, Tensor, Tensor],
+  distance: (a: Tensor, b: Tensor) => Tensor,
+  margin: number,
+  swap: boolean,
+): Tensor {
+  const far = distance(anchor, negative);
+  const farther = swap ? far.minimum(distance(positive, negative)) : far;
+  return distance(anchor, positive).sub(farther).add(margin).relu();
 }

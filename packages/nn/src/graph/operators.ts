@@ -152,6 +152,18 @@ export interface Operators {
   Sin: None;
   Cos: None;
   Tan: None;
+  Asin: None;
+  Acos: None;
+  Atan: None;
+  Sinh: None;
+  Cosh: None;
+  Asinh: None;
+  Acosh: None;
+  Atanh: None;
+  /** Remainder of a division of integers or floats. It has the sign of the divisor (Python's %), or of the dividend (C's fmod). */
+  Mod: { sign: 'divisor' | 'dividend' };
+  /** Quotient of two int64 values without its fraction. */
+  IntegerDiv: None;
   /** 2/√π · ∫₀ˣ exp(−t²) dt */
   Erf: None;
   Tanh: None;

@@ -7,6 +7,7 @@ import {
   sigmoid,
   silu,
   softmax,
+  softmin,
   tanh,
   type GELUOptions,
 } from '../functional/activation.ts';
@@ -92,6 +93,30 @@ export class Softmax extends Module {
   /** Normalizes along `dim`; the shape is kept. */
   forward(input: Tensor): Tensor {
     return softmax(input, this.#dim);
+  }
+}
+
+/** exp(−x) / Σ exp(−x) along `dim` (torch.nn.Softmin). */
+export class Softmin extends Module {
+  readonly #dim: number;
+
+  constructor(dim: number) {
+    super();
+    requireNumber('Softmin', { dim });
+    this.#dim = dim;
+  }
+
+  /** Normalizes along `dim`; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return softmin(input, this.#dim);
+  }
+}
+
+/** Softmax over the channels of [N, C, H, W] or [C, H, W] (torch.nn.Softmax2d). */
+export class Softmax2d extends Module {
+  /** Normalizes each pixel's channels; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return softmax(input, -3);
   }
 }
 

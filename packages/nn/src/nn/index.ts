@@ -1,5 +1,19 @@
-export { GELU, LeakyReLU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh } from './activation.ts';
+export {
+  GELU,
+  LeakyReLU,
+  LogSoftmax,
+  ReLU,
+  Sigmoid,
+  SiLU,
+  Softmax,
+  Softmax2d,
+  Softmin,
+  Tanh,
+} from './activation.ts';
 export { BatchNorm1d, BatchNorm2d, type BatchNorm, type BatchNormModuleOptions } from './batch-norm.ts';
+export { Bilinear } from './bilinear.ts';
+export { AlphaDropout, Dropout1d, Dropout2d, Dropout3d } from './channel-dropout.ts';
+export { ChannelShuffle } from './channel-shuffle.ts';
 export { Conv2d, type Conv2dModuleOptions } from './conv2d.ts';
 export { HuberLoss, L1Loss, SmoothL1Loss } from './distance-loss.ts';
 export { Dropout } from './dropout.ts';
@@ -9,6 +23,7 @@ export { Flatten, Unflatten } from './flatten.ts';
 export { Identity } from './identity.ts';
 export { LayerNorm, type LayerNormOptions } from './layer-norm.ts';
 export { Linear, type LinearOptions } from './linear.ts';
+export { LocalResponseNorm } from './local-response-norm.ts';
 export { BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss } from './loss.ts';
 export {
   CosineEmbeddingLoss,
@@ -16,6 +31,7 @@ export {
   MarginRankingLoss,
   SoftMarginLoss,
   TripletMarginLoss,
+  TripletMarginWithDistanceLoss,
 } from './margin-loss.ts';
 export { Module, type LoadStateDictOptions } from './module.ts';
 export { ModuleDict } from './module-dict.ts';
@@ -46,6 +62,8 @@ export {
   Tanhshrink,
   Threshold,
 } from './piecewise-activation.ts';
+export { MultiLabelSoftMarginLoss, MultiMarginLoss } from './multi-class-loss.ts';
+export { ParameterDict } from './parameter-dict.ts';
 export { ParameterList } from './parameter-list.ts';
 export { AdaptiveAvgPool2d, AvgPool2d, MaxPool2d } from './pooling.ts';
 export { BCELoss, GaussianNLLLoss, KLDivLoss, PoissonNLLLoss } from './probability-loss.ts';
@@ -61,5 +79,6 @@ export {
   type EncoderInputs,
   type TransformerLayerOptions,
 } from './transformer-layers.ts';
+export { Transformer, type TransformerInputs, type TransformerOptions } from './transformer-model.ts';
 export { TransformerDecoder, TransformerEncoder, type TransformerStackOptions } from './transformer.ts';
 export * as utils from './utils/index.ts';

@@ -12,7 +12,7 @@ export interface LinearOptions {
   bias?: boolean;
 }
 
-const optionNames: OptionNames<LinearOptions> = { bias: true };
+export const linearOptions: OptionNames<LinearOptions> = { bias: true };
 
 /**
  * x·Wᵀ + b (torch.nn.Linear): […, inFeatures] to […, outFeatures]. Weight and bias are initialized uniformly in
@@ -26,7 +26,7 @@ export class Linear extends Module {
 
   constructor(inFeatures: number, outFeatures: number, options: LinearOptions = {}) {
     super();
-    requireOptions('Linear', options, optionNames);
+    requireOptions('Linear', options, linearOptions);
     requirePositiveInteger('Linear', { inFeatures, outFeatures });
     this.weight = uniformByFanIn([outFeatures, inFeatures], inFeatures);
     this.bias = (options.bias ?? true) ? uniformByFanIn([outFeatures], inFeatures) : undefined;

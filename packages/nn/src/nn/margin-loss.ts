@@ -6,8 +6,11 @@ import {
   softMarginLoss,
   tripletMarginLoss,
   tripletMarginLossOptions,
+  tripletMarginWithDistanceLoss,
+  tripletMarginWithDistanceLossOptions,
   type MarginLossOptions,
   type TripletMarginLossOptions,
+  type TripletMarginWithDistanceLossOptions,
 } from '../functional/margin-loss.ts';
 import { reductionOptions, type ReductionOptions } from '../functional/reduction.ts';
 import { requireOptions } from '../require-options.ts';
@@ -43,6 +46,22 @@ export class TripletMarginLoss extends Module {
   /** The loss of three tensors [N, D]. */
   forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
     return tripletMarginLoss(anchor, positive, negative, this.#options);
+  }
+}
+
+/** Distances of triplets of any kind (torch.nn.TripletMarginWithDistanceLoss): see `F.tripletMarginWithDistanceLoss`. */
+export class TripletMarginWithDistanceLoss extends Module {
+  readonly #options: TripletMarginWithDistanceLossOptions;
+
+  constructor(options: TripletMarginWithDistanceLossOptions = {}) {
+    super();
+    requireOptions('TripletMarginWithDistanceLoss', options, tripletMarginWithDistanceLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of three tensors [N, D]. */
+  forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
+    return tripletMarginWithDistanceLoss(anchor, positive, negative, this.#options);
   }
 }
 

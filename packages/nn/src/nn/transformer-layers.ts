@@ -25,7 +25,7 @@ export interface TransformerLayerOptions {
   normFirst?: boolean;
 }
 
-const optionNames: OptionNames<TransformerLayerOptions> = {
+export const layerOptions: OptionNames<TransformerLayerOptions> = {
   dimFeedforward: true,
   dropout: true,
   activation: true,
@@ -204,7 +204,7 @@ export class TransformerDecoderLayer extends Module {
 }
 
 function settingsOf(name: string, options: TransformerLayerOptions): Required<TransformerLayerOptions> {
-  requireOptions(name, options, optionNames);
+  requireOptions(name, options, layerOptions);
   const settings = {
     dimFeedforward: 2048,
     dropout: 0.1,

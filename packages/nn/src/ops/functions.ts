@@ -2,24 +2,18 @@ import { ShapeError } from '../errors.ts';
 import { createValue, describeType, type Node, type Value } from '../graph/node.ts';
 import type { GraphBuilder } from '../onnx/graph-builder.ts';
 import { emitPlain, noGradient, type OperatorFamily } from './definition.ts';
-import { add, div, exp, greater, mul, neg, sqrt, sub, where } from './elementwise.ts';
+import { div, exp, greater, mul, neg, sqrt, sub, where } from './elementwise.ts';
 import { constant } from './source.ts';
 
 // Elementwise functions of one operand. elementwise.ts has those that other operators' gradients use.
 
-type Plain =
-  | ('Abs' | 'Sign' | 'Floor' | 'Ceil' | 'Round')
-  | ('Sin' | 'Cos' | 'Tan' | 'Tanh')
-  | ('Erf' | 'Sigmoid' | 'Softplus');
+type Plain = 'Abs' | 'Sign' | 'Floor' | 'Ceil' | 'Round' | 'Tanh' | 'Erf' | 'Sigmoid' | 'Softplus';
 
 export const abs = (x: Value): Value => plain('Abs', x);
 export const sign = (x: Value): Value => plain('Sign', x);
 export const floor = (x: Value): Value => plain('Floor', x);
 export const ceil = (x: Value): Value => plain('Ceil', x);
 export const round = (x: Value): Value => plain('Round', x);
-export const sin = (x: Value): Value => plain('Sin', x);
-export const cos = (x: Value): Value => plain('Cos', x);
-export const tan = (x: Value): Value => plain('Tan', x);
 export const erf = (x: Value): Value => plain('Erf', x);
 export const tanh = (x: Value): Value => plain('Tanh', x);
 export const sigmoid = (x: Value): Value => plain('Sigmoid', x);
@@ -57,12 +51,6 @@ export const functions: OperatorFamily<Plain | 'Pow' | 'LeakyRelu'> = {
   Floor: { emit: emitPlain, gradient: noGradient },
   Ceil: { emit: emitPlain, gradient: noGradient },
   Round: { emit: emitPlain, gradient: noGradient },
-  Sin: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && mul(d, cos(x))] },
-  Cos: { emit: emitPlain, gradient: ({ inputs: [x] }, [d]) => [d && neg(mul(d, sin(x)))] },
-  Tan: {
-    emit: emitPlain,
-    gradient: ({ outputs: [y] }, [d]) => [d && mul(d, add(mul(y, y), constant(1)))],
-  },
   Erf: {
     emit: emitPlain,
     gradient: ({ inputs: [x] }, [d]) => [

@@ -5,6 +5,7 @@ import { dependencies } from './dependency.ts';
 import { batchNormalization } from './batch-normalization.ts';
 import { collectives } from './collective.ts';
 import { convolution } from './convolution.ts';
+import { division } from './division.ts';
 import type { OperatorDefinition, OperatorFamily } from './definition.ts';
 import { elementwisePrograms } from './elementwise-program.ts';
 import { elementwise } from './elementwise.ts';
@@ -25,6 +26,7 @@ import { reductions } from './reduction.ts';
 import { shaping } from './shape.ts';
 import { softmaxes } from './softmax.ts';
 import { sources } from './source.ts';
+import { trigonometry } from './trigonometry.ts';
 
 /** How every operator is written in ONNX and what its gradient is. An operator without an entry does not compile. */
 export const operators: OperatorFamily<OpName> = {
@@ -33,6 +35,8 @@ export const operators: OperatorFamily<OpName> = {
   ...elementwise,
   ...elementwisePrograms,
   ...functions,
+  ...trigonometry,
+  ...division,
   ...shaping,
   ...outerAxes,
   ...reductions,

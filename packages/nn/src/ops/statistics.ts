@@ -4,7 +4,7 @@ import { normalizeAxes } from './axes.ts';
 import { add, cast, detach, div, equal, exp, log, mul, sqrt, sub, where } from './elementwise.ts';
 import { abs, pow } from './functions.ts';
 import { reduceMax, reduceMean, reduceMin, reduceSum } from './reduction.ts';
-import { reshape } from './shape.ts';
+import { concat, expand, reshape, slice } from './shape.ts';
 import { constant } from './source.ts';
 
 /** Σ(x − mean)² / (n − correction) over axes (torch.var). Default: all axes. */
@@ -45,6 +45,20 @@ export function logSumExp(value: Value, axes: readonly number[] | undefined, kee
   const shift = where(equal(abs(largest), constant(Infinity)), constant(0), largest);
   const sum = log(reduceSum(exp(sub(value, shift)), axes, keepdims));
   return add(sum, reshape(shift, sum.shape));
+}
+
+/**
+ * Product along an axis, which is removed (torch.prod). Multiplies halves in log₂ n operations, so that the gradient is
+ * exact also where elements are 0.
+ */
+export function product(value: Value, axis: number): Value {
+  const size = value.shape[axis];
+  if (size === 0) return expand(constant(1), value.shape.toSpliced(axis, 1));
+  if (size === 1) return reshape(value, value.shape.toSpliced(axis, 1));
+  const half = Math.floor(size / 2);
+  const halves = mul(slice(value, axis, 0, half), slice(value, axis, half, 2 * half));
+  if (size % 2 === 0) return product(halves, axis);
+  return product(concat([halves, slice(value, axis, size - 1, size)], axis), axis);
 }
 
 function countOf(op: string, value: Value, axes: readonly number[] | undefined): number {

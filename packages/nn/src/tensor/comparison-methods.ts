@@ -1,4 +1,6 @@
 import * as elementwise from '../ops/elementwise.ts';
+import { abs } from '../ops/functions.ts';
+import { constant } from '../ops/source.ts';
 import type { Value } from '../graph/node.ts';
 import type { Tensor } from '../tensor.ts';
 import { IndexingMethods } from './indexing-methods.ts';
@@ -60,6 +62,23 @@ export abstract class ComparisonMethods extends IndexingMethods {
   /** Where elements are NaN (torch.isnan). */
   isnan(): Tensor {
     return this.of(elementwise.isNaN(this.value));
+  }
+
+  /** Where elements are infinite (torch.isinf). */
+  isinf(): Tensor {
+    return this.of(elementwise.equal(abs(this.value), constant(Infinity)));
+  }
+
+  /** Where elements are neither infinite nor NaN (torch.isfinite). */
+  isfinite(): Tensor {
+    return this.of(elementwise.greater(constant(Infinity), abs(this.value)));
+  }
+
+  /** Where |x − other| ≤ atol + rtol·|other| (torch.isclose). */
+  isclose(other: Tensor, rtol = 1e-5, atol = 1e-8): Tensor {
+    const distance = this.of(abs(elementwise.sub(this.value, other.value)));
+    const isClose = distance.le(other.abs().mul(rtol).add(atol));
+    return isClose.logicalAnd(other.isfinite()).logicalOr(this.eq(other));
   }
 
   /** A copy with a number where the mask is true (torch.masked_fill). The mask broadcasts. */

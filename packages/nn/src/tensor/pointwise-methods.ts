@@ -2,28 +2,16 @@ import { ArgumentError } from '../errors.ts';
 import type { DType } from '../dtype.ts';
 import * as elementwise from '../ops/elementwise.ts';
 import * as functions from '../ops/functions.ts';
+import { floorDivide, fmod, remainder, truncate } from '../ops/division.ts';
 import { constant } from '../ops/source.ts';
 import type { Tensor } from '../tensor.ts';
-import { ComparisonMethods } from './comparison-methods.ts';
+import { TrigonometricMethods } from './trigonometric-methods.ts';
 import { valueOf, type Operand } from './tensor-methods.ts';
 
+const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
+
 /** Functions of each element, beside those in tensor.ts. */
-export abstract class PointwiseMethods extends ComparisonMethods {
-  /** Sine of an angle in radians. */
-  sin(): Tensor {
-    return this.of(functions.sin(this.value));
-  }
-
-  /** Cosine of an angle in radians. */
-  cos(): Tensor {
-    return this.of(functions.cos(this.value));
-  }
-
-  /** Tangent of an angle in radians. */
-  tan(): Tensor {
-    return this.of(functions.tan(this.value));
-  }
-
+export abstract class PointwiseMethods extends TrigonometricMethods {
   /** −1, 0 or 1. Without a gradient. */
   sign(): Tensor {
     return this.of(functions.sign(this.value));
@@ -42,6 +30,31 @@ export abstract class PointwiseMethods extends ComparisonMethods {
   /** The nearest integer, the even one of two. Without a gradient. */
   round(): Tensor {
     return this.of(functions.round(this.value));
+  }
+
+  /** The integer part: the nearest integer towards 0 (torch.trunc). Without a gradient. */
+  trunc(): Tensor {
+    return this.of(truncate(this.value));
+  }
+
+  /** x − trunc x (torch.frac). */
+  frac(): Tensor {
+    return this.of(elementwise.sub(this.value, truncate(this.value)));
+  }
+
+  /** Remainder with the sign of the divisor (torch.remainder, Python's %), of float32 or int64. */
+  remainder(other: Operand): Tensor {
+    return this.of(remainder(this.value, valueOf(other, this.value.dtype)));
+  }
+
+  /** Remainder with the sign of this tensor (torch.fmod), of float32 or int64. */
+  fmod(other: Operand): Tensor {
+    return this.of(fmod(this.value, valueOf(other, this.value.dtype)));
+  }
+
+  /** ⌊x / other⌋ (torch.floor_divide, Python's //), of float32 or int64. Without a gradient. */
+  floorDivide(other: Operand): Tensor {
+    return this.of(floorDivide(this.value, valueOf(other, this.value.dtype)));
   }
 
   /** x² */
@@ -72,6 +85,45 @@ export abstract class PointwiseMethods extends ComparisonMethods {
   /** Logarithm to the base 10. */
   log10(): Tensor {
     return this.of(elementwise.mul(elementwise.log(this.value), constant(Math.LOG10E)));
+  }
+
+  /** 2ˣ */
+  exp2(): Tensor {
+    return this.of(elementwise.exp(elementwise.mul(this.value, constant(Math.LN2))));
+  }
+
+  /** eˣ − 1, precise also for small |x| (torch.expm1). */
+  expm1(): Tensor {
+    const small = this.clamp(-1, 1).mul(0.5).tanh();
+    const near = small.mul(2).div(small.neg().add(1));
+    return near.where(this.clamp(-1, 1).eq(this.of(this.value)), this.of(elementwise.exp(this.value)).sub(1));
+  }
+
+  /** log(x / (1 − x)) (torch.logit). `eps` limits x to [eps, 1 − eps]. Default: no limit. */
+  logit(eps?: number): Tensor {
+    const x = eps === undefined ? this.of(this.value) : this.clamp(eps, 1 - eps);
+    return x.div(x.neg().add(1)).log();
+  }
+
+  /** log(eˣ + eʸ), without overflow (torch.logaddexp). */
+  logaddexp(other: Tensor): Tensor {
+    const difference = this.of(elementwise.sub(this.value, other.value)).abs();
+    return this.of(this.value)
+      .maximum(other)
+      .add(this.of(functions.softplus(elementwise.neg(difference.value))));
+  }
+
+  /** x·log y, 0 where x is 0 (torch.xlogy). */
+  xlogy(other: Tensor): Tensor {
+    const isZero = this.eq(0).logicalAnd(other.isnan().logicalNot());
+    const logarithm = this.of(constant(1)).where(isZero, other).log();
+    return this.of(elementwise.mul(this.value, logarithm.value));
+  }
+
+  /** Replaces NaN and infinities (torch.nan_to_num). Default: 0, and the largest and smallest float32. */
+  nanToNum(nan = 0, posinf = MAX_FLOAT32, neginf = -MAX_FLOAT32): Tensor {
+    const finite = this.maskedFill(this.isnan(), nan);
+    return finite.maskedFill(finite.eq(Infinity), posinf).maskedFill(finite.eq(-Infinity), neginf);
   }
 
   /**

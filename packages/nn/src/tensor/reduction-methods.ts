@@ -6,9 +6,9 @@ import * as elementwise from '../ops/elementwise.ts';
 import { gatherElements } from '../ops/indexing.ts';
 import { argMax, argMin, topK } from '../ops/ordering.ts';
 import { reduceMax, reduceMin, reduceSum } from '../ops/reduction.ts';
-import { flatten, reshape } from '../ops/shape.ts';
+import { flatten, reshape, slice, unsqueeze } from '../ops/shape.ts';
 import { constant } from '../ops/source.ts';
-import { logSumExp, norm, variance } from '../ops/statistics.ts';
+import { logSumExp, norm, product, variance } from '../ops/statistics.ts';
 import type { Tensor } from '../tensor.ts';
 import { PointwiseMethods } from './pointwise-methods.ts';
 import { allIfNone } from './tensor-methods.ts';
@@ -108,6 +108,71 @@ export abstract class ReductionMethods extends PointwiseMethods {
   /** log Σ exp x over `axes`, without overflow (torch.logsumexp). Default: all axes. */
   logsumexp(axes?: readonly number[], keepdims = false): Tensor {
     return this.of(logSumExp(this.value, allIfNone(axes), keepdims));
+  }
+
+  /** Product of all elements, or of those along `dim` (torch.prod). */
+  prod(dim?: number, keepdims = false): Tensor {
+    if (dim === undefined) return this.of(product(flatten(this.value, 0, -1), 0));
+    const axis = normalizeAxis('prod', dim, this.value);
+    const result = product(this.value, axis);
+    return this.of(keepdims ? unsqueeze(result, axis) : result);
+  }
+
+  /** The `k`-th smallest elements along `dim`, counted from 1, and their positions (torch.kthvalue). Default: the last dimension. */
+  kthvalue(k: number, dim = -1, keepdims = false): ValuesAndIndices {
+    const axis = normalizeAxis('kthvalue', dim, this.value);
+    if (!Number.isInteger(k) || k < 1 || k > this.value.shape[axis]) {
+      throw new ShapeError(
+        `kthvalue: expected k from 1 to ${this.value.shape[axis]} for dimension ${dim} of ${describeType(this.value)}, got ${k}.`,
+      );
+    }
+    const { values, indices } = this.topk(k, axis, false);
+    const [value, place] = [values, indices].map((all) => all.narrow(axis, k - 1, 1));
+    return keepdims
+      ? { values: value, indices: place }
+      : { values: value.squeeze(axis), indices: place.squeeze(axis) };
+  }
+
+  /** The middle element, the lower one of two (torch.median). */
+  median(): Tensor;
+  /** The middle elements along `dim`, the lower one of two, and their positions. */
+  median(dim: number, keepdims?: boolean): ValuesAndIndices;
+  median(dim?: number, keepdims = false): Tensor | ValuesAndIndices {
+    if (dim === undefined) return this.of(flatten(this.value, 0, -1)).median(0).values;
+    const size = this.value.shape[normalizeAxis('median', dim, this.value)];
+    return this.kthvalue(Math.floor((size + 1) / 2), dim, keepdims);
+  }
+
+  /** Sum over `axes` of the elements that are not NaN (torch.nansum). Default: all axes. */
+  nansum(axes?: readonly number[], keepdims = false): Tensor {
+    return this.maskedFill(this.isnan(), 0).sum(axes, keepdims);
+  }
+
+  /** Mean over `axes` of the elements that are not NaN (torch.nanmean). Default: all axes. */
+  nanmean(axes?: readonly number[], keepdims = false): Tensor {
+    const count = this.isnan().logicalNot().float().sum(axes, keepdims);
+    return this.nansum(axes, keepdims).div(count);
+  }
+
+  /** Number (int64) of the elements over `axes` that are not 0 (torch.count_nonzero), exact up to 2²⁴. Default: all axes. */
+  countNonzero(axes?: readonly number[]): Tensor {
+    return this.ne(0).float().sum(axes).long();
+  }
+
+  /** The p-norm of the difference to another tensor (torch.dist). Default: `p` 2. */
+  dist(other: Tensor, p = 2): Tensor {
+    return this.of(norm(elementwise.sub(this.value, other.value), p, undefined, false));
+  }
+
+  /** Differences of neighbours along `dim` (torch.diff), `n` times. Default: once, along the last dimension. */
+  diff(n = 1, dim = -1): Tensor {
+    const axis = normalizeAxis('diff', dim, this.value);
+    let value = this.value;
+    for (let i = 0; i < n && value.shape[axis] > 0; i += 1) {
+      const size = value.shape[axis];
+      value = elementwise.sub(slice(value, axis, 1, size), slice(value, axis, 0, size - 1));
+    }
+    return this.of(value);
   }
 
   /** Whether all elements over `axes` are true or not 0 (torch.all). Default: all axes. */

@@ -1,6 +1,7 @@
 import { ShapeError } from '../errors.ts';
-import { describeType } from '../graph/node.ts';
+import { describeType, sizeOf } from '../graph/node.ts';
 import { normalizeAxis } from '../ops/axes.ts';
+import { indexSelect } from '../ops/indexing.ts';
 import { concat, expand, reshape, transpose, trilu } from '../ops/shape.ts';
 import type { Tensor } from '../tensor.ts';
 import { ReductionMethods } from './reduction-methods.ts';
@@ -10,6 +11,45 @@ export abstract class ShapeMethods extends ReductionMethods {
   /** The same elements with another shape (torch.reshape); the same as `view`. */
   reshape(...shape: number[]): Tensor {
     return this.of(reshape(this.value, shape));
+  }
+
+  /** The lengths of all dimensions (torch.Tensor.size); the same as `shape`. */
+  size(): readonly number[];
+  /** The length of one dimension. */
+  size(dim: number): number;
+  size(dim?: number): number | readonly number[] {
+    const { shape } = this.value;
+    return dim === undefined ? shape : shape[normalizeAxis('size', dim, this.value)];
+  }
+
+  /** Number of dimensions (torch.Tensor.dim). */
+  dim(): number {
+    return this.value.shape.length;
+  }
+
+  /** Number of dimensions (torch.Tensor.ndim). */
+  get ndim(): number {
+    return this.value.shape.length;
+  }
+
+  /** Number of elements (torch.Tensor.numel). */
+  numel(): number {
+    return sizeOf(this.value.shape);
+  }
+
+  /** The same elements with the shape of another tensor (torch.Tensor.view_as). */
+  viewAs(other: Tensor): Tensor {
+    return this.of(reshape(this.value, other.shape));
+  }
+
+  /** The same elements with the shape of another tensor (torch.Tensor.reshape_as); the same as `viewAs`. */
+  reshapeAs(other: Tensor): Tensor {
+    return this.viewAs(other);
+  }
+
+  /** All elements in one dimension (torch.ravel). */
+  ravel(): Tensor {
+    return this.of(reshape(this.value, [-1]));
   }
 
   /** Removes a dimension of size 1, or all of them (torch.squeeze). A `dim` of another size stays. */
@@ -63,6 +103,44 @@ export abstract class ShapeMethods extends ReductionMethods {
         return concat(Array<typeof value>(count).fill(value), axis);
       }, whole),
     );
+  }
+
+  /** Repeats the whole tensor along its last dimensions (torch.tile); like `repeat`, but takes fewer counts. */
+  tile(...counts: number[]): Tensor {
+    const missing = Math.max(0, this.value.shape.length - counts.length);
+    return this.repeat(...Array<number>(missing).fill(1), ...counts);
+  }
+
+  /** Repeats each element along `dim` (torch.repeat_interleave): [1, 2] twice is [1, 1, 2, 2]. Default: of the flattened tensor. */
+  repeatInterleave(count: number, dim?: number): Tensor {
+    if (!Number.isInteger(count) || count < 0) {
+      throw new ShapeError(`repeatInterleave: expected a whole count of at least 0, got ${count}.`);
+    }
+    if (dim === undefined) return this.ravel().repeatInterleave(count, 0);
+    const axis = normalizeAxis('repeatInterleave', dim, this.value);
+    const { shape } = this.value;
+    const apart = reshape(this.value, shape.toSpliced(axis + 1, 0, 1));
+    const repeated = expand(apart, shape.toSpliced(axis + 1, 0, count));
+    return this.of(reshape(repeated, shape.with(axis, shape[axis] * count)));
+  }
+
+  /** Windows of `size` elements along `dim`, as a new last dimension (torch.Tensor.unfold): [7] with (0, 3, 2) gives [3, 3]. */
+  unfold(dim: number, size: number, step: number): Tensor {
+    const axis = normalizeAxis('unfold', dim, this.value);
+    const { shape } = this.value;
+    if (![size, step].every((count) => Number.isInteger(count) && count > 0) || size > shape[axis]) {
+      throw new ShapeError(
+        `unfold: expected a size from 1 to ${shape[axis]} and a step from 1, got ${size} and ${step} for dimension ${dim} of ${describeType(this.value)}.`,
+      );
+    }
+    const windows = Math.floor((shape[axis] - size) / step) + 1;
+    const positions = Array.from(
+      { length: windows * size },
+      (_, i) => Math.floor(i / size) * step + (i % size),
+    );
+    const split = reshape(indexSelect(this.value, axis, positions), shape.toSpliced(axis, 1, windows, size));
+    const order = [...split.shape.keys()].toSpliced(axis + 1, 1);
+    return this.of(transpose(split, [...order, axis + 1]));
   }
 
   /** Splits a dimension into several (torch.Tensor.unflatten): [6, 4] with (0, [2, 3]) gives [2, 3, 4]. One may be −1. */

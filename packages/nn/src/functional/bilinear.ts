@@ -1,0 +1,27 @@
+import { einsum } from '../combine.ts';
+import { ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import type { Tensor } from '../tensor.ts';
+
+/**
+ * x₁ᵀ·W·x₂ + b (torch.nn.functional.bilinear).
+ *
+ * @param input1 [..., in1]
+ * @param input2 [..., in2]
+ * @param weight [out, in1, in2]
+ * @param bias [out]
+ * @returns [..., out]
+ */
+export function bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias?: Tensor): Tensor {
+  const fits =
+    weight.shape.length === 3 &&
+    input1.shape.at(-1) === weight.shape[1] &&
+    input2.shape.at(-1) === weight.shape[2];
+  if (!fits) {
+    throw new ShapeError(
+      `bilinear: expected inputs […,in1] and […,in2] and a weight [out,in1,in2], got ${[input1, input2, weight].map(describeType).join(', ')}.`,
+    );
+  }
+  const product = einsum('...n,onm,...m->...o', input1, weight, input2);
+  return bias === undefined ? product : product.add(bias);
+}

@@ -1,0 +1,47 @@
+import { ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { cat } from '../combine.ts';
+import { zeros } from '../creation.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+
+/** Options of {@link localResponseNorm} and of `nn.LocalResponseNorm`. */
+export interface LocalResponseNormOptions {
+  /** Factor of the mean square. Default: 1e-4. */
+  alpha?: number;
+  /** Exponent. Default: 0.75. */
+  beta?: number;
+  /** Added to the mean square. Default: 1. */
+  k?: number;
+}
+
+export const localResponseNormOptions: OptionNames<LocalResponseNormOptions> = {
+  alpha: true,
+  beta: true,
+  k: true,
+};
+
+/**
+ * x / (k + alpha·mean of the squares of `size` neighbouring channels)^beta (torch.nn.functional.local_response_norm;
+ * Krizhevsky and others, 2012).
+ *
+ * @param input [N, C, ...]
+ */
+export function localResponseNorm(
+  input: Tensor,
+  size: number,
+  options: LocalResponseNormOptions = {},
+): Tensor {
+  requireOptions('localResponseNorm', options, localResponseNormOptions);
+  const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
+  const { shape } = input;
+  if (shape.length < 3 || !Number.isInteger(size) || size < 1) {
+    throw new ShapeError(
+      `localResponseNorm: expected at least 3 dimensions and a size from 1, got ${describeType(input)} and ${size}.`,
+    );
+  }
+  const border = (count: number) => zeros(shape.with(1, count));
+  const padded = cat([border(Math.floor(size / 2)), input.square(), border(Math.floor((size - 1) / 2))], 1);
+  const mean = padded.unfold(1, size, 1).mean([-1]);
+  return input.div(mean.mul(alpha).add(k).pow(beta));
+}

@@ -1,0 +1,82 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { oneHot } from './one-hot.ts';
+import { logsigmoid } from './piecewise-activation.ts';
+import { reduced, reductionOptions, requireEqualShapes, type ReductionOptions } from './reduction.ts';
+
+/** Options of {@link multiMarginLoss} and of `nn.MultiMarginLoss`. */
+export interface MultiMarginLossOptions extends ReductionOptions {
+  /** Exponent of each term: 1 or 2. Default: 1. */
+  p?: 1 | 2;
+  /** Default: 1. */
+  margin?: number;
+  /** Factor of each target class, [C]. Default: 1. */
+  weight?: Tensor | undefined;
+}
+
+export const multiMarginLossOptions: OptionNames<MultiMarginLossOptions> = {
+  ...reductionOptions,
+  p: true,
+  margin: true,
+  weight: true,
+};
+
+/** Options of {@link multilabelSoftMarginLoss} and of `nn.MultiLabelSoftMarginLoss`. */
+export interface MultiLabelSoftMarginLossOptions extends ReductionOptions {
+  /** Factor of each class, [C]. Default: 1. */
+  weight?: Tensor | undefined;
+}
+
+export const multilabelSoftMarginLossOptions: OptionNames<MultiLabelSoftMarginLossOptions> = {
+  ...reductionOptions,
+  weight: true,
+};
+
+/**
+ * Mean over the classes of max(0, margin − x[target] + x[class])ᵖ without the target class, reduced
+ * (torch.nn.functional.multi_margin_loss).
+ *
+ * @param input [N, C]
+ * @param target [N], int64
+ */
+export function multiMarginLoss(input: Tensor, target: Tensor, options: MultiMarginLossOptions = {}): Tensor {
+  requireOptions('multiMarginLoss', options, multiMarginLossOptions);
+  const { p = 1, margin = 1, weight, reduction = 'mean' } = options;
+  if (![1, 2].includes(p)) throw new ArgumentError(`multiMarginLoss: expected p 1 or 2, got ${String(p)}.`);
+  if (input.shape.length !== 2 || target.shape.join() !== String(input.shape[0])) {
+    throw new ShapeError(
+      `multiMarginLoss: expected an input [N,C] and targets [N], got ${describeType(input)} and ${describeType(target)}.`,
+    );
+  }
+  const classes = input.shape[1];
+  const isTarget = oneHot(target, classes).float();
+  const own = input.gather(1, target.unsqueeze(1));
+  const excess = input.sub(own).add(margin).relu();
+  const terms = (p === 1 ? excess : excess.square()).mul(isTarget.neg().add(1));
+  const weighted = weight === undefined ? terms : terms.mul(weight.indexSelect(0, target).unsqueeze(1));
+  return reduced('multiMarginLoss', weighted.sum([1]).div(classes).value, reduction);
+}
+
+/**
+ * Binary cross-entropy of each class' logit, its mean over the classes, reduced
+ * (torch.nn.functional.multilabel_soft_margin_loss).
+ *
+ * @param input [N, C], logits
+ * @param target [N, C], 0 or 1
+ */
+export function multilabelSoftMarginLoss(
+  input: Tensor,
+  target: Tensor,
+  options: MultiLabelSoftMarginLossOptions = {},
+): Tensor {
+  requireOptions('multilabelSoftMarginLoss', options, multilabelSoftMarginLossOptions);
+  const { weight, reduction = 'mean' } = options;
+  requireEqualShapes('multilabelSoftMarginLoss', input, target);
+  const present = target.mul(logsigmoid(input));
+  const absent = target.neg().add(1).mul(logsigmoid(input.neg()));
+  const losses = present.add(absent).neg();
+  const weighted = weight === undefined ? losses : losses.mul(weight);
+  return reduced('multilabelSoftMarginLoss', weighted.mean([-1]).value, reduction);
+}

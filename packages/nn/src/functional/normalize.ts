@@ -1,0 +1,21 @@
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+
+/** Options of {@link normalize}. */
+export interface NormalizeOptions {
+  /** The p of the norm. Default: 2. */
+  p?: number;
+  /** The dimension of the vectors. Default: 1. */
+  dim?: number;
+  /** The smallest norm. Default: 1e-12. */
+  eps?: number;
+}
+
+const normalizeOptions: OptionNames<NormalizeOptions> = { p: true, dim: true, eps: true };
+
+/** Divides vectors along a dimension by their p-norm (torch.nn.functional.normalize). */
+export function normalize(input: Tensor, options: NormalizeOptions = {}): Tensor {
+  requireOptions('normalize', options, normalizeOptions);
+  const { p = 2, dim = 1, eps = 1e-12 } = options;
+  return input.div(input.norm(p, [dim], true).clamp(eps));
+}

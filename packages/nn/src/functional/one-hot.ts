@@ -1,0 +1,20 @@
+import { ArgumentError, ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { arange } from '../creation.ts';
+import type { Tensor } from '../tensor.ts';
+
+/**
+ * 1 at the class of each element and 0 elsewhere, in a new last dimension (torch.nn.functional.one_hot): [N] gives
+ * [N, numClasses], int64. The number of classes is required, because shapes are known before elements.
+ *
+ * @param classes int64
+ */
+export function oneHot(classes: Tensor, numClasses: number): Tensor {
+  if (classes.dtype !== 'int64') {
+    throw new ShapeError(`oneHot: expected int64 classes, got ${describeType(classes)}.`);
+  }
+  if (!Number.isInteger(numClasses) || numClasses < 1) {
+    throw new ArgumentError(`oneHot: expected a number of classes from 1, got ${String(numClasses)}.`);
+  }
+  return classes.unsqueeze(-1).eq(arange(numClasses)).long();
+}

@@ -1,0 +1,29 @@
+import { bilinear } from '../functional/bilinear.ts';
+import { uniformByFanIn } from '../init/uniform.ts';
+import type { Parameter } from '../parameter.ts';
+import { requireOptions } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { linearOptions, type LinearOptions } from './linear.ts';
+import { Module } from './module.ts';
+import { requirePositiveInteger } from './require.ts';
+
+/** x₁ᵀ·W·x₂ + b (torch.nn.Bilinear). Weight and bias are initialized uniformly in ±1/√in1Features. */
+export class Bilinear extends Module {
+  /** [outFeatures, in1Features, in2Features] */
+  readonly weight: Parameter;
+  /** [outFeatures] */
+  readonly bias: Parameter | undefined;
+
+  constructor(in1Features: number, in2Features: number, outFeatures: number, options: LinearOptions = {}) {
+    super();
+    requireOptions('Bilinear', options, linearOptions);
+    requirePositiveInteger('Bilinear', { in1Features, in2Features, outFeatures });
+    this.weight = uniformByFanIn([outFeatures, in1Features, in2Features], in1Features);
+    this.bias = (options.bias ?? true) ? uniformByFanIn([outFeatures], in1Features) : undefined;
+  }
+
+  /** […, in1Features] and […, in2Features] to […, outFeatures]. */
+  forward(input1: Tensor, input2: Tensor): Tensor {
+    return bilinear(input1, input2, this.weight, this.bias);
+  }
+}

@@ -1,0 +1,20 @@
+import { channelShuffle } from '../functional/channel-shuffle.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+import { requirePositiveInteger } from './require.ts';
+
+/** Interleaves groups of channels (torch.nn.ChannelShuffle): see `F.channelShuffle`. */
+export class ChannelShuffle extends Module {
+  readonly #groups: number;
+
+  constructor(groups: number) {
+    super();
+    requirePositiveInteger('ChannelShuffle', { groups });
+    this.#groups = groups;
+  }
+
+  /** [N, C, …]; the shape is kept. */
+  forward(input: Tensor): Tensor {
+    return channelShuffle(input, this.#groups);
+  }
+}

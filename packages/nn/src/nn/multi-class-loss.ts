@@ -1,0 +1,43 @@
+import {
+  multilabelSoftMarginLoss,
+  multilabelSoftMarginLossOptions,
+  multiMarginLoss,
+  multiMarginLossOptions,
+  type MultiLabelSoftMarginLossOptions,
+  type MultiMarginLossOptions,
+} from '../functional/multi-class-loss.ts';
+import { requireOptions } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { Module } from './module.ts';
+
+/** Hinge loss of one class among several (torch.nn.MultiMarginLoss): see `F.multiMarginLoss`. */
+export class MultiMarginLoss extends Module {
+  readonly #options: MultiMarginLossOptions;
+
+  constructor(options: MultiMarginLossOptions = {}) {
+    super();
+    requireOptions('MultiMarginLoss', options, multiMarginLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of an input [N, C] and classes [N], int64. */
+  forward(input: Tensor, target: Tensor): Tensor {
+    return multiMarginLoss(input, target, this.#options);
+  }
+}
+
+/** Binary cross-entropy of several labels (torch.nn.MultiLabelSoftMarginLoss): see `F.multilabelSoftMarginLoss`. */
+export class MultiLabelSoftMarginLoss extends Module {
+  readonly #options: MultiLabelSoftMarginLossOptions;
+
+  constructor(options: MultiLabelSoftMarginLossOptions = {}) {
+    super();
+    requireOptions('MultiLabelSoftMarginLoss', options, multilabelSoftMarginLossOptions);
+    this.#options = options;
+  }
+
+  /** The loss of logits [N, C] and targets [N, C], 0 or 1. */
+  forward(input: Tensor, target: Tensor): Tensor {
+    return multilabelSoftMarginLoss(input, target, this.#options);
+  }
+}

@@ -1,0 +1,9 @@
+import { Parameter } from '../parameter.ts';
+import { MemberDict } from './member-dict.ts';
+
+/** Parameters by name, registered in their module (torch.nn.ParameterDict): `dict.at('scale')` is the parameter `scale`. */
+export class ParameterDict extends MemberDict<Parameter> {
+  protected get kind(): typeof Parameter {
+    return Parameter;
+  }
+}

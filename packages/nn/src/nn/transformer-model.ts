@@ -1,0 +1,101 @@
+import { xavierUniform } from '../init/uniform.ts';
+import { requireOptions, type OptionNames } from '../require-options.ts';
+import type { Tensor } from '../tensor.ts';
+import { LayerNorm } from './layer-norm.ts';
+import { Module } from './module.ts';
+import { TransformerDecoder, TransformerEncoder } from './transformer.ts';
+import {
+  layerOptions,
+  TransformerDecoderLayer,
+  TransformerEncoderLayer,
+  type TransformerLayerOptions,
+} from './transformer-layers.ts';
+
+/** Options of {@link Transformer}. */
+export interface TransformerOptions extends TransformerLayerOptions {
+  /** Default: 6. */
+  numEncoderLayers?: number;
+  /** Default: 6. */
+  numDecoderLayers?: number;
+}
+
+const optionNames: OptionNames<TransformerOptions> = {
+  ...layerOptions,
+  numEncoderLayers: true,
+  numDecoderLayers: true,
+};
+
+/** Options of {@link Transformer.forward}. See `EncoderInputs` and `DecoderInputs`. */
+export interface TransformerInputs {
+  /** Mask of the encoder's attention, [S, S]. Default: none. */
+  srcMask?: Tensor | undefined;
+  /** Mask of the target's attention to itself, [L, L]. Default: none. */
+  tgtMask?: Tensor | undefined;
+  /** Mask of the target's attention to the encoder's output, [L, S]. Default: none. */
+  memoryMask?: Tensor | undefined;
+  /** [N, S] of the source. Default: none. */
+  srcKeyPaddingMask?: Tensor | undefined;
+  /** [N, L] of the target. Default: none. */
+  tgtKeyPaddingMask?: Tensor | undefined;
+  /** [N, S] of the encoder's output. Default: none. */
+  memoryKeyPaddingMask?: Tensor | undefined;
+  /** Whether element i of the target sees elements 0 to i alone. Default: `false`. */
+  tgtIsCausal?: boolean;
+}
+
+const inputNames: OptionNames<TransformerInputs> = {
+  srcMask: true,
+  tgtMask: true,
+  memoryMask: true,
+  srcKeyPaddingMask: true,
+  tgtKeyPaddingMask: true,
+  memoryKeyPaddingMask: true,
+  tgtIsCausal: true,
+};
+
+/**
+ * An encoder and a decoder, each with a last LayerNorm (torch.nn.Transformer; Vaswani and others, 2017). Matrices are initialized as
+ * Glorot and Bengio (2010).
+ */
+export class Transformer extends Module {
+  /** Reads the source. */
+  readonly encoder: TransformerEncoder;
+  /** Writes the target. */
+  readonly decoder: TransformerDecoder;
+
+  /**
+   * @param dModel size of the elements, a multiple of `nhead`. Default: 512.
+   * @param nhead number of heads. Default: 8.
+   */
+  constructor(dModel = 512, nhead = 8, options: TransformerOptions = {}) {
+    super();
+    requireOptions('Transformer', options, optionNames);
+    const { numEncoderLayers = 6, numDecoderLayers = 6, ...layer } = options;
+    const eps = layer.layerNormEps ?? 1e-5;
+    const encoderLayer = new TransformerEncoderLayer(dModel, nhead, layer);
+    this.encoder = new TransformerEncoder(encoderLayer, numEncoderLayers, {
+      norm: new LayerNorm(dModel, { eps }),
+    });
+    const decoderLayer = new TransformerDecoderLayer(dModel, nhead, layer);
+    this.decoder = new TransformerDecoder(decoderLayer, numDecoderLayers, {
+      norm: new LayerNorm(dModel, { eps }),
+    });
+    for (const { shape, data } of this.parameters()) {
+      const [out, input] = shape;
+      if (shape.length > 1) data.set(xavierUniform([out, input]).data);
+    }
+  }
+
+  /**
+   * Returns a tensor of the shape of `tgt`.
+   *
+   * @param src [S, N, E], or [N, S, E] with `batchFirst`
+   * @param tgt [L, N, E], or [N, L, E] with `batchFirst`
+   */
+  forward(src: Tensor, tgt: Tensor, options: TransformerInputs = {}): Tensor {
+    requireOptions('Transformer.forward', options, inputNames);
+    const { srcMask, srcKeyPaddingMask, ...decoderInputs } = options;
+    const memory = this.encoder.forward(src, { srcMask, srcKeyPaddingMask });
+    return this.decoder.forward(tgt, memory, decoderInputs);
+  }
+}

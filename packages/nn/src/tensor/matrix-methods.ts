@@ -1,0 +1,127 @@
+import { ShapeError } from '../errors.ts';
+import { describeType } from '../graph/node.ts';
+import { normalizeAxis } from '../ops/axes.ts';
+import * as elementwise from '../ops/elementwise.ts';
+import { indexSelect } from '../ops/indexing.ts';
+import { torchMatmul } from '../ops/linear-algebra.ts';
+import { flatten, pad, reshape, slice, transpose, unsqueeze } from '../ops/shape.ts';
+import type { Tensor } from '../tensor.ts';
+import { ShapeMethods } from './shape-methods.ts';
+
+/** Matrices and vectors, beside `matmul` in tensor.ts. */
+export abstract class MatrixMethods extends ShapeMethods {
+  /** Product of two matrices (torch.mm): [M, K] and [K, N] give [M, N]. */
+  mm(other: Tensor): Tensor {
+    return this.#product('mm', other, 2, 2);
+  }
+
+  /** Products of two lists of matrices (torch.bmm): [B, M, K] and [B, K, N] give [B, M, N]. */
+  bmm(other: Tensor): Tensor {
+    if (this.value.shape[0] !== other.shape[0]) this.#reject('bmm', other, 'the same number of matrices');
+    return this.#product('bmm', other, 3, 3);
+  }
+
+  /** Product of a matrix and a vector (torch.mv): [M, K] and [K] give [M]. */
+  mv(vector: Tensor): Tensor {
+    return this.#product('mv', vector, 2, 1);
+  }
+
+  /** Sum of the products of two vectors' elements (torch.dot). */
+  dot(other: Tensor): Tensor {
+    return this.#product('dot', other, 1, 1);
+  }
+
+  /** Products of all pairs of two vectors' elements (torch.outer): [M] and [N] give [M, N]. */
+  outer(other: Tensor): Tensor {
+    if (this.value.shape.length !== 1 || other.shape.length !== 1)
+      this.#reject('outer', other, 'two vectors');
+    return this.of(elementwise.mul(unsqueeze(this.value, 1), unsqueeze(other.value, 0)));
+  }
+
+  /** beta·x + alpha·a·b, of matrices (torch.addmm); x broadcasts. Default: `beta` 1, `alpha` 1. */
+  addmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
+    return a.mm(b).mul(alpha).add(this.of(this.value).mul(beta));
+  }
+
+  /** beta·x + alpha·a·b, of lists of matrices (torch.baddbmm); x broadcasts. Default: `beta` 1, `alpha` 1. */
+  baddbmm(a: Tensor, b: Tensor, { beta = 1, alpha = 1 }: ProductScales = {}): Tensor {
+    return a.bmm(b).mul(alpha).add(this.of(this.value).mul(beta));
+  }
+
+  /** The matrices of the last two dimensions transposed (torch.Tensor.mT). */
+  get mT(): Tensor {
+    const rank = this.value.shape.length;
+    if (rank < 2)
+      throw new ShapeError(`mT: expected at least 2 dimensions, got ${describeType(this.value)}.`);
+    const order = [...this.value.shape.keys()];
+    return this.of(transpose(this.value, [...order.slice(0, -2), rank - 1, rank - 2]));
+  }
+
+  /**
+   * Elements whose positions in two dimensions differ by `offset`, as a new last dimension (torch.diagonal): [2, 3, 3] with
+   * (0, 1, 2) gives [2, 3].
+   *
+   * @param offset above 0: above the main diagonal. Default: 0.
+   */
+  diagonal(offset = 0, dim1 = 0, dim2 = 1): Tensor {
+    const rows = normalizeAxis('diagonal', dim1, this.value);
+    const columns = normalizeAxis('diagonal', dim2, this.value);
+    if (rows === columns || !Number.isInteger(offset)) {
+      throw new ShapeError(
+        `diagonal: expected two dimensions and a whole offset, got ${dim1}, ${dim2} and ${offset}.`,
+      );
+    }
+    const { shape } = this.value;
+    const others = [...shape.keys()].filter((axis) => axis !== rows && axis !== columns);
+    const last = flatten(transpose(this.value, [...others, rows, columns]), others.length, -1);
+    const [first, width] = [Math.max(0, -offset), shape[columns]];
+    const length = Math.max(0, Math.min(shape[rows] - first, width - Math.max(0, offset)));
+    const positions = Array.from({ length }, (_, i) => (first + i) * width + Math.max(0, offset) + i);
+    return this.of(indexSelect(last, others.length, positions));
+  }
+
+  /** The diagonal of a matrix, or the matrix with this diagonal and zeros elsewhere (torch.diag). */
+  diag(offset = 0): Tensor {
+    const { shape } = this.value;
+    if (shape.length === 2) return this.diagonal(offset);
+    if (shape.length !== 1) {
+      throw new ShapeError(`diag: expected 1 or 2 dimensions, got ${describeType(this.value)}.`);
+    }
+    const size = shape[0] + Math.abs(offset);
+    const start = offset >= 0 ? offset : -offset * size;
+    // Row-major, two neighbours on a diagonal are size + 1 elements apart.
+    const spread = flatten(pad(unsqueeze(this.value, 1), [0, 0], [0, size]), 0, -1);
+    const missing = Math.max(0, size * size - start - spread.shape[0]);
+    const elements = slice(pad(spread, [start], [missing]), 0, 0, size * size);
+    return this.of(reshape(elements, [size, size]));
+  }
+
+  /** Sum of a matrix' diagonal (torch.trace). */
+  trace(): Tensor {
+    if (this.value.shape.length !== 2) {
+      throw new ShapeError(`trace: expected a matrix, got ${describeType(this.value)}.`);
+    }
+    return this.diagonal().sum();
+  }
+
+  #product(op: string, other: Tensor, rank: number, otherRank: number): Tensor {
+    if (this.value.shape.length !== rank || other.shape.length !== otherRank) {
+      this.#reject(op, other, `${rank} and ${otherRank} dimensions`);
+    }
+    return this.of(torchMatmul(this.value, other.value));
+  }
+
+  #reject(op: string, other: Tensor, expected: string): never {
+    throw new ShapeError(
+      `${op}: expected ${expected}, got ${describeType(this.value)} and ${describeType(other.value)}. matmul takes other shapes.`,
+    );
+  }
+}
+
+/** Factors of `addmm` and `baddbmm`. */
+export interface ProductScales {
+  /** Factor of the tensor that is added. Default: 1. */
+  beta?: number;
+  /** Factor of the product. Default: 1. */
+  alpha?: number;
+}
